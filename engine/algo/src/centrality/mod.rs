@@ -1,0 +1,3 @@
+//! Centralities.
+
+pub mod pagerank;

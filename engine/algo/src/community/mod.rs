@@ -1,0 +1,3 @@
+//! Communities.
+
+pub mod louvain;

@@ -1,0 +1,4 @@
+//! Components and cores.
+
+pub mod core_number;
+pub mod weak;

@@ -1,0 +1,5 @@
+//! Layouts: coordinates for nodes.
+
+pub mod closed;
+pub mod force_atlas2;
+pub mod start;

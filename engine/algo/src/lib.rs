@@ -1,0 +1,26 @@
+//! Graph algorithms and layouts.
+//!
+//! Every algorithm is one file; [`registry::ALGORITHMS`] is the one list of them, from which names,
+//! parameters and documentation are derived. All of them run on the current rayon pool and give the same
+//! bits at any number of threads.
+
+pub mod centrality;
+pub mod community;
+pub mod component;
+mod error;
+pub mod layout;
+mod net;
+pub mod params;
+pub mod path;
+pub mod registry;
+pub mod spec;
+#[cfg(test)]
+pub(crate) mod testkit;
+mod util;
+
+pub use error::AlgoError;
+pub use params::ParamValues;
+pub use registry::{ALGORITHMS, find, find_any, run};
+pub use spec::{
+    AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
+};

@@ -1,0 +1,3 @@
+//! Paths.
+
+pub mod bfs;

@@ -1,0 +1,600 @@
+//! The one list of algorithms.
+
+use serde_json::Value;
+
+use crate::centrality::pagerank;
+use crate::community::louvain;
+use crate::component::{core_number, weak};
+use crate::layout::force_atlas2::{ForceAtlas2, Params};
+use crate::layout::{closed, start};
+use crate::path::bfs;
+use crate::spec::{
+    AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
+};
+use crate::{AlgoError, ParamValues, util};
+
+use Dtype::{Bool, Float, Int, Node};
+use Kind::{Compute, Layout};
+
+/// Every algorithm, in the order in which they are documented.
+pub static ALGORITHMS: &[AlgorithmSpec] = &[
+    PAGERANK,
+    PAGERANK_IGRAPH,
+    LOUVAIN,
+    COMPONENTS,
+    CORE_NUMBER,
+    BFS,
+    FORCE_ATLAS2,
+    CIRCLE,
+    STAR,
+    GRID,
+    GRID_3D,
+    SPHERE,
+    RANDOM,
+    RANDOM_3D,
+];
+
+/// The algorithm of `kind` that `library` calls `name`.
+#[must_use]
+pub fn find(kind: Kind, library: &str, name: &str) -> Option<&'static AlgorithmSpec> {
+    ALGORITHMS
+        .iter()
+        .find(|a| a.kind == kind && a.names.iter().any(|n| n.library == library && n.name == name))
+}
+
+/// The algorithm of `kind` called `name`, which may be `library.name`, a name in any library, or our own
+/// id; of several the first in the list.
+///
+/// # Errors
+/// [`AlgoError::UnknownAlgorithm`], which lists what there is.
+pub fn find_any(kind: Kind, name: &str) -> Result<&'static AlgorithmSpec, AlgoError> {
+    if let Some(spec) = name.split_once('.').and_then(|(library, name)| find(kind, library, name)) {
+        return Ok(spec);
+    }
+    let of_kind = || ALGORITHMS.iter().filter(|a| a.kind == kind);
+    let found = of_kind()
+        .find(|a| a.id == name)
+        .or_else(|| of_kind().find(|a| a.names.iter().any(|n| n.name == name)));
+    found.ok_or_else(|| {
+        let mut known: Vec<&str> = of_kind().flat_map(|a| a.names.iter().map(|n| n.name)).collect();
+        known.sort_unstable();
+        known.dedup();
+        AlgoError::UnknownAlgorithm {
+            kind: kind.as_str(),
+            name: name.to_owned(),
+            hint: util::did_you_mean(name, &known),
+            known: known.join(", "),
+        }
+    })
+}
+
+/// Runs `spec` on the current rayon pool.
+///
+/// # Errors
+/// [`AlgoError`]: see the algorithm.
+pub fn run(
+    spec: &AlgorithmSpec,
+    input: &Input<'_>,
+    params: &ParamValues,
+) -> Result<Output, AlgoError> {
+    (spec.run)(input, params)
+}
+
+const fn cugraph(name: &'static str) -> Name {
+    Name { library: "cugraph", name }
+}
+
+const fn igraph(name: &'static str) -> Name {
+    Name { library: "igraph", name }
+}
+
+const fn param(
+    name: &'static str,
+    dtype: Dtype,
+    default: &'static str,
+    range: Option<(f64, f64)>,
+    doc: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, dtype, default, range, doc }
+}
+
+const fn output(name: &'static str, dtype: Dtype, doc: &'static str) -> OutputSpec {
+    OutputSpec { name, dtype, doc }
+}
+
+const SEED: Option<(f64, f64)> = Some((0.0, 9e15));
+const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
+const DIRECTED: ParamSpec = param("directed", Bool, "true", None, "follow edges one way only");
+const RANDOM_STATE: ParamSpec =
+    param("random_state", Int, "0", SEED, "seed: equal seeds give equal results");
+const XY: &[OutputSpec] = &[output("x", Float, "abscissa"), output("y", Float, "ordinate")];
+const XYZ: &[OutputSpec] =
+    &[output("x", Float, "abscissa"), output("y", Float, "ordinate"), output("z", Float, "height")];
+
+fn labels(name: &'static str, labels: &[u32]) -> Output {
+    Output::one(name, Values::I64(labels.iter().map(|l| i64::from(*l)).collect()))
+}
+
+/// Columns `x`, `y` and perhaps `z`.
+fn coordinates<const D: usize>(points: &[[f64; D]]) -> Output {
+    let column = |c: usize| Values::F64(points.iter().map(|p| p[c]).collect());
+    let names = ["x", "y", "z"];
+    Output { columns: (0..D).map(|c| Column { name: names[c], values: column(c) }).collect() }
+}
+
+/// The value of a parameter that has a default and a range, as a count.
+fn count(params: &ParamValues, name: &str) -> u64 {
+    params.int(name).unwrap_or(0).max(0).unsigned_abs()
+}
+
+/// The node that a parameter names; without one, the node of largest degree, of several the first.
+fn node_or_hub(
+    input: &Input<'_>,
+    params: &ParamValues,
+    algorithm: &'static str,
+    name: &str,
+) -> Result<u32, AlgoError> {
+    let Some(id) = params.node(name) else {
+        let n = input.topology.num_nodes();
+        return Ok((0..n).rev().max_by_key(|v| input.topology.degree(*v)).unwrap_or(0));
+    };
+    (input.resolve)(&id).ok_or_else(|| AlgoError::BadParam {
+        algorithm,
+        name: name.to_owned(),
+        value: Value::String(id).to_string(),
+        expected: "the id of a node of the graph".to_owned(),
+    })
+}
+
+const PAGERANK: AlgorithmSpec = AlgorithmSpec {
+    id: "pagerank",
+    names: &[cugraph("pagerank")],
+    kind: Compute,
+    params: &[
+        param("alpha", Float, "0.85", UNIT, "probability of following an edge"),
+        param("max_iter", Int, "100", Some((1.0, 1e6)), "iterations at most"),
+        param("tol", Float, "1e-5", Some((0.0, 1.0)), "total change at which the ranks are final"),
+        param("fail_on_nonconvergence", Bool, "true", None, "make not reaching tol an error"),
+        DIRECTED,
+    ],
+    outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
+    doc: "PageRank (Brin and Page 1998) by power iteration, with edge weights when there are some.",
+    run: |input, p| {
+        let default = pagerank::Options::default();
+        let options = pagerank::Options {
+            alpha: p.float("alpha").unwrap_or(default.alpha),
+            tol: p.float("tol").unwrap_or(default.tol),
+            max_iter: count(p, "max_iter"),
+            directed: p.bool("directed"),
+            must_converge: p.bool("fail_on_nonconvergence"),
+        };
+        let ranks = pagerank::run(input.topology, input.weights, options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(ranks)))
+    },
+};
+
+const PAGERANK_IGRAPH: AlgorithmSpec = AlgorithmSpec {
+    id: "pagerank_igraph",
+    names: &[igraph("pagerank")],
+    kind: Compute,
+    params: &[
+        param("damping", Float, "0.85", Some((0.0, 0.9999)), "probability of following an edge"),
+        DIRECTED,
+    ],
+    outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
+    doc: "PageRank (Brin and Page 1998) without edge weights, to a total change of 1e-12.",
+    run: |input, p| {
+        let options = pagerank::Options {
+            alpha: p.float("damping").unwrap_or(0.85),
+            tol: 1e-12,
+            max_iter: 300_000,
+            directed: p.bool("directed"),
+            must_converge: false,
+        };
+        let ranks = pagerank::run(input.topology, None, options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(ranks)))
+    },
+};
+
+const LOUVAIN: AlgorithmSpec = AlgorithmSpec {
+    id: "louvain",
+    names: &[cugraph("louvain"), igraph("community_multilevel")],
+    kind: Compute,
+    params: &[
+        param(
+            "resolution",
+            Float,
+            "1.0",
+            Some((1e-6, 1e6)),
+            "larger values give smaller communities",
+        ),
+        RANDOM_STATE,
+    ],
+    outputs: &[output("louvain", Int, "community, numbered from 0 by first appearance")],
+    doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
+    run: |input, p| {
+        let resolution = p.float("resolution").unwrap_or(1.0);
+        let seed = count(p, "random_state");
+        let found = louvain::run(input.topology, input.weights, seed, resolution, input.cancel)?;
+        Ok(labels("louvain", &found))
+    },
+};
+
+const COMPONENTS: AlgorithmSpec = AlgorithmSpec {
+    id: "weakly_connected_components",
+    names: &[cugraph("connected_components"), cugraph("weakly_connected_components")],
+    kind: Compute,
+    params: &[],
+    outputs: &[output(
+        "connected_components",
+        Int,
+        "component, numbered from 0 by first appearance",
+    )],
+    doc: "Weakly connected components: nodes joined by edges in either direction.",
+    run: |input, _| Ok(labels("connected_components", &weak::run(input.topology, input.cancel)?)),
+};
+
+const CORE_NUMBER: AlgorithmSpec = AlgorithmSpec {
+    id: "core_number",
+    names: &[cugraph("core_number")],
+    kind: Compute,
+    params: &[],
+    outputs: &[output("core_number", Int, "largest k whose k-core holds the node")],
+    doc: "Core numbers (Seidman 1983) of the undirected simple graph; loops do not count.",
+    run: |input, _| {
+        Ok(labels("core_number", &core_number::run(input.topology, false, input.cancel)?))
+    },
+};
+
+const BFS: AlgorithmSpec = AlgorithmSpec {
+    id: "bfs",
+    names: &[cugraph("bfs")],
+    kind: Compute,
+    params: &[
+        param("start", Node, "null", None, "where to start; null is the node of largest degree"),
+        param("depth_limit", Int, "null", Some((0.0, 4e9)), "hops at most; null is no limit"),
+        DIRECTED,
+    ],
+    outputs: &[
+        output("bfs", Int, "hops from the start; null when not reached"),
+        output("predecessor", Int, "node index before it, the smallest of several; null for none"),
+    ],
+    doc: "Breadth-first distances (Moore 1959) from one node.",
+    run: |input, p| {
+        let source = node_or_hub(input, p, "bfs", "start")?;
+        let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
+        let found = bfs::run(input.topology, source, p.bool("directed"), limit, input.cancel)?;
+        let column = |v: &[u32]| {
+            Values::I64OrNull(
+                v.iter().map(|d| (*d != bfs::UNREACHED).then(|| i64::from(*d))).collect(),
+            )
+        };
+        Ok(Output {
+            columns: vec![
+                Column { name: "bfs", values: column(&found.distance) },
+                Column { name: "predecessor", values: column(&found.predecessor) },
+            ],
+        })
+    },
+};
+
+const ANY_SCALE: Option<(f64, f64)> = Some((0.0, 1e6));
+
+const FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
+    id: "force_atlas2",
+    names: &[cugraph("force_atlas2")],
+    kind: Layout,
+    params: &[
+        param("max_iter", Int, "500", Some((0.0, 1e6)), "iterations"),
+        param("outbound_attraction_distribution", Bool, "true", None, "push hubs to the rim"),
+        param("lin_log_mode", Bool, "false", None, "logarithmic attraction: tighter clusters"),
+        param("prevent_overlapping", Bool, "false", None, "push overlapping nodes apart"),
+        param(
+            "vertex_radius",
+            Float,
+            "1.0",
+            ANY_SCALE,
+            "radius of every node, for prevent_overlapping",
+        ),
+        param("overlap_scaling_ratio", Float, "100.0", ANY_SCALE, "push between overlapping nodes"),
+        param(
+            "edge_weight_influence",
+            Float,
+            "1.0",
+            Some((-10.0, 10.0)),
+            "exponent of the edge weight",
+        ),
+        param("jitter_tolerance", Float, "1.0", Some((1e-3, 1e3)), "swinging that is tolerated"),
+        param("barnes_hut_optimize", Bool, "true", None, "approximate the far field"),
+        param("barnes_hut_theta", Float, "0.5", Some((0.0, 2.0)), "smaller is more exact"),
+        param("scaling_ratio", Float, "2.0", Some((1e-6, 1e6)), "strength of the repulsion"),
+        param("strong_gravity_mode", Bool, "false", None, "gravity grows with the distance"),
+        param("gravity", Float, "1.0", ANY_SCALE, "pull to the origin"),
+        param(
+            "double_attraction",
+            Bool,
+            "true",
+            None,
+            "attract from both ends of each edge, as cuGraph does",
+        ),
+        param(
+            "multilevel_start",
+            Bool,
+            "true",
+            None,
+            "start from a coarse picture instead of at random",
+        ),
+        RANDOM_STATE,
+    ],
+    outputs: XY,
+    doc: "ForceAtlas2 (Jacomy et al. 2014).",
+    run: force_atlas2,
+};
+
+fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
+    let default = Params::cugraph();
+    let number = |name, default| p.float(name).unwrap_or(default);
+    let params = Params {
+        outbound_attraction_distribution: p.bool("outbound_attraction_distribution"),
+        lin_log_mode: p.bool("lin_log_mode"),
+        prevent_overlapping: p.bool("prevent_overlapping"),
+        overlap_scaling_ratio: number("overlap_scaling_ratio", default.overlap_scaling_ratio),
+        edge_weight_influence: number("edge_weight_influence", default.edge_weight_influence),
+        jitter_tolerance: number("jitter_tolerance", default.jitter_tolerance),
+        barnes_hut_optimize: p.bool("barnes_hut_optimize"),
+        barnes_hut_theta: number("barnes_hut_theta", default.barnes_hut_theta),
+        scaling_ratio: number("scaling_ratio", default.scaling_ratio),
+        strong_gravity_mode: p.bool("strong_gravity_mode"),
+        gravity: number("gravity", default.gravity),
+        double_attraction: p.bool("double_attraction"),
+        ..default
+    };
+    let n = input.topology.num_nodes() as usize;
+    let seed = count(p, "random_state");
+    let begin = if p.bool("multilevel_start") {
+        start::place(input.topology, seed, input.cancel)?
+    } else {
+        closed::random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
+    };
+    let radii = vec![number("vertex_radius", 1.0) as f32; n];
+    let mut layout =
+        ForceAtlas2::new(input.topology, input.weights, params, &begin, Some(&radii), None, None)?;
+    for _ in 0..count(p, "max_iter") {
+        layout.iterate(input.cancel)?;
+    }
+    let mut out = Vec::new();
+    layout.positions(&mut out);
+    Ok(coordinates(&out.iter().map(|q| q.map(f64::from)).collect::<Vec<_>>()))
+}
+
+const CIRCLE: AlgorithmSpec = AlgorithmSpec {
+    id: "circle",
+    names: &[igraph("circle"), igraph("circular")],
+    kind: Layout,
+    params: &[],
+    outputs: XY,
+    doc: "The unit circle, counter-clockwise from (1, 0).",
+    run: |input, _| Ok(coordinates(&closed::circle(input.topology.num_nodes() as usize))),
+};
+
+const STAR: AlgorithmSpec = AlgorithmSpec {
+    id: "star",
+    names: &[igraph("star")],
+    kind: Layout,
+    params: &[param("center", Node, "null", None, "node in the middle; null is the first")],
+    outputs: XY,
+    doc: "One node in the origin, the others on the unit circle.",
+    run: |input, p| {
+        let center =
+            if p.node("center").is_some() { node_or_hub(input, p, "star", "center")? } else { 0 };
+        Ok(coordinates(&closed::star(input.topology.num_nodes() as usize, center as usize)))
+    },
+};
+
+const GRID: AlgorithmSpec = AlgorithmSpec {
+    id: "grid",
+    names: &[igraph("grid")],
+    kind: Layout,
+    params: &[param(
+        "width",
+        Int,
+        "0",
+        Some((0.0, 4e9)),
+        "nodes of a row; 0 is the root of their number",
+    )],
+    outputs: XY,
+    doc: "A square grid, row by row.",
+    run: |input, p| {
+        Ok(coordinates(&closed::grid(
+            input.topology.num_nodes() as usize,
+            count(p, "width") as usize,
+        )))
+    },
+};
+
+const GRID_3D: AlgorithmSpec = AlgorithmSpec {
+    id: "grid_3d",
+    names: &[igraph("grid_3d")],
+    kind: Layout,
+    params: &[
+        param("width", Int, "0", Some((0.0, 4e9)), "nodes of a row; 0 chooses"),
+        param("height", Int, "0", Some((0.0, 4e9)), "rows of a layer; 0 chooses"),
+    ],
+    outputs: XYZ,
+    doc: "A cubic grid, layer by layer.",
+    run: |input, p| {
+        let n = input.topology.num_nodes() as usize;
+        let (width, height) = (count(p, "width") as usize, count(p, "height") as usize);
+        Ok(coordinates(&closed::grid_3d(n, width, height)))
+    },
+};
+
+const SPHERE: AlgorithmSpec = AlgorithmSpec {
+    id: "sphere",
+    names: &[igraph("sphere"), igraph("spherical"), igraph("circle_3d"), igraph("circular_3d")],
+    kind: Layout,
+    params: &[],
+    outputs: XYZ,
+    doc: "Nearly even points on the unit sphere (Saff and Kuijlaars 1997).",
+    run: |input, _| Ok(coordinates(&closed::sphere(input.topology.num_nodes() as usize))),
+};
+
+const RANDOM: AlgorithmSpec = AlgorithmSpec {
+    id: "random",
+    names: &[igraph("random")],
+    kind: Layout,
+    params: &[RANDOM_STATE],
+    outputs: XY,
+    doc: "Uniform points of the square from -1 to 1.",
+    run: |input, p| {
+        Ok(coordinates(&closed::random(
+            input.topology.num_nodes() as usize,
+            count(p, "random_state"),
+        )))
+    },
+};
+
+const RANDOM_3D: AlgorithmSpec = AlgorithmSpec {
+    id: "random_3d",
+    names: &[igraph("random_3d")],
+    kind: Layout,
+    params: &[RANDOM_STATE],
+    outputs: XYZ,
+    doc: "Uniform points of the cube from -1 to 1.",
+    run: |input, p| {
+        Ok(coordinates(&closed::random_3d(
+            input.topology.num_nodes() as usize,
+            count(p, "random_state"),
+        )))
+    },
+};
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use graphlume_graph::Topology;
+    use graphlume_types::{CancelReason, CancelToken};
+
+    use super::*;
+    use crate::testkit;
+
+    fn run_with(
+        spec: &AlgorithmSpec,
+        t: &Arc<Topology>,
+        pairs: &[&str],
+    ) -> Result<Output, AlgoError> {
+        let resolve = |id: &str| id.parse::<u32>().ok().filter(|v| *v < t.num_nodes());
+        let cancel = CancelToken::new();
+        let input = Input { topology: t, weights: None, resolve: &resolve, cancel: &cancel };
+        run(spec, &input, &ParamValues::from_pairs(spec, pairs)?)
+    }
+
+    #[test]
+    fn names_are_unique_defaults_are_legal_and_everything_is_documented() {
+        let mut ids = BTreeSet::new();
+        let mut names = BTreeSet::new();
+        for spec in ALGORITHMS {
+            assert!(ids.insert(spec.id), "{}", spec.id);
+            assert!(!spec.doc.is_empty() && !spec.outputs.is_empty());
+            for n in spec.names {
+                assert!(["cugraph", "igraph"].contains(&n.library));
+                assert!(names.insert((spec.kind, n.library, n.name)), "{n:?}");
+                assert_eq!(find(spec.kind, n.library, n.name).unwrap().id, spec.id);
+            }
+            for p in spec.params {
+                assert!(!p.doc.is_empty());
+                let pair = format!("{}={}", p.name, p.default);
+                let given = ParamValues::from_pairs(spec, &[pair]).unwrap();
+                assert_eq!(given, ParamValues::defaults(spec), "{} {}", spec.id, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_algorithm_works_on_every_graph_of_the_zoo() {
+        for spec in ALGORITHMS {
+            for (name, t) in testkit::zoo() {
+                let pairs: &[&str] = if spec.id == "force_atlas2" { &["max_iter=40"] } else { &[] };
+                let what = format!("{} on {name}", spec.id);
+                let results = testkit::at_1_2_3_threads(|| {
+                    run_with(spec, &t, pairs).unwrap_or_else(|e| panic!("{what}: {e}"))
+                });
+                let out = &results[0];
+                assert!(*out == results[1] && *out == results[2], "{what}: depends on threads");
+                let columns: Vec<&str> = out.columns.iter().map(|c| c.name).collect();
+                let declared: Vec<&str> = spec.outputs.iter().map(|o| o.name).collect();
+                assert_eq!(columns, declared, "{what}");
+                for c in &out.columns {
+                    assert_eq!(c.values.len(), t.num_nodes() as usize, "{what}");
+                    if let Values::F64(v) = &c.values {
+                        assert!(v.iter().all(|x| x.is_finite()), "{what}");
+                    }
+                }
+                assert_eq!(out.positions().is_some(), spec.kind == Layout, "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cancelled_run_ends() {
+        let t = testkit::karate();
+        let cancel = CancelToken::new();
+        cancel.cancel(CancelReason::ClientGone);
+        let input = Input { topology: &t, weights: None, resolve: &|_| None, cancel: &cancel };
+        for spec in ALGORITHMS.iter().filter(|s| s.kind == Compute || s.id == "force_atlas2") {
+            let r = run(spec, &input, &ParamValues::defaults(spec));
+            assert!(matches!(r, Err(AlgoError::Cancelled(_))), "{}", spec.id);
+        }
+    }
+
+    #[test]
+    fn wrong_names_and_values_are_refused_with_the_right_ones() {
+        let e = find_any(Compute, "pagernk").unwrap_err().to_string();
+        assert!(e.contains("did you mean \"pagerank\"?") && e.contains("louvain"), "{e}");
+        assert_eq!(find_any(Layout, "cugraph.force_atlas2").unwrap().id, "force_atlas2");
+        assert_eq!(find_any(Compute, "igraph.pagerank").unwrap().id, "pagerank_igraph");
+        assert!(find_any(Layout, "pagerank").is_err());
+        let t = testkit::karate();
+        let pagerank = find_any(Compute, "pagerank").unwrap();
+        let e = run_with(pagerank, &t, &["alpa=0.5"]).unwrap_err().to_string();
+        assert!(
+            e.contains("\"alpa\"")
+                && e.contains("did you mean \"alpha\"?")
+                && e.contains("max_iter"),
+            "{e}"
+        );
+        for bad in [
+            "alpha=1.5",
+            "alpha=x",
+            "alpha=[1]",
+            "max_iter=0",
+            "max_iter=1.5",
+            "directed=7",
+            "alpha",
+        ] {
+            let e = run_with(pagerank, &t, &[bad]).unwrap_err();
+            assert!(matches!(e, AlgoError::BadParam { .. }), "{bad}: {e}");
+        }
+        let e = run_with(find_any(Compute, "bfs").unwrap(), &t, &["start=ghost"])
+            .unwrap_err()
+            .to_string();
+        assert!(e.contains("\"start\"") && e.contains("ghost"), "{e}");
+    }
+
+    #[test]
+    fn a_search_starts_where_it_is_told_and_else_at_the_largest_hub() {
+        let t = testkit::karate();
+        let distance = |pairs: &[&str]| {
+            let out = run_with(find_any(Compute, "bfs").unwrap(), &t, pairs).unwrap();
+            match &out.columns[0].values {
+                Values::I64OrNull(v) => v.iter().position(|d| *d == Some(0)),
+                _ => None,
+            }
+        };
+        assert_eq!(distance(&["start=5"]), Some(5));
+        assert_eq!(distance(&[]), Some(33));
+    }
+}

@@ -1,0 +1,63 @@
+//! Small helpers shared by the algorithms.
+
+use graphlume_graph::Topology;
+
+/// ` (did you mean "x"?)` when a candidate is close to `name`, else nothing.
+pub(crate) fn did_you_mean(name: &str, candidates: &[&str]) -> String {
+    let allowed = (name.chars().count() / 3).max(1);
+    candidates
+        .iter()
+        .map(|c| (edit_distance(name, c), *c))
+        .filter(|(d, _)| *d <= allowed)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| format!(" (did you mean {c:?}?)"))
+        .unwrap_or_default()
+}
+
+/// Levenshtein distance in characters.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let next = (diagonal + usize::from(ca != *cb)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = row[j + 1];
+            row[j + 1] = next;
+        }
+    }
+    row[b.len()]
+}
+
+/// The weights of the arcs of every node in node order, each node's out-edges first, in list order.
+/// A weight that is not a number counts as 1, a negative one as 0.
+pub(crate) fn arc_weights(topology: &Topology, by_row: &[f32]) -> Vec<f32> {
+    let n = topology.num_nodes();
+    let clean = |row: u32| {
+        let w = by_row.get(row as usize).copied().unwrap_or(1.0);
+        if w.is_nan() { 1.0 } else { w.max(0.0) }
+    };
+    let mut cursor: Vec<usize> = Vec::with_capacity(n as usize + 1);
+    let mut at = 0;
+    for v in 0..n {
+        cursor.push(at + topology.out_degree(v) as usize);
+        at += topology.degree(v) as usize;
+    }
+    let mut weights = vec![1.0; at];
+    let mut start = 0;
+    for v in 0..n {
+        // In-lists are sorted by source, and sources are walked in order: each in-arc's turn comes in order.
+        for (k, (row, dst)) in
+            topology.out_rows(v).iter().zip(topology.out_neighbors(v)).enumerate()
+        {
+            let w = clean(*row);
+            weights[start + k] = w;
+            let slot = &mut cursor[*dst as usize];
+            weights[*slot] = w;
+            *slot += 1;
+        }
+        start += topology.degree(v) as usize;
+    }
+    weights
+}

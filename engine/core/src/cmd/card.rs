@@ -1,0 +1,55 @@
+//! Hover cards.
+
+use graphlume_types::SessionId;
+use serde_json::Value;
+
+use crate::cmd::read::read_graph;
+use crate::command::{Apply, Call};
+use crate::core::Core;
+use crate::error::EngineError;
+use crate::lane::Lane;
+
+pub(crate) struct NodeCard {
+    pub(crate) session: SessionId,
+    pub(crate) index: u32,
+}
+
+impl Apply for NodeCard {
+    type Answer = Value;
+    const LANE: Lane = Lane::Interactive;
+
+    fn apply(self, core: &mut Core, call: Call<Value>) {
+        let index = self.index;
+        read_graph(core, "node card", &self.session, call, move |lease| {
+            let count = lease.facts.node_count;
+            if index >= count {
+                return Err(EngineError::Index { what: "node", index, count });
+            }
+            let (graph, nodes) = (&lease.graph, lease.nodes.as_ref());
+            Ok(graphlume_scene::node_card(graph, nodes, &lease.encodings, index))
+        });
+    }
+}
+
+pub(crate) struct EdgeCard {
+    pub(crate) session: SessionId,
+    /// Number of the edge in the order in which edges are drawn.
+    pub(crate) drawn: u32,
+}
+
+impl Apply for EdgeCard {
+    type Answer = Value;
+    const LANE: Lane = Lane::Interactive;
+
+    fn apply(self, core: &mut Core, call: Call<Value>) {
+        let index = self.drawn;
+        read_graph(core, "edge card", &self.session, call, move |lease| {
+            let count = lease.facts.edge_count;
+            if index >= count {
+                return Err(EngineError::Index { what: "edge", index, count });
+            }
+            let (edges, pos) = (&lease.edges, lease.order.position(index));
+            Ok(graphlume_scene::edge_card(&lease.graph, edges, &lease.encodings, pos))
+        });
+    }
+}

@@ -1,0 +1,33 @@
+//! Changes how a session's layout runs.
+
+use std::sync::Arc;
+
+use graphlume_types::SessionId;
+
+use crate::command::{Apply, Call};
+use crate::core::Core;
+use crate::error::EngineError;
+use crate::lane::Lane;
+use crate::session::control::Control;
+use crate::session::slot::SessionState;
+
+pub(crate) struct ControlSession {
+    pub(crate) session: SessionId,
+    pub(crate) control: Control,
+}
+
+impl Apply for ControlSession {
+    type Answer = Arc<SessionState>;
+    const LANE: Lane = Lane::Control;
+
+    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+        let Self { session: id, control } = self;
+        let now = core.now();
+        let done = core.session(&id).and_then(|session| {
+            session.control(control, now)?;
+            Ok::<_, EngineError>(session.slot.state())
+        });
+        core.queue(&id);
+        call.reply.send(done);
+    }
+}

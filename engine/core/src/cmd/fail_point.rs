@@ -1,0 +1,43 @@
+//! For tests: a command that goes wrong in a chosen way.
+
+use std::time::Duration;
+
+use crate::cmd::read::read_graph;
+use crate::command::{Apply, Call};
+use crate::core::Core;
+use crate::lane::Lane;
+use graphlume_types::SessionId;
+
+pub(crate) enum FailPoint {
+    /// Panics on the engine thread.
+    PanicInCommand,
+    /// Panics in a job on the session's graph.
+    PanicInJob(SessionId),
+    /// Evicts every graph without a lease.
+    EvictAll,
+    /// Keeps the engine thread busy.
+    Sleep(Duration),
+}
+
+impl Apply for FailPoint {
+    type Answer = ();
+    const LANE: Lane = Lane::Interactive;
+
+    #[allow(clippy::panic, reason = "that is its purpose")]
+    fn apply(self, core: &mut Core, call: Call<()>) {
+        match self {
+            Self::PanicInCommand => panic!("fail point in a command"),
+            Self::PanicInJob(session) => {
+                read_graph(core, "fail point", &session, call, |_| panic!("fail point in a job"));
+            }
+            Self::EvictAll => {
+                core.store.make_room(u64::MAX);
+                call.reply.send(Ok(()));
+            }
+            Self::Sleep(time) => {
+                std::thread::sleep(time);
+                call.reply.send(Ok(()));
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! The commands, one file each: payload, answer, and what is done.
+
+pub(crate) mod attach;
+pub(crate) mod canary;
+pub(crate) mod card;
+pub(crate) mod changed;
+pub(crate) mod close;
+pub(crate) mod control;
+pub(crate) mod drain;
+pub(crate) mod edges;
+#[cfg(test)]
+pub(crate) mod fail_point;
+pub(crate) mod forget;
+pub(crate) mod info;
+pub(crate) mod open;
+pub(crate) mod positions;
+pub(crate) mod preload;
+mod read;
+pub(crate) mod search;
+pub(crate) mod wake;

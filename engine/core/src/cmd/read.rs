@@ -1,0 +1,49 @@
+//! What all commands share that only read a graph: the work runs on a query worker under a lease.
+
+use graphlume_types::SessionId;
+
+use crate::command::Call;
+use crate::core::Core;
+use crate::error::EngineError;
+use crate::reply::Answer;
+use crate::store::Lease;
+use crate::workers::Job;
+
+/// Answers `call` with what `work` finds in the session's graph, which is loaded first if need be.
+pub(super) fn read_graph<R: Send + 'static>(
+    core: &mut Core,
+    what: &'static str,
+    session: &SessionId,
+    call: Call<R>,
+    work: impl FnOnce(&Lease) -> Answer<R> + Send + 'static,
+) {
+    let Call { reply, cancel } = call;
+    let dataset = match core.session(session) {
+        Ok(s) => s.dataset,
+        Err(e) => return reply.send(Err(e)),
+    };
+    core.with_graph(
+        dataset,
+        Box::new(move |core: &mut Core, found: Result<Lease, EngineError>| {
+            let ready = found.and_then(|l| core.crews.queries.check_room().map(|()| l));
+            let lease = match ready {
+                Ok(lease) => lease,
+                Err(e) => return reply.send(Err(e)),
+            };
+            let pool = core.pool.clone();
+            let run = move || {
+                reply.send(match cancel.check() {
+                    Ok(()) => pool.install(|| work(&lease)),
+                    Err(stopped) => Err(stopped.into()),
+                });
+                None
+            };
+            let _ = core.crews.queries.submit(Job { what, run: Box::new(run), lost: None });
+        }),
+    );
+}
+
+/// Refuses an epoch that is not the graph's.
+pub(super) fn check_epoch(asked: u32, now: u32) -> Result<(), EngineError> {
+    if asked == now { Ok(()) } else { Err(EngineError::Epoch { asked, now }) }
+}

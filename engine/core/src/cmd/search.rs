@@ -1,0 +1,33 @@
+//! Finds nodes by label or id.
+
+use graphlume_scene::SearchHit;
+use graphlume_types::{SessionId, limits};
+
+use crate::cmd::read::read_graph;
+use crate::command::{Apply, Call};
+use crate::core::Core;
+use crate::lane::Lane;
+
+pub(crate) struct Search {
+    pub(crate) session: SessionId,
+    pub(crate) text: String,
+    pub(crate) limit: usize,
+}
+
+impl Apply for Search {
+    type Answer = Vec<SearchHit>;
+    const LANE: Lane = Lane::Interactive;
+
+    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+        let text: String = self.text.trim().chars().take(limits::SEARCH_CHARS_MAX).collect();
+        let limit = self.limit.min(limits::SEARCH_RESULTS_MAX);
+        read_graph(core, "search", &self.session, call, move |lease| {
+            if text.is_empty() || limit == 0 {
+                return Ok(Vec::new());
+            }
+            let (nodes, encodings) = (lease.nodes.as_ref(), &lease.encodings);
+            let importance = &lease.importance;
+            Ok(graphlume_scene::search(&lease.graph, nodes, encodings, importance, &text, limit))
+        });
+    }
+}

@@ -1,0 +1,62 @@
+//! What may be set about the engine.
+
+use std::time::Duration;
+
+/// Settings of the engine. [`Config::default`] is right for a machine of its own.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Threads of the CPU pool; 0 takes every core.
+    pub threads: usize,
+    /// Bytes of resident graphs and layouts held at once.
+    pub host_budget_bytes: u64,
+    /// The shortest time between two position frames of a session.
+    pub frame_interval: Duration,
+    /// Time that one session's layout runs before the next session's turn. One iteration is never
+    /// interrupted.
+    pub slice: Duration,
+    /// Datasets loaded at the same time.
+    pub loader_threads: usize,
+    /// Layout slices running at the same time; they share the CPU pool.
+    pub layout_threads: usize,
+    /// Cards, searches and edge streams prepared at the same time.
+    pub query_threads: usize,
+    /// Whether a layout that has come to rest stops before its time is over.
+    pub stop_at_rest: bool,
+    /// Without a viewer for this long, a running layout is paused.
+    pub pause_after: Duration,
+    /// Without a viewer for this long, a session gives its graph back and keeps its positions.
+    pub release_after: Duration,
+    /// Without a viewer for this long, a session is closed.
+    pub close_after: Duration,
+    /// Time that the search for communities may take.
+    pub community_budget: Duration,
+    /// A failed load is not tried again before this time has passed; doubled per failure in a row.
+    pub load_retry: Duration,
+    /// The engine looks at its clock at least this often.
+    pub poll: Duration,
+    /// Whether a panic of the loop itself ends the process (exit status 70), so that a supervisor
+    /// starts a healthy one. A panic inside a command or a job never does.
+    pub exit_on_panic: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            host_budget_bytes: 8 << 30,
+            frame_interval: Duration::from_millis(100),
+            slice: Duration::from_millis(8),
+            loader_threads: 2,
+            layout_threads: 2,
+            query_threads: 2,
+            stop_at_rest: true,
+            pause_after: Duration::from_secs(2),
+            release_after: Duration::from_secs(60),
+            close_after: Duration::from_secs(6 * 3600),
+            community_budget: Duration::from_secs(1),
+            load_retry: Duration::from_secs(2),
+            poll: Duration::from_millis(50),
+            exit_on_panic: true,
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Everything that changes, owned by the engine thread.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crossbeam::channel::Sender;
+use graphlume_device::CpuPool;
+use graphlume_types::{
+    CancelReason, Code, Coded, DatasetId, Refused, Reservation, SessionId, limits,
+};
+
+use crate::config::Config;
+use crate::error::{ClosedReason, EngineError};
+use crate::event::{Event, LoadFailure};
+use crate::health::Shared;
+use crate::loader::Loader;
+use crate::resident::{LoadJob, Resident};
+use crate::session::layout::Layout;
+use crate::session::machine::{GraphState, VizSession};
+use crate::stats::Gauges;
+use crate::store::{Found, GraphStore, Lease, Slot, Waiter};
+use crate::workers::{Job, Workers};
+
+/// The workers by what they do.
+pub(crate) struct Crews {
+    pub(crate) loaders: Workers,
+    pub(crate) layouts: Workers,
+    pub(crate) queries: Workers,
+    pub(crate) background: Workers,
+}
+
+/// The state of the engine. Not `Send`: made on the engine thread, it cannot leave it, so that no
+/// lock is needed and none exists.
+pub(crate) struct Core {
+    pub(crate) config: Config,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) pool: Arc<CpuPool>,
+    pub(crate) store: GraphStore,
+    pub(crate) sessions: HashMap<SessionId, VizSession>,
+    /// Sessions that wait for a slice, in the order of their turns.
+    pub(crate) turns: VecDeque<SessionId>,
+    pub(crate) slices_away: usize,
+    pub(crate) crews: Crews,
+    pub(crate) canary_waiters: Vec<crate::reply::Reply<()>>,
+    pub(crate) canary_runs: bool,
+    /// Sessions must be looked at in this turn.
+    pub(crate) woken: bool,
+    pub(crate) stopping: bool,
+    loader: Arc<dyn Loader>,
+    events: Sender<Event>,
+    _thread: PhantomData<*const ()>,
+}
+
+impl Core {
+    pub(crate) fn new(
+        config: Config,
+        shared: Arc<Shared>,
+        pool: Arc<CpuPool>,
+        crews: Crews,
+        loader: Arc<dyn Loader>,
+        events: Sender<Event>,
+    ) -> Self {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only a start")]
+        let first_epoch = shared.clock.unix_secs() as u32;
+        Self {
+            store: GraphStore::new(shared.budget.clone(), first_epoch),
+            config,
+            shared,
+            pool,
+            sessions: HashMap::new(),
+            turns: VecDeque::new(),
+            slices_away: 0,
+            crews,
+            canary_waiters: Vec::new(),
+            canary_runs: false,
+            woken: true,
+            stopping: false,
+            loader,
+            events,
+            _thread: PhantomData,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Instant {
+        self.shared.clock.monotonic()
+    }
+
+    /// # Errors
+    /// [`EngineError::SessionNotFound`].
+    pub(crate) fn session(&mut self, id: &SessionId) -> Result<&mut VizSession, EngineError> {
+        self.sessions.get_mut(id).ok_or_else(|| EngineError::SessionNotFound(id.clone()))
+    }
+
+    /// Takes memory, evicting what nobody needs.
+    ///
+    /// # Errors
+    /// [`Refused`] when even that is not enough.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<Reservation, Refused> {
+        match self.store.reserve(bytes) {
+            Ok(held) => return Ok(held),
+            Err(refused) if refused.never_fits() => {
+                self.shared.counters.memory_refusals.fetch_add(1, Ordering::Relaxed);
+                return Err(refused);
+            }
+            Err(_) => {}
+        }
+        for session in self.sessions.values_mut().filter(|s| !s.is_watched()) {
+            session.release();
+        }
+        self.store.make_room(bytes);
+        self.shared.counters.evictions.store(self.store.evictions, Ordering::Relaxed);
+        let again = self.store.reserve(bytes);
+        if again.is_err() {
+            self.shared.counters.memory_refusals.fetch_add(1, Ordering::Relaxed);
+        }
+        again
+    }
+
+    /// Starts a load if one is needed and tells where the dataset is.
+    pub(crate) fn want_dataset(&mut self, dataset: DatasetId, again: bool) -> GraphState {
+        let now = self.now();
+        match self.store.request(dataset, now, again) {
+            Found::Resident => GraphState::Ready,
+            Found::Loading => GraphState::Loading(self.load_stage(dataset)),
+            Found::Refused(error) => graph_state(&error),
+            Found::Begin { ticket, epoch, cancel } => {
+                let job = LoadJob {
+                    dataset,
+                    ticket,
+                    epoch,
+                    cancel,
+                    loader: self.loader.clone(),
+                    pool: self.pool.clone(),
+                    budget: self.shared.budget.clone(),
+                    events: self.events.clone(),
+                };
+                self.shared.counters.loads.fetch_add(1, Ordering::Relaxed);
+                let lost = move || Event::Loaded {
+                    dataset,
+                    ticket,
+                    result: Err(LoadFailure::Build(EngineError::Dropped)),
+                };
+                let submitted = self.crews.loaders.submit(Job {
+                    what: "load",
+                    run: Box::new(move || Some(job.run())),
+                    lost: Some(Box::new(lost)),
+                });
+                match submitted {
+                    Ok(()) => GraphState::Loading(self.load_stage(dataset)),
+                    Err(error) => {
+                        let state = graph_state(&error);
+                        self.load_failed(dataset, error);
+                        state
+                    }
+                }
+            }
+        }
+    }
+
+    fn load_stage(&self, dataset: DatasetId) -> &'static str {
+        match self.store.entry(dataset).map(|e| &e.slot) {
+            Some(Slot::Loading { stage, .. }) => stage,
+            _ => "waiting for a loader",
+        }
+    }
+
+    /// Gives the session its graph, or makes it wait for one.
+    pub(crate) fn want_graph(&mut self, id: &SessionId, again: bool) {
+        let Some(dataset) = self.sessions.get(id).map(|s| s.dataset) else { return };
+        let state = self.want_dataset(dataset, again);
+        let now = self.now();
+        if state == GraphState::Ready {
+            self.give_graph(id);
+        } else if let Some(session) = self.sessions.get_mut(id) {
+            session.graph_missing(state, now);
+        }
+    }
+
+    /// The dataset is resident: the session takes a lease and gets a layout.
+    fn give_graph(&mut self, id: &SessionId) {
+        let now = self.now();
+        let Some(dataset) = self.sessions.get(id).map(|s| s.dataset) else { return };
+        let Some(lease) = self.store.resident(dataset) else { return };
+        let scene = self.store.entry(dataset).and_then(|e| e.scene.clone());
+        let scene = scene.unwrap_or_else(|| lease.scene.clone());
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        if session.lease.is_some() {
+            return;
+        }
+        let kept = session.layout.as_ref().is_some_and(|l| l.epoch() == lease.facts.epoch);
+        if !kept && !self.new_layout(id, &lease, now) {
+            return;
+        }
+        let Some(session) = self.sessions.get_mut(id) else { return };
+        session.graph_ready(lease, scene, !kept, now);
+        // Whoever already watches makes it run in this turn.
+        self.woken = true;
+        self.queue(id);
+    }
+
+    /// Whether there was memory for one.
+    fn new_layout(&mut self, id: &SessionId, lease: &Lease, now: Instant) -> bool {
+        let held = self.reserve(Layout::footprint(lease.facts.node_count));
+        let retry = now + self.config.load_retry;
+        let Some(session) = self.sessions.get_mut(id) else { return false };
+        match held {
+            Ok(held) => {
+                let seq = session.last_seq();
+                session.take_layout(Box::new(Layout::new(lease, seq, held)));
+                true
+            }
+            Err(refused) => {
+                session.retry_at = Some(retry);
+                let detail = EngineError::from(refused).to_string();
+                let transient = !refused.never_fits();
+                session.graph_missing(GraphState::Failed { detail, transient }, now);
+                false
+            }
+        }
+    }
+
+    /// Calls `then` with the dataset's graph: at once, or when its load has ended.
+    pub(crate) fn with_graph(&mut self, dataset: DatasetId, then: Waiter) {
+        match self.want_dataset(dataset, false) {
+            GraphState::Ready => {
+                let lease = self.store.resident(dataset);
+                then(self, lease.ok_or(EngineError::Dropped));
+            }
+            GraphState::Loading(_) => {
+                if let Err(then) = self.store.wait(dataset, then) {
+                    let limit = limits::LOAD_WAITERS_MAX;
+                    then(self, Err(EngineError::Busy { what: "callers of a load", limit }));
+                }
+            }
+            GraphState::Waiting(_) | GraphState::Failed { .. } | GraphState::Released => {
+                let error = match self.store.entry(dataset).map(|e| &e.slot) {
+                    Some(Slot::Waiting { error } | Slot::Failed { error, .. }) => error.clone(),
+                    _ => EngineError::Dropped,
+                };
+                then(self, Err(error));
+            }
+        }
+    }
+
+    fn load_failed(&mut self, dataset: DatasetId, error: EngineError) {
+        let now = self.now();
+        let state = graph_state(&error);
+        if let GraphState::Failed { detail, .. } = &state {
+            self.shared.counters.load_failures.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%dataset, slug = error.slug(), detail, "a dataset was not loaded");
+        }
+        let waiters = self.store.failed(dataset, error.clone(), now, self.config.load_retry);
+        for session in self.sessions.values_mut().filter(|s| s.dataset == dataset) {
+            if session.lease.is_none() {
+                session.graph_missing(state.clone(), now);
+            }
+        }
+        for waiter in waiters {
+            waiter(self, Err(error.clone()));
+        }
+    }
+
+    fn load_done(&mut self, dataset: DatasetId, resident: Resident) {
+        let now = self.now();
+        let waiters = self.store.loaded(dataset, resident, now);
+        let ids: Vec<SessionId> = self
+            .sessions
+            .values()
+            .filter(|s| s.dataset == dataset && s.graph != GraphState::Released)
+            .map(|s| s.id.clone())
+            .collect();
+        for id in ids {
+            self.give_graph(&id);
+        }
+        for waiter in waiters {
+            let lease = self.store.resident(dataset);
+            waiter(self, lease.ok_or(EngineError::Dropped));
+        }
+    }
+
+    /// Takes in what a worker reports.
+    pub(crate) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Progress { dataset, ticket, stage } => self.on_progress(dataset, ticket, stage),
+            Event::Room { bytes, answer } => {
+                let _ = answer.try_send(self.reserve(bytes));
+            }
+            Event::Loaded { dataset, ticket, result } => {
+                if !self.store.is_current(dataset, ticket) {
+                    return;
+                }
+                match result {
+                    Ok(resident) => self.load_done(dataset, *resident),
+                    Err(LoadFailure::Loader(e)) => {
+                        self.load_failed(dataset, e.into_engine(dataset))
+                    }
+                    Err(LoadFailure::Build(e)) => self.load_failed(dataset, e),
+                }
+            }
+            Event::Sliced { session, generation, result } => {
+                self.on_sliced(&session, generation, result);
+            }
+            Event::Communities { dataset, epoch, result } => {
+                self.on_communities(dataset, epoch, result);
+            }
+            Event::Canary { result } => {
+                self.canary_runs = false;
+                self.shared.set_canary(result);
+                for waiter in self.canary_waiters.drain(..) {
+                    waiter.send(Ok(()));
+                }
+            }
+        }
+    }
+
+    fn on_progress(&mut self, dataset: DatasetId, ticket: u64, stage: &'static str) {
+        if !self.store.is_current(dataset, ticket) {
+            return;
+        }
+        if let Some(entry) = self.store.entry_mut(dataset)
+            && let Slot::Loading { stage: shown, .. } = &mut entry.slot
+        {
+            *shown = stage;
+        }
+        let now = self.now();
+        for session in self.sessions.values_mut().filter(|s| s.dataset == dataset) {
+            if matches!(session.graph, GraphState::Loading(_)) {
+                session.graph_missing(GraphState::Loading(stage), now);
+            }
+        }
+    }
+
+    /// Ends a session and tells its viewers.
+    pub(crate) fn close_session(&mut self, id: &SessionId, reason: ClosedReason) {
+        if let Some(mut session) = self.sessions.remove(id) {
+            session.close(reason);
+        }
+    }
+
+    /// Looks at every session: who watches, whose time is over, who needs a graph.
+    pub(crate) fn poll(&mut self) {
+        let now = self.now();
+        self.woken = false;
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        let mut gauges = Gauges::default();
+        for id in ids {
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            let wants_graph = session.poll(now, self.config.pause_after);
+            let unwatched = session.unwatched_for(now);
+            gauges.viewers += session.viewers();
+            gauges.sessions_running += usize::from(session.is_running());
+            gauges.slot_bytes += session.slot.frame_bytes();
+            if unwatched >= self.config.release_after {
+                session.release();
+            }
+            if unwatched >= self.config.close_after && session.viewers() == 0 {
+                self.close_session(&id, ClosedReason::Idle);
+                continue;
+            }
+            // A failure that may pass, and a graph given back, are worth another look.
+            let dataset = session.dataset;
+            if wants_graph
+                && session.retry_at.is_none_or(|at| now >= at)
+                && matches!(
+                    session.graph,
+                    GraphState::Released | GraphState::Failed { transient: true, .. }
+                )
+            {
+                self.want_graph(&id, false);
+            }
+            if unwatched.is_zero() {
+                self.store.touch(dataset, now);
+            }
+            self.queue(&id);
+        }
+        let used: HashSet<DatasetId> = self.sessions.values().map(|s| s.dataset).collect();
+        self.store.tidy(|id| used.contains(&id));
+        gauges.sessions = self.sessions.len();
+        gauges.resident_graphs = self.store.num_resident();
+        gauges.jobs_waiting = self.crews.queries.depth() + self.crews.background.depth();
+        gauges.loads_waiting = self.crews.loaders.depth();
+        gauges.layouts_waiting = self.turns.len();
+        *self.shared.gauges.lock() = gauges;
+    }
+
+    /// Ends everything: loads, layouts, sessions, waiting callers.
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        for waiter in self.store.cancel_all(CancelReason::Shutdown) {
+            waiter(self, Err(EngineError::Stopped));
+        }
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            self.close_session(&id, ClosedReason::Shutdown);
+        }
+        for waiter in self.canary_waiters.drain(..) {
+            waiter.send(Err(EngineError::Stopped));
+        }
+    }
+}
+
+/// What viewers are shown when a graph is not to be had.
+fn graph_state(error: &EngineError) -> GraphState {
+    match error {
+        EngineError::Waiting { detail, .. } => GraphState::Waiting(detail.to_string()),
+        e => GraphState::Failed {
+            detail: e.to_string(),
+            transient: e.code().is_transient() || e.code() == Code::Internal,
+        },
+    }
+}

@@ -1,0 +1,41 @@
+//! What workers report to the loop.
+
+use crossbeam::channel::Sender;
+use graphlume_types::{DatasetId, Refused, Reservation, SessionId};
+
+use crate::error::EngineError;
+use crate::health::Canary;
+use crate::loader::LoadError;
+use crate::resident::Resident;
+use crate::session::layout::{Layout, SliceReport};
+use crate::session::slot::SceneFrames;
+
+/// Finished or half-finished work.
+pub(crate) enum Event {
+    /// A load has entered its next stage.
+    Progress { dataset: DatasetId, ticket: u64, stage: &'static str },
+    /// A load needs memory that only eviction can give.
+    Room { bytes: u64, answer: Sender<Result<Reservation, Refused>> },
+    /// A load has ended.
+    Loaded { dataset: DatasetId, ticket: u64, result: Result<Box<Resident>, LoadFailure> },
+    /// A layout comes home.
+    Sliced { session: SessionId, generation: u64, result: Result<Slice, EngineError> },
+    /// Colours by community are there, or are not to be had.
+    Communities { dataset: DatasetId, epoch: u32, result: Result<SceneFrames, EngineError> },
+    /// The known-answer job has run.
+    Canary { result: Canary },
+}
+
+/// A layout and what it did in its slice.
+pub(crate) struct Slice {
+    pub(crate) layout: Box<Layout>,
+    pub(crate) report: SliceReport,
+}
+
+/// Why a load gave no graph.
+pub(crate) enum LoadFailure {
+    /// The loader said so.
+    Loader(LoadError),
+    /// Building it failed.
+    Build(EngineError),
+}

@@ -1,0 +1,246 @@
+//! The only thing that others hold of the engine.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use graphlume_scene::SearchHit;
+use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
+use serde_json::Value;
+
+use crate::cmd;
+use crate::cmd::info::SessionInfo;
+use crate::command::{Apply, Command};
+use crate::error::EngineError;
+use crate::health::{EngineHealth, Shared};
+use crate::lane::{Envelope, Lanes};
+use crate::reply::{Answer, Reply};
+use crate::session::control::Control;
+use crate::session::slot::SessionState;
+use crate::session::viewer::Viewer;
+use crate::settings::LayoutSettings;
+use crate::stats::EngineStats;
+
+/// How long the engine may take over a call before it answers that the deadline has passed.
+const CALL_DEADLINE: Duration = Duration::from_secs(60);
+
+/// A cheap handle to the engine. Every call is a future that any runtime may drive; dropping it
+/// cancels the call. A call is refused at once when too many wait already.
+#[derive(Clone)]
+pub struct EngineHandle {
+    lanes: Lanes,
+    shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for EngineHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineHandle").finish_non_exhaustive()
+    }
+}
+
+/// Cancels the call unless it has been answered.
+struct CancelOnDrop(Option<CancelToken>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(token) = self.0.take() {
+            token.cancel(CancelReason::ClientGone);
+        }
+    }
+}
+
+impl EngineHandle {
+    pub(crate) fn new(lanes: Lanes, shared: Arc<Shared>) -> Self {
+        Self { lanes, shared }
+    }
+
+    /// Sends a command at once and gives the future of its answer.
+    pub(crate) fn call<C>(
+        &self,
+        payload: C,
+    ) -> impl Future<Output = Answer<C::Answer>> + Send + 'static
+    where
+        C: Apply,
+        Command: From<(C, Reply<C::Answer>)>,
+    {
+        let (reply, answer) = Reply::channel();
+        let cancel = CancelToken::with_deadline(self.shared.clock.monotonic() + CALL_DEADLINE);
+        let envelope =
+            Envelope { command: Command::from((payload, reply)), cancel: cancel.clone() };
+        let sent = self.lanes.send(C::LANE, envelope);
+        async move {
+            sent?;
+            let mut guard = CancelOnDrop(Some(cancel));
+            let answer = answer.await.unwrap_or(Err(EngineError::Stopped));
+            guard.0 = None;
+            answer
+        }
+    }
+
+    /// Sends a command whose answer nobody needs; a full lane drops it.
+    fn tell<C>(&self, payload: C)
+    where
+        C: Apply,
+        Command: From<(C, Reply<C::Answer>)>,
+    {
+        let command = Command::from((payload, Reply::nobody()));
+        let _ = self.lanes.send(C::LANE, Envelope { command, cancel: CancelToken::new() });
+    }
+
+    /// Makes the engine look at its sessions now instead of at its next poll.
+    pub(crate) fn wake(&self) {
+        self.tell(cmd::wake::Wake);
+    }
+
+    /// Makes sure that the session exists; a new one starts loading its dataset in the background and
+    /// takes `settings`, an existing one keeps its own.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionTaken`] when the session shows another dataset to somebody;
+    /// [`EngineError::Busy`] when there are too many sessions.
+    pub async fn open(
+        &self,
+        session: SessionId,
+        dataset: DatasetId,
+        settings: LayoutSettings,
+    ) -> Result<(), EngineError> {
+        self.call(cmd::open::Open { session, dataset, settings }).await
+    }
+
+    /// Ends the session; its viewers are told.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`].
+    pub async fn close(&self, session: SessionId) -> Result<(), EngineError> {
+        self.call(cmd::close::Close { session }).await
+    }
+
+    /// Attaches a viewer. The first one starts the layout; the graph is loaded if it is not.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`]; [`EngineError::Busy`] past the limit of viewers.
+    pub async fn attach(&self, session: SessionId) -> Result<Viewer, EngineError> {
+        let presence = self.call(cmd::attach::Attach { session }).await?;
+        Ok(Viewer::new(presence, self.clone()))
+    }
+
+    /// Changes how the layout runs and answers the new state.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] for an impossible knob, [`EngineError::Index`] for a node that does not
+    /// exist, [`EngineError::NotLoaded`] for a pin before the graph is there.
+    pub async fn control(
+        &self,
+        session: SessionId,
+        control: Control,
+    ) -> Result<Arc<SessionState>, EngineError> {
+        self.call(cmd::control::ControlSession { session, control }).await
+    }
+
+    /// What the session shows and does.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`].
+    pub async fn info(&self, session: SessionId) -> Result<SessionInfo, EngineError> {
+        self.call(cmd::info::Info { session }).await
+    }
+
+    /// The hover card of a node: `{title, id, degree, degree_in, degree_out, properties}`.
+    ///
+    /// # Errors
+    /// [`EngineError::Index`]; what loading the graph may answer.
+    pub async fn node_card(&self, session: SessionId, index: u32) -> Result<Value, EngineError> {
+        self.call(cmd::card::NodeCard { session, index }).await
+    }
+
+    /// The hover card of an edge, by its drawn index.
+    ///
+    /// # Errors
+    /// [`EngineError::Index`]; what loading the graph may answer.
+    pub async fn edge_card(&self, session: SessionId, drawn: u32) -> Result<Value, EngineError> {
+        self.call(cmd::card::EdgeCard { session, drawn }).await
+    }
+
+    /// Nodes whose label or id contains `text`, the best matches first.
+    ///
+    /// # Errors
+    /// What loading the graph may answer.
+    pub async fn search(
+        &self,
+        session: SessionId,
+        text: String,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, EngineError> {
+        self.call(cmd::search::Search { session, text, limit }).await
+    }
+
+    /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn
+    /// order. The bytes are shared by all callers: take a range with [`Bytes::slice`].
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`] when another element set is shown.
+    pub async fn edges(&self, session: SessionId, epoch: u32) -> Result<Bytes, EngineError> {
+        self.call(cmd::edges::Edges { session, epoch }).await
+    }
+
+    /// The present positions as one exact frame of 32-bit floats.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::NotLoaded`] before the first positions.
+    pub async fn positions(&self, session: SessionId, epoch: u32) -> Result<Bytes, EngineError> {
+        self.call(cmd::positions::Positions { session, epoch }).await
+    }
+
+    /// Starts loading the dataset unless it is resident; tries again at once when it waited for data
+    /// or had failed. Answers when the load has been started.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`] when too many datasets wait for a loader.
+    pub async fn preload(&self, dataset: DatasetId) -> Result<(), EngineError> {
+        self.call(cmd::preload::Preload { dataset }).await
+    }
+
+    /// The dataset has other data now: sessions on it load again under a new epoch.
+    ///
+    /// # Errors
+    /// As [`Self::preload`].
+    pub async fn changed(&self, dataset: DatasetId) -> Result<(), EngineError> {
+        self.call(cmd::changed::Changed { dataset }).await
+    }
+
+    /// The dataset is gone: its sessions are closed and its memory is given back.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`], [`EngineError::Stopped`].
+    pub async fn forget(&self, dataset: DatasetId) -> Result<(), EngineError> {
+        self.call(cmd::forget::Forget { dataset }).await
+    }
+
+    /// The engine's health as last seen; never waits. Asks for a fresh canary when the last one is
+    /// older than a second.
+    #[must_use]
+    pub fn health(&self) -> EngineHealth {
+        if self.shared.canary_is_stale() {
+            self.tell(cmd::canary::Canary);
+        }
+        self.shared.health()
+    }
+
+    /// The engine's health with a canary result of the last second.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`], or what the canary found.
+    pub async fn probe(&self) -> Result<EngineHealth, EngineError> {
+        if self.shared.canary_is_stale() {
+            self.call(cmd::canary::Canary).await?;
+        }
+        Ok(self.shared.health())
+    }
+
+    /// Counters; never waits.
+    #[must_use]
+    pub fn stats(&self) -> EngineStats {
+        self.shared.stats(self.lanes.depths())
+    }
+}

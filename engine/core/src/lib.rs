@@ -1,0 +1,53 @@
+//! The heart of the server: one thread that owns every graph and every visualization session.
+//!
+//! Others hold an [`EngineHandle`]; its calls travel through bounded lanes and are answered through
+//! one-shot replies. The loop itself only decides; whatever grows with a graph runs on named workers
+//! and the CPU pool and comes back as an event. Datasets are loaded once, stay resident while memory
+//! lasts, and are evicted when nobody holds a lease. Positions travel to viewers through a
+//! latest-value slot per session, so that viewers never queue frames.
+//!
+//! What is absent: users, roles, HTTP, files. Whoever sends a command was allowed to.
+
+mod cmd;
+mod command;
+mod config;
+mod core;
+mod error;
+mod event;
+mod handle;
+mod health;
+mod lane;
+mod loader;
+mod reply;
+mod resident;
+mod run_loop;
+mod session;
+mod settings;
+mod stats;
+mod store;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+pub use cmd::info::SessionInfo;
+pub use config::Config;
+pub use error::{ClosedReason, EngineError, MemoryError};
+pub use graphlume_device::GpuStatus;
+pub use graphlume_scene::{Encodings, SearchHit};
+pub use handle::EngineHandle;
+pub use health::{Canary, EngineHealth};
+pub use loader::{LoadError, Loaded, Loader};
+pub use run_loop::{EngineThread, start};
+pub use session::control::Control;
+pub use session::slot::{
+    ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,
+};
+pub use session::viewer::Viewer;
+pub use settings::LayoutSettings;
+pub use stats::EngineStats;
+
+/// Drives a call of the engine on the calling thread: for the command line and for tests, never inside
+/// an async runtime.
+pub fn block_on<F: std::future::Future>(future: F) -> F::Output {
+    reply::block_on(future)
+}

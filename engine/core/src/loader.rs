@@ -1,0 +1,96 @@
+//! How the engine gets a dataset's tables: the service behind it knows files and records, the engine
+//! knows graphs.
+
+use std::sync::Arc;
+
+use graphlume_scene::Encodings;
+use graphlume_table::Table;
+use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId};
+
+use crate::error::EngineError;
+
+/// Reads the tables of a dataset. Called on a loader thread, never on the engine thread, and inside
+/// the CPU pool, so that rayon's parallel iterators use the engine's threads.
+pub trait Loader: Send + Sync + 'static {
+    /// The dataset's tables and bindings.
+    ///
+    /// # Errors
+    /// [`LoadError::Waiting`] while tables have not been uploaded; the engine asks again after
+    /// [`EngineHandle::preload`](crate::EngineHandle::preload) or
+    /// [`EngineHandle::changed`](crate::EngineHandle::changed).
+    fn load(&self, dataset: DatasetId, cancel: &CancelToken) -> Result<Loaded, LoadError>;
+
+    /// An upper bound of the bytes that `load` will hold, when it is known beforehand; they are
+    /// reserved before `load` is called. Without it, the reservation follows the load.
+    fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {
+        let _ = dataset;
+        None
+    }
+}
+
+/// What a dataset consists of.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// Shown as the title.
+    pub name: String,
+    /// Shown below the title.
+    pub description: String,
+    /// The edge table.
+    pub edges: Table,
+    /// Its column of source node ids.
+    pub source: String,
+    /// Its column of destination node ids.
+    pub destination: String,
+    /// The node table, when there is one.
+    pub nodes: Option<Table>,
+    /// Its column of node ids.
+    pub node: Option<String>,
+    /// Bindings and encodings as uploaded.
+    pub encodings: Encodings,
+}
+
+/// Why there are no tables.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// Not an error: the data have not been uploaded yet. The text says what is missing.
+    #[error("{0}")]
+    Waiting(String),
+    /// No such dataset.
+    #[error("dataset {0} does not exist")]
+    NotFound(DatasetId),
+    /// The load was stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// Anything else; the message is made for the user.
+    #[error("{message}")]
+    Failed {
+        /// The kind of failure. A transient one is tried again by itself.
+        code: Code,
+        /// The machine name.
+        slug: &'static str,
+        /// The sentence for the user.
+        message: String,
+    },
+}
+
+impl LoadError {
+    /// Wraps any coded error.
+    pub fn from_coded(e: &dyn Coded) -> Self {
+        Self::Failed { code: e.code(), slug: e.slug(), message: e.to_string() }
+    }
+
+    pub(crate) fn into_engine(self, dataset: DatasetId) -> EngineError {
+        match self {
+            Self::Waiting(detail) => EngineError::Waiting { dataset, detail: detail.into() },
+            Self::NotFound(_) => EngineError::Work {
+                code: Code::NotFound,
+                slug: "dataset-not-found",
+                message: Arc::from(self.to_string()),
+            },
+            Self::Cancelled(c) => EngineError::Cancelled(c),
+            Self::Failed { code, slug, message } => {
+                EngineError::Work { code, slug, message: message.into() }
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! From tables to a graph that can be shown: what a loader thread does, and what it makes.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use crossbeam::channel::{Sender, bounded};
+use graphlume_device::CpuPool;
+use graphlume_graph::{Graph, GraphSpec, Topology};
+use graphlume_scene::{EdgeOrder, Encodings, Scene};
+use graphlume_table::{Table, pandas_dtype};
+use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation};
+use rayon::prelude::*;
+
+use crate::error::EngineError;
+use crate::event::{Event, LoadFailure};
+use crate::loader::{LoadError, Loaded, Loader};
+use crate::session::frames::{scene_frames, scene_of};
+use crate::session::slot::{ColumnInfo, GraphFacts, SceneFrames};
+
+/// Seed of the edge order and of the start placement: every load of a dataset gives the same picture.
+const SEED: u64 = 1;
+/// Bytes per node and per edge held beside the topology: positions, importance and colours; colours
+/// and widths of edges, and the edge stream.
+const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8;
+const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
+/// Labels and their frames at most.
+const LABEL_BYTES: u64 = 1 << 20;
+
+/// A graph in memory. Immutable, so that any number of jobs read it at once.
+pub(crate) struct Resident {
+    pub(crate) facts: Arc<GraphFacts>,
+    pub(crate) graph: Graph,
+    pub(crate) nodes: Option<Table>,
+    pub(crate) edges: Table,
+    pub(crate) encodings: Encodings,
+    /// Bound positions with NaN for absent ones, or a start placement.
+    pub(crate) start: Vec<[f32; 2]>,
+    /// Edge weights by edge table row.
+    pub(crate) edge_weights: Option<Vec<f32>>,
+    pub(crate) importance: Vec<f32>,
+    /// The scene before communities are known.
+    pub(crate) scene: Arc<SceneFrames>,
+    /// Whether nothing but communities would give the nodes meaningful colours.
+    pub(crate) wants_communities: bool,
+    pub(crate) order: EdgeOrder,
+    stream: OnceLock<Bytes>,
+    _held: Vec<Reservation>,
+}
+
+impl Resident {
+    /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
+    pub(crate) fn edge_stream(&self) -> Bytes {
+        self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
+    }
+}
+
+/// Source of every edge by CSR position would cost memory; a search in the offsets costs little time.
+fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
+    let m = topology.num_edges();
+    let mut out = vec![0u8; m as usize * 8];
+    out.par_chunks_mut(8 << 13).enumerate().for_each(|(chunk, bytes)| {
+        for (i, pair) in bytes.chunks_exact_mut(8).enumerate() {
+            #[allow(clippy::cast_possible_truncation, reason = "below the number of edges")]
+            let drawn = ((chunk << 13) + i) as u32;
+            let (src, dst, _) = topology.edge(order.position(drawn));
+            pair[..4].copy_from_slice(&src.to_le_bytes());
+            pair[4..].copy_from_slice(&dst.to_le_bytes());
+        }
+    });
+    Bytes::from(out)
+}
+
+/// What a loader thread is given.
+pub(crate) struct LoadJob {
+    pub(crate) dataset: DatasetId,
+    pub(crate) ticket: u64,
+    pub(crate) epoch: u32,
+    pub(crate) cancel: CancelToken,
+    pub(crate) loader: Arc<dyn Loader>,
+    pub(crate) pool: Arc<CpuPool>,
+    pub(crate) budget: Budget,
+    pub(crate) events: Sender<Event>,
+}
+
+impl From<EngineError> for LoadFailure {
+    fn from(e: EngineError) -> Self {
+        Self::Build(e)
+    }
+}
+
+fn coded<E: Coded>(e: E) -> LoadFailure {
+    LoadFailure::Build(EngineError::from_coded(&e))
+}
+
+impl LoadJob {
+    /// Loads and builds; runs on a loader thread.
+    pub(crate) fn run(self) -> Event {
+        let result = self.load().map(Box::new);
+        // A load that was stopped reports that, however the step that noticed put it.
+        let result = match self.cancel.check() {
+            Err(stopped) => Err(LoadFailure::Build(stopped.into())),
+            Ok(()) => result,
+        };
+        Event::Loaded { dataset: self.dataset, ticket: self.ticket, result }
+    }
+
+    fn stage(&self, stage: &'static str) {
+        let (dataset, ticket) = (self.dataset, self.ticket);
+        let _ = self.events.send(Event::Progress { dataset, ticket, stage });
+    }
+
+    /// Takes memory, and lets the loop evict for it when it is short.
+    fn reserve(&self, bytes: u64) -> Result<Reservation, LoadFailure> {
+        self.cancel.check().map_err(EngineError::from)?;
+        match self.budget.try_reserve(bytes) {
+            Ok(held) => Ok(held),
+            Err(refused) if refused.never_fits() => Err(EngineError::from(refused).into()),
+            Err(_) => {
+                let (answer, room) = bounded(1);
+                self.events
+                    .send(Event::Room { bytes, answer })
+                    .map_err(|_| LoadFailure::Build(EngineError::Stopped))?;
+                let got = room.recv().map_err(|_| LoadFailure::Build(EngineError::Stopped))?;
+                Ok(got.map_err(EngineError::from)?)
+            }
+        }
+    }
+
+    fn load(&self) -> Result<Resident, LoadFailure> {
+        self.cancel.check().map_err(|c| LoadFailure::Loader(LoadError::Cancelled(c)))?;
+        let mut tables_held = match self.loader.footprint_bytes(self.dataset) {
+            Some(bytes) => Some(self.reserve(bytes)?),
+            None => None,
+        };
+        let loaded = self
+            .pool
+            .install(|| self.loader.load(self.dataset, &self.cancel))
+            .map_err(LoadFailure::Loader)?;
+        let bytes =
+            loaded.edges.memory_bytes() + loaded.nodes.as_ref().map_or(0, Table::memory_bytes);
+        match &mut tables_held {
+            Some(held) if held.bytes() >= bytes => held.shrink_to(bytes),
+            // Unknown beforehand, or the loader promised too little.
+            _ => {
+                drop(tables_held.take());
+                tables_held = Some(self.reserve(bytes)?);
+            }
+        }
+        self.build(loaded, tables_held.into_iter().collect())
+    }
+
+    fn build(&self, loaded: Loaded, mut held: Vec<Reservation>) -> Result<Resident, LoadFailure> {
+        self.stage("building the graph");
+        let m = loaded.edges.num_rows() as u64;
+        let n = loaded.nodes.as_ref().map_or(0, Table::num_rows) as u64 + 2 * m;
+        let mut building = self.reserve(Topology::build_footprint(n, m))?;
+        let spec = GraphSpec {
+            edges: &loaded.edges,
+            source: &loaded.source,
+            destination: &loaded.destination,
+            nodes: loaded.nodes.as_ref(),
+            node: loaded.node.as_deref(),
+        };
+        let graph =
+            self.pool.install(|| graphlume_graph::build(&spec, &self.cancel)).map_err(coded)?;
+        building.shrink_to(graph.memory_bytes());
+        held.push(building);
+        let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
+        held.push(
+            self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
+        );
+        self.stage("placing the nodes");
+        let (scene, start) = self.pool.install(|| self.scene_and_start(&graph, &loaded))?;
+        let order = EdgeOrder::new(m, SEED);
+        let frames =
+            self.pool.install(|| scene_frames(&scene, &graph.topology, order, self.epoch, 1));
+        let facts = GraphFacts {
+            epoch: self.epoch,
+            name: loaded.name,
+            description: loaded.description,
+            node_count: n,
+            edge_count: m,
+            node_columns: loaded.nodes.as_ref().map(columns).unwrap_or_default(),
+            edge_columns: columns(&loaded.edges),
+            metadata: loaded.encodings.metadata.clone(),
+            has_positions: scene.positions.is_some(),
+            warnings: scene.warnings.clone(),
+        };
+        Ok(Resident {
+            facts: Arc::new(facts),
+            wants_communities: scene.colors_by_community && m > 0,
+            graph,
+            nodes: loaded.nodes,
+            edges: loaded.edges,
+            encodings: loaded.encodings,
+            start,
+            edge_weights: scene.edge_weights,
+            importance: scene.importance,
+            scene: Arc::new(frames),
+            order,
+            stream: OnceLock::new(),
+            _held: held,
+        })
+    }
+
+    /// The scene and, unless positions are bound, a start placement, side by side.
+    fn scene_and_start(
+        &self,
+        graph: &Graph,
+        loaded: &Loaded,
+    ) -> Result<(Scene, Vec<[f32; 2]>), LoadFailure> {
+        let place = || {
+            graphlume_algo::layout::start::place(&graph.topology, SEED, &self.cancel).map_err(coded)
+        };
+        let scene =
+            || scene_of(graph, loaded.nodes.as_ref(), &loaded.edges, &loaded.encodings, None);
+        if positions_bound(&loaded.encodings) {
+            let scene = scene()?;
+            // The binding may be unusable, which the scene's warnings say.
+            let start = match &scene.positions {
+                Some(bound) => bound.clone(),
+                None => place()?,
+            };
+            return Ok((scene, start));
+        }
+        let (scene, start) = rayon::join(scene, place);
+        Ok((scene?, start?))
+    }
+}
+
+fn positions_bound(encodings: &Encodings) -> bool {
+    encodings.node.get("bindings").and_then(|b| b.get("node_x")).is_some_and(|x| !x.is_null())
+}
+
+fn columns(table: &Table) -> Vec<ColumnInfo> {
+    table
+        .batch()
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| ColumnInfo { name: f.name().clone(), dtype: pandas_dtype(f.data_type()) })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! Frames of a session, through the wire format of the scene crate.
+
+use bytes::Bytes;
+use graphlume_graph::{Graph, Topology};
+use graphlume_scene::wire::{self, Axis, PositionEncoder, Stamp, flags};
+use graphlume_scene::{EdgeOrder, Encodings, Scene};
+use graphlume_table::Table;
+use rayon::prelude::*;
+
+use crate::error::EngineError;
+use crate::session::slot::{PositionFrame, SceneFrames};
+
+/// Smaller frames are not worth the time to compress them.
+const DEFLATE_NODES_MIN: usize = 20_000;
+
+/// How a frame is marked for the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) running: bool,
+    pub(crate) settled: bool,
+}
+
+impl Mark {
+    const fn flags(self) -> u16 {
+        let running = if self.running { flags::RUNNING } else { 0 };
+        let settled = if self.settled { flags::SETTLED } else { 0 };
+        running | settled
+    }
+}
+
+/// Numbers and encodes the position frames of one session.
+pub(crate) struct Encoder {
+    seq: u32,
+    wire: Option<(u32, PositionEncoder)>,
+}
+
+impl Encoder {
+    /// Held per node: the last key frame as pairs and as bytes, and the delta in the slot.
+    pub(crate) const BYTES_PER_NODE: u64 = 4 + 4 + 2;
+
+    /// Frames are numbered from `seq + 1` on.
+    pub(crate) const fn new(seq: u32) -> Self {
+        Self { seq, wire: None }
+    }
+
+    pub(crate) const fn seq(&self) -> u32 {
+        self.seq
+    }
+
+    /// The next frame; a key frame when `key`, and whenever the wire format calls for one.
+    pub(crate) fn encode(
+        &mut self,
+        positions: &[[f32; 2]],
+        epoch: u32,
+        key: bool,
+        mark: Mark,
+    ) -> PositionFrame {
+        self.seq = self.seq.wrapping_add(1).max(1);
+        if self.wire.as_ref().is_none_or(|(e, _)| *e != epoch) {
+            let deflate = positions.len() >= DEFLATE_NODES_MIN;
+            self.wire = Some((epoch, PositionEncoder::new(epoch, deflate)));
+        }
+        let (_, wire) = self.wire.get_or_insert((epoch, PositionEncoder::new(epoch, false)));
+        if key {
+            wire.force_key();
+        }
+        let made = wire.encode(positions, self.seq, mark.flags());
+        PositionFrame {
+            epoch,
+            seq: made.seq,
+            base_seq: made.key_seq,
+            bytes: made.delta.unwrap_or(made.key),
+        }
+    }
+
+    /// Exact positions, outside the numbering: for export and for pages at rest.
+    pub(crate) fn exact(&self, positions: &[[f32; 2]], epoch: u32, mark: Mark) -> Bytes {
+        wire::encode_f32(Stamp { epoch, seq: self.seq, flags: mark.flags() }, positions)
+    }
+}
+
+/// What is drawn.
+///
+/// # Errors
+/// Only when the parts do not belong together.
+pub(crate) fn scene_of(
+    graph: &Graph,
+    nodes: Option<&Table>,
+    edges: &Table,
+    encodings: &Encodings,
+    communities: Option<&[u32]>,
+) -> Result<Scene, EngineError> {
+    graphlume_scene::build(graph, nodes, edges, encodings, communities)
+        .map_err(|e| EngineError::from_coded(&e))
+}
+
+/// Values by CSR position in drawn order.
+fn drawn<T: Copy + Send + Sync>(values: &[T], order: EdgeOrder) -> Vec<T> {
+    (0..order.len())
+        .into_par_iter()
+        .with_min_len(1 << 13)
+        .map(|i| values[order.position(i) as usize])
+        .collect()
+}
+
+/// Encodes a scene once for all viewers.
+pub(crate) fn scene_frames(
+    scene: &Scene,
+    topology: &Topology,
+    order: EdgeOrder,
+    epoch: u32,
+    version: u32,
+) -> SceneFrames {
+    let stamp = Stamp { epoch, seq: version, flags: 0 };
+    let m = topology.num_edges() as usize;
+    let edge_rgba = scene.edge_rgba.as_ref().filter(|c| c.len() == m);
+    let edge_width = scene.edge_width.as_ref().filter(|w| w.len() == m);
+    SceneFrames {
+        epoch,
+        version,
+        node_color: wire::encode_color(stamp, Axis::Node, &scene.node_rgba),
+        node_size: wire::encode_size(stamp, Axis::Node, &scene.node_size),
+        labels: wire::encode_labels(stamp, &scene.label_candidates),
+        edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &drawn(c, order))),
+        edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),
+        legend: scene.legend.clone(),
+    }
+}

@@ -1,0 +1,319 @@
+//! The layout of one session: a value that moves between the loop, which decides, and a worker, which
+//! runs a slice of it and brings it back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use graphlume_algo::AlgoError;
+use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
+use graphlume_graph::Topology;
+use graphlume_types::{CancelToken, Clock, Reservation};
+
+use crate::session::frames::{Encoder, Mark};
+use crate::session::slot::PositionFrame;
+use crate::store::Lease;
+
+/// Iterations of one slice at most, so that tiny graphs give the loop its turn too.
+const SLICE_ITERATIONS_MAX: u64 = 256;
+
+/// A change that a viewer made to a node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Poke {
+    Pin { node: u32, at: [f32; 2] },
+    Unpin { node: u32 },
+}
+
+/// Positions and the forces that move them.
+pub(crate) struct Layout {
+    epoch: u32,
+    positions: Vec<[f32; 2]>,
+    /// Whether the forces have moved nodes since `positions` was copied out.
+    stale: bool,
+    forces: Option<Box<ForceAtlas2>>,
+    pins: BTreeMap<u32, [f32; 2]>,
+    encoder: Encoder,
+    iterations: u64,
+    last_frame: Option<Instant>,
+    _held: Reservation,
+    forces_held: Option<Reservation>,
+}
+
+/// Whether a slice makes a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrameWish {
+    /// When the frame interval has passed.
+    WhenDue,
+    /// A key frame.
+    Key,
+}
+
+/// What a worker is asked to do with a layout.
+pub(crate) struct SliceRequest {
+    pub(crate) lease: Lease,
+    /// Whether nodes move.
+    pub(crate) run: bool,
+    pub(crate) params: Params,
+    pub(crate) pokes: Vec<Poke>,
+    pub(crate) frame: FrameWish,
+    pub(crate) mark: Mark,
+    /// Whether exact positions are wanted too.
+    pub(crate) exact: bool,
+    pub(crate) budget: Duration,
+    /// Whether a layout at rest is reported as converged.
+    pub(crate) stop_at_rest: bool,
+    pub(crate) frame_interval: Duration,
+    pub(crate) cancel: CancelToken,
+}
+
+/// What became of it.
+#[derive(Default)]
+pub(crate) struct SliceReport {
+    pub(crate) iterations: u64,
+    pub(crate) took: Duration,
+    pub(crate) converged: bool,
+    pub(crate) frame: Option<PositionFrame>,
+    pub(crate) exact: Option<Bytes>,
+    /// Why the forces failed; the positions are those before the iteration that did.
+    pub(crate) failed: Option<AlgoError>,
+}
+
+impl Layout {
+    /// A layout at rest at the graph's start positions. `seq` is the last frame number that the session
+    /// has used.
+    pub(crate) fn new(lease: &Lease, seq: u32, held: Reservation) -> Self {
+        Self {
+            epoch: lease.facts.epoch,
+            positions: lease.start.clone(),
+            stale: false,
+            forces: None,
+            pins: BTreeMap::new(),
+            encoder: Encoder::new(seq),
+            iterations: 0,
+            last_frame: None,
+            _held: held,
+            forces_held: None,
+        }
+    }
+
+    /// Bytes of a layout at rest.
+    pub(crate) fn footprint(num_nodes: u32) -> u64 {
+        u64::from(num_nodes) * (8 + Encoder::BYTES_PER_NODE)
+    }
+
+    /// Bytes of the forces.
+    pub(crate) fn forces_footprint(num_nodes: u32, num_edges: u32) -> u64 {
+        ForceAtlas2::footprint(num_nodes, num_edges)
+    }
+
+    pub(crate) const fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) const fn seq(&self) -> u32 {
+        self.encoder.seq()
+    }
+
+    pub(crate) const fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Whether the layout still needs memory for its forces.
+    pub(crate) const fn needs_forces(&self) -> bool {
+        self.forces_held.is_none()
+    }
+
+    pub(crate) fn give_forces(&mut self, held: Reservation) {
+        self.forces_held = Some(held);
+    }
+
+    /// Gives the memory of the forces back; the positions stay.
+    pub(crate) fn rest(&mut self) {
+        self.sync();
+        self.forces = None;
+        self.forces_held = None;
+    }
+
+    fn sync(&mut self) {
+        if std::mem::take(&mut self.stale)
+            && let Some(forces) = &self.forces
+        {
+            forces.positions(&mut self.positions);
+        }
+    }
+
+    /// Runs one slice; on a worker, inside the CPU pool.
+    pub(crate) fn slice(&mut self, request: &SliceRequest, clock: &dyn Clock) -> SliceReport {
+        let begun = clock.monotonic();
+        for poke in &request.pokes {
+            self.poke(*poke);
+        }
+        let mut report = SliceReport::default();
+        // The first picture does not wait for forces.
+        if request.run && self.last_frame.is_some() {
+            report.failed = self.iterate(request, clock, begun, &mut report).err();
+        }
+        let now = clock.monotonic();
+        let due = self
+            .last_frame
+            .is_none_or(|at| now.saturating_duration_since(at) >= request.frame_interval);
+        let key = request.frame == FrameWish::Key;
+        if key || (due && (report.iterations > 0 || !request.pokes.is_empty())) {
+            self.last_frame = Some(now);
+            self.sync();
+            report.frame =
+                Some(self.encoder.encode(&self.positions, self.epoch, key, request.mark));
+        }
+        if request.exact {
+            self.sync();
+            report.exact = Some(self.encoder.exact(&self.positions, self.epoch, request.mark));
+        }
+        report.took = clock.monotonic().saturating_duration_since(begun);
+        report
+    }
+
+    fn poke(&mut self, poke: Poke) {
+        match poke {
+            Poke::Pin { node, at } => {
+                self.sync();
+                self.pins.insert(node, at);
+                if let Some(p) = self.positions.get_mut(node as usize) {
+                    *p = at;
+                }
+                if let Some(f) = &mut self.forces {
+                    f.pin(node, at);
+                }
+            }
+            Poke::Unpin { node } => {
+                self.pins.remove(&node);
+                if let Some(f) = &mut self.forces {
+                    f.unpin(node);
+                }
+            }
+        }
+    }
+
+    fn iterate(
+        &mut self,
+        request: &SliceRequest,
+        clock: &dyn Clock,
+        begun: Instant,
+        report: &mut SliceReport,
+    ) -> Result<(), AlgoError> {
+        let forces = match &mut self.forces {
+            Some(f) => {
+                if *f.params() != request.params {
+                    f.set_params(request.params.clone())?;
+                }
+                f
+            }
+            none => none.insert(Box::new(forces(
+                &request.lease,
+                request.params.clone(),
+                &mut self.positions,
+                &self.pins,
+            )?)),
+        };
+        let mut done = Ok(());
+        loop {
+            if let Err(e) = forces.iterate(&request.cancel) {
+                done = Err(e);
+                break;
+            }
+            report.iterations += 1;
+            let spent = clock.monotonic().saturating_duration_since(begun);
+            report.converged = request.stop_at_rest && forces.settled();
+            if spent >= request.budget
+                || report.iterations >= SLICE_ITERATIONS_MAX
+                || report.converged
+            {
+                break;
+            }
+        }
+        self.iterations += report.iterations;
+        self.stale |= report.iterations > 0;
+        done
+    }
+}
+
+/// The forces over a graph, from these positions.
+fn forces(
+    lease: &Lease,
+    params: Params,
+    positions: &mut [[f32; 2]],
+    pins: &BTreeMap<u32, [f32; 2]>,
+) -> Result<ForceAtlas2, AlgoError> {
+    let topology = &lease.graph.topology;
+    fill_missing(topology, positions);
+    let weights = lease.edge_weights.as_deref();
+    let mut forces = ForceAtlas2::new(topology, weights, params, positions, None, None, None)?;
+    for (node, at) in pins {
+        forces.pin(*node, *at);
+    }
+    Ok(forces)
+}
+
+/// Gives nodes without a bound position a place: beside their placed neighbors, else around the
+/// middle. Forces need a finite start.
+fn fill_missing(topology: &Arc<Topology>, positions: &mut [[f32; 2]]) {
+    let placed = |p: &[f32; 2]| p[0].is_finite() && p[1].is_finite();
+    if positions.iter().all(placed) {
+        return;
+    }
+    let (mut sum, mut count, mut reach) = ([0f64; 2], 0f64, 0f64);
+    for p in positions.iter().filter(|p| placed(p)) {
+        sum = [sum[0] + f64::from(p[0]), sum[1] + f64::from(p[1])];
+        count += 1.0;
+    }
+    let middle = if count > 0.0 { [sum[0] / count, sum[1] / count] } else { [0.0; 2] };
+    for p in positions.iter().filter(|p| placed(p)) {
+        reach =
+            reach.max((f64::from(p[0]) - middle[0]).abs()).max((f64::from(p[1]) - middle[1]).abs());
+    }
+    #[allow(clippy::cast_precision_loss, reason = "a length only")]
+    let reach = if reach > 0.0 { reach } else { (positions.len() as f64).sqrt() * 10.0 };
+    let before = positions.to_vec();
+    for (v, p) in positions.iter_mut().enumerate().filter(|(_, p)| !placed(p)) {
+        #[allow(clippy::cast_possible_truncation, reason = "node indices fit 32 bits")]
+        let node = v as u32;
+        let around = |stream| graphlume_types::hash::unit_f64(7, stream, v as u64) - 0.5;
+        let (mut at, mut n) = ([0f64; 2], 0f64);
+        let ends = topology.out_neighbors(node).iter().chain(topology.in_neighbors(node));
+        for q in ends.map(|u| before[*u as usize]).filter(placed) {
+            at = [at[0] + f64::from(q[0]), at[1] + f64::from(q[1])];
+            n += 1.0;
+        }
+        let (at, spread) =
+            if n > 0.0 { ([at[0] / n, at[1] / n], reach * 0.02) } else { (middle, reach * 2.0) };
+        #[allow(clippy::cast_possible_truncation, reason = "the range of the given positions")]
+        let place = [(at[0] + around(0) * spread) as f32, (at[1] + around(1) * spread) as f32];
+        *p = place;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_without_a_position_starts_beside_its_neighbors() {
+        let topology = Arc::new(Topology::from_coo(4, &[0, 1], &[2, 2]));
+        let nan = [f32::NAN; 2];
+        let mut p = [[90.0, 0.0], [110.0, 0.0], nan, nan];
+        fill_missing(&topology, &mut p);
+        assert_eq!(&p[..2], &[[90.0, 0.0], [110.0, 0.0]], "given ones stay");
+        assert!((p[2][0] - 100.0).abs() <= 0.2 && p[2][1].abs() <= 0.2, "{p:?}");
+        assert!(p[3].iter().all(|x| x.is_finite()));
+    }
+
+    #[test]
+    fn all_positions_missing_still_gives_distinct_places() {
+        let topology = Arc::new(Topology::from_coo(3, &[0], &[1]));
+        let mut p = [[f32::NAN, 1.0]; 3];
+        fill_missing(&topology, &mut p);
+        assert!(p.iter().flatten().all(|x| x.is_finite()));
+        assert!(p[0] != p[1] && p[1] != p[2]);
+    }
+}

@@ -1,0 +1,485 @@
+//! The state machine of one session. It knows neither threads nor the store: the loop tells it what
+//! happened and when, and asks it what it wants.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, limits};
+
+use crate::error::{ClosedReason, EngineError};
+use crate::reply::Reply;
+use crate::session::control::Control;
+use crate::session::frames::Mark;
+use crate::session::layout::{Layout, Poke, SliceReport};
+use crate::session::slot::{Phase, SceneFrames, SessionState, Slot};
+use crate::settings::LayoutSettings;
+use crate::store::Lease;
+
+/// Counters in the state message change at most this often.
+const STATE_INTERVAL: Duration = Duration::from_millis(500);
+/// Iterations that a viewer's "play" runs even when the layout was at rest.
+const PLAY_ITERATIONS_MIN: u64 = 64;
+
+/// Whether the layout moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// Moves; at `until` its time is over.
+    Running { until: Option<Instant> },
+    /// Stopped with this much time left; `auto` when only for want of a viewer.
+    Paused { auto: bool, left: Option<Duration> },
+    /// At rest.
+    Settled,
+}
+
+/// Where the session's graph is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GraphState {
+    /// Given back for want of viewers; the positions are kept.
+    Released,
+    Loading(&'static str),
+    Waiting(String),
+    /// When it is transient, another try is worth making by itself.
+    Failed {
+        detail: String,
+        transient: bool,
+    },
+    Ready,
+}
+
+/// A session.
+pub(crate) struct VizSession {
+    pub(crate) id: SessionId,
+    pub(crate) dataset: DatasetId,
+    pub(crate) slot: Arc<Slot>,
+    pub(crate) settings: LayoutSettings,
+    pub(crate) run: Run,
+    pub(crate) graph: GraphState,
+    pub(crate) lease: Option<Lease>,
+    /// At home, or none while a worker has it or before the graph is there.
+    pub(crate) layout: Option<Box<Layout>>,
+    /// Grows when a layout that is away has become worthless.
+    pub(crate) generation: u64,
+    /// Stops the slice that is away.
+    pub(crate) cancel: CancelToken,
+    pub(crate) away: bool,
+    pub(crate) queued: bool,
+    pub(crate) pokes: Vec<Poke>,
+    pub(crate) key_wanted: bool,
+    pub(crate) exact_waiters: Vec<Reply<Bytes>>,
+    pub(crate) iterations: u64,
+    seq: u32,
+    settle_after: u64,
+    rate: f64,
+    unwatched_since: Option<Instant>,
+    detail: String,
+    viewers_shown: usize,
+    dirty: bool,
+    state_at: Instant,
+    /// After a lack of memory, the graph is not taken again before this.
+    pub(crate) retry_at: Option<Instant>,
+}
+
+impl VizSession {
+    pub(crate) fn new(
+        id: SessionId,
+        dataset: DatasetId,
+        settings: LayoutSettings,
+        now: Instant,
+    ) -> Self {
+        let graph = GraphState::Loading("waiting for a loader");
+        let state = SessionState {
+            state: Phase::Loading,
+            detail: "waiting for a loader".to_owned(),
+            iterations: 0,
+            iterations_per_s: 0.0,
+            playing: settings.play > 0,
+            viewers: 0,
+            settings,
+        };
+        let mut session = Self {
+            slot: Slot::new(id.clone(), dataset, state),
+            id,
+            dataset,
+            settings,
+            run: Run::Settled,
+            graph,
+            lease: None,
+            layout: None,
+            generation: 0,
+            cancel: CancelToken::new(),
+            away: false,
+            queued: false,
+            pokes: Vec::new(),
+            key_wanted: false,
+            exact_waiters: Vec::new(),
+            iterations: 0,
+            seq: 0,
+            settle_after: 0,
+            rate: 0.0,
+            unwatched_since: Some(now),
+            detail: String::new(),
+            viewers_shown: 0,
+            dirty: false,
+            state_at: now,
+            retry_at: None,
+        };
+        session.run = session.run_at_first();
+        session
+    }
+
+    /// The state before anything has moved: the play time begins when somebody watches.
+    fn run_at_first(&self) -> Run {
+        match self.settings.play {
+            0 => Run::Settled,
+            ms => Run::Paused { auto: true, left: Some(Duration::from_millis(ms)) },
+        }
+    }
+
+    pub(crate) fn viewers(&self) -> usize {
+        self.slot.viewers.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_watched(&self) -> bool {
+        self.slot.watching.load(Ordering::SeqCst) > 0
+    }
+
+    pub(crate) const fn is_running(&self) -> bool {
+        matches!(self.run, Run::Running { .. })
+    }
+
+    /// How long nobody has watched; zero while somebody does.
+    pub(crate) fn unwatched_for(&self, now: Instant) -> Duration {
+        self.unwatched_since.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
+    }
+
+    /// How a frame made now is marked.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { running: self.is_running(), settled: self.run == Run::Settled }
+    }
+
+    /// Whether a worker could do something for the session.
+    pub(crate) fn wants_slice(&self) -> bool {
+        self.layout.is_some()
+            && self.lease.is_some()
+            && (self.is_running()
+                || self.key_wanted
+                || !self.pokes.is_empty()
+                || !self.exact_waiters.is_empty())
+    }
+
+    /// The graph is there: a new layout begins, or the kept one goes on.
+    pub(crate) fn graph_ready(
+        &mut self,
+        lease: Lease,
+        scene: Arc<SceneFrames>,
+        fresh: bool,
+        now: Instant,
+    ) {
+        self.slot.set_graph(lease.facts.clone(), scene);
+        self.retry_at = None;
+        if fresh {
+            self.run = self.run_at_first();
+            self.key_wanted = true;
+        }
+        self.lease = Some(lease);
+        self.graph = GraphState::Ready;
+        self.detail.clear();
+        self.publish(now);
+    }
+
+    /// A fresh layout for the graph just taken.
+    pub(crate) fn take_layout(&mut self, layout: Box<Layout>) {
+        self.iterations = 0;
+        self.settle_after = 0;
+        self.layout = Some(layout);
+    }
+
+    /// The last frame number used, for the next layout of the same session.
+    pub(crate) fn last_seq(&self) -> u32 {
+        self.layout.as_ref().map_or(self.seq, |l| l.seq().max(self.seq))
+    }
+
+    /// The graph is not to be had for the moment.
+    pub(crate) fn graph_missing(&mut self, state: GraphState, now: Instant) {
+        if !matches!(state, GraphState::Loading(_)) {
+            for waiter in self.exact_waiters.drain(..) {
+                waiter.send(Err(EngineError::NotLoaded(self.id.clone())));
+            }
+        }
+        if self.graph != state {
+            self.graph = state;
+            self.publish(now);
+        }
+    }
+
+    /// The element set is another one now: everything begins again.
+    pub(crate) fn reset(&mut self, now: Instant) {
+        self.seq = self.last_seq();
+        self.abandon_slice(CancelReason::Superseded);
+        self.layout = None;
+        self.lease = None;
+        self.pokes.clear();
+        for waiter in self.exact_waiters.drain(..) {
+            waiter.send(Err(EngineError::NotLoaded(self.id.clone())));
+        }
+        self.slot.clear();
+        self.run = self.run_at_first();
+        self.graph = GraphState::Loading("waiting for a loader");
+        self.publish(now);
+    }
+
+    /// Whatever is away need not come back.
+    fn abandon_slice(&mut self, reason: CancelReason) {
+        self.generation += 1;
+        self.cancel.cancel(reason);
+        self.cancel = CancelToken::new();
+        self.away = false;
+    }
+
+    /// Gives the graph back and keeps the positions.
+    pub(crate) fn release(&mut self) -> bool {
+        if self.away || self.is_running() || self.lease.is_none() {
+            return false;
+        }
+        if let Some(layout) = &mut self.layout {
+            layout.rest();
+        }
+        self.lease = None;
+        self.graph = GraphState::Released;
+        true
+    }
+
+    /// Ends the session.
+    pub(crate) fn close(&mut self, reason: ClosedReason) {
+        self.abandon_slice(CancelReason::Superseded);
+        for waiter in self.exact_waiters.drain(..) {
+            waiter.send(Err(EngineError::SessionClosed { session: self.id.clone(), reason }));
+        }
+        self.slot.close(reason);
+    }
+
+    fn start(&mut self, left: Option<Duration>, now: Instant) {
+        self.run = Run::Running { until: left.map(|d| now + d) };
+        self.detail.clear();
+        self.publish(now);
+    }
+
+    /// Stops moving; one last key frame says so to the page.
+    fn stop(&mut self, run: Run, detail: &str, now: Instant) {
+        self.run = run;
+        self.rate = 0.0;
+        self.key_wanted = true;
+        detail.clone_into(&mut self.detail);
+        self.publish(now);
+    }
+
+    /// The memory for moving is not there.
+    pub(crate) fn cannot_run(&mut self, why: &str, now: Instant) {
+        if let Run::Running { until } = self.run {
+            let left = until.map(|u| u.saturating_duration_since(now));
+            self.stop(Run::Paused { auto: false, left }, why, now);
+        }
+    }
+
+    /// Time has passed and viewers may have come or gone. Returns whether the graph is wanted and not
+    /// there.
+    pub(crate) fn poll(&mut self, now: Instant, pause_after: Duration) -> bool {
+        if self.is_watched() {
+            self.unwatched_since = None;
+            if let Run::Paused { auto: true, left } = self.run
+                && self.graph == GraphState::Ready
+            {
+                self.start(left, now);
+            }
+        } else {
+            self.unwatched_since.get_or_insert(now);
+        }
+        if let Run::Running { until } = self.run {
+            if until.is_some_and(|u| now >= u) {
+                self.stop(Run::Settled, "", now);
+            } else if self.unwatched_for(now) >= pause_after {
+                let left = until.map(|u| u.saturating_duration_since(now));
+                self.stop(Run::Paused { auto: true, left }, "nobody is watching", now);
+            }
+        }
+        if self.viewers_shown != self.viewers() {
+            self.dirty = true;
+        }
+        if self.dirty && now.saturating_duration_since(self.state_at) >= STATE_INTERVAL {
+            self.publish(now);
+        }
+        self.is_watched() && self.graph != GraphState::Ready
+    }
+
+    /// A slice has come back.
+    pub(crate) fn slice_done(&mut self, layout: Box<Layout>, report: SliceReport, now: Instant) {
+        self.away = false;
+        self.iterations = layout.iterations();
+        self.layout = Some(layout);
+        if let Some(frame) = report.frame {
+            self.slot.set_frame(frame);
+        }
+        if let Some(bytes) = report.exact {
+            for waiter in self.exact_waiters.drain(..) {
+                waiter.send(Ok(bytes.clone()));
+            }
+        }
+        if report.iterations > 0 {
+            self.dirty = true;
+            let secs = report.took.as_secs_f64().max(1e-6);
+            #[allow(clippy::cast_precision_loss, reason = "a rate for display")]
+            let rate = report.iterations as f64 / secs;
+            self.rate = if self.rate > 0.0 { self.rate * 0.8 + rate * 0.2 } else { rate };
+        }
+        if self.is_running() && report.converged && self.iterations >= self.settle_after {
+            self.stop(Run::Settled, "", now);
+        }
+    }
+
+    /// The slice was lost with its layout, or its layout cannot go on.
+    pub(crate) fn slice_failed(&mut self, error: &EngineError, now: Instant) {
+        self.away = false;
+        for waiter in self.exact_waiters.drain(..) {
+            waiter.send(Err(error.clone()));
+        }
+        self.stop(Run::Paused { auto: false, left: None }, &error.to_string(), now);
+        if self.layout.is_none() {
+            // The positions are lost; the next viewer begins anew.
+            self.key_wanted = false;
+            self.lease = None;
+            let detail = error.to_string();
+            self.graph_missing(GraphState::Failed { detail, transient: false }, now);
+        }
+    }
+
+    /// What a viewer asks for.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`], [`EngineError::Index`], [`EngineError::NotLoaded`],
+    /// [`EngineError::Busy`] past the limit of pins.
+    pub(crate) fn control(&mut self, control: Control, now: Instant) -> Result<(), EngineError> {
+        match control {
+            Control::Play { on: true, for_millis } => {
+                let millis = for_millis.map(|ms| ms.min(limits::PLAY_MILLIS_MAX));
+                self.settle_after = self.iterations + PLAY_ITERATIONS_MIN;
+                let left = millis.unwrap_or(limits::PLAY_MILLIS_MAX);
+                self.play(Duration::from_millis(left), now);
+            }
+            Control::Play { on: false, .. } => match self.run {
+                Run::Running { until } => {
+                    let left = until.map(|u| u.saturating_duration_since(now));
+                    self.stop(Run::Paused { auto: false, left }, "", now);
+                }
+                Run::Paused { left, .. } => {
+                    self.run = Run::Paused { auto: false, left };
+                    self.publish(now);
+                }
+                Run::Settled => {}
+            },
+            Control::Settings(patch) => self.change_settings(&patch, now)?,
+            Control::Pin { node, at } => {
+                if !at.iter().all(|x| x.is_finite() && x.abs() <= 1e15) {
+                    return Err(EngineError::Setting {
+                        name: "pin".to_owned(),
+                        value: format!("{at:?}"),
+                        expected: "expected two finite coordinates",
+                    });
+                }
+                self.poke(node, Poke::Pin { node, at })?;
+            }
+            Control::Unpin { node } => self.poke(node, Poke::Unpin { node })?,
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, left: Duration, now: Instant) {
+        if self.graph == GraphState::Ready && self.is_watched() {
+            self.start(Some(left), now);
+        } else {
+            self.run = Run::Paused { auto: true, left: Some(left) };
+            self.publish(now);
+        }
+    }
+
+    fn change_settings(
+        &mut self,
+        patch: &serde_json::Map<String, serde_json::Value>,
+        now: Instant,
+    ) -> Result<(), EngineError> {
+        self.settings.apply(patch)?;
+        let time = Duration::from_millis(self.settings.play);
+        if patch.contains_key("play") {
+            if time.is_zero() {
+                self.stop(Run::Settled, "", now);
+            } else {
+                self.play(time, now);
+            }
+        } else if self.run == Run::Settled && !time.is_zero() {
+            // A knob that is turned should show what it does.
+            self.play(time, now);
+        }
+        self.publish(now);
+        Ok(())
+    }
+
+    fn poke(&mut self, node: u32, poke: Poke) -> Result<(), EngineError> {
+        let Some(graph) = self.slot.graph() else {
+            return Err(EngineError::NotLoaded(self.id.clone()));
+        };
+        if node >= graph.node_count {
+            let (index, count) = (node, graph.node_count);
+            return Err(EngineError::Index { what: "node", index, count });
+        }
+        // A dragged node sends many places; only the last one counts.
+        let same = |p: &Poke| match p {
+            Poke::Pin { node: n, .. } | Poke::Unpin { node: n } => *n == node,
+        };
+        self.pokes.retain(|p| !same(p));
+        if self.pokes.len() >= limits::PINS_MAX {
+            return Err(EngineError::Busy { what: "pins", limit: limits::PINS_MAX });
+        }
+        self.pokes.push(poke);
+        Ok(())
+    }
+
+    fn shown(&self) -> (Phase, String) {
+        match &self.graph {
+            GraphState::Loading(stage) => (Phase::Loading, (*stage).to_owned()),
+            GraphState::Waiting(detail) => (Phase::Waiting, detail.clone()),
+            GraphState::Failed { detail, .. } => (Phase::Failed, detail.clone()),
+            GraphState::Ready | GraphState::Released => {
+                let phase = match self.run {
+                    Run::Running { .. } => Phase::Running,
+                    Run::Paused { .. } => Phase::Paused,
+                    Run::Settled => Phase::Settled,
+                };
+                (phase, self.detail.clone())
+            }
+        }
+    }
+
+    /// The state at this moment; viewers may have been shown an older one.
+    pub(crate) fn state_now(&self) -> SessionState {
+        let (state, detail) = self.shown();
+        SessionState {
+            state,
+            detail,
+            iterations: self.iterations,
+            iterations_per_s: (self.rate * 10.0).round() / 10.0,
+            playing: matches!(self.run, Run::Running { .. } | Run::Paused { auto: true, .. }),
+            viewers: self.viewers(),
+            settings: self.settings,
+        }
+    }
+
+    /// Shows the present state to the viewers.
+    pub(crate) fn publish(&mut self, now: Instant) {
+        let state = self.state_now();
+        self.viewers_shown = state.viewers;
+        self.dirty = false;
+        self.state_at = now;
+        self.slot.set_state(state);
+    }
+}

@@ -1,0 +1,9 @@
+//! Visualization sessions: what they show, who watches, and how their layout runs.
+
+pub(crate) mod control;
+pub(crate) mod frames;
+pub(crate) mod layout;
+pub(crate) mod machine;
+pub(crate) mod schedule;
+pub(crate) mod slot;
+pub(crate) mod viewer;

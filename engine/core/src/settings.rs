@@ -1,0 +1,267 @@
+//! The knobs of the live layout, under the names that page addresses and the page's controls use.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use graphlume_algo::layout::force_atlas2::Params;
+use graphlume_types::limits;
+
+use crate::error::EngineError;
+
+/// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LayoutSettings {
+    /// Milliseconds that the layout runs once the graph is there and somebody watches; 0 keeps the
+    /// given positions.
+    pub play: u64,
+    /// Logarithmic attraction: tighter communities.
+    pub lin_log: bool,
+    /// A pull to the centre that does not weaken with distance.
+    pub strong_gravity: bool,
+    /// Pushes hubs outwards.
+    pub dissuade_hubs: bool,
+    /// Pull to the centre.
+    pub gravity: f64,
+    /// Repulsion.
+    pub scaling_ratio: f64,
+    /// Exponent of the edge weight; 0 ignores weights.
+    pub edge_influence: f64,
+    /// Tolerated swinging: more is faster and rougher.
+    pub precision_vs_speed: f64,
+    /// Keeps every x.
+    pub locked_x: bool,
+    /// Keeps every y.
+    pub locked_y: bool,
+    /// Keeps every distance from the origin.
+    pub locked_r: bool,
+}
+
+impl Default for LayoutSettings {
+    fn default() -> Self {
+        Self {
+            play: limits::PLAY_MILLIS_DEFAULT,
+            lin_log: false,
+            strong_gravity: false,
+            dissuade_hubs: false,
+            gravity: 1.0,
+            scaling_ratio: 1.0,
+            edge_influence: 1.0,
+            precision_vs_speed: 1.0,
+            locked_x: false,
+            locked_y: false,
+            locked_r: false,
+        }
+    }
+}
+
+/// Why a value was not taken; the name is added by the caller.
+type Expected = &'static str;
+
+/// One knob: its name and how it is set.
+struct Knob {
+    name: &'static str,
+    set: fn(&mut LayoutSettings, &Value) -> Result<(), Expected>,
+}
+
+const BOOL: Expected = "expected true or false";
+const NUMBER: Expected = "expected a finite number";
+
+const KNOBS: &[Knob] = &[
+    Knob { name: "play", set: |s, v| play(v).map(|x| s.play = x) },
+    Knob { name: "linLog", set: |s, v| flag(v).map(|x| s.lin_log = x) },
+    Knob { name: "strongGravity", set: |s, v| flag(v).map(|x| s.strong_gravity = x) },
+    Knob { name: "dissuadeHubs", set: |s, v| flag(v).map(|x| s.dissuade_hubs = x) },
+    Knob { name: "gravity", set: |s, v| number(v, 0.0, 100.0).map(|x| s.gravity = x) },
+    Knob { name: "scalingRatio", set: |s, v| number(v, 0.01, 100.0).map(|x| s.scaling_ratio = x) },
+    Knob { name: "edgeInfluence", set: |s, v| number(v, 0.0, 10.0).map(|x| s.edge_influence = x) },
+    Knob {
+        name: "precisionVsSpeed",
+        set: |s, v| number(v, 0.1, 10.0).map(|x| s.precision_vs_speed = x),
+    },
+    Knob { name: "lockedX", set: |s, v| flag(v).map(|x| s.locked_x = x) },
+    Knob { name: "lockedY", set: |s, v| flag(v).map(|x| s.locked_y = x) },
+    Knob { name: "lockedR", set: |s, v| flag(v).map(|x| s.locked_r = x) },
+];
+
+fn flag(v: &Value) -> Result<bool, Expected> {
+    match v {
+        Value::Bool(b) => Ok(*b),
+        Value::Number(n) if n.as_f64() == Some(0.0) => Ok(false),
+        Value::Number(n) if n.as_f64() == Some(1.0) => Ok(true),
+        Value::String(s) => match s.trim().to_ascii_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true),
+            "false" | "0" | "no" | "off" => Ok(false),
+            _ => Err(BOOL),
+        },
+        _ => Err(BOOL),
+    }
+}
+
+/// A finite number, moved into `low..=high`.
+fn number(v: &Value, low: f64, high: f64) -> Result<f64, Expected> {
+    let x = match v {
+        Value::Number(n) => n.as_f64(),
+        Value::String(s) => s.trim().parse::<f64>().ok(),
+        _ => None,
+    };
+    x.filter(|x| x.is_finite()).map(|x| x.clamp(low, high)).ok_or(NUMBER)
+}
+
+/// Milliseconds, or a yes or no that means the default time or none.
+fn play(v: &Value) -> Result<u64, Expected> {
+    #[allow(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
+    let max = limits::PLAY_MILLIS_MAX as f64;
+    if let Ok(ms) = number(v, 0.0, max) {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        return Ok(ms as u64);
+    }
+    match flag(v) {
+        Ok(true) => Ok(limits::PLAY_MILLIS_DEFAULT),
+        Ok(false) => Ok(0),
+        Err(_) => Err("expected milliseconds, true or false"),
+    }
+}
+
+impl LayoutSettings {
+    /// Whether `name` is a knob of the layout.
+    #[must_use]
+    pub fn is_knob(name: &str) -> bool {
+        KNOBS.iter().any(|k| k.name == name)
+    }
+
+    /// Settings from a page address: other names are passed over, of a repeated name the last counts,
+    /// `None` and the empty text count as absent, and a value that cannot be used becomes a warning,
+    /// because clients send whatever they were given and the page must open.
+    pub fn from_query<'a>(
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> (Self, Vec<String>) {
+        let (mut out, mut warnings) = (Self::default(), Vec::new());
+        for (name, value) in pairs {
+            if !Self::is_knob(name) || matches!(value.trim(), "" | "None" | "null" | "undefined") {
+                continue;
+            }
+            if let Err(e) = out.set(name, &Value::String(value.to_owned())) {
+                warnings.push(e.to_string());
+            }
+        }
+        (out, warnings)
+    }
+
+    /// Changes the knobs that `patch` names; all of them or, on an error, none.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] with the first name that is unknown or whose value is not possible.
+    pub fn apply(&mut self, patch: &Map<String, Value>) -> Result<(), EngineError> {
+        let mut next = *self;
+        for (name, value) in patch {
+            next.set(name, value)?;
+        }
+        *self = next;
+        Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), EngineError> {
+        let wrong = |expected| EngineError::Setting {
+            name: name.chars().take(64).collect(),
+            value: value.to_string().chars().take(64).collect(),
+            expected,
+        };
+        let knob = KNOBS.iter().find(|k| k.name == name).ok_or_else(|| {
+            wrong(
+                "known are play, linLog, strongGravity, dissuadeHubs, gravity, scalingRatio, \
+                 edgeInfluence, precisionVsSpeed, lockedX, lockedY and lockedR",
+            )
+        })?;
+        (knob.set)(self, value).map_err(wrong)
+    }
+
+    /// The parameters of the force layout that these settings mean.
+    #[must_use]
+    pub fn params(&self) -> Params {
+        let base = Params::default();
+        Params {
+            lin_log_mode: self.lin_log,
+            strong_gravity_mode: self.strong_gravity,
+            outbound_attraction_distribution: self.dissuade_hubs,
+            gravity: base.gravity * self.gravity,
+            scaling_ratio: base.scaling_ratio * self.scaling_ratio,
+            edge_weight_influence: self.edge_influence,
+            jitter_tolerance: base.jitter_tolerance * self.precision_vs_speed,
+            locked_x: self.locked_x,
+            locked_y: self.locked_y,
+            locked_r: self.locked_r,
+            ..base
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use graphlume_types::{Code, Coded};
+    use serde_json::json;
+
+    fn patch(v: Value) -> Map<String, Value> {
+        v.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn every_field_is_a_knob_and_every_knob_a_field() {
+        let shown = serde_json::to_value(LayoutSettings::default()).unwrap();
+        let fields: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+        let knobs: Vec<&str> = KNOBS.iter().map(|k| k.name).collect();
+        assert_eq!(fields, knobs);
+    }
+
+    #[test]
+    fn a_page_address_may_say_anything_and_still_opens() {
+        let (s, warnings) = LayoutSettings::from_query([
+            ("dataset", "abc"),
+            ("play", "0"),
+            ("linLog", "True"),
+            ("gravity", "abc"),
+            ("scalingRatio", "None"),
+            ("edgeInfluence", "NaN"),
+            ("lockedX", "false"),
+            ("lockedX", "1"),
+            ("precisionVsSpeed", "-5"),
+        ]);
+        assert_eq!((s.play, s.lin_log, s.locked_x), (0, true, true));
+        assert_eq!((s.gravity, s.scaling_ratio, s.edge_influence), (1.0, 1.0, 1.0));
+        assert_eq!(s.precision_vs_speed, 0.1, "moved into range");
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert!(warnings[0].contains("gravity") && warnings[1].contains("edgeInfluence"));
+    }
+
+    #[test]
+    fn play_is_a_time_or_a_yes_or_no() {
+        let play = |text| LayoutSettings::from_query([("play", text)]).0.play;
+        assert_eq!(play("true"), limits::PLAY_MILLIS_DEFAULT);
+        assert_eq!(play("False"), 0);
+        assert_eq!(play("2500"), 2500);
+        assert_eq!(play("-3"), 0);
+        assert_eq!(play("1e300"), limits::PLAY_MILLIS_MAX);
+        assert_eq!(play("soon"), limits::PLAY_MILLIS_DEFAULT);
+    }
+
+    #[test]
+    fn a_bad_patch_changes_nothing_and_names_the_knob() {
+        let mut s = LayoutSettings::default();
+        for bad in [
+            json!({"linLog": true, "gravitas": 2}),
+            json!({"linLog": true, "gravity": "heavy"}),
+            json!({"linLog": true, "gravity": null}),
+            json!({"linLog": true, "lockedR": 7}),
+        ] {
+            let e = s.apply(&patch(bad.clone())).expect_err("refused");
+            assert_eq!(e.code(), Code::InvalidArgument);
+            let at_fault = bad.as_object().unwrap().keys().nth(1).unwrap();
+            assert_eq!(e.field(), Some(at_fault.as_str()));
+            assert_eq!(s, LayoutSettings::default());
+        }
+        s.apply(&patch(json!({"gravity": 1e9, "lockedY": true}))).expect("taken");
+        assert_eq!((s.gravity, s.locked_y), (100.0, true));
+    }
+}

@@ -1,0 +1,156 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use graphlume_types::{Code, Coded};
+
+use super::kit::{Source, config, engine, grid, id, next, next_frame, until};
+use crate::{EngineError, LayoutSettings, Phase, ViewerEvent, block_on};
+
+#[test]
+fn any_number_of_sessions_cause_one_load() {
+    let e = engine(config());
+    let data = e.add(1, grid(5));
+    e.loader.gate.store(true, Ordering::SeqCst);
+    let sessions: Vec<_> = (0..40).map(|i| e.open(&format!("s{i}"), data, 0)).collect();
+    let cards: Vec<_> = sessions
+        .iter()
+        .map(|s| e.handle.call(crate::cmd::card::NodeCard { session: s.clone(), index: 3 }))
+        .collect();
+    block_on(e.handle.preload(data)).expect("already loading");
+    assert_eq!(e.phase(&sessions[7]), Phase::Loading);
+    e.loader.gate.store(false, Ordering::SeqCst);
+    for card in cards {
+        assert!(block_on(card).expect("a card").is_object());
+    }
+    for s in &sessions {
+        e.reach(s, Phase::Settled);
+    }
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1);
+    assert_eq!(e.handle.stats().resident_graphs, 1);
+}
+
+#[test]
+fn a_dataset_without_data_waits_until_it_is_preloaded() {
+    let e = engine(config());
+    e.loader.set(id(1), Source::Waiting);
+    let s = e.open("s", id(1), 0);
+    e.reach(&s, Phase::Waiting);
+    let mut viewer = e.attach(&s);
+    assert_eq!(viewer.hello()["state"], "waiting");
+    assert_eq!(viewer.hello()["detail"], "no edges uploaded");
+    let refused = block_on(e.handle.node_card(s.clone(), 0)).expect_err("no data");
+    assert_eq!((refused.code(), refused.slug()), (Code::Conflict, "dataset-waiting"));
+    let loads = e.loader.loads.load(Ordering::SeqCst);
+    e.clock.advance(Duration::from_secs(3600));
+    e.settle_down();
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), loads, "nobody asks in vain");
+    e.add(1, grid(3));
+    block_on(e.handle.preload(id(1))).expect("started");
+    next_frame(&mut viewer);
+    assert_eq!(e.phase(&s), Phase::Settled);
+}
+
+#[test]
+fn a_failed_load_is_reported_and_tried_again_later() {
+    let e = engine(config());
+    e.loader.set(id(1), Source::Fails(Code::Unavailable));
+    let s = e.open("s", id(1), 0);
+    let mut viewer = e.attach(&s);
+    e.reach(&s, Phase::Failed);
+    let failed = next(&mut viewer, "the failure", |event| match event {
+        ViewerEvent::State(state) if state.state == Phase::Failed => Some(state.detail.clone()),
+        _ => None,
+    });
+    assert_eq!(failed, "the edge table is broken");
+    e.settle_down();
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1, "not at once");
+    e.add(1, grid(3));
+    e.clock.advance(Duration::from_secs(3));
+    next_frame(&mut viewer);
+    assert_eq!(e.phase(&s), Phase::Settled);
+    assert_eq!(e.handle.stats().load_failures_total, 1);
+}
+
+#[test]
+fn a_broken_dataset_is_not_tried_again_by_itself_but_by_the_next_viewer() {
+    let e = engine(config());
+    e.loader.set(id(1), Source::Fails(Code::InvalidArgument));
+    let s = e.open("s", id(1), 0);
+    let _watching = e.attach(&s);
+    e.reach(&s, Phase::Failed);
+    e.clock.advance(Duration::from_secs(100));
+    e.settle_down();
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1);
+    e.add(1, grid(3));
+    let mut second = e.attach(&s);
+    next_frame(&mut second);
+}
+
+#[test]
+fn a_panic_in_the_loader_is_a_failed_load() {
+    let e = engine(config());
+    e.loader.set(id(1), Source::Panics);
+    let s = e.open("s", id(1), 0);
+    e.reach(&s, Phase::Failed);
+    let refused = block_on(e.handle.node_card(s.clone(), 0)).expect_err("failed");
+    assert_eq!(refused, EngineError::Dropped);
+    assert_eq!(e.handle.stats().panics_total, 1);
+    let other = e.add(2, grid(3));
+    let t = e.open("t", other, 0);
+    e.reach(&t, Phase::Settled);
+}
+
+#[test]
+fn an_unknown_dataset_and_a_wrong_column_say_so() {
+    let e = engine(config());
+    let s = e.open("s", id(9), 0);
+    e.reach(&s, Phase::Failed);
+    let refused = block_on(e.handle.node_card(s, 0)).expect_err("unknown");
+    assert_eq!(refused.code(), Code::NotFound);
+    let mut wrong = grid(3);
+    wrong.source = "from".to_owned();
+    let data = e.add(2, wrong);
+    let t = e.open("t", data, 0);
+    e.reach(&t, Phase::Failed);
+    let detail = block_on(e.handle.info(t)).expect("known").state.detail.clone();
+    assert!(detail.contains("from"), "{detail}");
+}
+
+#[test]
+fn changed_data_give_a_new_epoch_to_the_same_viewers() {
+    let e = engine(config());
+    let data = e.add(1, grid(3));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    let graph = |event| match event {
+        ViewerEvent::Graph(g, ..) => Some((g.epoch, g.node_count)),
+        _ => None,
+    };
+    let (before, nodes) = next(&mut viewer, "the graph", graph);
+    assert_eq!(nodes, 9);
+    let first = next_frame(&mut viewer);
+    e.add(1, grid(4));
+    block_on(e.handle.changed(data)).expect("told");
+    let (after, nodes) = next(&mut viewer, "the new graph", graph);
+    assert!(after != before && nodes == 16);
+    let frame = next_frame(&mut viewer);
+    assert!(frame.is_key() && frame.epoch == after && frame.seq > first.seq);
+    let old = block_on(e.handle.edges(s.clone(), before)).expect_err("over");
+    assert_eq!(old.code(), Code::Gone);
+    assert_eq!(block_on(e.handle.edges(s, after)).expect("edges").len(), 24 * 8);
+}
+
+#[test]
+fn a_session_name_can_be_reused_when_nobody_watches() {
+    let e = engine(config());
+    let (one, two) = (e.add(1, grid(3)), e.add(2, grid(4)));
+    let s = e.open("cycle", one, 0);
+    let viewer = e.attach(&s);
+    let taken = block_on(e.handle.open(s.clone(), two, LayoutSettings::default()));
+    assert_eq!(taken.expect_err("watched").code(), Code::Conflict);
+    drop(viewer);
+    e.open("cycle", two, 0);
+    e.reach(&s, Phase::Settled);
+    let graph = block_on(e.handle.info(s)).expect("known").graph.clone();
+    until("sixteen nodes", || graph.as_ref().is_some_and(|g| g.node_count == 16));
+}

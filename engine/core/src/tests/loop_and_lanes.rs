@@ -1,0 +1,114 @@
+use std::time::Duration;
+
+use graphlume_types::{Code, Coded, limits};
+
+use super::kit::{config, engine, grid, session, until};
+use crate::cmd::fail_point::FailPoint;
+use crate::{ClosedReason, EngineError, ViewerEvent, block_on};
+
+#[test]
+fn a_panic_in_a_command_is_answered_once_and_harms_nobody() {
+    let e = engine(config());
+    let data = e.add(1, grid(4));
+    let s = e.open("s", data, 0);
+    let answer = block_on(e.handle.call(FailPoint::PanicInCommand));
+    assert_eq!(answer.expect_err("panicked"), EngineError::Dropped);
+    for _ in 0..100 {
+        block_on(e.handle.info(s.clone())).expect("still served");
+    }
+    assert_eq!(e.handle.stats().panics_total, 1);
+}
+
+#[test]
+fn a_panic_in_a_job_is_answered_once_and_gives_its_lease_back() {
+    let e = engine(config());
+    let data = e.add(1, grid(4));
+    let s = e.open("s", data, 0);
+    for _ in 0..10 {
+        let answer = block_on(e.handle.call(FailPoint::PanicInJob(s.clone())));
+        assert_eq!(answer.expect_err("panicked").code(), Code::Internal);
+    }
+    assert_eq!(e.handle.stats().panics_total, 10);
+    block_on(e.handle.node_card(s.clone(), 0)).expect("workers are alive");
+    block_on(e.handle.forget(data)).expect("forgotten");
+    until("the memory to be given back", || e.handle.stats().memory_bytes == 0);
+}
+
+#[test]
+fn a_full_lane_refuses_at_once_and_what_was_taken_is_answered() {
+    let e = engine(config());
+    let busy = e.handle.call(FailPoint::Sleep(Duration::from_millis(300)));
+    std::thread::sleep(Duration::from_millis(50));
+    let asked = std::time::Instant::now();
+    let calls: Vec<_> = (0..limits::LANE_INTERACTIVE_MAX + 20)
+        .map(|_| e.handle.call(crate::cmd::info::Info { session: session("none") }))
+        .collect();
+    assert!(asked.elapsed() < Duration::from_millis(200), "nobody was blocked");
+    let (mut refused, mut served) = (0, 0);
+    for call in calls {
+        match block_on(call).expect_err("no such session") {
+            error @ EngineError::Busy { .. } => {
+                assert_eq!(error.code(), Code::Exhausted);
+                refused += 1;
+            }
+            EngineError::SessionNotFound(_) => served += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!((refused, served), (20, limits::LANE_INTERACTIVE_MAX));
+    block_on(busy).expect("slept");
+}
+
+#[test]
+fn an_overlong_turn_is_counted() {
+    let e = super::kit::live_engine(config());
+    block_on(e.handle.call(FailPoint::Sleep(Duration::from_millis(80)))).expect("slept");
+    until("the stall to be counted", || e.handle.stats().stalls_total >= 1);
+}
+
+#[test]
+fn stopping_tells_viewers_and_answers_callers() {
+    let mut e = engine(config());
+    let data = e.add(1, grid(4));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    e.thread.take().expect("running").stop();
+    let closed = super::kit::next(&mut viewer, "the end", |event| match event {
+        ViewerEvent::Closed(reason) => Some(reason),
+        _ => None,
+    });
+    assert_eq!(closed, ClosedReason::Shutdown);
+    assert!(viewer.try_next(true).is_none(), "told once");
+    assert_eq!(block_on(e.handle.info(s)).expect_err("stopped"), EngineError::Stopped);
+    assert!(e.handle.health().stopping && !e.handle.health().ok);
+}
+
+#[test]
+fn stopping_does_not_wait_for_a_loader_that_hangs() {
+    let mut e = engine(config());
+    let data = e.add(1, grid(4));
+    e.loader.gate.store(true, std::sync::atomic::Ordering::SeqCst);
+    let s = e.open("s", data, 0);
+    let card = e.handle.node_card(s.clone(), 0);
+    let asked = e.handle.call(crate::cmd::card::NodeCard { session: s, index: 0 });
+    e.settle_down();
+    e.thread.take().expect("running").stop();
+    assert_eq!(block_on(asked).expect_err("stopped"), EngineError::Stopped);
+    drop(card);
+}
+
+#[test]
+fn health_shows_a_beating_loop_and_a_right_canary() {
+    let e = engine(config());
+    let health = block_on(e.handle.probe()).expect("probed");
+    let (canary, _) = health.canary.clone().expect("has run");
+    assert!(canary.ok, "{}", canary.detail);
+    assert!(health.ok && health.threads == 2 && health.device == "cpu");
+    // Within a second the result is shared; after it, a new one is made.
+    e.clock.advance(Duration::from_millis(1500));
+    let stale = e.handle.health().canary.expect("kept").1;
+    assert!(stale >= Duration::from_millis(1500));
+    until("a fresh canary", || {
+        e.handle.health().canary.is_some_and(|(_, age)| age < Duration::from_secs(1))
+    });
+}

@@ -1,0 +1,10 @@
+//! The engine as a whole, over tables in memory and a clock that tests move.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod kit;
+mod loading;
+mod loop_and_lanes;
+mod memory;
+mod reading;
+mod sessions;
+mod viewers;

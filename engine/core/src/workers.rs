@@ -1,0 +1,116 @@
+//! Named threads that carry out jobs. A panic ends the job and nothing else.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use crossbeam::channel::{Receiver, Sender, bounded};
+
+use crate::error::EngineError;
+use crate::event::Event;
+use crate::health::Shared;
+
+/// Work for a thread that is not the loop.
+pub(crate) struct Job {
+    /// What it is, for logs.
+    pub(crate) what: &'static str,
+    /// The work; what it returns goes to the loop.
+    pub(crate) run: Box<dyn FnOnce() -> Option<Event> + Send>,
+    /// What the loop is told when the work panics.
+    pub(crate) lost: Option<Box<dyn FnOnce() -> Event + Send>>,
+}
+
+/// Some threads with one bounded queue.
+pub(crate) struct Workers {
+    name: &'static str,
+    sender: Option<Sender<Job>>,
+    limit: usize,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The text of a panic.
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
+
+fn serve(jobs: &Receiver<Job>, events: &Sender<Event>, shared: &Shared) {
+    for job in jobs {
+        let Job { what, run, lost } = job;
+        let event = match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(event) => event,
+            Err(payload) => {
+                shared.counters.panics.fetch_add(1, Ordering::Relaxed);
+                tracing::error!(job = what, panic = panic_text(payload.as_ref()), "a job panicked");
+                lost.map(|f| f())
+            }
+        };
+        if let Some(event) = event
+            && events.send(event).is_err()
+        {
+            return;
+        }
+    }
+}
+
+impl Workers {
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub(crate) fn start(
+        name: &'static str,
+        count: usize,
+        limit: usize,
+        events: &Sender<Event>,
+        shared: &Arc<Shared>,
+    ) -> std::io::Result<Self> {
+        let (sender, jobs) = bounded(limit);
+        let mut threads = Vec::with_capacity(count);
+        for i in 0..count.max(1) {
+            let (jobs, events, shared) = (jobs.clone(), events.clone(), shared.clone());
+            threads.push(
+                std::thread::Builder::new()
+                    .name(format!("gl-{name}-{i}"))
+                    .spawn(move || serve(&jobs, &events, &shared))?,
+            );
+        }
+        Ok(Self { name, sender: Some(sender), limit, threads })
+    }
+
+    /// Whether another job fits. Only the loop submits, so the answer holds until it does.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`].
+    pub(crate) fn check_room(&self) -> Result<(), EngineError> {
+        match &self.sender {
+            Some(s) if !s.is_full() => Ok(()),
+            Some(_) => Err(EngineError::Busy { what: self.name, limit: self.limit }),
+            None => Err(EngineError::Stopped),
+        }
+    }
+
+    /// Queues a job; never blocks.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`], and the job is dropped with its reply: ask [`Self::check_room`] first.
+    pub(crate) fn submit(&self, job: Job) -> Result<(), EngineError> {
+        self.check_room()?;
+        let sent = self.sender.as_ref().map(|s| s.try_send(job).is_ok());
+        if sent == Some(true) { Ok(()) } else { Err(EngineError::Stopped) }
+    }
+
+    /// Jobs waiting.
+    pub(crate) fn depth(&self) -> usize {
+        self.sender.as_ref().map_or(0, Sender::len)
+    }
+
+    /// Lets the threads finish what they have begun, and forgets what waits.
+    pub(crate) fn close(&mut self) -> Vec<JoinHandle<()>> {
+        self.sender = None;
+        std::mem::take(&mut self.threads)
+    }
+}

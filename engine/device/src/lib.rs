@@ -1,0 +1,10 @@
+//! What the machine offers: the processor's threads and vector widths, its memory, and a GPU when a driver
+//! is found at run time. Nothing here needs CUDA to build or to start.
+
+mod cpu;
+mod gpu;
+mod memory;
+
+pub use cpu::{CpuFeatures, CpuPool, PoolError, cpu_features};
+pub use gpu::{GpuStatus, probe_gpu};
+pub use memory::{Memory, memory};

@@ -1,0 +1,117 @@
+//! What a single cell means: missing, boolean, number or text.
+
+use std::collections::HashSet;
+
+use super::number::{Int, Style, float, integer};
+use super::token::Quote;
+
+/// A cell by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell {
+    Null,
+    Bool(bool),
+    Int(Int),
+    Float(f64),
+    Text,
+}
+
+/// The rules by which cells are read.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    pub quote: Quote,
+    pub style: Style,
+    /// False: no cell is missing.
+    pub na_filter: bool,
+    pub default_na: bool,
+    pub na: HashSet<Vec<u8>>,
+    /// The numbers among `na`: `-999` also means `-999.0`.
+    pub na_numbers: Vec<f64>,
+    pub trues: HashSet<Vec<u8>>,
+    pub falses: HashSet<Vec<u8>>,
+}
+
+impl Cells {
+    /// Whether plain digits are always a number, so that numbers need no other look.
+    pub fn digits_are_numbers(&self) -> bool {
+        // A plain decimal is not plain when the mark is a comma.
+        self.style == Style::PLAIN
+            && self.na_numbers.is_empty()
+            && self.trues.is_empty()
+            && self.falses.is_empty()
+    }
+
+    /// Whether `text` stands for a missing value.
+    #[inline]
+    pub fn is_na(&self, text: &[u8]) -> bool {
+        if !self.na_filter {
+            return false;
+        }
+        (self.default_na && is_default_na(text)) || (!self.na.is_empty() && self.na.contains(text))
+    }
+
+    /// The boolean that `text` stands for.
+    pub fn boolean(&self, text: &[u8]) -> Option<bool> {
+        match text {
+            b"True" | b"TRUE" | b"true" => Some(true),
+            b"False" | b"FALSE" | b"false" => Some(false),
+            _ if self.trues.contains(text) => Some(true),
+            _ if self.falses.contains(text) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn is_na_number(&self, v: f64) -> bool {
+        self.na_filter && self.na_numbers.contains(&v)
+    }
+
+    pub fn classify(&self, text: &[u8]) -> Cell {
+        if self.is_na(text) {
+            return Cell::Null;
+        }
+        if let Some(b) = self.boolean(text) {
+            return Cell::Bool(b);
+        }
+        if let Some(i) = integer(text, self.style) {
+            let same = |v: f64| self.is_na_number(v);
+            return match i {
+                Int::Signed(v) if same(v as f64) => Cell::Null,
+                i => Cell::Int(i),
+            };
+        }
+        match float(text, self.style) {
+            Some(f) if self.is_na_number(f) => Cell::Null,
+            Some(f) => Cell::Float(f),
+            None => Cell::Text,
+        }
+    }
+}
+
+/// The words for a missing value that pandas knows.
+#[inline]
+fn is_default_na(text: &[u8]) -> bool {
+    match text.first() {
+        None => true,
+        Some(b'#' | b'-' | b'1' | b'<' | b'N' | b'n') if text.len() <= 8 => matches!(
+            text,
+            b"#N/A"
+                | b"#N/A N/A"
+                | b"#NA"
+                | b"-1.#IND"
+                | b"-1.#QNAN"
+                | b"-NaN"
+                | b"-nan"
+                | b"1.#IND"
+                | b"1.#QNAN"
+                | b"<NA>"
+                | b"N/A"
+                | b"NA"
+                | b"NULL"
+                | b"NaN"
+                | b"None"
+                | b"n/a"
+                | b"nan"
+                | b"null"
+        ),
+        Some(_) => false,
+    }
+}

@@ -1,0 +1,365 @@
+//! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
+
+use super::cells::{Cell, Cells};
+use super::number::{Int, fast_float, fast_int, float};
+use super::token::Token;
+
+/// The type of a whole column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Int,
+    UInt,
+    Float,
+    Bool,
+    Text,
+}
+
+/// What was met in a column. The sets of all chunks together decide the [`Kind`], so the outcome does
+/// not depend on where chunks begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen(pub u8);
+
+impl Seen {
+    pub const NULL: u8 = 1;
+    pub const INT: u8 = 2;
+    pub const NEGATIVE: u8 = 4;
+    /// A whole number that needs the 64th bit.
+    pub const UNSIGNED: u8 = 8;
+    /// A whole number beyond 64 bits.
+    pub const BIG: u8 = 16;
+    pub const FLOAT: u8 = 32;
+    pub const BOOL: u8 = 64;
+    pub const TEXT: u8 = 128;
+
+    pub fn has(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
+
+    /// Whether nothing but missing values was met.
+    pub fn is_void(self) -> bool {
+        self.0 & !Self::NULL == 0
+    }
+
+    /// The narrowest type that holds everything met without loss; whole numbers beyond 64 bits stay
+    /// text unless fractions show that the column holds quantities and not names.
+    pub fn kind(self) -> Kind {
+        let number = Self::INT | Self::NEGATIVE | Self::UNSIGNED | Self::BIG | Self::FLOAT;
+        if self.has(Self::TEXT) || (self.has(Self::BOOL) && self.has(number)) {
+            Kind::Text
+        } else if self.has(Self::BOOL) {
+            Kind::Bool
+        } else if self.has(Self::FLOAT) {
+            Kind::Float
+        } else if self.has(Self::BIG) || (self.has(Self::UNSIGNED) && self.has(Self::NEGATIVE)) {
+            Kind::Text
+        } else if self.has(Self::UNSIGNED) {
+            Kind::UInt
+        } else if self.has(Self::INT) {
+            Kind::Int
+        } else {
+            Kind::Float
+        }
+    }
+}
+
+/// A cell that is not of the type that was demanded for its column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadCell {
+    /// The cell.
+    pub token: Token,
+    /// The type.
+    pub kind: Kind,
+}
+
+/// One column of row-major tokens.
+struct Cursor<'a> {
+    tokens: &'a [Token],
+    step: usize,
+}
+
+impl Iterator for Cursor<'_> {
+    type Item = Token;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Token> {
+        let token = *self.tokens.first()?;
+        self.tokens = self.tokens.get(self.step..).unwrap_or_default();
+        Some(token)
+    }
+}
+
+/// See the module.
+pub struct ChunkColumn<'a> {
+    slots: &'a mut [u64],
+    /// How the slots are to be read; `None` once a cell did not fit, when only `seen` still counts.
+    pub repr: Option<Kind>,
+    forced: bool,
+    pub seen: Seen,
+    pub rows: usize,
+    /// Bit set: the row is null. Empty while no row is.
+    nulls: Vec<u64>,
+    /// Bytes of decoded text, when the representation is text.
+    pub text_bytes: u64,
+}
+
+impl<'a> ChunkColumn<'a> {
+    /// A column that starts as `kind`; `forced`: and must stay so.
+    pub fn new(slots: &'a mut [u64], kind: Kind, forced: bool) -> Self {
+        Self {
+            slots,
+            repr: Some(kind),
+            forced,
+            seen: Seen::default(),
+            rows: 0,
+            nulls: Vec::new(),
+            text_bytes: 0,
+        }
+    }
+
+    /// Forgets all rows, to read them again as `kind`.
+    pub fn restart(&mut self, kind: Kind) {
+        (self.repr, self.forced, self.rows, self.text_bytes) = (Some(kind), true, 0, 0);
+        self.nulls.clear();
+    }
+
+    /// The null rows as bits; empty when there is none.
+    pub fn into_nulls(self) -> Vec<u64> {
+        self.nulls
+    }
+
+    /// The slots of rows to come.
+    pub fn free(&mut self) -> &mut [u64] {
+        &mut self.slots[self.rows..]
+    }
+
+    /// Counts `rows` whole numbers without sign that were written to [`ChunkColumn::free`].
+    pub fn took_digits(&mut self, rows: usize) {
+        self.rows += rows;
+        if rows > 0 {
+            self.seen.0 |= Seen::INT;
+        }
+    }
+
+    fn set_null(&mut self, row: usize) {
+        self.seen.0 |= Seen::NULL;
+        if self.nulls.is_empty() {
+            self.nulls = vec![0; self.slots.len().div_ceil(64)];
+        }
+        self.nulls[row / 64] |= 1 << (row % 64);
+        self.slots[row] = 0;
+    }
+
+    /// Appends `rows` cells: column `at` of the row-major `tokens` with `columns` cells per row.
+    pub fn push(
+        &mut self,
+        cx: &Cells,
+        data: &[u8],
+        tokens: &[Token],
+        columns: usize,
+        at: usize,
+    ) -> Result<(), BadCell> {
+        let mut cells = Cursor { tokens: tokens.get(at..).unwrap_or_default(), step: columns };
+        let end = self.rows + tokens.len() / columns;
+        let plain = cx.digits_are_numbers();
+        while self.rows < end {
+            let stuck = match self.repr {
+                Some(Kind::Int) if plain => self.push_ints(data, &mut cells),
+                Some(Kind::Float) if plain => self.push_floats(data, &mut cells),
+                Some(Kind::Text) => self.push_text(cx, data, &mut cells),
+                None if self.seen.has(Seen::TEXT) => {
+                    self.rows = end;
+                    None
+                }
+                _ => cells.next(),
+            };
+            if let Some(token) = stuck {
+                self.push_slow(cx, data, token)?;
+                self.rows += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes plain integers; returns the first cell that is none.
+    #[inline(always)]
+    fn push_ints(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
+        let mut signs = 0i64;
+        let first = self.rows;
+        let mut stuck = None;
+        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
+            let Some(v) = fast_int(data, token.start(), token.plain_len()) else {
+                stuck = Some(token);
+                break;
+            };
+            *slot = v as u64;
+            signs |= v;
+            self.rows += 1;
+        }
+        if self.rows > first {
+            self.seen.0 |= if signs < 0 { Seen::INT | Seen::NEGATIVE } else { Seen::INT };
+        }
+        stuck
+    }
+
+    #[inline(always)]
+    fn push_floats(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
+        let first = self.rows;
+        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
+            let fast = fast_float(data, token.start(), token.plain_len());
+            let Some(v) = fast else { return Some(token) };
+            *slot = v.to_bits();
+            self.rows += 1;
+            // A column is read as floats because a fraction was met somewhere.
+            self.seen.0 |= Seen::FLOAT;
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn push_text(&mut self, cx: &Cells, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
+        let first = self.rows;
+        let mut bytes = 0;
+        let mut stuck = None;
+        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
+            if !token.is_plain() || cx.is_na(token.raw(data)) {
+                stuck = Some(token);
+                break;
+            }
+            *slot = token.0;
+            bytes += token.len() as u64;
+            self.rows += 1;
+        }
+        self.text_bytes += bytes;
+        stuck
+    }
+
+    /// Any cell in any representation; may change the representation.
+    fn push_slow(&mut self, cx: &Cells, data: &[u8], token: Token) -> Result<(), BadCell> {
+        let row = self.rows;
+        let text = token.text(data, cx.quote);
+        let Some(repr) = self.repr else {
+            self.note(cx.classify(&text));
+            return Ok(());
+        };
+        if cx.is_na(&text) {
+            self.set_null(row);
+            return Ok(());
+        }
+        let value = match repr {
+            Kind::Text => {
+                self.text_bytes += text.len() as u64;
+                Some(token.0)
+            }
+            _ => self.value(repr, cx, &text),
+        };
+        if let Some(value) = value {
+            self.slots[row] = value;
+            return Ok(());
+        }
+        let cell = cx.classify(&text);
+        if cell == Cell::Null {
+            self.set_null(row);
+            return Ok(());
+        }
+        if self.forced {
+            return Err(BadCell { token, kind: repr });
+        }
+        self.change(cell, token, text.len());
+        Ok(())
+    }
+
+    /// The slot of a cell that fits `repr`.
+    fn value(&mut self, repr: Kind, cx: &Cells, text: &[u8]) -> Option<u64> {
+        match (repr, cx.classify(text)) {
+            (Kind::Int, cell @ Cell::Int(Int::Signed(v))) => {
+                self.note(cell);
+                Some(v as u64)
+            }
+            (Kind::UInt, cell @ Cell::Int(Int::Unsigned(v))) => {
+                self.note(cell);
+                Some(v)
+            }
+            (Kind::UInt, cell @ Cell::Int(Int::Signed(v))) if v >= 0 => {
+                self.note(cell);
+                Some(v as u64)
+            }
+            (Kind::Float, Cell::Float(_) | Cell::Int(_)) => {
+                self.seen.0 |= Seen::FLOAT;
+                float(text, cx.style).map(f64::to_bits)
+            }
+            (Kind::Bool, cell @ Cell::Bool(v)) => {
+                self.note(cell);
+                Some(u64::from(v))
+            }
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, cell: Cell) {
+        self.seen.0 |= match cell {
+            Cell::Null => Seen::NULL,
+            Cell::Bool(_) => Seen::BOOL,
+            Cell::Int(Int::Signed(v)) if v < 0 => Seen::INT | Seen::NEGATIVE,
+            Cell::Int(Int::Signed(_)) => Seen::INT,
+            Cell::Int(Int::Unsigned(_)) => Seen::INT | Seen::UNSIGNED,
+            Cell::Int(Int::Big) => Seen::BIG,
+            Cell::Float(_) => Seen::FLOAT,
+            Cell::Text => Seen::TEXT,
+        };
+    }
+
+    /// A cell that does not fit: widens in place where that is possible, else gives up on values.
+    fn change(&mut self, cell: Cell, token: Token, text_len: usize) {
+        let row = self.rows;
+        let void = self.seen.is_void();
+        let repr = self.repr;
+        self.note(cell);
+        self.repr = match cell {
+            Cell::Float(v) if repr == Some(Kind::Int) => {
+                self.ints_to_floats();
+                self.slots[row] = v.to_bits();
+                Some(Kind::Float)
+            }
+            Cell::Int(Int::Signed(v)) if void => {
+                self.slots[row] = v as u64;
+                Some(Kind::Int)
+            }
+            Cell::Bool(v) if void => {
+                self.slots[row] = u64::from(v);
+                Some(Kind::Bool)
+            }
+            Cell::Text if void => {
+                // Everything before is null, and a zero slot is an empty token.
+                self.slots[row] = token.0;
+                self.text_bytes = text_len as u64;
+                Some(Kind::Text)
+            }
+            _ => None,
+        };
+    }
+
+    fn ints_to_floats(&mut self) {
+        for slot in &mut self.slots[..self.rows] {
+            *slot = (*slot as i64 as f64).to_bits();
+        }
+    }
+
+    /// Makes the slots those of `kind` without the text; false when the text is needed.
+    pub fn settle(&mut self, kind: Kind) -> bool {
+        if self.repr == Some(kind) {
+            return true;
+        }
+        if self.seen.is_void() {
+            self.slots[..self.rows].fill(0);
+        } else {
+            match (self.repr, kind) {
+                (Some(Kind::Int), Kind::Float) => self.ints_to_floats(),
+                // Without negative numbers the bits are the same.
+                (Some(Kind::Int), Kind::UInt) | (Some(Kind::UInt), Kind::Int) => {}
+                _ => return false,
+            }
+        }
+        self.repr = Some(kind);
+        true
+    }
+}

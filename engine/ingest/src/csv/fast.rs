@@ -1,0 +1,256 @@
+//! The tokenizer of ordinary files: one separator byte, optional quotes. It looks at 64 bytes at once.
+
+use super::token::{Quote, Stop, Token, check_len, is_blank};
+
+/// Bit `i` is set when byte `i` is `a`, `b` or `c`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn positions(block: &[u8; 64], a: u8, b: u8, c: u8) -> u64 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
+    };
+    let mut mask = 0u64;
+    for lane in 0..4 {
+        // SAFETY: SSE2 is part of the x86-64 baseline, the load has no alignment demand, and the 16
+        // bytes at 16 * lane (lane < 4) lie inside the 64 bytes of `block`.
+        let bits = unsafe {
+            let bytes = _mm_loadu_si128(block.as_ptr().add(16 * lane).cast::<__m128i>());
+            let is_a = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(a as i8));
+            let is_b = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b as i8));
+            let is_c = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c as i8));
+            _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(is_a, is_b), is_c))
+        };
+        mask |= u64::from(bits as u32) << (16 * lane);
+    }
+    mask
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn positions(block: &[u8; 64], a: u8, b: u8, c: u8) -> u64 {
+    scalar_positions(block, a, b, c)
+}
+
+#[cfg(any(test, not(target_arch = "x86_64")))]
+fn scalar_positions(block: &[u8; 64], a: u8, b: u8, c: u8) -> u64 {
+    let hit = |i: usize| u64::from(block[i] == a || block[i] == b || block[i] == c);
+    (0..64).fold(0, |mask, i| mask | hit(i) << i)
+}
+
+/// What a [`Fast`] reader needs to know of the dialect.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// The byte between cells.
+    pub separator: u8,
+    /// Quoting.
+    pub quote: Quote,
+    /// Whether a carriage return ends a record (alone or before a line feed). False only when the
+    /// input has none, which saves a look at each cell's last byte.
+    pub cr: bool,
+    /// Columns, at least 1.
+    pub columns: usize,
+    /// Whether cells past the last column are dropped instead of refused.
+    pub drop_extra: bool,
+    /// Whether blank lines are no records.
+    pub skip_blank: bool,
+}
+
+/// Turns a chunk into tokens, some rows at a time.
+pub struct Fast<'a> {
+    data: &'a [u8],
+    shape: Shape,
+    /// Start of the next record.
+    start: usize,
+    base: usize,
+    mask: u64,
+}
+
+impl<'a> Fast<'a> {
+    pub fn new(data: &'a [u8], shape: Shape) -> Self {
+        let mut this = Self { data, shape, start: 0, base: 0, mask: 0 };
+        this.mask = this.block(0);
+        this
+    }
+
+    /// Start of the next record.
+    pub fn position(&self) -> usize {
+        self.start
+    }
+
+    #[inline(always)]
+    fn block(&self, base: usize) -> u64 {
+        let Shape { separator, cr, .. } = self.shape;
+        let third = if cr { b'\r' } else { b'\n' };
+        match self.data.get(base..).and_then(|d| d.first_chunk::<64>()) {
+            Some(block) => positions(block, separator, b'\n', third),
+            None => {
+                let tail = self.data.get(base..).unwrap_or_default();
+                let mut block = [0u8; 64];
+                block[..tail.len()].copy_from_slice(tail);
+                // The padding is no data, whatever the separator is.
+                positions(&block, separator, b'\n', third) & ((1u64 << tail.len()) - 1)
+            }
+        }
+    }
+
+    /// Offset of the next separator or line end; the length of the data when there is none.
+    #[inline(always)]
+    fn next(&mut self) -> usize {
+        while self.mask == 0 {
+            self.base += 64;
+            if self.base >= self.data.len() {
+                self.base = self.data.len();
+                return self.data.len();
+            }
+            self.mask = self.block(self.base);
+        }
+        let at = self.base + self.mask.trailing_zeros() as usize;
+        self.mask &= self.mask - 1;
+        at
+    }
+
+    /// Continues behind `at`.
+    fn seek(&mut self, at: usize) {
+        self.base = at & !63;
+        self.mask = if at >= self.data.len() { 0 } else { self.block(self.base) };
+        self.mask &= !0u64 << (at & 63);
+    }
+
+    /// The shortest way for edge lists: reads records that are nothing but plain digits straight into
+    /// one slice per column, and stops before the first record that is anything else. Returns the
+    /// number of records.
+    pub fn digits(&mut self, columns: &mut [&mut [u64]]) -> usize {
+        /// The longest that cannot exceed 63 bits.
+        const DIGITS_MAX: usize = 18;
+        let data = self.data;
+        let separator = self.shape.separator;
+        let rows_max = columns.iter().map(|c| c.len()).min().unwrap_or(0);
+        let last = columns.len().wrapping_sub(1);
+        let mut rows = 0;
+        'rows: while rows < rows_max {
+            let mut at = self.start;
+            for (c, column) in columns.iter_mut().enumerate() {
+                let first = at;
+                let mut value = 0u64;
+                while let Some(digit) = data.get(at).map(|b| b.wrapping_sub(b'0'))
+                    && digit < 10
+                {
+                    value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+                    at += 1;
+                }
+                if at == first || at - first > DIGITS_MAX {
+                    break 'rows;
+                }
+                let end = if c == last { b'\n' } else { separator };
+                match data.get(at) {
+                    Some(b) if *b == end => at += 1,
+                    Some(b'\r') if c == last && data.get(at + 1) == Some(&b'\n') => at += 2,
+                    _ => break 'rows,
+                }
+                column[rows] = value;
+            }
+            self.start = at;
+            rows += 1;
+        }
+        self.seek(self.start);
+        rows
+    }
+
+    /// Fills `out` with whole rows of `columns` tokens, short rows padded with empty ones. Returns the
+    /// number of rows, which is less than fit only at the end of the data.
+    pub fn fill(&mut self, out: &mut [Token]) -> Result<usize, Stop> {
+        match self.shape.quote.mark {
+            Some(_) => self.fill_as::<true>(out),
+            None => self.fill_as::<false>(out),
+        }
+    }
+
+    #[inline(always)]
+    fn fill_as<const QUOTES: bool>(&mut self, out: &mut [Token]) -> Result<usize, Stop> {
+        let data = self.data;
+        let Shape { separator, quote, columns, .. } = self.shape;
+        let mut rows = 0;
+        for row in out.chunks_exact_mut(columns) {
+            loop {
+                if self.start >= data.len() {
+                    return Ok(rows);
+                }
+                let record = self.start;
+                let (mut at, mut cells) = (record, 0);
+                let end = loop {
+                    let quoted = QUOTES && data.get(at).copied() == quote.mark;
+                    let (token, end) = if quoted {
+                        let cr = self.shape.cr;
+                        let ends = |b| b == separator || b == b'\n' || (cr && b == b'\r');
+                        let (token, end) = quote.cell(data, at, ends)?;
+                        self.seek(end + 1);
+                        (token, end)
+                    } else {
+                        let end = self.next();
+                        (Token::new(at, end), end)
+                    };
+                    if let Some(slot) = row.get_mut(cells) {
+                        *slot = token;
+                    }
+                    cells += 1;
+                    match data.get(end) {
+                        Some(b) if *b == separator => at = end + 1,
+                        _ => break end,
+                    }
+                };
+                self.start = end + 1;
+                // The second half of a CRLF is not a line end of its own.
+                if data.get(end) == Some(&b'\r') && data.get(end + 1) == Some(&b'\n') {
+                    self.next();
+                    self.start = end + 2;
+                }
+                if cells != columns && self.uneven(row, record, cells)?
+                    || columns == 1 && self.blank(record, row[0])
+                {
+                    continue;
+                }
+                check_len(row, record, end)?;
+                break;
+            }
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    fn blank(&self, record: usize, token: Token) -> bool {
+        self.shape.skip_blank && is_blank(self.data, record, token, self.shape.quote)
+    }
+
+    /// A record of another length than the header's: pads it, refuses it, or answers true when it is a
+    /// blank line.
+    #[cold]
+    fn uneven(&self, row: &mut [Token], record: usize, cells: usize) -> Result<bool, Stop> {
+        if cells > row.len() {
+            let kept = self.shape.drop_extra;
+            return if kept { Ok(false) } else { Err(Stop::TooMany { at: record, cells }) };
+        }
+        if cells == 1 && self.blank(record, row[0]) {
+            return Ok(true);
+        }
+        row[cells..].fill(Token::EMPTY);
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_vector_form_finds_what_the_loop_finds(
+            bytes in proptest::collection::vec(0u8..8, 64), a in 0u8..8, b in 0u8..8, c in 0u8..8
+        ) {
+            let mut block = [0u8; 64];
+            block.copy_from_slice(&bytes);
+            prop_assert_eq!(positions(&block, a, b, c), scalar_positions(&block, a, b, c));
+        }
+    }
+}

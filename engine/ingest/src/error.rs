@@ -1,0 +1,196 @@
+//! The error of this crate, and the record of it that a File shows.
+
+use graphlume_table::TableError;
+use graphlume_types::{Cancelled, Code, Coded};
+use serde::{Deserialize, Serialize};
+
+use crate::Format;
+
+/// Why bytes did not become a table.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IngestError {
+    /// No such file type.
+    #[error("file type {given:?} is unknown; use one of arrow, csv, json, orc, parquet, xls, xlsx")]
+    UnknownFormat {
+        /// What was given, cut to 32 characters.
+        given: String,
+    },
+    /// A file type that is known and not read yet.
+    #[error("files of type {format} are not supported yet; send arrow, csv, json or parquet")]
+    UnsupportedFormat {
+        /// The type.
+        format: Format,
+    },
+    /// The bytes are compressed.
+    #[error(
+        "the {format} data is compressed with {compression}, which is not supported yet; \
+         send it uncompressed"
+    )]
+    Compressed {
+        /// The declared type.
+        format: Format,
+        /// What the first bytes, or an option, say.
+        compression: String,
+    },
+    /// A documented option that is not supported yet.
+    #[error("option `{option}` for {format} is not supported yet")]
+    UnsupportedOption {
+        /// The type.
+        format: Format,
+        /// The option.
+        option: String,
+    },
+    /// An option that the format does not have.
+    #[error("option `{option}` for {format} is unknown; the options are: {legal}")]
+    UnknownOption {
+        /// The type.
+        format: Format,
+        /// The option.
+        option: String,
+        /// The legal names.
+        legal: String,
+    },
+    /// An option with a value it cannot have.
+    #[error("option `{option}`: {message}")]
+    InvalidOption {
+        /// The option.
+        option: String,
+        /// What is wrong and what is legal.
+        message: String,
+    },
+    /// The bytes are not what the format demands.
+    #[error("{message}")]
+    Malformed {
+        /// The type.
+        format: Format,
+        /// What is wrong, with the place when known.
+        message: String,
+        /// Line of the text, or row of the table, from 1.
+        row: Option<u64>,
+        /// Name of the column.
+        column: Option<String>,
+    },
+    /// A limit was met.
+    #[error("{message}")]
+    TooLarge {
+        /// Which limit, and what was found.
+        message: String,
+        /// Line of the text, or row of the table, from 1.
+        row: Option<u64>,
+        /// Name of the column.
+        column: Option<String>,
+    },
+    /// The columns do not make a table.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The bytes could not be read.
+    #[error("the uploaded data cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The work was stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl IngestError {
+    pub(crate) fn malformed(format: Format, message: impl Into<String>) -> Self {
+        Self::Malformed { format, message: message.into(), row: None, column: None }
+    }
+
+    pub(crate) fn malformed_at(format: Format, message: impl Into<String>, row: u64) -> Self {
+        Self::Malformed { format, message: message.into(), row: Some(row), column: None }
+    }
+
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self::TooLarge { message: message.into(), row: None, column: None }
+    }
+
+    pub(crate) fn option(option: &str, message: impl Into<String>) -> Self {
+        Self::InvalidOption { option: option.to_owned(), message: message.into() }
+    }
+
+    /// The record that a File shows in its `errors`.
+    #[must_use]
+    pub fn to_record(&self) -> FileError {
+        let (row, column) = match self {
+            Self::Malformed { row, column, .. } | Self::TooLarge { row, column, .. } => {
+                (*row, column.clone())
+            }
+            Self::Table(TableError::DuplicateColumn { name }) => (None, Some(name.clone())),
+            _ => (None, None),
+        };
+        let message = self.to_string();
+        FileError { message, slug: self.slug().to_owned(), table: None, row, column }
+    }
+}
+
+/// One problem of a file, as shown to clients.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileError {
+    /// What is wrong and what to do about it.
+    pub message: String,
+    /// Kebab-case name of the problem.
+    pub slug: String,
+    /// Name of the table, when the file has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<String>,
+    /// Line of the text, or row of the table, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
+    /// Name of the column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+}
+
+impl Coded for IngestError {
+    fn code(&self) -> Code {
+        match self {
+            Self::UnsupportedFormat { .. }
+            | Self::Compressed { .. }
+            | Self::UnsupportedOption { .. } => Code::Unsupported,
+            Self::UnknownFormat { .. }
+            | Self::UnknownOption { .. }
+            | Self::InvalidOption { .. }
+            | Self::Malformed { .. } => Code::InvalidArgument,
+            Self::TooLarge { .. } => Code::TooLarge,
+            Self::Table(e) => e.code(),
+            Self::Read(_) => Code::Internal,
+            Self::Cancelled(_) => Code::Cancelled,
+        }
+    }
+
+    fn slug(&self) -> &'static str {
+        match self {
+            Self::UnknownFormat { .. } => "unknown-format",
+            Self::UnsupportedFormat { .. } => "unsupported-format",
+            Self::Compressed { .. } => "unsupported-compression",
+            Self::UnsupportedOption { .. } => "unsupported-option",
+            Self::UnknownOption { .. } => "unknown-option",
+            Self::InvalidOption { .. } => "invalid-option",
+            Self::Malformed { format, .. } => match format {
+                Format::Arrow => "malformed-arrow",
+                Format::Csv => "malformed-csv",
+                Format::Json => "malformed-json",
+                Format::Orc => "malformed-orc",
+                Format::Parquet => "malformed-parquet",
+                Format::Xls => "malformed-xls",
+                Format::Xlsx => "malformed-xlsx",
+            },
+            Self::TooLarge { .. } => "too-large",
+            Self::Table(e) => e.slug(),
+            Self::Read(_) => "read-failed",
+            Self::Cancelled(_) => "cancelled",
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::UnknownFormat { .. } | Self::UnsupportedFormat { .. } => Some("file_type"),
+            Self::Compressed { .. } => Some("file_compression"),
+            Self::UnsupportedOption { option, .. }
+            | Self::UnknownOption { option, .. }
+            | Self::InvalidOption { option, .. } => Some(option),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! An object of columns: arrays, objects by row label, and scalars beside them.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use graphlume_types::limits::{COLUMNS_MAX, ROWS_MAX};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use super::broadcast;
+use super::builder::{ColumnBuilder, Scalar};
+use super::shape::{CellSeed, Guard, Key, PADDING_CELLS_MAX, Rows, document, push};
+use crate::{Format, IngestError};
+
+/// What a member of an object of columns is.
+enum Member {
+    Values(ColumnBuilder),
+    /// Values by row label; `None` when the labels are those of the first such member.
+    Labelled(ColumnBuilder, Option<Vec<String>>),
+    Scalar(ColumnBuilder),
+}
+
+/// An object of columns.
+pub struct Columns<'a> {
+    pub guard: Guard<'a>,
+}
+
+/// The members of an object of columns.
+#[derive(Default)]
+pub struct ColumnSet {
+    members: Vec<(String, Member)>,
+    labels: Option<Vec<String>>,
+}
+
+document!(Columns, ColumnSet, deserialize_map);
+
+impl<'de> Visitor<'de> for Columns<'_> {
+    type Value = ColumnSet;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of columns, or an array of rows")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ColumnSet, A::Error> {
+        let mut set = ColumnSet::default();
+        while let Some(key) = map.next_key::<String>()? {
+            if set.members.len() >= COLUMNS_MAX + 2 {
+                let message = format!("too many columns; the limit is {COLUMNS_MAX}");
+                return Err(A::Error::custom(message));
+            }
+            let seed = MemberSeed { labels: &mut set.labels, guard: self.guard };
+            let member = map.next_value_seed(seed)?;
+            set.members.push((key, member));
+        }
+        Ok(set)
+    }
+}
+
+struct MemberSeed<'a> {
+    labels: &'a mut Option<Vec<String>>,
+    guard: Guard<'a>,
+}
+
+fn one<E: Error>(scalar: Scalar<'_>) -> Result<Member, E> {
+    let mut column = ColumnBuilder::default();
+    push(&mut column, scalar)?;
+    Ok(Member::Scalar(column))
+}
+
+fn check<E: Error>(column: &ColumnBuilder, guard: Guard<'_>) -> Result<(), E> {
+    if column.len() as u64 > ROWS_MAX {
+        return Err(E::custom(format!("too many rows; the limit is {ROWS_MAX}")));
+    }
+    if column.len().is_multiple_of(4096) && guard.cancel.is_cancelled() {
+        return Err(E::custom("stopped"));
+    }
+    Ok(())
+}
+
+document!(MemberSeed, Member, deserialize_any);
+
+impl<'de> Visitor<'de> for MemberSeed<'_> {
+    type Value = Member;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a column: an array of values, or an object of values by row")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Member, E> {
+        one(Scalar::Null)
+    }
+
+    fn visit_bool<E: Error>(self, v: bool) -> Result<Member, E> {
+        one(Scalar::Bool(v))
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Member, E> {
+        one(Scalar::Int(v))
+    }
+
+    fn visit_u64<E: Error>(self, v: u64) -> Result<Member, E> {
+        one(i64::try_from(v).map_or(Scalar::UInt(v), Scalar::Int))
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<Member, E> {
+        one(Scalar::Float(v))
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Member, E> {
+        one(Scalar::Text(v))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Member, A::Error> {
+        let mut column = ColumnBuilder::default();
+        while seq.next_element_seed(CellSeed(&mut column))?.is_some() {
+            check(&column, self.guard)?;
+        }
+        Ok(Member::Values(column))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Member, A::Error> {
+        let mut column = ColumnBuilder::default();
+        let mut own: Option<Vec<String>> = None;
+        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+            let row = column.len();
+            let same = self.labels.as_ref().is_some_and(|l| l.get(row).is_some_and(|l| *l == key));
+            match &mut own {
+                Some(own) => own.push(key.into_owned()),
+                None if same => {}
+                None => {
+                    let known = self.labels.as_deref().unwrap_or_default();
+                    let mut list = known.get(..row).unwrap_or_default().to_vec();
+                    list.push(key.into_owned());
+                    own = Some(list);
+                }
+            }
+            map.next_value_seed(CellSeed(&mut column))?;
+            check(&column, self.guard)?;
+        }
+        if self.labels.is_none() {
+            *self.labels = Some(own.take().unwrap_or_default());
+        } else if own.is_none() && self.labels.as_ref().is_some_and(|l| l.len() > column.len()) {
+            let known = self.labels.as_deref().unwrap_or_default();
+            own = Some(known[..column.len()].to_vec());
+        }
+        Ok(Member::Labelled(column, own))
+    }
+}
+
+impl ColumnSet {
+    /// Columns of equal length, and the agent's name and version that a client adds as texts.
+    pub fn into_rows(self) -> Result<(Rows, [Option<String>; 2]), IngestError> {
+        let mut agents = [None, None];
+        let mut members = Vec::with_capacity(self.members.len());
+        let is_column = |m: &Member| !matches!(m, Member::Scalar(_));
+        let columnar = self.members.iter().any(|(_, m)| is_column(m));
+        for (name, member) in self.members {
+            let slot = match name.as_str() {
+                "agent_name" => Some(0),
+                "agent_version" => Some(1),
+                _ => None,
+            };
+            match (slot, &member) {
+                (Some(slot), Member::Scalar(one)) if columnar => {
+                    if let Scalar::Text(text) = one.get(0) {
+                        agents[slot] = Some(text.to_owned());
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            members.push((name, member));
+        }
+        let labels = union(self.labels.unwrap_or_default(), &members);
+        let mut rows = Rows::default();
+        rows.count = usize::from(!columnar);
+        let mut first: Option<String> = None;
+        for (name, member) in &members {
+            let len = match member {
+                Member::Scalar(_) => continue,
+                Member::Values(column) => column.len(),
+                Member::Labelled(..) => labels.len(),
+            };
+            match &first {
+                None => (first, rows.count) = (Some(name.clone()), len),
+                Some(_) if len == rows.count => {}
+                Some(first) => {
+                    let count = rows.count;
+                    return Err(IngestError::Malformed {
+                        format: Format::Json,
+                        message: format!(
+                            "column {name:?} has {len} values but column {first:?} has {count}"
+                        ),
+                        row: None,
+                        column: Some(name.clone()),
+                    });
+                }
+            }
+        }
+        if members.is_empty() {
+            rows.count = 0;
+        }
+        check_expansion(&members, rows.count)?;
+        for (name, member) in members {
+            let column = match member {
+                Member::Values(column) | Member::Labelled(column, None) => column,
+                Member::Labelled(column, Some(own)) => align(&column, &own, &labels),
+                Member::Scalar(one) => broadcast(one, rows.count),
+            };
+            rows.names.push(name);
+            rows.columns.push(column);
+        }
+        Ok((rows, agents))
+    }
+}
+
+/// Refuses documents whose scalars or foreign labels make far more cells than they have values.
+fn check_expansion(members: &[(String, Member)], rows: usize) -> Result<(), IngestError> {
+    let (mut made, mut given) = (0u64, 0u64);
+    for (_, member) in members {
+        match member {
+            Member::Values(column) | Member::Labelled(column, _) => given += column.len() as u64,
+            Member::Scalar(one) => {
+                let Scalar::Text(text) = one.get(0) else { continue };
+                made += text.len() as u64 / 8 * rows as u64;
+            }
+        }
+        made += rows as u64;
+    }
+    if made > given + PADDING_CELLS_MAX {
+        let message = format!(
+            "the JSON would expand from {given} to {made} values; at most {PADDING_CELLS_MAX} are \
+             filled in"
+        );
+        return Err(IngestError::too_large(message));
+    }
+    Ok(())
+}
+
+/// All labels in the order of their first appearance.
+fn union(mut labels: Vec<String>, members: &[(String, Member)]) -> Vec<String> {
+    let foreign = |m: &Member| matches!(m, Member::Labelled(_, Some(_)));
+    if !members.iter().any(|(_, m)| foreign(m)) {
+        return labels;
+    }
+    let mut known: HashSet<String> = labels.iter().cloned().collect();
+    for (_, member) in members {
+        let Member::Labelled(_, Some(own)) = member else { continue };
+        for label in own {
+            if known.insert(label.clone()) {
+                labels.push(label.clone());
+            }
+        }
+    }
+    labels
+}
+
+fn align(column: &ColumnBuilder, own: &[String], labels: &[String]) -> ColumnBuilder {
+    let at: HashMap<&str, usize> = own.iter().enumerate().map(|(i, l)| (l.as_str(), i)).collect();
+    let mut out = ColumnBuilder::default();
+    for label in labels {
+        // A row past the end reads as null.
+        out.push_from(column, at.get(label.as_str()).copied().unwrap_or(usize::MAX));
+    }
+    out
+}

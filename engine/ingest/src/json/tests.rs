@@ -1,0 +1,181 @@
+//! Behaviour of the JSON reader.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use graphlume_table::{cell_text, pandas_dtype};
+use graphlume_types::Coded;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn parsed(text: &str, options: Value) -> Result<Parsed, IngestError> {
+    let options = options.as_object().cloned().unwrap_or_default();
+    super::parse(&Bytes::from(text.to_owned()), &options, &ParseCx::default())
+}
+
+fn read(text: &str, options: Value) -> Table {
+    let done = parsed(text, options).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    done.tables[0].1.clone()
+}
+
+/// `name:dtype` of each column, then the rows.
+fn show(table: &Table) -> String {
+    let schema = table.batch().schema();
+    let head =
+        schema.fields().iter().map(|f| format!("{}:{}", f.name(), pandas_dtype(f.data_type())));
+    let mut out = head.collect::<Vec<_>>().join(" ");
+    for row in 0..table.num_rows() {
+        let cell = |c: &arrow_array::ArrayRef| cell_text(c.as_ref(), row).unwrap_or("~".into());
+        let cells: Vec<_> = table.batch().columns().iter().map(cell).collect();
+        out += &format!("\n{}", cells.join("|"));
+    }
+    out
+}
+
+const WANT: &str = "a:int64 b:object\n1|x\n2|~";
+
+#[test]
+fn every_orientation_gives_the_same_table() {
+    for (orient, text) in [
+        ("records", r#"[{"a":1,"b":"x"},{"a":2,"b":null}]"#),
+        ("records", r#"[{"a":1,"b":"x"},{"a":2}]"#),
+        ("columns", r#"{"a":{"0":1,"1":2},"b":{"0":"x","1":null}}"#),
+        ("columns", r#"{"a":{"0":1,"1":2},"b":{"0":"x"}}"#),
+        ("columns", r#"{"a":{"u":1,"v":2},"b":{"v":null,"u":"x"}}"#),
+        ("columns", r#"{"a":[1,2],"b":["x",null]}"#),
+        ("index", r#"{"0":{"a":1,"b":"x"},"1":{"a":2,"b":null}}"#),
+        ("split", r#"{"columns":["a","b"],"index":[0,1],"data":[[1,"x"],[2,null]]}"#),
+        ("split", r#"{"data":[[1,"x"],[2]],"columns":["a","b"]}"#),
+        ("table", r#"{"schema":{"fields":[]},"data":[{"a":1,"b":"x"},{"a":2,"b":null}]}"#),
+    ] {
+        assert_eq!(show(&read(text, json!({ "orient": orient }))), WANT, "{text}");
+    }
+    let t = read(r#"[[1,"x"],[2,null]]"#, json!({"orient": "values"}));
+    assert_eq!(show(&t), WANT.replace("a:", "0:").replace("b:", "1:"));
+}
+
+#[test]
+fn the_shape_is_recognised_without_options() {
+    for text in [
+        r#" [{"a":1,"b":"x"},{"b":null,"a":2}]"#,
+        "{\"a\":1,\"b\":\"x\"}\n\n{\"a\":2}\r\n",
+        r#"{"a":[1,2],"b":["x",null]}"#,
+        "\u{feff}{\"a\":{\"0\":1,\"1\":2},\"b\":{\"0\":\"x\"}}",
+    ] {
+        assert_eq!(show(&read(text, Value::Null)), WANT, "{text}");
+    }
+    // One line of JSON lines is one record.
+    assert_eq!(show(&read(r#"{"a":1,"b":"x"}"#, Value::Null)), "a:int64 b:object\n1|x");
+    assert_eq!(
+        show(&read("{\"a\":[1]}\n{\"a\":[2]}", json!({"lines": true}))),
+        "a:object\n[1]\n[2]"
+    );
+    assert_eq!(read("[]", Value::Null).num_rows(), 0);
+    assert_eq!(read("{}", Value::Null).num_cols(), 0);
+}
+
+#[test]
+fn the_browser_client_adds_its_name_beside_the_columns() {
+    let text = r#"{"s":["a"],"d":["b"],"agent_name":"@x/y","agent_version":"5.1.8","w":3}"#;
+    let p = parsed(text, Value::Null).unwrap();
+    assert_eq!(
+        (p.agent_name.as_deref(), p.agent_version.as_deref()),
+        (Some("@x/y"), Some("5.1.8"))
+    );
+    assert_eq!(show(&p.tables[0].1), "s:object d:object w:int64\na|b|3");
+    // A real column of that name stays a column.
+    let t = read(r#"{"agent_name":["a"]}"#, Value::Null);
+    assert_eq!(t.column_names(), ["agent_name"]);
+}
+
+#[test]
+fn columns_widen_and_mixtures_become_text() {
+    let one = |values: &str| show(&read(&format!("{{\"c\":[{values}]}}"), Value::Null));
+    assert_eq!(one("1,2.5,null"), "c:float64\n1.0\n2.5\n~");
+    assert_eq!(one("null,true,false"), "c:bool\n~\ntrue\nfalse");
+    assert_eq!(one("1,\"x\",2.5,true,null"), "c:object\n1\nx\n2.5\nTrue\n~");
+    assert_eq!(one("1,18446744073709551615"), "c:uint64\n1\n18446744073709551615");
+    assert_eq!(one("-1,18446744073709551615"), "c:object\n-1\n18446744073709551615");
+    assert_eq!(one("null,null"), "c:float64\n~\n~");
+    assert_eq!(one("[1,{\"x\":2}],{}"), "c:object\n[1,{\"x\":2}]\n{}");
+    assert_eq!(one("\"\\u00e9\\n\""), "c:object\né\n");
+}
+
+#[test]
+fn faults_name_their_place() {
+    let e = parsed("{\"a\":1}\n{\"a\":2}\n{\"a\":}\n", Value::Null).unwrap_err();
+    assert_eq!((e.slug(), e.to_record().row), ("malformed-json", Some(3)));
+    let e = parsed(r#"{"a":[1,2],"b":[1]}"#, Value::Null).unwrap_err();
+    assert_eq!(e.to_string(), r#"column "b" has 1 values but column "a" has 2"#);
+    assert_eq!(e.to_record().column.as_deref(), Some("b"));
+    for bad in [
+        "",
+        "nul",
+        "3",
+        "\"x\"",
+        "[1]",
+        "[{\"a\":1},2]",
+        "[{\"a\":1}",
+        "[{\"a\":1}]]",
+        "{\"a\":[1}",
+    ] {
+        assert_eq!(parsed(bad, Value::Null).unwrap_err().slug(), "malformed-json", "{bad}");
+    }
+    assert!(parsed(r#"[{"a":1,"a":2}]"#, Value::Null).unwrap_err().to_string().contains("twice"));
+    assert_eq!(parsed(r#"{"a":[1],"a":[2]}"#, Value::Null).unwrap_err().slug(), "duplicate-column");
+    assert_eq!(parsed("[]", json!({"orient": "up"})).unwrap_err().field(), Some("orient"));
+    assert!(parsed(r#"{"data":[[1]]}"#, json!({"orient": "split"})).is_err());
+    assert!(parsed(r#"{"columns":["a"],"data":[[1,2]]}"#, json!({"orient": "split"})).is_err());
+}
+
+#[test]
+fn a_small_document_is_not_blown_up() {
+    let wide: Vec<_> = (0..4_000).map(|i| format!("\"c{i}\":1")).collect();
+    let bomb = format!("[{{{}}}{}]", wide.join(","), ",{}".repeat(200_000));
+    assert_eq!(parsed(&bomb, Value::Null).unwrap_err().slug(), "too-large");
+    let text = "x".repeat(100_000);
+    let bomb = format!("{{\"a\":[{}0],\"t\":\"{text}\"}}", "0,".repeat(100_000));
+    assert_eq!(parsed(&bomb, Value::Null).unwrap_err().slug(), "too-large");
+    let deep = format!("[{{\"a\":{}{}}}]", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(parsed(&deep, Value::Null).unwrap_err().slug(), "malformed-json");
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let text = r#"{"a":{"0":1,"1":2.5},"b":{"0":"é\n","1":[1,{"c":null}]}}"#;
+    for len in (0..text.len()).filter(|n| text.is_char_boundary(*n)) {
+        assert!(parsed(&text[..len], Value::Null).is_err(), "{len}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn records_and_columns_agree(
+        rows in proptest::collection::vec((any::<i64>(), proptest::option::of(any::<f64>()), ".{0,8}"), 1..20)
+    ) {
+        let records: Vec<_> = rows.iter().map(|(a, b, c)| json!({"a": a, "b": b, "c": c})).collect();
+        let columns = json!({
+            "a": rows.iter().map(|r| r.0).collect::<Vec<_>>(),
+            "b": rows.iter().map(|r| r.1).collect::<Vec<_>>(),
+            "c": rows.iter().map(|r| r.2.clone()).collect::<Vec<_>>(),
+        });
+        let lines: Vec<_> = records.iter().map(Value::to_string).collect();
+        let one = read(&Value::from(records).to_string(), Value::Null);
+        prop_assert_eq!(&read(&columns.to_string(), Value::Null), &one);
+        prop_assert_eq!(&read(&lines.join("\n"), json!({"lines": true})), &one);
+        prop_assert_eq!(one.num_rows(), rows.len());
+        for (i, (a, _, c)) in rows.iter().enumerate() {
+            let cell = |n: &str| cell_text(one.column(n).unwrap().as_ref(), i);
+            prop_assert_eq!(cell("a"), Some(a.to_string()));
+            prop_assert_eq!(cell("c"), Some(c.clone()));
+        }
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(text in "[\\[\\]{}\",:0-9a-c\n -]{0,80}") {
+        let _ = parsed(&text, Value::Null);
+        for orient in ["split", "records", "index", "columns", "values", "table"] {
+            let _ = parsed(&text, json!({"orient": orient}));
+        }
+    }
+}

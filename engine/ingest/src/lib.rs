@@ -1,0 +1,141 @@
+//! Untrusted bytes to tables. The only crate that names a file format reader.
+//!
+//! [`parse`] reads the formats `arrow`, `csv`, `json` and `parquet`. No input makes it panic: readers of
+//! other crates run behind a guard, and a failure names the row and the column when they are known.
+
+mod arrow;
+mod csv;
+mod error;
+mod json;
+mod options;
+mod parquet;
+mod source;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use serde_json::{Map, Value};
+
+pub use error::{FileError, IngestError};
+pub use options::{OptionInfo, option_infos, options_from_query};
+
+/// A declared file type. What is declared decides: content is never sniffed into another format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Arrow IPC, file or stream container.
+    Arrow,
+    /// Delimited text.
+    Csv,
+    /// JSON records, columns and their relatives, or one record per line.
+    Json,
+    /// Apache ORC (not read yet).
+    Orc,
+    /// Apache Parquet.
+    Parquet,
+    /// Excel 97 workbook (not read yet).
+    Xls,
+    /// Excel workbook (not read yet).
+    Xlsx,
+}
+
+impl Format {
+    /// Every format, in the order of the interface.
+    pub const ALL: [Self; 7] =
+        [Self::Arrow, Self::Csv, Self::Json, Self::Orc, Self::Parquet, Self::Xls, Self::Xlsx];
+
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arrow => "arrow",
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Orc => "orc",
+            Self::Parquet => "parquet",
+            Self::Xls => "xls",
+            Self::Xlsx => "xlsx",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = IngestError;
+
+    fn from_str(s: &str) -> Result<Self, IngestError> {
+        let found = Self::ALL.into_iter().find(|f| f.name() == s);
+        found.ok_or_else(|| IngestError::UnknownFormat { given: s.chars().take(32).collect() })
+    }
+}
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// A file that nobody writes to while it is read. It is mapped, not loaded.
+    Path(PathBuf),
+    /// Bytes in memory.
+    Bytes(Bytes),
+}
+
+/// What a parse needs from its surroundings. Work is spread over the current rayon pool.
+#[derive(Debug, Clone, Default)]
+pub struct ParseCx {
+    /// Checked at least once per chunk of input.
+    pub cancel: CancelToken,
+}
+
+/// The outcome of a parse.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// Tables with their names, in the order of the file. At least one.
+    pub tables: Vec<(String, Table)>,
+    /// The agent that a JSON object of columns names beside its columns.
+    pub agent_name: Option<String>,
+    /// The version of that agent.
+    pub agent_version: Option<String>,
+    /// What was ignored or left as it was, in sentences for people.
+    pub warnings: Vec<String>,
+}
+
+impl Parsed {
+    fn one(table: Table, warnings: Vec<String>) -> Self {
+        let tables = vec![("table".to_owned(), table)];
+        Self { tables, agent_name: None, agent_version: None, warnings }
+    }
+}
+
+/// Parses `source` as `format`. `options` are the typed options of the format ([`options_from_query`]
+/// makes them from a URL query); an option whose value is null counts as absent.
+///
+/// # Errors
+/// [`IngestError`], with the row and column when known. Never panics on bad input.
+pub fn parse(
+    format: Format,
+    source: &Source,
+    options: &Map<String, Value>,
+    cx: &ParseCx,
+) -> Result<Parsed, IngestError> {
+    cx.cancel.check()?;
+    options::check_names(format, options)?;
+    if matches!(format, Format::Orc | Format::Xls | Format::Xlsx) {
+        return Err(IngestError::UnsupportedFormat { format });
+    }
+    let bytes = source::open(source)?;
+    source::refuse_compressed(format, &bytes)?;
+    match format {
+        Format::Arrow => arrow::parse(&bytes, cx),
+        Format::Csv => csv::parse(&bytes, options, cx),
+        Format::Json => json::parse(&bytes, options, cx),
+        Format::Parquet => parquet::parse(&bytes, options, cx),
+        Format::Orc | Format::Xls | Format::Xlsx => Err(IngestError::UnsupportedFormat { format }),
+    }
+}

@@ -1,0 +1,289 @@
+//! Options: one table of names, from which everything else follows.
+
+use serde_json::{Map, Value};
+
+use crate::{Format, IngestError};
+
+/// How the text of a query parameter becomes a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Bool,
+    Int,
+    /// A whole number or a word.
+    IntOrText,
+    /// A list: a JSON array, or values separated by commas, or the parameter repeated.
+    List,
+    /// An object or array in JSON, or a single word.
+    Json,
+}
+
+/// An option of a format, for documentation and for messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Name in the query and in `parser_options`.
+    pub name: &'static str,
+    /// Whether it has an effect; the others answer an error that says so.
+    pub supported: bool,
+    kind: Kind,
+}
+
+const fn on(name: &'static str, kind: Kind) -> OptionInfo {
+    OptionInfo { name, supported: true, kind }
+}
+
+const fn off(name: &'static str, kind: Kind) -> OptionInfo {
+    OptionInfo { name, supported: false, kind }
+}
+
+const CSV: &[OptionInfo] = &[
+    off("byte_range", Kind::List),
+    on("comment", Kind::Text),
+    on("compression", Kind::Text),
+    on("decimal", Kind::Text),
+    on("delim_whitespace", Kind::Bool),
+    on("delimiter", Kind::Text),
+    on("doublequote", Kind::Bool),
+    on("dtype", Kind::Json),
+    on("encoding", Kind::Text),
+    on("false_values", Kind::List),
+    on("header", Kind::IntOrText),
+    on("keep_default_na", Kind::Bool),
+    on("lineterminator", Kind::Text),
+    on("mangle_dupe_cols", Kind::Bool),
+    on("na_filter", Kind::Bool),
+    on("na_values", Kind::List),
+    on("names", Kind::List),
+    on("nrows", Kind::Int),
+    on("parse_dates", Kind::List),
+    on("prefix", Kind::Text),
+    on("quotechar", Kind::Text),
+    on("quoting", Kind::Int),
+    on("sep", Kind::Text),
+    on("skip_blank_lines", Kind::Bool),
+    off("skipfooter", Kind::Int),
+    on("skipinitialspace", Kind::Bool),
+    on("skiprows", Kind::Int),
+    on("thousands", Kind::Text),
+    on("true_values", Kind::List),
+    on("usecols", Kind::List),
+];
+
+const JSON: &[OptionInfo] = &[
+    on("compression", Kind::Text),
+    off("dtype", Kind::Json),
+    on("lines", Kind::Bool),
+    on("orient", Kind::Text),
+];
+
+const PARQUET: &[OptionInfo] = &[on("columns", Kind::List), on("row_groups", Kind::Json)];
+
+const ORC: &[OptionInfo] =
+    &[off("columns", Kind::List), off("num_rows", Kind::Int), off("skiprows", Kind::Int)];
+
+/// The options of `format`, in alphabetical order.
+#[must_use]
+pub const fn option_infos(format: Format) -> &'static [OptionInfo] {
+    match format {
+        Format::Csv => CSV,
+        Format::Json => JSON,
+        Format::Parquet => PARQUET,
+        Format::Orc => ORC,
+        Format::Arrow | Format::Xls | Format::Xlsx => &[],
+    }
+}
+
+fn find(format: Format, name: &str) -> Result<&'static OptionInfo, IngestError> {
+    let infos = option_infos(format);
+    infos.iter().find(|i| i.name == name).ok_or_else(|| {
+        let names: Vec<_> = infos.iter().map(|i| i.name).collect();
+        let legal = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        IngestError::UnknownOption { format, option: name.chars().take(64).collect(), legal }
+    })
+}
+
+/// Refuses options that the format does not have, or that have no effect yet.
+pub fn check_names(format: Format, options: &Map<String, Value>) -> Result<(), IngestError> {
+    for (name, value) in options {
+        let info = find(format, name)?;
+        if !info.supported && !value.is_null() {
+            return Err(IngestError::UnsupportedOption { format, option: name.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Typed options from the pairs of a URL query. A list may be a JSON array, values separated by
+/// commas, or a repeated parameter; an object is JSON.
+///
+/// # Errors
+/// An unknown name (with the legal ones), or text that is not of the option's type.
+pub fn options_from_query(
+    format: Format,
+    pairs: &[(String, String)],
+) -> Result<Map<String, Value>, IngestError> {
+    let mut out = Map::new();
+    for (name, text) in pairs {
+        let info = find(format, name)?;
+        let value = typed(info, text)?;
+        match (out.get_mut(name), value) {
+            (Some(Value::Array(old)), Value::Array(new)) => old.extend(new),
+            (Some(_), _) => return Err(IngestError::option(name, "is given more than once")),
+            (None, value) => {
+                out.insert(name.clone(), value);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn typed(info: &OptionInfo, text: &str) -> Result<Value, IngestError> {
+    let bad = |want: &str| {
+        let shown: String = text.chars().take(64).collect();
+        IngestError::option(info.name, format!("{shown:?} is not {want}"))
+    };
+    let word = text.trim();
+    Ok(match info.kind {
+        // Not trimmed: a separator may be a tab or a blank.
+        Kind::Text => Value::String(text.to_owned()),
+        Kind::Bool => match word.to_ascii_lowercase().as_str() {
+            "true" | "1" => Value::Bool(true),
+            "false" | "0" => Value::Bool(false),
+            _ => return Err(bad("true or false")),
+        },
+        Kind::Int => word.parse::<i64>().map_err(|_| bad("a whole number"))?.into(),
+        Kind::IntOrText => word.parse::<i64>().map_or_else(|_| word.into(), Value::from),
+        Kind::List if word.starts_with('[') => match serde_json::from_str(word) {
+            Ok(list @ Value::Array(_)) => list,
+            _ => return Err(bad("a JSON array")),
+        },
+        Kind::List => text.split(',').map(list_item).collect(),
+        Kind::Json => match serde_json::from_str(word) {
+            Ok(value) => value,
+            Err(_) if word.starts_with(['[', '{']) => return Err(bad("JSON")),
+            Err(_) => Value::String(word.to_owned()),
+        },
+    })
+}
+
+fn list_item(text: &str) -> Value {
+    text.trim().parse::<i64>().map_or_else(|_| Value::from(text), Value::from)
+}
+
+/// Typed access to a map of options. Null counts as absent.
+#[derive(Clone, Copy)]
+pub struct Options<'a>(pub &'a Map<String, Value>);
+
+impl<'a> Options<'a> {
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|v| !v.is_null())
+    }
+
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>, IngestError> {
+        self.map(name, "must be text", Value::as_str)
+    }
+
+    pub fn bool(&self, name: &str, default: bool) -> Result<bool, IngestError> {
+        Ok(self.map(name, "must be true or false", Value::as_bool)?.unwrap_or(default))
+    }
+
+    pub fn count(&self, name: &str) -> Result<Option<u64>, IngestError> {
+        self.map(name, "must be a whole number, 0 or more", Value::as_u64)
+    }
+
+    pub fn list(&self, name: &str) -> Result<Option<&'a Vec<Value>>, IngestError> {
+        self.map(name, "must be a list", Value::as_array)
+    }
+
+    /// A list, or a single item, as texts; numbers are taken as they are written.
+    pub fn texts(&self, name: &str) -> Result<Option<Vec<String>>, IngestError> {
+        let item = |v: &Value| match v {
+            Value::String(s) => Ok(s.clone()),
+            Value::Number(n) => Ok(n.to_string()),
+            _ => Err(IngestError::option(name, "must hold texts or numbers")),
+        };
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::Array(items)) => items.iter().map(item).collect::<Result<_, _>>().map(Some),
+            Some(one) => Ok(Some(vec![item(one)?])),
+        }
+    }
+
+    fn map<T>(
+        &self,
+        name: &str,
+        want: &str,
+        f: impl Fn(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, IngestError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(v) => f(v).map(Some).ok_or_else(|| IngestError::option(name, want)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use graphlume_types::Coded;
+    use serde_json::json;
+
+    use super::*;
+
+    fn query(pairs: &[(&str, &str)]) -> Result<Map<String, Value>, IngestError> {
+        let pairs: Vec<_> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
+        options_from_query(Format::Csv, &pairs)
+    }
+
+    #[test]
+    fn a_query_becomes_typed_options() {
+        let got = query(&[
+            ("sep", "\t"),
+            ("header", "infer"),
+            ("nrows", "7"),
+            ("na_filter", "False"),
+            ("names", "a,b"),
+            ("usecols", "[0,\"b\"]"),
+            ("na_values", "x"),
+            ("na_values", "y"),
+            ("dtype", "{\"a\":\"str\"}"),
+        ]);
+        let want = json!({"sep": "\t", "header": "infer", "nrows": 7, "na_filter": false,
+            "names": ["a", "b"], "usecols": [0, "b"], "na_values": ["x", "y"], "dtype": {"a": "str"}});
+        assert_eq!(Value::Object(got.unwrap()), want);
+    }
+
+    #[test]
+    fn an_unknown_option_names_itself_and_the_legal_ones() {
+        let e = query(&[("seperator", ";")]).unwrap_err();
+        assert_eq!((e.slug(), e.field()), ("unknown-option", Some("seperator")));
+        assert!(e.to_string().contains("sep,"), "{e}");
+        let e = options_from_query(Format::Arrow, &[("sep".into(), ";".into())]).unwrap_err();
+        assert!(e.to_string().contains("the options are: none"), "{e}");
+    }
+
+    #[test]
+    fn an_option_of_the_wrong_type_says_what_it_must_be() {
+        for (name, text) in
+            [("nrows", "x"), ("na_filter", "maybe"), ("usecols", "[1,"), ("dtype", "{")]
+        {
+            let e = query(&[(name, text)]).unwrap_err();
+            assert_eq!((e.slug(), e.field()), ("invalid-option", Some(name)));
+        }
+        assert!(query(&[("sep", ","), ("sep", ";")]).is_err());
+    }
+
+    #[test]
+    fn an_option_without_effect_is_refused_and_not_ignored() {
+        let options = query(&[("byte_range", "0,10")]).unwrap();
+        let e = check_names(Format::Csv, &options).unwrap_err();
+        assert_eq!(e.to_string(), "option `byte_range` for csv is not supported yet");
+    }
+
+    #[test]
+    fn the_lists_are_sorted_so_that_messages_read_well() {
+        for format in Format::ALL {
+            assert!(option_infos(format).is_sorted_by_key(|i| i.name), "{format}");
+        }
+    }
+}

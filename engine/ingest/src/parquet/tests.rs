@@ -1,0 +1,116 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int64Array, ListArray, StringArray, types::Int64Type,
+};
+use graphlume_types::Coded;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use serde_json::json;
+
+use super::*;
+
+fn sample() -> RecordBatch {
+    let words = StringArray::from(vec![Some("x"), None, Some("y"), Some("x")]);
+    let lists = [Some(vec![Some(1)]), None, Some(vec![]), Some(vec![None, Some(2)])];
+    let kinds: DictionaryArray<arrow_array::types::Int32Type> =
+        vec![Some("u"), Some("v"), None, Some("u")].into_iter().collect();
+    RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4])) as ArrayRef),
+        ("word", Arc::new(words)),
+        ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists))),
+        ("kind", Arc::new(kinds)),
+    ])
+    .unwrap()
+}
+
+fn write(batch: &RecordBatch, compression: Compression) -> Bytes {
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_max_row_group_row_count(Some(3))
+        .build();
+    let mut out = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut out, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    out.into()
+}
+
+fn read(bytes: &Bytes, options: Value) -> Result<Table, IngestError> {
+    let options = options.as_object().cloned().unwrap_or_default();
+    parse(bytes, &options, &ParseCx::default()).map(|p| p.tables[0].1.clone())
+}
+
+#[test]
+fn a_written_table_reads_back_with_its_types() {
+    for compression in [Compression::UNCOMPRESSED, Compression::SNAPPY, Compression::LZ4_RAW] {
+        let table = read(&write(&sample(), compression), Value::Null).unwrap();
+        assert_eq!(table.batch().columns(), sample().columns(), "{compression:?}");
+        assert_eq!(table.column_names(), ["id", "word", "list", "kind"]);
+    }
+}
+
+#[test]
+fn columns_and_row_groups_can_be_chosen() {
+    let bytes = write(&sample(), Compression::SNAPPY);
+    let table = read(&bytes, json!({"columns": ["word", "id"], "row_groups": 1})).unwrap();
+    assert_eq!((table.column_names(), table.num_rows()), (vec!["id", "word"], 1));
+    let e = read(&bytes, json!({"columns": ["nope"]})).unwrap_err();
+    assert_eq!((e.slug(), e.field()), ("invalid-option", Some("columns")));
+    let e = read(&bytes, json!({"row_groups": 2})).unwrap_err();
+    assert!(e.to_string().contains("the data has 2"), "{e}");
+    assert!(read(&bytes, json!({"row_groups": -1})).is_err());
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let bytes = write(&sample(), Compression::SNAPPY);
+    for len in 0..bytes.len() {
+        let e = read(&bytes.slice(..len), Value::Null).expect_err("a part is not the whole");
+        assert_eq!(e.slug(), "malformed-parquet", "{len}: {e}");
+    }
+}
+
+#[test]
+fn a_damaged_byte_never_panics() {
+    let bytes = write(&sample(), Compression::SNAPPY);
+    for at in 0..bytes.len() {
+        for flip in [1u8, 0x80, 0xff] {
+            let mut damaged = bytes.to_vec();
+            damaged[at] ^= flip;
+            let _ = read(&damaged.into(), Value::Null);
+        }
+    }
+}
+
+/// A footer whose schema is a chain of groups.
+fn nested(depth: usize) -> Bytes {
+    // version = 1; schema = list of structs with a long length.
+    let mut meta = vec![0x15, 0x02, 0x19, 0xFC];
+    let mut len = depth;
+    while len >= 0x80 {
+        meta.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    meta.push(len as u8);
+    for _ in 0..depth {
+        // repetition = required (3), name = "g" (4), num_children = 1 (5).
+        meta.extend([0x35, 0x00, 0x18, 0x01, b'g', 0x15, 0x02, 0x00]);
+    }
+    meta.push(0);
+    let mut bytes = b"PAR1".to_vec();
+    bytes.extend(&meta);
+    bytes.extend((meta.len() as u32).to_le_bytes());
+    bytes.extend(b"PAR1");
+    bytes.into()
+}
+
+#[test]
+fn a_schema_nested_without_end_does_not_end_the_process() {
+    let e = read(&nested(1_000_000), Value::Null).unwrap_err();
+    assert_eq!(e.slug(), "too-large", "{e}");
+    assert_eq!(read(&nested(10), Value::Null).unwrap_err().slug(), "malformed-parquet");
+}

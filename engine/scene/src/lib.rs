@@ -1,0 +1,26 @@
+//! What is drawn: encodings resolved to colours, sizes, labels and a legend, and the binary frames that
+//! carry them to the page. Pure functions of their inputs; a bad encoding is a warning, never a failure.
+
+mod bind;
+mod card;
+mod css;
+mod error;
+mod hues;
+mod labels;
+mod mapping;
+mod measure;
+mod order;
+mod paint;
+mod palettes;
+mod scene;
+mod search;
+pub mod wire;
+
+pub use card::{edge_card, node_card};
+pub use error::SceneError;
+pub use order::EdgeOrder;
+pub use scene::{Encodings, Scene, build};
+pub use search::{SearchHit, search};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Columns to numbers: sizes, widths, opacities, weights and positions.
+
+use graphlume_table::{Table, to_f64};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::bind::{Cx, Side, Source};
+use crate::mapping::{Mapping, NONE, number};
+
+/// Numbers of elements; NaN where there is none.
+#[derive(Debug, Clone)]
+pub(crate) struct Measured {
+    /// The column.
+    pub(crate) title: String,
+    pub(crate) values: Vec<f64>,
+    /// Whether a mapping chose the numbers, so that they mean what they say.
+    pub(crate) mapped: bool,
+}
+
+/// The numbers of a channel such as `Size` with its simple binding; `None` when nothing usable is bound.
+pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> Option<Measured> {
+    let (spec, purpose) = (cx.spec(side), kind.to_lowercase());
+    for encoding in spec.complex(kind) {
+        let Some(name) = encoding.get("attribute").and_then(Value::as_str) else {
+            cx.warn(format!("a {} {purpose} encoding names no attribute", side.word()));
+            continue;
+        };
+        let Some(source) = cx.column(side, name, &purpose) else { continue };
+        let found = match encoding.get("mapping").filter(|m| !m.is_null()) {
+            Some(mapping) => mapped(mapping, &source),
+            None => plain(&source).ok_or("its column holds no number"),
+        };
+        match found {
+            Ok(measured) => return Some(measured),
+            Err(why) => cx.warn(format!(
+                "the {} {purpose} encoding of column {name:?} is ignored: {why}",
+                side.word()
+            )),
+        }
+    }
+    let source = cx.column(side, spec.binding(binding)?, &purpose)?;
+    let measured = plain(&source);
+    if measured.is_none() {
+        cx.warn(format!(
+            "{} {purpose} column {:?} has type {}, which holds no number: the default is shown",
+            side.word(),
+            source.name,
+            source.array.data_type()
+        ));
+    }
+    measured
+}
+
+/// The column's own numbers.
+pub(crate) fn plain(source: &Source<'_>) -> Option<Measured> {
+    let rows = to_f64(source.array.as_ref())?;
+    let values = source.gather(&rows, f64::NAN);
+    let any = values.iter().any(|v| v.is_finite());
+    any.then(|| Measured { title: source.name.clone(), values, mapped: false })
+}
+
+fn mapped(mapping: &Value, source: &Source<'_>) -> Result<Measured, &'static str> {
+    let rule = Mapping::parse(mapping).ok_or("its mapping has neither fixed values nor bins")?;
+    let mapped = rule.apply(&source.array).ok_or("bins need a column of numbers")?;
+    let numbers: Option<Vec<f64>> = mapped.outcomes.iter().map(|(_, v)| number(v)).collect();
+    let numbers = numbers.ok_or("one of its outcomes is no number")?;
+    let value = |c: &u32| numbers.get(*c as usize).copied().unwrap_or(f64::NAN);
+    let values = source.gather(&mapped.codes, NONE).par_iter().map(value).collect();
+    Ok(Measured { title: source.name.clone(), values, mapped: true })
+}
+
+impl Measured {
+    /// The smallest and largest finite value.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        let finite = self.values.iter().copied().filter(|v| v.is_finite());
+        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)))
+    }
+
+    /// Every value as a share of the largest, 0 to 1: measured from zero, or from the smallest value when
+    /// that is negative. What has no value gets 0.
+    pub(crate) fn shares(&self) -> Vec<f64> {
+        let (low, high) = self.range();
+        let floor = low.min(0.0);
+        let width = high - floor;
+        let share = |v: &f64| {
+            if !v.is_finite() || !width.is_finite() {
+                0.0
+            } else if width > 0.0 {
+                (v - floor) / width
+            } else {
+                1.0
+            }
+        };
+        self.values.par_iter().with_min_len(1 << 12).map(share).collect()
+    }
+
+    /// Opacities 0 to 255. Values above 1 are taken as percent, and above 100 as bytes. What has no value
+    /// is opaque.
+    pub(crate) fn opacities(&self) -> Vec<u8> {
+        let whole = match self.range().1 {
+            high if high <= 1.0 => 1.0,
+            high if high <= 100.0 => 100.0,
+            _ => 255.0,
+        };
+        let byte = |v: &f64| {
+            if v.is_finite() { (v / whole * 255.0).round().clamp(0.0, 255.0) as u8 } else { 255 }
+        };
+        self.values.par_iter().with_min_len(1 << 12).map(byte).collect()
+    }
+}
+
+/// Quarter pixels per pixel of a node's diameter.
+const NODE_UNITS: f64 = 4.0;
+/// Sixteenths per pixel of an edge's width.
+const EDGE_UNITS: f64 = 16.0;
+
+/// Node diameters on the wire. `share` is the square root of degree over largest degree, or whatever
+/// else decides; more nodes make each one smaller.
+pub(crate) fn node_sizes(shares: &[f64], base: f64) -> Vec<u8> {
+    let n = shares.len().max(1) as f64;
+    let density = (9_000.0 / n).sqrt().clamp(0.45, 1.25);
+    let size = |share: &f64| {
+        let pixels = 1.15 * (base + (22.0 - base) * share) * density;
+        (pixels.clamp(1.5, 63.75) * NODE_UNITS).round() as u8
+    };
+    shares.par_iter().with_min_len(1 << 12).map(size).collect()
+}
+
+/// Edge widths on the wire: half a pixel to four.
+pub(crate) fn edge_widths(measured: &Measured) -> Vec<u8> {
+    let width = |share: &f64| {
+        let share = if measured.mapped { *share } else { share.sqrt() };
+        ((0.5 + 3.5 * share) * EDGE_UNITS).round() as u8
+    };
+    measured.shares().par_iter().with_min_len(1 << 12).map(width).collect()
+}
+
+/// Bound coordinates; NaN where there is none.
+pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+    let spec = cx.node;
+    let pair = |a: &str, b: &str| spec.binding(a).zip(spec.binding(b));
+    if let Some((x, y)) = pair("node_x", "node_y") {
+        return coordinates(cx, x, y).map(|[x, y]| together(&x, &y, |x, y| [x, y]));
+    }
+    if spec.binding("node_x").or(spec.binding("node_y")).is_some() {
+        cx.warn("only one of node_x and node_y is bound: positions need both".to_owned());
+    }
+    let (lon, lat) = pair("node_longitude", "node_latitude")?;
+    coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator))
+}
+
+fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
+    let mut axis = |name: &str| {
+        let source = cx.column(Side::Node, name, "position")?;
+        let measured = plain(&source);
+        if measured.is_none() {
+            cx.warn(format!(
+                "position column {name:?} holds no number: the layout places the nodes"
+            ));
+        }
+        measured.map(|m| m.values)
+    };
+    let (x, y) = (axis(x), axis(y));
+    Some([x?, y?])
+}
+
+fn together(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Vec<[f32; 2]> {
+    let place = |(x, y): (&f64, &f64)| {
+        let at = f(*x, *y).map(|v| v as f32);
+        // A coordinate beyond the floats is no place either.
+        if at.iter().all(|v| v.is_finite()) { at } else { [f32::NAN; 2] }
+    };
+    x.par_iter().zip(y).with_min_len(1 << 12).map(place).collect()
+}
+
+/// Degrees to the plane of web maps, in degrees at the equator; the poles are cut off as maps do.
+fn mercator(lon: f64, lat: f64) -> [f64; 2] {
+    const LATITUDE_MAX: f64 = 85.051_128_779_806_6;
+    let phi = lat.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians();
+    [lon, phi.tan().asinh().to_degrees()]
+}
+
+/// Bound edge weights by edge table row. What has no weight weighs 1; a negative weight weighs 0.
+pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
+    let measured = bound(cx, Side::Edge, "Weight", "edge_weight")?;
+    if measured.values.iter().any(|v| *v < 0.0) {
+        cx.warn(format!(
+            "edge weight column {:?} has negative values, which attract nothing: they count as 0",
+            measured.title
+        ));
+    }
+    let mut rows = vec![1.0; cx.edges.map_or(0, Table::num_rows)];
+    for (row, v) in cx.graph.topology.out_row().iter().zip(&measured.values) {
+        if v.is_finite() {
+            rows[*row as usize] = (*v as f32).clamp(0.0, f32::MAX);
+        }
+    }
+    Some(rows)
+}

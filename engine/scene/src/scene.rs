@@ -1,0 +1,305 @@
+//! Encodings to colours, sizes and labels.
+
+use graphlume_graph::Graph;
+use graphlume_table::Table;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::SceneError;
+use crate::bind::{Cx, Side, Source};
+use crate::css::{self, Rgba, to_hex};
+use crate::hues::{self, HUES, OTHER, RAMP};
+use crate::labels::{Labels, candidates, context, cut};
+use crate::measure::{self, Measured};
+use crate::paint::{self, Painted};
+
+/// The encodings of a dataset as they were uploaded.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Encodings {
+    /// `node_encodings`: `{bindings, complex?}`.
+    pub node: Value,
+    /// `edge_encodings`: `{bindings, complex?}`.
+    pub edge: Value,
+    /// `metadata`.
+    pub metadata: Value,
+}
+
+/// Everything that is drawn except the positions that a layout makes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    /// Colour and opacity of every node.
+    pub node_rgba: Vec<[u8; 4]>,
+    /// Diameter of every node in quarter pixels at fit, before the page's own point size.
+    pub node_size: Vec<u8>,
+    /// Colour and opacity of every edge by CSR position; `None` means a gradient of the end colours.
+    pub edge_rgba: Option<Vec<[u8; 4]>>,
+    /// Width of every edge by CSR position in sixteenths of a pixel; `None` means the page's default.
+    pub edge_width: Option<Vec<u8>>,
+    /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_icon?}`.
+    /// A colour is `{title, kind: categorical|continuous|none, entries: [{label, color, count}], stops:
+    /// [{at, color}], min?, max?, scale?, more?}`, a size `{title, kind, min, max, scale}`.
+    pub legend: Value,
+    /// Nodes worth a label with their text, the most important first.
+    pub label_candidates: Vec<(u32, String)>,
+    /// Bound positions; NaN where the table has none.
+    pub positions: Option<Vec<[f32; 2]>>,
+    /// Bound edge weights by edge table row.
+    pub edge_weights: Option<Vec<f32>>,
+    /// Importance of every node: the bound size, else the degree.
+    pub importance: Vec<f32>,
+    /// Whether communities would decide the colours of the nodes: nothing is bound and no column says
+    /// what the nodes are.
+    pub colors_by_community: bool,
+    /// What was ignored, and why.
+    pub warnings: Vec<String>,
+}
+
+/// Resolves the encodings. `communities` is the community of every node; while it is `None`, nodes that
+/// communities would colour are coloured by degree.
+///
+/// # Errors
+/// [`SceneError`] when the parts do not belong together; never because of an encoding.
+pub fn build(
+    graph: &Graph,
+    nodes: Option<&Table>,
+    edges: &Table,
+    enc: &Encodings,
+    communities: Option<&[u32]>,
+) -> Result<Scene, SceneError> {
+    check(graph, nodes, edges, communities)?;
+    let mut cx = context(graph, nodes, Some(edges), enc);
+    let labels = Labels::new(&cx);
+    let t = &graph.topology;
+    let degrees: Vec<f32> = (0..t.num_nodes()).map(|v| t.degree(v) as f32).collect();
+
+    let (node_size, importance, size_legend) = sizes(&mut cx, &degrees);
+    let type_column = type_column(&cx);
+    let (mut painted, colors_by_community) = match (paint::bound(&mut cx, Side::Node), type_column)
+    {
+        (Some(painted), _) => (painted, false),
+        (None, Some(painted)) => (painted, false),
+        (None, None) => match communities {
+            Some(c) => (by_community(graph, c, &labels, &importance), true),
+            None => (by_degree(&degrees), true),
+        },
+    };
+    if let Some(opacity) = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity") {
+        fade(&mut painted.rgba, &opacity);
+    }
+    let edge = edge_colors(&mut cx, &painted.rgba);
+    let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size");
+    let edge_width = width.as_ref().map(measure::edge_widths);
+
+    let mut legend = json!({"node_color": painted.legend, "node_size": size_legend});
+    if let Some(edge) = &edge {
+        legend["edge_color"] = edge.legend.clone();
+    }
+    if let Some(width) = &width {
+        legend["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
+    }
+    let icon = cx.node.complex_attribute("Icon").or(cx.node.binding("node_icon"));
+    if let Some(icon) = icon {
+        legend["node_icon"] = json!({"title": icon, "kind": "none"});
+    }
+    let positions = measure::positions(&mut cx);
+    let edge_weights = measure::edge_weights(&mut cx);
+    warn_of_the_rest(&mut cx);
+    Ok(Scene {
+        label_candidates: candidates(&labels, &importance),
+        node_rgba: painted.rgba,
+        node_size,
+        edge_rgba: edge.map(|e| e.rgba),
+        edge_width,
+        legend,
+        positions,
+        edge_weights,
+        importance,
+        colors_by_community,
+        warnings: cx.warnings,
+    })
+}
+
+/// The parts must have been made from each other, or rows would be looked up that do not exist.
+fn check(
+    graph: &Graph,
+    nodes: Option<&Table>,
+    edges: &Table,
+    communities: Option<&[u32]>,
+) -> Result<(), SceneError> {
+    let n = graph.topology.num_nodes() as usize;
+    if let Some(given) = communities.map(<[u32]>::len).filter(|len| *len != n) {
+        return Err(SceneError::CommunityLength { given, nodes: n });
+    }
+    if let Some(label) = communities.and_then(|c| c.iter().max()).filter(|m| **m as usize >= n) {
+        return Err(SceneError::CommunityLabel { label: *label, nodes: n });
+    }
+    let last = graph.topology.out_row().par_iter().with_min_len(1 << 14).max();
+    if let Some(row) = last.filter(|r| **r as usize >= edges.num_rows()) {
+        let rows = edges.num_rows() as u64;
+        return Err(SceneError::TableMismatch { table: "edges", row: u64::from(*row), rows });
+    }
+    let rows = nodes.map_or(0, Table::num_rows);
+    let last = match &graph.node_row {
+        Some(rows) => rows.iter().copied().filter(|r| *r != u32::MAX).max(),
+        None => graph.nodes_in_table.checked_sub(1),
+    };
+    match last.filter(|r| *r as usize >= rows) {
+        Some(row) => Err(SceneError::TableMismatch {
+            table: "nodes",
+            row: u64::from(row),
+            rows: rows as u64,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Sizes on the wire, importance, and the size legend.
+fn sizes(cx: &mut Cx<'_>, degrees: &[f32]) -> (Vec<u8>, Vec<f32>, Value) {
+    if let Some(bound) = measure::bound(cx, Side::Node, "Size", "node_size") {
+        let finite = |v: &f64| if v.is_finite() { *v as f32 } else { 0.0 };
+        let importance = bound.values.iter().map(finite).collect();
+        let mut shares = bound.shares();
+        // A mapping says outright how large nodes are to each other; a column is read as an area.
+        let (base, scale) = if bound.mapped { (0.0, "linear") } else { (2.0, "sqrt") };
+        if !bound.mapped {
+            shares.par_iter_mut().for_each(|s| *s = s.sqrt());
+        }
+        return (measure::node_sizes(&shares, base), importance, size_entry(&bound, scale));
+    }
+    let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
+    let shares: Vec<f64> = degrees.par_iter().map(|d| f64::from(d / most).sqrt()).collect();
+    let least = degrees.iter().copied().fold(most, f32::min);
+    let legend = json!({
+        "title": "degree", "kind": "continuous", "min": least, "max": most, "scale": "sqrt",
+    });
+    (measure::node_sizes(&shares, 2.0), degrees.to_vec(), legend)
+}
+
+fn size_entry(measured: &Measured, scale: &str) -> Value {
+    let (min, max) = measured.range();
+    json!({"title": measured.title, "kind": "continuous", "min": min, "max": max, "scale": scale})
+}
+
+/// Values of a column called `type` that say what a node is: at least two, and few enough to read.
+const TYPE_VALUES: std::ops::RangeInclusive<usize> = 2..=24;
+
+fn type_column(cx: &Cx<'_>) -> Option<Painted> {
+    let source: Source<'_> = cx.nodes?.column("type").and_then(|_| cx.node_column("type"))?;
+    graphlume_table::TextColumn::try_new(&source.array)?;
+    let found = graphlume_graph::distinct(&source.array)?;
+    TYPE_VALUES.contains(&found.first_rows.len()).then(|| paint::categorical(&source))?
+}
+
+fn by_degree(degrees: &[f32]) -> Painted {
+    let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
+    let color = |d: &f32| css::ramp(&RAMP, f64::from(d / most).sqrt());
+    let last = (RAMP.len() - 1) as f64;
+    let stop = |(i, c): (usize, &Rgba)| json!({"at": i as f64 / last, "color": to_hex(*c)});
+    let legend = json!({
+        "title": "degree", "kind": "continuous", "entries": [],
+        "stops": RAMP.iter().enumerate().map(stop).collect::<Vec<_>>(),
+        "min": 0, "max": most, "scale": "sqrt",
+    });
+    Painted { rgba: degrees.par_iter().map(color).collect(), legend }
+}
+
+/// Communities that the legend lists.
+const COMMUNITIES_LISTED: usize = 11;
+/// Characters of a community's name.
+const COMMUNITY_CHARS_MAX: usize = 24;
+
+/// Colours by community; each is called after its most important node.
+fn by_community(
+    graph: &Graph,
+    communities: &[u32],
+    labels: &Labels<'_>,
+    importance: &[f32],
+) -> Painted {
+    let found = hues::of_communities(&graph.topology, communities);
+    let hue = |c: u32| HUES[usize::from(found.hues[c as usize]) % HUES.len()];
+    let mut centers: Vec<Option<u32>> = vec![None; found.sizes.len()];
+    for (v, c) in communities.iter().enumerate() {
+        let center = &mut centers[*c as usize];
+        if center.is_none_or(|best| importance[v] > importance[best as usize]) {
+            *center = Some(v as u32);
+        }
+    }
+    let listed = found.by_size.iter().take(COMMUNITIES_LISTED);
+    let entry = |c: &u32| {
+        let name = centers[*c as usize].map(|v| cut(&labels.full(v), COMMUNITY_CHARS_MAX));
+        let count = found.sizes[*c as usize];
+        json!({"label": name, "color": to_hex(hue(*c)), "count": count, "community": c})
+    };
+    let more = found.by_size.len().saturating_sub(COMMUNITIES_LISTED);
+    let legend = json!({
+        "title": "community", "kind": "categorical", "entries": listed.map(entry).collect::<Vec<_>>(),
+        "stops": [], "more": more,
+    });
+    let rgba = communities.par_iter().with_min_len(1 << 13).map(|c| hue(*c)).collect();
+    Painted { rgba, legend }
+}
+
+/// Multiplies the opacities in.
+fn fade(rgba: &mut [Rgba], opacity: &Measured) {
+    rgba.par_iter_mut().zip(opacity.opacities()).with_min_len(1 << 12).for_each(|(c, o)| {
+        c[3] = (u16::from(c[3]) * u16::from(o) / 255) as u8;
+    });
+}
+
+/// Edge colours when something is bound that a gradient of the end colours cannot show.
+fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba]) -> Option<Painted> {
+    let bound = paint::bound(cx, Side::Edge).or_else(|| end_colors(cx));
+    let opacity = measure::bound(cx, Side::Edge, "Opacity", "edge_opacity");
+    let mut painted = match (bound, &opacity) {
+        (Some(painted), _) => painted,
+        (None, Some(_)) => {
+            let legend = json!({"title": "ends", "kind": "none", "entries": [], "stops": []});
+            Painted { rgba: midway(cx.graph, node_rgba), legend }
+        }
+        (None, None) => return None,
+    };
+    if let Some(opacity) = &opacity {
+        fade(&mut painted.rgba, opacity);
+    }
+    Some(painted)
+}
+
+/// The colours bound to the two ends of an edge, met half-way: an edge has one colour of its own here.
+fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
+    let mut end = |binding: &str| {
+        let name = cx.edge.binding(binding)?;
+        let source = cx.column(Side::Edge, name, "colour")?;
+        paint::automatic(&source)
+    };
+    let (src, dst) = (end("edge_source_color"), end("edge_destination_color"));
+    match (src, dst) {
+        (Some(src), Some(dst)) => {
+            cx.warn(
+                "edge_source_color and edge_destination_color are drawn as their mean".to_owned(),
+            );
+            let both = src.rgba.par_iter().zip(&dst.rgba).with_min_len(1 << 12);
+            let rgba = both.map(|(a, b)| css::mix(*a, *b, 0.5)).collect();
+            Some(Painted { rgba, legend: src.legend })
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {
+    let t = &graph.topology;
+    let of = |v: u32| node_rgba.get(v as usize).copied().unwrap_or(OTHER);
+    let from = |v: u32| t.out_neighbors(v).iter().map(move |w| css::mix(of(v), of(*w), 0.5));
+    (0..t.num_nodes()).into_par_iter().with_min_len(1 << 10).flat_map_iter(from).collect()
+}
+
+fn warn_of_the_rest(cx: &mut Cx<'_>) {
+    for key in [cx.node.not_drawn(), cx.edge.not_drawn()].concat() {
+        cx.warn(format!("{key} is kept with the dataset but not drawn yet"));
+    }
+    let simple = [(cx.node, "node_icon"), (cx.edge, "edge_icon"), (cx.node, "node_weight")];
+    for (spec, name) in simple {
+        if spec.binding(name).is_some() {
+            cx.warn(format!("{name} is kept with the dataset but not drawn yet"));
+        }
+    }
+}

@@ -1,0 +1,129 @@
+use arrow_array::Float64Array;
+
+use super::*;
+
+fn floats(v: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(v.to_vec()))
+}
+
+#[test]
+fn a_bound_size_is_an_area_and_decides_the_importance() {
+    let case = Case::path(("w", floats(&[100.0, 25.0, 0.0, f64::NAN])));
+    let scene = case.bind(json!({"node_size": "w"}), json!({})).scene();
+    let size = |share: f64| (1.15 * (2.0 + 20.0 * share) * 1.25 * 4.0).round() as u8;
+    assert_eq!(scene.node_size, [size(1.0), size(0.5), size(0.0), size(0.0)]);
+    assert_eq!(scene.importance, [100.0, 25.0, 0.0, 0.0]);
+    assert_eq!(scene.legend["node_size"]["title"], "w");
+    assert_eq!(scene.label_candidates[0].0, 0);
+}
+
+#[test]
+fn a_mapped_size_is_a_diameter() {
+    let mapping = json!({"categorical": {"fixed": {"big": 200, "mid": 100}, "other": 50}});
+    let encoding = json!({"attribute": "k", "variation": "categorical", "mapping": mapping});
+    let case = Case::path(("k", texts(&["big", "mid", "x", "mid"])));
+    let sizes = case.encode("pointSizeEncoding", encoding).scene().node_size;
+    assert_eq!(sizes[0], (1.15f64 * 22.0 * 1.25 * 4.0).round() as u8);
+    for (v, share) in [(1, 0.5), (2, 0.25), (3, 0.5)] {
+        assert!((f64::from(sizes[v]) / f64::from(sizes[0]) - share).abs() < 0.01, "{sizes:?}");
+    }
+}
+
+#[test]
+fn sizes_that_make_no_sense_fall_back_to_the_degree() {
+    let default = Case::path(("w", floats(&[0.0; 4]))).scene().node_size;
+    for column in [texts(&["a", "b", "c", "d"]), floats(&[f64::NAN; 4])] {
+        let scene = Case::path(("w", column)).bind(json!({"node_size": "w"}), json!({})).scene();
+        assert_eq!(scene.node_size, default);
+        assert!(scene.warnings[0].contains("node size column \"w\""), "{:?}", scene.warnings);
+    }
+    let wild = Case::path(("w", floats(&[-1e308, 1e308, f64::INFINITY, 0.0])));
+    let scene = wild.bind(json!({"node_size": "w"}), json!({})).scene();
+    assert!(scene.node_size.iter().all(|s| (6..=255).contains(s)));
+    let negative = Case::path(("w", floats(&[-4.0, 0.0, 0.0, 0.0])));
+    let sizes = negative.bind(json!({"node_size": "w"}), json!({})).scene().node_size;
+    assert!(sizes[0] < sizes[1], "{sizes:?}");
+}
+
+#[test]
+fn opacities_are_shares_percents_or_bytes() {
+    let alpha = |v: &[f64]| -> Vec<u8> {
+        let case = Case::path(("o", floats(v))).bind(json!({"node_opacity": "o"}), json!({}));
+        case.scene().node_rgba.iter().map(|c| c[3]).collect()
+    };
+    assert_eq!(alpha(&[0.0, 0.5, 1.0, f64::NAN]), [0, 128, 255, 255]);
+    assert_eq!(alpha(&[0.0, 50.0, 100.0, 100.0]), [0, 128, 255, 255]);
+    assert_eq!(alpha(&[0.0, 128.0, 255.0, 255.0]), [0, 128, 255, 255]);
+}
+
+#[test]
+fn a_derived_degree_can_be_bound_without_a_column() {
+    let case = Case::path(("c", texts(&["", "", "", ""])));
+    let scene =
+        case.bind(json!({"node_size": "degree_out", "node_color": "degree"}), json!({})).scene();
+    assert_eq!(scene.importance, [1.0, 1.0, 1.0, 0.0]);
+    assert_eq!(scene.legend["node_color"]["title"], "degree");
+    assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+}
+
+#[test]
+fn edges_have_widths_weights_and_opacities() {
+    let edges: (&[i64], &[i64]) = (&[3, 1, 2], &[1, 2, 3]);
+    let case = Case::new(edges, &[("w", floats(&[4.0, 1.0, f64::NAN]))], &[]);
+    let case =
+        case.bind(json!({}), json!({"edge_size": "w", "edge_weight": "w", "edge_opacity": "w"}));
+    let scene = case.scene();
+    assert_eq!(scene.edge_weights, Some(vec![4.0, 1.0, 1.0]));
+    let (width, rgba) = (scene.edge_width.unwrap(), scene.edge_rgba.unwrap());
+    let of_row = |row| (0..3).find(|p| case.graph.topology.edge(*p).2 == row).unwrap() as usize;
+    assert_eq!([width[of_row(0)], width[of_row(1)], width[of_row(2)]], [64, 36, 8]);
+    assert_eq!([rgba[of_row(0)][3], rgba[of_row(1)][3], rgba[of_row(2)][3]], [10, 3, 255]);
+    // Without a colour of its own an edge is drawn half-way between its ends.
+    let (src, dst, _) = case.graph.topology.edge(0);
+    let ends = [scene.node_rgba[src as usize][0], scene.node_rgba[dst as usize][0]];
+    assert!(rgba[0][0] >= ends[0].min(ends[1]) && rgba[0][0] <= ends[0].max(ends[1]));
+    assert_eq!(scene.legend["edge_size"]["title"], "w");
+}
+
+#[test]
+fn weights_can_be_mapped_and_negative_ones_count_as_nothing() {
+    let edges: (&[i64], &[i64]) = (&[1, 2], &[2, 3]);
+    let case =
+        Case::new(edges, &[("k", texts(&["near", "far"])), ("w", floats(&[-2.0, 3.0]))], &[]);
+    let mapping = json!({"fixed": {"near": 5, "far": 0.5}});
+    let mapped = case.encode("edgeWeightEncoding", json!({"attribute": "k", "mapping": mapping}));
+    assert_eq!(mapped.scene().edge_weights, Some(vec![5.0, 0.5]));
+    let scene = mapped.bind(json!({}), json!({"edge_weight": "w"})).scene();
+    assert_eq!(scene.edge_weights, Some(vec![0.0, 3.0]));
+    assert!(scene.warnings[0].contains("negative"), "{:?}", scene.warnings);
+}
+
+#[test]
+fn bound_positions_are_taken_as_they_are_and_gaps_are_nan() {
+    let x: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.5), None, Some(1e300), Some(-2.0)]));
+    let columns = [("id", ints(&[1, 2, 3, 4])), ("x", x), ("y", ints(&[10, 20, 30, 40]))];
+    let case = Case::new((&[1, 2, 3, 9], &[2, 3, 4, 1]), &[], &columns);
+    let case = case.bind(json!({"node_x": "x", "node_y": "y"}), json!({}));
+    let got = case.scene().positions.unwrap();
+    assert_eq!((got[0], got[3]), ([1.5, 10.0], [-2.0, 40.0]));
+    assert!([1, 2, 4].into_iter().all(|v: usize| got[v][0].is_nan() && got[v][1].is_nan()));
+    let half = case.bind(json!({"node_x": "x"}), json!({})).scene();
+    assert!(half.positions.is_none() && half.warnings[0].contains("need both"));
+    let missing =
+        Case::path(("c", ints(&[1; 4]))).bind(json!({"node_x": "x", "node_y": "y"}), json!({}));
+    assert!(missing.scene().positions.is_none());
+}
+
+#[test]
+fn longitude_and_latitude_are_projected_as_web_maps_do() {
+    let columns = [
+        ("id", ints(&[1, 2, 3])),
+        ("lon", floats(&[0.0, 180.0, -90.0])),
+        ("lat", floats(&[0.0, 85.051_128_78, 90.0])),
+    ];
+    let case = Case::new((&[1], &[2]), &[], &columns);
+    let case = case.bind(json!({"node_longitude": "lon", "node_latitude": "lat"}), json!({}));
+    let got = case.scene().positions.unwrap();
+    assert_eq!(got[0], [0.0, 0.0]);
+    assert!((got[1][1] - 180.0).abs() < 1e-3 && (got[2][1] - 180.0).abs() < 1e-3, "{got:?}");
+}

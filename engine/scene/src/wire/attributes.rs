@@ -1,0 +1,55 @@
+//! Frames that carry colours, sizes and labels.
+
+use bytes::Bytes;
+
+use super::{Bounds, Header, Kind, Stamp, frame};
+
+/// Which elements a colour or size frame is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Axis {
+    /// Nodes, in node index order.
+    Node = 0,
+    /// Edges, in drawn order.
+    Edge = 1,
+}
+
+/// Bytes between the axis and the data, so that the data stays aligned.
+const PREFIX_BYTES: usize = 16;
+
+fn channel(kind: Kind, stamp: Stamp, axis: Axis, count: usize, data: &[u8]) -> Bytes {
+    let header = Header::new(kind, stamp, count as u32, Bounds::UNIT);
+    let mut out = frame(&header, PREFIX_BYTES + data.len());
+    let mut prefix = [0; PREFIX_BYTES];
+    prefix[0] = axis as u8;
+    out.extend_from_slice(&prefix);
+    out.extend_from_slice(data);
+    out.into()
+}
+
+/// [`Kind::Color`]: RGBA of every element.
+#[must_use]
+pub fn encode_color(stamp: Stamp, axis: Axis, rgba: &[[u8; 4]]) -> Bytes {
+    channel(Kind::Color, stamp, axis, rgba.len(), rgba.as_flattened())
+}
+
+/// [`Kind::Size`]: diameters of nodes in quarter pixels, or widths of edges in sixteenths of a pixel.
+#[must_use]
+pub fn encode_size(stamp: Stamp, axis: Axis, sizes: &[u8]) -> Bytes {
+    channel(Kind::Size, stamp, axis, sizes.len(), sizes)
+}
+
+/// [`Kind::Labels`]: node indices with their text, the most important first. Text is cut at 65,535 bytes,
+/// between characters.
+#[must_use]
+pub fn encode_labels(stamp: Stamp, labels: &[(u32, String)]) -> Bytes {
+    let header = Header::new(Kind::Labels, stamp, labels.len() as u32, Bounds::UNIT);
+    let mut out = frame(&header, labels.iter().map(|(_, t)| 6 + t.len()).sum());
+    for (index, text) in labels {
+        let text = &text[..text.floor_char_boundary(usize::from(u16::MAX))];
+        out.extend_from_slice(&index.to_le_bytes());
+        out.extend_from_slice(&(text.len() as u16).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    }
+    out.into()
+}

@@ -1,0 +1,208 @@
+//! Reading frames back: the twin of the page's decoder, for tests and for command line clients.
+
+use super::quantize::{ABSENT, Bounds};
+use super::{Axis, Header, Kind, payload};
+use crate::SceneError;
+
+/// A frame in parts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// Its header, as it was.
+    pub header: Header,
+    /// Its payload.
+    pub payload: Decoded,
+}
+
+/// A payload.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decoded {
+    /// Quantised pairs.
+    Key(Vec<[u16; 2]>),
+    /// Steps from a keyframe, and the pairs of nodes whose steps did not fit.
+    Delta {
+        /// What one step stands for, in quantised units.
+        step: f32,
+        /// Steps of every node.
+        steps: Vec<[i8; 2]>,
+        /// Node index and pair.
+        over: Vec<(u32, [u16; 2])>,
+    },
+    /// Exact positions.
+    F32(Vec<[f32; 2]>),
+    /// Node index and pair.
+    List(Vec<(u32, [u16; 2])>),
+    /// RGBA.
+    Color(Axis, Vec<[u8; 4]>),
+    /// Sizes or widths.
+    Size(Axis, Vec<u8>),
+    /// Node index and text.
+    Labels(Vec<(u32, String)>),
+}
+
+/// Reads values off the front of a payload.
+struct Reader<'a>(&'a [u8]);
+
+const SHORT: SceneError = SceneError::Frame("its payload is shorter than its header says");
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, len: usize) -> Result<&'a [u8], SceneError> {
+        let (head, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], SceneError> {
+        let (head, rest) = self.0.split_first_chunk::<N>().ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(*head)
+    }
+
+    fn u16(&mut self) -> Result<u16, SceneError> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, SceneError> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn f32(&mut self) -> Result<f32, SceneError> {
+        self.array().map(f32::from_le_bytes)
+    }
+
+    fn pair(&mut self) -> Result<[u16; 2], SceneError> {
+        Ok([self.u16()?, self.u16()?])
+    }
+
+    fn axis(&mut self) -> Result<Axis, SceneError> {
+        match self.bytes(16)?[0] {
+            0 => Ok(Axis::Node),
+            1 => Ok(Axis::Edge),
+            _ => Err(SceneError::Frame("its axis is neither nodes nor edges")),
+        }
+    }
+}
+
+/// Decompressed bytes that a payload may have for each element it announces; labels are the largest.
+const ELEMENT_BYTES_MAX: usize = 6 + u16::MAX as usize;
+
+/// Reads a frame.
+///
+/// # Errors
+/// [`SceneError::Frame`] when the bytes are not a whole frame of a known kind.
+pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
+    let header = Header::parse(frame)?;
+    let n = header.count as usize;
+    let bytes = payload(&header, frame, n.saturating_mul(ELEMENT_BYTES_MAX).saturating_add(64))?;
+    let mut r = Reader(&bytes);
+    let payload = match header.kind {
+        Kind::PosKey => Decoded::Key((0..n).map(|_| r.pair()).collect::<Result<_, _>>()?),
+        Kind::PosDelta => {
+            let (step, num_over) = (r.f32()?, r.u32()?);
+            let (xs, ys) = (r.bytes(n)?, r.bytes(n)?);
+            let steps = xs.iter().zip(ys).map(|(x, y)| [*x as i8, *y as i8]).collect();
+            let over = (0..num_over).map(|_| Ok((r.u32()?, r.pair()?)));
+            Decoded::Delta { step, steps, over: over.collect::<Result<_, SceneError>>()? }
+        }
+        Kind::PosF32 => {
+            let positions = (0..n).map(|_| Ok([r.f32()?, r.f32()?]));
+            Decoded::F32(positions.collect::<Result<_, SceneError>>()?)
+        }
+        Kind::PosList => {
+            let indices: Vec<u32> = (0..n).map(|_| r.u32()).collect::<Result<_, _>>()?;
+            let listed = indices.into_iter().map(|i| Ok((i, r.pair()?)));
+            Decoded::List(listed.collect::<Result<_, SceneError>>()?)
+        }
+        Kind::Color => {
+            let axis = r.axis()?;
+            Decoded::Color(axis, (0..n).map(|_| r.array()).collect::<Result<_, _>>()?)
+        }
+        Kind::Size => Decoded::Size(r.axis()?, r.bytes(n)?.to_vec()),
+        Kind::Labels => {
+            let label = |_| {
+                let (index, len) = (r.u32()?, r.u16()?);
+                let text = std::str::from_utf8(r.bytes(usize::from(len))?)
+                    .map_err(|_| SceneError::Frame("a label is not valid UTF-8"))?;
+                Ok((index, text.to_owned()))
+            };
+            Decoded::Labels((0..n).map(label).collect::<Result<_, SceneError>>()?)
+        }
+    };
+    if r.0.is_empty() {
+        Ok(Frame { header, payload })
+    } else {
+        Err(SceneError::Frame("its payload is longer than its header says"))
+    }
+}
+
+/// What a page knows of the positions after the frames it was sent.
+#[derive(Debug, Clone, Default)]
+pub struct Viewer {
+    /// The last keyframe.
+    key: Option<(u32, Bounds, Vec<[u16; 2]>)>,
+    /// Positions; NaN where there is none.
+    pub positions: Vec<[f32; 2]>,
+    /// The last frame applied.
+    pub seq: u32,
+}
+
+impl Viewer {
+    /// Applies a position frame; other kinds change nothing.
+    ///
+    /// # Errors
+    /// [`SceneError::Frame`] when the bytes are no frame, or a delta refers to a keyframe that this
+    /// viewer does not have.
+    pub fn apply(&mut self, frame: &[u8]) -> Result<(), SceneError> {
+        let Frame { header, payload } = decode(frame)?;
+        match payload {
+            Decoded::Key(pairs) if header.stride <= 1 => {
+                self.positions = pairs.iter().map(|q| header.bounds.position(*q)).collect();
+                self.key = Some((header.seq, header.bounds, pairs));
+            }
+            Decoded::Key(pairs) => {
+                for (i, q) in header.elements().zip(pairs) {
+                    self.place(i, header.bounds.position(q));
+                }
+            }
+            Decoded::Delta { step, steps, over } => {
+                let (seq, bounds, key) =
+                    self.key.as_ref().ok_or(SceneError::Frame("a delta came before a keyframe"))?;
+                if *seq != header.base_seq || key.len() != steps.len() {
+                    return Err(SceneError::Frame("a delta refers to another keyframe"));
+                }
+                let moved = key.iter().zip(steps).map(|(q, d)| stepped(*bounds, *q, d, step));
+                self.positions = moved.collect();
+                let over: Vec<_> = over.into_iter().map(|(i, q)| (i, bounds.position(q))).collect();
+                for (i, p) in over {
+                    self.place(u64::from(i), p);
+                }
+            }
+            Decoded::F32(positions) => self.positions = positions,
+            Decoded::List(listed) => {
+                for (i, q) in listed {
+                    self.place(u64::from(i), header.bounds.position(q));
+                }
+            }
+            _ => return Ok(()),
+        }
+        self.seq = header.seq;
+        Ok(())
+    }
+
+    fn place(&mut self, index: u64, at: [f32; 2]) {
+        if let Some(p) = self.positions.get_mut(index as usize) {
+            *p = at;
+        }
+    }
+}
+
+/// Where a node of the keyframe is after a delta. Steps are fractions of quantised units, which are kept.
+fn stepped(bounds: Bounds, q: [u16; 2], d: [i8; 2], step: f32) -> [f32; 2] {
+    if q == ABSENT {
+        return [f32::NAN; 2];
+    }
+    let axis = |q: u16, d: i8, o: f32, s: f32| {
+        let steps = f64::from(q) + f64::from(d) * f64::from(step);
+        (f64::from(o) + steps * f64::from(s)) as f32
+    };
+    [axis(q[0], d[0], bounds.x0, bounds.sx), axis(q[1], d[1], bounds.y0, bounds.sy)]
+}

@@ -1,0 +1,21 @@
+//! Host tables: one contiguous Arrow record batch per uploaded table, with the original types kept.
+//!
+//! Nothing here casts a user's column: [`cell_text`], [`cell_json`] and [`to_f64`] are read-only views
+//! for display and for encodings, and [`TextColumn`] reads every string representation alike.
+
+mod cell;
+mod error;
+mod numeric;
+mod table;
+mod text;
+
+pub use cell::{cell_json, cell_text};
+pub use error::TableError;
+pub use numeric::{is_numeric, to_f64};
+pub use table::{Table, TableSummary, pandas_dtype};
+pub use text::TextColumn;
+
+// The Arrow crates that users of a table need, so that the whole build names one version of them.
+pub use arrow_array::{Array, ArrayRef, RecordBatch};
+pub use arrow_buffer::Buffer;
+pub use arrow_schema::{DataType, Field, Schema, SchemaRef};

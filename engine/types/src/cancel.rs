@@ -1,0 +1,100 @@
+//! Cooperative cancellation: one flag, one optional deadline, one reason.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
+
+/// Why work was asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum CancelReason {
+    /// The caller disconnected or dropped its request.
+    ClientGone = 1,
+    /// The deadline passed.
+    Deadline = 2,
+    /// The process is stopping.
+    Shutdown = 3,
+    /// Newer work made this one useless.
+    Superseded = 4,
+}
+
+/// Returned by [`CancelToken::check`]; propagate it with `?`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the work was stopped ({0:?})")]
+pub struct Cancelled(pub CancelReason);
+
+/// A cheap handle that every long loop checks: at least once per 65,536 rows or per primitive call.
+#[derive(Debug, Clone)]
+pub struct CancelToken {
+    state: Arc<AtomicU8>,
+    deadline: Option<Instant>,
+}
+
+impl Default for CancelToken {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CancelToken {
+    /// A token without a deadline.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { state: Arc::new(AtomicU8::new(0)), deadline: None }
+    }
+
+    /// A token that trips by itself at `deadline`.
+    #[must_use]
+    pub fn with_deadline(deadline: Instant) -> Self {
+        Self { state: Arc::new(AtomicU8::new(0)), deadline: Some(deadline) }
+    }
+
+    /// Asks the work to stop. The first reason wins.
+    pub fn cancel(&self, reason: CancelReason) {
+        let _ = self.state.compare_exchange(0, reason as u8, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// Whether the work should stop.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.check().is_err()
+    }
+
+    /// # Errors
+    /// [`Cancelled`] with the reason, once cancelled or past the deadline.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        match self.state.load(Ordering::Relaxed) {
+            0 => match self.deadline {
+                Some(d) if Instant::now() >= d => {
+                    self.cancel(CancelReason::Deadline);
+                    Err(Cancelled(CancelReason::Deadline))
+                }
+                _ => Ok(()),
+            },
+            1 => Err(Cancelled(CancelReason::ClientGone)),
+            2 => Err(Cancelled(CancelReason::Deadline)),
+            3 => Err(Cancelled(CancelReason::Shutdown)),
+            _ => Err(Cancelled(CancelReason::Superseded)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_share_the_flag_and_the_first_reason_stays() {
+        let a = CancelToken::new();
+        let b = a.clone();
+        a.cancel(CancelReason::ClientGone);
+        a.cancel(CancelReason::Shutdown);
+        assert_eq!(b.check(), Err(Cancelled(CancelReason::ClientGone)));
+    }
+
+    #[test]
+    fn a_deadline_in_the_past_trips_at_once() {
+        let t = CancelToken::with_deadline(Instant::now());
+        assert_eq!(t.check(), Err(Cancelled(CancelReason::Deadline)));
+    }
+}

@@ -1,0 +1,18 @@
+//! Vocabulary shared by every crate of Graphlume: ids, error codes, limits, clocks, cancellation and
+//! memory budgets.
+//!
+//! This crate does no I/O, knows no async runtime and no device, so that anything may depend on it.
+
+pub mod budget;
+pub mod cancel;
+pub mod clock;
+pub mod code;
+pub mod hash;
+pub mod id;
+pub mod limits;
+
+pub use budget::{Budget, Refused, Reservation};
+pub use cancel::{CancelReason, CancelToken, Cancelled};
+pub use clock::{Clock, SystemClock, TestClock};
+pub use code::{Code, Coded};
+pub use id::{DatasetId, FileId, IdError, KeyId, SessionId, UserId};

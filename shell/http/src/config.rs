@@ -1,0 +1,254 @@
+//! Every setting of the shell as a plain value; the root package fills them from its configuration.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use graphlume_types::limits;
+
+use crate::error::HttpError;
+
+/// Name of the cookie that carries the token.
+pub const JWT_COOKIE: &str = "graphlume_jwt";
+
+/// The `SameSite` attribute of our cookies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SameSite {
+    /// Sent on every request; browsers demand `Secure` with it.
+    None,
+    /// Sent on top-level navigation only.
+    Lax,
+    /// Never sent from another site.
+    Strict,
+}
+
+impl SameSite {
+    /// The attribute's value as browsers spell it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::Lax => "Lax",
+            Self::Strict => "Strict",
+        }
+    }
+}
+
+/// The flags of every cookie that we set. Only [`CookieConfig::from_settings`] makes one, so that the
+/// refused combination cannot exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CookieConfig {
+    secure: bool,
+    same_site: SameSite,
+}
+
+impl CookieConfig {
+    /// Applies the defaults: `Secure` follows `https_only` when it is not set, and `SameSite` is
+    /// `None` with `Secure` and `Lax` without.
+    ///
+    /// # Errors
+    /// [`HttpError::Cookie`] for an unknown `same_site`, and for `None` without `Secure`: browsers
+    /// drop such a cookie silently, so the server refuses to start instead.
+    pub fn from_settings(
+        secure: Option<bool>,
+        same_site: Option<&str>,
+        https_only: bool,
+    ) -> Result<Self, HttpError> {
+        let secure = secure.unwrap_or(https_only);
+        let same_site = match same_site.map(str::trim).filter(|s| !s.is_empty()) {
+            None if secure => SameSite::None,
+            None => SameSite::Lax,
+            Some(text) if text.eq_ignore_ascii_case("none") => SameSite::None,
+            Some(text) if text.eq_ignore_ascii_case("lax") => SameSite::Lax,
+            Some(text) if text.eq_ignore_ascii_case("strict") => SameSite::Strict,
+            Some(text) => {
+                return Err(HttpError::Cookie(format!(
+                    "COOKIE_SAMESITE is {text:?}; use None, Lax or Strict"
+                )));
+            }
+        };
+        if same_site == SameSite::None && !secure {
+            return Err(HttpError::Cookie(
+                "COOKIE_SAMESITE is None and COOKIE_SECURE is not true: browsers drop such cookies; \
+                 set COOKIE_SECURE=true (the site must then be served over HTTPS) or use Lax"
+                    .to_owned(),
+            ));
+        }
+        Ok(Self { secure, same_site })
+    }
+
+    /// Whether cookies go over HTTPS only.
+    #[must_use]
+    pub const fn secure(self) -> bool {
+        self.secure
+    }
+
+    /// The value of a `Set-Cookie` header that keeps `token` for its life.
+    #[must_use]
+    pub fn set_token(self, token: &str) -> String {
+        let secure = if self.secure { "; Secure" } else { "" };
+        format!(
+            "{JWT_COOKIE}={token}; Path=/; Max-Age={}; HttpOnly; SameSite={}{secure}",
+            limits::TOKEN_SECS,
+            self.same_site.as_str(),
+        )
+    }
+}
+
+/// Settings of the HTTP shell.
+#[derive(Debug, Clone)]
+pub struct HttpConfig {
+    /// Address of the public listener; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Address of the internal listener (`/check-workers`, `/metrics`); `None` switches it off.
+    pub internal_listen: Option<SocketAddr>,
+    /// Cookie flags.
+    pub cookie: CookieConfig,
+    /// Whether browsers reach us over HTTPS only; adds `Strict-Transport-Security`.
+    pub https_only: bool,
+    /// Origins, besides our own, whose pages may open websockets, for example
+    /// `https://notebook.example`.
+    pub allowed_origins: Vec<String>,
+    /// Whether pages of other origins may call the API with a Bearer token.
+    pub cors: bool,
+    /// Who may show the page in a frame: the value of the CSP directive `frame-ancestors`.
+    pub frame_ancestors: String,
+    /// Build identification shown to the page and in `/openapi.json`.
+    pub build: String,
+    /// Datasets that the start page links to: (id or alias, title).
+    pub demo_datasets: Vec<(String, String)>,
+    /// Open connections.
+    pub connections_max: usize,
+    /// Requests in progress at once; health routes and open streams do not count.
+    pub requests_in_flight_max: usize,
+    /// Time within which a client must have sent a header block that it began.
+    pub header_timeout: Duration,
+    /// How long an idle connection is kept.
+    pub keep_alive: Duration,
+    /// Window in which a body must bring at least 1 KiB a second.
+    pub body_window: Duration,
+    /// How long a client may leave our bytes unread.
+    pub write_stall: Duration,
+    /// Bytes of one uploaded body.
+    pub upload_bytes_max: u64,
+    /// Time that requests in progress get when the server stops.
+    pub drain: Duration,
+    /// Interval of websocket pings.
+    pub ping_every: Duration,
+    /// A viewer that has been silent for so long is dropped.
+    pub pong_timeout: Duration,
+    /// How long `/viz/<session>/frame` holds a request open.
+    pub long_poll: Duration,
+}
+
+impl Default for HttpConfig {
+    fn default() -> Self {
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Self {
+            listen: SocketAddr::new(loopback, 8000),
+            internal_listen: Some(SocketAddr::new(loopback, 8001)),
+            cookie: CookieConfig { secure: false, same_site: SameSite::Lax },
+            https_only: false,
+            allowed_origins: Vec::new(),
+            cors: true,
+            frame_ancestors: "*".to_owned(),
+            build: env!("CARGO_PKG_VERSION").to_owned(),
+            demo_datasets: Vec::new(),
+            connections_max: limits::CONNECTIONS_MAX,
+            requests_in_flight_max: limits::REQUESTS_IN_FLIGHT_MAX,
+            header_timeout: Duration::from_secs(limits::HEADER_SECS_MAX),
+            keep_alive: Duration::from_secs(limits::KEEP_ALIVE_SECS),
+            body_window: Duration::from_secs(limits::BODY_IDLE_SECS_MAX),
+            write_stall: Duration::from_secs(limits::WRITE_STALL_SECS_MAX),
+            upload_bytes_max: limits::UPLOAD_BYTES_MAX,
+            drain: Duration::from_secs(limits::DRAIN_SECS_MAX),
+            ping_every: Duration::from_secs(limits::VIEWER_PING_SECS),
+            pong_timeout: Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX),
+            long_poll: Duration::from_secs(limits::LONG_POLL_SECS),
+        }
+    }
+}
+
+impl HttpConfig {
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    /// [`HttpError::Setting`] naming the setting.
+    pub fn validate(&self) -> Result<(), HttpError> {
+        let bad = |name: &'static str, why: &str| {
+            Err(HttpError::Setting { name, message: why.to_owned() })
+        };
+        if self.connections_max == 0 {
+            return bad("connections_max", "must be at least 1");
+        }
+        if self.requests_in_flight_max == 0 {
+            return bad("requests_in_flight_max", "must be at least 1");
+        }
+        if self.frame_ancestors.contains([';', '\r', '\n']) || !self.frame_ancestors.is_ascii() {
+            return bad("frame_ancestors", "must be a list of sources without ';'");
+        }
+        for origin in &self.allowed_origins {
+            let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+            if rest.is_none_or(|r| r.is_empty() || r.contains('/')) {
+                return bad(
+                    "allowed_origins",
+                    &format!("{origin:?} is not an origin such as https://notebook.example"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cookie_flags_follow_the_table() {
+        use SameSite::{Lax, None as NoneSite, Strict};
+        let make = CookieConfig::from_settings;
+        let unset: Option<&str> = None;
+        for (secure, same_site, expected) in [
+            (Some(false), unset, Some((false, Lax))),
+            (Some(true), unset, Some((true, NoneSite))),
+            (Some(true), Some("None"), Some((true, NoneSite))),
+            (Some(true), Some("none"), Some((true, NoneSite))),
+            (Some(true), Some("Lax"), Some((true, Lax))),
+            (Some(true), Some("Strict"), Some((true, Strict))),
+            (Some(false), Some("lax"), Some((false, Lax))),
+            (Some(false), Some("STRICT"), Some((false, Strict))),
+            (Some(false), Some("None"), unset.map(|_| (false, Lax))),
+            (Some(false), Some("none"), None),
+            (Some(false), Some("NONE"), None),
+            (Option::None, Some("nOnE"), None),
+            (Some(true), Some("sometimes"), None),
+        ] {
+            let got = make(secure, same_site, false).ok().map(|c| (c.secure, c.same_site));
+            assert_eq!(got, expected, "{secure:?} {same_site:?}");
+        }
+        let https = make(None, None, true).unwrap();
+        assert_eq!((https.secure, https.same_site), (true, NoneSite));
+    }
+
+    #[test]
+    fn the_token_cookie_is_http_only_and_carries_the_flags() {
+        let plain = CookieConfig::from_settings(None, None, false).unwrap().set_token("a.b.c");
+        assert_eq!(plain, "graphlume_jwt=a.b.c; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax");
+        let secure = CookieConfig::from_settings(Some(true), None, false).unwrap().set_token("t");
+        assert!(secure.ends_with("; HttpOnly; SameSite=None; Secure"), "{secure}");
+    }
+
+    #[test]
+    fn an_origin_with_a_path_and_a_csp_injection_are_refused() {
+        assert!(HttpConfig::default().validate().is_ok());
+        let origin = HttpConfig {
+            allowed_origins: vec!["https://a.example/x".to_owned()],
+            ..HttpConfig::default()
+        };
+        assert!(origin.validate().is_err());
+        let csp =
+            HttpConfig { frame_ancestors: "*; script-src *".to_owned(), ..HttpConfig::default() };
+        assert!(csp.validate().is_err());
+    }
+}

@@ -1,0 +1,175 @@
+//! One connection's socket with the deadlines that hyper does not keep for us.
+//!
+//! hyper closes a connection that idles too long. Here are the others: a header block, once begun,
+//! must be complete in time; a client must keep reading what it asked for. Bodies have their own
+//! clock in [`crate::body`].
+
+use std::future::Future;
+use std::io::{self, ErrorKind, IoSlice};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, Sleep};
+
+/// Waiting for the first byte of a request.
+const IDLE: u8 = 0;
+/// A header block is arriving.
+const HEAD: u8 = 1;
+/// A request is being answered.
+const BUSY: u8 = 2;
+/// The connection has become a websocket.
+const UPGRADED: u8 = 3;
+
+/// What the socket and the requests on it share.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    /// The other end.
+    pub(crate) peer: SocketAddr,
+    phase: AtomicU8,
+    // Held for the life of the connection, which a websocket outlives hyper's part of.
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Conn {
+    pub(crate) fn new(peer: SocketAddr, permit: OwnedSemaphorePermit) -> Arc<Self> {
+        Arc::new(Self { peer, phase: AtomicU8::new(HEAD), _permit: permit })
+    }
+
+    /// A header block is complete.
+    pub(crate) fn request_began(&self) {
+        self.phase.store(BUSY, Ordering::SeqCst);
+    }
+
+    /// The answer has been handed over.
+    pub(crate) fn request_ended(&self) {
+        let _ = self.phase.compare_exchange(BUSY, IDLE, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// From here on the websocket keeps its own clock.
+    pub(crate) fn upgraded(&self) {
+        self.phase.store(UPGRADED, Ordering::SeqCst);
+    }
+}
+
+/// A socket with deadlines.
+#[derive(Debug)]
+pub(crate) struct TimedIo {
+    socket: TcpStream,
+    conn: Arc<Conn>,
+    header_timeout: Duration,
+    write_stall: Duration,
+    head: Option<Pin<Box<Sleep>>>,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl TimedIo {
+    pub(crate) fn new(
+        socket: TcpStream,
+        conn: Arc<Conn>,
+        header_timeout: Duration,
+        write_stall: Duration,
+    ) -> Self {
+        Self { socket, conn, header_timeout, write_stall, head: None, stalled: None }
+    }
+
+    /// Fails once the header deadline has passed; otherwise arranges to be woken then.
+    fn check_head(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if self.conn.phase.load(Ordering::SeqCst) != HEAD {
+            self.head = None;
+            return Ok(());
+        }
+        let after = self.header_timeout;
+        let timer = self.head.get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
+        match timer.as_mut().poll(cx) {
+            Poll::Ready(()) => Err(io::Error::new(ErrorKind::TimedOut, "header deadline")),
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Turns a blocked write into an error once it has been blocked for too long.
+    fn check_stall<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        polled: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if polled.is_ready() {
+            self.stalled = None;
+            return polled;
+        }
+        let after = self.write_stall;
+        let timer = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the client does not read")))
+    }
+}
+
+impl AsyncRead for TimedIo {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        match Pin::new(&mut this.socket).poll_read(cx, buf) {
+            Poll::Ready(Ok(())) if buf.filled().len() > before => {
+                let phase = &this.conn.phase;
+                if phase.compare_exchange(IDLE, HEAD, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                    let deadline = Instant::now() + this.header_timeout;
+                    match this.head.as_mut() {
+                        Some(timer) => timer.as_mut().reset(deadline),
+                        None => this.head = Some(Box::pin(tokio::time::sleep_until(deadline))),
+                    }
+                }
+                Poll::Ready(Ok(()))
+            }
+            Poll::Ready(other) => Poll::Ready(other),
+            Poll::Pending => match this.check_head(cx) {
+                Ok(()) => Poll::Pending,
+                Err(e) => Poll::Ready(Err(e)),
+            },
+        }
+    }
+}
+
+impl AsyncWrite for TimedIo {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.socket).poll_write(cx, buf);
+        this.check_stall(cx, polled)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
+        this.check_stall(cx, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        Pin::new(&mut this.socket).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
+    }
+}

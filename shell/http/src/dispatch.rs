@@ -1,0 +1,114 @@
+//! From a row of the route table to its handler, and from a handler's refusal to an answer.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use graphlume_types::Code;
+use http::header::{ACCEPT, EXPECT};
+
+use crate::body::{self, Leftover};
+use crate::request::{Reply, Req};
+use crate::rest::{datasets, files, health, sessions, tokens, viz};
+use crate::route::Endpoint;
+use crate::shell::Shell;
+use crate::status::{ApiError, code_name};
+use crate::{html, openapi, page, ws};
+
+/// What every handler returns.
+type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
+
+/// Runs the handler of a request's row and answers whatever comes of it.
+pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> Reply {
+    let hit = Arc::clone(&req.hit);
+    let told_to_wait = req.headers.contains_key(EXPECT);
+    let wants_html = hit.route.endpoint.is_page()
+        && req.header(&ACCEPT).is_some_and(|accept| accept.contains("text/html"));
+    let error = match handle(&shell, req).await {
+        Ok(reply) => return reply,
+        Err(error) => error,
+    };
+    let reason = code_name(error.problem);
+    shell.metrics.refused(reason);
+    if error.is_internal() {
+        tracing::error!(
+            request_id = &*hit.id,
+            route = hit.route.path,
+            slug = &*error.slug,
+            cause = %error.message,
+            "request failed"
+        );
+    } else {
+        tracing::debug!(request_id = &*hit.id, reason, cause = %error.message, "request refused");
+    }
+    // A client that waits for our permission to send has nothing on its way.
+    if !told_to_wait {
+        body::discard(&leftover, shell.discard_patience()).await;
+    }
+    if wants_html {
+        html::error_page(&error, &hit.id)
+    } else {
+        error.render(hit.route.auth, &hit.id)
+    }
+}
+
+/// The handler of each endpoint. Total: a new endpoint does not compile without one.
+fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
+    use Endpoint as E;
+    let endpoint = req.hit.route.endpoint;
+    let s = Arc::clone(shell);
+    match endpoint {
+        E::Login => tokens::login(s, req).boxed(),
+        E::PersonalKeyLogin => tokens::personal_key(s, req).boxed(),
+        E::Refresh => tokens::refresh(s, req).boxed(),
+        E::Verify => tokens::verify(s, req).boxed(),
+        E::SwitchOrg => tokens::switch_org(s, req).boxed(),
+        E::FilesList => files::list(s, req).boxed(),
+        E::FileCreate => files::create(s, req).boxed(),
+        E::FileGet => files::get(s, req).boxed(),
+        E::FileDelete => files::delete(s, req).boxed(),
+        E::FileUpload => files::upload(s, req).boxed(),
+        E::FilePatch => files::patch(s, req).boxed(),
+        E::DatasetsList => datasets::list(s, req).boxed(),
+        E::DatasetCreate => datasets::create(s, req).boxed(),
+        E::DatasetGet => datasets::get(s, req).boxed(),
+        E::DatasetDelete => datasets::delete(s, req).boxed(),
+        E::DirectNodes | E::DirectEdges => datasets::direct(s, req).boxed(),
+        E::ShareLink => datasets::share(s, req).boxed(),
+        E::SessionsList => sessions::list(s, req).boxed(),
+        E::SessionGet => sessions::get(s, req).boxed(),
+        E::HealthProxy
+        | E::HealthStatic
+        | E::HealthContent
+        | E::HealthGpuController
+        | E::HealthCpuWorker
+        | E::HealthGpuWorker
+        | E::HealthViz
+        | E::HealthPivot
+        | E::HealthSessions
+        | E::HealthAll => now(health::health(&s, endpoint)),
+        E::CheckWorkers => now(health::workers(&s)),
+        E::Metrics => now(health::metrics(&s)),
+        E::StartPage => now(page::start(&s)),
+        E::GraphPage => page::graph(s, req).boxed(),
+        E::GraphAsset => now(page::asset(&req)),
+        E::OpenApi => now(openapi::document(&s)),
+        E::VizSocket => ws::open(s, req).boxed(),
+        E::VizEdges => viz::edges(s, req).boxed(),
+        E::VizPositions => viz::positions(s, req).boxed(),
+        E::VizNode => viz::node(s, req).boxed(),
+        E::VizEdge => viz::edge(s, req).boxed(),
+        E::VizSearch => viz::search(s, req).boxed(),
+        E::VizFrame => viz::frame(s, req).boxed(),
+        E::LegacyGone => now(Err(ApiError::new(
+            Code::Gone,
+            "removed",
+            "this address was removed long ago; use a client that speaks /api/v2/",
+        ))),
+    }
+}
+
+/// An answer that is there already.
+fn now(answer: Result<Reply, ApiError>) -> Answer {
+    std::future::ready(answer).boxed()
+}

@@ -1,0 +1,32 @@
+//! The HTTP shell of Graphlume: the only crate that knows HTTP, cookies and websockets.
+//!
+//! A request passes, in this order: the accept loop ([`serve`]: connections, deadlines, drain), the
+//! frame around every request (`shell`: sizes, the route table, cross-origin rules, shedding, panics,
+//! headers, log), warp (which takes the request apart), and a handler (`rest`, `page`, `ws`), which
+//! asks the service and writes down its answer. Refusals become answers in `status` alone.
+//!
+//! What is absent: decisions. Who may do what, and what a request means, is the service's business.
+
+mod body;
+mod config;
+mod conn;
+mod cors;
+mod dispatch;
+mod error;
+mod html;
+mod metrics;
+mod openapi;
+mod page;
+mod query;
+mod request;
+mod rest;
+pub mod route;
+mod serve;
+mod shell;
+pub mod status;
+mod table;
+mod ws;
+
+pub use config::{CookieConfig, HttpConfig, JWT_COOKIE, SameSite};
+pub use error::HttpError;
+pub use serve::{Running, serve};

@@ -1,0 +1,226 @@
+//! A request as handlers see it, and the warp filter that takes it apart.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use futures_util::StreamExt;
+use graphlume_service::{PageRequest, Principal, Service, ServiceError};
+use graphlume_types::{Code, limits};
+use http::header::{self, HeaderMap, HeaderName};
+use http::{Method, Response};
+use hyper::upgrade::OnUpgrade;
+use warp::Filter;
+use warp::filters::BoxedFilter;
+
+use crate::body::{Body, Leftover};
+use crate::config::JWT_COOKIE;
+use crate::conn::Conn;
+use crate::query;
+use crate::route::{Params, Route};
+use crate::shell::Shell;
+use crate::status::ApiError;
+
+/// What every handler answers with: whole bodies only, shared without copying.
+pub(crate) type Reply = Response<Bytes>;
+
+/// A request's place in the route table, attached before warp sees it.
+pub(crate) struct Hit {
+    pub(crate) route: &'static Route,
+    pub(crate) params: Params,
+    pub(crate) id: Arc<str>,
+    pub(crate) conn: Arc<Conn>,
+}
+
+/// A request.
+pub(crate) struct Req {
+    pub(crate) hit: Arc<Hit>,
+    pub(crate) method: Method,
+    /// The query string, byte for byte.
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) upgrade: Option<OnUpgrade>,
+    pub(crate) body: Body,
+}
+
+/// The filter that answers every request of the table. It never rejects once it has begun: a
+/// rejection means "some other route", and the table has already said which one it is.
+pub(crate) fn filter(shell: Arc<Shell>) -> BoxedFilter<(Reply,)> {
+    let raw_query = warp::query::raw().or(warp::any().map(String::new)).unify();
+    warp::ext::get::<Arc<Hit>>()
+        .and(warp::method())
+        .and(raw_query)
+        .and(warp::header::headers_cloned())
+        .and(warp::ext::optional::<OnUpgrade>())
+        .and(warp::body::stream())
+        .then(move |hit, method, query, headers: HeaderMap, upgrade, stream| {
+            let stream =
+                Box::pin(StreamExt::map(stream, |piece: Result<_, warp::Error>| match piece {
+                    Ok(mut buf) => Ok(take(&mut buf)),
+                    Err(error) => Err(root_cause(&error)),
+                }));
+            let leftover = Leftover::default();
+            let declared = headers
+                .get(header::CONTENT_LENGTH)
+                .and_then(|v| v.to_str().ok())
+                .and_then(|v| v.parse().ok());
+            let window = shell.config.body_window;
+            let body = Body::new(stream, Arc::clone(&leftover), declared, window);
+            let request = Req { hit, method, query, headers, upgrade, body };
+            crate::dispatch::respond(Arc::clone(&shell), request, leftover)
+        })
+        .boxed()
+}
+
+/// The bytes of a buffer; no copy when it is one piece, which hyper's are.
+fn take(buf: &mut impl Buf) -> Bytes {
+    buf.copy_to_bytes(buf.remaining())
+}
+
+/// The innermost cause: the wrappers around it say nothing that helps a client.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+impl Req {
+    /// The value of a path parameter.
+    pub(crate) fn param(&self, name: &str) -> &str {
+        self.hit.params.iter().find(|(n, _)| *n == name).map_or("", |(_, value)| value.as_str())
+    }
+
+    /// A header's text; one that is not ASCII counts as absent.
+    pub(crate) fn header(&self, name: &HeaderName) -> Option<&str> {
+        self.headers.get(name).and_then(|v| v.to_str().ok())
+    }
+
+    /// The address at the other end of the connection.
+    pub(crate) fn peer(&self) -> SocketAddr {
+        self.hit.conn.peer
+    }
+
+    /// The decoded query parameters.
+    pub(crate) fn pairs(&self) -> Vec<(String, String)> {
+        query::pairs(&self.query)
+    }
+
+    /// Who calls, for a route that needs a Bearer token.
+    pub(crate) fn principal(&self, service: &Service) -> Result<Principal, ApiError> {
+        let token = self
+            .header(&header::AUTHORIZATION)
+            .and_then(query::bearer)
+            .ok_or(ServiceError::Unauthenticated)?;
+        Ok(service.authenticate(token)?)
+    }
+
+    /// Who watches: Bearer header, else cookie, else nobody. A cookie that no longer verifies counts
+    /// as nobody, so that a stale one does not lock a person out of what everybody may see.
+    pub(crate) fn viewer(&self, service: &Service) -> Result<Principal, ApiError> {
+        if let Some(value) = self.header(&header::AUTHORIZATION) {
+            let token = query::bearer(value).ok_or(ServiceError::TokenInvalid)?;
+            return Ok(service.authenticate(token)?);
+        }
+        let cookies = self.headers.get_all(header::COOKIE).iter();
+        let token =
+            cookies.filter_map(|v| v.to_str().ok()).find_map(|v| query::cookie(v, JWT_COOKIE));
+        Ok(token.and_then(|t| service.authenticate(t).ok()).unwrap_or_else(Principal::anonymous))
+    }
+
+    /// The body of a route that takes JSON. Whether it is JSON, and the right one, is the service's to
+    /// say; that it is nested too deeply for a parser is ours.
+    pub(crate) async fn json(self) -> Result<Bytes, ApiError> {
+        let body = self.body.collect(limits::JSON_BODY_BYTES_MAX).await?;
+        if depth_exceeds(&body, limits::JSON_DEPTH_MAX) {
+            return Err(ApiError::new(
+                Code::InvalidArgument,
+                "json-too-deep",
+                format!("the JSON body nests deeper than {} levels", limits::JSON_DEPTH_MAX),
+            ));
+        }
+        Ok(body)
+    }
+
+    /// The parts of a list request. `base` is what links to further pages start with.
+    pub(crate) fn page(&self, shell: &Shell) -> PageRequest {
+        let pairs = self.pairs();
+        let of = |name: &str| query::last(&pairs, name).map(str::to_owned);
+        PageRequest {
+            address: format!("{}{}", self.base(shell), self.hit.route.path),
+            limit: of("limit"),
+            offset: of("offset"),
+        }
+    }
+
+    /// `scheme://host` as the client wrote it, or nothing when it wrote none that is safe to repeat.
+    pub(crate) fn base(&self, shell: &Shell) -> String {
+        let Some(host) = self.header(&header::HOST).filter(|h| is_host(h)) else {
+            return String::new();
+        };
+        let forwarded = self
+            .header(&HeaderName::from_static("x-forwarded-proto"))
+            .is_some_and(|p| p.eq_ignore_ascii_case("https"));
+        let scheme = if forwarded || shell.config.https_only { "https" } else { "http" };
+        format!("{scheme}://{host}")
+    }
+}
+
+/// Whether `text` has the characters of `host[:port]` only.
+fn is_host(text: &str) -> bool {
+    (1..=255).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b))
+}
+
+/// Whether arrays and objects nest deeper than `max`. Brackets inside of strings do not count.
+fn depth_exceeds(json: &[u8], max: usize) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in json {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > max {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_is_counted_outside_of_strings() {
+        assert!(!depth_exceeds(&[b'['; 64], 64));
+        assert!(depth_exceeds(&[b'['; 65], 64));
+        let text = format!("[\"{}\\\"{}\"]", "[".repeat(100), "{".repeat(100));
+        assert!(!depth_exceeds(text.as_bytes(), 1));
+        assert!(!depth_exceeds("[1],".repeat(1000).as_bytes(), 1));
+    }
+
+    #[test]
+    fn a_host_header_is_repeated_only_when_it_is_one() {
+        for good in ["localhost:8000", "a.example", "[::1]:80"] {
+            assert!(is_host(good), "{good}");
+        }
+        for bad in ["", "a/b", "a\"b", "evil.example/x?", "a b", "ä"] {
+            assert!(!is_host(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Dataset routes (spec 4.3 to 4.5) and sharing.
+
+use std::sync::Arc;
+
+use graphlume_service::Part;
+use http::StatusCode;
+
+use super::files::{check_declared, count};
+use super::{json, no_content, ok};
+use crate::request::{Reply, Req};
+use crate::route::Endpoint;
+use crate::shell::Shell;
+use crate::status::ApiError;
+
+pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    ok(&shell.service.list_datasets(&who, req.page(&shell)).await?)
+}
+
+pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    let body = req.json().await?;
+    json(StatusCode::CREATED, &shell.service.create_dataset(&who, &body).await?)
+}
+
+pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    ok(&shell.service.get_dataset(&who, req.param("dataset_id")).await?)
+}
+
+pub(crate) async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    shell.service.delete_dataset(&who, req.param("dataset_id")).await?;
+    Ok(no_content())
+}
+
+/// Nodes or edges straight into a dataset; the row says which.
+pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    check_declared(&shell, &req)?;
+    let part = match req.hit.route.endpoint {
+        Endpoint::DirectNodes => Part::Nodes,
+        _ => Part::Edges,
+    };
+    let id = req.param("dataset_id").to_owned();
+    let format = req.param("format").to_owned();
+    let (pairs, declared) = (req.pairs(), req.body.declared());
+    let mut upload =
+        shell.service.begin_part_upload(&who, &id, part, &format, pairs, declared).await?;
+    let mut total = 0;
+    while let Some(piece) = req.body.next().await? {
+        total = count(&shell, total, piece.len())?;
+        upload.write(piece).await?;
+    }
+    ok(&upload.finish().await?)
+}
+
+pub(crate) async fn share(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    let body = req.json().await?;
+    ok(&shell.service.share(&who, &body).await?)
+}

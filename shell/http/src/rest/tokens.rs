@@ -1,0 +1,57 @@
+//! Token routes (spec 4.1) and the switch of the active organization.
+
+use std::sync::Arc;
+
+use graphlume_types::{Code, limits};
+use http::HeaderValue;
+use http::header::{AUTHORIZATION, SET_COOKIE};
+
+use super::ok;
+use crate::query;
+use crate::request::{Reply, Req};
+use crate::shell::Shell;
+use crate::status::ApiError;
+
+/// Adds the cookie that lets this browser open what its user may see.
+fn with_cookie(shell: &Shell, mut reply: Reply, token: &str) -> Result<Reply, ApiError> {
+    let cookie = HeaderValue::from_str(&shell.config.cookie.set_token(token)).map_err(|_| {
+        ApiError::new(Code::Internal, "internal", "the token cannot be written into a cookie")
+    })?;
+    reply.headers_mut().append(SET_COOKIE, cookie);
+    Ok(reply)
+}
+
+pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let peer = req.peer().ip();
+    let body = req.json().await?;
+    let reply = shell.service.login(&body, peer).await?;
+    with_cookie(&shell, ok(&reply)?, &reply.token)
+}
+
+pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let authorization = req.header(&AUTHORIZATION).map(str::to_owned);
+    let pairs = req.pairs();
+    let body = req.json().await?;
+    let org = query::last(&pairs, "org_name");
+    let reply = shell.service.pkey_login(authorization.as_deref(), &body, org).await?;
+    with_cookie(&shell, ok(&reply)?, &reply.token)
+}
+
+pub(crate) async fn refresh(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let body = req.json().await?;
+    let reply = shell.service.refresh(&body).await?;
+    with_cookie(&shell, ok(&reply)?, &reply.token)
+}
+
+pub(crate) async fn verify(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let body = req.json().await?;
+    ok(&shell.service.verify(&body).await?)
+}
+
+pub(crate) async fn switch_org(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    let slug = req.param("slug").to_owned();
+    // The form repeats the slug; the address is what counts.
+    req.body.collect(limits::JSON_BODY_BYTES_MAX).await?;
+    ok(&shell.service.switch_org(&who, &slug).await?)
+}

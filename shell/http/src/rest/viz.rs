@@ -1,0 +1,277 @@
+//! The HTTP routes beside the live stream: what is large, cacheable or asked for once.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use graphlume_engine::{EngineError, ViewerEvent};
+use graphlume_service::Ticket;
+use graphlume_types::{Code, id};
+use http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH,
+    IF_RANGE, RANGE,
+};
+use http::{Response, StatusCode};
+use serde_json::json;
+
+use super::{no_content, ok};
+use crate::query;
+use crate::request::{Reply, Req};
+use crate::shell::Shell;
+use crate::status::{ApiError, Problem};
+
+const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
+/// Search results at most.
+const SEARCH_RESULTS_MAX: usize = 100;
+/// Characters of a search at most.
+const SEARCH_CHARS_MAX: usize = 256;
+
+/// Checks that the caller may watch the session of the address.
+async fn ticket(shell: &Shell, req: &Req) -> Result<Ticket, ApiError> {
+    let who = req.viewer(&shell.service)?;
+    let pairs = req.pairs();
+    let dataset = query::last(&pairs, "dataset");
+    Ok(shell.service.authorize_viewer(&who, req.param("session_id"), dataset).await?)
+}
+
+/// A number in the address.
+fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
+    let text = req.param(name);
+    text.parse().map_err(|_| {
+        let shown: String = text.chars().take(40).collect();
+        ApiError::new(Code::NotFound, "unknown-path", format!("{name} {shown:?} is not a number"))
+    })
+}
+
+pub(crate) async fn edges(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let epoch = number(&req, "epoch")?;
+    let ticket = ticket(&shell, &req).await?;
+    let bytes = shell.service.engine().edges(ticket.session.clone(), epoch).await?;
+    ranged(&req, bytes, &format!("{}/{epoch}", ticket.dataset))
+}
+
+pub(crate) async fn positions(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let epoch = number(&req, "epoch")?;
+    let ticket = ticket(&shell, &req).await?;
+    Ok(binary(shell.service.engine().positions(ticket.session, epoch).await?))
+}
+
+pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let index = number(&req, "index")?;
+    let ticket = ticket(&shell, &req).await?;
+    ok(&shell.service.engine().node_card(ticket.session, index).await?)
+}
+
+pub(crate) async fn edge(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let index = number(&req, "index")?;
+    let ticket = ticket(&shell, &req).await?;
+    ok(&shell.service.engine().edge_card(ticket.session, index).await?)
+}
+
+pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let ticket = ticket(&shell, &req).await?;
+    let pairs = req.pairs();
+    let text: String =
+        query::last(&pairs, "q").unwrap_or_default().chars().take(SEARCH_CHARS_MAX).collect();
+    let limit = match query::last(&pairs, "limit") {
+        None => 20,
+        Some(text) => text.parse::<usize>().map_err(|_| {
+            ApiError::invalid("invalid-argument", format!("limit {text:?} is not a number"))
+                .at("limit")
+        })?,
+    };
+    let limit = limit.min(SEARCH_RESULTS_MAX);
+    let results = if text.trim().is_empty() {
+        Vec::new()
+    } else {
+        shell.service.engine().search(ticket.session, text, limit).await?
+    };
+    ok(&json!({ "results": results }))
+}
+
+/// The long poll: the next frame after the one that the page shows, or 204 when there is none for a
+/// while. For pages whose network lets no websocket through.
+pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let ticket = ticket(&shell, &req).await?;
+    let pairs = req.pairs();
+    let after = match query::last(&pairs, "after") {
+        None => 0,
+        Some(text) => text.parse::<u32>().map_err(|_| {
+            ApiError::invalid("invalid-argument", format!("after {text:?} is not a frame number"))
+                .at("after")
+        })?,
+    };
+    let session = ticket.session;
+    let mut viewer = shell.service.engine().attach(session.clone()).await?;
+    let next = async {
+        loop {
+            match viewer.next(true).await {
+                ViewerEvent::Graph(graph, ..) if after > 0 => viewer.resume(graph.epoch, after),
+                ViewerEvent::Frame(frame) => return Ok(frame),
+                ViewerEvent::Closed(reason) => {
+                    return Err(EngineError::SessionClosed { session, reason });
+                }
+                ViewerEvent::Graph(..) | ViewerEvent::State(_) | ViewerEvent::Scene(_) => {}
+            }
+        }
+    };
+    tokio::select! {
+        () = shell.stop.cancelled() => {
+            Err(ApiError::new(Code::Unavailable, "stopping", "the server restarts"))
+        }
+        () = tokio::time::sleep(shell.config.long_poll) => Ok(no_content()),
+        frame = next => Ok(binary(frame?.bytes.clone())),
+    }
+}
+
+fn binary(bytes: Bytes) -> Reply {
+    let mut reply = Response::new(bytes);
+    reply.headers_mut().insert(CONTENT_TYPE, BINARY);
+    reply
+}
+
+/// An answer that can be asked for in pieces; all pieces share the same bytes.
+fn ranged(req: &Req, bytes: Bytes, name: &str) -> Result<Reply, ApiError> {
+    let etag = etag(&bytes, name);
+    let quoted = |value: &HeaderValue| value.to_str().is_ok_and(|v| v.contains(&etag));
+    let total = bytes.len() as u64;
+    let mut reply = if req.headers.get(IF_NONE_MATCH).is_some_and(quoted) {
+        let mut reply = Response::new(Bytes::new());
+        *reply.status_mut() = StatusCode::NOT_MODIFIED;
+        reply
+    } else {
+        let same = req.headers.get(IF_RANGE).is_none_or(quoted);
+        match req.header(&RANGE).filter(|_| same).map_or(Range::All, |r| parse_range(r, total)) {
+            Range::All => binary(bytes),
+            Range::Outside => {
+                return Err(ApiError::new(
+                    Problem::RangeNotSatisfiable,
+                    "range",
+                    format!("the range lies outside of the {total} bytes that there are"),
+                )
+                .with_header(CONTENT_RANGE, format!("bytes */{total}")));
+            }
+            Range::Part { first, last } => {
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    reason = "both are below a slice's length"
+                )]
+                let mut reply = binary(bytes.slice(first as usize..=last as usize));
+                *reply.status_mut() = StatusCode::PARTIAL_CONTENT;
+                if let Ok(v) = HeaderValue::from_str(&format!("bytes {first}-{last}/{total}")) {
+                    reply.headers_mut().insert(CONTENT_RANGE, v);
+                }
+                reply
+            }
+        }
+    };
+    let headers = reply.headers_mut();
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    // Sessions are named by clients, so an address may mean another graph tomorrow: a browser keeps
+    // the bytes and asks whether they still hold.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        headers.insert(ETAG, etag);
+    }
+    Ok(reply)
+}
+
+/// A name for these bytes. It holds for the life of the process and costs a few thousand bytes of
+/// reading, however large they are.
+fn etag(bytes: &Bytes, name: &str) -> String {
+    static PROCESS: OnceLock<[u8; 8]> = OnceLock::new();
+    let mut hasher = DefaultHasher::new();
+    PROCESS.get_or_init(id::random_bytes::<8>).hash(&mut hasher);
+    name.hash(&mut hasher);
+    bytes.len().hash(&mut hasher);
+    let step = (bytes.len() / 64).max(64);
+    for at in (0..bytes.len()).step_by(step) {
+        bytes[at..bytes.len().min(at + 64)].hash(&mut hasher);
+    }
+    format!("\"{:016x}\"", hasher.finish())
+}
+
+/// What a `Range` header asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Range {
+    All,
+    Part { first: u64, last: u64 },
+    Outside,
+}
+
+/// One range of bytes. Anything else that the header may say is answered with everything, as the
+/// standard allows.
+fn parse_range(header: &str, total: u64) -> Range {
+    let Some((first, last)) = header
+        .trim()
+        .strip_prefix("bytes=")
+        .filter(|spec| !spec.contains(','))
+        .and_then(|spec| spec.trim().split_once('-'))
+    else {
+        return Range::All;
+    };
+    let number = |text: &str| {
+        (!text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| text.parse::<u64>().unwrap_or(u64::MAX))
+    };
+    match (number(first), number(last)) {
+        (Some(first), _) if first >= total && (last.is_empty() || number(last) >= Some(first)) => {
+            Range::Outside
+        }
+        (Some(first), None) if last.is_empty() => Range::Part { first, last: total - 1 },
+        (Some(first), Some(last)) if last >= first => {
+            Range::Part { first, last: last.min(total - 1) }
+        }
+        (None, Some(0)) if first.is_empty() => Range::Outside,
+        (None, Some(_)) if first.is_empty() && total == 0 => Range::Outside,
+        (None, Some(suffix)) if first.is_empty() => {
+            Range::Part { first: total.saturating_sub(suffix), last: total - 1 }
+        }
+        _ => Range::All,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_the_standard_says() {
+        let part = |first, last| Range::Part { first, last };
+        for (header, expected) in [
+            ("bytes=0-9", part(0, 9)),
+            ("bytes=5-5", part(5, 5)),
+            ("bytes=90-", part(90, 99)),
+            ("bytes=90-1000", part(90, 99)),
+            ("bytes=-10", part(90, 99)),
+            ("bytes=-1000", part(0, 99)),
+            ("bytes=0-99999999999999999999999", part(0, 99)),
+            ("bytes=100-", Range::Outside),
+            ("bytes=100-200", Range::Outside),
+            ("bytes=-0", Range::Outside),
+            ("bytes=9-5", Range::All),
+            ("bytes=200-100", Range::All),
+            ("bytes=0-1,5-6", Range::All),
+            ("bytes=a-b", Range::All),
+            ("bytes=-", Range::All),
+            ("bytes=+1-2", Range::All),
+            ("items=0-1", Range::All),
+        ] {
+            assert_eq!(parse_range(header, 100), expected, "{header}");
+        }
+        for header in ["bytes=0-", "bytes=0-0", "bytes=-5"] {
+            assert_eq!(parse_range(header, 0), Range::Outside, "{header} of nothing");
+        }
+    }
+
+    #[test]
+    fn other_bytes_and_other_names_have_other_tags() {
+        let a = Bytes::from(vec![1; 1 << 20]);
+        let mut b = a.to_vec();
+        b[0] = 2;
+        assert_eq!(etag(&a, "x"), etag(&a.clone(), "x"));
+        assert_ne!(etag(&a, "x"), etag(&b.into(), "x"));
+        assert_ne!(etag(&a, "x"), etag(&a, "y"));
+        assert_ne!(etag(&a, "x"), etag(&a.slice(1..), "x"));
+    }
+}

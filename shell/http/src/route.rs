@@ -1,0 +1,447 @@
+//! Which handler answers a method and a path.
+//!
+//! [`ROUTES`] is the only list. Matching, slash rules, 404 and 405 with `Allow`, preflights, metrics
+//! labels and `/openapi.json` derive from it, and [`Endpoint`] makes the compiler ask for a handler.
+
+use http::Method;
+
+pub use crate::table::ROUTES;
+
+/// The credential that a route asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Auth {
+    /// Nobody needs to say who they are.
+    Public,
+    /// The body carries it: password or token. Failures take the shape of the token routes.
+    Credentials,
+    /// `Authorization: PersonalKey <id>:<secret>`.
+    PersonalKey,
+    /// `Authorization: Bearer <token>`.
+    Bearer,
+    /// As [`Auth::Bearer`], and failures say `"status":"Failed"`.
+    Switch,
+    /// A viewer: Bearer header or cookie or nobody, as far as the dataset's privacy allows.
+    Viewer,
+}
+
+impl Auth {
+    /// Whether pages of other origins may call the route. Only where the credential is one that a
+    /// browser never adds by itself; cookies would make such calls dangerous.
+    #[must_use]
+    pub const fn allows_cors(self) -> bool {
+        matches!(self, Self::Credentials | Self::PersonalKey | Self::Bearer | Self::Switch)
+    }
+}
+
+/// Whether the path is also served with the other form of its trailing slash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slash {
+    /// The written form only.
+    Exact,
+    /// Both forms, because a known client sends the other one. Served directly, never redirected.
+    Either,
+}
+
+/// What a request body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyKind {
+    /// Ignored.
+    None,
+    /// A JSON object.
+    Json,
+    /// A JSON object that may be missing.
+    OptionalJson,
+    /// `application/x-www-form-urlencoded`.
+    Form,
+    /// Raw bytes, streamed.
+    Raw,
+}
+
+/// Which listener serves a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listener {
+    /// The address that clients use.
+    Public,
+    /// The second address, loopback by default.
+    Internal,
+}
+
+/// One row of the table.
+#[derive(Debug)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path as the specification writes it; `{name}` is one segment, `{*name}` the rest.
+    pub path: &'static str,
+    /// Slash policy.
+    pub slash: Slash,
+    /// Credential.
+    pub auth: Auth,
+    /// Request body.
+    pub body: BodyKind,
+    /// Names of the query parameters, for the documentation.
+    pub query: &'static [&'static str],
+    /// Where it is served.
+    pub listener: Listener,
+    /// The handler.
+    pub endpoint: Endpoint,
+    /// One sentence for the documentation.
+    pub doc: &'static str,
+}
+
+/// The handlers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "each is described by its row in ROUTES")]
+pub enum Endpoint {
+    Login,
+    PersonalKeyLogin,
+    Refresh,
+    Verify,
+    SwitchOrg,
+    FilesList,
+    FileCreate,
+    FileGet,
+    FileDelete,
+    FileUpload,
+    FilePatch,
+    DatasetsList,
+    DatasetCreate,
+    DatasetGet,
+    DatasetDelete,
+    DirectNodes,
+    DirectEdges,
+    ShareLink,
+    SessionsList,
+    SessionGet,
+    HealthProxy,
+    HealthStatic,
+    HealthContent,
+    HealthGpuController,
+    HealthCpuWorker,
+    HealthGpuWorker,
+    HealthViz,
+    HealthPivot,
+    HealthSessions,
+    HealthAll,
+    StartPage,
+    GraphPage,
+    GraphAsset,
+    OpenApi,
+    VizSocket,
+    VizEdges,
+    VizPositions,
+    VizNode,
+    VizEdge,
+    VizSearch,
+    VizFrame,
+    LegacyGone,
+    CheckWorkers,
+    Metrics,
+}
+
+impl Endpoint {
+    /// Whether the request counts against the limit of requests in progress. Health must answer while
+    /// the server is full, and an open stream is idle nearly all the time.
+    #[must_use]
+    pub const fn is_shed(self) -> bool {
+        !matches!(
+            self,
+            Self::HealthProxy
+                | Self::HealthStatic
+                | Self::HealthContent
+                | Self::HealthGpuController
+                | Self::HealthCpuWorker
+                | Self::HealthGpuWorker
+                | Self::HealthViz
+                | Self::HealthPivot
+                | Self::HealthSessions
+                | Self::HealthAll
+                | Self::VizSocket
+                | Self::VizFrame
+                | Self::CheckWorkers
+                | Self::Metrics
+        )
+    }
+
+    /// Whether a person's browser opens it as a page, and should see a page when it fails.
+    #[must_use]
+    pub const fn is_page(self) -> bool {
+        matches!(self, Self::StartPage | Self::GraphPage)
+    }
+}
+
+/// The values of a path's `{name}` segments.
+pub type Params = Vec<(&'static str, String)>;
+
+/// What the table says about a request.
+#[derive(Debug)]
+pub enum Resolution {
+    /// This row answers.
+    Found(&'static Route, Params),
+    /// The path exists with other methods; the value of `Allow`.
+    OtherMethods(String),
+    /// No such path.
+    NotFound,
+}
+
+/// Looks up a request.
+#[must_use]
+pub fn resolve(listener: Listener, method: &Method, path: &str) -> Resolution {
+    let mut others: Vec<&'static Route> = Vec::new();
+    for route in ROUTES.iter().filter(|r| r.listener == listener) {
+        let Some(params) = match_path(route, path) else { continue };
+        if route.method == *method || (*method == Method::HEAD && answers_head(route)) {
+            return Resolution::Found(route, params);
+        }
+        others.push(route);
+    }
+    if others.is_empty() { Resolution::NotFound } else { Resolution::OtherMethods(allow(&others)) }
+}
+
+/// The methods of `path`, and whether pages of other origins may use them.
+#[must_use]
+pub fn methods_of(listener: Listener, path: &str) -> Option<(String, bool)> {
+    let rows: Vec<&'static Route> =
+        ROUTES.iter().filter(|r| r.listener == listener && match_path(r, path).is_some()).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let cors = rows.iter().any(|r| r.auth.allows_cors());
+    Some((allow(&rows), cors))
+}
+
+/// A GET answers HEAD too, save where the GET signs somebody in.
+fn answers_head(route: &Route) -> bool {
+    route.method == Method::GET
+        && !matches!(route.auth, Auth::PersonalKey)
+        && route.endpoint != Endpoint::VizSocket
+}
+
+/// The value of `Allow` for these rows.
+fn allow(rows: &[&'static Route]) -> String {
+    let mut methods: Vec<&str> = rows.iter().map(|r| r.method.as_str()).collect();
+    if rows.iter().any(|r| answers_head(r)) {
+        methods.push("HEAD");
+    }
+    methods.push("OPTIONS");
+    methods.sort_unstable();
+    methods.dedup();
+    methods.join(", ")
+}
+
+/// The parameters when `path` has the route's form.
+fn match_path(route: &Route, path: &str) -> Option<Params> {
+    let pattern = route.path;
+    if pattern.ends_with('/') != path.ends_with('/') && route.slash == Slash::Exact {
+        return None;
+    }
+    if !pattern.contains('{') {
+        return (trim(pattern) == trim(path)).then(Vec::new);
+    }
+    let mut params = Vec::new();
+    let mut rest = trim(path).strip_prefix('/')?;
+    for part in trim(pattern).strip_prefix('/')?.split('/') {
+        if let Some(name) = part.strip_prefix("{*").and_then(|p| p.strip_suffix('}')) {
+            params.push((name, decode_segments(rest)?));
+            return Some(params);
+        }
+        let (segment, tail) = match rest.split_once('/') {
+            Some((segment, tail)) => (segment, Some(tail)),
+            None => (rest, None),
+        };
+        match part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
+            Some(name) => params.push((name, decode_segment(segment)?)),
+            None if part == segment => {}
+            None => return None,
+        }
+        // An exhausted path never equals a further part: no pattern has an empty one.
+        rest = tail.unwrap_or("\0");
+    }
+    (rest == "\0").then_some(params)
+}
+
+/// `path` without one trailing slash. `//` therefore never equals `/`.
+fn trim(path: &str) -> &str {
+    match path.strip_suffix('/') {
+        Some("") | None => path,
+        Some(rest) if rest.ends_with('/') => path,
+        Some(rest) => rest,
+    }
+}
+
+/// A path segment without percent escapes. None when it is empty, is not UTF-8, or hides a character
+/// that would change the meaning of the path.
+fn decode_segment(raw: &str) -> Option<String> {
+    if raw.is_empty() || raw == "\0" {
+        return None;
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let bytes = raw.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == b'%' {
+            let hex = raw.get(i + 1..i + 3)?;
+            out.push(u8::from_str_radix(hex, 16).ok()?);
+            i += 3;
+        } else {
+            out.push(bytes[i]);
+            i += 1;
+        }
+    }
+    let text = String::from_utf8(out).ok()?;
+    let bad = text == "." || text == ".." || text.contains(['/', '\\']);
+    (!bad && !text.chars().any(char::is_control)).then_some(text)
+}
+
+/// Several segments, each decoded under the rules of one.
+fn decode_segments(raw: &str) -> Option<String> {
+    let parts: Option<Vec<String>> = raw.split('/').map(decode_segment).collect();
+    Some(parts?.join("/"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    fn find(method: Method, path: &str) -> Option<(Endpoint, Params)> {
+        match resolve(Listener::Public, &method, path) {
+            Resolution::Found(route, params) => Some((route.endpoint, params)),
+            _ => None,
+        }
+    }
+
+    fn allowed(method: Method, path: &str) -> Option<String> {
+        match resolve(Listener::Public, &method, path) {
+            Resolution::OtherMethods(allow) => Some(allow),
+            _ => None,
+        }
+    }
+
+    /// A path that has the row's form.
+    pub(crate) fn sample(route: &Route) -> String {
+        let mut out = String::new();
+        for part in route.path.split('/').skip(1) {
+            out.push('/');
+            out.push_str(match part {
+                "{epoch}" | "{index}" => "1",
+                p if p.starts_with("{*") => "assets/a.js",
+                p if p.starts_with('{') => "0123456789abcdef0123456789abcdef",
+                p => p,
+            });
+        }
+        out
+    }
+
+    #[test]
+    fn every_row_is_found_in_its_written_form_and_only_there_unless_flagged() {
+        for route in ROUTES {
+            let path = sample(route);
+            let Resolution::Found(found, _) = resolve(route.listener, &route.method, &path) else {
+                panic!("{} {path} is not found", route.method)
+            };
+            assert_eq!(found.endpoint, route.endpoint, "{path} is shadowed");
+            if path == "/" || route.path.contains("{*") {
+                continue;
+            }
+            let other = match path.strip_suffix('/') {
+                Some(p) => p.to_owned(),
+                None => format!("{path}/"),
+            };
+            let served = matches!(
+                resolve(route.listener, &route.method, &other),
+                Resolution::Found(found, _) if found.endpoint == route.endpoint
+            );
+            assert_eq!(served, route.slash == Slash::Either, "{} {other}", route.method);
+        }
+    }
+
+    #[test]
+    fn a_known_path_with_another_method_lists_the_methods() {
+        assert_eq!(
+            allowed(Method::PUT, "/api/v2/files/").as_deref(),
+            Some("GET, HEAD, OPTIONS, POST")
+        );
+        assert_eq!(
+            allowed(Method::POST, "/api/v2/upload/files/x/").as_deref(),
+            Some("OPTIONS, PATCH")
+        );
+        assert_eq!(
+            allowed(Method::HEAD, "/api/v2/auth/pkey/jwt/").as_deref(),
+            Some("GET, OPTIONS, POST")
+        );
+        assert!(allowed(Method::GET, "/nowhere").is_none());
+    }
+
+    #[test]
+    fn head_is_answered_where_get_is_harmless() {
+        assert!(find(Method::HEAD, "/healthz").is_some());
+        assert!(find(Method::HEAD, "/graph/graph.html").is_some());
+    }
+
+    #[test]
+    fn paths_that_only_look_alike_are_not_found() {
+        for path in [
+            "//healthz",
+            "/healthz/",
+            "/Healthz",
+            "/healthz//",
+            "/api/v2/files//",
+            "/api/v2//files/",
+            "/api/v2/files/a%2fb",
+            "/api/v2/files/a%2Fb",
+            "/api/v2/files/%2e%2e",
+            "/api/v2/files/..",
+            "/api/v2/files/a%00",
+            "/api/v2/files/a%0a",
+            "/api/v2/files/%ff",
+            "/api/v2/files/%zz",
+            "/api/v2/files/%4",
+            "/graph/../etc/passwd",
+            "/graph/assets/%2e%2e/x",
+            "/graph/assets//x",
+            "/check-workers",
+            "/metrics",
+            "*",
+            "",
+        ] {
+            assert!(find(Method::GET, path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn parameters_are_decoded_once() {
+        let (endpoint, params) = find(Method::GET, "/api/v2/files/a%2520b").unwrap();
+        assert_eq!(endpoint, Endpoint::FileGet);
+        assert_eq!(params, [("file_id", "a%20b".to_owned())]);
+        let (_, params) = find(Method::POST, "/api/v2/o/al%40x/switch/").unwrap();
+        assert_eq!(params[0].1, "al@x");
+        let (_, params) = find(Method::GET, "/graph/assets/index-1a2b.js").unwrap();
+        assert_eq!(params[0].1, "assets/index-1a2b.js");
+    }
+
+    #[test]
+    fn the_internal_routes_are_on_the_internal_listener_alone() {
+        for path in ["/metrics", "/check-workers"] {
+            let inside = resolve(Listener::Internal, &Method::GET, path);
+            assert!(matches!(inside, Resolution::Found(..)), "{path}");
+        }
+        let outside = resolve(Listener::Internal, &Method::POST, "/api-token-auth/");
+        assert!(matches!(outside, Resolution::NotFound));
+    }
+
+    #[test]
+    fn no_two_rows_have_the_same_method_and_path_and_all_are_described() {
+        for (i, a) in ROUTES.iter().enumerate() {
+            assert!(a.doc.ends_with('.') && a.doc.len() > 10, "{}", a.path);
+            for b in &ROUTES[i + 1..] {
+                assert!(
+                    (&a.method, a.path, a.listener) != (&b.method, b.path, b.listener),
+                    "{} {}",
+                    a.method,
+                    a.path
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The accept loop: how many connections, for how long, and how they end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use graphlume_service::Service;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::config::HttpConfig;
+use crate::conn::{Conn, TimedIo};
+use crate::error::HttpError;
+use crate::route::Listener;
+use crate::shell::Shell;
+
+/// Connections that the kernel holds for us before we accept them.
+const BACKLOG: u32 = 1_024;
+/// Bytes of a request's head that hyper takes before it answers 431 without asking us. Our own limits
+/// are lower and answer in JSON; this one only has to be finite.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// The largest piece of a body that is read at once.
+const READ_BYTES_MAX: usize = 256 << 10;
+/// Sent when every connection is taken; nobody has looked at the request.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
+Content-Type: application/json; charset=utf-8\r\nContent-Length: 109\r\n\r\n\
+{\"success\":false,\"status\":\"ERR\",\"message\":\"too many connections; try again shortly\",\
+\"code\":\"overloaded\"     }";
+
+/// A running server.
+#[derive(Debug)]
+pub struct Running {
+    /// Address of the public listener.
+    pub addr: SocketAddr,
+    /// Address of the internal listener.
+    pub internal_addr: Option<SocketAddr>,
+    stop: CancellationToken,
+    abort: CancellationToken,
+    tasks: TaskTracker,
+    drain: Duration,
+}
+
+impl Running {
+    /// Stops: no new connections, requests in progress finish, websockets are closed with 1012; what
+    /// is left after the drain time is cut off.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.tasks.len(), "connections did not finish in time");
+            self.abort.cancel();
+            self.tasks.wait().await;
+        }
+    }
+
+    /// A token that is cancelled when the server begins to stop.
+    #[must_use]
+    pub fn stopping(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.abort.cancel();
+    }
+}
+
+/// Starts both listeners on the present tokio runtime.
+///
+/// # Errors
+/// [`HttpError`] when a setting is out of range or an address cannot be listened on.
+pub async fn serve(config: HttpConfig, service: Arc<Service>) -> Result<Running, HttpError> {
+    config.validate()?;
+    let public = bind(config.listen)?;
+    let internal = config.internal_listen.map(bind).transpose()?;
+    let addr_of = |l: &TcpListener, asked| {
+        l.local_addr().map_err(|source| HttpError::Bind { addr: asked, source })
+    };
+    let addr = addr_of(&public, config.listen)?;
+    let internal_addr = match (&internal, config.internal_listen) {
+        (Some(listener), Some(asked)) => Some(addr_of(listener, asked)?),
+        _ => None,
+    };
+
+    let stop = CancellationToken::new();
+    let abort = CancellationToken::new();
+    let tasks = TaskTracker::new();
+    let drain = config.drain;
+    let connections = Arc::new(Semaphore::new(config.connections_max));
+    let shell = Shell::new(config, service, stop.clone(), abort.clone(), tasks.clone());
+    let accept = |listener: TcpListener, kind: Listener| Acceptor {
+        listener,
+        kind,
+        shell: Arc::clone(&shell),
+        // Watching an overloaded server must not depend on its load.
+        connections: match kind {
+            Listener::Public => Arc::clone(&connections),
+            Listener::Internal => Arc::new(Semaphore::new(64)),
+        },
+        stop: stop.clone(),
+        abort: abort.clone(),
+        tasks: tasks.clone(),
+    };
+    tasks.spawn(accept(public, Listener::Public).run());
+    if let Some(listener) = internal {
+        tasks.spawn(accept(listener, Listener::Internal).run());
+    }
+    Ok(Running { addr, internal_addr, stop, abort, tasks, drain })
+}
+
+/// Opens a listening socket.
+fn bind(addr: SocketAddr) -> Result<TcpListener, HttpError> {
+    let open = || {
+        let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A restarted server must not wait for the old one's sockets to time out.
+        socket.set_reuseaddr(true)?;
+        socket.bind(addr)?;
+        socket.listen(BACKLOG)
+    };
+    open().map_err(|source| HttpError::Bind { addr, source })
+}
+
+/// One listener's loop.
+struct Acceptor {
+    listener: TcpListener,
+    kind: Listener,
+    shell: Arc<Shell>,
+    connections: Arc<Semaphore>,
+    stop: CancellationToken,
+    abort: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Acceptor {
+    async fn run(self) {
+        let mut pause = Duration::ZERO;
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((socket, peer)) => {
+                    pause = Duration::ZERO;
+                    self.admit(socket, peer);
+                }
+                Err(error) => {
+                    // Out of file descriptors, most likely: the connection stays in the backlog, so
+                    // trying again at once would spin.
+                    if pause.is_zero() {
+                        tracing::warn!(%error, "cannot accept a connection; backing off");
+                    }
+                    pause =
+                        (pause * 2).clamp(Duration::from_millis(10), Duration::from_millis(500));
+                    tokio::select! {
+                        () = self.stop.cancelled() => return,
+                        () = tokio::time::sleep(pause) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Starts serving a connection, or turns it away.
+    fn admit(&self, socket: TcpStream, peer: SocketAddr) {
+        let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else {
+            self.shell.metrics.refused("connections");
+            // The send buffer of a new socket is empty, so this does not block.
+            let _ = socket.try_write(FULL);
+            return;
+        };
+        prepare(&socket);
+        let conn = Conn::new(peer, permit);
+        let config = &self.shell.config;
+        let io = TimedIo::new(socket, Arc::clone(&conn), config.header_timeout, config.write_stall);
+        let task = connection(
+            io,
+            conn,
+            self.kind,
+            Arc::clone(&self.shell),
+            self.stop.clone(),
+            self.abort.clone(),
+        );
+        self.tasks.spawn(task);
+    }
+}
+
+/// Socket options; a kernel that refuses one still serves.
+fn prepare(socket: &TcpStream) {
+    let _ = socket.set_nodelay(true);
+    // A peer that vanished is noticed although nobody said goodbye.
+    let _ = rustix::net::sockopt::set_tcp_user_timeout(socket, 30_000);
+    let _ = rustix::net::sockopt::set_socket_keepalive(socket, true);
+    let _ = rustix::net::sockopt::set_tcp_keepidle(socket, Duration::from_secs(60));
+}
+
+/// Serves one connection until it closes, becomes a websocket, or the server stops.
+async fn connection(
+    io: TimedIo,
+    conn: Arc<Conn>,
+    kind: Listener,
+    shell: Arc<Shell>,
+    stop: CancellationToken,
+    abort: CancellationToken,
+) {
+    let _open = shell.metrics.connection();
+    let keep_alive = shell.config.keep_alive;
+    let service = service_fn(move |request| {
+        let shell = Arc::clone(&shell);
+        let conn = Arc::clone(&conn);
+        async move {
+            conn.request_began();
+            let response = shell.answer(kind, request, &conn).await;
+            Ok::<_, std::convert::Infallible>(response.map(|body| Watched { body, conn }))
+        }
+    });
+    // HTTP/1.1 only: without TLS there is nobody to negotiate HTTP/2 with, and guessing it from the
+    // first bytes would wait for them without a deadline.
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(keep_alive)
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(READ_BYTES_MAX)
+        .serve_connection(TokioIo::new(io), service)
+        .with_upgrades();
+    let mut served = std::pin::pin!(served);
+    let ended = tokio::select! {
+        ended = served.as_mut() => ended,
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = served.as_mut() => ended,
+                () = abort.cancelled() => return,
+            }
+        }
+    };
+    if let Err(error) = ended {
+        // Clients that vanish are daily business.
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+/// A response body that tells when hyper is done with it.
+struct Watched<B> {
+    body: B,
+    conn: Arc<Conn>,
+}
+
+impl<B> Drop for Watched<B> {
+    fn drop(&mut self) {
+        self.conn.request_ended();
+    }
+}
+
+impl<B> http_body::Body for Watched<B>
+where
+    B: http_body::Body + Unpin,
+{
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Self::Data>, Self::Error>>> {
+        std::pin::Pin::new(&mut self.get_mut().body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_canned_refusal_states_its_true_length() {
+        let text = String::from_utf8_lossy(super::FULL);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+        assert!(head.contains(&format!("Content-Length: {}", body.len())), "{}", body.len());
+    }
+}

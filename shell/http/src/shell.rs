@@ -1,0 +1,400 @@
+//! What happens to every request around its handler: limits, the route table, cross-origin rules,
+//! shedding, panics, headers, counters and the log.
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use graphlume_service::Service as UseCases;
+use graphlume_types::{Code, id, limits};
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Extensions, Method, Request, Response, StatusCode, Version};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, Service, ServiceExt};
+use tower_http::CompressionLevel;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate, SizeAbove};
+
+use crate::config::HttpConfig;
+use crate::conn::Conn;
+use crate::cors;
+use crate::html;
+use crate::metrics::Metrics;
+use crate::request::{self, Hit};
+use crate::route::{self, Auth, Listener, Resolution, Route};
+use crate::status::{ApiError, Problem};
+
+/// The name of the header that carries a request's id.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Answers smaller than this are sent as they are.
+const COMPRESS_BYTES_MIN: u64 = 512;
+
+/// The body of every response.
+pub(crate) type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// warp's routes behind the compressor.
+type Router = BoxCloneSyncService<Request<Incoming>, Response<AnyBody>, Infallible>;
+
+/// Everything that handlers share.
+pub(crate) struct Shell {
+    pub(crate) config: HttpConfig,
+    pub(crate) service: Arc<UseCases>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Cancelled when the server begins to stop.
+    pub(crate) stop: CancellationToken,
+    /// Cancelled when it has waited long enough.
+    pub(crate) abort: CancellationToken,
+    /// Work that outlives its request: websockets.
+    pub(crate) tasks: TaskTracker,
+    in_flight: Semaphore,
+    headers: SafetyHeaders,
+    router: OnceLock<Router>,
+}
+
+/// Headers that are the same on every response of a kind.
+struct SafetyHeaders {
+    csp: HeaderValue,
+    hsts: Option<HeaderValue>,
+}
+
+/// What is said about a request when it is over.
+struct Asked {
+    id: Arc<str>,
+    method: Method,
+    path: String,
+    wants_html: bool,
+    /// The body has no stated length.
+    chunked: bool,
+    began: Instant,
+}
+
+impl Shell {
+    pub(crate) fn new(
+        config: HttpConfig,
+        service: Arc<UseCases>,
+        stop: CancellationToken,
+        abort: CancellationToken,
+        tasks: TaskTracker,
+    ) -> Arc<Self> {
+        let csp = html::content_security_policy(&config.frame_ancestors);
+        let headers = SafetyHeaders {
+            csp: HeaderValue::from_str(&csp).unwrap_or(HeaderValue::from_static(html::CSP_STRICT)),
+            hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),
+        };
+        let shell = Arc::new(Self {
+            in_flight: Semaphore::new(config.requests_in_flight_max),
+            config,
+            service,
+            metrics: Metrics::new(),
+            stop,
+            abort,
+            tasks,
+            headers,
+            router: OnceLock::new(),
+        });
+        let _ = shell.router.set(router(&shell));
+        shell
+    }
+
+    /// Answers one request; never fails.
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        listener: Listener,
+        request: Request<Incoming>,
+        conn: &Arc<Conn>,
+    ) -> Response<AnyBody> {
+        let asked = Asked {
+            id: id::hex(&id::random_bytes::<8>()).into(),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            wants_html: wants_html(&request),
+            chunked: request.headers().contains_key(header::TRANSFER_ENCODING),
+            began: Instant::now(),
+        };
+        let (route, mut response) = self.route(listener, request, conn, &asked).await;
+        self.add_headers(&mut response, route, &asked);
+        self.report(&response, route, &asked);
+        response
+    }
+
+    async fn route(
+        self: &Arc<Self>,
+        listener: Listener,
+        request: Request<Incoming>,
+        conn: &Arc<Conn>,
+        asked: &Asked,
+    ) -> (Option<&'static Route>, Response<AnyBody>) {
+        if let Err(error) = check_head(&request) {
+            return (None, self.refuse(&error, Auth::Public, asked));
+        }
+        if asked.method == Method::OPTIONS
+            && let Some(reply) = cors::options(listener, &request, self.config.cors)
+        {
+            return (None, reply.map(whole));
+        }
+        let (route, params) = match route::resolve(listener, &asked.method, &asked.path) {
+            Resolution::Found(route, params) => (route, params),
+            Resolution::OtherMethods(allow) => {
+                let error = ApiError::new(
+                    Problem::MethodNotAllowed,
+                    "method-not-allowed",
+                    format!("{} is not possible on this path; use {allow}", asked.method),
+                )
+                .with_header(header::ALLOW, allow);
+                return (None, self.refuse(&error, Auth::Public, asked));
+            }
+            Resolution::NotFound => {
+                let path: String = asked.path.chars().take(120).collect();
+                let error = ApiError::new(
+                    Code::NotFound,
+                    "unknown-path",
+                    format!("there is nothing at {path}; /openapi.json lists what there is"),
+                );
+                return (None, self.refuse(&error, Auth::Public, asked));
+            }
+        };
+        let Ok(_permit) = self.admit(route) else {
+            self.metrics.refused("shed");
+            let error = ApiError::new(
+                Problem::Overloaded,
+                "overloaded",
+                "the server has too many requests in progress; try again shortly",
+            );
+            return (Some(route), self.refuse(&error, route.auth, asked));
+        };
+        let _counted = self.metrics.request();
+        let hit =
+            Arc::new(Hit { route, params, id: Arc::clone(&asked.id), conn: Arc::clone(conn) });
+        (Some(route), self.call(request, hit, asked).await)
+    }
+
+    /// A place among the requests in progress, for those that need one.
+    fn admit(&self, route: &Route) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, ()> {
+        if !route.endpoint.is_shed() {
+            return Ok(None);
+        }
+        self.in_flight.try_acquire().map(Some).map_err(|_| ())
+    }
+
+    /// Runs the handler. A panic in it is answered, counted and logged under the request's id.
+    async fn call(
+        &self,
+        mut request: Request<Incoming>,
+        hit: Arc<Hit>,
+        asked: &Asked,
+    ) -> Response<AnyBody> {
+        let auth = hit.route.auth;
+        let Some(router) = self.router.get().cloned() else {
+            let error = ApiError::new(Code::Unavailable, "starting", "the server is starting");
+            return self.refuse(&error, auth, asked);
+        };
+        request.extensions_mut().insert(hit);
+        match caught(router.oneshot(request)).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(never)) => match never {},
+            Err(error) => {
+                self.metrics.panics.inc();
+                tracing::error!(request_id = &*asked.id, cause = %error.message, "request failed");
+                self.refuse(&error, auth, asked)
+            }
+        }
+    }
+
+    /// The answer to a refused request: JSON, or a page for a person who opened an address.
+    fn refuse(&self, error: &ApiError, auth: Auth, asked: &Asked) -> Response<AnyBody> {
+        if asked.wants_html {
+            return html::error_page(error, &asked.id).map(whole);
+        }
+        error.render(auth, &asked.id).map(whole)
+    }
+
+    fn add_headers(
+        &self,
+        response: &mut Response<AnyBody>,
+        route: Option<&'static Route>,
+        asked: &Asked,
+    ) {
+        let headers = response.headers_mut();
+        if let Ok(id) = HeaderValue::from_str(&asked.id) {
+            headers.insert(REQUEST_ID, id);
+        }
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        if !headers.contains_key(header::CACHE_CONTROL) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+        if let Some(hsts) = &self.headers.hsts {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, hsts.clone());
+        }
+        let is_html = headers
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
+        if is_html {
+            headers.insert(header::CONTENT_SECURITY_POLICY, self.headers.csp.clone());
+            headers.insert(
+                HeaderName::from_static("cross-origin-opener-policy"),
+                HeaderValue::from_static("same-origin-allow-popups"),
+            );
+        }
+        if asked.chunked {
+            // A length given beside chunks is gone by now. Two readers may take such a request
+            // apart differently, so nothing that follows it on this connection is believed.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        // A path that does not exist under /api is answered readably too.
+        let cors = route.map_or_else(|| asked.path.starts_with("/api"), |r| r.auth.allows_cors());
+        if self.config.cors && cors {
+            cors::allow_reading(headers);
+        }
+    }
+
+    /// Counters and the access log. The query is left out: clients put names and tokens there.
+    fn report(&self, response: &Response<AnyBody>, route: Option<&'static Route>, asked: &Asked) {
+        let took = asked.began.elapsed();
+        let status = response.status().as_u16();
+        let pattern = route.map_or("(none)", |r| r.path);
+        self.metrics.answered(pattern, method_label(&asked.method), status, took);
+        let path: String =
+            asked.path.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
+        let ms = took.as_secs_f64() * 1e3;
+        let id = &*asked.id;
+        if route.is_some_and(|r| r.auth == Auth::Public) && status < 400 {
+            tracing::debug!(request_id = id, method = %asked.method, path, status, ms, "answered");
+        } else {
+            tracing::info!(request_id = id, method = %asked.method, path, status, ms, "answered");
+        }
+    }
+
+    /// How long a refused body is read on for.
+    pub(crate) fn discard_patience(&self) -> Duration {
+        self.config.body_window.min(Duration::from_secs(10))
+    }
+}
+
+/// `future`, with a panic in it turned into an error.
+async fn caught<F: Future>(future: F) -> Result<F::Output, ApiError> {
+    AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("a value that is not text");
+        ApiError::new(Code::Internal, "internal", format!("a handler panicked: {text}"))
+    })
+}
+
+/// A body that is all there.
+pub(crate) fn whole(bytes: Bytes) -> AnyBody {
+    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// Limits on what hyper has let through.
+fn check_head<B>(request: &Request<B>) -> Result<(), ApiError> {
+    let target = request.uri().path_and_query().map_or(0, |p| p.as_str().len());
+    if target > limits::URI_BYTES_MAX {
+        return Err(ApiError::new(
+            Problem::UriTooLong,
+            "uri-too-long",
+            format!("the address has {target} bytes, the limit is {}", limits::URI_BYTES_MAX),
+        ));
+    }
+    let bytes: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    if bytes > limits::HEADER_BYTES_MAX {
+        return Err(ApiError::new(
+            Problem::HeadersTooLarge,
+            "headers-too-large",
+            format!("the headers have {bytes} bytes, the limit is {}", limits::HEADER_BYTES_MAX),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a person's browser is asking for something to look at.
+fn wants_html<B>(request: &Request<B>) -> bool {
+    let path = request.uri().path();
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && !path.starts_with("/api")
+        && !path.starts_with("/viz/")
+        && request
+            .headers()
+            .get(header::ACCEPT)
+            .and_then(|v| v.to_str().ok())
+            .is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// Methods that exist; anything else is one series.
+fn method_label(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "OTHER",
+    }
+}
+
+/// warp's filter as a service, with compression of what gains by it.
+fn router(shell: &Arc<Shell>) -> Router {
+    // Frames and edge lists are dense binary: compressing them costs time and saves nothing.
+    let text_only = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
+        let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+        [
+            &b"text/"[..],
+            b"application/json",
+            b"application/javascript",
+            b"application/manifest+json",
+            b"image/svg+xml",
+        ]
+        .iter()
+        .any(|prefix| kind.starts_with(prefix))
+    };
+    let layer = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(text_only));
+    erase(layer.layer(warp::service(request::filter(Arc::clone(shell)))))
+}
+
+/// Hides the layers' types, which cannot be named.
+fn erase<S, B>(service: S) -> Router
+where
+    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
+    S: Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let boxed = |response: Response<B>| response.map(|b| b.map_err(Into::into).boxed_unsync());
+    BoxCloneSyncService::new(service.map_response(boxed))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_error_that_keeps_its_text_for_the_log() {
+        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
+        let index = std::hint::black_box(9);
+        let error = caught(async move { [0u8; 3][index] }).await.unwrap_err();
+        assert!(error.message.contains("index out of bounds"), "{}", error.message);
+        assert!(error.is_internal());
+        let error = caught(async { panic!("plain words") }).await.map(|(): ()| ()).unwrap_err();
+        assert!(error.message.contains("plain words"));
+        let shown = error.render(Auth::Bearer, "0123").into_body();
+        assert!(!String::from_utf8_lossy(&shown).contains("plain words"));
+    }
+}

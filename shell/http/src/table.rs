@@ -1,0 +1,283 @@
+//! The rows of the route table.
+
+use http::Method;
+
+use crate::route::{Auth, BodyKind, Endpoint, Listener, Route, Slash};
+
+/// A row with the common values: written slash form, no query, public listener.
+const fn row(
+    method: Method,
+    path: &'static str,
+    auth: Auth,
+    body: BodyKind,
+    endpoint: Endpoint,
+    doc: &'static str,
+) -> Route {
+    Route {
+        method,
+        path,
+        slash: Slash::Exact,
+        auth,
+        body,
+        query: &[],
+        listener: Listener::Public,
+        endpoint,
+        doc,
+    }
+}
+
+impl Route {
+    /// Both slash forms.
+    const fn either(mut self) -> Self {
+        self.slash = Slash::Either;
+        self
+    }
+
+    /// The query parameters, for the documentation.
+    const fn query(mut self, names: &'static [&'static str]) -> Self {
+        self.query = names;
+        self
+    }
+
+    /// Served on the second listener.
+    const fn internal(mut self) -> Self {
+        self.listener = Listener::Internal;
+        self
+    }
+}
+
+/// A row without a body.
+const fn get(path: &'static str, auth: Auth, endpoint: Endpoint, doc: &'static str) -> Route {
+    row(Method::GET, path, auth, BodyKind::None, endpoint, doc)
+}
+
+/// A health route.
+const fn health(path: &'static str, endpoint: Endpoint, doc: &'static str) -> Route {
+    get(path, Auth::Public, endpoint, doc)
+}
+
+use Auth::{Bearer, Credentials, PersonalKey, Public, Switch, Viewer};
+use BodyKind::{Form, Json, OptionalJson, Raw};
+use Endpoint as E;
+
+/// Paging parameters.
+const PAGE: &[&str] = &["limit", "offset"];
+
+/// Every route of the server.
+pub static ROUTES: &[Route] = &[
+    // Health comes first: it is asked most often, and matching is in order.
+    health("/healthz", E::HealthStatic, "Health of the front listener and the static files."),
+    health("/caddy/health/", E::HealthProxy, "Liveness of the front listener."),
+    health("/ht/", E::HealthContent, "Health of accounts, files and datasets."),
+    health("/streamgl-viz/health", E::HealthViz, "Health of the visualization tier."),
+    health(
+        "/streamgl-gpu/primary/health",
+        E::HealthGpuController,
+        "Health of the controller of the computing device.",
+    ),
+    health(
+        "/streamgl-gpu/secondary/cpu/health",
+        E::HealthCpuWorker,
+        "200 when at least one CPU worker is ready.",
+    ),
+    health(
+        "/streamgl-gpu/secondary/gpu/health",
+        E::HealthGpuWorker,
+        "200 when at least one GPU worker has a healthy context and is ready.",
+    ),
+    health("/streamgl-sessions/health", E::HealthSessions, "Health of the session manager."),
+    health("/pivot/health", E::HealthPivot, "Health of the investigation service."),
+    health("/healthcheck/", E::HealthAll, "Health of everything that serves clients."),
+    // Tokens.
+    row(
+        Method::POST,
+        "/api-token-auth/",
+        Credentials,
+        Json,
+        E::Login,
+        "Signs in with username and password.",
+    ),
+    row(
+        Method::POST,
+        "/api/v2/auth/token/generate",
+        Credentials,
+        Json,
+        E::Login,
+        "Signs in with username and password.",
+    ),
+    row(
+        Method::GET,
+        "/api/v2/auth/pkey/jwt/",
+        PersonalKey,
+        OptionalJson,
+        E::PersonalKeyLogin,
+        "Signs in with a personal key; the body may name an organization.",
+    )
+    .query(&["org_name"]),
+    row(
+        Method::POST,
+        "/api/v2/auth/pkey/jwt/",
+        PersonalKey,
+        OptionalJson,
+        E::PersonalKeyLogin,
+        "Signs in with a personal key; the body may name an organization.",
+    )
+    .query(&["org_name"]),
+    row(
+        Method::POST,
+        "/api/v2/auth/token/refresh",
+        Credentials,
+        Json,
+        E::Refresh,
+        "Exchanges a valid token for a fresh one.",
+    ),
+    row(
+        Method::POST,
+        "/api-token-refresh/",
+        Credentials,
+        Json,
+        E::Refresh,
+        "Exchanges a valid token for a fresh one.",
+    ),
+    row(
+        Method::POST,
+        "/api-token-verify/",
+        Credentials,
+        Json,
+        E::Verify,
+        "Tells whether a token is valid.",
+    ),
+    row(
+        Method::POST,
+        "/api/v2/o/{slug}/switch/",
+        Switch,
+        Form,
+        E::SwitchOrg,
+        "Makes an organization the active one.",
+    ),
+    // Files.
+    get("/api/v2/files/", Bearer, E::FilesList, "Lists files, newest first.").query(PAGE),
+    row(Method::POST, "/api/v2/files/", Bearer, Json, E::FileCreate, "Creates a file record."),
+    get("/api/v2/files/{file_id}", Bearer, E::FileGet, "Returns one file record.").either(),
+    row(
+        Method::DELETE,
+        "/api/v2/files/{file_id}",
+        Bearer,
+        BodyKind::None,
+        E::FileDelete,
+        "Deletes a file.",
+    )
+    .either(),
+    row(
+        Method::POST,
+        "/api/v2/upload/files/{file_id}",
+        Bearer,
+        Raw,
+        E::FileUpload,
+        "Uploads the bytes of a file and parses them.",
+    )
+    .query(&["erase"]),
+    row(
+        Method::PATCH,
+        "/api/v2/upload/files/{file_id}/",
+        Bearer,
+        Json,
+        E::FilePatch,
+        "Changes how a file is parsed and parses it again.",
+    )
+    .either(),
+    // Datasets.
+    get("/api/v2/datasets/", Bearer, E::DatasetsList, "Lists datasets, newest first.").query(PAGE),
+    get("/api/v2/datasets/{dataset_id}", Bearer, E::DatasetGet, "Returns one dataset.").either(),
+    row(
+        Method::DELETE,
+        "/api/v2/datasets/{dataset_id}",
+        Bearer,
+        BodyKind::None,
+        E::DatasetDelete,
+        "Deletes a dataset.",
+    )
+    .either(),
+    row(
+        Method::POST,
+        "/api/v2/upload/datasets/",
+        Bearer,
+        Json,
+        E::DatasetCreate,
+        "Creates a dataset that binds columns to graph roles.",
+    ),
+    get("/api/v2/upload/datasets/{dataset_id}", Bearer, E::DatasetGet, "Returns one dataset."),
+    row(
+        Method::POST,
+        "/api/v2/upload/datasets/{dataset_id}/nodes/{format}",
+        Bearer,
+        Raw,
+        E::DirectNodes,
+        "Uploads the node table of a dataset; parse options are query parameters.",
+    ),
+    row(
+        Method::POST,
+        "/api/v2/upload/datasets/{dataset_id}/edges/{format}",
+        Bearer,
+        Raw,
+        E::DirectEdges,
+        "Uploads the edge table of a dataset; parse options are query parameters.",
+    ),
+    row(
+        Method::POST,
+        "/api/v2/share/link/",
+        Bearer,
+        Json,
+        E::ShareLink,
+        "Sets who may see a dataset.",
+    ),
+    // Live sessions.
+    get(
+        "/api/experimental/viz/sessions/",
+        Bearer,
+        E::SessionsList,
+        "Lists the caller's live visualizations.",
+    )
+    .query(PAGE),
+    get(
+        "/api/experimental/viz/sessions/{session_id}/",
+        Bearer,
+        E::SessionGet,
+        "Returns one live visualization.",
+    ),
+    get("/viz/{session_id}/ws", Viewer, E::VizSocket, "The live stream of a visualization.")
+        .query(&["dataset"]),
+    get("/viz/{session_id}/node/{index}", Viewer, E::VizNode, "The card of one node."),
+    get("/viz/{session_id}/edge/{index}", Viewer, E::VizEdge, "The card of one edge."),
+    get("/viz/{session_id}/search", Viewer, E::VizSearch, "Finds nodes by label or id.")
+        .query(&["q", "limit"]),
+    get("/viz/{session_id}/frame", Viewer, E::VizFrame, "The next position frame, by long poll.")
+        .query(&["after"]),
+    get(
+        "/viz/{session_id}/{epoch}/edges.bin",
+        Viewer,
+        E::VizEdges,
+        "All edges as pairs of u32 node indices, little-endian, in drawn order.",
+    ),
+    get(
+        "/viz/{session_id}/{epoch}/positions.bin",
+        Viewer,
+        E::VizPositions,
+        "All positions as one frame of 32-bit floats.",
+    ),
+    // Pages.
+    get("/", Public, E::StartPage, "The start page."),
+    get("/graph/graph.html", Viewer, E::GraphPage, "The page of a visualization.")
+        .query(&["dataset", "session", "workbook"]),
+    get("/graph/{*path}", Public, E::GraphAsset, "The files of the page."),
+    get("/openapi.json", Public, E::OpenApi, "This table as an OpenAPI document."),
+    // Removed long ago; old clients deserve a clear word.
+    row(Method::POST, "/etl", Public, Raw, E::LegacyGone, "Removed: use /api/v2/upload/datasets/.")
+        .either(),
+    get("/etl", Public, E::LegacyGone, "Removed: use /api/v2/upload/datasets/.").either(),
+    get("/api/check", Public, E::LegacyGone, "Removed: use /api-token-verify/.").either(),
+    // The internal listener.
+    get("/check-workers", Public, E::CheckWorkers, "Details of each worker.").internal(),
+    get("/metrics", Public, E::Metrics, "Counters in the Prometheus text format.").internal(),
+    health("/healthz", E::HealthStatic, "Health of the listener.").internal(),
+];

@@ -1,0 +1,12 @@
+//! The live stream of a visualization.
+//!
+//! The websocket protocol is spoken here and not by a library because a library copies every frame
+//! into its own buffer per connection; with fifty viewers of one graph that is fifty copies. Ours
+//! writes a few header bytes and then the bytes that all viewers share.
+
+mod codec;
+mod handshake;
+mod page;
+mod viewer;
+
+pub(crate) use viewer::open;

@@ -1,0 +1,416 @@
+//! One viewer: what it is sent, what it may say, and when it is dropped.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use graphlume_engine::{ClosedReason, Control, EngineError, Viewer, ViewerEvent};
+use graphlume_service::Principal;
+use graphlume_types::{Code, Coded, SessionId, limits};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::io::{ReadHalf, WriteHalf};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::codec::{Message, ReadError, Reader, Writer, close};
+use super::handshake;
+use super::page::{Credit, Said};
+use crate::query;
+use crate::request::{Reply, Req};
+use crate::shell::Shell;
+use crate::status::{ApiError, Problem};
+
+/// How long the other end has to answer our goodbye.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+/// Versions of the JSON messages that this server speaks.
+const PROTOCOL_MIN: u32 = 1;
+const PROTOCOL_MAX: u32 = 1;
+
+/// Close codes of the page protocol.
+mod ended {
+    /// A credential is needed, or the one given does not verify.
+    pub(super) const AUTH: u16 = 4401;
+    /// No such visualization, or not for this viewer.
+    pub(super) const MISSING: u16 = 4404;
+    /// It has ended.
+    pub(super) const ENDED: u16 = 4410;
+}
+
+type Socket = TokioIo<Upgraded>;
+
+/// Answers a handshake; the stream runs on after the answer.
+pub(crate) async fn open(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
+    let reply = handshake::accept(&req.headers)?;
+    handshake::check_origin(&req.headers, &shell.config.allowed_origins)?;
+    let upgrade = req.upgrade.take().ok_or_else(|| {
+        ApiError::new(Problem::UpgradeRequired, "websocket-only", "HTTP/1.1 is needed here")
+    })?;
+    let asked = Asked {
+        who: req.viewer(&shell.service),
+        session: req.param("session_id").to_owned(),
+        dataset: query::last(&req.pairs(), "dataset").map(str::to_owned),
+        request_id: Arc::clone(&req.hit.id),
+    };
+    let conn = Arc::clone(&req.hit.conn);
+    conn.upgraded();
+    let tasks = shell.tasks.clone();
+    tasks.spawn(async move {
+        // The connection counts as open for as long as somebody watches on it.
+        let _conn = conn;
+        let abort = shell.abort.clone();
+        let watch = async {
+            match upgrade.await {
+                Ok(socket) => run(&shell, asked, TokioIo::new(socket)).await,
+                Err(error) => tracing::debug!(%error, "the websocket was not opened"),
+            }
+        };
+        tokio::select! {
+            () = abort.cancelled() => {}
+            () = Box::pin(watch) => {}
+        }
+    });
+    Ok(reply)
+}
+
+/// Who wants to watch what.
+struct Asked {
+    who: Result<Principal, ApiError>,
+    session: String,
+    dataset: Option<String>,
+    request_id: Arc<str>,
+}
+
+/// A reason to say goodbye.
+#[derive(Debug)]
+struct Goodbye {
+    code: u16,
+    reason: String,
+}
+
+impl Goodbye {
+    fn new(code: u16, reason: impl Into<String>) -> Self {
+        Self { code, reason: reason.into() }
+    }
+}
+
+/// How a stream ends.
+#[derive(Debug)]
+enum End {
+    /// The other end is gone; nothing can be said.
+    Gone,
+    Close(Goodbye),
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// The whole life of the stream.
+async fn run(shell: &Shell, asked: Asked, socket: Socket) {
+    let _alive = shell.metrics.viewer();
+    let (read, write) = tokio::io::split(socket);
+    let mut link = Link {
+        shell,
+        reader: Reader::new(read, limits::VIEWER_MESSAGE_BYTES_MAX),
+        writer: Writer::new(write),
+        credit: Credit::default(),
+        heard: Instant::now(),
+    };
+    let request_id = Arc::clone(&asked.request_id);
+    let end = match admit(shell, asked).await {
+        Ok((who, viewer)) => link.watch(&who, viewer).await,
+        Err(error) => link.refuse(&error).await,
+    };
+    tracing::debug!(request_id = &*request_id, ?end, "viewer left");
+    if let End::Close(goodbye) = end {
+        let _ = tokio::time::timeout(CLOSE_PATIENCE, link.say_goodbye(&goodbye)).await;
+    }
+}
+
+/// Checks that the caller may watch, and attaches it to the session.
+async fn admit(shell: &Shell, asked: Asked) -> Result<(Principal, Viewer), ApiError> {
+    let who = asked.who?;
+    let ticket =
+        shell.service.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
+    let viewer = shell.service.engine().attach(ticket.session).await?;
+    Ok((who, viewer))
+}
+
+/// A stream.
+struct Link<'a> {
+    shell: &'a Shell,
+    reader: Reader<ReadHalf<Socket>>,
+    writer: Writer<WriteHalf<Socket>>,
+    credit: Credit,
+    heard: Instant,
+}
+
+/// What happened next.
+enum Turn {
+    Stop,
+    Silent,
+    Ping,
+    Read(Result<Message, ReadError>),
+    Tell(ViewerEvent),
+}
+
+impl Link<'_> {
+    /// Tells why there is nothing to watch.
+    async fn refuse(&mut self, error: &ApiError) -> End {
+        let message = json!({"t": "error", "slug": error.slug, "message": error.message});
+        if self.writer.text(message.to_string()).await.is_err() {
+            return End::Gone;
+        }
+        End::Close(Goodbye::new(close_code(error.problem), error.message.clone()))
+    }
+
+    /// Runs until one end has had enough.
+    async fn watch(&mut self, who: &Principal, mut viewer: Viewer) -> End {
+        match self.exchange(who, &mut viewer).await {
+            Ok(never) => match never {},
+            Err(end) => end,
+        }
+    }
+
+    async fn exchange(
+        &mut self,
+        who: &Principal,
+        viewer: &mut Viewer,
+    ) -> Result<std::convert::Infallible, End> {
+        self.hello(viewer).await?;
+        let config = &self.shell.config;
+        let mut ping =
+            tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let silent_at = self.heard + config.pong_timeout;
+            let turn = tokio::select! {
+                biased;
+                () = self.shell.stop.cancelled() => Turn::Stop,
+                read = self.reader.next() => Turn::Read(read),
+                () = tokio::time::sleep_until(silent_at) => Turn::Silent,
+                _ = ping.tick() => Turn::Ping,
+                event = viewer.next(self.credit.allows_frame()) => Turn::Tell(event),
+            };
+            match turn {
+                Turn::Stop => {
+                    return Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")));
+                }
+                // Nobody is there to hear a goodbye.
+                Turn::Silent => return Err(End::Gone),
+                Turn::Ping => {
+                    self.writer.ping().await?;
+                    still_allowed(self.shell, who, viewer.session()).await?;
+                }
+                Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
+                Turn::Read(Err(ReadError::Violation(code, why))) => {
+                    return Err(End::Close(Goodbye::new(code, why)));
+                }
+                Turn::Read(Ok(message)) => {
+                    self.heard = Instant::now();
+                    self.hear(message, viewer).await?;
+                }
+                Turn::Tell(event) => self.tell(event).await?,
+            }
+        }
+    }
+
+    /// The first message: before anything is loaded, so that the page knows at once that it is in the
+    /// right place.
+    async fn hello(&mut self, viewer: &Viewer) -> Result<(), End> {
+        let mut hello = json!({
+            "t": "hello",
+            "protocol_min": PROTOCOL_MIN,
+            "protocol_max": PROTOCOL_MAX,
+            "build": self.shell.config.build,
+        });
+        if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
+            out.extend(parts);
+        }
+        Ok(self.writer.text(hello.to_string()).await?)
+    }
+
+    /// Sends an event.
+    async fn tell(&mut self, event: ViewerEvent) -> Result<(), End> {
+        match &event {
+            ViewerEvent::Frame(frame) => {
+                self.binary(&frame.bytes).await?;
+                self.shell.metrics.frames_sent.inc();
+                self.credit.sent(frame.seq);
+                return Ok(());
+            }
+            ViewerEvent::Scene(scene) => {
+                // The first legend came with the graph.
+                if scene.version > 1 {
+                    self.message(&event).await?;
+                }
+                for frame in scene.frames() {
+                    self.binary(frame).await?;
+                }
+                return Ok(());
+            }
+            // Frames of the graph before are not acknowledged any more.
+            ViewerEvent::Graph(..) => self.credit.forgive(),
+            ViewerEvent::State(_) | ViewerEvent::Closed(_) => {}
+        }
+        self.message(&event).await?;
+        match event {
+            ViewerEvent::Closed(reason) => Err(End::Close(goodbye_for(reason))),
+            _ => Ok(()),
+        }
+    }
+
+    async fn message(&mut self, event: &ViewerEvent) -> io::Result<()> {
+        match event.message() {
+            Some(message) => self.writer.text(message.to_string()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Sends bytes that all viewers share.
+    async fn binary(&mut self, bytes: &Bytes) -> io::Result<()> {
+        self.shell.metrics.viewer_bytes.inc_by(bytes.len() as u64);
+        self.writer.binary(bytes.clone()).await
+    }
+
+    /// Acts on what the page said.
+    async fn hear(&mut self, message: Message, viewer: &mut Viewer) -> Result<(), End> {
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Ping(payload) => return Ok(self.writer.pong(payload).await?),
+            Message::Pong => return Ok(()),
+            Message::Close => return Err(End::Close(Goodbye::new(close::NORMAL, ""))),
+        };
+        let said = match serde_json::from_str::<Said>(&text) {
+            Ok(said) => said,
+            Err(error) => {
+                return self
+                    .complain("bad-message", &format!("the message is not valid: {error}"))
+                    .await;
+            }
+        };
+        let control = match said {
+            Said::Ack { seq } => {
+                self.credit.acknowledged(seq);
+                return Ok(());
+            }
+            Said::Hidden => {
+                self.credit.hidden = true;
+                viewer.set_visible(false);
+                return Ok(());
+            }
+            Said::Visible => {
+                self.credit.hidden = false;
+                viewer.set_visible(true);
+                return Ok(());
+            }
+            Said::Resume { epoch, seq } => {
+                self.credit.forgive();
+                viewer.resume(epoch, seq);
+                return Ok(());
+            }
+            Said::Other => return Ok(()),
+            Said::Play { on, ms } => Control::Play { on, for_millis: ms },
+            Said::Settings(knobs) => Control::Settings(knobs),
+            Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
+            Said::Unpin { index } => Control::Unpin { node: index },
+        };
+        self.control(viewer.session().clone(), control).await
+    }
+
+    /// Passes a command to the engine. Its new state arrives as an event, for everybody; only a
+    /// refusal is for this page alone.
+    async fn control(&mut self, session: SessionId, control: Control) -> Result<(), End> {
+        match self.shell.service.engine().control(session, control).await {
+            Ok(_) => Ok(()),
+            Err(EngineError::Stopped) => {
+                Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")))
+            }
+            Err(error) => self.complain(error.slug(), &error.to_string()).await,
+        }
+    }
+
+    async fn complain(&mut self, slug: &str, message: &str) -> Result<(), End> {
+        let message = json!({"t": "error", "slug": slug, "message": message});
+        Ok(self.writer.text(message.to_string()).await?)
+    }
+
+    /// Closes in order: our goodbye, theirs, the socket.
+    async fn say_goodbye(&mut self, goodbye: &Goodbye) {
+        if self.writer.close(goodbye.code, &goodbye.reason).await.is_err() {
+            return;
+        }
+        if goodbye.code != close::NORMAL {
+            while let Ok(message) = self.reader.next().await {
+                if message == Message::Close {
+                    break;
+                }
+            }
+        }
+        let _ = self.writer.shutdown().await;
+    }
+}
+
+/// A dataset may have become private since.
+async fn still_allowed(shell: &Shell, who: &Principal, session: &SessionId) -> Result<(), End> {
+    match shell.service.authorize_viewer(who, session.as_str(), None).await {
+        Ok(_) => Ok(()),
+        Err(error) if error.code().is_transient() => Ok(()),
+        Err(error) => {
+            let error = ApiError::from(error);
+            Err(End::Close(Goodbye::new(close_code(error.problem), error.message)))
+        }
+    }
+}
+
+/// The close code for a refusal.
+const fn close_code(problem: Problem) -> u16 {
+    match problem {
+        Problem::Coded(code) => match code {
+            Code::Unauthenticated => ended::AUTH,
+            Code::NotFound | Code::Forbidden | Code::InvalidArgument => ended::MISSING,
+            Code::Gone | Code::Conflict => ended::ENDED,
+            Code::Internal | Code::Corrupt => close::INTERNAL,
+            Code::TooLarge
+            | Code::Unsupported
+            | Code::Exhausted
+            | Code::DeviceMemory
+            | Code::StorageFull
+            | Code::DeadlineExceeded
+            | Code::Unavailable
+            | Code::Cancelled => close::TRY_LATER,
+        },
+        _ => close::PROTOCOL,
+    }
+}
+
+fn goodbye_for(reason: ClosedReason) -> Goodbye {
+    let code = match reason {
+        ClosedReason::Shutdown => close::RESTART,
+        ClosedReason::Closed
+        | ClosedReason::DatasetGone
+        | ClosedReason::Replaced
+        | ClosedReason::Idle => ended::ENDED,
+    };
+    Goodbye::new(code, reason.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_close_code_that_a_browser_accepts() {
+        for code in Code::ALL {
+            let close = close_code(code.into());
+            assert!((1000..=1015).contains(&close) || (4000..5000).contains(&close), "{code:?}");
+        }
+        assert_eq!(close_code(Code::NotFound.into()), 4404);
+        assert_eq!(close_code(Code::Unauthenticated.into()), 4401);
+        assert_eq!(close_code(Code::Gone.into()), 4410);
+    }
+}

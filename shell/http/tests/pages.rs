@@ -1,0 +1,260 @@
+//! Pages, redirects, cookies and cross-origin rules over the wire.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{PASSWORD, Server, USER, config};
+use graphlume_http::{CookieConfig, HttpConfig};
+use serde_json::json;
+
+/// A dataset with the edges of a small ring; its id.
+async fn ring(server: &Server, token: &str) -> String {
+    let bearer = format!("Bearer {token}");
+    let auth = [("Authorization", bearer.as_str())];
+    let create = json!({
+        "name": "ring", "metadata": {},
+        "node_encodings": {"bindings": {}},
+        "edge_encodings": {"bindings": {"source": "s", "destination": "d"}},
+    });
+    let made = server.post("/api/v2/upload/datasets/", &auth, &create.to_string()).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["data"]["dataset_id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v2/upload/datasets/{id}/edges/csv");
+    let edges = server.post(&path, &auth, "s,d\na,b\nb,c\nc,a\n").await;
+    assert_eq!(edges.status, 200, "{}", edges.text());
+    assert_eq!(edges.json()["data"]["num_rows"], 3);
+    id
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_start_page_links_to_the_demo_graphs() {
+    let server = Server::with(HttpConfig {
+        demo_datasets: vec![("Miserables".to_owned(), "Les Misérables".to_owned())],
+        ..config()
+    })
+    .await;
+    let page = server.get("/", &[("Accept", "text/html")]).await;
+    assert_eq!(page.status, 200);
+    assert!(page.text().contains("href=\"/graph/graph.html?dataset=Miserables\""));
+    let csp = page.header("content-security-policy").unwrap();
+    assert!(csp.contains("script-src 'self';") && csp.contains("frame-ancestors *"), "{csp}");
+    assert_eq!(page.header("x-frame-options"), None, "notebooks embed the page");
+    assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_redirect_keeps_every_byte_of_the_address() {
+    let server = Server::start().await;
+    let token = server.token().await;
+    let id = ring(&server, &token).await;
+    let query = format!(
+        "dataset={id}&type=arrow&viztoken=0f&usertag=1-py&splashAfter=1700000000&info=true\
+         &pageTitle=a%20b+c&bg=%23E2E2E2&&odd=%zz&splashAfter=False&play=0&empty="
+    );
+    let reply = server.get(&format!("/graph/graph.html?{query}"), &[]).await;
+    assert_eq!(reply.status, 302, "{}", reply.text());
+    let location = reply.header("location").unwrap();
+    let rest = location.strip_prefix(&format!("/graph/graph.html?{query}&session=")).unwrap();
+    assert!(!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_alphanumeric()), "{rest}");
+    let page = server.get(location, &[]).await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(page.header("cache-control"), Some("no-cache"));
+    let etag = page.header("etag").unwrap();
+    assert_eq!(server.get(location, &[("If-None-Match", etag)]).await.status, 304);
+    // Two visits are two sessions; an older name for the session is taken over.
+    let again = server.get(&format!("/graph/graph.html?{query}"), &[]).await;
+    assert_ne!(again.header("location"), reply.header("location"));
+    let named = format!("/graph/graph.html?dataset={id}&workbook=mine");
+    let reply = server.get(&named, &[]).await;
+    assert_eq!(reply.header("location"), Some(format!("{named}&session=mine").as_str()));
+    // A session that a client has named exists from then on.
+    let own = format!("/graph/graph.html?dataset={id}&session=cycle");
+    assert_eq!(server.get(&own, &[]).await.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stranger_cannot_tell_a_private_graph_from_one_that_is_not_there() {
+    let server = Server::start().await;
+    let token = server.token().await;
+    let bearer = format!("Bearer {token}");
+    let id = ring(&server, &token).await;
+    let share = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
+    let shared = server.post("/api/v2/share/link/", &[("Authorization", &bearer)], &share).await;
+    assert_eq!((shared.status, &shared.json()["status"]), (200, &json!("OK")));
+    let mut seen = Vec::new();
+    for dataset in [id.as_str(), "0123456789abcdef0123456789abcdef"] {
+        let address = format!("/graph/graph.html?dataset={dataset}");
+        let first = server.get(&address, &[]).await;
+        assert_eq!(first.status, 302);
+        let page = server.get(first.header("location").unwrap(), &[]).await;
+        assert!((401..=404).contains(&page.status), "{}", page.status);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        seen.push(page.status);
+    }
+    assert_eq!(seen[0], seen[1]);
+    // The owner's cookie opens it.
+    let cookie = format!("graphlume_jwt={token}");
+    let address = format!("/graph/graph.html?dataset={id}");
+    let first = server.get(&address, &[("Cookie", &cookie)]).await;
+    let page = server.get(first.header("location").unwrap(), &[("Cookie", &cookie)]).await;
+    assert_eq!(page.status, 200);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_without_a_graph_is_explained() {
+    let server = Server::start().await;
+    let reply = server.get("/graph/graph.html", &[]).await;
+    reply.assert_refused(400, "no dataset");
+    assert_eq!(reply.json()["field"], "dataset");
+    let page = server.get("/graph/graph.html", &[("Accept", "text/html")]).await;
+    assert_eq!((page.status, page.header("content-type")), (400, Some("text/html; charset=utf-8")));
+    server.get("/graph/assets/none.js", &[]).await.assert_refused(404, "asset");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_sets_the_cookie_with_the_configured_flags() {
+    for (secure, same_site, flags) in [
+        (None, None, "; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax"),
+        (Some(false), Some("Strict"), "; Path=/; Max-Age=3600; HttpOnly; SameSite=Strict"),
+        (Some(true), None, "; Path=/; Max-Age=3600; HttpOnly; SameSite=None; Secure"),
+        (Some(true), Some("lax"), "; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax; Secure"),
+    ] {
+        let cookie = CookieConfig::from_settings(secure, same_site, false).unwrap();
+        let server = Server::with(HttpConfig { cookie, ..config() }).await;
+        let login = json!({"username": USER, "password": PASSWORD}).to_string();
+        for path in ["/api-token-auth/", "/api/v2/auth/token/generate"] {
+            let reply = server.post(path, &[], &login).await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+            let token = reply.json()["token"].as_str().unwrap().to_owned();
+            let expected = format!("graphlume_jwt={token}{flags}");
+            assert_eq!(reply.header("set-cookie"), Some(expected.as_str()));
+            assert_eq!(reply.header("cache-control"), Some("no-store"));
+            let refresh = json!({ "token": token }).to_string();
+            let reply = server.post("/api/v2/auth/token/refresh", &[], &refresh).await;
+            assert_eq!(reply.status, 200, "{}", reply.text());
+            assert!(reply.header("set-cookie").unwrap().ends_with(flags));
+        }
+        let wrong = json!({"username": USER, "password": "wrong"}).to_string();
+        let reply = server.post("/api-token-auth/", &[], &wrong).await;
+        reply.assert_refused(400, "wrong password");
+        assert!(reply.json()["non_field_errors"][0].is_string());
+        assert_eq!(reply.header("set-cookie"), None);
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_other_origins_may_call_the_api_without_cookies() {
+    let server = Server::start().await;
+    let origin = ("Origin", "https://notebook.example");
+    for (path, method) in [
+        ("/api/v2/auth/token/generate", "POST"),
+        ("/api/v2/auth/pkey/jwt/", "POST"),
+        ("/api/v2/auth/pkey/jwt/", "GET"),
+        ("/api/v2/files/", "POST"),
+        ("/api/v2/upload/files/abc", "POST"),
+        ("/api/v2/upload/datasets/", "POST"),
+        ("/api/v2/upload/datasets/abc/edges/arrow", "POST"),
+        ("/api/v2/share/link/", "POST"),
+    ] {
+        let ask = [
+            origin,
+            ("Access-Control-Request-Method", method),
+            ("Access-Control-Request-Headers", "authorization,content-type"),
+        ];
+        let reply = server.request("OPTIONS", path, &ask, b"").await;
+        assert_eq!(reply.status, 204, "{path}");
+        assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+        assert_eq!(
+            reply.header("access-control-allow-headers"),
+            Some("authorization,content-type")
+        );
+        let methods = reply.header("access-control-allow-methods").unwrap();
+        assert!(methods.split(", ").any(|m| m == method), "{path}: {methods}");
+        assert_eq!(reply.header("access-control-allow-credentials"), None);
+    }
+    // Refusals must be readable too; what a cookie opens must not be.
+    let refused = server.get("/api/v2/files/", &[origin]).await;
+    assert_eq!((refused.status, refused.header("access-control-allow-origin")), (401, Some("*")));
+    for path in ["/graph/graph.html?dataset=x", "/viz/x/node/1", "/healthz", "/"] {
+        let reply = server.get(path, &[origin]).await;
+        assert_eq!(reply.header("access-control-allow-origin"), None, "{path}");
+    }
+    let viz = [origin, ("Access-Control-Request-Method", "GET")];
+    let reply = server.request("OPTIONS", "/viz/x/node/1", &viz, b"").await;
+    assert_eq!((reply.status, reply.header("access-control-allow-origin")), (204, None));
+    assert_eq!(reply.header("allow"), Some("GET, HEAD, OPTIONS"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_personal_key_route_reads_a_body_on_get_and_refuses_in_its_own_shape() {
+    let server = Server::start().await;
+    for method in ["GET", "POST"] {
+        let reply = server
+            .request(
+                method,
+                "/api/v2/auth/pkey/jwt/",
+                &[
+                    ("Authorization", "PersonalKey NOSUCHKEY0:secret"),
+                    ("Content-Type", "application/json"),
+                ],
+                b"{\"org_name\": \"acme\"}",
+            )
+            .await;
+        reply.assert_refused(401, method);
+        assert!(reply.header("www-authenticate").unwrap().starts_with("PersonalKey "));
+        assert!(reply.json()["non_field_errors"][0].is_string());
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn text_is_compressed_for_those_who_ask_and_lists_have_links() {
+    let server = Server::start().await;
+    let token = server.token().await;
+    let bearer = format!("Bearer {token}");
+    for _ in 0..3 {
+        ring(&server, &token).await;
+    }
+    let auth = ("Authorization", bearer.as_str());
+    let plain = server.get("/api/v2/datasets/?limit=2", &[auth]).await;
+    let list = plain.json();
+    assert_eq!((plain.status, &list["count"]), (200, &json!(3)), "{list}");
+    let next = list["next"].as_str().unwrap();
+    assert!(next.starts_with(&format!("http://{}/api/v2/datasets/?", server.addr)), "{next}");
+    for encoding in ["gzip", "zstd"] {
+        let packed =
+            server.get("/api/v2/datasets/?limit=2", &[auth, ("Accept-Encoding", encoding)]).await;
+        assert_eq!(packed.header("content-encoding"), Some(encoding));
+        assert!(packed.body.len() < plain.body.len());
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_travels_through_its_life() {
+    let server = Server::start().await;
+    let bearer = format!("Bearer Bearer {}", server.token().await);
+    let auth = [("Authorization", bearer.as_str())];
+    let made = server.post("/api/v2/files/", &auth, "{\"file_type\":\"csv\"}").await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let id = made.json()["file_id"].as_str().unwrap().to_owned();
+    let upload = format!("/api/v2/upload/files/{id}?erase=true");
+    let done = server.post(&upload, &auth, "a,b\n1,2\n").await;
+    assert_eq!(done.status, 200, "{}", done.text());
+    assert_eq!(done.json()["is_valid"], true, "{}", done.text());
+    for path in [format!("/api/v2/files/{id}"), format!("/api/v2/files/{id}/")] {
+        assert_eq!(server.get(&path, &auth).await.json()["file_id"], id.as_str());
+    }
+    let gone = server.request("DELETE", &format!("/api/v2/files/{id}/"), &auth, b"").await;
+    assert_eq!((gone.status, gone.body.len()), (204, 0));
+    server.get(&format!("/api/v2/files/{id}"), &auth).await.assert_refused(404, "deleted");
+    server.stop().await;
+}

@@ -1,0 +1,175 @@
+//! Every row of the route table over the wire: methods, slashes, credentials, shapes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::Server;
+use graphlume_http::route::{Auth, Endpoint, Listener, ROUTES, Route, Slash};
+
+/// An address that has the row's form.
+fn sample(route: &Route) -> String {
+    let parts: Vec<&str> = route
+        .path
+        .split('/')
+        .map(|part| match part {
+            "{epoch}" | "{index}" => "1",
+            "{format}" => "csv",
+            p if p.starts_with("{*") => "assets/none.js",
+            p if p.starts_with('{') => "0123456789abcdef0123456789abcdef",
+            p => p,
+        })
+        .collect();
+    parts.join("/")
+}
+
+fn public() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().filter(|r| r.listener == Listener::Public)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_method_is_405_with_the_right_ones() {
+    let server = Server::start().await;
+    for route in public() {
+        let path = sample(route);
+        for method in ["PUT", "TRACE", "BREW"] {
+            let reply = server.request(method, &path, &[], b"").await;
+            reply.assert_refused(405, &format!("{method} {path}"));
+            let allow = reply.header("allow").unwrap_or_default();
+            assert!(allow.split(", ").any(|m| m == route.method.as_str()), "{path}: {allow}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_other_slash_form_is_served_directly_or_not_at_all() {
+    let server = Server::start().await;
+    for route in public() {
+        let path = sample(route);
+        if path == "/" || route.path.contains("{*") {
+            continue;
+        }
+        let other = match path.strip_suffix('/') {
+            Some(p) => p.to_owned(),
+            None => format!("{path}/"),
+        };
+        let method = route.method.as_str();
+        let reply = server.request(method, &other, &[], b"").await;
+        assert!(!(300..400).contains(&reply.status), "{method} {other} redirects");
+        match route.slash {
+            Slash::Either => {
+                assert!(!matches!(reply.json()["slug"].as_str(), Some("unknown-path")), "{other}");
+                assert_ne!(reply.status, 405, "{method} {other}");
+            }
+            Slash::Exact => {
+                assert!(matches!(reply.status, 404 | 405), "{method} {other}: {}", reply.status);
+            }
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_that_needs_a_credential_says_so() {
+    let server = Server::start().await;
+    for route in public().filter(|r| matches!(r.auth, Auth::Bearer | Auth::Switch)) {
+        let (method, path) = (route.method.as_str(), sample(route));
+        for headers in [
+            &[][..],
+            &[("Authorization", "Bearer a.b.c")],
+            &[("Authorization", "Basic YTpi")],
+            // A cookie is no credential here: a foreign page could make a browser send it.
+            &[("Cookie", "graphlume_jwt=a.b.c")],
+        ] {
+            let reply = server.request(method, &path, headers, b"{}").await;
+            reply.assert_refused(401, &format!("{method} {path} {headers:?}"));
+            let challenge = reply.header("www-authenticate").unwrap_or_default();
+            assert!(challenge.starts_with("Bearer realm="), "{path}: {challenge}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_answers_and_none_with_a_server_error() {
+    let server = Server::start().await;
+    let token = server.token().await;
+    let bearer = format!("Bearer {token}");
+    for route in public() {
+        let (method, path) = (route.method.as_str(), sample(route));
+        let headers = match route.auth {
+            Auth::Bearer | Auth::Switch | Auth::Viewer => vec![("Authorization", bearer.as_str())],
+            _ => vec![],
+        };
+        let reply = server.request(method, &path, &headers, b"").await;
+        let health = matches!(
+            route.endpoint,
+            Endpoint::HealthGpuController | Endpoint::HealthGpuWorker | Endpoint::HealthPivot
+        );
+        // A machine without a GPU says so on its health routes.
+        assert!(reply.status < 500 || health, "{method} {path}: {} {}", reply.status, reply.text());
+        assert_ne!(reply.status, 405, "{method} {path}");
+        if reply.status >= 400 && !health {
+            reply.assert_refused(reply.status, &format!("{method} {path}"));
+        }
+        if health || path.contains("health") {
+            let body = reply.json();
+            for key in ["status", "component", "detail"] {
+                assert!(body[key].is_string(), "{path}: {body}");
+            }
+            assert_eq!(reply.status == 200, body["status"] == "ok", "{path}: {body}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_path_is_json_for_programs_and_a_page_for_people() {
+    let server = Server::start().await;
+    server.get("/nowhere", &[]).await.assert_refused(404, "program");
+    let browser = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let page = server.get("/nowhere", &browser).await;
+    assert_eq!(page.status, 404);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(page.header("content-security-policy").unwrap().contains("script-src 'self'"));
+    assert_eq!(page.header("x-frame-options"), None);
+    server.get("/api/v2/nowhere", &browser).await.assert_refused(404, "api");
+    let gone = server.post("/etl?key=x&apiversion=1", &[], "{}").await;
+    gone.assert_refused(410, "/etl");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_internal_is_on_the_internal_address_alone() {
+    let server = Server::start().await;
+    for path in ["/metrics", "/check-workers"] {
+        server.get(path, &[]).await.assert_refused(404, path);
+    }
+    let mut inside = server;
+    inside.addr = inside.running.internal_addr.unwrap();
+    let metrics = inside.get("/metrics", &[]).await;
+    assert_eq!(metrics.status, 200);
+    let text = metrics.text();
+    assert!(text.contains("graphlume_http_requests_total{route=\"(none)\""), "{text}");
+    assert!(text.trim_end().ends_with("# EOF"));
+    let workers = inside.get("/check-workers", &[]).await.json();
+    assert!(workers["workers"][0]["clContextHealthy"].is_boolean(), "{workers}");
+    assert!(workers["workers"][0]["ready"].is_boolean(), "{workers}");
+    inside.get("/api/v2/files/", &[]).await.assert_refused(404, "files inside");
+    inside.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_lists_the_table() {
+    let server = Server::start().await;
+    let document = server.get("/openapi.json", &[]).await;
+    assert_eq!(document.header("content-type"), Some("application/json; charset=utf-8"));
+    let paths = document.json()["paths"].as_object().unwrap().clone();
+    for route in public() {
+        let path = route.path.replace("{*", "{");
+        let method = route.method.as_str().to_ascii_lowercase();
+        assert!(paths[&path][&method].is_object(), "{method} {path}");
+    }
+    server.stop().await;
+}

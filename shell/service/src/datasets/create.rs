@@ -1,0 +1,311 @@
+//! Making a dataset from bindings and, perhaps, files.
+
+use std::sync::Arc;
+
+use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec};
+use graphlume_types::limits::FILES_PER_DATASET_MAX;
+use graphlume_types::{DatasetId, FileId};
+use serde_json::{Map, Value};
+
+use super::encodings::{Part, bound, check_columns, normalize};
+use super::{News, has_edges, tell_engine};
+use crate::authz::{Action, Decision, Resource, decides};
+use crate::body::{self, kind, missing};
+use crate::files::{no_file, refuse_scoped};
+use crate::identity::orgs;
+use crate::principal::Principal;
+use crate::reply::{DatasetCreated, DatasetIdReply};
+use crate::service::{blocking, to_the_end};
+use crate::{Service, ServiceError};
+
+/// Members of a create body that have a field of their own, or that the server alone writes.
+const TAKEN_FIELDS: &[&str] = &[
+    "agent_name",
+    "agent_version",
+    "author",
+    "compute",
+    "created_at",
+    "dataset_id",
+    "description",
+    "edge_count",
+    "edge_encodings",
+    "edge_files",
+    "edge_hypergraph_transform",
+    "edge_transform",
+    "image",
+    "layout",
+    "legacy_dataset_author",
+    "legacy_dataset_name",
+    "metadata",
+    "name",
+    "node_count",
+    "node_encodings",
+    "node_files",
+    "node_transform",
+    "org_name",
+    "slug",
+    "timestamp",
+    "updated_at",
+    "uri_tag",
+];
+
+impl Service {
+    /// Makes a dataset from the create body of spec 2.3. Without files, its tables are uploaded into it
+    /// afterwards.
+    ///
+    /// # Errors
+    /// A missing or misshapen field, a file that is not there or not valid, a table index out of range,
+    /// a bound column that the tables lack.
+    pub async fn create_dataset(
+        &self,
+        who: &Principal,
+        body: &[u8],
+    ) -> Result<DatasetCreated, ServiceError> {
+        refuse_scoped(who)?;
+        let map = body::object(body)?;
+        let mut warnings = Vec::new();
+        let mut rec = self.record(who, &map, &mut warnings)?;
+        for part in [Part::Edges, Part::Nodes] {
+            let (refs, tables) = self.pin_files(who, &map, part)?;
+            check_tables(&rec, part, &tables, &mut warnings)?;
+            match part {
+                Part::Edges => {
+                    rec.edge_count = sum_rows(&tables);
+                    (rec.edge_files, rec.edge_tables) = (refs, tables);
+                }
+                Part::Nodes => (rec.node_files, rec.node_tables) = (refs, tables),
+            }
+        }
+        let dataset = rec.dataset_id;
+        let news = if has_edges(&rec) { News::First } else { News::NotYet };
+        let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
+        to_the_end(async move {
+            blocking(&core, move |c| Ok(c.store.commit(Batch::new().insert(&rec))?)).await?;
+            tell_engine(&engine, dataset, news).await;
+            Ok(())
+        })
+        .await?;
+        Ok(DatasetCreated {
+            data: DatasetIdReply { dataset_id: dataset.to_string() },
+            message: with_warnings("Dataset created", &warnings),
+            success: true,
+        })
+    }
+
+    /// The record without its files.
+    fn record(
+        &self,
+        who: &Principal,
+        map: &Map<String, Value>,
+        warnings: &mut Vec<String>,
+    ) -> Result<DatasetRec, ServiceError> {
+        let author = who.user().ok_or(ServiceError::Unauthenticated)?;
+        let name = body::name(map, "name")?.ok_or_else(|| missing("name", "a string"))?;
+        let metadata = body::member(map, "metadata")?
+            .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;
+        refuse_transforms(map)?;
+        let node_encodings = normalize(map, Part::Nodes, warnings)?;
+        let edge_encodings = normalize(map, Part::Edges, warnings)?;
+        for role in ["source", "destination"] {
+            if bound(&edge_encodings, role).is_none() {
+                let field = format!("edge_encodings.bindings.{role}");
+                return Err(missing(&field, "the name of a column of the edges"));
+            }
+        }
+        let org = orgs::for_create(&self.core.store, who, body::text(map, "org_name")?)?;
+        let of_agent = |field: &str, in_metadata: &str| -> Result<Option<String>, ServiceError> {
+            let named = metadata.get(in_metadata).and_then(Value::as_str).map(str::to_owned);
+            Ok(body::name(map, field)?.or(named))
+        };
+        let now = self.core.clock.unix_micros();
+        Ok(DatasetRec {
+            dataset_id: DatasetId::random(),
+            name,
+            slug: None,
+            author,
+            org_name: Some(org),
+            node_count: None,
+            edge_count: None,
+            agent_name: of_agent("agent_name", "agent")?,
+            agent_version: of_agent("agent_version", "agentversion")?,
+            uri_tag: None,
+            description: body::description(map)?.unwrap_or_default(),
+            image: String::new(),
+            created_at: now,
+            updated_at: now,
+            node_files: Vec::new(),
+            edge_files: Vec::new(),
+            node_transform: String::new(),
+            edge_transform: String::new(),
+            edge_hypergraph_transform: Vec::new(),
+            compute: map.get("compute").cloned().unwrap_or(Value::Null),
+            layout: map.get("layout").cloned().unwrap_or(Value::Null),
+            node_encodings,
+            edge_encodings,
+            metadata: Value::Object(metadata.clone()),
+            timestamp: now,
+            legacy_dataset_name: None,
+            legacy_dataset_author: None,
+            extra: extra(map),
+            privacy: None,
+            node_tables: Vec::new(),
+            edge_tables: Vec::new(),
+            direct_nodes: None,
+            direct_edges: None,
+            data_version: 1,
+        })
+    }
+
+    /// The tables of the cited files, which the dataset holds on to from now on.
+    fn pin_files(
+        &self,
+        who: &Principal,
+        map: &Map<String, Value>,
+        part: Part,
+    ) -> Result<(Vec<FileRef>, Vec<TableRec>), ServiceError> {
+        let field = part.files_field();
+        let entries = body::list(map, field)?.unwrap_or_default();
+        if entries.len() > FILES_PER_DATASET_MAX {
+            return Err(ServiceError::TooLarge {
+                what: field,
+                limit: FILES_PER_DATASET_MAX as u64,
+                unit: "files",
+            });
+        }
+        let (mut refs, mut tables) = (Vec::new(), Vec::new());
+        for (i, entry) in entries.iter().enumerate() {
+            let at = format!("{field}[{i}]");
+            let (id, index) = file_entry(entry, &at)?;
+            let file = self.citable(who, id)?;
+            let file_ref = FileRef { file_id: file.file_id, table: index };
+            tables.push(pin(&file, file_ref, &at)?);
+            refs.push(file_ref);
+        }
+        Ok((refs, tables))
+    }
+
+    /// A file that the caller may cite: readable, or anybody's where the server is set so.
+    fn citable(&self, who: &Principal, id: &str) -> Result<FileRec, ServiceError> {
+        let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
+        let found = self.core.store.get::<FileRec>(&file_id)?;
+        let may = |f: &FileRec| {
+            self.allow_foreign_file_ids
+                || decides(who, Action::Read, Resource::File(f)) == Decision::Allow
+        };
+        found.filter(may).ok_or_else(|| no_file(id))
+    }
+}
+
+/// A bare file id, or `[file id, table index]`.
+fn file_entry<'a>(entry: &'a Value, at: &str) -> Result<(&'a str, Option<u32>), ServiceError> {
+    let wrong = || {
+        let message = format!(
+            "{at} is a JSON {}; expected a file id or [file id, table index from 0]",
+            kind(entry)
+        );
+        ServiceError::invalid(at.to_owned(), message)
+    };
+    match entry {
+        Value::String(id) => Ok((id, None)),
+        Value::Array(pair) => match pair.as_slice() {
+            [Value::String(id)] => Ok((id, None)),
+            [Value::String(id), Value::Null] => Ok((id, None)),
+            [Value::String(id), Value::Number(n)] => {
+                let index = n.as_u64().and_then(|n| u32::try_from(n).ok());
+                index.map(|i| (id.as_str(), Some(i))).ok_or_else(wrong)
+            }
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
+}
+
+fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceError> {
+    let id = file.file_id;
+    if !file.is_valid || file.tables.is_empty() {
+        let why = if file.is_uploaded { "did not parse" } else { "has no data" };
+        let message = format!("{at}: file {id} {why}; upload it again and then create the dataset");
+        return Err(ServiceError::invalid(at.to_owned(), message));
+    }
+    let index = file_ref.table.unwrap_or(0);
+    let i = index as usize;
+    let (Some(schema), Some(table)) = (file.tables_schemas.get(i), file.tables.get(i)) else {
+        let last = file.tables.len() - 1;
+        let message =
+            format!("{at}: file {id} has no table {index}; use an index from 0 to {last}");
+        return Err(ServiceError::invalid(at.to_owned(), message));
+    };
+    Ok(TableRec {
+        schema: schema.clone(),
+        table: *table,
+        raw: file.raw,
+        format: file.file_type.clone(),
+        compression: file.file_compression.clone(),
+        parser_options: file.parser_options.clone(),
+        table_index: index,
+        file: Some(file_ref),
+        uploaded_at: file.updated_at,
+    })
+}
+
+/// Bindings against the cited tables; several files of one side must look alike.
+fn check_tables(
+    rec: &DatasetRec,
+    part: Part,
+    tables: &[TableRec],
+    warnings: &mut Vec<String>,
+) -> Result<(), ServiceError> {
+    let Some((first, rest)) = tables.split_first() else { return Ok(()) };
+    let encodings = match part {
+        Part::Nodes => &rec.node_encodings,
+        Part::Edges => &rec.edge_encodings,
+    };
+    check_columns(encodings, part, &first.schema, warnings)?;
+    for (i, other) in rest.iter().enumerate() {
+        if other.schema.dtypes != first.schema.dtypes {
+            let at = format!("{}[{}]", part.files_field(), i + 1);
+            let message =
+                format!("{at} has other columns than {}[0]; send them alike", part.files_field());
+            return Err(ServiceError::invalid(at, message));
+        }
+    }
+    Ok(())
+}
+
+fn sum_rows(tables: &[TableRec]) -> Option<u64> {
+    (!tables.is_empty()).then(|| tables.iter().map(|t| t.schema.num_rows).sum())
+}
+
+/// What asks for work that this server does not do is refused at once, not when the graph is opened.
+fn refuse_transforms(map: &Map<String, Value>) -> Result<(), ServiceError> {
+    for field in ["edge_hypergraph_transform", "node_transform", "edge_transform"] {
+        // A list of one empty object means a hypergraph with all defaults.
+        if !body::is_empty(map.get(field)) {
+            return Err(ServiceError::Unsupported {
+                field,
+                message: format!(
+                    "{field} is not carried out yet; send the edges that it would make"
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn extra(map: &Map<String, Value>) -> Map<String, Value> {
+    let unknown = map.iter().filter(|(k, _)| !TAKEN_FIELDS.contains(&k.as_str()));
+    unknown.map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+/// A message with what was ignored.
+pub(super) fn with_warnings(message: &str, warnings: &[String]) -> String {
+    const SHOWN: usize = 10;
+    if warnings.is_empty() {
+        return message.to_owned();
+    }
+    let mut out = format!("{message}. {}", warnings[..warnings.len().min(SHOWN)].join(". "));
+    if warnings.len() > SHOWN {
+        out.push_str(&format!(" and {} more", warnings.len() - SHOWN));
+    }
+    out
+}

@@ -1,0 +1,182 @@
+//! Node and edge tables uploaded straight into a dataset.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_engine::EngineHandle;
+use graphlume_ingest::{Format, IngestError};
+use graphlume_storage::{DatasetRec, StoreError, TableRec};
+use graphlume_types::DatasetId;
+
+use super::create::with_warnings;
+use super::encodings::{Part, bound, check_columns};
+use super::{News, commit, has_edges, no_dataset, stored_for, tell_engine};
+use crate::authz::Action;
+use crate::intake::{Intake, Taken, TakenTables};
+use crate::principal::Principal;
+use crate::reply::{DirectData, DirectReply};
+use crate::service::{Claim, Core, blocking, to_the_end};
+use crate::tables::{ParseFailure, Recipe};
+use crate::{Service, ServiceError};
+
+/// A table on its way into a dataset. Dropping it leaves the dataset as it was.
+pub struct PartUpload {
+    core: Arc<Core>,
+    engine: EngineHandle,
+    intake: Intake,
+    dataset: DatasetId,
+    part: Part,
+    recipe: Recipe,
+    claim: Claim,
+}
+
+impl Service {
+    /// Starts the upload of one part of a dataset. `format` is the last part of the address, `query` the
+    /// parser options in it, `declared_len` the announced length of the body.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`]; an unknown format or option; a body over
+    /// the limit; [`ServiceError::Conflict`] while another upload of the part runs.
+    pub async fn begin_part_upload(
+        &self,
+        who: &Principal,
+        id: &str,
+        part: Part,
+        format: &str,
+        query: Vec<(String, String)>,
+        declared_len: Option<u64>,
+    ) -> Result<PartUpload, ServiceError> {
+        let (rec, _) = stored_for(&self.core, who, Action::Write, id)?;
+        let format: Format = format
+            .parse()
+            .map_err(|e: IngestError| ServiceError::invalid("format", e.to_string()))?;
+        if matches!(format, Format::Orc | Format::Xls | Format::Xlsx) {
+            // Refused before the body is read: it could not be used anyway.
+            return Err(ServiceError::unreadable(&IngestError::UnsupportedFormat { format }));
+        }
+        let options = graphlume_ingest::options_from_query(format, &query)
+            .map_err(|e| ServiceError::unreadable(&e))?;
+        let claim = self.claim(format!("the {part} of dataset {}", rec.dataset_id))?;
+        let intake = self.intake(declared_len).await?;
+        Ok(PartUpload {
+            core: Arc::clone(&self.core),
+            engine: self.engine.clone(),
+            intake,
+            dataset: rec.dataset_id,
+            part,
+            recipe: Recipe { format, options },
+            claim,
+        })
+    }
+}
+
+impl PartUpload {
+    /// Takes the next piece of the body.
+    ///
+    /// # Errors
+    /// A body over the limit or over its announced length; a disk that fails.
+    pub async fn write(&mut self, piece: Bytes) -> Result<(), ServiceError> {
+        self.intake.write(piece).await
+    }
+
+    /// Parses the body, checks the bindings against it, and answers once it is durable. The earlier
+    /// table of the part, if any, is replaced as a whole or not at all.
+    ///
+    /// # Errors
+    /// Content that does not parse, or that lacks a column that the graph cannot do without; a disk that
+    /// fails; a dataset deleted meanwhile.
+    pub async fn finish(self) -> Result<DirectReply, ServiceError> {
+        let Self { core, engine, intake, dataset, part, recipe, claim } = self;
+        let (format, options) = (recipe.format, recipe.options.clone());
+        let Taken { raw, parsed, parse_micros } = intake.finish(recipe).await?;
+        let taken = parsed.map_err(ParseFailure::into_error)?;
+        let TakenTables { mut schemas, mut tables, mut warnings, .. } = taken;
+        if schemas.len() > 1 {
+            warnings
+                .push(format!("the body has {} tables: the first one was taken", schemas.len()));
+        }
+        let (schema, table) = (schemas.swap_remove(0), tables.swap_remove(0));
+        let rec = TableRec {
+            schema: schema.clone(),
+            table,
+            raw: Some(raw),
+            format: format.name().to_owned(),
+            compression: String::new(),
+            parser_options: options,
+            table_index: 0,
+            file: None,
+            uploaded_at: core.clock.unix_micros(),
+        };
+        let warnings = to_the_end(async move {
+            let write = move |c: &Core| attach(c, dataset, part, rec, warnings);
+            let (news, warnings) = blocking(&core, write).await?;
+            tell_engine(&engine, dataset, news).await;
+            drop(claim);
+            Ok(warnings)
+        })
+        .await?;
+        Ok(DirectReply {
+            data: DirectData {
+                dataset_id: dataset.to_string(),
+                dtypes: schema.dtypes,
+                num_cols: schema.num_cols,
+                num_rows: schema.num_rows,
+                time_parsing_s: parse_micros / 1_000_000,
+            },
+            message: with_warnings("Data uploaded", &warnings),
+            success: true,
+        })
+    }
+}
+
+/// Puts the table into the dataset's record. The part's claim keeps others out; the other part may
+/// change meanwhile, hence the loop.
+fn attach(
+    core: &Core,
+    dataset: DatasetId,
+    part: Part,
+    table: TableRec,
+    parse_warnings: Vec<String>,
+) -> Result<(News, Vec<String>), ServiceError> {
+    loop {
+        let found = core.store.get_tagged::<DatasetRec>(&dataset)?;
+        let (mut rec, tag) = found.ok_or_else(|| no_dataset(dataset))?;
+        let mut warnings = parse_warnings.clone();
+        let had_edges = has_edges(&rec);
+        match part {
+            Part::Edges => {
+                check_columns(&rec.edge_encodings, part, &table.schema, &mut warnings)?;
+                rec.edge_count = Some(table.schema.num_rows);
+                rec.direct_edges = Some(table.clone());
+            }
+            Part::Nodes => {
+                check_columns(&rec.node_encodings, part, &table.schema, &mut warnings)?;
+                rec.direct_nodes = Some(table.clone());
+            }
+        }
+        rec.node_count = None;
+        rec.data_version += 1;
+        rec.updated_at = core.clock.unix_micros();
+        match commit(core, &rec, tag) {
+            Ok(()) => return Ok((readiness(&rec, part, had_edges), warnings)),
+            Err(ServiceError::Store(StoreError::Changed { .. })) => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn readiness(rec: &DatasetRec, part: Part, had_edges: bool) -> News {
+    if !has_edges(rec) {
+        return News::NotYet;
+    }
+    if had_edges {
+        return News::Again;
+    }
+    // Clients send the edges first. With a bound node id the node table probably follows at once, and
+    // a load now would be for nothing; without one, nothing follows.
+    let nodes_follow = part == Part::Edges
+        && bound(&rec.node_encodings, "node").is_some()
+        && rec.direct_nodes.is_none()
+        && rec.node_tables.is_empty();
+    if nodes_follow { News::NotYet } else { News::First }
+}

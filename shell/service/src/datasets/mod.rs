@@ -1,0 +1,234 @@
+//! Datasets: bindings over tables, and who may see them.
+
+mod create;
+mod direct;
+pub(crate) mod encodings;
+mod share;
+
+use std::sync::Arc;
+
+use graphlume_engine::EngineHandle;
+use graphlume_storage::{Batch, DatasetRec, StoreError, Tag};
+use graphlume_types::DatasetId;
+use serde_json::{Map, Value};
+
+use crate::authz::{Action, Resource, require};
+use crate::builtin::{self, Builtin};
+use crate::files::own_scopes;
+use crate::page::PageRequest;
+use crate::principal::Principal;
+use crate::reply::{DatasetEnvelope, DatasetReply, Page};
+use crate::service::{Core, blocking, to_the_end};
+use crate::time_text::iso8601;
+use crate::{Service, ServiceError};
+
+pub use direct::PartUpload;
+pub use encodings::Part;
+
+/// Members of a create body that a later read must not show at its top: readers take them for something
+/// else.
+const HIDDEN_EXTRAS: &[&str] = &["bindings", "encodings", "style", "url_params", "success", "data"];
+
+pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
+    ServiceError::not_found("dataset", id)
+}
+
+/// A dataset that somebody asked for.
+pub(crate) enum Found {
+    /// One that was created here.
+    Stored(Box<DatasetRec>, Tag),
+    /// One that ships with the server.
+    Builtin(&'static Builtin),
+}
+
+impl Found {
+    pub(crate) fn id(&self) -> DatasetId {
+        match self {
+            Self::Stored(rec, _) => rec.dataset_id,
+            Self::Builtin(b) => b.id(),
+        }
+    }
+
+    pub(crate) fn resource(&self) -> Resource<'_> {
+        match self {
+            Self::Stored(rec, _) => Resource::Dataset(rec),
+            Self::Builtin(_) => Resource::Builtin,
+        }
+    }
+}
+
+/// The dataset of an id, or of a built-in's name.
+pub(crate) fn find(core: &Core, id: &str) -> Result<Found, ServiceError> {
+    if let Some(b) = builtin::by_name(id) {
+        return Ok(Found::Builtin(b));
+    }
+    let dataset_id: DatasetId = id.parse().map_err(|_| no_dataset(id))?;
+    if let Some(b) = builtin::by_id(dataset_id) {
+        return Ok(Found::Builtin(b));
+    }
+    let found = core.store.get_tagged::<DatasetRec>(&dataset_id)?;
+    let (rec, tag) = found.ok_or_else(|| no_dataset(id))?;
+    Ok(Found::Stored(Box::new(rec), tag))
+}
+
+/// [`find`] for somebody who wants to do something with it.
+pub(crate) fn find_for(
+    core: &Core,
+    who: &Principal,
+    action: Action,
+    id: &str,
+) -> Result<Found, ServiceError> {
+    let found = find(core, id)?;
+    require(who, action, found.resource(), "dataset", id)?;
+    Ok(found)
+}
+
+/// [`find_for`] where a built-in dataset cannot be meant.
+fn stored_for(
+    core: &Core,
+    who: &Principal,
+    action: Action,
+    id: &str,
+) -> Result<(DatasetRec, Tag), ServiceError> {
+    match find_for(core, who, action, id)? {
+        Found::Stored(rec, tag) => Ok((*rec, tag)),
+        Found::Builtin(_) => Err(ServiceError::Forbidden(
+            "this dataset ships with the server and cannot be changed".to_owned(),
+        )),
+    }
+}
+
+impl Service {
+    /// The caller's datasets and those of the caller's organizations, newest first.
+    ///
+    /// # Errors
+    /// A window out of range.
+    pub async fn list_datasets(
+        &self,
+        who: &Principal,
+        page: PageRequest,
+    ) -> Result<Page<DatasetReply>, ServiceError> {
+        let scopes = own_scopes(who)?;
+        let window = page.window()?;
+        self.blocking(move |core| {
+            let found = core.store.list::<DatasetRec>(&scopes, window.offset, window.limit)?;
+            let results = found.items.into_iter().map(reply).collect();
+            Ok(page.reply(window, found.total, results))
+        })
+        .await
+    }
+
+    /// One dataset with what was sent at its creation.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], also for somebody else's private one.
+    pub async fn get_dataset(
+        &self,
+        who: &Principal,
+        id: &str,
+    ) -> Result<DatasetEnvelope, ServiceError> {
+        let data = match find_for(&self.core, who, Action::Read, id)? {
+            Found::Stored(rec, _) => reply(*rec),
+            Found::Builtin(b) => b.reply(),
+        };
+        Ok(DatasetEnvelope { success: true, message: String::new(), data })
+    }
+
+    /// Deletes a dataset; its viz sessions end.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`].
+    pub async fn delete_dataset(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
+        let (rec, _) = stored_for(&self.core, who, Action::Delete, id)?;
+        let dataset = rec.dataset_id;
+        let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
+        to_the_end(async move {
+            let delete = move |core: &Core| {
+                Ok(core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?)
+            };
+            blocking(&core, delete).await?;
+            if let Err(e) = engine.forget(dataset).await {
+                tracing::warn!(%dataset, error = %e, "a deleted dataset is still resident");
+            }
+            Ok(())
+        })
+        .await?;
+        self.visits.forget_dataset(dataset);
+        let user = who.user().map(|u| u.0);
+        tracing::info!(target: "audit", event = "dataset-deleted", user, %dataset);
+        Ok(())
+    }
+}
+
+/// What the engine is to be told of a dataset's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum News {
+    /// There is a picture to prepare.
+    First,
+    /// There are other data than before.
+    Again,
+    /// Something is still to come.
+    NotYet,
+}
+
+async fn tell_engine(engine: &EngineHandle, dataset: DatasetId, news: News) {
+    let told = match news {
+        News::NotYet => return,
+        News::First => engine.preload(dataset).await,
+        News::Again => engine.changed(dataset).await,
+    };
+    if let Err(e) = told {
+        // Not an error of the upload: the graph is loaded when somebody opens it.
+        tracing::warn!(%dataset, error = %e, "the engine did not take the new data at once");
+    }
+}
+
+/// Whether there is enough for a picture.
+fn has_edges(rec: &DatasetRec) -> bool {
+    rec.direct_edges.is_some() || !rec.edge_tables.is_empty()
+}
+
+/// Writes a record that was read with a tag; one that was deleted meanwhile stays deleted.
+fn commit(core: &Core, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
+    match core.store.commit(Batch::new().replace(rec, tag)) {
+        Err(StoreError::Changed { .. }) if !core.store.exists::<DatasetRec>(&rec.dataset_id)? => {
+            Err(no_dataset(rec.dataset_id))
+        }
+        done => Ok(done?),
+    }
+}
+
+fn reply(rec: DatasetRec) -> DatasetReply {
+    let mut extra: Map<String, Value> = rec.extra;
+    extra.retain(|k, _| !HIDDEN_EXTRAS.contains(&k.as_str()));
+    DatasetReply {
+        dataset_id: rec.dataset_id.to_string(),
+        name: rec.name,
+        slug: rec.slug,
+        author: rec.author.0,
+        node_count: rec.node_count,
+        edge_count: rec.edge_count,
+        agent_name: rec.agent_name,
+        agent_version: rec.agent_version,
+        uri_tag: rec.uri_tag,
+        description: rec.description,
+        image: rec.image,
+        created_at: iso8601(rec.created_at),
+        updated_at: iso8601(rec.updated_at),
+        node_files: serde_json::to_value(rec.node_files).unwrap_or_default(),
+        edge_files: serde_json::to_value(rec.edge_files).unwrap_or_default(),
+        node_transform: rec.node_transform,
+        edge_transform: rec.edge_transform,
+        edge_hypergraph_transform: Value::Array(rec.edge_hypergraph_transform),
+        compute: rec.compute,
+        layout: rec.layout,
+        node_encodings: rec.node_encodings,
+        edge_encodings: rec.edge_encodings,
+        metadata: rec.metadata,
+        timestamp: iso8601(rec.timestamp),
+        legacy_dataset_name: rec.legacy_dataset_name,
+        legacy_dataset_author: rec.legacy_dataset_author,
+        org_name: rec.org_name.unwrap_or_default(),
+        extra,
+    }
+}

@@ -1,0 +1,169 @@
+//! Who else may see or change a dataset.
+
+use graphlume_storage::{DatasetRec, Invitation, Privacy, PrivacyMode};
+use graphlume_types::limits::INVITED_USERS_MAX;
+use serde_json::{Map, Value};
+
+use super::{no_dataset, stored_for};
+use crate::authz::Action;
+use crate::body::{self, kind, missing};
+use crate::principal::Principal;
+use crate::reply::StatusReply;
+use crate::{Service, ServiceError};
+
+impl Service {
+    /// Sets who may see a dataset: `{obj_pk, obj_type, mode, mode_action?, invited_users?, notify?,
+    /// message?}`. Each call replaces the one before.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`], or a field that makes no sense.
+    pub async fn share(&self, who: &Principal, body: &[u8]) -> Result<StatusReply, ServiceError> {
+        let map = body::object(body)?;
+        let id = body::text(&map, "obj_pk")?.ok_or_else(|| missing("obj_pk", "the dataset id"))?;
+        match body::text(&map, "obj_type")? {
+            None | Some("dataset") => {}
+            Some(other) => {
+                let shown: String = other.chars().take(40).collect();
+                let message = format!("obj_type {shown:?} cannot be shared; use dataset");
+                return Err(ServiceError::invalid("obj_type", message));
+            }
+        }
+        let privacy = parse(&map)?;
+        let (rec, _) = stored_for(&self.core, who, Action::Share, id)?;
+        let (dataset, mode) = (rec.dataset_id, privacy.mode);
+        let now = self.core.clock.unix_micros();
+        self.blocking(move |core| {
+            let done = core.store.update::<DatasetRec>(&dataset, |d| {
+                d.privacy = Some(privacy.clone());
+                d.updated_at = now;
+            })?;
+            done.map(|_| ()).ok_or_else(|| no_dataset(dataset))
+        })
+        .await?;
+        let user = who.user().map(|u| u.0);
+        tracing::info!(target: "audit", event = "dataset-shared", user, %dataset, ?mode);
+        Ok(StatusReply {
+            status: "OK",
+            message: "sharing was set; nobody is notified by mail".to_owned(),
+            data: Value::Object(Map::new()),
+        })
+    }
+}
+
+fn parse(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
+    let mode = match body::text(map, "mode")? {
+        None | Some("private") => PrivacyMode::Private,
+        Some("organization" | "org") => PrivacyMode::Organization,
+        Some("public") => PrivacyMode::Public,
+        Some(other) => {
+            let shown: String = other.chars().take(40).collect();
+            let message = format!("mode {shown:?} is unknown; use private, organization or public");
+            return Err(ServiceError::invalid("mode", message));
+        }
+    };
+    let by_default = if mode == PrivacyMode::Private { "20" } else { "10" };
+    let mode_action = match map.get("mode_action") {
+        None | Some(Value::Null) => by_default.to_owned(),
+        Some(given) => action("mode_action", given)?,
+    };
+    let invited_users = body::list(map, "invited_users")?.unwrap_or_default();
+    if invited_users.len() > INVITED_USERS_MAX {
+        return Err(ServiceError::TooLarge {
+            what: "invited_users",
+            limit: INVITED_USERS_MAX as u64,
+            unit: "people",
+        });
+    }
+    let invited_users = invited_users
+        .iter()
+        .enumerate()
+        .map(|(i, v)| invitation(&format!("invited_users[{i}]"), v, &mode_action))
+        .collect::<Result<_, _>>()?;
+    let notify = map.get("notify").and_then(Value::as_bool).unwrap_or(false);
+    let message = body::name(map, "message")?.unwrap_or_default();
+    Ok(Privacy { mode, mode_action, invited_users, notify, message })
+}
+
+/// "10" view, "20" edit, "30" share; also as a number.
+fn action(at: &str, given: &Value) -> Result<String, ServiceError> {
+    let text = match given {
+        Value::String(s) => s.clone(),
+        Value::Number(n) => n.to_string(),
+        other => kind(other).to_owned(),
+    };
+    if matches!(text.as_str(), "10" | "20" | "30") {
+        return Ok(text);
+    }
+    let shown: String = text.chars().take(40).collect();
+    let message =
+        format!("{at} {shown:?} is unknown; use \"10\" (view), \"20\" (edit) or \"30\" (share)");
+    Err(ServiceError::invalid(at.to_owned(), message))
+}
+
+/// `{email, action?}` or a bare address.
+fn invitation(at: &str, given: &Value, by_default: &str) -> Result<Invitation, ServiceError> {
+    let (email, level) = match given {
+        Value::String(s) => (Some(s.as_str()), None),
+        Value::Object(m) => (m.get("email").and_then(Value::as_str), m.get("action")),
+        _ => (None, None),
+    };
+    let email = email.filter(|e| !e.is_empty() && e.chars().count() <= 320).ok_or_else(|| {
+        let message =
+            format!("{at} is no mail address; send \"a@example.org\" or {{\"email\": …}}");
+        ServiceError::invalid(at.to_owned(), message)
+    })?;
+    let action = match level {
+        None | Some(Value::Null) => by_default.to_owned(),
+        Some(level) => action(&format!("{at}.action"), level)?,
+    };
+    Ok(Invitation { email: email.to_lowercase(), action })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+    use graphlume_types::Coded;
+    use serde_json::json;
+
+    fn parsed(v: Value) -> Result<Privacy, ServiceError> {
+        parse(v.as_object().unwrap())
+    }
+
+    #[test]
+    fn both_forms_of_invitations_are_read() {
+        let p = parsed(json!({
+            "mode": "org",
+            "invited_users": [{"email": "A@x.org", "action": "20"}, "b@x.org"],
+        }))
+        .unwrap();
+        assert_eq!((p.mode, p.mode_action.as_str()), (PrivacyMode::Organization, "10"));
+        let got: Vec<_> =
+            p.invited_users.iter().map(|i| (i.email.as_str(), i.action.as_str())).collect();
+        assert_eq!(got, [("a@x.org", "20"), ("b@x.org", "10")]);
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_clients() {
+        let p = parsed(json!({})).unwrap();
+        assert_eq!((p.mode, p.mode_action.as_str()), (PrivacyMode::Private, "20"));
+        assert_eq!(parsed(json!({"mode": "public"})).unwrap().mode_action, "10");
+    }
+
+    #[test]
+    fn nonsense_names_its_field() {
+        for (body, field) in [
+            (json!({"mode": "secret"}), "mode"),
+            (json!({"mode_action": "40"}), "mode_action"),
+            (json!({"mode_action": true}), "mode_action"),
+            (json!({"invited_users": [3]}), "invited_users[0]"),
+            (
+                json!({"invited_users": [{"email": "a@x", "action": "x"}]}),
+                "invited_users[0].action",
+            ),
+            (json!({"invited_users": {}}), "invited_users"),
+        ] {
+            assert_eq!(parsed(body).unwrap_err().field(), Some(field));
+        }
+    }
+}

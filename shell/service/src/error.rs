@@ -1,0 +1,228 @@
+//! The one error type of the use cases. Messages name the field, the value and the remedy; they never
+//! carry a secret.
+
+use std::borrow::Cow;
+
+use graphlume_engine::EngineError;
+use graphlume_ingest::IngestError;
+use graphlume_storage::StoreError;
+use graphlume_table::TableError;
+use graphlume_types::{Code, Coded, IdError};
+
+use crate::reply::ErrorReply;
+
+/// Why a use case was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A request field is missing or wrong.
+    #[error("{message}")]
+    Invalid {
+        /// The field at fault.
+        field: Cow<'static, str>,
+        /// Field, value and remedy.
+        message: String,
+    },
+    /// Unknown user, wrong password, disabled account: deliberately one message.
+    #[error("Unable to log in with provided credentials.")]
+    BadCredentials,
+    /// A well-signed token past its life.
+    #[error("Token has expired.")]
+    TokenExpired,
+    /// A token older than the window in which it may be exchanged.
+    #[error("Refresh has expired.")]
+    RefreshExpired,
+    /// Anything else wrong with a token: deliberately one message.
+    #[error("Error decoding token.")]
+    TokenInvalid,
+    /// No credential where one is needed.
+    #[error("Authentication credentials were not provided; send Authorization: Bearer <token>.")]
+    Unauthenticated,
+    /// Too many failed logins.
+    #[error("too many failed logins; try again in {retry_secs} seconds")]
+    Throttled {
+        /// Seconds until the next attempt is looked at.
+        retry_secs: u64,
+    },
+    /// A bounded queue is full.
+    #[error("{what}: too many at once; try again shortly")]
+    Busy {
+        /// Which queue.
+        what: &'static str,
+    },
+    /// The caller is known and may not do this.
+    #[error("{0}")]
+    Forbidden(String),
+    /// No such thing, or not the caller's to know of.
+    #[error("{kind} not found: {id}")]
+    NotFound {
+        /// The kind of thing.
+        kind: &'static str,
+        /// What was asked for.
+        id: String,
+    },
+    /// The request contradicts the present state.
+    #[error("{0}")]
+    Conflict(String),
+    /// A limit was exceeded.
+    #[error("{what} exceeds the limit of {limit} {unit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+        /// Its unit.
+        unit: &'static str,
+    },
+    /// Understood, and not something that this server does.
+    #[error("{message}")]
+    Unsupported {
+        /// The field that asks for it.
+        field: &'static str,
+        /// What and why.
+        message: String,
+    },
+    /// Uploaded bytes could not be read.
+    #[error("{message}")]
+    Unreadable {
+        /// The first problems found, joined.
+        message: String,
+        /// The parser's name for the first one.
+        slug: &'static str,
+        /// The parser's kind of the first one.
+        code: Code,
+    },
+    /// The record store or a blob.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A table.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// A file of the service's own in the data folder.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The file's name.
+        path: String,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The data folder holds something that must be put right by hand.
+    #[error("{0}")]
+    Setup(String),
+    /// A defect of ours.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+impl ServiceError {
+    /// An error about one request field.
+    pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::Invalid { field: field.into(), message: message.into() }
+    }
+
+    pub(crate) fn not_found(kind: &'static str, id: impl std::fmt::Display) -> Self {
+        // What the caller sent comes back to it, but never at any length.
+        Self::NotFound { kind, id: id.to_string().chars().take(80).collect() }
+    }
+
+    pub(crate) fn unreadable(error: &IngestError) -> Self {
+        Self::Unreadable { message: error.to_string(), slug: error.slug(), code: error.code() }
+    }
+
+    /// Seconds to wait before the same request may succeed, when that is known or worth stating.
+    #[must_use]
+    pub fn retry_after_secs(&self) -> Option<u64> {
+        match self {
+            Self::Throttled { retry_secs } => Some(*retry_secs),
+            _ if self.code().is_transient() => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The body that every real client can read. Defects, corruption and a full disk show no detail of
+    /// the server's inside: the log has it.
+    #[must_use]
+    pub fn reply(&self) -> ErrorReply {
+        let message = match self.code() {
+            Code::Internal | Code::Corrupt => {
+                "the server failed on this request; the log of the server says why".to_owned()
+            }
+            Code::StorageFull => {
+                "the disk of the server has no room left; try again later".to_owned()
+            }
+            _ => self.to_string(),
+        };
+        ErrorReply::new(self.code(), self.slug(), self.field(), message)
+    }
+}
+
+impl From<IdError> for ServiceError {
+    fn from(e: IdError) -> Self {
+        Self::invalid("id", e.to_string())
+    }
+}
+
+impl Coded for ServiceError {
+    fn code(&self) -> Code {
+        match self {
+            Self::Invalid { .. } => Code::InvalidArgument,
+            Self::BadCredentials
+            | Self::TokenExpired
+            | Self::RefreshExpired
+            | Self::TokenInvalid
+            | Self::Unauthenticated => Code::Unauthenticated,
+            Self::Throttled { .. } | Self::Busy { .. } => Code::Exhausted,
+            Self::Forbidden(_) => Code::Forbidden,
+            Self::NotFound { .. } => Code::NotFound,
+            Self::Conflict(_) => Code::Conflict,
+            Self::TooLarge { .. } => Code::TooLarge,
+            Self::Unsupported { .. } => Code::Unsupported,
+            Self::Unreadable { code, .. } => *code,
+            Self::Store(e) => e.code(),
+            Self::Engine(e) => e.code(),
+            Self::Table(e) => e.code(),
+            Self::File { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+                Code::StorageFull
+            }
+            Self::File { .. } | Self::Setup(_) | Self::Internal(_) => Code::Internal,
+        }
+    }
+
+    fn slug(&self) -> &'static str {
+        match self {
+            Self::Invalid { .. } => "invalid-argument",
+            Self::BadCredentials => "bad-credentials",
+            Self::TokenExpired => "token-expired",
+            Self::RefreshExpired => "refresh-expired",
+            Self::TokenInvalid => "token-invalid",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Throttled { .. } => "login-throttled",
+            Self::Busy { .. } => "busy",
+            Self::Forbidden(_) => "forbidden",
+            Self::NotFound { .. } => "not-found",
+            Self::Conflict(_) => "conflict",
+            Self::TooLarge { .. } => "too-large",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Unreadable { slug, .. } => slug,
+            Self::Store(e) => e.slug(),
+            Self::Engine(e) => e.slug(),
+            Self::Table(e) => e.slug(),
+            Self::File { .. } => "data-folder",
+            Self::Setup(_) => "setup",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::Invalid { field, .. } => Some(field),
+            Self::Unsupported { field, .. } => Some(field),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Uploaded files: records, bytes, parses.
+
+mod upload;
+
+use graphlume_ingest::{Format, IngestError, Source};
+use graphlume_storage::{Batch, FileRec, Scope, StoreError, Tag};
+use graphlume_types::{CancelToken, FileId};
+use serde_json::{Map, Value};
+
+use crate::authz::{Action, Resource, require};
+use crate::body;
+use crate::identity::orgs;
+use crate::intake::{TakenTables, parse_and_store};
+use crate::page::PageRequest;
+use crate::principal::Principal;
+use crate::reply::{FileReply, Page};
+use crate::service::Core;
+use crate::tables::{ParseFailure, Recipe};
+use crate::time_text::iso8601;
+use crate::{Service, ServiceError};
+
+pub use upload::FileUpload;
+
+/// Fields of a record that the server alone writes.
+const OWN_FIELDS: &[&str] = &[
+    "file_id",
+    "author",
+    "bytes_count",
+    "created_at",
+    "updated_at",
+    "is_uploaded",
+    "is_valid",
+    "errors",
+    "tables_schemas",
+];
+/// Fields that a change may name.
+const PATCH_FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "file_type",
+    "file_compression",
+    "parser_options",
+    "sql_transforms",
+    "agent_name",
+    "agent_version",
+];
+
+/// The error for a file that is not there, in the words that clients look for.
+pub(crate) fn no_file(id: impl std::fmt::Display) -> ServiceError {
+    ServiceError::not_found("file", id)
+}
+
+/// The file of an id that came in a path or a body.
+pub(crate) fn find(core: &Core, id: &str) -> Result<(FileRec, Tag), ServiceError> {
+    let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
+    core.store.get_tagged::<FileRec>(&file_id)?.ok_or_else(|| no_file(id))
+}
+
+fn find_for(
+    core: &Core,
+    who: &Principal,
+    action: Action,
+    id: &str,
+) -> Result<(FileRec, Tag), ServiceError> {
+    let (rec, tag) = find(core, id)?;
+    require(who, action, Resource::File(&rec), "file", id)?;
+    Ok((rec, tag))
+}
+
+impl Service {
+    /// Makes a file record; its bytes follow.
+    ///
+    /// # Errors
+    /// A missing or unknown `file_type`, an organization that the caller is no member of.
+    pub async fn create_file(
+        &self,
+        who: &Principal,
+        body: &[u8],
+    ) -> Result<FileReply, ServiceError> {
+        let author = who.user().ok_or(ServiceError::Unauthenticated)?;
+        refuse_scoped(who)?;
+        let map = body::object(body)?;
+        let now = self.core.clock.unix_micros();
+        let org = orgs::for_create(&self.core.store, who, body::text(&map, "org_name")?)?;
+        let mut rec = FileRec {
+            file_id: FileId::random(),
+            name: String::new(),
+            description: String::new(),
+            file_type: String::new(),
+            file_compression: String::new(),
+            parser_options: Map::new(),
+            sql_transforms: Value::Null,
+            author,
+            org_name: Some(org),
+            agent_name: String::new(),
+            agent_version: String::new(),
+            bytes_count: None,
+            created_at: now,
+            updated_at: now,
+            is_uploaded: false,
+            is_valid: false,
+            errors: Vec::new(),
+            tables_schemas: Vec::new(),
+            raw: None,
+            tables: Vec::new(),
+        };
+        set_fields(&mut rec, &map)?;
+        if rec.file_type.is_empty() {
+            return Err(body::missing(
+                "file_type",
+                "one of arrow, csv, json, orc, parquet, xls, xlsx",
+            ));
+        }
+        self.blocking(move |core| {
+            core.store.commit(Batch::new().insert(&rec))?;
+            Ok(reply(rec))
+        })
+        .await
+    }
+
+    /// The caller's files and those of the caller's organizations, newest first.
+    ///
+    /// # Errors
+    /// A window out of range.
+    pub async fn list_files(
+        &self,
+        who: &Principal,
+        page: PageRequest,
+    ) -> Result<Page<FileReply>, ServiceError> {
+        let scopes = own_scopes(who)?;
+        let window = page.window()?;
+        self.blocking(move |core| {
+            let found = core.store.list::<FileRec>(&scopes, window.offset, window.limit)?;
+            let results = found.items.into_iter().map(reply).collect();
+            Ok(page.reply(window, found.total, results))
+        })
+        .await
+    }
+
+    /// One file's record.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], also for somebody else's.
+    pub async fn get_file(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
+        find_for(&self.core, who, Action::Read, id).map(|(rec, _)| reply(rec))
+    }
+
+    /// Changes names and parser settings; kept bytes are parsed again with the new settings.
+    ///
+    /// # Errors
+    /// A field that cannot be changed. A parse that fails is part of the reply.
+    pub async fn patch_file(
+        &self,
+        who: &Principal,
+        id: &str,
+        body: &[u8],
+    ) -> Result<FileReply, ServiceError> {
+        let map = body::object(body)?;
+        refuse_foreign_fields(&map)?;
+        let (before, tag) = find_for(&self.core, who, Action::Write, id)?;
+        let _claim = self.claim(format!("file {id}"))?;
+        let mut rec = before.clone();
+        set_fields(&mut rec, &map)?;
+        rec.updated_at = self.core.clock.unix_micros();
+        let settings = |r: &FileRec| (r.file_type.clone(), r.parser_options.clone());
+        let parse = settings(&rec) != settings(&before) || rec.is_uploaded && !rec.is_valid;
+        let permit = self.parses.acquire().await;
+        let out = self
+            .blocking(move |core| {
+                if parse && let Some(raw) = rec.raw {
+                    drop(core.store.blobs().open_verified(&raw)?);
+                    let source = Source::Path(core.store.blobs().path(&raw));
+                    let cancel = CancelToken::new();
+                    let (parsed, _) = parse_and_store(core, &recipe(&rec, &[])?, &source, &cancel)?;
+                    record_parse(&mut rec, parsed);
+                }
+                commit(core, &rec, tag)?;
+                Ok(reply(rec))
+            })
+            .await;
+        drop(permit);
+        out
+    }
+
+    /// Deletes a file. Datasets made from it keep the tables that they hold on to.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], also for somebody else's.
+    pub async fn delete_file(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
+        let (rec, tag) = find_for(&self.core, who, Action::Delete, id)?;
+        let (id, user) = (id.to_owned(), who.user());
+        self.blocking(move |core| {
+            match core.store.commit(Batch::new().delete_if::<FileRec>(&rec.file_id, tag)) {
+                Ok(()) => {}
+                // Changed by an upload of the same moment: it goes all the same.
+                Err(StoreError::Changed { .. }) => {
+                    core.store.commit(Batch::new().delete::<FileRec>(&rec.file_id))?;
+                }
+                Err(e) => return Err(e.into()),
+            }
+            tracing::info!(target: "audit", event = "file-deleted", user = user.map(|u| u.0), file = id);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Link guests look at one dataset and make nothing.
+pub(crate) fn refuse_scoped(who: &Principal) -> Result<(), ServiceError> {
+    if who.scope().is_some() {
+        return Err(ServiceError::Forbidden("a link guest cannot create anything".to_owned()));
+    }
+    Ok(())
+}
+
+/// What a caller's lists show: the own objects and those of the own organizations.
+pub(crate) fn own_scopes(who: &Principal) -> Result<Vec<Scope>, ServiceError> {
+    let user = who.user().ok_or(ServiceError::Unauthenticated)?;
+    if who.scope().is_some() {
+        return Ok(Vec::new());
+    }
+    let mut scopes = vec![Scope::Owner(user)];
+    scopes.extend(who.orgs().iter().cloned().map(Scope::Org));
+    Ok(scopes)
+}
+
+fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), ServiceError> {
+    if let Some(name) = body::name(map, "name")? {
+        rec.name = name;
+    }
+    if let Some(description) = body::description(map)? {
+        rec.description = description;
+    }
+    if let Some(agent) = body::name(map, "agent_name")? {
+        rec.agent_name = agent;
+    }
+    if let Some(version) = body::name(map, "agent_version")? {
+        rec.agent_version = version;
+    }
+    if let Some(text) = body::text(map, "file_type")? {
+        let format: Format = text
+            .parse()
+            .map_err(|e: IngestError| ServiceError::invalid("file_type", e.to_string()))?;
+        rec.file_type = format.name().to_owned();
+    }
+    match body::text(map, "file_compression")? {
+        None => {}
+        Some("") => rec.file_compression.clear(),
+        Some("gzip" | "bz2" | "zip" | "xz") => {
+            return Err(ServiceError::Unsupported {
+                field: "file_compression",
+                message: "file_compression: compressed files are not read yet; send the data uncompressed"
+                    .to_owned(),
+            });
+        }
+        Some(other) => {
+            let shown: String = other.chars().take(40).collect();
+            let message = format!("file_compression {shown:?} is unknown; leave it empty");
+            return Err(ServiceError::invalid("file_compression", message));
+        }
+    }
+    if let Some(options) = body::member(map, "parser_options")? {
+        rec.parser_options = options.clone();
+    } else if map.contains_key("parser_options") {
+        rec.parser_options = Map::new();
+    }
+    if map.contains_key("sql_transforms") {
+        if !body::is_empty(map.get("sql_transforms")) {
+            return Err(ServiceError::Unsupported {
+                field: "sql_transforms",
+                message: "sql_transforms are not carried out yet; send transformed data".to_owned(),
+            });
+        }
+        rec.sql_transforms = map.get("sql_transforms").cloned().unwrap_or(Value::Null);
+    }
+    Ok(())
+}
+
+fn refuse_foreign_fields(map: &Map<String, Value>) -> Result<(), ServiceError> {
+    for field in map.keys() {
+        if PATCH_FIELDS.contains(&field.as_str()) {
+            continue;
+        }
+        let shown: String = field.chars().take(60).collect();
+        let own = OWN_FIELDS.contains(&field.as_str()) || field == "org_name";
+        let what = if own { "cannot be changed" } else { "is unknown" };
+        let message = format!("{shown} {what}; what can be: {}", PATCH_FIELDS.join(", "));
+        return Err(ServiceError::invalid(shown, message));
+    }
+    Ok(())
+}
+
+/// How the record says that its bytes are to be parsed; options in an upload's address come on top.
+fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceError> {
+    let format: Format =
+        rec.file_type.parse().map_err(|e: IngestError| ServiceError::unreadable(&e))?;
+    let mut options = rec.parser_options.clone();
+    let more = graphlume_ingest::options_from_query(format, query)
+        .map_err(|e| ServiceError::unreadable(&e))?;
+    options.extend(more);
+    Ok(Recipe { format, options })
+}
+
+/// Writes the outcome of a parse into the record of bytes that are kept.
+fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, ParseFailure>) {
+    rec.is_uploaded = true;
+    match parsed {
+        Ok(taken) => {
+            rec.is_valid = true;
+            rec.errors = Vec::new();
+            rec.tables_schemas = taken.schemas;
+            rec.tables = taken.tables;
+            if let Some(agent) = taken.agent_name {
+                rec.agent_name = agent;
+            }
+            if let Some(version) = taken.agent_version {
+                rec.agent_version = version;
+            }
+        }
+        Err(failure) => {
+            rec.is_valid = false;
+            rec.errors = vec![serde_json::to_value(failure.record).unwrap_or_default()];
+            rec.tables_schemas = Vec::new();
+            rec.tables = Vec::new();
+        }
+    }
+}
+
+/// Writes a record that was read with `tag`; one that was deleted meanwhile stays deleted.
+fn commit(core: &Core, rec: &FileRec, tag: Tag) -> Result<(), ServiceError> {
+    match core.store.commit(Batch::new().replace(rec, tag)) {
+        Err(StoreError::Changed { .. }) if !core.store.exists::<FileRec>(&rec.file_id)? => {
+            Err(no_file(rec.file_id))
+        }
+        done => Ok(done?),
+    }
+}
+
+pub(crate) fn reply(rec: FileRec) -> FileReply {
+    FileReply {
+        file_id: rec.file_id.to_string(),
+        name: rec.name,
+        description: rec.description,
+        file_type: rec.file_type,
+        file_compression: rec.file_compression,
+        parser_options: Value::Object(rec.parser_options),
+        sql_transforms: rec.sql_transforms,
+        author: rec.author.0,
+        agent_name: rec.agent_name,
+        agent_version: rec.agent_version,
+        bytes_count: rec.bytes_count,
+        created_at: iso8601(rec.created_at),
+        updated_at: iso8601(rec.updated_at),
+        is_uploaded: rec.is_uploaded,
+        is_valid: rec.is_valid,
+        errors: Value::Array(rec.errors),
+        tables_schemas: serde_json::to_value(rec.tables_schemas).unwrap_or_default(),
+        org_name: rec.org_name.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,111 @@
+//! The bytes of a file.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_storage::{FileRec, Tag};
+
+use super::{commit, find_for, recipe, record_parse, reply};
+use crate::authz::Action;
+use crate::intake::{Intake, Taken};
+use crate::principal::Principal;
+use crate::reply::FileReply;
+use crate::service::{Claim, Core, blocking};
+use crate::tables::Recipe;
+use crate::{Service, ServiceError};
+
+/// The body of a file on its way in. Dropping it leaves the file as it was.
+pub struct FileUpload {
+    core: Arc<Core>,
+    intake: Intake,
+    rec: FileRec,
+    tag: Tag,
+    recipe: Recipe,
+    erase: bool,
+    claim: Claim,
+}
+
+impl Service {
+    /// Starts the upload of a file's bytes. `query` holds the address's parameters: `erase`, and parser
+    /// options on top of the record's. `declared_len` is the announced length of the body.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`]; an unknown parameter; a body over the limit;
+    /// [`ServiceError::Conflict`] while another upload of the file runs.
+    pub async fn begin_file_upload(
+        &self,
+        who: &Principal,
+        id: &str,
+        query: Vec<(String, String)>,
+        declared_len: Option<u64>,
+    ) -> Result<FileUpload, ServiceError> {
+        let (rec, tag) = find_for(&self.core, who, Action::Write, id)?;
+        let (erase, query) = take_erase(query)?;
+        let recipe = recipe(&rec, &query)?;
+        let claim = self.claim(format!("file {id}"))?;
+        let intake = self.intake(declared_len).await?;
+        let core = Arc::clone(&self.core);
+        Ok(FileUpload { core, intake, rec, tag, recipe, erase, claim })
+    }
+}
+
+impl FileUpload {
+    /// Takes the next piece of the body.
+    ///
+    /// # Errors
+    /// A body over the limit or over its announced length; a disk that fails.
+    pub async fn write(&mut self, piece: Bytes) -> Result<(), ServiceError> {
+        self.intake.write(piece).await
+    }
+
+    /// Parses the body and answers once bytes and record are durable. Content that does not parse is a
+    /// success with `is_valid` false and `errors`.
+    ///
+    /// # Errors
+    /// A body shorter than announced; a disk that fails; a file deleted meanwhile.
+    pub async fn finish(self) -> Result<FileReply, ServiceError> {
+        let Self { core, intake, mut rec, tag, recipe, erase, claim } = self;
+        let kept_options = recipe.options.clone();
+        let Taken { raw, parsed, .. } = intake.finish(recipe).await?;
+        let dropped = parsed.is_err() && erase;
+        record_parse(&mut rec, parsed);
+        rec.updated_at = core.clock.unix_micros();
+        rec.parser_options = kept_options;
+        if dropped {
+            rec.is_uploaded = false;
+            rec.raw = None;
+            rec.bytes_count = None;
+        } else {
+            rec.raw = Some(raw);
+            rec.bytes_count = Some(raw.len);
+        }
+        let write = move |c: &Core| {
+            commit(c, &rec, tag)?;
+            drop(claim);
+            Ok(reply(rec))
+        };
+        blocking(&core, write).await
+    }
+}
+
+/// Takes `erase` out of the parameters; it is true unless stated.
+fn take_erase(query: Vec<(String, String)>) -> Result<(bool, Vec<(String, String)>), ServiceError> {
+    let mut erase = true;
+    let mut rest = Vec::new();
+    for (name, value) in query {
+        if name != "erase" {
+            rest.push((name, value));
+            continue;
+        }
+        erase = match value.to_ascii_lowercase().as_str() {
+            "true" | "1" | "" => true,
+            "false" | "0" => false,
+            _ => {
+                let shown: String = value.chars().take(40).collect();
+                let message = format!("erase={shown:?} is not possible; use true or false");
+                return Err(ServiceError::invalid("erase", message));
+            }
+        };
+    }
+    Ok((erase, rest))
+}

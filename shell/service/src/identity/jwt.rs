@@ -1,0 +1,195 @@
+//! Access tokens: JWT (RFC 7519) signed with HMAC-SHA256, checked as RFC 8725 advises.
+//!
+//! The header of a token of ours is one constant text. A token with any other header is refused before
+//! the library looks at it, which leaves no room for games with `alg`, `kid`, `jku`, `crit` and friends.
+
+use std::collections::HashSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use graphlume_types::UserId;
+use graphlume_types::id::{hex, random_bytes};
+use graphlume_types::limits::{TOKEN_BYTES_MAX, TOKEN_REFRESH_SECS, TOKEN_SECS};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
+use serde::{Deserialize, Serialize};
+
+use crate::ServiceError;
+use crate::identity::signing_key::SigningKey;
+
+const TYP: &str = "gl-at+jwt";
+const ISSUER: &str = "graphlume";
+const AUDIENCE: &str = "graphlume-api";
+/// A clock that was set back a little must not refuse the tokens it has just issued.
+const CLOCK_STEP_SECS: i64 = 5;
+
+/// What a token says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claims {
+    pub iss: String,
+    pub aud: String,
+    /// Account number as text.
+    pub sub: String,
+    /// Account number, which some readers look for.
+    pub user_id: u64,
+    pub username: String,
+    pub email: String,
+    pub iat: i64,
+    pub exp: i64,
+    /// Second of the login that the chain of refreshed tokens began with.
+    pub orig_iat: i64,
+    pub jti: String,
+    /// Epoch of the account at the login; a later epoch voids the token.
+    pub epoch: u64,
+    /// Organization that the token acts in, when it is not the account's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub org: Option<String>,
+    /// For a link guest: the only dataset it may see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+/// Whom a new token is for.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub user: UserId,
+    pub username: String,
+    pub email: String,
+    pub epoch: u64,
+    pub org: Option<String>,
+    pub scope: Option<String>,
+}
+
+/// Signs and checks tokens.
+pub(crate) struct Tokens {
+    signer: EncodingKey,
+    verifier: DecodingKey,
+    header: Header,
+    header_text: String,
+    validation: Validation,
+}
+
+impl Tokens {
+    /// Also signs and verifies one token, so that a build without a working crypto provider does not
+    /// get as far as serving.
+    pub(crate) fn new(key: &SigningKey) -> Result<Self, ServiceError> {
+        let mut header = Header::new(Algorithm::HS256);
+        header.typ = Some(TYP.to_owned());
+        let header_json = serde_json::to_vec(&header)
+            .map_err(|e| ServiceError::Internal(format!("token header: {e}")))?;
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.leeway = 0;
+        // Time is checked here against the product's own clock.
+        validation.validate_exp = false;
+        validation.set_issuer(&[ISSUER]);
+        validation.set_audience(&[AUDIENCE]);
+        validation.required_spec_claims =
+            HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
+        let tokens = Self {
+            signer: EncodingKey::from_secret(key.as_bytes()),
+            verifier: DecodingKey::from_secret(key.as_bytes()),
+            header,
+            header_text: URL_SAFE_NO_PAD.encode(header_json),
+            validation,
+        };
+        tokens.self_test()?;
+        Ok(tokens)
+    }
+
+    fn self_test(&self) -> Result<(), ServiceError> {
+        let subject = Subject {
+            user: UserId(0),
+            username: "self-test".to_owned(),
+            email: String::new(),
+            epoch: 0,
+            org: None,
+            scope: None,
+        };
+        let (token, claims) = self.issue(&subject, 1_000, 1_000)?;
+        match self.check(&token, 1_000) {
+            Ok(back) if back == claims => Ok(()),
+            _ => Err(ServiceError::Internal("the token self-test failed at start".to_owned())),
+        }
+    }
+
+    /// A token issued at `now` in a chain that began at `orig_iat` (seconds since 1970).
+    pub(crate) fn issue(
+        &self,
+        subject: &Subject,
+        now: i64,
+        orig_iat: i64,
+    ) -> Result<(String, Claims), ServiceError> {
+        let claims = Claims {
+            iss: ISSUER.to_owned(),
+            aud: AUDIENCE.to_owned(),
+            sub: subject.user.0.to_string(),
+            user_id: subject.user.0,
+            username: subject.username.clone(),
+            email: subject.email.clone(),
+            iat: now,
+            exp: now.saturating_add(TOKEN_SECS),
+            orig_iat,
+            jti: hex(&random_bytes::<16>()),
+            epoch: subject.epoch,
+            org: subject.org.clone(),
+            scope: subject.scope.clone(),
+        };
+        let token = encode(&self.header, &claims, &self.signer)
+            .map_err(|e| ServiceError::Internal(format!("token signature: {e}")))?;
+        Ok((token, claims))
+    }
+
+    /// The claims of a token that is ours and alive at `now`.
+    ///
+    /// # Errors
+    /// [`ServiceError::TokenExpired`] for a genuine token past its life, else
+    /// [`ServiceError::TokenInvalid`] whatever is wrong.
+    pub(crate) fn check(&self, token: &str, now: i64) -> Result<Claims, ServiceError> {
+        if token.len() > TOKEN_BYTES_MAX || !canonical(token, &self.header_text) {
+            return Err(ServiceError::TokenInvalid);
+        }
+        let data = decode::<Claims>(token, &self.verifier, &self.validation)
+            .map_err(|_| ServiceError::TokenInvalid)?;
+        let c = data.claims;
+        let life = c.exp.checked_sub(c.iat);
+        let coherent = data.header.typ.as_deref() == Some(TYP)
+            && c.sub == c.user_id.to_string()
+            && life.is_some_and(|l| (1..=TOKEN_SECS).contains(&l))
+            && c.orig_iat <= c.iat
+            && c.iat <= now.saturating_add(CLOCK_STEP_SECS)
+            && !c.jti.is_empty();
+        if !coherent {
+            return Err(ServiceError::TokenInvalid);
+        }
+        if now >= c.exp {
+            return Err(ServiceError::TokenExpired);
+        }
+        Ok(c)
+    }
+
+    /// Whether a live token may still be exchanged at `now`.
+    pub(crate) fn check_refresh(claims: &Claims, now: i64) -> Result<(), ServiceError> {
+        if now.saturating_sub(claims.orig_iat) >= TOKEN_REFRESH_SECS {
+            return Err(ServiceError::RefreshExpired);
+        }
+        Ok(())
+    }
+}
+
+/// Three parts, our header, and the one base64url text that encodes each part's bytes.
+fn canonical(token: &str, header: &str) -> bool {
+    let mut parts = token.split('.');
+    let (Some(h), Some(claims), Some(signature), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    let same = |part: &str| {
+        URL_SAFE_NO_PAD.decode(part).is_ok_and(|bytes| URL_SAFE_NO_PAD.encode(bytes) == part)
+    };
+    h == header && same(claims) && same(signature)
+}
+
+#[cfg(test)]
+#[path = "jwt_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use serde_json::{Value, json};
+
+use super::*;
+
+const KEY: [u8; 32] = [7; 32];
+const NOW: i64 = 1_700_000_000;
+
+fn tokens() -> Tokens {
+    Tokens::new(&SigningKey::from_bytes(KEY)).unwrap()
+}
+
+fn subject() -> Subject {
+    Subject {
+        user: UserId(3),
+        username: "alice".to_owned(),
+        email: "a@example.org".to_owned(),
+        epoch: 2,
+        org: None,
+        scope: None,
+    }
+}
+
+fn good_claims() -> Value {
+    serde_json::to_value(tokens().issue(&subject(), NOW, NOW).unwrap().1).unwrap()
+}
+
+/// Signs anything with the right key, as an attacker never could: what is refused here is refused for
+/// its content.
+fn signed(header: &str, claims: &str) -> String {
+    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
+    let key = EncodingKey::from_secret(&KEY);
+    let sig = jsonwebtoken::crypto::sign(message.as_bytes(), &key, Algorithm::HS256).unwrap();
+    format!("{message}.{sig}")
+}
+
+fn our_header() -> String {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(tokens().header_text).unwrap()).unwrap()
+}
+
+#[test]
+fn a_token_lives_exactly_an_hour() {
+    let t = tokens();
+    let (token, claims) = t.issue(&subject(), NOW, NOW).unwrap();
+    assert_eq!(t.check(&token, NOW).unwrap(), claims);
+    assert!(t.check(&token, NOW + 3_599).is_ok());
+    assert!(matches!(t.check(&token, NOW + 3_600), Err(ServiceError::TokenExpired)));
+}
+
+#[test]
+fn the_refresh_window_closes_a_day_after_the_login() {
+    let t = tokens();
+    let (_, claims) = t.issue(&subject(), NOW + 83_000, NOW).unwrap();
+    assert!(Tokens::check_refresh(&claims, NOW + 86_399).is_ok());
+    let late = Tokens::check_refresh(&claims, NOW + 86_400);
+    assert!(matches!(late, Err(ServiceError::RefreshExpired)));
+}
+
+#[test]
+fn our_own_signature_over_our_own_header_is_accepted() {
+    // Proves that the vectors below are refused for what they change, not for how they are made.
+    let token = signed(&our_header(), &good_claims().to_string());
+    assert!(tokens().check(&token, NOW).is_ok());
+}
+
+#[test]
+fn foreign_headers_are_refused_even_with_a_good_signature() {
+    let claims = good_claims().to_string();
+    let mut headers: Vec<String> = Vec::new();
+    for alg in [
+        "none", "None", "NONE", "nOnE", "noNe", "NonE", "nONE", "HS384", "HS512", "RS256", "ES256",
+        "hs256",
+    ] {
+        headers.push(json!({"typ": TYP, "alg": alg}).to_string());
+    }
+    for typ in ["JWT", "at+jwt", "gl-st+jwt", "GL-AT+JWT", ""] {
+        headers.push(json!({"typ": typ, "alg": "HS256"}).to_string());
+    }
+    headers.push(json!({"alg": "HS256"}).to_string());
+    headers.push(json!({"typ": TYP}).to_string());
+    headers.push(json!({"alg": "HS256", "typ": TYP}).to_string());
+    headers.push(format!("{{\"typ\":\"{TYP}\",\"alg\":\"HS256\",\"alg\":\"none\"}}"));
+    for extra in ["kid", "jku", "x5u", "jwk", "crit", "b64", "zip", "cty"] {
+        let mut h = json!({"typ": TYP, "alg": "HS256"});
+        h[extra] = json!("../../dev/null' OR 1=1");
+        headers.push(h.to_string());
+    }
+    headers.push(format!("{} ", our_header()));
+    headers.push("{}".to_owned());
+    headers.push("null".to_owned());
+    let t = tokens();
+    for h in headers.iter().filter(|h| **h != our_header()) {
+        let outcome = t.check(&signed(h, &claims), NOW);
+        assert!(matches!(outcome, Err(ServiceError::TokenInvalid)), "{h}");
+    }
+    assert!(headers.len() > 25);
+}
+
+#[test]
+fn wrong_claims_are_refused_even_with_a_good_signature() {
+    let t = tokens();
+    let set = |k: &str, v: Value| {
+        let mut c = good_claims();
+        c[k] = v;
+        c.to_string()
+    };
+    let mut bad = Vec::new();
+    for k in ["iss", "aud", "sub", "user_id", "username", "iat", "exp", "orig_iat", "jti", "epoch"]
+    {
+        let mut c = good_claims();
+        c.as_object_mut().unwrap().remove(k);
+        bad.push(c.to_string());
+        bad.push(set(k, Value::Null));
+        bad.push(set(k, json!({"x": 1})));
+    }
+    for v in
+        [json!("1700003600"), json!(1_700_003_600.5), json!(-1), json!(1e308), json!(0), json!([1])]
+    {
+        bad.push(set("exp", v));
+    }
+    bad.push(set("exp", json!(NOW + 3_601)));
+    bad.push(set("exp", json!(i64::MAX)));
+    bad.push(set("iat", json!(i64::MIN)));
+    bad.push(set("iat", json!(NOW + 600)));
+    bad.push(set("orig_iat", json!(NOW + 1)));
+    bad.push(set("iss", json!("somebody")));
+    bad.push(set("iss", json!(["somebody"])));
+    bad.push(set("aud", json!("other")));
+    bad.push(set("aud", json!(["other"])));
+    bad.push(set("sub", json!("4")));
+    bad.push(set("admin", json!(true)));
+    bad.extend(["[]", "null", "1", "\"x\"", "", "{", "{}"].map(str::to_owned));
+    for c in &bad {
+        assert!(t.check(&signed(&our_header(), c), NOW).is_err(), "{c}");
+    }
+    assert!(bad.len() > 45);
+}
+
+#[test]
+fn every_flipped_bit_of_the_signature_is_noticed() {
+    let t = tokens();
+    let (token, _) = t.issue(&subject(), NOW, NOW).unwrap();
+    let (message, sig) = token.rsplit_once('.').unwrap();
+    let sig = URL_SAFE_NO_PAD.decode(sig).unwrap();
+    for bit in 0..256 {
+        let mut s = sig.clone();
+        s[bit / 8] ^= 1 << (bit % 8);
+        let forged = format!("{message}.{}", URL_SAFE_NO_PAD.encode(&s));
+        assert!(matches!(t.check(&forged, NOW), Err(ServiceError::TokenInvalid)), "bit {bit}");
+    }
+}
+
+#[test]
+fn misshapen_texts_are_refused() {
+    let t = tokens();
+    let (token, _) = t.issue(&subject(), NOW, NOW).unwrap();
+    let (message, sig) = token.rsplit_once('.').unwrap();
+    let (_, claims) = message.split_once('.').unwrap();
+    let mut bad = vec![
+        String::new(),
+        ".".to_owned(),
+        "..".to_owned(),
+        format!("{message}."),
+        message.to_owned(),
+        format!("{token}."),
+        format!("{token}.a.b"),
+        format!("{token}="),
+        format!(" {token}"),
+        format!("{token}\n"),
+        format!("Bearer {token}"),
+        format!(".{claims}.{sig}"),
+        "é.é.é".to_owned(),
+        "a".repeat(1 << 20),
+    ];
+    for n in 0..sig.len() {
+        bad.push(format!("{message}.{}", &sig[..n]));
+    }
+    // The last character of 43 carries two unused bits: only one of four spellings is canonical.
+    let last = sig.chars().last().unwrap();
+    for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/".chars() {
+        if c != last {
+            bad.push(format!("{message}.{}{c}", &sig[..sig.len() - 1]));
+        }
+    }
+    for b in &bad {
+        assert!(matches!(t.check(b, NOW), Err(ServiceError::TokenInvalid)), "{b:.60}");
+    }
+}
+
+#[test]
+fn another_key_does_not_verify() {
+    let (token, _) = tokens().issue(&subject(), NOW, NOW).unwrap();
+    let other = Tokens::new(&SigningKey::from_bytes([8; 32])).unwrap();
+    assert!(matches!(other.check(&token, NOW), Err(ServiceError::TokenInvalid)));
+}

@@ -1,0 +1,238 @@
+//! Logging in, refreshing, verifying, switching the organization, and who a token stands for.
+
+use std::net::IpAddr;
+
+use graphlume_storage::UserRec;
+use graphlume_types::limits::{PASSWORD_BYTES_MAX, USERNAME_CHARS_MAX};
+use graphlume_types::{DatasetId, UserId};
+use serde_json::{Map, Value};
+
+use super::jwt::{Claims, Subject, Tokens};
+use super::{accounts, keys, orgs, password};
+use crate::body;
+use crate::principal::{Grant, Principal};
+use crate::reply::{LoginReply, StatusReply, TokenReply, UserReply};
+use crate::{Service, ServiceError};
+
+impl Service {
+    /// Logs in with the `{username, password, org_name?}` of `body`. `peer` is where the request comes
+    /// from, for the count of failures.
+    ///
+    /// # Errors
+    /// [`ServiceError::BadCredentials`] whichever of the two is wrong; [`ServiceError::Throttled`].
+    pub async fn login(&self, body: &[u8], peer: IpAddr) -> Result<LoginReply, ServiceError> {
+        let map = body::object(body)?;
+        let need = |field: &str| {
+            body::text(&map, field)?
+                .map(str::to_owned)
+                .ok_or_else(|| body::missing(field, "a string"))
+        };
+        let (username, secret) = (need("username")?, need("password")?);
+        let org = org_name(&map)?;
+        if secret.len() > PASSWORD_BYTES_MAX {
+            return Err(ServiceError::BadCredentials);
+        }
+        self.identity.throttle.begin(&username, peer, self.core.clock.monotonic())?;
+        let checked = self.check_password(&username, secret).await;
+        let user = match checked {
+            Ok(user) => user,
+            Err(e) => {
+                if !matches!(e, ServiceError::BadCredentials) {
+                    self.identity.throttle.undone(&username, peer);
+                }
+                tracing::info!(target: "audit", event = "login-refused", %peer, reason = %e);
+                return Err(e);
+            }
+        };
+        self.identity.throttle.succeeded(&username, peer);
+        tracing::info!(target: "audit", event = "login", user = user.id.0, %peer, by = "password");
+        self.login_reply(&user, org.as_deref())
+    }
+
+    async fn check_password(
+        &self,
+        username: &str,
+        secret: String,
+    ) -> Result<UserRec, ServiceError> {
+        let fits = username.chars().count() <= USERNAME_CHARS_MAX;
+        let user = if fits { accounts::by_name(&self.core.store, username)? } else { None };
+        let hash = user.as_ref().and_then(|u| u.password_hash.clone());
+        let permit = self.identity.gate.enter().await?;
+        let good = self
+            .blocking(move |_| {
+                let _permit = permit;
+                password::verify(hash.as_ref(), &secret)
+            })
+            .await?;
+        user.filter(|u| good && !u.disabled).ok_or(ServiceError::BadCredentials)
+    }
+
+    /// Logs in with a personal key. `authorization` is the whole header value, `body` may hold
+    /// `org_name`, and so may the address (`org_query`); the body wins.
+    ///
+    /// # Errors
+    /// [`ServiceError::BadCredentials`] whatever is wrong with the key.
+    pub async fn pkey_login(
+        &self,
+        authorization: Option<&str>,
+        body: &[u8],
+        org_query: Option<&str>,
+    ) -> Result<LoginReply, ServiceError> {
+        let map = body::object(body)?;
+        let org = org_name(&map)?.or_else(|| org_query.map(str::to_owned));
+        let (key_id, secret) = parse_key(authorization)?;
+        let user = match keys::verify(&self.core.store, key_id, secret) {
+            Ok(user) => user,
+            Err(e) => {
+                let key: String = key_id.chars().take(16).collect();
+                tracing::info!(target: "audit", event = "login-refused", key, reason = %e);
+                return Err(e);
+            }
+        };
+        tracing::info!(target: "audit", event = "login", user = user.id.0, by = "key", key = key_id);
+        self.login_reply(&user, org.as_deref())
+    }
+
+    fn login_reply(&self, user: &UserRec, org: Option<&str>) -> Result<LoginReply, ServiceError> {
+        let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
+        let now = self.core.clock.unix_secs();
+        let (token, _) = self.identity.tokens.issue(&subject(user, &acts_in, None), now, now)?;
+        Ok(LoginReply {
+            token,
+            user: UserReply {
+                name: user.name.clone(),
+                username: user.username.clone(),
+                email: user.email.clone(),
+                id: user.id.0,
+            },
+            pk: user.id.0,
+            active_organization,
+        })
+    }
+
+    /// Exchanges the live `{token}` of `body` for a fresh one.
+    ///
+    /// # Errors
+    /// [`ServiceError::TokenExpired`], [`ServiceError::RefreshExpired`], [`ServiceError::TokenInvalid`].
+    pub async fn refresh(&self, body: &[u8]) -> Result<TokenReply, ServiceError> {
+        let token = token_of(body)?;
+        let (claims, user) = self.check_token(&token)?;
+        let now = self.core.clock.unix_secs();
+        Tokens::check_refresh(&claims, now)?;
+        let acts_in = self.acts_in(&claims, &user);
+        let subject = subject(&user, &acts_in, claims.scope.clone());
+        let (token, _) = self.identity.tokens.issue(&subject, now, claims.orig_iat)?;
+        Ok(TokenReply { token })
+    }
+
+    /// Answers whether the `{token}` of `body` is alive.
+    ///
+    /// # Errors
+    /// As [`Service::refresh`].
+    pub async fn verify(&self, body: &[u8]) -> Result<TokenReply, ServiceError> {
+        let token = token_of(body)?;
+        self.check_token(&token)?;
+        Ok(TokenReply { token })
+    }
+
+    /// Lets the caller's token act in another organization.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] for an unknown one, [`ServiceError::Forbidden`] for a foreign one.
+    pub async fn switch_org(
+        &self,
+        who: &Principal,
+        slug: &str,
+    ) -> Result<StatusReply, ServiceError> {
+        let (Some(jti), Some(expires_at), Some(user)) = (who.jti(), who.expires_at(), who.user())
+        else {
+            return Err(ServiceError::Unauthenticated);
+        };
+        if let Err(e) = orgs::require_member(&self.core.store, who, slug) {
+            let known = slug.len() <= 255
+                && self.core.store.exists::<graphlume_storage::OrgRec>(&slug.to_owned())?;
+            return Err(if known { e } else { ServiceError::not_found("organization", slug) });
+        }
+        self.identity.token_orgs.set(jti, slug, expires_at, self.core.clock.unix_secs());
+        tracing::debug!(target: "audit", event = "org-switched", user = user.0, org = slug);
+        Ok(StatusReply {
+            status: "OK",
+            message: format!("switched to organization {slug}"),
+            data: Value::Array(Vec::new()),
+        })
+    }
+
+    /// Who the bearer of a token is: of the `Authorization` header or of the token cookie.
+    ///
+    /// # Errors
+    /// [`ServiceError::TokenExpired`] or [`ServiceError::TokenInvalid`].
+    pub fn authenticate(&self, token: &str) -> Result<Principal, ServiceError> {
+        let (claims, user) = self.check_token(token)?;
+        let scope = match claims.scope.as_deref().map(str::parse::<DatasetId>) {
+            None => None,
+            Some(Ok(id)) => Some(id),
+            Some(Err(_)) => return Err(ServiceError::TokenInvalid),
+        };
+        let active_org = self.acts_in(&claims, &user);
+        let grant = Grant { jti: claims.jti, expires_at: claims.exp, active_org, scope };
+        Ok(Principal::new(user, grant))
+    }
+
+    /// Whether the principal's account is still in force: for connections that outlive a request.
+    #[must_use]
+    pub fn is_current(&self, who: &Principal) -> bool {
+        let (Some(user), Some(expires_at)) = (who.user(), who.expires_at()) else { return true };
+        let alive = self.core.clock.unix_secs() < expires_at;
+        let account = self.core.store.get::<UserRec>(&user);
+        alive && matches!(account, Ok(Some(u)) if !u.disabled && u.token_epoch == who.epoch())
+    }
+
+    fn check_token(&self, token: &str) -> Result<(Claims, UserRec), ServiceError> {
+        let claims = self.identity.tokens.check(token, self.core.clock.unix_secs())?;
+        let user = self.core.store.get::<UserRec>(&UserId(claims.user_id))?;
+        let in_force = |u: &UserRec| !u.disabled && u.token_epoch == claims.epoch;
+        let user = user.filter(in_force).ok_or(ServiceError::TokenInvalid)?;
+        Ok((claims, user))
+    }
+
+    /// The organization of a token: where it was switched to, else what it was issued for, as long as
+    /// the account may still act there.
+    fn acts_in(&self, claims: &Claims, user: &UserRec) -> String {
+        let wanted = self.identity.token_orgs.get(&claims.jti).or_else(|| claims.org.clone());
+        let admin = user.role != graphlume_storage::Role::User;
+        let may = |o: &String| admin || *o == user.username || user.orgs.contains(o);
+        wanted.filter(may).unwrap_or_else(|| orgs::default_org(user).to_owned())
+    }
+}
+
+fn subject(user: &UserRec, acts_in: &str, scope: Option<String>) -> Subject {
+    Subject {
+        user: user.id,
+        username: user.username.clone(),
+        email: user.email.clone(),
+        epoch: user.token_epoch,
+        org: (acts_in != orgs::default_org(user)).then(|| acts_in.to_owned()),
+        scope,
+    }
+}
+
+fn org_name(map: &Map<String, Value>) -> Result<Option<String>, ServiceError> {
+    Ok(body::text(map, "org_name")?.filter(|s| !s.is_empty()).map(str::to_owned))
+}
+
+fn token_of(body: &[u8]) -> Result<String, ServiceError> {
+    let map = body::object(body)?;
+    body::text(&map, "token")?
+        .map(str::to_owned)
+        .ok_or_else(|| body::missing("token", "the token as a string"))
+}
+
+/// `PersonalKey <id>:<secret>`.
+fn parse_key(authorization: Option<&str>) -> Result<(&str, &str), ServiceError> {
+    let value = authorization.ok_or(ServiceError::Unauthenticated)?;
+    let (scheme, rest) = value.trim().split_once(' ').ok_or(ServiceError::BadCredentials)?;
+    if !scheme.eq_ignore_ascii_case("PersonalKey") {
+        return Err(ServiceError::BadCredentials);
+    }
+    rest.trim().split_once(':').ok_or(ServiceError::BadCredentials)
+}

@@ -1,0 +1,45 @@
+//! Accounts, passwords, personal keys, tokens, organizations.
+
+pub(crate) mod accounts;
+pub(crate) mod jwt;
+pub(crate) mod keys;
+pub(crate) mod login;
+pub(crate) mod orgs;
+pub(crate) mod password;
+pub(crate) mod signing_key;
+pub(crate) mod throttle;
+
+use std::path::Path;
+
+use graphlume_types::SessionId;
+
+use crate::ServiceError;
+use orgs::TokenOrgs;
+use password::HashGate;
+use signing_key::SigningKey;
+use throttle::Throttle;
+
+/// What the use cases of identity share.
+pub(crate) struct Identity {
+    pub tokens: jwt::Tokens,
+    pub gate: HashGate,
+    pub throttle: Throttle,
+    pub token_orgs: TokenOrgs,
+}
+
+impl Identity {
+    pub(crate) fn open(data_dir: &Path) -> Result<Self, ServiceError> {
+        let key = SigningKey::load_or_create(data_dir)?;
+        Ok(Self {
+            tokens: jwt::Tokens::new(&key)?,
+            gate: HashGate::new(),
+            throttle: Throttle::new(),
+            token_orgs: TokenOrgs::new(),
+        })
+    }
+}
+
+/// A random text of 128 bits for places where people see it once, such as a first password.
+pub(crate) fn random_text() -> String {
+    SessionId::random().as_str().to_owned()
+}

@@ -1,0 +1,116 @@
+//! The key that signs tokens: 32 random bytes in a file that only the server's account can read.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use graphlume_types::id::random_bytes;
+
+use crate::ServiceError;
+
+/// Bytes of the key.
+pub(crate) const KEY_BYTES: usize = 32;
+const FILE_NAME: &str = "token.key";
+
+/// The key. It neither prints nor compares.
+pub(crate) struct SigningKey([u8; KEY_BYTES]);
+
+impl SigningKey {
+    pub(crate) const fn as_bytes(&self) -> &[u8; KEY_BYTES] {
+        &self.0
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn from_bytes(bytes: [u8; KEY_BYTES]) -> Self {
+        Self(bytes)
+    }
+
+    /// Reads the key of the data folder, or makes one at the first start.
+    ///
+    /// # Errors
+    /// A key that others can read, or of another length, is refused: the message says what to do.
+    pub(crate) fn load_or_create(data_dir: &Path) -> Result<Self, ServiceError> {
+        let path = data_dir.join(FILE_NAME);
+        match File::open(&path) {
+            Ok(file) => Self::read(file),
+            Err(e) if e.kind() == ErrorKind::NotFound => Self::create(data_dir),
+            Err(e) => Err(failed("open")(e)),
+        }
+    }
+
+    fn read(mut file: File) -> Result<Self, ServiceError> {
+        let mode = file.metadata().map_err(failed("inspect"))?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(ServiceError::Setup(format!(
+                "{FILE_NAME} in the data folder is readable by other accounts (mode {:03o}); \
+                 run chmod 600 on it, and delete it if it may have been copied",
+                mode & 0o777
+            )));
+        }
+        let mut bytes = Vec::with_capacity(KEY_BYTES + 1);
+        Read::by_ref(&mut file)
+            .take(KEY_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(failed("read"))?;
+        bytes.try_into().map(Self).map_err(|b: Vec<u8>| {
+            ServiceError::Setup(format!(
+                "{FILE_NAME} in the data folder holds {} bytes instead of {KEY_BYTES}; delete it to have a \
+                 new one made (everybody has to log in again)",
+                b.len()
+            ))
+        })
+    }
+
+    fn create(data_dir: &Path) -> Result<Self, ServiceError> {
+        let key = random_bytes::<KEY_BYTES>();
+        let part = data_dir.join(format!("{FILE_NAME}.new"));
+        let _ = fs::remove_file(&part);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&part)
+            .map_err(failed("create"))?;
+        file.write_all(&key).map_err(failed("write"))?;
+        file.sync_all().map_err(failed("sync"))?;
+        fs::rename(&part, data_dir.join(FILE_NAME)).map_err(failed("rename"))?;
+        let dir = File::open(data_dir).map_err(failed("open the folder of"))?;
+        dir.sync_all().map_err(failed("sync the folder of"))?;
+        Ok(Self(key))
+    }
+}
+
+fn failed(action: &'static str) -> impl Fn(std::io::Error) -> ServiceError {
+    move |source| ServiceError::File { action, path: FILE_NAME.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::*;
+
+    #[test]
+    fn the_key_stays_the_same_and_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let a = SigningKey::load_or_create(dir.path()).unwrap();
+        let b = SigningKey::load_or_create(dir.path()).unwrap();
+        assert_eq!(a.as_bytes(), b.as_bytes());
+        let mode = fs::metadata(dir.path().join(FILE_NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn an_exposed_or_short_key_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        SigningKey::load_or_create(dir.path()).unwrap();
+        let path = dir.path().join(FILE_NAME);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(matches!(SigningKey::load_or_create(dir.path()), Err(ServiceError::Setup(_))));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        for bad in [31usize, 33, 0] {
+            fs::write(&path, vec![1u8; bad]).unwrap();
+            assert!(matches!(SigningKey::load_or_create(dir.path()), Err(ServiceError::Setup(_))));
+        }
+    }
+}

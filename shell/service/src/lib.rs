@@ -1,0 +1,48 @@
+//! The use cases of Graphlume: identity, authorization, files, datasets, viz sessions, sharing, health.
+//!
+//! This crate speaks domain nouns. It knows no HTTP: no status numbers, headers or cookies. A transport
+//! authenticates a credential into a [`Principal`], calls a method of [`Service`], and serializes the
+//! reply or [`ServiceError::reply`].
+//!
+//! What holds throughout:
+//!
+//! 1. A reply that reports a write is given after the write is durable.
+//! 2. Whether somebody may do something is decided in [`authz`] alone, before anything is done.
+//! 3. Uploaded bytes are kept; what was parsed from them can always be made again.
+//! 4. No secret reaches a log line, an error or a record in readable form.
+
+pub mod admin;
+pub mod authz;
+mod body;
+mod builtin;
+mod datasets;
+mod error;
+mod files;
+mod health;
+mod identity;
+mod intake;
+mod loader;
+mod page;
+mod principal;
+pub mod reply;
+mod service;
+mod sessions;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod time_text;
+
+pub use builtin::DEMO;
+pub use datasets::{Part, PartUpload};
+pub use error::ServiceError;
+pub use files::FileUpload;
+pub use health::Component;
+pub use page::PageRequest;
+pub use principal::Principal;
+pub use reply::{
+    ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,
+    FileReply, HealthReply, LoginReply, Page, SessionReply, SessionsReply, StatusReply, TokenReply,
+    WorkersReply,
+};
+pub use service::{Bootstrap, FIRST_USERNAME, Service, ServiceConfig, Started};
+pub use sessions::{Opened, Ticket};

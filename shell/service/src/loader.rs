@@ -1,0 +1,90 @@
+//! What the engine asks for when it needs a dataset's tables.
+
+use std::sync::Arc;
+
+use graphlume_engine::{Encodings, LoadError, Loaded, Loader};
+use graphlume_storage::{DatasetRec, TableRec};
+use graphlume_table::Table;
+use graphlume_types::{CancelToken, DatasetId};
+
+use crate::ServiceError;
+use crate::builtin;
+use crate::datasets::encodings::bound;
+use crate::service::Core;
+use crate::tables::{load_table, stack};
+
+/// Reads tables from the cache, the derived blobs or the uploaded bytes, in that order.
+pub(crate) struct TableLoader {
+    core: Arc<Core>,
+}
+
+impl TableLoader {
+    pub(crate) const fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    fn tables(
+        &self,
+        direct: Option<&TableRec>,
+        pinned: &[TableRec],
+        cancel: &CancelToken,
+    ) -> Result<Option<Table>, ServiceError> {
+        // A table uploaded into the dataset stands in for its files.
+        let recs: Vec<&TableRec> = match direct {
+            Some(rec) => vec![rec],
+            None => pinned.iter().collect(),
+        };
+        let load = |rec: &TableRec| load_table(&self.core.store, &self.core.cache, rec, cancel);
+        stack(recs.into_iter().map(load).collect::<Result<_, _>>()?)
+    }
+
+    fn stored(&self, rec: &DatasetRec, cancel: &CancelToken) -> Result<Loaded, LoadError> {
+        let failed = |e: ServiceError| LoadError::from_coded(&e);
+        let edges = self
+            .tables(rec.direct_edges.as_ref(), &rec.edge_tables, cancel)
+            .map_err(failed)?
+            .ok_or_else(|| LoadError::Waiting("no edges have been uploaded yet".to_owned()))?;
+        cancel.check()?;
+        let nodes =
+            self.tables(rec.direct_nodes.as_ref(), &rec.node_tables, cancel).map_err(failed)?;
+        let column = |role: &str| {
+            bound(&rec.edge_encodings, role).map(str::to_owned).ok_or_else(|| {
+                failed(ServiceError::invalid(
+                    role.to_owned(),
+                    format!("no column is bound as {role}"),
+                ))
+            })
+        };
+        Ok(Loaded {
+            name: rec.name.clone(),
+            description: rec.description.clone(),
+            edges,
+            source: column("source")?,
+            destination: column("destination")?,
+            node: nodes.as_ref().and(bound(&rec.node_encodings, "node")).map(str::to_owned),
+            nodes,
+            encodings: Encodings {
+                node: rec.node_encodings.clone(),
+                edge: rec.edge_encodings.clone(),
+                metadata: rec.metadata.clone(),
+            },
+        })
+    }
+}
+
+impl Loader for TableLoader {
+    fn load(&self, dataset: DatasetId, cancel: &CancelToken) -> Result<Loaded, LoadError> {
+        if let Some(b) = builtin::by_id(dataset) {
+            return b.load(cancel).map_err(|e| LoadError::from_coded(&e));
+        }
+        let found = self.core.store.get::<DatasetRec>(&dataset);
+        let found = found.map_err(|e| LoadError::from_coded(&e))?;
+        self.stored(&found.ok_or(LoadError::NotFound(dataset))?, cancel)
+    }
+
+    fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {
+        let rec = self.core.store.get::<DatasetRec>(&dataset).ok()??;
+        // The stored form holds the Arrow buffers as they are.
+        Some(rec.all_tables().map(|t| t.table.len).sum())
+    }
+}

@@ -1,0 +1,344 @@
+//! Every JSON body that the server answers with, in the exact shape that clients read.
+
+use graphlume_types::Code;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The body of a failed request: one shape that satisfies every reader.
+#[derive(Debug, Clone, Serialize)]
+pub struct ErrorReply {
+    /// Always false.
+    pub success: bool,
+    /// Always "ERR".
+    pub status: &'static str,
+    /// What went wrong and what to do about it.
+    pub message: String,
+    /// The message behind its slug in brackets.
+    pub error: String,
+    /// The message again, under the name that some readers look for.
+    pub detail: String,
+    /// The message as a list, which the token routes' readers look for.
+    pub non_field_errors: [String; 1],
+    /// The kind of failure.
+    pub code: Code,
+    /// The stable machine name.
+    pub slug: String,
+    /// The request field at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The request's id in the log; the transport fills it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
+
+impl ErrorReply {
+    /// A body for `message`.
+    #[must_use]
+    pub fn new(code: Code, slug: &str, field: Option<&str>, message: String) -> Self {
+        Self {
+            success: false,
+            status: "ERR",
+            error: format!("[{slug}] {message}"),
+            detail: message.clone(),
+            non_field_errors: [message.clone()],
+            message,
+            code,
+            slug: slug.to_owned(),
+            field: field.map(str::to_owned),
+            request_id: None,
+        }
+    }
+}
+
+/// The account in a login reply.
+#[derive(Debug, Clone, Serialize)]
+pub struct UserReply {
+    /// Display name.
+    pub name: String,
+    /// Login name.
+    pub username: String,
+    /// Mail address, may be empty.
+    pub email: String,
+    /// Account number.
+    pub id: u64,
+}
+
+/// The organization that a token acts in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ActiveOrganization {
+    /// Name in addresses; a personal organization's slug equals the username.
+    pub slug: String,
+    /// Whether the organization exists.
+    pub is_found: bool,
+    /// Whether the account belongs to it.
+    pub is_member: bool,
+}
+
+/// Reply to a password or personal-key login.
+#[derive(Debug, Clone, Serialize)]
+pub struct LoginReply {
+    /// The JWT.
+    pub token: String,
+    /// The account.
+    pub user: UserReply,
+    /// Account number again.
+    pub pk: u64,
+    /// Never absent and never null: a client crashes on null.
+    pub active_organization: ActiveOrganization,
+}
+
+/// Reply to refresh and verify.
+#[derive(Debug, Clone, Serialize)]
+pub struct TokenReply {
+    /// The JWT.
+    pub token: String,
+}
+
+/// Reply to a switch of the organization and to sharing.
+#[derive(Debug, Clone, Serialize)]
+pub struct StatusReply {
+    /// Always "OK": failures are errors.
+    pub status: &'static str,
+    /// What was done.
+    pub message: String,
+    /// Empty list (switch) or object (share).
+    pub data: Value,
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct Page<T> {
+    /// Entries in all pages together.
+    pub count: u64,
+    /// Address of the next page.
+    pub next: Option<String>,
+    /// Address of the previous page.
+    pub previous: Option<String>,
+    /// The entries, newest first.
+    pub results: Vec<T>,
+}
+
+/// A file record (spec 2.2).
+#[derive(Debug, Clone, Serialize)]
+pub struct FileReply {
+    /// Opaque id.
+    pub file_id: String,
+    /// Name, may be empty.
+    pub name: String,
+    /// Description, may be empty.
+    pub description: String,
+    /// Declared format.
+    pub file_type: String,
+    /// Declared compression, empty for none.
+    pub file_compression: String,
+    /// Parsing hints.
+    pub parser_options: Value,
+    /// Transforms or null.
+    pub sql_transforms: Value,
+    /// Owner's account number.
+    pub author: u64,
+    /// Uploading program.
+    pub agent_name: String,
+    /// Its version.
+    pub agent_version: String,
+    /// Size of the uploaded bytes, null while there are none.
+    pub bytes_count: Option<u64>,
+    /// ISO 8601.
+    pub created_at: String,
+    /// ISO 8601.
+    pub updated_at: String,
+    /// Whether bytes are kept.
+    pub is_uploaded: bool,
+    /// Whether they parsed.
+    pub is_valid: bool,
+    /// Parse problems, empty when fine.
+    pub errors: Value,
+    /// One schema per table.
+    pub tables_schemas: Value,
+    /// Organization.
+    pub org_name: String,
+}
+
+/// Reply to the creation of a dataset.
+#[derive(Debug, Clone, Serialize)]
+pub struct DatasetCreated {
+    /// Holds the id.
+    pub data: DatasetIdReply,
+    /// What was done, with warnings.
+    pub message: String,
+    /// Always true: failures are errors.
+    pub success: bool,
+}
+
+/// An object with the id alone.
+#[derive(Debug, Clone, Serialize)]
+pub struct DatasetIdReply {
+    /// Opaque id, 32 hexadecimal characters.
+    pub dataset_id: String,
+}
+
+/// Reply to a read of one dataset.
+#[derive(Debug, Clone, Serialize)]
+pub struct DatasetEnvelope {
+    /// Always true.
+    pub success: bool,
+    /// Empty.
+    pub message: String,
+    /// The record.
+    pub data: DatasetReply,
+}
+
+/// A dataset record (spec 2.3) with what was sent at creation.
+#[derive(Debug, Clone, Serialize)]
+pub struct DatasetReply {
+    /// Opaque id.
+    pub dataset_id: String,
+    /// Name.
+    pub name: String,
+    /// Always null: datasets are addressed by id.
+    pub slug: Option<String>,
+    /// Owner's account number.
+    pub author: u64,
+    /// Nodes, null while unknown.
+    pub node_count: Option<u64>,
+    /// Edges, null while unknown.
+    pub edge_count: Option<u64>,
+    /// Creating program.
+    pub agent_name: Option<String>,
+    /// Its version.
+    pub agent_version: Option<String>,
+    /// Always null.
+    pub uri_tag: Option<String>,
+    /// Description, may be empty.
+    pub description: String,
+    /// Preview image, empty for none.
+    pub image: String,
+    /// ISO 8601.
+    pub created_at: String,
+    /// ISO 8601.
+    pub updated_at: String,
+    /// File ids or `[file id, table index]`.
+    pub node_files: Value,
+    /// File ids or `[file id, table index]`.
+    pub edge_files: Value,
+    /// Empty: none.
+    pub node_transform: String,
+    /// Empty: none.
+    pub edge_transform: String,
+    /// Empty: none.
+    pub edge_hypergraph_transform: Value,
+    /// As created, or null.
+    pub compute: Value,
+    /// As created, or null.
+    pub layout: Value,
+    /// `{bindings, complex?}`.
+    pub node_encodings: Value,
+    /// `{bindings, complex?}`.
+    pub edge_encodings: Value,
+    /// As created.
+    pub metadata: Value,
+    /// ISO 8601, equal to `created_at`.
+    pub timestamp: String,
+    /// Always null.
+    pub legacy_dataset_name: Option<String>,
+    /// Always null.
+    pub legacy_dataset_author: Option<String>,
+    /// Organization.
+    pub org_name: String,
+    /// What else was sent at creation.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Reply to a direct upload of nodes or edges (spec 4.5).
+#[derive(Debug, Clone, Serialize)]
+pub struct DirectReply {
+    /// What was parsed.
+    pub data: DirectData,
+    /// What was done, with warnings.
+    pub message: String,
+    /// Always true.
+    pub success: bool,
+}
+
+/// What a direct upload parsed into.
+#[derive(Debug, Clone, Serialize)]
+pub struct DirectData {
+    /// The dataset.
+    pub dataset_id: String,
+    /// Column name to dtype name, in column order.
+    pub dtypes: Map<String, Value>,
+    /// Columns.
+    pub num_cols: u64,
+    /// Rows.
+    pub num_rows: u64,
+    /// Whole seconds spent parsing.
+    pub time_parsing_s: u64,
+}
+
+/// A viz session as the REST interface shows it (spec 2.6).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SessionReply {
+    /// The session.
+    pub session_id: String,
+    /// What it shows.
+    pub revision: RevisionReply,
+}
+
+/// A shareable revision of a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RevisionReply {
+    /// The revision.
+    pub revision_id: String,
+    /// The dataset that it started as.
+    pub dataset: RevisionDataset,
+}
+
+/// The dataset of a revision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RevisionDataset {
+    /// The dataset.
+    pub dataset_id: String,
+}
+
+/// The list of viz sessions.
+#[derive(Debug, Clone, Serialize)]
+pub struct SessionsReply {
+    /// Newest first.
+    pub results: Vec<SessionReply>,
+}
+
+/// State of one component.
+#[derive(Debug, Clone, Serialize)]
+pub struct HealthReply {
+    /// "ok" or "unavailable".
+    pub status: &'static str,
+    /// The component in plain words.
+    pub component: &'static str,
+    /// What was found.
+    pub detail: String,
+    /// Whether the route answers that all is well.
+    #[serde(skip)]
+    pub healthy: bool,
+}
+
+/// State of the workers behind the GPU service.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkersReply {
+    /// One entry per worker.
+    pub workers: Vec<WorkerReply>,
+}
+
+/// One worker.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkerReply {
+    /// "cpu" or "gpu".
+    pub kind: &'static str,
+    /// Device in plain words.
+    pub device: String,
+    /// Whether its compute context works.
+    pub cl_context_healthy: bool,
+    /// Whether work is routed to it.
+    pub ready: bool,
+}

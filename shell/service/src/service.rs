@@ -1,0 +1,244 @@
+//! What every use case shares, and how the service starts and stops.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use graphlume_engine::{EngineHandle, EngineThread};
+use graphlume_storage::{Options, Role, Store, UserRec};
+use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, UPLOAD_BYTES_MAX};
+use graphlume_types::{Budget, Clock};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+use crate::ServiceError;
+use crate::identity::accounts::{self, NewAccount};
+use crate::identity::{Identity, password, random_text};
+use crate::loader::TableLoader;
+use crate::sessions::Visits;
+use crate::tables::TableCache;
+
+/// The name of the account that the first start makes.
+pub const FIRST_USERNAME: &str = "admin";
+
+/// Settings of the service. They hold a password and therefore do not print.
+#[derive(Clone)]
+pub struct ServiceConfig {
+    /// The data folder.
+    pub data_dir: PathBuf,
+    /// Password of the first superuser; generated when absent.
+    pub admin_password: Option<String>,
+    /// Whether a dataset may cite the file of an account that shares no organization with the caller.
+    pub allow_foreign_file_ids: bool,
+    /// Bytes of parsed tables kept for the next load.
+    pub table_cache_bytes: u64,
+    /// Bytes of uploads kept in memory so that they are parsed while the disk takes them.
+    pub upload_memory_bytes: u64,
+    /// Bytes of one uploaded body.
+    pub upload_bytes_max: u64,
+    /// Settings of the engine.
+    pub engine: graphlume_engine::Config,
+}
+
+impl ServiceConfig {
+    /// Defaults for a data folder.
+    #[must_use]
+    pub fn new(data_dir: PathBuf) -> Self {
+        Self {
+            data_dir,
+            admin_password: None,
+            allow_foreign_file_ids: false,
+            table_cache_bytes: 512 << 20,
+            upload_memory_bytes: 1 << 30,
+            upload_bytes_max: UPLOAD_BYTES_MAX,
+            engine: graphlume_engine::Config::default(),
+        }
+    }
+}
+
+/// The superuser that the first start made.
+pub struct Bootstrap {
+    /// Its login name.
+    pub username: String,
+    /// Its password, for showing once.
+    pub password: String,
+    /// Whether the password was generated.
+    pub generated: bool,
+}
+
+impl std::fmt::Debug for Bootstrap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bootstrap").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// A service that runs.
+pub struct Started {
+    /// The use cases.
+    pub service: Arc<Service>,
+    /// The engine behind them.
+    pub engine: EngineHandle,
+    /// To be joined at the end.
+    pub engine_thread: EngineThread,
+    /// Set at the first start on a data folder.
+    pub bootstrap: Option<Bootstrap>,
+}
+
+/// What the use cases and the loader share.
+pub(crate) struct Core {
+    pub store: Store,
+    pub clock: Arc<dyn Clock>,
+    pub cache: TableCache,
+}
+
+/// The use cases of the product.
+pub struct Service {
+    pub(crate) core: Arc<Core>,
+    pub(crate) engine: EngineHandle,
+    pub(crate) identity: Identity,
+    pub(crate) visits: Visits,
+    pub(crate) parses: Arc<Semaphore>,
+    pub(crate) upload_memory: Budget,
+    pub(crate) upload_bytes_max: u64,
+    pub(crate) allow_foreign_file_ids: bool,
+    /// Ids of files and `dataset/part`s whose bytes are being replaced.
+    pub(crate) busy: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Service {
+    /// Opens the data folder, makes the first superuser, starts the engine. Blocks on the disk and on
+    /// one password hash; later calls need a tokio runtime.
+    ///
+    /// # Errors
+    /// A data folder in use, damaged or with an exposed key; an engine that cannot start.
+    pub fn start(config: ServiceConfig, clock: Arc<dyn Clock>) -> Result<Started, ServiceError> {
+        let store = Store::open(&config.data_dir, Options::with_clock(Arc::clone(&clock)))?;
+        let identity = Identity::open(&config.data_dir)?;
+        let bootstrap = bootstrap(&store, config.admin_password)?;
+        let cache = TableCache::new(config.table_cache_bytes);
+        let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache });
+        let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
+        let (engine, engine_thread) = graphlume_engine::start(config.engine, loader, clock)?;
+        let service = Arc::new(Self {
+            core,
+            engine: engine.clone(),
+            identity,
+            visits: Visits::new(),
+            parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
+            upload_memory: Budget::new("upload", config.upload_memory_bytes),
+            upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
+            allow_foreign_file_ids: config.allow_foreign_file_ids,
+            busy: Arc::new(Mutex::new(HashSet::new())),
+        });
+        Ok(Started { service, engine, engine_thread, bootstrap })
+    }
+
+    /// The engine, for callers that [`Service::authorize_viewer`] let through.
+    #[must_use]
+    pub const fn engine(&self) -> &EngineHandle {
+        &self.engine
+    }
+
+    /// The regular work on the data folder: an export of the records once a day, and the removal of
+    /// blobs that no record has referred to for a day. Call it every hour or so.
+    ///
+    /// # Errors
+    /// A disk that does not take it; nothing is lost then, and the next call tries again.
+    pub async fn maintain(&self) -> Result<(), ServiceError> {
+        self.blocking(|core| {
+            let day = Duration::from_secs(24 * 3600);
+            let due = core.store.exported_at()?.is_none_or(|at| {
+                let age = core.clock.unix_micros().saturating_sub(at);
+                u128::try_from(age).unwrap_or(0) >= day.as_micros()
+            });
+            if due {
+                core.store.export()?;
+            }
+            core.store.sweep(day)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// [`blocking`] on the service's own core.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Core) -> Result<T, ServiceError> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        blocking(&self.core, work).await
+    }
+
+    /// Marks `what` as being replaced.
+    ///
+    /// # Errors
+    /// [`ServiceError::Conflict`] while another upload of the same thing is in progress.
+    pub(crate) fn claim(&self, what: String) -> Result<Claim, ServiceError> {
+        if !self.busy.lock().insert(what.clone()) {
+            return Err(ServiceError::Conflict(format!(
+                "another upload of {what} is in progress; wait for it to end and try again"
+            )));
+        }
+        Ok(Claim { busy: Arc::clone(&self.busy), what })
+    }
+}
+
+/// The sole right to replace something, given back on drop.
+pub(crate) struct Claim {
+    busy: Arc<Mutex<HashSet<String>>>,
+    what: String,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.busy.lock().remove(&self.what);
+    }
+}
+
+/// The outcome of a task; one that panicked is a defect of ours.
+pub(crate) fn joined<T>(
+    outcome: Result<Result<T, ServiceError>, tokio::task::JoinError>,
+) -> Result<T, ServiceError> {
+    outcome.unwrap_or_else(|e| {
+        tracing::error!(error = %e, "a task failed");
+        Err(ServiceError::Internal("a task of the server failed".to_owned()))
+    })
+}
+
+/// Runs `work` to its end even when the caller goes away: what was written must also be told.
+pub(crate) async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, ServiceError>> + Send + 'static,
+) -> Result<T, ServiceError> {
+    joined(tokio::spawn(work).await)
+}
+
+/// Runs blocking `work` on a thread that may block.
+pub(crate) async fn blocking<T: Send + 'static>(
+    core: &Arc<Core>,
+    work: impl FnOnce(&Core) -> Result<T, ServiceError> + Send + 'static,
+) -> Result<T, ServiceError> {
+    let core = Arc::clone(core);
+    joined(tokio::task::spawn_blocking(move || work(&core)).await)
+}
+
+/// Makes the first superuser when there is no account at all.
+fn bootstrap(store: &Store, given: Option<String>) -> Result<Option<Bootstrap>, ServiceError> {
+    if let Some(first) = store.scan::<UserRec>().next() {
+        first?;
+        return Ok(None);
+    }
+    let generated = given.is_none();
+    let password = given.unwrap_or_else(random_text);
+    if password.len() < 8 {
+        tracing::warn!("the password of the first superuser has fewer than 8 characters");
+    }
+    let new = NewAccount {
+        username: FIRST_USERNAME.to_owned(),
+        password_hash: password::hash(&password)?,
+        email: String::new(),
+        role: Role::Superuser,
+        org: None,
+    };
+    let user = accounts::add(store, new)?;
+    Ok(Some(Bootstrap { username: user.username, password, generated }))
+}

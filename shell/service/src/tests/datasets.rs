@@ -1,0 +1,267 @@
+use super::*;
+use graphlume_engine::{LoadError, Loader};
+use graphlume_types::{CancelToken, DatasetId};
+
+use crate::loader::TableLoader;
+
+fn load(rig: &Rig, id: &str) -> Result<graphlume_engine::Loaded, LoadError> {
+    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    loader.load(id.parse::<DatasetId>().unwrap(), &CancelToken::new())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dataset_from_files_reads_back_as_it_was_made() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let edges = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let nodes = rig.loaded(&alice, "csv", b"id,t\na,1\nb,2\n").await.file_id;
+    let complex = json!({"default": {"pointColorEncoding": {"attribute": "t"}}});
+    let body = create_body(json!({
+        "description": "about", "edge_files": [[edges, 0]], "node_files": [nodes],
+        "node_encodings": {"bindings": {"node": "id", "node_title": "t"}, "complex": complex},
+        "layout": {"x": 1}, "custom": [1], "bindings": {"nonsense": 1}, "author": 99,
+    }));
+    let id = rig.dataset(&alice, body).await.unwrap();
+    assert_eq!(id.len(), 32);
+    let got = rig.service.get_dataset(&alice, &id).await.unwrap();
+    assert!(got.success);
+    let d = serde_json::to_value(&got.data).unwrap();
+    assert_eq!(d["dataset_id"], json!(id));
+    assert_eq!(d["edge_files"], json!([[edges, 0]]));
+    assert_eq!(d["node_files"], json!([nodes]));
+    assert_eq!(d["node_encodings"]["complex"], complex);
+    assert!(d["edge_encodings"].get("complex").is_none(), "never null");
+    assert_eq!(d["author"], json!(alice.user().unwrap().0));
+    assert_eq!(d["agent_name"], "pygraphistry");
+    assert_eq!((d["layout"].clone(), d["custom"].clone()), (json!({"x": 1}), json!([1])));
+    assert_eq!((d["edge_count"].clone(), d["compute"].clone()), (json!(3), Value::Null));
+    assert!(d.get("bindings").is_none(), "a reader would take it for ready-made bindings");
+    for field in ["slug", "uri_tag", "legacy_dataset_name", "legacy_dataset_author", "node_count"] {
+        assert!(d[field].is_null(), "{field}");
+    }
+    for field in ["image", "node_transform", "edge_transform"] {
+        assert_eq!(d[field], "", "{field}");
+    }
+    let rig = rig.restart();
+    let alice = rig.user("alice").await;
+    let again = rig.service.get_dataset(&alice, &id).await.unwrap();
+    assert_eq!(serde_json::to_value(again.data).unwrap(), d);
+    let loaded = load(&rig, &id).unwrap();
+    assert_eq!((loaded.edges.num_rows(), loaded.nodes.unwrap().num_rows()), (3, 2));
+    assert_eq!((loaded.source.as_str(), loaded.node.as_deref()), ("s", Some("id")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn creation_names_what_is_missing_or_wrong() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let empty = rig.file(&alice, json!({"file_type": "csv"})).await.file_id;
+    let only = |bindings: Value| json!({ "edge_encodings": { "bindings": bindings } });
+    for (more, field) in [
+        (json!({"name": null}), "name"),
+        (json!({"metadata": null}), "metadata"),
+        (json!({"metadata": []}), "metadata"),
+        (json!({"node_encodings": null}), "node_encodings"),
+        (json!({"node_encodings": {}}), "node_encodings.bindings"),
+        (only(json!({"destination": "d"})), "edge_encodings.bindings.source"),
+        (only(json!({"source": "s"})), "edge_encodings.bindings.destination"),
+        (json!({"edge_files": {}}), "edge_files"),
+        (json!({"edge_files": [3]}), "edge_files[0]"),
+        (json!({"edge_files": [[file, -1]]}), "edge_files[0]"),
+        (json!({"edge_files": [[file, 1]]}), "edge_files[0]"),
+        (json!({"edge_files": [empty]}), "edge_files[0]"),
+        (json!({"node_files": [file]}), "node_encodings.bindings.node"),
+    ] {
+        let e = rig.dataset(&alice, create_body(more.clone())).await.unwrap_err();
+        assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some(field)), "{more}");
+        assert!(e.to_string().contains(field), "{e}");
+    }
+    let out_of_range = create_body(json!({"edge_files": [[file, 7]]}));
+    let e = rig.dataset(&alice, out_of_range).await.unwrap_err();
+    assert!(e.to_string().contains("from 0 to 0"), "{e}");
+    let swapped = create_body(json!({
+        "edge_files": [file],
+        "edge_encodings": {"bindings": {"source": "src", "destination": "d"}},
+    }));
+    let e = rig.dataset(&alice, swapped).await.unwrap_err();
+    assert!(e.to_string().contains("\"src\"") && e.to_string().contains("s, d, w"), "{e}");
+    for stranger in ["0".repeat(32), "nonsense".to_owned(), "../x".to_owned()] {
+        let e =
+            rig.dataset(&alice, create_body(json!({"edge_files": [stranger]}))).await.unwrap_err();
+        assert_eq!(e.code(), Code::NotFound);
+        assert_eq!(e.to_string(), format!("file not found: {stranger}"));
+    }
+    for transform in [json!([{}]), json!([{"direct": true}])] {
+        let body = create_body(json!({"edge_hypergraph_transform": transform}));
+        let e = rig.dataset(&alice, body).await.unwrap_err();
+        assert_eq!((e.code(), e.field()), (Code::Unsupported, Some("edge_hypergraph_transform")));
+    }
+    assert_eq!(rig.service.list_datasets(&alice, page("", "")).await.unwrap().count, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unknown_bindings_are_warned_of_and_nothing_more() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let body = create_body(json!({
+        "node_encodings": {"bindings": {"node_wings": "w"}, "complex": []},
+        "edge_hypergraph_transform": [], "node_files": [],
+    }));
+    let made = rig.service.create_dataset(&alice, body.to_string().as_bytes()).await.unwrap();
+    assert!(made.success && made.message.contains("node_wings"), "{}", made.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let body = create_body(json!({"node_encodings": {"bindings": {"node": "id"}}}));
+    let id = rig.dataset(&alice, body).await.unwrap();
+    assert!(matches!(load(&rig, &id), Err(LoadError::Waiting(_))));
+    let got = rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    let want = json!({
+        "data": {"dataset_id": id, "dtypes": {"s": "object", "d": "object", "w": "int64"},
+                 "num_cols": 3, "num_rows": 3, "time_parsing_s": 0},
+        "message": "Data uploaded", "success": true,
+    });
+    assert_eq!(serde_json::to_value(&got).unwrap(), want);
+    assert!(load(&rig, &id).unwrap().nodes.is_none());
+    let rows = br#"[{"id":"a"},{"id":"lonely"}]"#;
+    rig.part(&alice, &id, Part::Nodes, "json", rows).await.unwrap();
+    assert_eq!(load(&rig, &id).unwrap().nodes.unwrap().num_rows(), 2);
+    rig.part(&alice, &id, Part::Edges, "csv", b"s,d\nx,y\n").await.unwrap();
+    assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 1);
+    let shown = rig.service.get_dataset(&alice, &id).await.unwrap().data;
+    assert_eq!(shown.edge_count, Some(1));
+    // What is refused leaves the earlier table.
+    for (format, body, want) in [
+        ("csv", b"a,b\n1,2\n".as_slice(), Code::InvalidArgument),
+        ("json", b"{{{".as_slice(), Code::InvalidArgument),
+        ("arrow", b"ARROW1\0\0".as_slice(), Code::InvalidArgument),
+        ("parquet", b"".as_slice(), Code::InvalidArgument),
+        ("orc", b"ORC".as_slice(), Code::Unsupported),
+        ("doc", b"x".as_slice(), Code::InvalidArgument),
+    ] {
+        let e = rig.part(&alice, &id, Part::Edges, format, body).await.unwrap_err();
+        assert_eq!(e.code(), want, "{format} {e}");
+    }
+    let e = rig.part(&alice, &id, Part::Edges, "csv", b"a,b\n1,2\n").await.unwrap_err();
+    assert!(
+        e.to_string().contains("edge_encodings.bindings.source") && e.to_string().contains("a, b")
+    );
+    let rig = rig.restart();
+    let loaded = load(&rig, &id).unwrap();
+    assert_eq!((loaded.edges.num_rows(), loaded.nodes.unwrap().num_rows()), (1, 2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_files_of_one_side_are_stacked_when_they_look_alike() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let a = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let b = rig.loaded(&alice, "csv", b"s,d,w\nx,y,9\n").await.file_id;
+    let other = rig.loaded(&alice, "csv", b"s,d\nx,y\n").await.file_id;
+    let id = rig.dataset(&alice, create_body(json!({"edge_files": [a, b]}))).await.unwrap();
+    assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 4);
+    assert_eq!(rig.service.get_dataset(&alice, &id).await.unwrap().data.edge_count, Some(4));
+    let e = rig.dataset(&alice, create_body(json!({"edge_files": [a, other]}))).await.unwrap_err();
+    assert_eq!(e.field(), Some("edge_files[1]"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_derived_tables_are_made_again_from_the_uploaded_bytes() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let id = rig.empty_dataset(&alice).await;
+    rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    let first = load(&rig, &id).unwrap().edges;
+    let (dir, clock) = rig.stop();
+    std::fs::remove_dir_all(dir.path().join("derived")).unwrap();
+    let config = config(dir.path());
+    let rig = Rig::start(Arc::clone(&dir), clock, config);
+    assert_eq!(load(&rig, &id).unwrap().edges, first);
+    let rig = rig.restart();
+    let mut torn = 0;
+    let mut folders = vec![dir.path().join("derived")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let bytes = std::fs::read(&path).unwrap();
+                std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+                torn += 1;
+            }
+        }
+    }
+    assert!(torn > 0);
+    assert_eq!(load(&rig, &id).unwrap().edges, first, "a torn table is not served");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_later_change_of_a_file_does_not_reach_the_datasets_made_before() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let id = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap();
+    rig.upload(&alice, &file, &[], b"s,d\nx,y\n").await.unwrap();
+    assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_dataset_is_gone_for_everybody() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let id = rig.empty_dataset(&alice).await;
+    rig.service.delete_dataset(&alice, &id).await.unwrap();
+    assert_eq!(code(rig.service.get_dataset(&alice, &id).await), Code::NotFound);
+    assert_eq!(code(rig.service.delete_dataset(&alice, &id).await), Code::NotFound);
+    assert!(matches!(load(&rig, &id), Err(LoadError::NotFound(_))));
+    let gone = rig.part(&alice, &id, Part::Edges, "csv", b"s,d\n1,2\n").await;
+    assert_eq!(code(gone), Code::NotFound);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn built_in_datasets_are_everybodys_to_see_and_nobodys_to_change() {
+    let rig = Rig::with(&["alice"]);
+    let admin = rig.user("admin").await;
+    for name in ["Miserables", "Facebook", "Twitter", "demo"] {
+        let got = rig.service.get_dataset(&Principal::anonymous(), name).await.unwrap().data;
+        assert!(got.edge_count.unwrap() > 100, "{name}");
+        assert!(load(&rig, &got.dataset_id).is_ok());
+        let by_id = rig.service.get_dataset(&admin, &got.dataset_id).await.unwrap().data;
+        assert_eq!(by_id.name, got.name);
+        assert_eq!(code(rig.service.delete_dataset(&admin, name).await), Code::Forbidden);
+    }
+}
+
+/// Regular files below a folder.
+fn files_below(folder: &std::path::Path) -> usize {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let paths = entries.map(|e| e.unwrap().path());
+    paths.map(|p| if p.is_dir() { files_below(&p) } else { 1 }).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn maintenance_exports_the_records_and_removes_only_what_nobody_needs() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let id = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap();
+    rig.service.delete_file(&alice, &file).await.unwrap();
+    let blobs = || files_below(&rig.dir.path().join("blobs"));
+    assert_eq!(files_below(&rig.dir.path().join("exports")), 0);
+    // The files' own times are today's: far in the past of this clock.
+    rig.clock.set_unix_secs(4_000_000_000);
+    rig.service.maintain().await.unwrap();
+    assert_eq!((blobs(), files_below(&rig.dir.path().join("exports"))), (1, 1));
+    assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
+    rig.service.delete_dataset(&alice, &id).await.unwrap();
+    rig.service.maintain().await.unwrap();
+    assert_eq!((blobs(), files_below(&rig.dir.path().join("exports"))), (0, 1));
+    rig.clock.advance(std::time::Duration::from_secs(24 * 3600));
+    rig.service.maintain().await.unwrap();
+    assert_eq!(files_below(&rig.dir.path().join("exports")), 2, "once a day");
+}

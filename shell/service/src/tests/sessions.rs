@@ -1,0 +1,146 @@
+use std::time::Duration;
+
+use super::*;
+use crate::Component;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_opened_listed_and_remembered_for_its_owner() {
+    let rig = Rig::with(&["alice", "bob"]);
+    let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
+    let id = rig.empty_dataset(&alice).await;
+    let query = pairs(&[("dataset", &id), ("play", "0"), ("linLog", "True"), ("gravity", "x")]);
+    let one = rig.service.open_session(&alice, &id, None, &query).await.unwrap();
+    assert_eq!(one.dataset_id.to_string(), id);
+    rig.clock.advance(Duration::from_secs(1));
+    let two = rig.service.open_session(&bob, &id, Some("cycle"), &[]).await.unwrap();
+    assert_eq!(two.session_id.as_str(), "cycle");
+    rig.clock.advance(Duration::from_secs(1));
+    let anonymous = Principal::anonymous();
+    rig.service.open_session(&anonymous, &id, Some("guest"), &[]).await.unwrap();
+    let names = |r: crate::SessionsReply| -> Vec<String> {
+        r.results.into_iter().map(|s| s.session_id).collect()
+    };
+    let of_alice = rig.service.list_sessions(&alice, false).await.unwrap();
+    assert_eq!(names(of_alice), [one.session_id.to_string()]);
+    assert_eq!(code(rig.service.list_sessions(&alice, true).await), Code::Forbidden);
+    let admin = rig.user("admin").await;
+    let all = names(rig.service.list_sessions(&admin, true).await.unwrap());
+    assert_eq!(all, ["guest".to_owned(), "cycle".to_owned(), one.session_id.to_string()]);
+    assert!(names(rig.service.list_sessions(&admin, false).await.unwrap()).is_empty());
+    let shown = rig.service.get_session(&bob, one.session_id.as_str()).await.unwrap();
+    let shown = serde_json::to_value(shown).unwrap();
+    assert_eq!(shown["revision"]["dataset"]["dataset_id"], json!(id));
+    assert_eq!(shown["revision"]["revision_id"].as_str().unwrap().len(), 32);
+    let rig = rig.restart();
+    let alice = rig.user("alice").await;
+    let again = rig.service.get_session(&alice, one.session_id.as_str()).await.unwrap();
+    assert_eq!(serde_json::to_value(again).unwrap(), shown);
+    assert_eq!(code(rig.service.get_session(&alice, "guest").await), Code::NotFound);
+    let ticket = rig.service.authorize_viewer(&alice, one.session_id.as_str(), None).await.unwrap();
+    assert!(ticket.owner);
+    let info = rig.service.engine().info(one.session_id.clone()).await.unwrap();
+    assert!(
+        info.state.settings.lin_log && info.state.settings.play == 0,
+        "settings are remembered"
+    );
+    rig.service.delete_dataset(&alice, &id).await.unwrap();
+    assert_eq!(
+        code(rig.service.get_session(&alice, one.session_id.as_str()).await),
+        Code::NotFound
+    );
+    assert!(names(rig.service.list_sessions(&alice, false).await.unwrap()).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_viewer_needs_a_known_session_or_a_dataset_to_open_it_on() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let id = rig.empty_dataset(&alice).await;
+    let anonymous = Principal::anonymous();
+    let watch = |session: &'static str, dataset: Option<String>| {
+        let (service, who) = (Arc::clone(&rig.service), anonymous.clone());
+        async move { service.authorize_viewer(&who, session, dataset.as_deref()).await }
+    };
+    assert_eq!(code(watch("s1", None).await), Code::NotFound);
+    assert_eq!(code(watch("s1", Some("0".repeat(32))).await), Code::NotFound);
+    assert_eq!(code(watch("bad name", Some(id.clone())).await), Code::NotFound);
+    let ticket = watch("s1", Some(id.clone())).await.unwrap();
+    assert_eq!((ticket.dataset.to_string(), ticket.owner), (id.clone(), false));
+    assert!(watch("s1", None).await.is_ok());
+    let named = watch("s2", Some("miserables".to_owned())).await.unwrap();
+    assert!(rig.service.engine().attach(named.session).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_name_of_somebody_else_is_not_taken_over() {
+    let rig = Rig::with(&["alice", "bob"]);
+    let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
+    let id = rig.empty_dataset(&alice).await;
+    rig.service.open_session(&alice, &id, Some("mine"), &[]).await.unwrap();
+    let other = rig.service.open_session(&bob, "karate", Some("mine"), &[]).await;
+    assert_eq!(code(other), Code::Conflict);
+    assert!(
+        rig.service.open_session(&bob, &id, Some("mine"), &[]).await.is_ok(),
+        "joining is fine"
+    );
+    let moved = rig.service.open_session(&alice, "karate", Some("mine"), &[]).await.unwrap();
+    assert_ne!(moved.dataset_id.to_string(), id);
+    let e = rig.service.open_session(&alice, &id, Some("no way!"), &[]).await.unwrap_err();
+    assert_eq!(e.field(), Some("session"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_keeps_its_last_hundred_sessions() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    for i in 0..103 {
+        rig.clock.advance(Duration::from_secs(1));
+        let name = format!("s{i}");
+        rig.service.open_session(&alice, "karate", Some(&name), &[]).await.unwrap();
+    }
+    let mine = rig.service.list_sessions(&alice, false).await.unwrap().results;
+    assert_eq!(mine.len(), 100);
+    assert_eq!((mine[0].session_id.as_str(), mine[99].session_id.as_str()), ("s102", "s3"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_reaches_the_engine_and_the_counts_come_back() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let id = rig.empty_dataset(&alice).await;
+    let s = rig.service.open_session(&alice, &id, None, &[]).await.unwrap().session_id;
+    rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        // Each look of a viewer also fills in the counts, once they are known.
+        rig.service.authorize_viewer(&alice, s.as_str(), None).await.unwrap();
+        let d = rig.service.get_dataset(&alice, &id).await.unwrap().data;
+        if d.node_count.is_some() {
+            assert_eq!((d.node_count, d.edge_count), (Some(3), Some(3)));
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "the graph was never loaded");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn health_tells_the_truth_about_each_component() {
+    let rig = Rig::new();
+    for c in Component::ALL {
+        let h = rig.service.health(c);
+        let want = !matches!(c, Component::GpuWorker | Component::Pivot);
+        assert_eq!(h.healthy, want, "{c:?}: {}", h.detail);
+        assert_eq!(h.status == "ok", h.healthy);
+        assert!(!h.detail.is_empty());
+    }
+    let workers = serde_json::to_value(rig.service.workers()).unwrap();
+    assert_eq!(workers["workers"][0]["ready"], true);
+    assert_eq!(workers["workers"][1]["clContextHealthy"], false);
+    let service = Arc::clone(&rig.service);
+    rig.stop();
+    for c in [Component::GpuController, Component::CpuWorker, Component::VizTier] {
+        assert!(!service.health(c).healthy, "{c:?}");
+    }
+    assert!(service.health(Component::Content).healthy);
+}

@@ -1,0 +1,358 @@
+import type { Rgb } from '../scene/color.ts';
+import type { Size, View } from '../scene/camera.ts';
+import { GlError, GpuTable, InkTarget, Program } from './gpu.ts';
+import * as glsl from './shaders.ts';
+
+/** What is drawn; the arrays are kept by reference and uploaded again after a lost context. */
+export interface SceneData {
+  numNodes: number;
+  numEdges: number;
+  previous: Float32Array;
+  current: Float32Array;
+  nodeColor: Uint8Array | null;
+  nodeSize: Uint8Array | null;
+  /** Node indices in ascending importance, so that hubs end on top. */
+  order: Uint32Array | null;
+  ends: Uint32Array;
+  edgesKnown: number;
+  edgeColor: Uint8Array | null;
+  edgeWidth: Uint8Array | null;
+}
+
+/** Edges of the near tier: drawn edge index and the rank among parallel edges plus 128, in pairs. */
+export interface EdgeList {
+  pairs: Uint32Array;
+  count: number;
+  /** Whether some edges are parallel or loops and need curves. */
+  curved: boolean;
+}
+
+export interface DrawInput {
+  view: View;
+  size: Size;
+  dpr: number;
+  origin: { x: number; y: number };
+  tween: number;
+  /** Pixels per stored diameter pixel: point size, zoom and density rule together. */
+  sizeScale: number;
+  pointOpacity: number;
+  ring: number;
+  /** 0 nothing dimmed, 1 everything outside the highlight is. */
+  dim: number;
+  light: boolean;
+  backCenter: Rgb;
+  backEdge: Rgb;
+  /** The background is painted by CSS below the canvas. */
+  clear: boolean;
+  curvature: number;
+  arrows: boolean;
+  edgeOpacity: number;
+  alpha: number;
+  fade: number;
+  fadeLength: number;
+  /** 0 to 1: few edges may be wider and have larger arrow heads. */
+  room: number;
+  highlight: { edges: EdgeList; nodes: Uint32Array } | null;
+}
+
+/** What to add to the edge picture in this frame. */
+export interface InkStep {
+  clear: boolean;
+  /** 1 full resolution, 2 half. */
+  reduce: number;
+  /** Anti-aliased edges of a list, or a range of the shuffled edges as lines. */
+  list: EdgeList | null;
+  from: number;
+  to: number;
+  arrows: boolean;
+}
+
+export const SIZE_MIN = 1.5;
+export const SIZE_MAX = 64;
+
+interface Programs {
+  nodes: Program;
+  lines: Program;
+  quads: Program;
+  arrows: Program;
+  tone: Program;
+}
+
+interface Tables {
+  pos: [GpuTable, GpuTable];
+  nodeColor: GpuTable;
+  nodeSize: GpuTable;
+  ends: GpuTable;
+  edgeColor: GpuTable;
+  edgeWidth: GpuTable;
+  near: GpuTable;
+  lit: GpuTable;
+}
+
+/** Draws a graph into a canvas with WebGL2. It decides nothing: what to draw comes with each call. */
+export class Renderer {
+  readonly gl: WebGL2RenderingContext;
+  readonly software: boolean;
+  readonly edgesMax: number;
+  private programs: Programs;
+  private tables: Tables;
+  private ink: InkTarget;
+  private orderBuffer: WebGLBuffer | null = null;
+  private litBuffer: WebGLBuffer | null = null;
+  private data: SceneData | null = null;
+  private listed: EdgeList | null = null;
+  private litListed: EdgeList | null = null;
+
+  constructor(readonly canvas: HTMLCanvasElement) {
+    const gl = canvas.getContext('webgl2', {
+      alpha: true,
+      antialias: false,
+      depth: false,
+      stencil: false,
+      premultipliedAlpha: true,
+      preserveDrawingBuffer: false,
+      powerPreference: 'high-performance',
+    });
+    if (!gl) throw new GlError('This browser has no WebGL 2.');
+    this.gl = gl;
+    this.software = isSoftware(gl);
+    this.edgesMax = GpuTable.capacity(gl);
+    this.programs = this.makePrograms();
+    this.tables = this.makeTables();
+    this.ink = new InkTarget(gl);
+  }
+
+  private makePrograms(): Programs {
+    const { gl } = this;
+    if (!gl.getExtension('EXT_color_buffer_float') && !gl.getExtension('EXT_color_buffer_half_float')) {
+      throw new GlError('This browser cannot draw into float textures.');
+    }
+    return {
+      nodes: new Program(gl, glsl.NODES_VS, glsl.NODES_FS),
+      lines: new Program(gl, glsl.LINES_VS, glsl.LINES_FS),
+      quads: new Program(gl, glsl.QUADS_VS, glsl.QUADS_FS),
+      arrows: new Program(gl, glsl.ARROWS_VS, glsl.ARROWS_FS),
+      tone: new Program(gl, glsl.SCREEN_VS, glsl.TONE_FS),
+    };
+  }
+
+  private makeTables(): Tables {
+    const table = (kind: ConstructorParameters<typeof GpuTable>[1]): GpuTable =>
+      new GpuTable(this.gl, kind);
+    const tables = {
+      pos: [table('rg32f'), table('rg32f')] as [GpuTable, GpuTable],
+      nodeColor: table('rgba8'),
+      nodeSize: table('r8'),
+      ends: table('rg32ui'),
+      edgeColor: table('rgba8'),
+      edgeWidth: table('r8'),
+      near: table('rg32ui'),
+      lit: table('rg32ui'),
+    };
+    for (const one of [tables.edgeColor, tables.edgeWidth, tables.near, tables.lit]) one.reserve(1);
+    return tables;
+  }
+
+  /** Rebuilds everything after the browser gave the context back. */
+  restore(): void {
+    this.programs = this.makePrograms();
+    this.tables = this.makeTables();
+    this.ink = new InkTarget(this.gl);
+    this.orderBuffer = null;
+    this.litBuffer = null;
+    this.listed = null;
+    this.litListed = null;
+    if (this.data) this.setScene(this.data);
+  }
+
+  /** Takes a new graph: makes room and uploads what is there. */
+  setScene(data: SceneData): void {
+    this.data = data;
+    const { tables } = this;
+    const edges = Math.min(data.numEdges, this.edgesMax);
+    for (const one of [...tables.pos, tables.nodeColor, tables.nodeSize]) one.reserve(data.numNodes);
+    tables.ends.reserve(edges);
+    if (data.edgeColor) tables.edgeColor.reserve(edges);
+    if (data.edgeWidth) tables.edgeWidth.reserve(edges);
+    this.listed = null;
+    this.uploadPositions(true);
+    this.uploadStyle();
+    this.uploadEdges(0);
+  }
+
+  /** The newest positions; `both` writes the frame before as well. */
+  uploadPositions(both: boolean): void {
+    const { data, tables } = this;
+    if (!data) return;
+    if (both) tables.pos[0].write(data.previous, data.numNodes);
+    else tables.pos = [tables.pos[1], tables.pos[0]];
+    tables.pos[1].write(data.current, data.numNodes);
+  }
+
+  /** Colours, sizes and the drawing order. */
+  uploadStyle(): void {
+    const { data, tables, gl } = this;
+    if (!data) return;
+    if (data.nodeColor) tables.nodeColor.write(data.nodeColor, data.numNodes);
+    if (data.nodeSize) tables.nodeSize.write(data.nodeSize, data.numNodes);
+    const edges = Math.min(data.numEdges, this.edgesMax);
+    if (data.edgeColor) {
+      tables.edgeColor.reserve(edges);
+      tables.edgeColor.write(data.edgeColor, edges);
+    }
+    if (data.edgeWidth) {
+      tables.edgeWidth.reserve(edges);
+      tables.edgeWidth.write(data.edgeWidth, edges);
+    }
+    if (data.order) {
+      this.orderBuffer ??= gl.createBuffer();
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.orderBuffer);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, data.order, gl.STATIC_DRAW);
+    }
+  }
+
+  /** Edge ends that arrived from `first` on. */
+  uploadEdges(first: number): void {
+    const { data } = this;
+    if (!data) return;
+    const known = Math.min(data.edgesKnown, this.edgesMax);
+    if (known > first) this.tables.ends.write(data.ends.subarray(2 * first), known - first, first);
+  }
+
+  /** Adds edges to the edge picture, or starts it anew. */
+  drawInk(input: DrawInput, step: InkStep): void {
+    const { gl, data } = this;
+    if (!data) return;
+    const w = Math.max(1, Math.round((input.size.w * input.dpr) / step.reduce));
+    const h = Math.max(1, Math.round((input.size.h * input.dpr) / step.reduce));
+    const kept = this.ink.bind(w, h);
+    gl.viewport(0, 0, w, h);
+    if (step.clear || !kept) {
+      gl.clearColor(0, 0, 0, 0);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+    }
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE);
+    // A line is one device pixel wide whatever the resolution; keep its ink constant.
+    const lineGain = 1 / (step.reduce * Math.min(1.5, input.dpr) ** 0.5);
+    if (step.list) {
+      this.drawList(input, step.list, this.tables.near, 1, 1 + 0.5 * input.room, step.arrows);
+    } else if (step.to > step.from) {
+      this.edgeUniforms(this.programs.lines.use(), input).float('uGain', lineGain);
+      gl.drawArrays(gl.LINES, 2 * step.from, 2 * (step.to - step.from));
+    }
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** Paints background, edges, highlight and nodes on the canvas. `inkScale` scales a sample up. */
+  drawScreen(input: DrawInput, inkScale: number, hasInk: boolean): void {
+    const { gl, data } = this;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.disable(gl.BLEND);
+    this.drawTone(input, inkScale, hasInk);
+    if (!data || !data.nodeColor || !data.nodeSize || !data.order) return;
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    this.drawNodes(input, this.orderBuffer, data.order.length, 0.78 * input.dim);
+    const lit = input.highlight;
+    if (!lit) return;
+    // Many edges at once become a veil, so each gets fainter.
+    const strength = Math.max(0.16, Math.min(0.95, 14 / Math.sqrt(lit.edges.count + 1)));
+    const plain = { ...input, fade: 0, alpha: 1 };
+    this.drawList(plain, lit.edges, this.tables.lit, strength * input.dim, 1.4, input.arrows);
+    this.litBuffer ??= gl.createBuffer();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litBuffer);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, lit.nodes, gl.DYNAMIC_DRAW);
+    this.drawNodes(input, this.litBuffer, lit.nodes.length, 0);
+  }
+
+  private drawTone(input: DrawInput, inkScale: number, hasInk: boolean): void {
+    const { gl } = this;
+    const tone = this.programs.tone.use();
+    this.ink.sample(7);
+    tone.int('uInk', 7).int('uHasInk', Number(hasInk)).int('uClear', Number(input.clear));
+    tone.float('uInkScale', input.alpha * inkScale);
+    tone.float('uOpacity', input.edgeOpacity * (1 - 0.78 * input.dim));
+    tone.float('uBackCenter', ...unit(input.backCenter)).float('uBackEdge', ...unit(input.backEdge));
+    tone.float('uAspect', input.size.w / Math.max(1, input.size.h));
+    gl.drawArrays(gl.TRIANGLES, 0, 3);
+  }
+
+  private drawNodes(input: DrawInput, order: WebGLBuffer | null, count: number, dim: number): void {
+    const { gl } = this;
+    const p = this.viewUniforms(this.programs.nodes.use(), input);
+    p.float('uDpr', input.dpr).float('uDim', dim).float('uOpacity', input.pointOpacity);
+    p.float('uBack', ...unit(input.backCenter)).float('uRing', input.ring);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, order);
+    gl.drawElements(gl.POINTS, count, gl.UNSIGNED_INT, 0);
+  }
+
+  private drawList(
+    input: DrawInput,
+    list: EdgeList,
+    table: GpuTable,
+    gain: number,
+    width: number,
+    arrows: boolean,
+  ): void {
+    const { gl } = this;
+    if (list.count === 0) return;
+    const near = table === this.tables.near;
+    if ((near ? this.listed : this.litListed) !== list) {
+      table.reserve(list.count);
+      table.write(list.pairs, list.count);
+      if (near) this.listed = list;
+      else this.litListed = list;
+    }
+    const segments = list.curved || input.curvature > 0 ? (list.count > 5000 ? 8 : 14) : 1;
+    const both: [Program, number][] = [[this.programs.quads, 6 * segments]];
+    if (arrows) both.push([this.programs.arrows, 3]);
+    for (const [program, vertices] of both) {
+      const p = this.edgeUniforms(program.use(), input);
+      table.bind(6);
+      p.int('uList', 6).int('uSegments', segments).float('uCurvature', input.curvature);
+      p.float('uWidth', width)
+        .float('uGain', gain)
+        .float('uArrow', 5.5 + 3.5 * input.room);
+      gl.drawArrays(gl.TRIANGLES, 0, list.count * vertices);
+    }
+  }
+
+  private viewUniforms(p: Program, input: DrawInput): Program {
+    const { view, size, origin } = input;
+    const { tables } = this;
+    tables.pos[0].bind(0);
+    tables.pos[1].bind(1);
+    tables.nodeColor.bind(2);
+    tables.nodeSize.bind(3);
+    p.int('uPos0', 0).int('uPos1', 1).int('uNodeColor', 2).int('uNodeSize', 3);
+    const sx = (2 * view.scale) / size.w;
+    const sy = (2 * view.scale) / size.h;
+    p.float('uView', sx, sy, (origin.x - view.cx) * sx, (origin.y - view.cy) * sy);
+    p.float('uSize', size.w, size.h).float('uTween', input.tween);
+    return p.float('uSizeScale', input.sizeScale).float('uSizeRange', SIZE_MIN, SIZE_MAX);
+  }
+
+  private edgeUniforms(p: Program, input: DrawInput): Program {
+    const { tables, data } = this;
+    this.viewUniforms(p, input);
+    tables.ends.bind(4);
+    tables.edgeColor.bind(5);
+    tables.edgeWidth.bind(8);
+    p.int('uEnds', 4).int('uEdgeColor', 5).int('uEdgeWidth', 8);
+    p.flags('uHasEdge', Boolean(data?.edgeColor), Boolean(data?.edgeWidth));
+    p.float('uTint', 0.82, input.light ? 0.94 : 0.82);
+    return p.float('uFade', input.fade).float('uFadeLength', input.fadeLength);
+  }
+}
+
+function unit(c: Rgb): [number, number, number] {
+  return [c.r / 255, c.g / 255, c.b / 255];
+}
+
+function isSoftware(gl: WebGL2RenderingContext): boolean {
+  const info = gl.getExtension('WEBGL_debug_renderer_info');
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  return /swiftshader|llvmpipe|software|basic render/i.test(name);
+}

@@ -1,0 +1,178 @@
+import { toGraph } from '../scene/camera.ts';
+import type { Viewer } from '../state/viewer.ts';
+
+/** Mouse, pen and touch: pan, zoom, pinch, hover, select, drag a node. */
+
+const CLICK_SLOP = 4;
+const WHEEL_STEP = 0.0016;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+interface Press {
+  start: Point;
+  last: Point;
+  index: number;
+  moved: boolean;
+  offset: Point;
+}
+
+export class PointerInput {
+  private readonly down = new Map<number, Point>();
+  private press: Press | null = null;
+  private pinch: { distance: number; middle: Point } | null = null;
+  private hoverAt: Point | null = null;
+  private hoverPending = false;
+
+  constructor(
+    private readonly surface: HTMLElement,
+    private readonly viewer: Viewer,
+  ) {
+    surface.addEventListener('pointerdown', (e) => this.onDown(e));
+    surface.addEventListener('pointermove', (e) => this.onMove(e));
+    surface.addEventListener('pointerup', (e) => this.onUp(e));
+    surface.addEventListener('pointercancel', (e) => this.onUp(e));
+    surface.addEventListener('pointerleave', (e) => {
+      if (e.pointerType === 'mouse' && this.down.size === 0) this.leave();
+    });
+    surface.addEventListener('wheel', (e) => this.onWheel(e), { passive: false });
+    surface.addEventListener('dblclick', (e) => this.onDouble(e));
+  }
+
+  private at(event: MouseEvent): Point {
+    const r = this.surface.getBoundingClientRect();
+    return { x: event.clientX - r.left, y: event.clientY - r.top };
+  }
+
+  private leave(): void {
+    this.hoverAt = null;
+    this.viewer.hover(-1);
+  }
+
+  private onDown(event: PointerEvent): void {
+    if (event.button > 1) return;
+    const p = this.at(event);
+    this.surface.setPointerCapture(event.pointerId);
+    this.surface.focus({ preventScroll: true });
+    this.down.set(event.pointerId, p);
+    if (this.down.size === 2) {
+      this.press = null;
+      this.pinch = this.span();
+      return;
+    }
+    const index = event.button === 0 ? this.viewer.picture.nodeAt(p.x, p.y) : -1;
+    const place = index < 0 ? null : this.viewer.picture.project(index);
+    const offset = place ? { x: place[0] - p.x, y: place[1] - p.y } : { x: 0, y: 0 };
+    this.press = { start: p, last: p, index, moved: false, offset };
+  }
+
+  private onMove(event: PointerEvent): void {
+    const p = this.at(event);
+    if (!this.down.has(event.pointerId)) {
+      if (event.pointerType !== 'touch') this.hoverSoon(p);
+      return;
+    }
+    this.down.set(event.pointerId, p);
+    this.viewer.picture.touched(performance.now());
+    if (this.pinch) this.onPinch();
+    else if (this.press) this.onDrag(p);
+  }
+
+  private onDrag(p: Point): void {
+    const press = this.press;
+    if (!press) return;
+    const far = Math.hypot(p.x - press.start.x, p.y - press.start.y) > CLICK_SLOP;
+    if (!press.moved && !far) return;
+    const { picture } = this.viewer;
+    if (!press.moved) this.surface.classList.add('dragging');
+    if (press.index >= 0) {
+      const [x, y] = toGraph(
+        picture.camera.view,
+        picture.size,
+        p.x + press.offset.x,
+        p.y + press.offset.y,
+      );
+      if (!press.moved) picture.camera.take();
+      this.viewer.dragTo(press.index, x, y);
+    } else {
+      const from = press.moved ? press.last : press.start;
+      picture.camera.pan(p.x - from.x, p.y - from.y);
+      this.viewer.refresh();
+    }
+    press.moved = true;
+    press.last = p;
+  }
+
+  private span(): { distance: number; middle: Point } {
+    const [a, b] = [...this.down.values()];
+    return {
+      distance: Math.max(1, Math.hypot(a.x - b.x, a.y - b.y)),
+      middle: { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 },
+    };
+  }
+
+  private onPinch(): void {
+    if (!this.pinch || this.down.size < 2) return;
+    const now = this.span();
+    const { picture } = this.viewer;
+    picture.camera.pan(now.middle.x - this.pinch.middle.x, now.middle.y - this.pinch.middle.y);
+    picture.camera.zoom(picture.size, now.middle.x, now.middle.y, now.distance / this.pinch.distance);
+    this.pinch = now;
+    this.viewer.refresh();
+  }
+
+  private onUp(event: PointerEvent): void {
+    const known = this.down.delete(event.pointerId);
+    this.surface.classList.remove('dragging');
+    if (this.pinch) {
+      if (this.down.size < 2) this.pinch = null;
+      return;
+    }
+    const press = this.press;
+    this.press = null;
+    if (!known || !press) return;
+    if (press.moved) {
+      if (press.index >= 0) this.viewer.drag.end();
+    } else if (event.type === 'pointerup') {
+      this.viewer.select(press.index);
+    }
+    this.viewer.refresh();
+  }
+
+  private onWheel(event: WheelEvent): void {
+    event.preventDefault();
+    const p = this.at(event);
+    const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
+    // Browsers report a pinch on a touch pad as a wheel with Ctrl, in small steps.
+    const step = event.ctrlKey ? WHEEL_STEP * 6 : WHEEL_STEP;
+    const delta = Math.max(-400, Math.min(400, event.deltaY * unit));
+    const { picture } = this.viewer;
+    picture.camera.zoom(picture.size, p.x, p.y, Math.exp(-delta * step));
+    picture.touched(performance.now());
+    this.viewer.refresh();
+    this.hoverSoon(p);
+  }
+
+  private onDouble(event: MouseEvent): void {
+    const p = this.at(event);
+    const index = this.viewer.picture.nodeAt(p.x, p.y);
+    if (index >= 0) this.viewer.flyTo(index);
+    else this.viewer.zoomBy(event.shiftKey ? 0.5 : 2);
+  }
+
+  /** Picks once a frame, however many moves the mouse reports. */
+  private hoverSoon(p: Point): void {
+    this.hoverAt = p;
+    if (this.hoverPending) return;
+    this.hoverPending = true;
+    requestAnimationFrame(() => {
+      this.hoverPending = false;
+      if (!this.hoverAt || this.down.size > 0) return;
+      const index = this.viewer.picture.nodeAt(this.hoverAt.x, this.hoverAt.y);
+      this.surface.classList.toggle('over-node', index >= 0);
+      this.viewer.hover(index);
+    });
+  }
+}

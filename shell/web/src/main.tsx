@@ -1,0 +1,79 @@
+import { render } from 'preact';
+import { listenKeys } from './input/keyboard.ts';
+import { PointerInput } from './input/pointer.ts';
+import { App, type Surfaces } from './panels/app.tsx';
+import { placeCards } from './panels/card.tsx';
+import { focusSearch } from './panels/search-box.tsx';
+import * as act from './state/actions.ts';
+import * as store from './state/store.ts';
+import { applyMetadata } from './state/theme.ts';
+import { Viewer } from './state/viewer.ts';
+import { installHook } from './testhook.ts';
+
+const { params } = store;
+const still = params.test || matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+function needsSplash(): boolean {
+  const after = params.splashAfter;
+  return typeof after === 'number' ? Date.now() / 1000 > after : after;
+}
+
+/** Follows the size of the stage and the pixel ratio of the screen. */
+function followSize(stage: HTMLElement, viewer: Viewer): void {
+  const resize = (): void => {
+    store.viewport.value = { w: innerWidth, h: innerHeight };
+    viewer.resize(
+      stage.clientWidth,
+      stage.clientHeight,
+      params.test ? 1 : Math.min(3, devicePixelRatio || 1),
+    );
+  };
+  new ResizeObserver(resize).observe(stage);
+  const watchRatio = (): void => {
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener(
+      'change',
+      () => {
+        resize();
+        watchRatio();
+      },
+      { once: true },
+    );
+  };
+  watchRatio();
+  resize();
+}
+
+function start({ stage, picture, overlay }: Surfaces): void {
+  let viewer: Viewer;
+  try {
+    viewer = new Viewer(picture, overlay, stage, still);
+  } catch (error) {
+    console.error(error);
+    store.phase.value = 'failed';
+    const why = error instanceof Error ? error.message : '';
+    store.detail.value = `${why} A current browser with hardware acceleration is needed.`;
+    return;
+  }
+  act.setViewer(viewer);
+  viewer.onDraw = () => placeCards(stage, viewer);
+  followSize(stage, viewer);
+  const surface = picture.parentElement;
+  if (surface) new PointerInput(surface, viewer);
+  listenKeys(viewer, focusSearch, act.playPause);
+  installHook(viewer);
+  if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
+  else if (needsSplash()) store.phase.value = 'splash';
+  else viewer.link.open();
+}
+
+addEventListener('resize', () => {
+  store.viewport.value = { w: innerWidth, h: innerHeight };
+});
+document.body.dataset.connected = 'false';
+document.body.dataset.seq = '0';
+document.body.dataset.epoch = '0';
+document.documentElement.classList.toggle('still', still);
+applyMetadata(null, '');
+
+const root = document.getElementById('app');
+if (root) render(<App start={start} />, root);

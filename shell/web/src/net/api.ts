@@ -1,0 +1,106 @@
+/** HTTP calls beside the socket: edges, cards, search, sign-in. */
+
+/** Edges are fetched in pieces, each an unbiased sample, so that the picture sharpens as they come. */
+const EDGE_PIECE_BYTES = 2 << 20;
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function failure(answer: Response): Promise<ApiError> {
+  const text = await answer.text().catch(() => '');
+  try {
+    const body = JSON.parse(text) as Record<string, unknown>;
+    const first = (value: unknown): string =>
+      Array.isArray(value) ? first(value[0]) : typeof value === 'string' ? value : '';
+    const error = body.error as Record<string, unknown> | string | undefined;
+    const nested = typeof error === 'object' ? error?.message : error;
+    const message =
+      first(body.non_field_errors) || first(body.message) || first(body.detail) || first(nested);
+    return new ApiError(answer.status, message || `The server answered ${answer.status}.`);
+  } catch {
+    return new ApiError(answer.status, `The server answered ${answer.status}.`);
+  }
+}
+
+async function json<T>(url: URL, init?: RequestInit): Promise<T> {
+  const answer = await fetch(url, { credentials: 'same-origin', ...init });
+  if (!answer.ok) throw await failure(answer);
+  return (await answer.json()) as T;
+}
+
+export interface NodeCard {
+  title?: string;
+  id?: unknown;
+  degree?: number;
+  degree_in?: number;
+  degree_out?: number;
+  properties?: { name: string; value: unknown }[];
+}
+
+export class Api {
+  constructor(private readonly base: URL) {}
+
+  card(index: number, signal: AbortSignal): Promise<NodeCard> {
+    return json<NodeCard>(new URL(`node/${index}`, this.base), { signal });
+  }
+
+  async search(
+    query: string,
+    signal: AbortSignal,
+  ): Promise<{ index: number; label: string; id: string }[]> {
+    const url = new URL(`search?q=${encodeURIComponent(query)}&limit=20`, this.base);
+    const { results } = await json<{ results: { index: number; label?: string; id?: unknown }[] }>(url, {
+      signal,
+    });
+    return results.map((hit) => ({
+      index: hit.index,
+      label: hit.label ?? String(hit.id ?? hit.index),
+      id: String(hit.id ?? ''),
+    }));
+  }
+
+  /**
+   * Fetches `edges.bin` of an epoch in pieces and hands over each: where it starts and its node indices.
+   * A server that does not know ranges answers the whole at once, which is used as it is.
+   */
+  async edges(
+    epoch: number,
+    numEdges: number,
+    piece: (first: number, ends: Uint32Array) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const total = numEdges * 8;
+    const url = new URL(`${epoch}/edges.bin`, this.base);
+    for (let at = 0; at < total;) {
+      const last = Math.min(total, at + EDGE_PIECE_BYTES) - 1;
+      const answer = await fetch(url, {
+        credentials: 'same-origin',
+        signal,
+        headers: total > EDGE_PIECE_BYTES ? { Range: `bytes=${at}-${last}` } : {},
+      });
+      if (!answer.ok) throw await failure(answer);
+      const bytes = await answer.arrayBuffer();
+      const start = answer.status === 206 ? at : 0;
+      const whole = Math.min(bytes.byteLength, total - start) & ~7;
+      if (whole === 0) throw new ApiError(answer.status, 'The server sent no edges.');
+      piece(start / 8, new Uint32Array(bytes, 0, whole / 4));
+      at = start + whole;
+    }
+  }
+}
+
+/** Signs in; the reply sets the cookie that the session's requests carry. */
+export async function signIn(username: string, password: string): Promise<void> {
+  const url = new URL('../api/v2/auth/token/generate', location.href);
+  await json(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ username, password }),
+  });
+}

@@ -1,0 +1,195 @@
+import { isPosition, readFrame, type Frame } from './frames.ts';
+
+/**
+ * The link to a viz session: one websocket with subprotocol `graph-viz.v1`, opened again with back-off
+ * when it breaks. Messages are handled strictly in the order they came, also when one has to be inflated.
+ * Where websockets are blocked, position frames are fetched one by one instead.
+ */
+
+export type LinkState = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'closed';
+
+/** Close codes of the server that end the link for good. */
+export const CLOSE = { AUTH: 4401, MISSING: 4404, ENDED: 4410 } as const;
+
+export interface Message {
+  t: string;
+  [field: string]: unknown;
+}
+
+export interface SessionEvents {
+  text(message: Message): void;
+  /** Applies a frame; answers the seq to acknowledge, or null. */
+  frame(frame: Frame): number | null;
+  state(state: LinkState, retryMs: number): void;
+  /** The server ended the link: a code of `CLOSE`. */
+  ended(code: number, reason: string): void;
+  /** What a reconnecting page already has; null before the first graph. */
+  resume(): { epoch: number; seq: number } | null;
+  damaged(error: unknown): void;
+}
+
+const BACKOFF_MIN_MS = 250;
+const BACKOFF_MAX_MS = 8000;
+const FAILURES_BEFORE_POLLING = 3;
+const POLL_MS = 500;
+
+export class SessionLink {
+  private socket: WebSocket | null = null;
+  private queue: Promise<void> | null = null;
+  private failures = 0;
+  private everLive = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private stopped = false;
+  private polling = false;
+
+  constructor(
+    /** Address of `/viz/<session>/`, with http or https. */
+    private readonly base: URL,
+    private readonly dataset: string,
+    private readonly events: SessionEvents,
+  ) {}
+
+  open(): void {
+    this.stopped = false;
+    this.connect();
+  }
+
+  close(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    this.socket?.close(1000);
+    this.socket = null;
+  }
+
+  /** Sends a control message; answers false when there is no connection to send it on. */
+  send(message: Message): boolean {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  private connect(): void {
+    if (this.stopped) return;
+    const url = new URL(`ws?dataset=${encodeURIComponent(this.dataset)}`, this.base);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const socket = new WebSocket(url, 'graph-viz.v1');
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    let opened = false;
+    socket.onopen = () => {
+      opened = true;
+      this.polling = false;
+      this.everLive = true;
+      this.events.state('live', 0);
+      const have = this.events.resume();
+      if (have) this.send({ t: 'resume', ...have });
+      if (document.hidden) this.send({ t: 'hidden' });
+    };
+    socket.onmessage = (event) => {
+      this.failures = 0;
+      this.enqueue(event.data as string | ArrayBuffer, socket);
+    };
+    socket.onclose = (event) => {
+      if (this.socket !== socket) return;
+      this.socket = null;
+      this.closed(event, opened);
+    };
+  }
+
+  private closed(event: CloseEvent, opened: boolean): void {
+    if (this.stopped) return;
+    if (Object.values(CLOSE).includes(event.code as 4401)) {
+      this.stopped = true;
+      this.events.state('closed', 0);
+      this.events.ended(event.code, event.reason);
+      return;
+    }
+    this.failures += opened ? 0 : 1;
+    if (this.failures >= FAILURES_BEFORE_POLLING && this.events.resume()) void this.poll();
+    const steps = Math.min(6, Math.max(this.failures, opened ? 0 : 1));
+    const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** steps) * (0.75 + Math.random() / 2);
+    if (!this.polling) this.events.state(this.everLive ? 'reconnecting' : 'connecting', wait);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.connect(), wait);
+  }
+
+  /** Tries at once instead of waiting for the back-off. */
+  retryNow(): void {
+    if (this.stopped || this.socket) return;
+    clearTimeout(this.timer);
+    this.connect();
+  }
+
+  /** Cuts the connection as a lost network would; the page then connects again by itself. */
+  breakForTest(): void {
+    this.socket?.close(4000);
+  }
+
+  private enqueue(data: string | ArrayBuffer, socket: WebSocket): void {
+    // Without a frame that is being inflated, handle the message at once.
+    if (!this.queue) {
+      const pending = this.handle(data, socket);
+      if (pending) this.chain(pending);
+      return;
+    }
+    this.chain(this.queue.then(() => this.handle(data, socket) ?? undefined));
+  }
+
+  private chain(work: Promise<void>): void {
+    const guarded: Promise<void> = work
+      .catch((error: unknown) => this.events.damaged(error))
+      .then(() => {
+        if (this.queue === guarded) this.queue = null;
+      });
+    this.queue = guarded;
+  }
+
+  private handle(data: string | ArrayBuffer, socket: WebSocket): Promise<void> | null {
+    if (this.stopped || (this.socket !== null && this.socket !== socket)) return null;
+    try {
+      if (typeof data === 'string') {
+        this.events.text(JSON.parse(data) as Message);
+        return null;
+      }
+      const frame = readFrame(data);
+      if (frame instanceof Promise) return frame.then((inflated) => this.apply(inflated));
+      this.apply(frame);
+    } catch (error) {
+      this.events.damaged(error);
+    }
+    return null;
+  }
+
+  private apply(frame: Frame): void {
+    const { kind, seq } = frame.header;
+    let done: number | null = isPosition(kind) ? seq : null;
+    try {
+      done = this.events.frame(frame);
+    } catch (error) {
+      this.events.damaged(error);
+    }
+    // Also a damaged frame is acknowledged, or the server would wait for it for ever.
+    if (done !== null) this.send({ t: 'ack', seq: done });
+  }
+
+  /** Fetches frames while no websocket can be opened. */
+  private async poll(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
+    while (this.polling && !this.stopped) {
+      try {
+        const after = this.events.resume()?.seq ?? 0;
+        const answer = await fetch(new URL(`frame?after=${after}`, this.base));
+        if (!this.polling || this.stopped) return;
+        if (!answer.ok && answer.status !== 204) throw new Error(`status ${answer.status}`);
+        this.events.state('polling', 0);
+        const bytes = answer.status === 204 ? null : await answer.arrayBuffer();
+        if (bytes && bytes.byteLength > 0) this.events.frame(await readFrame(bytes));
+        await new Promise((done) => setTimeout(done, POLL_MS));
+      } catch {
+        this.polling = false;
+        this.events.state('reconnecting', 0);
+      }
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import * as act from '../state/actions.ts';
+import * as store from '../state/store.ts';
+import { Cards } from './card.tsx';
+import { LegendPanel } from './legend.tsx';
+import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
+import { TopBar } from './top-bar.tsx';
+
+export interface Surfaces {
+  stage: HTMLElement;
+  picture: HTMLCanvasElement;
+  overlay: HTMLCanvasElement;
+}
+
+function describe(): string {
+  if (store.phase.value !== 'ready') return 'Graph picture, empty';
+  const name = store.graphName.value || 'Graph';
+  return `${name}: ${store.nodeCount.value} nodes and ${store.edgeCount.value} edges`;
+}
+
+/** The page. `start` gets the canvases once they exist. */
+export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Element {
+  const stage = useRef<HTMLElement>(null);
+  const picture = useRef<HTMLCanvasElement>(null);
+  const overlay = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    if (stage.current && picture.current && overlay.current) {
+      start({ stage: stage.current, picture: picture.current, overlay: overlay.current });
+    }
+  }, []);
+  const ready = store.phase.value === 'ready';
+  const legend = store.legendHere.value;
+  useLayoutEffect(() => {
+    // Legend and buttons have just taken their part of the screen.
+    if (ready) act.panelsMoved();
+  }, [ready, legend]);
+  return (
+    <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
+      {store.showMenu.value && <TopBar />}
+      <main class="stage" ref={stage} style={{ background: store.backdrop.value ?? '' }}>
+        <div
+          class={ready ? 'surface shown' : 'surface'}
+          id="surface"
+          tabIndex={0}
+          role="img"
+          aria-label={describe()}
+        >
+          <canvas ref={picture} id="picture" />
+          <canvas ref={overlay} id="labels" />
+        </div>
+        <EdgeProgress />
+        <LegendPanel />
+        <ZoomButtons />
+        <TinyTools />
+        <Logo />
+        <Cards />
+        <Banner />
+        <StageState />
+      </main>
+      <div class="unseen" aria-live="polite">
+        {store.announcement.value}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,130 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import * as act from '../state/actions.ts';
+import * as store from '../state/store.ts';
+import type { Viewer } from '../state/viewer.ts';
+import * as icons from './icons.tsx';
+
+/** Properties that a card shows before it is pinned. */
+const HOVER_PROPERTIES = 7;
+
+function show(value: unknown): string {
+  if (value === null || value === undefined) return '—';
+  if (typeof value === 'number') {
+    return Number.isInteger(value)
+      ? String(value)
+      : value.toLocaleString('en', { maximumFractionDigits: 4 });
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function Value({ value }: { value: unknown }): JSX.Element {
+  const text = show(value);
+  if (typeof value === 'string' && /^https?:\/\/\S+$/i.test(value)) {
+    return (
+      <a href={value} target="_blank" rel="noopener noreferrer">
+        {text}
+      </a>
+    );
+  }
+  return <>{text}</>;
+}
+
+function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.Element {
+  const rows = pinned ? card.properties : card.properties.slice(0, HOVER_PROPERTIES);
+  const rest = card.properties.length - rows.length;
+  return (
+    <>
+      <div class="head">
+        <i style={{ background: card.color }} />
+        <b>{card.title || '…'}</b>
+        {pinned && (
+          <span class="tools">
+            <button
+              type="button"
+              class="bare"
+              title="Centre"
+              aria-label="Centre"
+              onClick={() => act.goTo(card.index)}
+            >
+              <icons.Aim />
+            </button>
+            <button
+              type="button"
+              class="bare"
+              title="Close (Esc)"
+              aria-label="Close"
+              onClick={act.closeCard}
+            >
+              <icons.Close />
+            </button>
+          </span>
+        )}
+      </div>
+      <dl class={card.pending ? 'pending' : ''}>
+        {card.degree !== null && (
+          <>
+            <dt>degree</dt>
+            <dd>{card.degree.toLocaleString('en')}</dd>
+          </>
+        )}
+        {rows.map(({ name, value }) => (
+          <>
+            <dt title={name}>{name}</dt>
+            <dd title={show(value)}>
+              <Value value={value} />
+            </dd>
+          </>
+        ))}
+      </dl>
+      {rest > 0 && <div class="rest">+ {rest} more, click the node to see all</div>}
+      {pinned && act.isPinned(card.index) && (
+        <button type="button" class="button wide" onClick={() => act.unpin(card.index)}>
+          Let the layout move this node
+        </button>
+      )}
+    </>
+  );
+}
+
+export function Cards(): JSX.Element | null {
+  const hover = store.params.showLabelOnHover ? store.hoverCard.value : null;
+  const pinned = store.pinnedCard.value;
+  useLayoutEffect(() => {
+    const viewer = act.theViewer();
+    const stage = document.querySelector<HTMLElement>('.stage');
+    if (viewer && stage) placeCards(stage, viewer);
+  });
+  return (
+    <>
+      {pinned && (
+        <article class="card pinned" data-node={pinned.index} aria-label="Selected node">
+          <CardBody card={pinned} pinned />
+        </article>
+      )}
+      {hover && (
+        <div class="card hover" data-node={hover.index} role="tooltip">
+          <CardBody card={hover} pinned={false} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Puts each card beside its node, inside the stage. */
+export function placeCards(stage: HTMLElement, viewer: Viewer): void {
+  for (const card of stage.querySelectorAll<HTMLElement>('.card[data-node]')) {
+    const index = Number(card.dataset.node);
+    const at = viewer.picture.project(index);
+    if (!at) continue;
+    const { w, h } = viewer.picture.size;
+    const gap = viewer.picture.radius(index) + 14;
+    const { offsetWidth: cw, offsetHeight: ch } = card;
+    const right = at[0] + gap + cw <= w - 8;
+    const x = right ? at[0] + gap : at[0] - gap - cw;
+    const clampX = Math.max(8, Math.min(w - cw - 8, x));
+    const clampY = Math.max(8, Math.min(h - ch - 8, at[1] - 18));
+    card.style.transform = `translate(${Math.round(clampX)}px, ${Math.round(clampY)}px)`;
+    card.style.visibility = 'visible';
+  }
+}

@@ -1,0 +1,130 @@
+import type { JSX } from 'preact';
+import * as act from '../state/actions.ts';
+import * as store from '../state/store.ts';
+import * as icons from './icons.tsx';
+import { SearchBox } from './search-box.tsx';
+
+const number = (value: number): string => value.toLocaleString('en');
+
+function rate(perSecond: number): string {
+  return perSecond >= 10 ? String(Math.round(perSecond)) : perSecond.toFixed(1);
+}
+
+/** Runs and stops the layout, and says what it does. */
+export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Element {
+  const on = store.playing.value;
+  const perSecond = store.iterationsPerSecond.value;
+  const label = on ? 'Layout' : store.iterations.value > 0 ? 'Resume layout' : 'Run layout';
+  const title = on ? 'Pause the layout (space)' : 'Run the layout (space)';
+  return (
+    <button
+      id="play"
+      class={on ? 'button primary' : 'button'}
+      type="button"
+      title={title}
+      aria-pressed={on}
+      aria-label={compact ? label : undefined}
+      disabled={store.phase.value !== 'ready'}
+      data-layout={store.layoutState.value}
+      onClick={act.playPause}
+    >
+      {on ? <icons.Pause /> : <icons.Play />}
+      {!compact && <span class="text">{label}</span>}
+      {on && perSecond > 0 && <span class="rate">{rate(perSecond)} it/s</span>}
+    </button>
+  );
+}
+
+function Counts(): JSX.Element | null {
+  const phase = store.phase.value;
+  if (!store.params.info || (phase !== 'ready' && phase !== 'empty')) return null;
+  const nodes = store.nodeCount.value;
+  const edges = store.edgeCount.value;
+  return (
+    <div id="counts" class="counts" title={store.graphDescription.value || undefined}>
+      <span>
+        <b>{number(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'}
+      </span>
+      <i>·</i>
+      <span>
+        <b>{number(edges)}</b> {edges === 1 ? 'edge' : 'edges'}
+      </span>
+    </div>
+  );
+}
+
+const LINK_WORDS: Record<store.Link, string> = {
+  connecting: 'connecting',
+  live: 'live',
+  reconnecting: 'reconnecting',
+  polling: 'slow link',
+  closed: 'closed',
+};
+
+function LinkState(): JSX.Element {
+  const link = store.link.value;
+  const settled = store.layoutState.value === 'settled' && !store.playing.value;
+  const word =
+    link === 'live' && store.phase.value === 'ready' && settled ? 'settled' : LINK_WORDS[link];
+  const several = store.viewers.value > 1 ? `${store.viewers.value} viewers` : null;
+  return (
+    <div id="link" class={`link ${link}`} title={`Connection: ${LINK_WORDS[link]}`}>
+      {several && <span class="viewers">{several}</span>}
+      <span class="dot" />
+      <span class="word">{word}</span>
+    </div>
+  );
+}
+
+function Tools(): JSX.Element {
+  return (
+    <>
+      <PlayButton />
+      <button class="button" type="button" id="fit" title="Show everything (f)" onClick={act.fit}>
+        <icons.Fit />
+        <span class="text">Fit</span>
+      </button>
+      <button
+        class="button"
+        type="button"
+        id="export"
+        title="Save the picture as PNG"
+        onClick={act.savePicture}
+      >
+        <icons.Camera />
+        <span class="text">PNG</span>
+      </button>
+    </>
+  );
+}
+
+export function TopBar(): JSX.Element {
+  const name = store.graphName.value;
+  const dark = store.theme.value === 'dark';
+  const ready = store.phase.value === 'ready';
+  return (
+    <header class="bar">
+      <div class="brand">
+        <icons.Mark />
+        <h1 id="title" title={store.graphDescription.value || name}>
+          {name || 'Graphlume'}
+        </h1>
+      </div>
+      {ready && <SearchBox />}
+      <Counts />
+      <div class="space" />
+      {ready && <Tools />}
+      <button
+        class="button square"
+        type="button"
+        id="theme"
+        title={dark ? 'Light theme' : 'Dark theme'}
+        aria-label={dark ? 'Light theme' : 'Dark theme'}
+        onClick={act.switchTheme}
+      >
+        {dark ? <icons.Sun /> : <icons.Moon />}
+      </button>
+      <LinkState />
+    </header>
+  );
+}

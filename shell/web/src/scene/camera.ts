@@ -1,0 +1,186 @@
+import { isPlaced } from './positions.ts';
+
+/**
+ * The camera: a centre in graph coordinates and a scale in CSS pixels per graph unit.
+ * Graph coordinates have y up, screen coordinates y down.
+ */
+
+export interface Box {
+  minX: number;
+  minY: number;
+  maxX: number;
+  maxY: number;
+}
+
+export interface Rect {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+export interface View {
+  cx: number;
+  cy: number;
+  scale: number;
+}
+
+export interface Size {
+  w: number;
+  h: number;
+}
+
+export const SCALE_MIN = 1e-12;
+export const SCALE_MAX = 1e12;
+
+export function toScreen(view: View, size: Size, x: number, y: number): [number, number] {
+  return [size.w / 2 + (x - view.cx) * view.scale, size.h / 2 - (y - view.cy) * view.scale];
+}
+
+export function toGraph(view: View, size: Size, px: number, py: number): [number, number] {
+  return [view.cx + (px - size.w / 2) / view.scale, view.cy - (py - size.h / 2) / view.scale];
+}
+
+/** Zooms by `factor` so that the graph point under the pixel stays under it. */
+export function zoomAt(view: View, size: Size, px: number, py: number, factor: number): View {
+  const [gx, gy] = toGraph(view, size, px, py);
+  const scale = Math.min(SCALE_MAX, Math.max(SCALE_MIN, view.scale * factor));
+  return { scale, cx: gx - (px - size.w / 2) / scale, cy: gy + (py - size.h / 2) / scale };
+}
+
+/** Moves the picture by a number of pixels. */
+export function panBy(view: View, dx: number, dy: number): View {
+  return { scale: view.scale, cx: view.cx - dx / view.scale, cy: view.cy + dy / view.scale };
+}
+
+/** The view that shows a box inside a rectangle of the screen. */
+export function fitBox(box: Box, free: Rect, size: Size): View {
+  const w = box.maxX - box.minX;
+  const h = box.maxY - box.minY;
+  // One node, or several on one spot: any scale shows them, so take one that is easy to leave.
+  const scale = Math.min(free.w / Math.max(w, 1e-9), free.h / Math.max(h, 1e-9));
+  const usable = w <= 0 && h <= 0 ? 1 : Math.min(SCALE_MAX, Math.max(SCALE_MIN, scale));
+  const gx = (box.minX + box.maxX) / 2;
+  const gy = (box.minY + box.maxY) / 2;
+  return {
+    scale: usable,
+    cx: gx - (free.x + free.w / 2 - size.w / 2) / usable,
+    cy: gy + (free.y + free.h / 2 - size.h / 2) / usable,
+  };
+}
+
+/** The box of the graph that a view shows. */
+export function viewBox(view: View, size: Size): Box {
+  const hw = size.w / 2 / view.scale;
+  const hh = size.h / 2 / view.scale;
+  return { minX: view.cx - hw, maxX: view.cx + hw, minY: view.cy - hh, maxY: view.cy + hh };
+}
+
+const SAMPLE_MAX = 20_000;
+
+/**
+ * The box that holds the positions between the 0.2 and 99.8 percentiles of each axis, or of all of them
+ * when the far ones cost little. Coordinates without a finite value do not count; null when none has one.
+ */
+export function percentileBox(xy: Float32Array, origin: { x: number; y: number }): Box | null {
+  const n = xy.length / 2;
+  const step = Math.max(1, Math.floor(n / SAMPLE_MAX));
+  const xs = new Float32Array(Math.ceil(n / step));
+  const ys = new Float32Array(xs.length);
+  let count = 0;
+  for (let i = 0; i < n; i += step) {
+    const x = xy[2 * i];
+    const y = xy[2 * i + 1];
+    if (!isPlaced(x) || !isPlaced(y)) continue;
+    xs[count] = x;
+    ys[count] = y;
+    count += 1;
+  }
+  if (count === 0) return null;
+  const [minX, maxX] = span(xs.subarray(0, count));
+  const [minY, maxY] = span(ys.subarray(0, count));
+  return { minX: minX + origin.x, maxX: maxX + origin.x, minY: minY + origin.y, maxY: maxY + origin.y };
+}
+
+function span(values: Float32Array): [number, number] {
+  values.sort();
+  const last = values.length - 1;
+  const low = values[Math.floor(0.002 * last)];
+  const high = values[Math.ceil(0.998 * last)];
+  const far = values[last] - values[0];
+  return far <= (high - low) * 1.12 ? [values[0], values[last]] : [low, high];
+}
+
+/**
+ * The part of the screen to fit into: the whole minus a margin and minus what the obstacles (legend, zoom
+ * buttons, bar) cover. An obstacle can be avoided on either axis; the way that shows the box larger wins.
+ */
+export function freeRect(size: Size, obstacles: Rect[], box: Box, margin: number): Rect {
+  let free: Rect = {
+    x: margin,
+    y: margin,
+    w: Math.max(40, size.w - 2 * margin),
+    h: Math.max(40, size.h - 2 * margin),
+  };
+  for (const obstacle of obstacles) {
+    const cuts = cutsOf(free, obstacle, 8).filter((cut) => cut.w >= 40 && cut.h >= 40);
+    if (cuts.length === 0) continue;
+    free = cuts.reduce((best, cut) => (fitScale(box, cut) > fitScale(box, best) * 1.001 ? cut : best));
+  }
+  return free;
+}
+
+function fitScale(box: Box, rect: Rect): number {
+  const w = Math.max(box.maxX - box.minX, 1e-9);
+  const h = Math.max(box.maxY - box.minY, 1e-9);
+  return Math.min(rect.w / w, rect.h / h);
+}
+
+function cutsOf(free: Rect, o: Rect, gap: number): Rect[] {
+  const right = free.x + free.w;
+  const bottom = free.y + free.h;
+  const apart = o.x >= right || o.y >= bottom || o.x + o.w <= free.x || o.y + o.h <= free.y;
+  if (apart) return [free];
+  const fromLeft = o.x + o.w + gap;
+  const fromTop = o.y + o.h + gap;
+  return [
+    { x: free.x, y: free.y, w: free.w, h: o.y - gap - free.y },
+    { x: free.x, y: fromTop, w: free.w, h: bottom - fromTop },
+    { x: fromLeft, y: free.y, w: right - fromLeft, h: free.h },
+    { x: free.x, y: free.y, w: o.x - gap - free.x, h: free.h },
+  ];
+}
+
+const RHO = Math.SQRT2;
+
+/**
+ * A smooth flight between two views: zooms out, moves, zooms in along the path of van Wijk and Nuij,
+ * "Smooth and efficient zooming and panning" (InfoVis 2003). `t` runs from 0 to 1.
+ */
+export function flight(from: View, to: View, size: Size): { at: (t: number) => View; length: number } {
+  const w0 = size.w / from.scale;
+  const w1 = size.w / to.scale;
+  const dx = to.cx - from.cx;
+  const dy = to.cy - from.cy;
+  const d2 = dx * dx + dy * dy;
+  const view = (cx: number, cy: number, w: number): View => ({ cx, cy, scale: size.w / w });
+  if (d2 < 1e-12 * w0 * w1) {
+    const ratio = Math.log(w1 / w0);
+    const at = (t: number): View => view(from.cx + dx * t, from.cy + dy * t, w0 * Math.exp(ratio * t));
+    return { at, length: Math.abs(ratio) / RHO };
+  }
+  const d = Math.sqrt(d2);
+  const b0 = (w1 * w1 - w0 * w0 + RHO ** 4 * d2) / (2 * w0 * RHO * RHO * d);
+  const b1 = (w1 * w1 - w0 * w0 - RHO ** 4 * d2) / (2 * w1 * RHO * RHO * d);
+  const r0 = Math.log(Math.sqrt(b0 * b0 + 1) - b0);
+  const r1 = Math.log(Math.sqrt(b1 * b1 + 1) - b1);
+  const length = (r1 - r0) / RHO;
+  const at = (t: number): View => {
+    if (t >= 1) return to;
+    const s = t * length;
+    const u = (w0 / (RHO * RHO * d)) * (Math.cosh(r0) * Math.tanh(RHO * s + r0) - Math.sinh(r0));
+    const w = (w0 * Math.cosh(r0)) / Math.cosh(RHO * s + r0);
+    return view(from.cx + dx * u, from.cy + dy * u, w);
+  };
+  return { at, length };
+}

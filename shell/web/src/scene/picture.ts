@@ -1,0 +1,464 @@
+import { Painter } from '../gl/painter.ts';
+import {
+  Renderer,
+  SIZE_MAX,
+  SIZE_MIN,
+  type DrawInput,
+  type EdgeList,
+  type SceneData,
+} from '../gl/renderer.ts';
+import type { Frame } from '../net/frames.ts';
+import { CameraControl } from '../state/camera-control.ts';
+import {
+  fitBox,
+  freeRect,
+  percentileBox,
+  toGraph,
+  toScreen,
+  viewBox,
+  type Box,
+  type Rect,
+  type Size,
+  type View,
+} from './camera.ts';
+import { recolorForLight, type Rgb } from './color.ts';
+import { inkLength, inkRule, type Ink } from './ink.ts';
+import { edgeList, edgesInBox } from './near.ts';
+import { neighbourhood, pickNode } from './pick.ts';
+import { Positions } from './positions.ts';
+
+/** Edges that the near tier draws one by one. */
+const NEAR_MAX = { software: 20_000, hardware: 120_000 };
+/** Edges of a hovered node that are drawn one by one. */
+const LIT_EDGES_MAX = 20_000;
+/** Arrow heads only where they can be told apart. */
+const ARROW_EDGES_MAX = 600;
+const DIM_MS = 120;
+const REST_MS = 150;
+
+export interface Look {
+  pointSize: number;
+  pointOpacity: number;
+  strokeWidth: number;
+  edgeOpacity: number;
+  curvature: number;
+  arrows: boolean;
+  highlight: 'both' | 'incoming' | 'outgoing' | 'node' | 'none';
+  hops: number;
+}
+
+export interface Backdrop {
+  center: Rgb;
+  edge: Rgb;
+  clear: boolean;
+  light: boolean;
+}
+
+interface Lit {
+  index: number;
+  nodes: Uint32Array;
+  edges: EdgeList;
+  set: ReadonlySet<number>;
+}
+
+/** The graph on the screen: its data, camera, highlight, and what to redraw when. */
+export class Picture {
+  readonly renderer: Renderer;
+  readonly painter: Painter;
+  readonly camera: CameraControl;
+  positions = new Positions(0);
+  data: SceneData;
+  size: Size = { w: 1, h: 1 };
+  dpr = 1;
+  fitScale = 1;
+  backdrop: Backdrop;
+  lit: Lit | null = null;
+  frames = 0;
+  /** Screen rectangles that panels cover. */
+  obstacles: () => Rect[] = () => [];
+  private rawColor: Uint8Array | null = null;
+  private dim = 0;
+  private dimGoal = 0;
+  private dimAt = 0;
+  private version = 0;
+  private tweenStart = 0;
+  private tweenMs = 100;
+  private lastFrameAt = 0;
+  private touchedAt = -1e9;
+  private near: { list: EdgeList | null; box: Box | null; version: number; at: number } | null = null;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    readonly look: Look,
+    private readonly still: boolean,
+    private readonly test: boolean,
+  ) {
+    this.renderer = new Renderer(canvas);
+    this.painter = new Painter(this.renderer, test);
+    this.camera = new CameraControl(still);
+    this.data = emptyScene(0, 0);
+    this.backdrop = {
+      center: { r: 19, g: 22, b: 30, a: 1 },
+      edge: { r: 11, g: 13, b: 18, a: 1 },
+      clear: false,
+      light: false,
+    };
+  }
+
+  /** Starts a new element set. */
+  setGraph(numNodes: number, numEdges: number): void {
+    this.positions = new Positions(numNodes);
+    this.data = emptyScene(numNodes, numEdges);
+    this.data.previous = this.positions.previous;
+    this.data.current = this.positions.current;
+    this.rawColor = null;
+    this.lit = null;
+    this.dim = this.dimGoal = 0;
+    this.near = null;
+    this.data.order = orderBySize(this.data.nodeSize ?? new Uint8Array(numNodes));
+    this.renderer.setScene(this.data);
+    this.change();
+  }
+
+  /** Everything derived from data or camera is stale. */
+  change(): void {
+    this.version += 1;
+  }
+
+  touched(now: number): void {
+    this.touchedAt = now;
+  }
+
+  setNodeColors(rgba: Uint8Array): void {
+    this.rawColor = rgba.slice(0, this.data.numNodes * 4);
+    this.applyTheme();
+  }
+
+  /** Colours follow the theme where they come from the built-in palette. */
+  applyTheme(): void {
+    if (this.rawColor) {
+      this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor) : this.rawColor;
+      this.renderer.uploadStyle();
+    }
+    this.change();
+  }
+
+  setNodeSizes(sizes: Uint8Array): void {
+    this.data.nodeSize = sizes.slice(0, this.data.numNodes);
+    this.data.order = orderBySize(this.data.nodeSize);
+    this.renderer.uploadStyle();
+    this.change();
+  }
+
+  setEdgeStyle(kind: 'color' | 'width', bytes: Uint8Array): void {
+    if (kind === 'color') this.data.edgeColor = bytes.slice();
+    else this.data.edgeWidth = bytes.slice();
+    this.renderer.uploadStyle();
+    this.change();
+  }
+
+  addEdges(first: number, ends: Uint32Array): void {
+    this.data.ends.set(ends.subarray(0, Math.max(0, this.data.ends.length - 2 * first)), 2 * first);
+    this.data.edgesKnown = Math.max(
+      this.data.edgesKnown,
+      Math.min(this.data.numEdges, first + ends.length / 2),
+    );
+    this.renderer.uploadEdges(first);
+    this.near = null;
+    this.change();
+  }
+
+  /** Takes a position frame; answers false when it cannot be used. */
+  applyFrame(frame: Frame, now: number): boolean {
+    const first = !this.positions.started;
+    const t = this.tween(now);
+    if (!first) this.positions.freeze(t);
+    if (!this.positions.apply(frame)) return false;
+    if (first) this.positions.previous.set(this.positions.current);
+    this.positions.settleNew();
+    // The tween lasts as long as frames are apart, so motion is even and one frame behind.
+    const gap = now - this.lastFrameAt;
+    if (gap < 1500) this.tweenMs += (Math.min(400, Math.max(50, gap)) - this.tweenMs) * 0.3;
+    this.lastFrameAt = now;
+    this.tweenStart = now;
+    this.renderer.uploadPositions(first || t < 1);
+    this.change();
+    this.refit();
+    return true;
+  }
+
+  /** Uploads positions that were changed in place (a drag). */
+  moved(): void {
+    this.renderer.uploadPositions(true);
+    this.change();
+  }
+
+  tween(now: number): number {
+    if (this.still) return 1;
+    return Math.min(1, Math.max(0, (now - this.tweenStart) / this.tweenMs));
+  }
+
+  /** The view that shows the layout in the free part of the screen; null without positions. */
+  fitView(): View | null {
+    const box = percentileBox(this.positions.current, this.positions.origin);
+    if (!box) return null;
+    const margin = Math.min(40, Math.max(12, Math.min(this.size.w, this.size.h) * 0.045));
+    const free = freeRect(this.size, this.obstacles(), box, margin);
+    // A few nodes look lost at the rims of the screen; keep them together in its middle.
+    const part = Math.min(1, 0.36 + 0.1 * Math.sqrt(this.data.numNodes));
+    const x = free.x + (free.w * (1 - part)) / 2;
+    const y = free.y + (free.h * (1 - part)) / 2;
+    return fitBox(box, { x, y, w: free.w * part, h: free.h * part }, this.size);
+  }
+
+  /** Looks anew where the layout is; a camera that follows glides there, or jumps. */
+  refit(jump = false): void {
+    const fit = this.fitView();
+    if (!fit) return;
+    this.fitScale = fit.scale;
+    if (jump && this.camera.following) this.camera.set(fit);
+    else this.camera.follow(fit);
+  }
+
+  get zoom(): number {
+    return this.camera.view.scale / this.fitScale;
+  }
+
+  private get sizeScale(): number {
+    const screen = Math.min(1.15, Math.max(0.6, Math.sqrt(Math.min(this.size.w, this.size.h) / 780)));
+    return this.look.pointSize * screen * Math.max(1e-3, this.zoom) ** 0.55;
+  }
+
+  /** Radius of a node on the screen in pixels. */
+  radius = (index: number): number => {
+    const stored = (this.data.nodeSize?.[index] ?? 16) / 4;
+    return Math.min(SIZE_MAX, Math.max(SIZE_MIN, stored * this.sizeScale)) / 2;
+  };
+
+  /** Graph coordinates at which a node is shown now. */
+  at = (index: number): [number, number] | null =>
+    this.positions.shownAt(index, this.tween(performance.now()));
+
+  project(index: number): [number, number] | null {
+    const place = this.at(index);
+    return place && toScreen(this.camera.view, this.size, place[0], place[1]);
+  }
+
+  /** The node under a pixel, or -1. */
+  nodeAt(px: number, py: number): number {
+    const { origin, current } = this.positions;
+    const [x, y] = toGraph(this.camera.view, this.size, px, py);
+    const input = { xy: current, radius: this.radius, hidden: null };
+    return pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
+  }
+
+  /** Highlights a node and what is around it, or nothing (-1). */
+  setLit(index: number): void {
+    this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
+    if (this.dimGoal === 0 || this.lit?.index === index) return;
+    const { data, look } = this;
+    const around =
+      look.highlight === 'node'
+        ? { nodes: [], edges: [] }
+        : neighbourhood(
+            data.ends.subarray(0, 2 * data.edgesKnown),
+            index,
+            look.highlight as 'both' | 'incoming' | 'outgoing',
+            look.hops,
+            LIT_EDGES_MAX,
+          );
+    const set = new Set([...around.nodes, index]);
+    const size = data.nodeSize;
+    const nodes = Uint32Array.from([...around.nodes].sort((a, b) => (size ? size[a] - size[b] : a - b)));
+    const all = new Uint32Array(nodes.length + 1);
+    all.set(nodes);
+    all[nodes.length] = index;
+    this.lit = { index, nodes: all, edges: edgeList(around.edges, data.ends), set };
+  }
+
+  /** Arrow heads are for the near view: the closer, the more of them can be told apart. */
+  private canShowArrows(edges: number): boolean {
+    return this.look.arrows && edges <= ARROW_EDGES_MAX * Math.max(1, this.zoom);
+  }
+
+  /** Draws one frame; answers in how many milliseconds the next is due (0: at once), or null for none. */
+  draw(now: number): number | null {
+    const camera = this.camera.step(now);
+    if (this.painter.busy(now)) return 0;
+    const tween = this.tween(now);
+    const tweening = tween < 1;
+    const fading = this.stepDim(now);
+    const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
+    const input = this.drawInput(tween);
+    const ink = this.ink();
+    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
+    const v = this.camera.view;
+    const key = [v.cx, v.cy, v.scale, this.version, tween, this.size.w, this.size.h, this.dpr].join();
+    const list = this.nearList(now, resting);
+    this.painter.paint(input, {
+      key,
+      moving: !resting && !this.test,
+      numEdges: this.data.numEdges,
+      known: this.data.edgesKnown,
+      share: ink.share,
+      list,
+      arrows: list !== null && this.canShowArrows(list.count),
+    });
+    this.frames += 1;
+    if (tweening || fading || camera || this.camera.isMoving) return 0;
+    if (this.painter.incomplete && resting) return 0;
+    const rest = REST_MS - (now - this.touchedAt);
+    return rest > 0 && !this.test ? rest + 5 : null;
+  }
+
+  /** Draws everything in one go, whatever it costs (an export). */
+  drawWhole(now: number): void {
+    const tween = this.tween(now);
+    const input = this.drawInput(tween);
+    const ink = this.ink();
+    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
+    const list = this.nearList(now, true);
+    new Painter(this.renderer, true).paint(input, {
+      key: 'whole',
+      moving: false,
+      numEdges: this.data.numEdges,
+      known: this.data.edgesKnown,
+      share: ink.share,
+      list,
+      arrows: list !== null && this.canShowArrows(list.count),
+    });
+    this.painter.reset();
+  }
+
+  /** Steps the dimming towards its goal; answers whether it is on its way. */
+  private stepDim(now: number): boolean {
+    const dt = Math.min(50, now - this.dimAt);
+    this.dimAt = now;
+    if (this.still) this.dim = this.dimGoal;
+    const step = dt / DIM_MS;
+    this.dim += Math.min(step, Math.max(-step, this.dimGoal - this.dim));
+    if (this.dim === 0 && this.dimGoal === 0) this.lit = null;
+    return this.dim !== this.dimGoal;
+  }
+
+  private drawInput(tween: number): DrawInput {
+    const { look, backdrop } = this;
+    return {
+      view: this.camera.view,
+      size: this.size,
+      dpr: this.dpr,
+      origin: this.positions.origin,
+      tween,
+      sizeScale: this.sizeScale,
+      pointOpacity: look.pointOpacity,
+      ring: look.strokeWidth,
+      dim: this.dim,
+      light: backdrop.light,
+      backCenter: backdrop.center,
+      backEdge: backdrop.edge,
+      clear: backdrop.clear,
+      curvature: look.curvature,
+      arrows: look.arrows && (this.lit?.edges.count ?? 0) <= 600,
+      edgeOpacity: look.edgeOpacity,
+      alpha: 1,
+      fade: 1,
+      room: 0,
+      fadeLength: 160 * this.zoom * (Math.min(this.size.w, this.size.h) / 800),
+      highlight: this.lit,
+    };
+  }
+
+  private ink(): Ink {
+    const { data } = this;
+    if (data.edgesKnown === 0) return { alpha: 0, share: 1, fade: 0, room: 0 };
+    const box = this.relative(viewBox(this.camera.view, this.size));
+    const known = data.ends.subarray(0, 2 * data.edgesKnown);
+    const length = inkLength(known, data.current, box, this.camera.view.scale, data.numEdges);
+    return inkRule(this.size.w * this.size.h, length);
+  }
+
+  private relative(box: Box): Box {
+    const { x, y } = this.positions.origin;
+    return { minX: box.minX - x, maxX: box.maxX - x, minY: box.minY - y, maxY: box.maxY - y };
+  }
+
+  /** The edges in view when they are few, searched anew when the view leaves the part searched last. */
+  private nearList(now: number, resting: boolean): EdgeList | null {
+    const { data } = this;
+    const limit = this.renderer.software ? NEAR_MAX.software : NEAR_MAX.hardware;
+    if (data.edgesKnown < data.numEdges) return null;
+    if (data.numEdges <= limit) {
+      this.near ??= { list: allEdges(data), box: null, version: 0, at: now };
+      return this.near.list;
+    }
+    const view = this.relative(viewBox(this.camera.view, this.size));
+    const valid = this.near?.box && contains(this.near.box, view) && this.near.version === this.version;
+    if (valid && this.near) return this.near.list;
+    // Searching all edges costs some milliseconds: at rest, or now and then while things move.
+    if (!resting && this.near && now - this.near.at < 300) {
+      return this.near.box && contains(this.near.box, view) ? this.near.list : null;
+    }
+    const box = grow(view, 0.35);
+    const found = edgesInBox(data.ends, data.edgesKnown, data.current, box, limit);
+    this.near = { list: found && edgeList(found, data.ends), box, version: this.version, at: now };
+    return this.near.list;
+  }
+
+  /** Takes the browser's restored context. */
+  restore(): void {
+    this.renderer.restore();
+    this.painter.reset();
+    this.near = null;
+    this.change();
+  }
+}
+
+function allEdges(data: SceneData): EdgeList {
+  return edgeList(
+    Uint32Array.from({ length: data.numEdges }, (_, e) => e),
+    data.ends,
+  );
+}
+
+function contains(outer: Box, inner: Box): boolean {
+  return (
+    outer.minX <= inner.minX &&
+    outer.maxX >= inner.maxX &&
+    outer.minY <= inner.minY &&
+    outer.maxY >= inner.maxY
+  );
+}
+
+function grow(box: Box, by: number): Box {
+  const w = (box.maxX - box.minX) * by;
+  const h = (box.maxY - box.minY) * by;
+  return { minX: box.minX - w, maxX: box.maxX + w, minY: box.minY - h, maxY: box.maxY + h };
+}
+
+function emptyScene(numNodes: number, numEdges: number): SceneData {
+  const nodeColor = new Uint8Array(numNodes * 4);
+  for (let i = 0; i < nodeColor.length; i += 4) nodeColor.set([107, 117, 137, 255], i);
+  return {
+    numNodes,
+    numEdges,
+    previous: new Float32Array(0),
+    current: new Float32Array(0),
+    nodeColor,
+    nodeSize: new Uint8Array(numNodes).fill(14),
+    order: new Uint32Array(0),
+    ends: new Uint32Array(numEdges * 2),
+    edgesKnown: 0,
+    edgeColor: null,
+    edgeWidth: null,
+  };
+}
+
+/** Node indices in ascending size by counting. */
+export function orderBySize(sizes: Uint8Array): Uint32Array {
+  const starts = new Uint32Array(257);
+  for (const size of sizes) starts[size + 1] += 1;
+  for (let k = 0; k < 256; k += 1) starts[k + 1] += starts[k];
+  const order = new Uint32Array(sizes.length);
+  for (let i = 0; i < sizes.length; i += 1) order[starts[sizes[i]]++] = i;
+  return order;
+}

@@ -1,0 +1,98 @@
+import { signIn } from '../net/api.ts';
+import * as store from './store.ts';
+import { toggleTheme } from './theme.ts';
+import type { Viewer } from './viewer.ts';
+
+/** What buttons and keys do. The viewer exists once its canvases do. */
+
+let viewer: Viewer | null = null;
+
+export function setViewer(value: Viewer): void {
+  viewer = value;
+}
+
+export function theViewer(): Viewer | null {
+  return viewer;
+}
+
+export function playPause(): void {
+  if (store.phase.value === 'ready') viewer?.play(!store.playing.value);
+}
+
+export function fit(): void {
+  viewer?.fit();
+}
+
+/** The free part of the screen has changed. */
+export function panelsMoved(): void {
+  viewer?.picture.refit(true);
+  viewer?.refresh();
+}
+
+export function zoomIn(): void {
+  viewer?.zoomBy(1.5);
+}
+
+export function zoomOut(): void {
+  viewer?.zoomBy(1 / 1.5);
+}
+
+export function switchTheme(): void {
+  viewer?.setTheme(toggleTheme());
+}
+
+export function goTo(index: number): void {
+  viewer?.flyTo(index);
+  viewer?.select(index);
+}
+
+export function closeCard(): void {
+  viewer?.select(-1);
+}
+
+export function unpin(index: number): void {
+  viewer?.unpin(index);
+  if (store.pinnedCard.value) store.pinnedCard.value = { ...store.pinnedCard.value };
+}
+
+export function isPinned(index: number): boolean {
+  return viewer?.drag.pins.has(index) ?? false;
+}
+
+export function retry(): void {
+  viewer?.link.retryNow();
+}
+
+export function connect(): void {
+  store.phase.value = 'connecting';
+  viewer?.link.open();
+}
+
+export async function search(query: string, signal: AbortSignal): Promise<store.Hit[]> {
+  return (await viewer?.api.search(query, signal)) ?? [];
+}
+
+export async function login(username: string, password: string): Promise<void> {
+  await signIn(username, password);
+  connect();
+}
+
+export async function savePicture(): Promise<void> {
+  if (!viewer) return;
+  try {
+    const url = URL.createObjectURL(await viewer.exportPng());
+    const anchor = document.createElement('a');
+    const name = store.graphName.value.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^-+|-+$/g, '');
+    anchor.href = url;
+    anchor.download = `${name === '' ? 'graph' : name}.png`;
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  } catch (error) {
+    store.notice.value = error instanceof Error ? error.message : 'The picture could not be saved.';
+  }
+}
+
+/** The same page in a tab of its own. */
+export function fullAddress(): string {
+  return location.href;
+}

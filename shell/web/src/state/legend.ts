@@ -1,0 +1,84 @@
+/** The legend as the panel shows it, read leniently from the server's JSON. */
+
+export interface Swatch {
+  label: string;
+  color: string;
+  count: number | null;
+}
+
+export interface Legend {
+  title: string;
+  swatches: Swatch[];
+  /** Categories beyond those listed. */
+  more: number;
+  /** A continuous ramp instead of swatches. */
+  ramp: { colors: string[]; low: string; high: string } | null;
+  size: string | null;
+}
+
+type Json = Record<string, unknown>;
+
+function object(value: unknown): Json | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
+}
+
+function text(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** Numbers of a scale, short. */
+export function short(value: unknown): string {
+  if (typeof value !== 'number') return text(value) ?? '';
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(1).replace('e+', 'e');
+  return value.toLocaleString('en', { maximumFractionDigits: size >= 100 ? 0 : 2 });
+}
+
+function swatches(list: unknown): Swatch[] {
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((entry: unknown) => {
+    const o = object(entry);
+    const color = text(o?.color);
+    if (!o || color === null) return [];
+    const label = text(o.label ?? o.value ?? o.name) ?? '';
+    return [{ label, color, count: count(o.count ?? o.size) }];
+  });
+}
+
+function ramp(o: Json): Legend['ramp'] {
+  const stops = o.stops ?? o.colors ?? o.ramp;
+  if (!Array.isArray(stops) || stops.length === 0) return null;
+  const colors = stops.flatMap((stop: unknown) => {
+    const color =
+      text(stop) ?? text(object(stop)?.color) ?? (Array.isArray(stop) ? text(stop[1]) : null);
+    return color === null ? [] : [color];
+  });
+  return colors.length === 0
+    ? null
+    : { colors, low: short(o.min ?? o.low), high: short(o.max ?? o.high) };
+}
+
+/** Reads what colours the nodes; null when there is nothing to explain. */
+export function readLegend(value: unknown): Legend | null {
+  const root = object(value);
+  if (!root) return null;
+  const node = object(root.node_color) ?? object(root.node) ?? root;
+  const color = object(node.color) ?? node;
+  const sizeOf = object(root.node_size) ?? object(node.size);
+  const size = text(sizeOf?.title ?? sizeOf?.column ?? sizeOf?.attribute);
+  const list = swatches(color.entries ?? color.categories ?? color.items ?? color.swatches);
+  const scale = list.length === 0 ? ramp(color) : null;
+  if (list.length === 0 && !scale) return null;
+  return {
+    title: text(color.title ?? color.column ?? color.attribute ?? color.name) ?? 'colour',
+    swatches: list,
+    more: count(color.more ?? color.more_count) ?? 0,
+    ramp: scale,
+    size,
+  };
+}

@@ -1,0 +1,86 @@
+import { computed, signal } from '@preact/signals';
+import type { Legend } from './legend.ts';
+import { parseParams } from './params.ts';
+
+/** Everything the panels show, as signals; only the viewer and the session write them. */
+
+export type Phase =
+  | 'splash'
+  | 'connecting'
+  | 'loading'
+  | 'waiting'
+  | 'ready'
+  | 'empty'
+  | 'signin'
+  | 'missing'
+  | 'ended'
+  | 'failed';
+
+export type Link = 'connecting' | 'live' | 'reconnecting' | 'polling' | 'closed';
+
+export interface CardProperty {
+  name: string;
+  value: unknown;
+}
+
+export interface Card {
+  index: number;
+  title: string;
+  color: string;
+  degree: number | null;
+  properties: CardProperty[];
+  /** The server's answer is still on its way. */
+  pending: boolean;
+}
+
+export interface Hit {
+  index: number;
+  label: string;
+  id: string;
+}
+
+export const params = parseParams(location.search, location.hash);
+
+export const phase = signal<Phase>('connecting');
+export const detail = signal('');
+export const link = signal<Link>('connecting');
+/** Milliseconds until the next attempt to connect, for the banner. */
+export const retryIn = signal(0);
+export const notice = signal<string | null>(null);
+
+export const graphName = signal('');
+export const graphDescription = signal('');
+export const nodeCount = signal(0);
+export const edgeCount = signal(0);
+export const edgesLoaded = signal(0);
+export const viewers = signal(1);
+
+export const layoutState = signal('');
+export const playing = signal(false);
+export const iterations = signal(0);
+export const iterationsPerSecond = signal(0);
+
+export const legend = signal<Legend | null>(null);
+export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
+
+export const hoverCard = signal<Card | null>(null);
+export const pinnedCard = signal<Card | null>(null);
+export const theme = signal<'dark' | 'light'>('dark');
+/** CSS of the background when it is more than one colour. */
+export const backdrop = signal<string | null>(null);
+export const logo = signal<{
+  url: string;
+  position: string;
+  maxWidth: number;
+  maxHeight: number;
+  invert: boolean;
+} | null>(null);
+
+export const viewport = signal({ w: innerWidth, h: innerHeight });
+/** A notebook frame too small for chrome. */
+export const tiny = computed(() => viewport.value.w < 480 || viewport.value.h < 320);
+export const narrow = computed(() => viewport.value.w < 900);
+export const showMenu = computed(() => params.menu && !tiny.value);
+
+/** What a screen reader hears. */
+export const announcement = signal('');

@@ -1,0 +1,487 @@
+import { batch } from '@preact/signals';
+import { Api } from '../net/api.ts';
+import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
+import { CLOSE, SessionLink, type LinkState, type Message } from '../net/session.ts';
+import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
+import { Picture } from '../scene/picture.ts';
+import { fitBox, type Rect } from '../scene/camera.ts';
+import { css } from '../scene/color.ts';
+import { Dragging } from './dragging.ts';
+import { Focus } from './focus.ts';
+import { readLegend } from './legend.ts';
+import * as store from './store.ts';
+import { currentTheme, applyMetadata, type Theme } from './theme.ts';
+
+/** Joins session, picture and panels: the only writer of the store. */
+export class Viewer {
+  readonly picture: Picture;
+  readonly labels: LabelLayer;
+  readonly api: Api;
+  readonly link: SessionLink;
+  readonly drag: Dragging;
+  readonly focus: Focus;
+  epoch = 0;
+  seq = 0;
+  graph: Message | null = null;
+  private theme: Theme;
+  private scheduled = false;
+  private labelsAt = -1e9;
+  private labelsStale = true;
+  private labelsOld = false;
+  private later: ReturnType<typeof setTimeout> | undefined;
+  /** Called after each frame, to move what hangs on nodes. */
+  onDraw: () => void = () => undefined;
+  private edgesLoading: AbortController | null = null;
+  private edgesDone = true;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    overlay: HTMLCanvasElement,
+    private readonly page: HTMLElement,
+    private readonly still: boolean,
+  ) {
+    const { params } = store;
+    const look = {
+      pointSize: params.pointSize,
+      pointOpacity: params.pointOpacity,
+      strokeWidth: params.pointStrokeWidth,
+      edgeOpacity: params.edgeOpacity,
+      curvature: params.edgeCurvature,
+      arrows: params.showArrows,
+      highlight: params.neighborhoodHighlight,
+      hops: params.neighborhoodHighlightHops,
+    };
+    this.picture = new Picture(canvas, look, still, params.test);
+    this.picture.obstacles = () => this.obstacles();
+    const must =
+      params.showPointsOfInterest && params.showPointsOfInterestLabel ? params.pointsOfInterestMax : 0;
+    this.labels = new LabelLayer(overlay, { max: 200, must, shorten: params.shortenLabels, still });
+    this.theme = currentTheme();
+    this.setTheme(this.theme);
+    const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
+    this.api = new Api(base);
+    this.link = new SessionLink(base, params.dataset, {
+      text: (message) => this.onText(message),
+      frame: (frame) => this.onFrame(frame),
+      state: (state, retry) => this.onLink(state, retry),
+      ended: (code, reason) => this.onEnded(code, reason),
+      resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
+      damaged: (error) => {
+        console.error('damaged message', error);
+        store.notice.value =
+          'A message of the server could not be read; the picture may be out of date.';
+      },
+    });
+    this.drag = new Dragging(this.picture, this.link);
+    this.focus = new Focus(this.picture, this.labels, this.api);
+    this.listen(canvas);
+  }
+
+  private listen(canvas: HTMLCanvasElement): void {
+    document.addEventListener('visibilitychange', () => {
+      this.link.send({ t: document.hidden ? 'hidden' : 'visible' });
+      if (!document.hidden) this.refresh();
+    });
+    addEventListener('online', () => this.link.retryNow());
+    canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
+    canvas.addEventListener('webglcontextrestored', () => {
+      this.picture.restore();
+      this.refresh();
+    });
+  }
+
+  // ---- messages -------------------------------------------------------------------------------
+
+  private onText(message: Message): void {
+    batch(() => {
+      if (message.t === 'hello') this.onHello(message);
+      else if (message.t === 'graph') this.onGraph(message);
+      else if (message.t === 'state') this.onState(message);
+      else if (message.t === 'legend') this.onLegend(message.legend ?? message);
+      else if (message.t === 'error') store.notice.value = String(message.message ?? message.slug ?? '');
+    });
+  }
+
+  private onHello(message: Message): void {
+    const low = Number(message.protocol_min ?? 1);
+    if (low > 1) {
+      store.phase.value = 'failed';
+      store.detail.value = 'This page is older than the server. Reload it to go on.';
+      return;
+    }
+    if (!this.graph) this.onPhase(String(message.state ?? 'loading'), String(message.detail ?? ''));
+  }
+
+  private onPhase(state: string, detail: string): void {
+    store.detail.value = detail;
+    if (state === 'failed') store.phase.value = 'failed';
+    else if (state === 'waiting') store.phase.value = 'waiting';
+    else if (!this.graph) store.phase.value = 'loading';
+  }
+
+  private onGraph(message: Message): void {
+    const epoch = Number(message.epoch ?? 1);
+    const nodes = Number(message.node_count ?? 0);
+    const edges = Number(message.edge_count ?? 0);
+    const same =
+      this.graph !== null &&
+      epoch === this.epoch &&
+      nodes === this.picture.data.numNodes &&
+      edges === this.picture.data.numEdges;
+    this.graph = message;
+    this.epoch = epoch;
+    document.body.dataset.epoch = String(epoch);
+    store.graphName.value = String(message.name ?? '');
+    store.graphDescription.value = String(message.description ?? '');
+    store.nodeCount.value = nodes;
+    store.edgeCount.value = edges;
+    this.onLegend(message.legend);
+    this.setTheme(applyMetadata(message.metadata, store.graphName.value));
+    const layout = message.layout as Message | undefined;
+    if (layout) this.onLayout(layout);
+    store.phase.value = nodes === 0 ? 'empty' : same && this.picture.positions.started ? 'ready' : 'loading';
+    if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
+    if (!same) this.newElements(nodes, edges);
+  }
+
+  private newElements(nodes: number, edges: number): void {
+    this.focus.clear();
+    this.drag.clear();
+    this.seq = 0;
+    this.labels.setLabels([]);
+    this.labels.clear();
+    this.picture.setGraph(nodes, edges);
+    const { bounds } = store.params;
+    if (bounds && !this.picture.camera.isPlaced) {
+      const box = { minX: bounds.left, maxX: bounds.right, minY: bounds.bottom, maxY: bounds.top };
+      const { size } = this.picture;
+      this.picture.camera.set(fitBox(box, { x: 0, y: 0, ...size }, size));
+      this.picture.camera.take();
+    }
+    void this.loadEdges(edges);
+    this.refresh();
+  }
+
+  private async loadEdges(edges: number): Promise<void> {
+    this.edgesLoading?.abort();
+    const abort = new AbortController();
+    this.edgesLoading = abort;
+    store.edgesLoaded.value = 0;
+    this.edgesDone = edges === 0;
+    for (let attempt = 0; !this.edgesDone && attempt < 6; attempt += 1) {
+      try {
+        await this.api.edges(
+          this.epoch,
+          edges,
+          (first, ends) => {
+            if (abort.signal.aborted) return;
+            this.picture.addEdges(first, ends);
+            store.edgesLoaded.value = this.picture.data.edgesKnown;
+            this.refresh();
+          },
+          abort.signal,
+        );
+        this.edgesDone = true;
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        if (attempt === 5) {
+          console.error('edges', error);
+          store.notice.value = 'The edges could not be loaded. Reload the page to try again.';
+          return;
+        }
+        await new Promise((done) => setTimeout(done, 300 * 2 ** attempt));
+      }
+    }
+    this.refresh();
+  }
+
+  private onLegend(value: unknown): void {
+    store.legend.value = readLegend(value);
+  }
+
+  private onState(message: Message): void {
+    const state = String(message.state ?? '');
+    if (state === 'loading' || state === 'waiting' || state === 'failed') {
+      this.onPhase(state, String(message.detail ?? ''));
+      return;
+    }
+    this.onLayout(message);
+    if (typeof message.viewers === 'number') store.viewers.value = message.viewers;
+  }
+
+  private onLayout(message: Message): void {
+    const state = String(message.state ?? store.layoutState.value);
+    const was = store.playing.value;
+    store.layoutState.value = state;
+    store.playing.value = message.playing === undefined ? state === 'running' : message.playing === true;
+    store.iterations.value = Number(message.iterations ?? store.iterations.value);
+    store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
+    if (was !== store.playing.value) {
+      store.announcement.value = store.playing.value
+        ? 'The layout is running.'
+        : state === 'settled'
+          ? 'The layout has settled.'
+          : 'The layout is paused.';
+    }
+  }
+
+  private onFrame(frame: Frame): number | null {
+    const { header } = frame;
+    // A frame of another element set is of no use, but the server counts it until it is acknowledged.
+    if (header.epoch !== this.epoch || !this.graph) return isPosition(header.kind) ? header.seq : null;
+    const { picture } = this;
+    switch (header.kind) {
+      case KIND.POS_KEY:
+      case KIND.POS_DELTA:
+      case KIND.POS_F32:
+      case KIND.POS_LIST:
+        return this.onPositions(frame);
+      case KIND.COLOR: {
+        const { axis, data } = readChannel(frame, 4);
+        if (axis === 'node') picture.setNodeColors(data);
+        else picture.setEdgeStyle('color', data);
+        break;
+      }
+      case KIND.SIZE: {
+        const { axis, data } = readChannel(frame, 1);
+        if (axis === 'node') picture.setNodeSizes(data);
+        else picture.setEdgeStyle('width', data);
+        break;
+      }
+      case KIND.LABELS:
+        this.labels.setLabels(readLabels(frame));
+        this.labelsStale = true;
+        break;
+      default:
+        break; // A kind of a newer server.
+    }
+    this.refresh();
+    return null;
+  }
+
+  private onPositions(frame: Frame): number {
+    const now = performance.now();
+    const { header } = frame;
+    if (this.picture.applyFrame(frame, now)) {
+      this.seq = header.seq;
+      document.body.dataset.seq = String(header.seq);
+      this.drag.hold(now);
+      if (store.phase.value === 'loading' || store.phase.value === 'waiting')
+        store.phase.value = 'ready';
+      if (store.link.value === 'polling') store.playing.value = (header.flags & FLAG.RUNNING) !== 0;
+    }
+    this.refresh();
+    return header.seq;
+  }
+
+  private onLink(state: LinkState, retry: number): void {
+    store.link.value = state;
+    store.retryIn.value = retry;
+    document.body.dataset.connected = String(state === 'live' || state === 'polling');
+    if (state === 'polling') {
+      store.notice.value =
+        'Live updates are blocked by a proxy; the picture is fetched every half second.';
+    }
+  }
+
+  private onEnded(code: number, reason: string): void {
+    store.detail.value = reason;
+    document.body.dataset.connected = 'false';
+    store.phase.value = code === CLOSE.AUTH ? 'signin' : code === CLOSE.ENDED ? 'ended' : 'missing';
+  }
+
+  // ---- what the user does -----------------------------------------------------------------------
+
+  play(on: boolean): void {
+    if (!this.link.send({ t: 'play', on })) return;
+    store.playing.value = on;
+    if (!on) store.iterationsPerSecond.value = 0;
+  }
+
+  /** Shows everything, and follows the layout again while it runs. */
+  fit(): void {
+    const view = this.picture.fitView();
+    if (!view) return;
+    this.picture.fitScale = view.scale;
+    this.picture.camera.following = true;
+    this.picture.camera.fly(view, this.picture.size, performance.now());
+    this.refresh();
+  }
+
+  zoomBy(factor: number): void {
+    const { size, camera } = this.picture;
+    const v = camera.view;
+    camera.take();
+    camera.fly({ ...v, scale: v.scale * factor }, size, performance.now());
+    this.refresh();
+  }
+
+  /** Brings a node to the middle and close enough to see its neighbours. */
+  flyTo(index: number): void {
+    const place = this.picture.at(index);
+    if (!place) return;
+    const { camera, size, fitScale } = this.picture;
+    camera.take();
+    const scale = Math.max(camera.view.scale, fitScale * Math.min(12, Math.max(2, this.zoomFor())));
+    camera.fly({ cx: place[0], cy: place[1], scale }, size, performance.now());
+    this.refresh();
+  }
+
+  private zoomFor(): number {
+    // About 40 nodes across the screen.
+    return Math.sqrt(this.picture.data.numNodes) / 25;
+  }
+
+  hover(index: number): void {
+    if (!this.focus.hover(index)) return;
+    this.labelsStale = true;
+    this.refresh();
+  }
+
+  select(index: number): void {
+    this.focus.select(index);
+    this.labelsStale = true;
+    this.refresh();
+  }
+
+  /** Moves a node with the pointer; the server keeps it there. */
+  dragTo(index: number, x: number, y: number): void {
+    this.drag.to(index, x, y);
+    this.refresh();
+  }
+
+  unpin(index: number): void {
+    this.drag.unpin(index);
+    this.refresh();
+  }
+
+  // ---- drawing ----------------------------------------------------------------------------------
+
+  setTheme(theme: Theme): void {
+    this.theme = theme;
+    this.picture.backdrop = theme.backdrop;
+    this.picture.applyTheme();
+    this.refresh();
+  }
+
+  /** Panels over the canvas, in its coordinates. */
+  obstacles(selector = '[data-over]'): Rect[] {
+    const canvas = this.picture.renderer.canvas.getBoundingClientRect();
+    return [...this.page.querySelectorAll(selector)].map((panel) => {
+      const r = panel.getBoundingClientRect();
+      return { x: r.left - canvas.left, y: r.top - canvas.top, w: r.width, h: r.height };
+    });
+  }
+
+  resize(w: number, h: number, dpr: number, draw?: () => void): void {
+    const { picture, labels } = this;
+    const { camera } = picture;
+    picture.size = { w, h };
+    picture.dpr = dpr;
+    for (const canvas of [picture.renderer.canvas, labels.canvas]) {
+      canvas.width = Math.max(1, Math.round(w * dpr));
+      canvas.height = Math.max(1, Math.round(h * dpr));
+    }
+    const fit = picture.fitView();
+    if (fit) {
+      picture.fitScale = fit.scale;
+      if (camera.following) camera.set(fit);
+    }
+    this.labelsStale = true;
+    // At once: a resized canvas is empty until it is drawn.
+    if (draw) {
+      draw();
+      this.labels.draw(this.layerInput(), performance.now());
+    } else {
+      this.draw(performance.now());
+    }
+  }
+
+  refresh(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame((now) => {
+      this.scheduled = false;
+      this.draw(now);
+    });
+  }
+
+  layerInput(): LayerInput {
+    const { picture } = this;
+    return {
+      view: picture.camera.view,
+      size: picture.size,
+      dpr: picture.dpr,
+      at: picture.at,
+      radius: picture.radius,
+      obstacles: this.obstacles('[data-over], .card'),
+      style: this.theme.labels,
+      selected: this.focus.selected,
+      hovered: this.focus.hovered,
+      lit: this.picture.lit && this.focus.any ? this.picture.lit.set : null,
+      pins: this.drag.pins,
+      carded: new Set([store.params.showLabelOnHover ? this.focus.hovered : -1, this.focus.selected]),
+    };
+  }
+
+  private draw(now: number): void {
+    const { picture, labels } = this;
+    const next = picture.draw(now);
+    const input = this.layerInput();
+    const moving = picture.camera.isMoving || picture.tween(now) < 1;
+    if (picture.positions.started && store.params.showLabels) {
+      if (next !== null) this.labelsOld = true;
+      const due = now - this.labelsAt > (moving ? 900 : 140);
+      if (this.labelsStale || (this.labelsOld && due)) {
+        labels.choose(input);
+        this.labelsAt = now;
+        this.labelsStale = false;
+        this.labelsOld = next !== null;
+      }
+    }
+    const fading = labels.draw(input, now);
+    this.onDraw();
+    clearTimeout(this.later);
+    this.later = undefined;
+    if (next === 0 || fading) this.refresh();
+    else if (next !== null || this.labelsOld) {
+      // At rest: the full picture, and labels chosen for it.
+      this.later = setTimeout(() => this.refresh(), Math.max(next ?? 0, this.still ? 0 : 120));
+    }
+  }
+
+  /** Whether nothing is on its way to the screen. */
+  get settled(): boolean {
+    return (
+      !this.scheduled && this.later === undefined && this.edgesDone && !this.picture.painter.incomplete
+    );
+  }
+
+  /** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
+  async exportPng(): Promise<Blob> {
+    const { picture, labels } = this;
+    const { size, dpr } = picture;
+    const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
+    const following = picture.camera.following;
+    const out = document.createElement('canvas');
+    out.width = Math.round(size.w * scale);
+    out.height = Math.round(size.h * scale);
+    const c = out.getContext('2d');
+    if (!c) throw new Error('This browser has no 2D canvas.');
+    picture.camera.following = false;
+    this.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
+    // In the same task, before the browser throws the drawing buffer away.
+    c.fillStyle = css(picture.backdrop.center);
+    c.fillRect(0, 0, out.width, out.height);
+    c.drawImage(picture.renderer.canvas, 0, 0);
+    c.drawImage(labels.canvas, 0, 0);
+    this.resize(size.w, size.h, dpr);
+    picture.camera.following = following;
+    return new Promise((done, fail) => {
+      out.toBlob(
+        (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),
+        'image/png',
+      );
+    });
+  }
+}

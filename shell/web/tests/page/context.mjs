@@ -1,0 +1,57 @@
+// What the page tests share: one browser, the server under test and the datasets to open there.
+//
+// Without `PAGE_URL` the mock server is started. Against a real server name its datasets in `PAGE_GRAPH`
+// (a community graph of some thousand nodes), `PAGE_SPARSE` (a tree of some hundred) and `PAGE_EMPTY`.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launch, open } from './browser.mjs';
+
+export const isMock = !process.env.PAGE_URL;
+export const GRAPH = process.env.PAGE_GRAPH ?? 'community-2000-6000';
+export const SPARSE = process.env.PAGE_SPARSE ?? 'tree-90';
+export const EMPTY = process.env.PAGE_EMPTY ?? 'empty';
+
+/** How long a test may take on one page. */
+const PAGE_MS = 60_000;
+
+const shared = { browser: null, base: process.env.PAGE_URL ?? '', server: null };
+let sessions = 0;
+
+before(async () => {
+  if (isMock) {
+    const script = fileURLToPath(new URL('../../dev/mock.mjs', import.meta.url));
+    shared.server = spawn(process.execPath, [script, '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [line] = await once(shared.server.stdout, 'data');
+    shared.base = String(line).trim();
+  }
+  shared.browser = await launch();
+});
+
+after(async () => {
+  await shared.browser?.close();
+  shared.server?.kill();
+});
+
+/** A session name that no other test uses. */
+export function newSession() {
+  sessions += 1;
+  return `page-${process.pid}-${sessions}`;
+}
+
+/** Opens the page, runs the test on it and closes it, whatever happens. */
+export async function withPage(query, options, run) {
+  const opened = await open(shared.browser, shared.base, `${query}&splashAfter=False`, options);
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error('the page did not answer in time')), PAGE_MS);
+  });
+  try {
+    return await Promise.race([run(opened.page, opened), late]);
+  } finally {
+    clearTimeout(timer);
+    await opened.context.close();
+  }
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed, pixels, settle, stopped } from './browser.mjs';
+import { GRAPH, newSession, withPage } from './context.mjs';
+
+const seq = (page) => page.evaluate(() => window.__viewer.seq);
+const places = (page) =>
+  page.evaluate(() =>
+    Array.from({ length: window.__viewer.counts.nodes }, (_, i) => window.__viewer.project(i)),
+  );
+
+test('a live layout moves, then stops and says so', async () => {
+  await withPage(`dataset=${GRAPH}&play=4000&test=1`, {}, async (page) => {
+    assert.match(await page.textContent('#play'), /Layout/);
+    const start = await seq(page);
+    const before = await pixels(page);
+    await page.waitForFunction((from) => window.__viewer.seq > from + 2, start);
+    const share = changed(before, await pixels(page), 24) / (before.w * before.h);
+    assert.ok(share > 0.02, `${share} of the pixels changed`);
+    await stopped(page);
+    await page.waitForFunction(() =>
+      document.querySelector('#play').textContent.includes('Resume layout'),
+    );
+    const { size } = await page.evaluate(() => window.__viewer.doc);
+    const inside = (await places(page)).filter(
+      ([x, y]) => x >= 0 && y >= 0 && x <= size.w && y <= size.h,
+    );
+    const { nodes } = await page.evaluate(() => window.__viewer.counts);
+    assert.ok(inside.length >= 0.99 * nodes, `${inside.length} of ${nodes} in sight`);
+    const last = await seq(page);
+    const frame = await page.evaluate(() => window.__viewer.frame);
+    await page.waitForTimeout(1200);
+    assert.equal(await seq(page), last, 'no position frame after the end');
+    assert.ok(
+      (await page.evaluate(() => window.__viewer.frame)) - frame <= 2,
+      'nothing is redrawn at rest',
+    );
+  });
+});
+
+test('pause and resume', async () => {
+  await withPage(`dataset=${GRAPH}&play=8000&test=1`, {}, async (page) => {
+    await page.waitForFunction(() => window.__viewer.doc.playing);
+    await page.click('#play');
+    await page.waitForFunction(() => document.querySelector('#play').textContent.includes('Resume'));
+    await settle(page);
+    await page.waitForTimeout(400);
+    const paused = await seq(page);
+    await page.waitForTimeout(500);
+    assert.equal(await seq(page), paused);
+    await page.keyboard.press('Tab');
+    await page.locator('#surface').focus();
+    await page.keyboard.press(' ');
+    await page.waitForFunction((from) => window.__viewer.seq > from, paused);
+  });
+});
+
+test('a late joiner sees the picture of those who were there', async () => {
+  // Which labels were there first depends on when one joined, so they are left out.
+  const query = `dataset=${GRAPH}&play=3000&test=1&showLabels=false&session=${newSession()}`;
+  await withPage(query, {}, async (first) => {
+    const joined = await seq(first);
+    await first.waitForFunction((from) => window.__viewer.seq > from + 3, joined);
+    await withPage(query, {}, async (second) => {
+      assert.ok((await seq(second)) > joined);
+      await stopped(first);
+      await stopped(second);
+      const [a, b] = [await places(first), await places(second)];
+      const worst = Math.max(...a.map(([x, y], i) => Math.hypot(x - b[i][0], y - b[i][1])));
+      assert.ok(worst < 0.5, `${worst} pixels apart`);
+      const differ = changed(await pixels(first), await pixels(second), 24);
+      assert.ok(differ < 0.015 * 1000 * 600, `${differ} pixels differ`);
+    });
+  });
+});
+
+test('a lost connection is said, the picture stays usable, and it comes back by itself', async () => {
+  await withPage(`dataset=${GRAPH}&play=0&test=1`, {}, async (page) => {
+    await settle(page);
+    const before = await places(page);
+    const attribute = page.locator('body');
+    await page.evaluate(() => window.__viewer.drop());
+    await page.waitForSelector('#banner');
+    assert.equal(await attribute.getAttribute('data-connected'), 'false');
+    await page.keyboard.press('ArrowLeft');
+    await settle(page);
+    const [x] = await page.evaluate(() => window.__viewer.project(0));
+    assert.ok(Math.abs(x - before[0][0] - 80) < 1, 'panned while away');
+    await page.waitForSelector('body[data-connected="true"]');
+    await page.waitForFunction(() => !document.querySelector('#banner'));
+    await settle(page);
+    const [again] = await page.evaluate(() => window.__viewer.project(0));
+    assert.ok(Math.abs(again - x) < 1, 'the camera stayed');
+    assert.equal(await page.evaluate(() => window.__viewer.doc.phase), 'ready');
+  });
+});

@@ -1,0 +1,6 @@
+// The page in a real browser. `npm run build` first; see context.mjs for how to aim at a real server.
+
+import './picture.mjs';
+import './live.mjs';
+import './input.mjs';
+import './states.mjs';

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { settle } from './browser.mjs';
+import { GRAPH, isMock, withPage } from './context.mjs';
+
+test('a small frame shows the graph, play and the way out, and nothing else', async () => {
+  await withPage(`dataset=${GRAPH}&play=0&test=1`, { width: 400, height: 300 }, async (page) => {
+    await settle(page);
+    assert.equal(await page.locator('header, .legend, .zoom').count(), 0);
+    assert.equal(await page.locator('.tiny #play').count(), 1);
+    assert.equal(await page.locator('.tiny a').count(), 1);
+  });
+});
+
+test('an unknown dataset is said to be unknown', { skip: !isMock }, async () => {
+  await withPage('dataset=missing&session=none', { wait: false }, async (page) => {
+    await page.waitForSelector('#missing');
+    assert.match(await page.textContent('#missing'), /No dataset has this id/);
+  });
+});
+
+test('a failure shows its message', { skip: !isMock }, async () => {
+  await withPage('dataset=failed', { wait: false }, async (page) => {
+    await page.waitForSelector('#failed');
+    assert.match(await page.textContent('#failed'), /holds lists/);
+  });
+});
+
+test('loading and waiting show what they wait for', { skip: !isMock }, async () => {
+  for (const [name, words] of [
+    ['loading', /Reading edges/],
+    ['waiting', /Waiting for data/],
+  ]) {
+    await withPage(`dataset=${name}`, { wait: false }, async (page) => {
+      await page.waitForFunction(
+        (source) => new RegExp(source).test(document.querySelector('#loading')?.textContent ?? ''),
+        words.source,
+      );
+    });
+  }
+});
+
+test(
+  'a private graph asks to sign in, says when that fails, and opens when it works',
+  { skip: !isMock },
+  async () => {
+    await withPage('dataset=private&test=1', { wait: false }, async (page) => {
+      await page.waitForSelector('#signin');
+      const fill = async (password) => {
+        await page.fill('[name=username]', 'ana');
+        await page.fill('[name=password]', password);
+        await page.click('#signin button');
+      };
+      await fill('wrong');
+      await page.waitForSelector('.refused');
+      assert.match(await page.textContent('.refused'), /Unable to log in/);
+      await fill('secret');
+      await page.waitForFunction(() => window.__viewer.ready);
+      await settle(page);
+    });
+  },
+);
+
+test('the splash waits for a click', { skip: !isMock }, async () => {
+  // Opened without the splash first, then again with a moment that has passed.
+  await withPage('dataset=two&test=1&pageTitle=a', { wait: false }, async (page) => {
+    await page.goto(page.url().replace('splashAfter=False', 'splashAfter=2'));
+    await page.waitForSelector('#splash');
+    assert.equal(await page.getAttribute('body', 'data-connected'), 'false');
+    await page.click('#splash button');
+    await page.waitForFunction(() => window.__viewer.ready);
+  });
+});

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  fitBox,
+  flight,
+  freeRect,
+  panBy,
+  percentileBox,
+  toGraph,
+  toScreen,
+  zoomAt,
+} from '../../src/scene/camera.ts';
+import { ALPHA_MAX, ALPHA_MIN, clippedLength, inkRule } from '../../src/scene/ink.ts';
+import { labelBudget, placeLabels, shorten, type Candidate } from '../../src/scene/labels.ts';
+import { edgeList, edgesInBox } from '../../src/scene/near.ts';
+import { neighbourhood, pickNode, SLACK } from '../../src/scene/pick.ts';
+import { ABSENT } from '../../src/scene/positions.ts';
+import { EdgeBudget } from '../../src/scene/budget.ts';
+
+function random(seed: number): () => number {
+  let s = seed;
+  return () => {
+    s = (Math.imul(s, 1664525) + 1013904223) >>> 0;
+    return s / 2 ** 32;
+  };
+}
+
+const size = { w: 800, h: 600 };
+const view = { cx: 12, cy: -7, scale: 3 };
+
+test('screen and graph coordinates are inverse, and y points up in the graph', () => {
+  const [px, py] = toScreen(view, size, 20, 5);
+  const [x, y] = toGraph(view, size, px, py);
+  assert.ok(Math.abs(x - 20) < 1e-9 && Math.abs(y - 5) < 1e-9);
+  assert.ok(toScreen(view, size, 0, 1)[1] < toScreen(view, size, 0, 0)[1]);
+});
+
+test('zooming keeps the point under the cursor, panning moves 1:1', () => {
+  const next = random(3);
+  for (let k = 0; k < 50; k += 1) {
+    const [px, py] = [next() * 800, next() * 600];
+    const [gx, gy] = toGraph(view, size, px, py);
+    const [qx, qy] = toScreen(zoomAt(view, size, px, py, Math.exp(next() * 4 - 2)), size, gx, gy);
+    assert.ok(Math.hypot(qx - px, qy - py) < 1e-6);
+    const [mx, my] = toScreen(panBy(view, 30, -12), size, gx, gy);
+    assert.ok(Math.abs(mx - px - 30) < 1e-6 && Math.abs(my - py + 12) < 1e-6);
+  }
+});
+
+test('a fitted box lies inside the free rectangle and touches it on one axis', () => {
+  const box = { minX: -5, maxX: 35, minY: 2, maxY: 12 };
+  const free = { x: 100, y: 50, w: 600, h: 400 };
+  const fitted = fitBox(box, free, size);
+  const [l, b] = toScreen(fitted, size, box.minX, box.minY);
+  const [r, t] = toScreen(fitted, size, box.maxX, box.maxY);
+  assert.ok(Math.abs(l - 100) < 1e-6 && Math.abs(r - 700) < 1e-6);
+  assert.ok(t >= 50 - 1e-6 && b <= 450 + 1e-6);
+});
+
+test('a single place fits without an infinite scale', () => {
+  const fitted = fitBox({ minX: 4, maxX: 4, minY: 4, maxY: 4 }, { x: 0, y: 0, w: 800, h: 600 }, size);
+  assert.ok(Number.isFinite(fitted.scale) && fitted.cx === 4);
+  assert.deepEqual(toScreen(fitted, size, 4, 4), [400, 300]);
+});
+
+test('a panel is avoided on the side that leaves the graph larger', () => {
+  const wide = { minX: 0, maxX: 100, minY: 0, maxY: 20 };
+  const tall = { minX: 0, maxX: 20, minY: 0, maxY: 100 };
+  const legend = { x: 12, y: 400, w: 180, h: 188 };
+  const above = freeRect(size, [legend], wide, 10);
+  const beside = freeRect(size, [legend], tall, 10);
+  assert.ok(above.w === 780 && above.y + above.h <= 400);
+  assert.ok(beside.h === 580 && beside.x >= 192);
+});
+
+test('the percentile box forgets far outliers and ignores nodes without a place', () => {
+  const xy = new Float32Array(2 * 2000);
+  const next = random(9);
+  for (let i = 0; i < 2000; i += 1) xy.set([next() * 10, next() * 10], 2 * i);
+  xy.set([1e6, 1e6], 0);
+  xy.set([ABSENT, ABSENT], 2);
+  const box = percentileBox(xy, { x: 100, y: 0 });
+  assert.ok(box && box.maxX < 111 && box.minX >= 100 && box.maxY < 11);
+  assert.equal(percentileBox(new Float32Array(4).fill(ABSENT), { x: 0, y: 0 }), null);
+});
+
+test('all nodes are in the box when none is far out', () => {
+  const xy = Float32Array.from({ length: 4000 }, (_, k) => k % 97);
+  const box = percentileBox(xy, { x: 0, y: 0 });
+  assert.deepEqual(box, { minX: 0, maxX: 96, minY: 0, maxY: 96 });
+});
+
+test('a flight starts and ends where it should and zooms out on the way', () => {
+  const to = { cx: 4000, cy: 900, scale: 5 };
+  const { at } = flight(view, to, size);
+  const start = at(0);
+  assert.ok(Math.abs(start.cx - 12) < 1e-6 && Math.abs(start.scale - 3) < 1e-6);
+  assert.deepEqual(at(1), to);
+  assert.ok(at(0.5).scale < 3);
+  const near = flight(view, { ...view, scale: 6 }, size);
+  assert.ok(Math.abs(near.at(1).scale - 6) < 1e-9);
+});
+
+test('picking equals brute force over all discs', () => {
+  const next = random(5);
+  const n = 800;
+  const xy = Float32Array.from({ length: 2 * n }, () => next() * 100);
+  const r = Array.from({ length: n }, () => 1 + next() * 20);
+  const hidden = Uint8Array.from({ length: n }, () => (next() < 0.2 ? 1 : 0));
+  const scale = 4;
+  for (let k = 0; k < 400; k += 1) {
+    const [x, y] = [next() * 100, next() * 100];
+    let best = -1;
+    let least = Infinity;
+    for (let i = 0; i < n; i += 1) {
+      if (hidden[i]) continue;
+      const d = Math.hypot(xy[2 * i] - x, xy[2 * i + 1] - y) * scale;
+      if (d > Math.max(r[i], SLACK)) continue;
+      const score = d <= r[i] ? d / r[i] : 1 + d - r[i];
+      if (score < least) [best, least] = [i, score];
+    }
+    assert.equal(pickNode({ xy, radius: (i) => r[i], hidden }, x, y, scale), best);
+  }
+});
+
+test('neighbourhoods follow direction and hops', () => {
+  // 0 → 1 → 2 → 3 and 4 → 0, with a doubled edge 0 → 1.
+  const ends = Uint32Array.of(0, 1, 1, 2, 2, 3, 4, 0, 0, 1);
+  const nodes = (...args: Parameters<typeof neighbourhood>) => neighbourhood(...args).nodes.sort();
+  assert.deepEqual(nodes(ends, 0, 'both', 1, 100), [1, 4]);
+  assert.deepEqual(nodes(ends, 0, 'outgoing', 1, 100), [1]);
+  assert.deepEqual(nodes(ends, 0, 'incoming', 1, 100), [4]);
+  assert.deepEqual(nodes(ends, 0, 'outgoing', 3, 100), [1, 2, 3]);
+  assert.equal(neighbourhood(ends, 0, 'both', 1, 2).edges.length, 2);
+  assert.equal(neighbourhood(ends, 0, 'both', 1, 2).edgeCount, 3);
+});
+
+test('parallel edges get ranks of their own and loops ask for curves', () => {
+  const list = edgeList([0, 1, 2], Uint32Array.of(0, 1, 1, 0, 2, 3));
+  const ranks = [list.pairs[1], list.pairs[3]];
+  assert.ok(list.curved && ranks[0] !== ranks[1] && !ranks.includes(128));
+  assert.equal(list.pairs[5], 128);
+  assert.equal(edgeList([0], Uint32Array.of(0, 1)).curved, false);
+  assert.equal(edgeList([0], Uint32Array.of(1, 1)).curved, true);
+});
+
+test('edges in a box are those that may touch it, or none when there are too many', () => {
+  const xy = Float32Array.of(0, 0, 10, 10, 20, 20, -30, 5);
+  const ends = Uint32Array.of(0, 1, 1, 2, 3, 1);
+  const box = { minX: -1, maxX: 5, minY: -1, maxY: 8 };
+  assert.deepEqual([...(edgesInBox(ends, 3, xy, box, 10) ?? [])], [0, 2]);
+  assert.equal(edgesInBox(ends, 3, xy, box, 1), null);
+});
+
+test('the ink rule stays in its bounds and gives a sample the ink of the whole', () => {
+  assert.equal(inkRule(1e6, (1e6 * 0.7) / 0.2).alpha.toFixed(3), '0.200');
+  const dense = inkRule(1e6, 1e9);
+  assert.equal(dense.alpha, ALPHA_MIN);
+  assert.ok(Math.abs(dense.share * ALPHA_MIN * 1e9 - 0.7 * 1e6) < 1);
+  const sparse = inkRule(1e6, 500);
+  assert.ok(sparse.alpha > ALPHA_MAX && sparse.fade === 0 && sparse.share === 1);
+});
+
+test('clipped length is that of the part inside', () => {
+  const box = { minX: 0, maxX: 10, minY: 0, maxY: 10 };
+  assert.equal(clippedLength(box, -5, 5, 15, 5), 10);
+  assert.equal(clippedLength(box, 2, 2, 2, 8), 6);
+  assert.equal(clippedLength(box, -5, -1, 15, -1), 0);
+  assert.ok(Math.abs(clippedLength(box, -5, -5, 5, 5) - Math.hypot(5, 5)) < 1e-9);
+});
+
+function candidates(count: number, seed: number): Candidate[] {
+  const next = random(seed);
+  return Array.from({ length: count }, (_, index) => ({
+    index,
+    text: `node ${index}`,
+    x: next() * 1280,
+    y: next() * 800,
+    r: 4,
+    weight: next(),
+    size: 13,
+    bold: false,
+    must: index < 5,
+  }));
+}
+
+const place = (list: Candidate[], shown: number[] = []) =>
+  placeLabels({
+    candidates: list,
+    width: 1280,
+    height: 800,
+    obstacles: [{ x: 0, y: 600, w: 200, h: 200 }],
+    shown: new Set(shown),
+    measure: (text, size) => text.length * size * 0.55,
+  });
+
+test('labels never overlap, keep off panels and stay within the budget', () => {
+  const placed = place(candidates(900, 1));
+  assert.ok(placed.length > 20 && placed.length <= labelBudget(1280, 800) + 5);
+  for (const a of placed) {
+    assert.ok(!(a.tx < 200 && a.ty > 606), 'off the panel');
+    for (const b of placed) {
+      if (a === b) continue;
+      const apart = a.tx + a.width <= b.tx || b.tx + b.width <= a.tx || Math.abs(a.ty - b.ty) >= a.size;
+      assert.ok(apart, `${a.text} and ${b.text} overlap`);
+    }
+  }
+});
+
+test('a shown label gives way only to one that is clearly better', () => {
+  const base = { x: 400, y: 300, r: 4, size: 13, bold: false, must: false };
+  const shown = { ...base, index: 1, text: 'first', weight: 1 };
+  const rival = (weight: number): Candidate => ({ ...base, index: 2, text: 'second', x: 402, weight });
+  const first = (list: Candidate[], was: number[]) => place(list, was)[0].text;
+  assert.equal(first([shown, rival(1.1)], [1]), 'first');
+  assert.equal(first([shown, rival(1.1)], []), 'second');
+  assert.equal(first([shown, rival(1.3)], [1]), 'second');
+});
+
+test('long names are cut in the middle, by characters and not by code units', () => {
+  assert.equal(shorten('short'), 'short');
+  const cut = shorten('abcdefghijklmnopqrstuvwxyz');
+  assert.equal([...cut].length, 24);
+  assert.ok(cut.startsWith('abc') && cut.endsWith('xyz') && cut.includes('…'));
+  assert.equal([...shorten('🐎'.repeat(30))].length, 24);
+});
+
+test('the edge budget shrinks on slow frames and grows on quick ones', () => {
+  const budget = new EdgeBudget(true);
+  const start = budget.lines;
+  budget.learn(200, start);
+  assert.ok(budget.lines < start);
+  const low = budget.lines;
+  for (let k = 0; k < 10; k += 1) budget.learn(5, budget.lines);
+  assert.ok(budget.lines > low * 2);
+  const kept = budget.lines;
+  budget.learn(5, 2500);
+  assert.equal(budget.lines, kept, 'a small quick frame says nothing');
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  PALETTE_DARK,
+  PALETTE_LIGHT,
+  cssForLight,
+  isLight,
+  parseColor,
+  recolorForLight,
+} from '../../src/scene/color.ts';
+import { readLegend } from '../../src/state/legend.ts';
+import { parseParams } from '../../src/state/params.ts';
+
+const names = (name: string) => (name === 'red' ? { r: 255, g: 0, b: 0, a: 1 } : null);
+
+test('colours are read in every form that clients send', () => {
+  const white = { r: 255, g: 255, b: 255, a: 1 };
+  for (const text of ['#fff', 'fff', '%23fff', '#FFFFFF', 'ffffffff', 'rgb(255,255,255)', ' #fff ']) {
+    assert.deepEqual(parseColor(text, names), white, text);
+  }
+  assert.deepEqual(parseColor('red', names), { r: 255, g: 0, b: 0, a: 1 });
+  assert.equal(parseColor('rgba(0 0 0 / 50%)')?.a, 0.5);
+  for (const text of ['#ggg', '12345', 'nonsense', '', 'rgb(1,2)'])
+    assert.equal(parseColor(text, names), null, text);
+  assert.equal(parseColor(null), null);
+});
+
+test('text and palette follow the luminance of the background', () => {
+  assert.ok(isLight({ r: 226, g: 226, b: 226, a: 1 }));
+  assert.ok(!isLight({ r: 51, g: 51, b: 57, a: 1 }));
+});
+
+test('built-in colours have a light counterpart and bound ones stay', () => {
+  assert.equal(PALETTE_DARK.length, PALETTE_LIGHT.length);
+  assert.equal(cssForLight(PALETTE_DARK[2]), PALETTE_LIGHT[2]);
+  assert.equal(cssForLight('#123456'), '#123456');
+  const out = recolorForLight(Uint8Array.of(0x6d, 0xb9, 0xfc, 200, 1, 2, 3, 4));
+  assert.deepEqual([...out], [0x3e, 0x7a, 0xae, 200, 1, 2, 3, 4]);
+});
+
+const parse = (search: string, hash = '') => parseParams(search, hash);
+
+test('the address of the Python client is read', () => {
+  const p = parse(
+    '?dataset=abc&type=arrow&viztoken=1-2&usertag=x-pygraphistry-0.61&splashAfter=1700000000&info=true',
+  );
+  assert.equal(p.dataset, 'abc');
+  assert.equal(p.splashAfter, 1_700_000_000);
+  assert.equal(p.info, true);
+  assert.equal(p.play, null);
+});
+
+test('booleans come in many spellings, None is absent and the last value wins', () => {
+  assert.equal(parse('?menu=False').menu, false);
+  assert.equal(parse('?menu=0&info=off').info, false);
+  assert.equal(parse('?menu=None').menu, true);
+  assert.equal(parse('?menu=perhaps').menu, true);
+  assert.equal(parse('?splashAfter=1700000000&splashAfter=False').splashAfter, false);
+  assert.equal(parse('?pointSize=2&pointSize=None').pointSize, 1);
+});
+
+test('numbers are clamped and junk falls back to the default', () => {
+  assert.equal(parse('?pointSize=99').pointSize, 10);
+  assert.equal(parse('?pointSize=junk').pointSize, 1);
+  assert.equal(parse('?edgeOpacity=-3').edgeOpacity, 0);
+  assert.equal(parse('?pointsOfInterestMax=7.6').pointsOfInterestMax, 8);
+  assert.equal(parse('?play=12000').play, 10_000);
+  assert.equal(parse('?play=False').play, 0);
+  assert.equal(parse('?play=true').play, 5000);
+});
+
+test('a raw # belongs to the parameter that it was cut from', () => {
+  assert.equal(parse('?dataset=a&bg=', '#fff').bg, '#fff');
+  assert.equal(parse('?dataset=a&bg=&session=s1', '#fff').bg, '#fff');
+  const cut = parse('?dataset=a&bg=&session=s1', '#333339&menu=False&pageTitle=a');
+  assert.deepEqual([cut.bg, cut.menu, cut.pageTitle, cut.session], ['#333339', false, 'a', 's1']);
+  assert.equal(parse('?dataset=a&pageTitle=Case%20', '#12').pageTitle, 'Case #12');
+  assert.equal(parse('?dataset=a', '#top').dataset, 'a');
+});
+
+test('raw values survive: percent signs, plus signs, encoded colours', () => {
+  assert.equal(parse('?pageTitle=100%').pageTitle, '100%');
+  assert.equal(parse('?pageTitle=a+b').pageTitle, 'a+b');
+  assert.equal(parse('?bg=%23E2E2E2').bg, '#E2E2E2');
+});
+
+test('camera bounds count only when all four are there', () => {
+  assert.equal(parse('?left=0&right=1&top=1').bounds, null);
+  assert.deepEqual(parse('?left=4&right=-4&top=-2&bottom=2').bounds, {
+    left: -4,
+    right: 4,
+    top: 2,
+    bottom: -2,
+  });
+});
+
+test('legends of both kinds are read, and nothing is made of nothing', () => {
+  const entries = [{ label: 'a', color: '#fff', count: 3 }];
+  const legend = readLegend({
+    node_color: { title: 'type', entries, more: 2 },
+    node_size: { title: 'degree' },
+  });
+  assert.deepEqual(legend?.swatches, [{ label: 'a', color: '#fff', count: 3 }]);
+  assert.deepEqual([legend?.title, legend?.more, legend?.size], ['type', 2, 'degree']);
+  const ramp = readLegend({
+    node_color: { title: 'score', stops: ['#000', '#fff'], min: 0, max: 1250 },
+  });
+  assert.deepEqual(ramp?.ramp, { colors: ['#000', '#fff'], low: '0', high: '1,250' });
+  for (const value of [null, {}, [], 'x', { node_color: { entries: [] } }])
+    assert.equal(readLegend(value), null);
+});

@@ -1,0 +1,24 @@
+import { defineConfig } from 'vite';
+
+// The page is served at /graph/graph.html, so everything is addressed relative to that folder.
+// Asset names carry a hash, and no script is inlined: the page runs under `script-src 'self'`.
+export default defineConfig({
+  base: './',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    target: 'es2022',
+    outDir: 'dist',
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+    rolldownOptions: { input: 'graph.html' },
+  },
+  server: {
+    port: 5173,
+    proxy: {
+      '/viz': { target: process.env.GRAPHLUME_URL ?? 'http://127.0.0.1:8787', ws: true },
+      '/api': { target: process.env.GRAPHLUME_URL ?? 'http://127.0.0.1:8787' },
+    },
+  },
+});

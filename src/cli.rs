@@ -1,0 +1,526 @@
+//! The command line: every command, flag, default and example.
+//!
+//! An option comes from its flag, else from the environment, else from the file named by `--config`,
+//! else from its default ([`crate::config`] does the middle two).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Version, commit and backends, as `--version` prints them.
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("GRAPHLUME_COMMIT"),
+    ", backends: cpu)"
+);
+
+/// Self-hosted graph visualization and query server.
+#[derive(Debug, Parser)]
+#[command(name = "graphlume", version = VERSION, max_term_width = 100, subcommand_required = true)]
+#[command(after_help = "Results go to standard output, everything else to standard error.\n\
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 78 configuration rejected at start.")]
+pub struct Cli {
+    /// TOML file with settings: a table per command, one key per long option
+    #[arg(long, global = true, value_name = "FILE", env = "GRAPHLUME_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the server
+    Serve(Box<ServeArgs>),
+    /// Manage accounts in the data folder
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Manage personal keys in the data folder
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Lay out the graph of a table file
+    Layout(LayoutArgs),
+    /// Run an algorithm on the graph of a table file
+    Compute(ComputeArgs),
+    /// Make a deterministic benchmark graph
+    Generate(GenerateArgs),
+    /// Write a logical backup of the data folder
+    Export(ExportArgs),
+    /// Fill an empty data folder from a logical backup
+    Import(ImportArgs),
+    /// Check the data folder, the device and the limits, and say what to do
+    Doctor(DoctorArgs),
+    /// Time one task on a table file
+    Bench(BenchArgs),
+}
+
+/// Where the server keeps everything.
+#[derive(Debug, Clone, Args)]
+pub struct DataDir {
+    /// Data folder
+    #[arg(long, value_name = "DIR", env = "GRAPHLUME_DATA", default_value_os_t = default_data_dir())]
+    pub data: PathBuf,
+}
+
+fn default_data_dir() -> PathBuf {
+    let base = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(|| {
+        std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"))
+    });
+    base.unwrap_or_else(|| PathBuf::from(".")).join("graphlume")
+}
+
+/// Where the computing is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// The GPU when there is a driver, a card and a build with kernels, else the CPU
+    Auto,
+    /// All CPU cores
+    Cpu,
+    /// The GPU, or refuse to start
+    Cuda,
+}
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  graphlume serve --listen 0.0.0.0:8000 --data /srv/graphlume\n\n\
+    The first start with an empty data folder makes the superuser `admin`, with the password from\n\
+    GRAPHLUME_ADMIN_PASSWORD, else with a generated one that is printed once.\n\
+    SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect.")]
+pub struct ServeArgs {
+    /// Address for users
+    #[arg(long, short = 'l', value_name = "ADDR", env = "GRAPHLUME_LISTEN", default_value = "127.0.0.1:8000")]
+    pub listen: SocketAddr,
+    /// Address for operators: /check-workers and /metrics. Keep it on a loopback or internal network
+    #[arg(long, value_name = "ADDR", env = "GRAPHLUME_INTERNAL_LISTEN", default_value = "127.0.0.1:8001")]
+    pub internal_listen: SocketAddr,
+    /// Data folder and its default.
+    #[command(flatten)]
+    pub data: DataDir,
+    /// Where to compute
+    #[arg(long, value_enum, env = "GRAPHLUME_BACKEND", default_value = "auto")]
+    pub backend: Backend,
+    /// CPU threads for computing; 0 takes all cores
+    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0)]
+    pub threads: usize,
+    /// Memory for resident graphs, such as 8GiB or 50%
+    #[arg(long, value_name = "SIZE", env = "GRAPHLUME_MEMORY", default_value = "50%")]
+    pub memory: String,
+    /// Load the demo graph and print its address
+    #[arg(long, env = "GRAPHLUME_DEMO")]
+    pub demo: bool,
+    /// Browsers reach this server over HTTPS only, through a proxy that ends TLS
+    #[arg(long, env = "GRAPHLUME_HTTPS_ONLY")]
+    pub https_only: bool,
+    /// Send cookies over HTTPS only; default: as --https-only (also read from COOKIE_SECURE)
+    #[arg(long, value_name = "BOOL", env = "GRAPHLUME_COOKIE_SECURE",
+        action = clap::ArgAction::Set, value_parser = clap::builder::BoolishValueParser::new(),
+        num_args = 0..=1, default_missing_value = "true")]
+    pub cookie_secure: Option<bool>,
+    /// SameSite of cookies: Lax, Strict or None; unset means None with secure cookies, else Lax
+    /// (also read from COOKIE_SAMESITE)
+    #[arg(long, value_name = "RULE", env = "GRAPHLUME_COOKIE_SAMESITE")]
+    pub cookie_samesite: Option<String>,
+    /// Another site whose pages may open live connections, such as https://notebook.example; repeat for
+    /// several
+    #[arg(long = "allowed-origin", value_name = "ORIGIN", env = "GRAPHLUME_ALLOWED_ORIGIN", value_delimiter = ',')]
+    pub allowed_origins: Vec<String>,
+    /// Who may show the page in a frame (CSP frame-ancestors)
+    #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
+    pub frame_ancestors: String,
+    /// Let any account cite a file id of another account when it creates a dataset. For one process that
+    /// plots for several accounts; leave it off otherwise
+    #[arg(long, env = "GRAPHLUME_ALLOW_FOREIGN_FILE_IDS")]
+    pub allow_foreign_file_ids: bool,
+    /// Log format on standard error
+    #[arg(long, value_enum, env = "GRAPHLUME_LOG_FORMAT", default_value = "text")]
+    pub log_format: LogFormat,
+    /// What to log: error, warn, info, debug, or per module such as info,graphlume_engine=debug
+    #[arg(long, value_name = "FILTER", env = "GRAPHLUME_LOG", default_value = "info")]
+    pub log: String,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// Roles as the command line names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleArg {
+    /// Sees and changes what is theirs
+    User,
+    /// May also mint links for external users
+    Staff,
+    /// May do everything
+    #[value(alias = "superuser")]
+    Admin,
+}
+
+/// `on` or `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Yes
+    On,
+    /// No
+    Off,
+}
+
+/// `graphlume user ...`
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Works while no server runs on the data folder.\n\nExample:\n  \
+    echo 's3cret words' | graphlume user add alice --password-stdin --role staff --org acme")]
+pub enum UserCommand {
+    /// Add an account; without --password-stdin a password is generated and printed
+    Add {
+        /// Account name: letters, digits, `.`, `_`, `-`
+        name: String,
+        /// Read the password from the first line of standard input
+        #[arg(long)]
+        password_stdin: bool,
+        /// What the account may do
+        #[arg(long, value_enum, default_value = "user")]
+        role: RoleArg,
+        /// Email address
+        #[arg(long, value_name = "E", default_value = "")]
+        email: String,
+        /// Also make the account a member of this organization, which is made when missing
+        #[arg(long, value_name = "SLUG")]
+        org: Option<String>,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// List accounts
+    List {
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// Disable an account: its tokens, keys and sessions stop working
+    Disable {
+        /// Account name
+        name: String,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// Set a new password; without --password-stdin one is generated and printed
+    Password {
+        /// Account name
+        name: String,
+        /// Read the password from the first line of standard input
+        #[arg(long)]
+        password_stdin: bool,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// Change an account
+    Set {
+        /// Account name
+        name: String,
+        /// The natural-language graph feature of the tool endpoint
+        #[arg(long, value_enum, value_name = "on|off")]
+        graph_language: Option<Switch>,
+        /// Whether the account is disabled
+        #[arg(long, value_enum, value_name = "on|off")]
+        disabled: Option<Switch>,
+        /// What the account may do
+        #[arg(long, value_enum)]
+        role: Option<RoleArg>,
+        /// Email address
+        #[arg(long, value_name = "E")]
+        email: Option<String>,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+}
+
+/// `graphlume key ...`
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Works while no server runs on the data folder.\n\nExample:\n  graphlume key create alice")]
+pub enum KeyCommand {
+    /// Make a personal key and print one line KEY_ID:KEY_SECRET; the secret is shown this once
+    Create {
+        /// Account name
+        name: String,
+        /// What the key is for
+        #[arg(long, default_value = "")]
+        label: String,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// List keys without their secrets
+    List {
+        /// Only this account's
+        name: Option<String>,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// Revoke a key
+    Revoke {
+        /// The part before the colon
+        key_id: String,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+}
+
+/// The tables of a graph.
+#[derive(Debug, Args)]
+pub struct GraphFiles {
+    /// Edge table: parquet, csv, json or arrow, told by the extension
+    #[arg(value_name = "EDGES")]
+    pub edges: PathBuf,
+    /// Node table
+    #[arg(long, value_name = "FILE")]
+    pub nodes: Option<PathBuf>,
+    /// Node id column of the node table; default: `id`, `node`, or the first column
+    #[arg(long, value_name = "COLUMN")]
+    pub node: Option<String>,
+    /// Source column
+    #[arg(long, value_name = "COLUMN", default_value = "src")]
+    pub source: String,
+    /// Destination column
+    #[arg(long, value_name = "COLUMN", default_value = "dst")]
+    pub destination: String,
+    /// Edge weight column
+    #[arg(long, value_name = "COLUMN")]
+    pub weight: Option<String>,
+}
+
+/// What every algorithm command takes.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    /// Parameter of the algorithm; repeat for several. A wrong name lists the right ones
+    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// CPU threads; 0 takes all cores
+    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0)]
+    pub threads: usize,
+    /// Result file: .parquet, .csv or .arrow; standard output as CSV when absent
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print a JSON object with load_s, build_s, run_s, iterations, nodes, edges, peak_bytes and backend on
+    /// standard error
+    #[arg(long)]
+    pub timings: bool,
+}
+
+/// Options of `layout`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  graphlume layout force_atlas2 edges.parquet --iterations 300 \
+    --param gravity=2 --out layout.parquet\n\nWrites node id, x, y (and z). A wrong name lists the layouts.")]
+pub struct LayoutArgs {
+    /// Layout, such as force_atlas2, circle or grid
+    #[arg(value_name = "ALG")]
+    pub alg: String,
+    /// The tables.
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// Iterations of an iterative layout
+    #[arg(long, short = 'i', value_name = "N")]
+    pub iterations: Option<u64>,
+    /// Start positions: a table with the node id, x and y; default: a placement of our own
+    #[arg(long, value_name = "FILE")]
+    pub start: Option<PathBuf>,
+    /// The rest.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+/// Options of `compute`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  graphlume compute pagerank edges.parquet --directed --out ranks.csv\n\n\
+    Writes node id and the result columns. A wrong name lists the algorithms.")]
+pub struct ComputeArgs {
+    /// Algorithm, such as pagerank, louvain or connected_components
+    #[arg(value_name = "ALG")]
+    pub alg: String,
+    /// The tables.
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// Whose definition of the algorithm to follow where they differ
+    #[arg(long, value_enum, default_value = "cugraph")]
+    pub library: LibraryArg,
+    /// Keep the direction of edges
+    #[arg(long)]
+    pub directed: bool,
+    /// The rest.
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+/// The libraries whose names and definitions are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LibraryArg {
+    /// compute.cugraph of the schema
+    Cugraph,
+    /// compute.igraph of the schema
+    Igraph,
+}
+
+impl LibraryArg {
+    /// The name in the schema.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cugraph => "cugraph",
+            Self::Igraph => "igraph",
+        }
+    }
+}
+
+/// Options of `generate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  graphlume generate rmat --scale 16 --out rmat16.parquet\n  \
+    graphlume generate sbm --nodes 100000 --edges 1000000 --communities 316 --out sbm.parquet\n\n\
+    Writes columns src and dst; with --node-file also node and community for kinds that plant one.\n\
+    The same parameters and seed give the same bytes on every machine.")]
+pub struct GenerateArgs {
+    /// Kind of graph
+    #[arg(value_enum, value_name = "KIND")]
+    pub kind: GraphKind,
+    /// Edge table to write: .parquet, .csv or .arrow
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: PathBuf,
+    /// Node table to write
+    #[arg(long, value_name = "FILE")]
+    pub node_file: Option<PathBuf>,
+    /// rmat: log2 of the number of nodes
+    #[arg(long, default_value_t = 16)]
+    pub scale: u32,
+    /// rmat: edges per node
+    #[arg(long, default_value_t = 16)]
+    pub edge_factor: u32,
+    /// lfr, sbm, ba, tree: number of nodes
+    #[arg(long, default_value_t = 100_000)]
+    pub nodes: u32,
+    /// sbm, tree: number of edges
+    #[arg(long, default_value_t = 1_000_000)]
+    pub edges: u64,
+    /// sbm: number of communities
+    #[arg(long, default_value_t = 316)]
+    pub communities: u32,
+    /// lfr, sbm: share of edges in percent that ignore communities
+    #[arg(long, default_value_t = 30)]
+    pub mixing: u32,
+    /// ba: edges per new node
+    #[arg(long, default_value_t = 5)]
+    pub edges_per_node: u32,
+    /// grid: nodes along a side
+    #[arg(long, default_value_t = 100)]
+    pub side: u32,
+    /// Seed
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Also write edge columns ts, amount, kind and name
+    #[arg(long)]
+    pub attrs: bool,
+}
+
+/// Kinds of benchmark graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraphKind {
+    /// Skewed degrees (Chakrabarti 2004), Graph500 probabilities
+    Rmat,
+    /// Power-law degrees and communities (Lancichinetti 2008)
+    Lfr,
+    /// Degree-corrected planted partition
+    Sbm,
+    /// Preferential attachment (Barabási and Albert 1999)
+    Ba,
+    /// Square grid
+    Grid,
+    /// Random tree plus short-range edges
+    Tree,
+    /// Zachary's karate club
+    Karate,
+}
+
+/// Options of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Folder to write; must not exist or be empty
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Data folder and its default.
+    #[command(flatten)]
+    pub data: DataDir,
+}
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// Folder written by `export`
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Data folder and its default.
+    #[command(flatten)]
+    pub data: DataDir,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Data folder and its default.
+    #[command(flatten)]
+    pub data: DataDir,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  graphlume bench --task fa2 --edges dcsbm/edges.parquet --out fa2.json\n\n\
+    Writes {\"seconds\": [...], \"cpu_seconds\": [...], \"load_s\": x, \"result\": {...}}.")]
+pub struct BenchArgs {
+    /// What to time
+    #[arg(long, value_name = "TASK")]
+    pub task: String,
+    /// Edge table with integer columns src and dst
+    #[arg(long, value_name = "FILE")]
+    pub edges: PathBuf,
+    /// JSON file to write
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: PathBuf,
+    /// CPU threads; 0 takes all cores
+    #[arg(long, short = 't', value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Times to repeat
+    #[arg(long, default_value_t = 5)]
+    pub repeat: usize,
+    /// Iterations of an iterative task
+    #[arg(long, value_name = "N")]
+    pub iterations: Option<u64>,
+    /// Start positions for layout tasks: random (the peers' own) or placed
+    #[arg(long, value_enum, default_value = "random")]
+    pub start: StartArg,
+    /// Parameter of the algorithm; repeat for several
+    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
+    pub params: Vec<String>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value = "cpu")]
+    pub backend: Backend,
+}
+
+/// Where a timed layout starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StartArg {
+    /// The shared random positions, so that every peer starts alike
+    Random,
+    /// Our own placement
+    Placed,
+}

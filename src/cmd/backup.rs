@@ -1,0 +1,28 @@
+//! `graphlume export` and `graphlume import`.
+
+use std::sync::Arc;
+
+use graphlume_storage::{Options, Store};
+use graphlume_types::SystemClock;
+
+use super::{Failure, failure};
+use crate::cli::{ExportArgs, ImportArgs};
+
+/// Writes every record as JSON lines and every immutable file.
+pub fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let store = Store::open(&args.data.data, Options::with_clock(Arc::new(SystemClock)))?;
+    let report = store.export_to(&args.dir)?;
+    eprintln!("{} records and {} files in {}", report.records, report.blobs, args.dir.display());
+    if report.damaged.is_empty() {
+        return Ok(());
+    }
+    Err(failure(format!("damaged records were left out: {}", report.damaged.join(", "))))
+}
+
+/// Reads a backup into an empty data folder.
+pub fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let store = Store::open(&args.data.data, Options::with_clock(Arc::new(SystemClock)))?;
+    let report = store.import(&args.dir)?;
+    eprintln!("{} records and {} files in {}", report.records, report.blobs, args.data.data.display());
+    Ok(())
+}

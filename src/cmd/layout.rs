@@ -1,0 +1,149 @@
+//! `graphlume layout`.
+
+use std::time::Instant;
+
+use graphlume_algo::registry::find_any;
+use graphlume_algo::layout::{force_atlas2, start};
+use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Values};
+use graphlume_device::CpuPool;
+use graphlume_types::CancelToken;
+use serde_json::json;
+
+use super::{Failure, failure};
+use crate::cli::{GraphFiles, LayoutArgs, RunOptions};
+use crate::graph_files::{self, Loaded};
+use crate::{output, progress};
+
+/// Lays the graph out and writes node id, x and y.
+pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
+    let layout = find_any(Kind::Layout, &args.alg)?;
+    let mut given = vec![("random_state", args.run.seed.to_string()), ("seed", args.run.seed.to_string())];
+    if let Some(n) = args.iterations {
+        given.push(("max_iter", n.to_string()));
+    }
+    let params = ParamValues::from_pairs(layout, &params_with(layout, &args.run.params, &given))?;
+    Run::new(&args.run, &args.files)?.finish(|loaded| {
+        if layout.id == "force_atlas2" {
+            return force_atlas2(args, &params, loaded);
+        }
+        if args.start.is_some() {
+            return Err(failure(format!("--start: {} does not start from positions", args.alg)));
+        }
+        let cancel = CancelToken::new();
+        let ids = graph_files::IdIndex::new(&loaded.graph);
+        let input = Input {
+            topology: &loaded.graph.topology,
+            weights: loaded.weights.as_deref(),
+            resolve: &|text| ids.find(text),
+            cancel: &cancel,
+        };
+        Ok(((layout.run)(&input, &params)?, params.int("max_iter").unwrap_or(0)))
+    })
+}
+
+/// ForceAtlas2 step by step, so that it can show how far it is and can start from given positions.
+fn force_atlas2(args: &LayoutArgs, params: &ParamValues, loaded: &Loaded) -> Result<(Output, i64), Failure> {
+    let topology = &loaded.graph.topology;
+    let cancel = CancelToken::new();
+    let from = match &args.start {
+        Some(path) => graph_files::positions(path, &loaded.graph)?,
+        None => start::place(topology, args.run.seed, &cancel)?,
+    };
+    let settings = settings(params);
+    let weights = loaded.weights.as_deref();
+    let mut layout =
+        force_atlas2::ForceAtlas2::new(topology, weights, settings, &from, None, None, None)?;
+    let iterations = args.iterations.unwrap_or(500);
+    let bar = progress::bar(iterations, "iterations");
+    for _ in 0..iterations {
+        layout.iterate(&cancel)?;
+        bar.inc(1);
+        if args.iterations.is_none() && layout.settled() {
+            break;
+        }
+    }
+    bar.finish();
+    let mut positions = Vec::new();
+    layout.positions(&mut positions);
+    let axis = |name, a: usize| Column {
+        name,
+        values: Values::F64(positions.iter().map(|p| f64::from(p[a])).collect()),
+    };
+    let done = i64::try_from(layout.iterations()).unwrap_or(i64::MAX);
+    Ok((Output { columns: vec![axis("x", 0), axis("y", 1)] }, done))
+}
+
+fn settings(p: &ParamValues) -> force_atlas2::Params {
+    let default = force_atlas2::Params::cugraph();
+    let number = |name, default| p.float(name).unwrap_or(default);
+    force_atlas2::Params {
+        outbound_attraction_distribution: p.bool("outbound_attraction_distribution"),
+        lin_log_mode: p.bool("lin_log_mode"),
+        prevent_overlapping: p.bool("prevent_overlapping"),
+        overlap_scaling_ratio: number("overlap_scaling_ratio", default.overlap_scaling_ratio),
+        edge_weight_influence: number("edge_weight_influence", default.edge_weight_influence),
+        jitter_tolerance: number("jitter_tolerance", default.jitter_tolerance),
+        barnes_hut_optimize: p.bool("barnes_hut_optimize"),
+        barnes_hut_theta: number("barnes_hut_theta", default.barnes_hut_theta),
+        scaling_ratio: number("scaling_ratio", default.scaling_ratio),
+        strong_gravity_mode: p.bool("strong_gravity_mode"),
+        gravity: number("gravity", default.gravity),
+        double_attraction: p.bool("double_attraction"),
+        ..default
+    }
+}
+
+/// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
+pub fn params_with(spec: &AlgorithmSpec, user: &[String], given: &[(&str, String)]) -> Vec<String> {
+    let has = |name: &str| spec.params.iter().any(|p| p.name == name);
+    let set = |name: &str| user.iter().any(|p| p.split('=').next().map(str::trim) == Some(name));
+    let extra = given.iter().filter(|(name, _)| has(name) && !set(name));
+    extra.map(|(name, value)| format!("{name}={value}")).chain(user.iter().cloned()).collect()
+}
+
+/// The frame of an algorithm command: read, build, run, write, report.
+pub struct Run<'a> {
+    options: &'a RunOptions,
+    pool: CpuPool,
+    loaded: Loaded,
+}
+
+impl<'a> Run<'a> {
+    /// Reads the tables and builds the graph on all requested threads.
+    pub fn new(options: &'a RunOptions, files: &GraphFiles) -> Result<Self, Failure> {
+        let pool = CpuPool::new(options.threads)?;
+        let loaded = pool.install(|| graph_files::load(files))?;
+        Ok(Self { options, pool, loaded })
+    }
+
+    /// Runs `work`, writes its columns and, when asked, the timings. `work` also tells its iterations.
+    pub fn finish(
+        self,
+        work: impl FnOnce(&Loaded) -> Result<(Output, i64), Failure> + Send,
+    ) -> Result<(), Failure> {
+        let started = Instant::now();
+        let (result, iterations) = self.pool.install(|| work(&self.loaded))?;
+        let run_s = started.elapsed().as_secs_f64();
+        let (nodes, edges) =
+            (self.loaded.graph.topology.num_nodes(), self.loaded.graph.topology.num_edges());
+        let columns = graph_files::result_columns(&self.loaded.graph, result);
+        match &self.options.out {
+            Some(path) => output::write(path, columns)?,
+            None => output::print(columns)?,
+        }
+        if self.options.timings {
+            let timings = json!({
+                "load_s": self.loaded.load_s,
+                "build_s": self.loaded.build_s,
+                "run_s": run_s,
+                "iterations": iterations,
+                "nodes": nodes,
+                "edges": edges,
+                "peak_bytes": graphlume_bench::clock::peak_bytes(),
+                "backend": "cpu",
+            });
+            eprintln!("{timings}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! One file a command.
+
+mod backup;
+mod bench;
+mod compute;
+mod doctor;
+mod generate;
+mod key;
+mod layout;
+mod serve;
+mod user;
+
+use crate::EXIT_CONFIG;
+use crate::cli::{Cli, Command};
+use crate::config::ConfigError;
+
+/// What the process says last and the code it ends with.
+#[derive(Debug)]
+pub struct Failure {
+    /// One sentence: what, which value, what to do.
+    pub message: String,
+    /// The exit code.
+    pub exit: u8,
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(e: E) -> Self {
+        let mut message = e.to_string();
+        let mut source = e.source();
+        while let Some(cause) = source {
+            let text = cause.to_string();
+            if !message.contains(&text) {
+                message.push_str(": ");
+                message.push_str(&text);
+            }
+            source = cause.source();
+        }
+        Self { message, exit: 1 }
+    }
+}
+
+/// A failure that is our own finding.
+pub fn failure(message: impl Into<String>) -> Failure {
+    Failure { message: message.into(), exit: 1 }
+}
+
+/// A configuration that is refused at start.
+pub fn rejected(error: &ConfigError) -> Failure {
+    Failure { message: error.to_string(), exit: EXIT_CONFIG }
+}
+
+/// Runs a command.
+///
+/// # Errors
+/// The command failed; the message says why.
+pub fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        Command::Serve(args) => serve::run(*args),
+        Command::User(command) => user::run(command),
+        Command::Key(command) => key::run(command),
+        Command::Layout(args) => layout::run(&args),
+        Command::Compute(args) => compute::run(&args),
+        Command::Generate(args) => generate::run(&args),
+        Command::Export(args) => backup::export(&args),
+        Command::Import(args) => backup::import(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    }
+}

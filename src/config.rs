@@ -1,0 +1,256 @@
+//! Where settings come from when no flag gives them: the environment (clap reads `GRAPHLUME_<OPTION>`), the
+//! unprefixed names of the interface, and the TOML file named by `--config`.
+//!
+//! A file value or an unprefixed variable becomes the *default* of its option, so that clap's own order
+//! (flag, environment, default) gives the promised one: flag, environment, file, default.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+
+use crate::cli::Cli;
+
+/// Options that are also read from a variable without our prefix.
+const OWN_NAMES: &[(&str, &str, &str)] =
+    &[("serve", "cookie_secure", "COOKIE_SECURE"), ("serve", "cookie_samesite", "COOKIE_SAMESITE")];
+
+/// A configuration that the program refuses to start with (exit code 78).
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("configuration file {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("configuration file {path}: {source}")]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// A table or key that no command has.
+    #[error("configuration file: unknown setting {key:?}; known there: {known}")]
+    Unknown {
+        /// The setting, as `command.key`.
+        key: String,
+        /// What may stand there.
+        known: String,
+    },
+    /// A value of a kind that no option takes.
+    #[error("configuration file: {key} must be text, a number or true/false, not {found}")]
+    Kind {
+        /// The setting.
+        key: String,
+        /// What stands there.
+        found: &'static str,
+    },
+    /// A setting whose value is refused.
+    #[error("{0}")]
+    Value(String),
+}
+
+/// Parses the command line with all its sources.
+///
+/// # Errors
+/// The configuration is refused. Wrong *usage* ends the process with code 2, as clap does.
+pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
+    let mut command = Cli::command();
+    let mut defaults: BTreeMap<(String, String), String> = BTreeMap::new();
+    if let Some(path) = config_path(args) {
+        read_file(&path, &command, &mut defaults)?;
+    }
+    for (sub, id, variable) in OWN_NAMES {
+        if let Ok(value) = std::env::var(variable) {
+            defaults.insert(((*sub).to_owned(), (*id).to_owned()), value);
+        }
+    }
+    for ((sub, id), value) in defaults {
+        command = command.mut_subcommand(sub, |c| with_default(c, &id, value));
+    }
+    let matches: ArgMatches = command.get_matches_from(args);
+    Cli::from_arg_matches(&matches).map_err(|e| ConfigError::Value(e.to_string()))
+}
+
+fn with_default(command: clap::Command, id: &str, value: String) -> clap::Command {
+    command.mut_arg(id, |arg| arg.default_value(clap::builder::OsStr::from(value)))
+}
+
+/// The file named by `--config FILE`, `--config=FILE` or `GRAPHLUME_CONFIG`.
+fn config_path(args: &[std::ffi::OsString]) -> Option<PathBuf> {
+    let mut rest = args.iter().skip(1);
+    while let Some(arg) = rest.next() {
+        let text = arg.to_string_lossy();
+        if text == "--config" {
+            return rest.next().map(PathBuf::from);
+        }
+        if let Some(path) = text.strip_prefix("--config=") {
+            return Some(PathBuf::from(path));
+        }
+    }
+    std::env::var_os("GRAPHLUME_CONFIG").map(PathBuf::from)
+}
+
+fn read_file(
+    path: &PathBuf,
+    command: &clap::Command,
+    defaults: &mut BTreeMap<(String, String), String>,
+) -> Result<(), ConfigError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|e| ConfigError::Syntax { path: path.clone(), source: Box::new(e) })?;
+    let subs: Vec<&clap::Command> = command.get_subcommands().collect();
+    for (name, value) in &table {
+        if let toml::Value::Table(options) = value {
+            let Some(sub) = subs.iter().find(|c| c.get_name() == name) else {
+                let known = subs.iter().map(|c| c.get_name()).collect::<Vec<_>>().join(", ");
+                return Err(ConfigError::Unknown { key: name.clone(), known });
+            };
+            for (key, value) in options {
+                let id = option_id(sub, key)
+                    .ok_or_else(|| unknown(&format!("{name}.{key}"), std::slice::from_ref(sub)))?;
+                let text = scalar(&format!("{name}.{key}"), value)?;
+                defaults.insert((name.clone(), id), text);
+            }
+        } else {
+            // A key outside of any table holds for every command that has it, such as `data`.
+            let homes: Vec<_> =
+                subs.iter().filter_map(|c| Some((c.get_name(), option_id(c, name)?))).collect();
+            if homes.is_empty() {
+                return Err(unknown(name, &subs));
+            }
+            for (sub, id) in homes {
+                defaults
+                    .entry((sub.to_owned(), id))
+                    .or_insert(scalar(name, value)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn unknown(key: &str, subs: &[&clap::Command]) -> ConfigError {
+    let mut names: Vec<&str> =
+        subs.iter().flat_map(|c| c.get_arguments()).filter_map(clap::Arg::get_long).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|n| !matches!(*n, "help" | "version" | "config"));
+    ConfigError::Unknown { key: key.to_owned(), known: names.join(", ") }
+}
+
+/// The id of the option that `key` names, in kebab or snake case.
+fn option_id(command: &clap::Command, key: &str) -> Option<String> {
+    let long = key.replace('_', "-");
+    let arg = command.get_arguments().find(|a| a.get_long() == Some(long.as_str()))?;
+    Some(arg.get_id().to_string())
+}
+
+fn scalar(key: &str, value: &toml::Value) -> Result<String, ConfigError> {
+    match value {
+        toml::Value::String(s) => Ok(s.clone()),
+        toml::Value::Integer(i) => Ok(i.to_string()),
+        toml::Value::Float(f) => Ok(f.to_string()),
+        toml::Value::Boolean(b) => Ok(b.to_string()),
+        other => Err(ConfigError::Kind { key: key.to_owned(), found: other.type_str() }),
+    }
+}
+
+/// Bytes of a size such as `8GiB`, `512MB`, `1073741824` or, of `total`, `50%`.
+///
+/// # Errors
+/// The text is not a size.
+pub fn size(option: &str, text: &str, total: u64) -> Result<u64, ConfigError> {
+    let bad = || {
+        ConfigError::Value(format!(
+            "--{option} {text:?} is not a size: write bytes, a unit such as 8GiB or 512MB, or a share such as 50%"
+        ))
+    };
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let number: f64 = number.parse().map_err(|_| bad())?;
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kib" => 1024.0,
+        "kb" => 1e3,
+        "m" | "mib" => 1_048_576.0,
+        "mb" => 1e6,
+        "g" | "gib" => 1_073_741_824.0,
+        "gb" => 1e9,
+        "t" | "tib" => 1_099_511_627_776.0,
+        "tb" => 1e12,
+        "%" if number <= 100.0 => total as f64 / 100.0,
+        _ => return Err(bad()),
+    };
+    let bytes = number * factor;
+    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn os(args: &[&str]) -> Vec<std::ffi::OsString> {
+        args.iter().map(std::ffi::OsString::from).collect()
+    }
+
+    fn with_file(text: &str, args: &[&str]) -> Result<Cli, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("graphlume.toml");
+        std::fs::write(&path, text).unwrap();
+        let mut all = vec!["graphlume".to_owned(), format!("--config={}", path.display())];
+        all.extend(args.iter().map(|s| (*s).to_owned()));
+        parse(&os(&all.iter().map(String::as_str).collect::<Vec<_>>()))
+    }
+
+    fn serve(cli: Cli) -> Box<crate::cli::ServeArgs> {
+        match cli.command {
+            crate::cli::Command::Serve(args) => args,
+            other => panic!("not serve: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_command_line_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_file_sets_defaults_and_a_flag_wins_over_it() {
+        let text = "data = '/srv/a'\n[serve]\nlisten = '127.0.0.1:9000'\nthreads = 3\ndemo = true\n";
+        let args = serve(with_file(text, &["serve"]).unwrap());
+        assert_eq!(args.listen.to_string(), "127.0.0.1:9000");
+        assert_eq!((args.threads, args.demo), (3, true));
+        assert_eq!(args.data.data, PathBuf::from("/srv/a"));
+        let args = serve(with_file(text, &["serve", "--listen", "127.0.0.1:9001"]).unwrap());
+        assert_eq!(args.listen.to_string(), "127.0.0.1:9001");
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named_with_the_known_ones() {
+        let err = with_file("[serve]\nlisen = 'x'\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("serve.lisen") && err.contains("listen"), "{err}");
+        let err = with_file("[sreve]\nlisten = 'x'\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("sreve") && err.contains("serve"), "{err}");
+        let err = with_file("[serve]\nlisten = ['x']\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("array"), "{err}");
+    }
+
+    #[test]
+    fn sizes_have_units_and_shares() {
+        assert_eq!(size("memory", "8GiB", 0).unwrap(), 8 << 30);
+        assert_eq!(size("memory", "1.5 kb", 0).unwrap(), 1_500);
+        assert_eq!(size("memory", "50%", 1000).unwrap(), 500);
+        for bad in ["", "x", "10 parsecs", "120%", "-1", "0"] {
+            assert!(size("memory", bad, 1000).is_err(), "{bad}");
+        }
+    }
+}

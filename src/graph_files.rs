@@ -1,0 +1,167 @@
+//! Table files as graphs, for the offline commands.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array};
+use graphlume_algo::{Output, Values};
+use graphlume_graph::{Graph, GraphSpec};
+use graphlume_ingest::{Format, ParseCx, Source};
+use graphlume_table::{Table, to_f64};
+use graphlume_types::CancelToken;
+
+use crate::cli::GraphFiles;
+use crate::cmd::{Failure, failure};
+
+/// A graph read from files, with what it took.
+pub struct Loaded {
+    /// The graph.
+    pub graph: Graph,
+    /// Edge weights by edge table row, when a weight column was named.
+    pub weights: Option<Vec<f32>>,
+    /// Seconds to read and parse.
+    pub load_s: f64,
+    /// Seconds to number the nodes and to build the adjacency.
+    pub build_s: f64,
+}
+
+/// Reads one table of a file, in the format that the extension tells.
+///
+/// # Errors
+/// The file cannot be read or parsed.
+pub fn read_table(path: &Path) -> Result<Table, Failure> {
+    let shown = path.display();
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    let (name, lines) = match extension.as_str() {
+        "feather" | "ipc" => ("arrow", false),
+        "jsonl" | "ndjson" => ("json", true),
+        "tsv" | "txt" => ("csv", false),
+        "pq" => ("parquet", false),
+        other => (other, false),
+    };
+    let format: Format = name.parse().map_err(|_| {
+        failure(format!("{shown}: the extension tells the format; use .parquet, .csv, .json, .jsonl or .arrow"))
+    })?;
+    let mut options = serde_json::Map::new();
+    if lines {
+        options.insert("lines".to_owned(), true.into());
+    }
+    if extension == "tsv" {
+        options.insert("sep".to_owned(), "\t".into());
+    }
+    let source = Source::Path(path.to_owned());
+    let cx = ParseCx { cancel: CancelToken::new() };
+    let parsed = graphlume_ingest::parse(format, &source, &options, &cx)
+        .map_err(|e| failure(format!("{shown}: {e}")))?;
+    let first = parsed.tables.into_iter().next();
+    first.map(|(_, table)| table).ok_or_else(|| failure(format!("{shown}: holds no table")))
+}
+
+/// Reads the tables and builds the graph.
+///
+/// # Errors
+/// A file cannot be read, or a column is missing.
+pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
+    let start = Instant::now();
+    let edges = read_table(&files.edges)?;
+    let nodes = files.nodes.as_deref().map(read_table).transpose()?;
+    let load_s = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let node = nodes.as_ref().map(|table| node_column(table, files.node.as_deref()));
+    let spec = GraphSpec {
+        edges: &edges,
+        source: &files.source,
+        destination: &files.destination,
+        nodes: nodes.as_ref(),
+        node: node.as_deref(),
+    };
+    let graph = graphlume_graph::build(&spec, &CancelToken::new())?;
+    let weights = files.weight.as_deref().map(|name| weight_column(&edges, name)).transpose()?;
+    Ok(Loaded { graph, weights, load_s, build_s: start.elapsed().as_secs_f64() })
+}
+
+fn node_column(table: &Table, named: Option<&str>) -> String {
+    let names = table.column_names();
+    let usual = || ["id", "node", "nodeID", "name"].into_iter().find(|n| names.contains(n));
+    let first = || names.first().copied().unwrap_or("id");
+    named.or_else(usual).unwrap_or_else(first).to_owned()
+}
+
+fn weight_column(edges: &Table, name: &str) -> Result<Vec<f32>, Failure> {
+    let column = edges.column(name).ok_or_else(|| {
+        let known = edges.column_names().join(", ");
+        failure(format!("--weight {name:?}: no such column; the edge table has {known}"))
+    })?;
+    let values = to_f64(column.as_ref())
+        .ok_or_else(|| failure(format!("--weight {name:?}: the column is not numeric")))?;
+    match values.iter().position(|v| !v.is_finite() || *v < 0.0) {
+        Some(row) => Err(failure(format!(
+            "--weight {name:?}: row {row} is {}; weights must be finite and not negative",
+            values[row]
+        ))),
+        None => Ok(values.into_iter().map(|v| v as f32).collect()),
+    }
+}
+
+/// The result columns behind the node ids, as a table to write.
+#[must_use]
+pub fn result_columns(graph: &Graph, output: Output) -> Vec<(&'static str, ArrayRef)> {
+    let mut columns: Vec<(&'static str, ArrayRef)> = vec![("node", graph.ids.clone())];
+    for column in output.columns {
+        let array: ArrayRef = match column.values {
+            Values::I64(v) => Arc::new(Int64Array::from(v)),
+            Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
+            Values::F64(v) => Arc::new(Float64Array::from(v)),
+        };
+        columns.push((column.name, array));
+    }
+    columns
+}
+
+/// Finds nodes by the text of their id.
+pub struct IdIndex(std::collections::HashMap<String, u32>);
+
+impl IdIndex {
+    /// Indexes every node of the graph.
+    #[must_use]
+    pub fn new(graph: &Graph) -> Self {
+        Self((0..graph.topology.num_nodes()).map(|v| (graph.id_text(v), v)).collect())
+    }
+
+    /// The node with this id.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<u32> {
+        self.0.get(text).copied()
+    }
+}
+
+/// Start positions from a table whose first column is the node id and which has columns x and y.
+///
+/// # Errors
+/// The file cannot be read, a column is missing, or a node has no finite position.
+pub fn positions(path: &Path, graph: &Graph) -> Result<Vec<[f32; 2]>, Failure> {
+    let shown = path.display();
+    let table = read_table(path)?;
+    let axis = |name: &str| {
+        let column = table.column(name).and_then(|c| to_f64(c.as_ref()));
+        column.ok_or_else(|| failure(format!("--start {shown}: needs a numeric column {name:?}")))
+    };
+    let (x, y) = (axis("x")?, axis("y")?);
+    let ids = IdIndex::new(graph);
+    let mut out = vec![[f32::NAN; 2]; graph.topology.num_nodes() as usize];
+    let node = table.batch().column(0);
+    for row in 0..table.num_rows() {
+        let at = [x[row] as f32, y[row] as f32];
+        if let Some(v) = graphlume_table::cell_text(node.as_ref(), row).and_then(|id| ids.find(&id)) {
+            out[v as usize] = at;
+        }
+    }
+    match out.iter().position(|p| !p[0].is_finite() || !p[1].is_finite()) {
+        Some(v) => {
+            let id = graph.id_text(u32::try_from(v).unwrap_or(u32::MAX));
+            Err(failure(format!("--start {shown}: node {id:?} has no finite position")))
+        }
+        None => Ok(out),
+    }
+}

@@ -1,0 +1,30 @@
+//! The Graphlume daemon and its command line: this package only wires the crates together.
+
+mod cli;
+mod cmd;
+mod config;
+mod graph_files;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+/// The configuration was rejected at start (EX_CONFIG of sysexits).
+const EXIT_CONFIG: u8 = 78;
+
+fn main() -> ExitCode {
+    let args: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    let cli = match config::parse(&args) {
+        Ok(cli) => cli,
+        Err(e) => return fail(&cmd::rejected(&e)),
+    };
+    match cmd::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => fail(&e),
+    }
+}
+
+fn fail(error: &cmd::Failure) -> ExitCode {
+    eprintln!("error: {}", error.message);
+    ExitCode::from(error.exit)
+}

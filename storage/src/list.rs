@@ -1,0 +1,113 @@
+//! Listings over the index tree: a merge of a few sorted scopes.
+
+use std::collections::BTreeSet;
+
+use crate::codec::tree_key;
+use crate::error::StoreError;
+use crate::index::{self, CountScope, REV_TIME_BYTES, Scope, count_key, list_prefix};
+use crate::meta::guarded;
+use crate::record::{Kind, Record};
+use crate::store::Store;
+
+/// One page of a listing.
+#[derive(Debug, Clone)]
+pub struct Page<R> {
+    /// The records, newest first.
+    pub items: Vec<R>,
+    /// Records in the whole listing.
+    pub total: u64,
+    /// Records left out of this page because they are damaged.
+    pub damaged: u64,
+}
+
+/// A sorted run of one scope, with its head looked at.
+struct Run {
+    entries: sled::Iter,
+    prefix_len: usize,
+    /// Time and key of the next entry.
+    head: Option<Vec<u8>>,
+}
+
+impl Run {
+    fn new(store: &Store, kind: Kind, scope: &Scope) -> Result<Self, StoreError> {
+        let prefix = list_prefix(kind, scope);
+        let entries = store.core().meta.index.scan_prefix(&prefix);
+        let mut run = Self { entries, prefix_len: prefix.len(), head: None };
+        run.advance()?;
+        Ok(run)
+    }
+
+    fn advance(&mut self) -> Result<(), StoreError> {
+        let next = guarded(|| self.entries.next().transpose())?;
+        self.head = next.map(|(key, _)| key[self.prefix_len..].to_vec());
+        Ok(())
+    }
+}
+
+fn distinct(scopes: &[Scope]) -> BTreeSet<&Scope> {
+    if scopes.contains(&Scope::All) {
+        BTreeSet::from([&Scope::All])
+    } else {
+        scopes.iter().collect()
+    }
+}
+
+pub(crate) fn page<R: Record>(
+    store: &Store,
+    scopes: &[Scope],
+    offset: u64,
+    limit: u64,
+) -> Result<Page<R>, StoreError> {
+    let total = count(store, R::KIND, scopes)?;
+    let mut page = Page { items: Vec::new(), total, damaged: 0 };
+    if offset >= total || limit == 0 {
+        return Ok(page);
+    }
+    let mut runs = Vec::new();
+    for scope in distinct(scopes) {
+        runs.push(Run::new(store, R::KIND, scope)?);
+    }
+    let mut at = 0u64;
+    while at < offset.saturating_add(limit) {
+        let Some(next) = runs.iter().filter_map(|r| r.head.as_ref()).min().cloned() else { break };
+        for run in &mut runs {
+            if run.head.as_ref() == Some(&next) {
+                run.advance()?;
+            }
+        }
+        if at >= offset {
+            let key = tree_key(R::KIND, next.get(REV_TIME_BYTES..).unwrap_or_default());
+            match store.read::<R>(&key) {
+                Ok(Some((rec, _))) => page.items.push(rec),
+                // Deleted since the entry was read.
+                Ok(None) => {}
+                Err(StoreError::Corrupt(_)) => page.damaged += 1,
+                Err(e) => return Err(e),
+            }
+        }
+        at += 1;
+    }
+    Ok(page)
+}
+
+/// Size of a union of scopes. Every record has at most one owner and one organization, so that owners
+/// are disjoint, organizations are disjoint, and only an owner and an organization can overlap.
+pub(crate) fn count(store: &Store, kind: Kind, scopes: &[Scope]) -> Result<u64, StoreError> {
+    let read = |scope: &CountScope<'_>| {
+        let key = count_key(kind, scope);
+        let bytes = guarded(|| store.core().meta.index.get(&key))?;
+        Ok::<u64, StoreError>(index::read_u64(bytes.as_deref()))
+    };
+    let scopes = distinct(scopes);
+    let mut total = 0u64;
+    for scope in &scopes {
+        total += read(&CountScope::Of(scope))?;
+        let Scope::Owner(owner) = scope else { continue };
+        for other in &scopes {
+            if let Scope::Org(org) = other {
+                total = total.saturating_sub(read(&CountScope::Overlap(*owner, org))?);
+            }
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,62 @@
+//! Live visualization sessions.
+
+use graphlume_types::{DatasetId, SessionId, UserId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Kind, Record};
+
+/// A viz session: what is needed to show it again after a restart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SessionRec {
+    /// Key; may be a name that the client chose.
+    pub session_id: SessionId,
+    /// The revision shown; it starts as the dataset.
+    pub revision_id: String,
+    /// The dataset shown.
+    pub dataset_id: DatasetId,
+    /// Who opened it; absent for an anonymous visit.
+    #[serde(default)]
+    pub owner: Option<UserId>,
+    /// Organization of the owner at that time.
+    #[serde(default)]
+    pub org_name: Option<String>,
+    /// Unix microseconds.
+    pub created_at: i64,
+    /// Unix microseconds.
+    #[serde(default)]
+    pub updated_at: i64,
+    /// Unix microseconds; a closed session is gone for good.
+    #[serde(default)]
+    pub closed_at: Option<i64>,
+    /// Layout settings of the page's address and of the live controls.
+    #[serde(default)]
+    pub layout: Map<String, Value>,
+    /// Further parameters of the page's address, in order.
+    #[serde(default)]
+    pub url_params: Vec<(String, String)>,
+    /// Collections, the first painted on top.
+    #[serde(default)]
+    pub collections: Vec<Value>,
+}
+
+impl Record for SessionRec {
+    const KIND: Kind = Kind::Session;
+    type Key = SessionId;
+
+    fn key(&self) -> SessionId {
+        self.session_id.clone()
+    }
+
+    fn created_at(&self) -> i64 {
+        self.created_at
+    }
+
+    fn owner(&self) -> Option<UserId> {
+        self.owner
+    }
+
+    fn org(&self) -> Option<&str> {
+        self.org_name.as_deref()
+    }
+}

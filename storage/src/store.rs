@@ -1,0 +1,299 @@
+//! The store: typed reads, listings and commits.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use crossbeam::channel::{Sender, TrySendError, bounded};
+use graphlume_types::{Clock, UserId, limits};
+
+use crate::batch::Batch;
+use crate::blob::Blobs;
+use crate::codec::{Tag, describe, tree_key};
+use crate::commit::{Commit, pair};
+use crate::error::StoreError;
+use crate::index::{self, Scope};
+use crate::list::{self, Page};
+use crate::meta::guarded;
+use crate::open::{self, Opened, Options};
+use crate::record::{Kind, Record, RecordKey as _};
+use crate::writer::{self, Core, Job};
+
+/// An open data folder. Cloning is cheap; the folder is released when the last clone is dropped.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    // Dropped in this order: no more jobs, writer joined, engine closed, lock given back.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    core: Arc<Core>,
+    clock: Arc<dyn Clock>,
+    opened: Opened,
+    _lock: File,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the store did since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreStats {
+    /// Commits answered with success.
+    pub commits: u64,
+    /// Syncs they took.
+    pub syncs: u64,
+    /// Commits waiting now.
+    pub waiting: usize,
+    /// Damaged records that reads met.
+    pub corrupt: u64,
+}
+
+impl Store {
+    /// Opens the data folder `dir`, making it when absent. One process at a time.
+    ///
+    /// # Errors
+    /// `InUse` when another process has it, `Corrupt` when the record store is damaged and there is no
+    /// export to rebuild it from, `Format` when a newer version wrote it, `Io` otherwise.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
+        let folder = open::open(dir, &options)?;
+        let core = Arc::new(folder.core);
+        let (jobs, queue) = bounded(limits::COMMITS_WAITING_MAX);
+        let of_thread = Arc::clone(&core);
+        let thread = std::thread::Builder::new()
+            .name("graphlume-store".into())
+            .spawn(move || writer::run(&of_thread, &queue))
+            .map_err(|e| StoreError::io("start the writer of", dir, e))?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                jobs: Some(jobs),
+                thread: Some(thread),
+                core,
+                clock: options.clock,
+                opened: folder.opened,
+                _lock: folder.lock,
+            }),
+        })
+    }
+
+    /// How the folder was found.
+    #[must_use]
+    pub fn opened(&self) -> &Opened {
+        &self.inner.opened
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.inner.core.dir
+    }
+
+    /// The store's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.inner.clock
+    }
+
+    /// The blobs beside the records.
+    #[must_use]
+    pub fn blobs(&self) -> &Blobs {
+        &self.inner.core.blobs
+    }
+
+    /// Why no write is acknowledged any more, after a failed sync. The process must start again.
+    #[must_use]
+    pub fn poisoned(&self) -> Option<Arc<str>> {
+        self.inner.core.poison.reason()
+    }
+
+    /// Counters.
+    #[must_use]
+    pub fn stats(&self) -> StoreStats {
+        let c = &self.inner.core.counters;
+        StoreStats {
+            commits: c.commits.load(Ordering::Relaxed),
+            syncs: c.syncs.load(Ordering::Relaxed),
+            waiting: self.inner.jobs.as_ref().map_or(0, Sender::len),
+            corrupt: c.corrupt.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.inner.core
+    }
+
+    /// One record.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn get<R: Record>(&self, key: &R::Key) -> Result<Option<R>, StoreError> {
+        Ok(self.get_tagged(key)?.map(|(rec, _)| rec))
+    }
+
+    /// One record and the tag of its content, for [`Batch::replace`].
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn get_tagged<R: Record>(&self, key: &R::Key) -> Result<Option<(R, Tag)>, StoreError> {
+        self.read(&tree_key(R::KIND, &key.to_bytes()))
+    }
+
+    pub(crate) fn read<R: Record>(&self, tree_key: &[u8]) -> Result<Option<(R, Tag)>, StoreError> {
+        let core = &self.inner.core;
+        let result = core.meta.get(tree_key, &core.blobs).and_then(|found| match found {
+            None => Ok(None),
+            Some((tag, json)) => match serde_json::from_slice(&json) {
+                Ok(rec) => Ok(Some((rec, tag))),
+                Err(e) => Err(StoreError::corrupt(describe(tree_key), e.to_string())),
+            },
+        });
+        if let Err(e @ StoreError::Corrupt(_)) = &result {
+            core.counters.corrupt.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(error = %e, "a damaged record was refused");
+        }
+        result
+    }
+
+    /// Whether there is such a record; its content is not verified.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn exists<R: Record>(&self, key: &R::Key) -> Result<bool, StoreError> {
+        let key = tree_key(R::KIND, &key.to_bytes());
+        guarded(|| self.inner.core.meta.records.contains_key(&key))
+    }
+
+    /// The record that holds a unique value, such as the account of a `username`.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn find<R: Record>(&self, field: &str, value: &str) -> Result<Option<R>, StoreError> {
+        let entry = index::unique_key(R::KIND, field, value);
+        match guarded(|| self.inner.core.meta.index.get(&entry))? {
+            None => Ok(None),
+            Some(key) => Ok(self.read(&tree_key(R::KIND, &key))?.map(|(rec, _)| rec)),
+        }
+    }
+
+    /// One page of the union of `scopes`, newest first, without repetition. Its cost grows with
+    /// `offset + limit`, not with the number of records. `limit` is capped at `PAGE_ROWS_MAX`.
+    ///
+    /// # Errors
+    /// When the engine fails. Damaged records are left out and counted.
+    pub fn list<R: Record>(
+        &self,
+        scopes: &[Scope],
+        offset: u64,
+        limit: u64,
+    ) -> Result<Page<R>, StoreError> {
+        list::page(self, scopes, offset, limit.min(limits::PAGE_ROWS_MAX))
+    }
+
+    /// How many records [`Store::list`] walks through.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn count<R: Record>(&self, scopes: &[Scope]) -> Result<u64, StoreError> {
+        list::count(self, R::KIND, scopes)
+    }
+
+    /// Every record of a kind in the order of the keys, one at a time.
+    pub fn scan<R: Record>(&self) -> impl Iterator<Item = Result<R, StoreError>> + '_ {
+        let mut keys = self.inner.core.meta.records.scan_prefix([R::KIND.tag()]).keys();
+        std::iter::from_fn(move || {
+            loop {
+                let key = match guarded(|| keys.next().transpose()) {
+                    Ok(key) => key?,
+                    Err(e) => return Some(Err(e)),
+                };
+                match self.read::<R>(&key) {
+                    Ok(Some((rec, _))) => return Some(Ok(rec)),
+                    // Deleted since.
+                    Ok(None) => {}
+                    Err(e) => return Some(Err(e)),
+                }
+            }
+        })
+    }
+
+    /// Hands a batch to the writer without waiting; the answer can be awaited under any runtime.
+    /// Nothing is done when the queue is full (`Busy`).
+    pub fn submit(&self, batch: Batch) -> Commit {
+        let (completer, commit) = pair();
+        let Some(jobs) = &self.inner.jobs else { return commit };
+        match jobs.try_send(Job::Commit(batch, completer)) {
+            Ok(()) => {}
+            Err(TrySendError::Full(Job::Commit(_, completer))) => {
+                completer.complete(Err(StoreError::Busy { waiting: limits::COMMITS_WAITING_MAX }));
+            }
+            // Dropping the job answers `Closed`.
+            Err(_) => {}
+        }
+        commit
+    }
+
+    /// Commits a batch and blocks until it is durable.
+    ///
+    /// # Errors
+    /// `Exists`, `Changed`, `Taken` or `BlobMissing` when a requirement is not met (nothing is changed
+    /// then); `Busy`, `Full`, `Poisoned` or `Io` when the disk does not take it.
+    pub fn commit(&self, batch: Batch) -> Result<(), StoreError> {
+        self.submit(batch).wait()
+    }
+
+    /// Reads a record, lets `change` edit it, and writes it back if nobody else did meanwhile;
+    /// otherwise starts over. Gives the record as written, or `None` when there is none.
+    ///
+    /// # Errors
+    /// As [`Store::commit`].
+    pub fn update<R: Record>(
+        &self,
+        key: &R::Key,
+        mut change: impl FnMut(&mut R),
+    ) -> Result<Option<R>, StoreError> {
+        loop {
+            let Some((mut rec, tag)) = self.get_tagged::<R>(key)? else { return Ok(None) };
+            change(&mut rec);
+            match self.commit(Batch::new().replace(&rec, tag)) {
+                Ok(()) => return Ok(Some(rec)),
+                Err(StoreError::Changed { .. }) => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// A number that no account has or had. Insert the account with [`Batch::insert`]: when somebody
+    /// else was faster, that fails with `Exists` and the next call gives another number.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn next_user_id(&self) -> Result<UserId, StoreError> {
+        let key = index::next_key(Kind::User);
+        let highest = guarded(|| self.inner.core.meta.index.get(&key))?;
+        Ok(UserId(index::read_u64(highest.as_deref()) + 1))
+    }
+
+    /// Runs `work` on the writer thread, with no commit beside it, and waits for what it gives.
+    pub(crate) fn exclusively<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Core) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (send, receive) = bounded(1);
+        let job = Job::Exclusive(Box::new(move |core| {
+            let _ = send.send(work(core));
+        }));
+        let jobs = self.inner.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(job).map_err(|_| StoreError::Closed)?;
+        receive.recv().map_err(|_| StoreError::Closed)?
+    }
+}

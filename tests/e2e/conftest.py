@@ -1,0 +1,210 @@
+"""A real server on a fresh data folder, driven by real clients."""
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import requests
+
+ROOT = Path(__file__).resolve().parents[2]
+PASSWORD = "correct horse battery staple"
+
+
+def binary():
+    """The release binary that scripts/test.sh built."""
+    path = os.environ.get("GRAPHLUME_BIN")
+    assert path and Path(path).is_file(), "set GRAPHLUME_BIN to the release binary (scripts/test.sh does)"
+    return path
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """One daemon; `start` and `kill` may be repeated on the same data folder."""
+
+    def __init__(self, data, *extra):
+        self.data, self.extra, self.process = Path(data), extra, None
+        self.port, self.internal = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.server = f"127.0.0.1:{self.port}"
+        self.internal_url = f"http://127.0.0.1:{self.internal}"
+
+    def start(self, deadline_s=30):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
+        env["GRAPHLUME_ADMIN_PASSWORD"] = PASSWORD
+        self.log = open(self.data.parent / f"{self.data.name}.log", "ab")
+        self.process = subprocess.Popen(
+            [binary(), "serve", "--listen", self.server, "--internal-listen", f"127.0.0.1:{self.internal}",
+             "--data", str(self.data), *self.extra],
+            env=env, stdout=self.log, stderr=self.log,
+        )
+        end = time.monotonic() + deadline_s
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.output()}")
+            try:
+                if requests.get(self.url + "/healthz", timeout=1).status_code == 200:
+                    return self
+            except requests.ConnectionError:
+                time.sleep(0.02)
+        raise AssertionError(f"the server did not come up:\n{self.output()}")
+
+    def output(self):
+        return (self.data.parent / f"{self.data.name}.log").read_text(errors="replace")[-4000:]
+
+    def stop(self, sig=signal.SIGTERM, deadline_s=20):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(sig)
+            try:
+                self.process.wait(deadline_s)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError(f"no clean end within {deadline_s} s:\n{self.output()}")
+        return self.process.returncode if self.process else None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def rss_bytes(self):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(l for l in status.splitlines() if l.startswith("VmRSS")).split()[1]) * 1024
+
+    def token(self, username="admin", password=PASSWORD):
+        r = requests.post(f"{self.url}/api-token-auth/", json={"username": username, "password": password})
+        r.raise_for_status()
+        return r.json()["token"]
+
+    def api(self, username="admin", password=PASSWORD):
+        return Api(self, self.token(username, password))
+
+
+class Api:
+    """Plain requests with a Bearer token."""
+
+    def __init__(self, server, token):
+        self.server, self.session = server, requests.Session()
+        self.session.headers["Authorization"] = f"Bearer {token}"
+
+    def __call__(self, method, path, **kwargs):
+        return self.session.request(method, self.server.url + path, **kwargs)
+
+    def file(self, data, file_type, query="", **fields):
+        """Creates a file record and uploads its bytes; returns the record of the upload."""
+        r = self("POST", "/api/v2/files/", json={"file_type": file_type, **fields})
+        assert r.status_code == 201, r.text
+        r = self("POST", f"/api/v2/upload/files/{r.json()['file_id']}{query}", data=data)
+        assert r.status_code == 200, r.text
+        return r.json()
+
+    def dataset(self, edge_files=(), node_files=(), edges=None, nodes=None, expect=201, **fields):
+        body = {
+            "name": "test",
+            "node_encodings": {"bindings": nodes if nodes is not None else {}},
+            "edge_encodings": {"bindings": edges or {"source": "s", "destination": "d"}},
+            "metadata": {},
+            "edge_files": list(edge_files),
+            "node_files": list(node_files),
+            **fields,
+        }
+        r = self("POST", "/api/v2/upload/datasets/", json=body)
+        assert r.status_code == expect, r.text
+        return r.json()["data"]["dataset_id"] if expect == 201 else r.json()
+
+
+def run_cli(*args, check=True, **kwargs):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
+    r = subprocess.run([binary(), *map(str, args)], capture_output=True, text=True, env=env, **kwargs)
+    if check:
+        assert r.returncode == 0, f"{args}: {r.returncode}\n{r.stdout}\n{r.stderr}"
+    return r
+
+
+@pytest.fixture(scope="session")
+def accounts(tmp_path_factory):
+    """A data folder with accounts alice and bob, an organization acme (alice), and a key of alice."""
+    data = tmp_path_factory.mktemp("server") / "data"
+    run_cli("user", "add", "alice", "--password-stdin", "--org", "acme", "--data", data, input=PASSWORD + "\n")
+    run_cli("user", "add", "bob", "--password-stdin", "--org", "globex", "--data", data, input=PASSWORD + "\n")
+    key = run_cli("key", "create", "alice", "--data", data).stdout.strip()
+    return {"data": data, "key": key.split(":")}
+
+
+@pytest.fixture(scope="session")
+def server(accounts):
+    s = Server(accounts["data"]).start()
+    yield s
+    assert s.stop() == 0, s.output()
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """A server of its own, for tests that stop it."""
+    s = Server(tmp_path / "data").start()
+    yield s
+    if s.process.poll() is None:
+        s.stop()
+
+
+@pytest.fixture
+def alice(server):
+    return server.api("alice")
+
+
+@pytest.fixture
+def bob(server):
+    return server.api("bob")
+
+
+@pytest.fixture
+def client(server):
+    """The unchanged Python client, logged in as alice, with nothing left over from other tests."""
+    import graphistry
+
+    graphistry.register(api=3, protocol="http", server=server.server, username="alice", password=PASSWORD)
+    return graphistry
+
+
+@pytest.fixture(scope="session")
+def club():
+    """Zachary's karate club as client tables."""
+    import networkx as nx
+
+    g = nx.karate_club_graph()
+    edges = pd.DataFrame([(f"m{u}", f"m{v}", float(1 + u % 3)) for u, v in g.edges()], columns=["s", "d", "w"])
+    nodes = pd.DataFrame(
+        {
+            "id": [f"m{v}" for v in g],
+            "camp": [g.nodes[v]["club"] for v in g],
+            "size": [float(g.degree(v)) for v in g],
+            "title": [f"Member {v}" for v in g],
+        }
+    )
+    return edges, nodes
+
+
+def browser(script, *args, timeout=180):
+    """Runs a page script of shell/web/tests in headless Chromium and returns the JSON it prints."""
+    node = shutil.which("node")
+    assert node, "Node.js is missing (scripts/test.sh installs it)"
+    r = subprocess.run([node, str(ROOT / "shell/web/tests" / script), *map(str, args)],
+                       capture_output=True, text=True, timeout=timeout, cwd=ROOT / "shell/web")
+    assert r.returncode == 0, f"{script}:\n{r.stdout}\n{r.stderr}"
+    return json.loads(r.stdout.strip().splitlines()[-1])
+
+
+def unique(prefix):
+    return f"{prefix}-{secrets.token_hex(4)}"

@@ -1,0 +1,210 @@
+"""The command line as a user meets it."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import requests
+
+from conftest import PASSWORD, Server, run_cli
+
+COMMANDS = ["serve", "user", "key", "layout", "compute", "generate", "export", "import", "doctor", "bench"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_defaults_and_an_example(command):
+    r = run_cli(command, "--help")
+    assert "Usage: graphlume" in r.stdout and not r.stderr
+    assert r.stdout.count("\n") > 8
+
+
+def test_wrong_usage_is_2_and_a_failure_is_1_with_one_sentence(tmp_path):
+    for args in ([], ["nonsense"], ["layout"], ["serve", "--listen", "here"], ["generate", "moebius", "--out", "x.csv"]):
+        r = run_cli(*args, check=False)
+        assert r.returncode == 2 and r.stderr and not r.stdout, (args, r)
+    missing = tmp_path / "none.csv"
+    r = run_cli("layout", "force_atlas2", missing, check=False)
+    assert r.returncode == 1 and str(missing) in r.stderr and "panic" not in r.stderr
+    bad = tmp_path / "x.csv"
+    bad.write_text("a,b\n1,2\n")
+    r = run_cli("layout", "force_atlas2", bad, check=False)
+    assert r.returncode == 1 and "src" in r.stderr and "a" in r.stderr, r.stderr
+    r = run_cli("layout", "forse_atlas2", bad, "--source", "a", "--destination", "b", check=False)
+    assert r.returncode == 1 and "force_atlas2" in r.stderr, r.stderr
+    r = run_cli("layout", "force_atlas2", bad, "--source", "a", "--destination", "b", "--param", "gravvity=1", check=False)
+    assert r.returncode == 1 and "gravity" in r.stderr, r.stderr
+
+
+def test_configuration_is_rejected_with_78(tmp_path):
+    for args, word in [
+        (["serve", "--cookie-samesite", "None"], "COOKIE_SECURE"),
+        (["serve", "--cookie-samesite", "Sometimes"], "Sometimes"),
+        (["serve", "--memory", "lots"], "lots"),
+        (["serve", "--backend", "cuda"], "cuda"),
+        (["--config", str(tmp_path / "none.toml"), "serve"], "none.toml"),
+    ]:
+        r = run_cli(*args, "--data", tmp_path / "d" , check=False)
+        assert r.returncode == 78 and word.lower() in r.stderr.lower(), (args, r)
+    config = tmp_path / "c.toml"
+    config.write_text("[serve]\nlissen = 'x'\n")
+    r = run_cli("--config", config, "serve", check=False)
+    assert r.returncode == 78 and "lissen" in r.stderr and "listen" in r.stderr
+
+
+def test_first_start_prints_the_generated_password_once(tmp_path):
+    import os
+    import re
+
+    os.environ.pop("GRAPHLUME_ADMIN_PASSWORD", None)
+    s = Server(tmp_path / "data")
+    s.start()
+    s.stop()
+    assert "admin" in s.output()
+    run_cli("user", "list", "--data", tmp_path / "data")
+    # Without the variable a password is generated and printed.
+    import subprocess
+    import time
+
+    from conftest import binary, free_port
+
+    port = free_port()
+    log = tmp_path / "first.log"
+    with open(log, "wb") as out:
+        p = subprocess.Popen([binary(), "serve", "--listen", f"127.0.0.1:{port}", "--internal-listen",
+                              f"127.0.0.1:{free_port()}", "--data", str(tmp_path / "other")], stdout=out, stderr=out)
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            if requests.get(f"http://127.0.0.1:{port}/healthz").ok:
+                break
+        except requests.ConnectionError:
+            time.sleep(0.05)
+    found = re.search(r"admin.*?password:?\s+(\S+)", log.read_text(), re.S)
+    assert found, log.read_text()
+    r = requests.post(f"http://127.0.0.1:{port}/api-token-auth/",
+                      json={"username": "admin", "password": found.group(1)})
+    p.terminate()
+    assert p.wait(20) == 0
+    assert r.status_code == 200, r.text
+
+
+def test_accounts_and_keys(tmp_path):
+    data = tmp_path / "data"
+    run_cli("user", "add", "carol", "--password-stdin", "--email", "c@x", "--data", data, input=PASSWORD + "\n")
+    r = run_cli("user", "add", "carol", "--data", data, check=False)
+    assert r.returncode == 1 and "carol" in r.stderr
+    generated = run_cli("user", "add", "dave", "--role", "staff", "--data", data).stdout.strip()
+    assert len(generated) >= 16
+    key = run_cli("key", "create", "carol", "--data", data).stdout.strip()
+    assert key.count(":") == 1
+    listing = run_cli("user", "list", "--data", data).stdout
+    assert "carol" in listing and "dave" in listing and "staff" in listing
+    keys = run_cli("key", "list", "--data", data).stdout
+    assert key.split(":")[0] in keys and key.split(":")[1] not in keys
+    s = Server(data).start()
+    try:
+        r = run_cli("user", "list", "--data", data, check=False)
+        assert r.returncode == 1 and str(data) in r.stderr, r.stderr
+        header = {"Authorization": f"PersonalKey {key}"}
+        assert requests.post(f"{s.url}/api/v2/auth/pkey/jwt/", headers=header).status_code == 200
+        assert s.token("dave", generated)
+    finally:
+        s.stop()
+    run_cli("key", "revoke", key.split(":")[0], "--data", data)
+    run_cli("user", "disable", "dave", "--data", data)
+    run_cli("user", "password", "carol", "--password-stdin", "--data", data, input="another long one\n")
+    s.start()
+    try:
+        assert requests.post(f"{s.url}/api/v2/auth/pkey/jwt/", headers=header).status_code in (400, 401)
+        login = lambda u, p: requests.post(f"{s.url}/api-token-auth/", json={"username": u, "password": p})
+        assert login("dave", generated).status_code == 400
+        assert login("carol", PASSWORD).status_code == 400
+        assert login("carol", "another long one").status_code == 200
+    finally:
+        s.stop()
+
+
+def test_export_and_import_carry_everything_over(tmp_path):
+    s = Server(tmp_path / "data").start()
+    api = s.api()
+    f = api.file(b"s,d\n1,2\n2,3\n", "csv")
+    d = api.dataset([f["file_id"]])
+    s.stop()
+    run_cli("export", tmp_path / "backup", "--data", tmp_path / "data")
+    run_cli("import", tmp_path / "backup", "--data", tmp_path / "copy")
+    r = run_cli("import", tmp_path / "backup", "--data", tmp_path / "copy", check=False)
+    assert r.returncode == 1, "a folder that is in use must not be overwritten"
+    copy = Server(tmp_path / "copy").start()
+    try:
+        got = copy.api()("GET", f"/api/v2/upload/datasets/{d}").json()["data"]
+        assert (got["node_count"], got["edge_count"], got["edge_files"]) == (3, 2, [f["file_id"]])
+    finally:
+        copy.stop()
+
+
+@pytest.fixture(scope="module")
+def rmat(tmp_path_factory):
+    path = tmp_path_factory.mktemp("g") / "rmat.parquet"
+    run_cli("generate", "rmat", "--scale", 10, "--out", path)
+    return path
+
+
+def test_generate_writes_the_same_bytes_in_every_format(tmp_path, rmat):
+    frame = pd.read_parquet(rmat)
+    assert len(frame) == 16 << 10
+    for name in ("a.csv", "a.arrow"):
+        run_cli("generate", "rmat", "--scale", 10, "--out", tmp_path / name)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "a.csv"), frame, check_dtype=False)
+    pd.testing.assert_frame_equal(pd.read_feather(tmp_path / "a.arrow"), frame)
+
+
+def test_layout_is_the_same_at_any_number_of_threads_and_differs_by_seed(tmp_path, rmat):
+    args = ["layout", "force_atlas2", rmat, "--iterations", 30]
+    run_cli(*args, "--threads", 1, "--out", tmp_path / "1.parquet")
+    r = run_cli(*args, "--threads", 2, "--timings", "--out", tmp_path / "2.parquet")
+    timings = json.loads(r.stderr.strip().splitlines()[-1])
+    assert {"load_s", "build_s", "run_s", "iterations", "nodes", "edges", "peak_bytes", "backend"} <= set(timings)
+    assert timings["iterations"] == 30 and timings["backend"] == "cpu"
+    one, two = pd.read_parquet(tmp_path / "1.parquet"), pd.read_parquet(tmp_path / "2.parquet")
+    pd.testing.assert_frame_equal(one, two)
+    assert list(one) == ["node", "x", "y"] and np.isfinite(one[["x", "y"]].to_numpy()).all()
+    run_cli(*args, "--seed", 5, "--out", tmp_path / "3.parquet")
+    assert not one.equals(pd.read_parquet(tmp_path / "3.parquet"))
+
+
+def test_layout_separates_the_camps_of_the_karate_club(tmp_path):
+    run_cli("generate", "karate", "--out", tmp_path / "e.csv", "--node-file", tmp_path / "n.csv")
+    out = run_cli("layout", "force_atlas2", tmp_path / "e.csv", "--iterations", 300).stdout
+    rows = [line.split(",") for line in out.splitlines()[1:]]
+    at = {int(r[0]): np.array([float(r[1]), float(r[2])]) for r in rows}
+    camp = pd.read_csv(tmp_path / "n.csv").set_index("node")["community"]
+    same = np.mean([np.linalg.norm(at[a] - at[b]) for a in at for b in at if a < b and camp[a] == camp[b]])
+    other = np.mean([np.linalg.norm(at[a] - at[b]) for a in at for b in at if a < b and camp[a] != camp[b]])
+    assert other > 1.2 * same, (same, other)
+
+
+def test_compute_agrees_with_networkx(tmp_path, rmat):
+    frame = pd.read_parquet(rmat).drop_duplicates()
+    directed = nx.from_pandas_edgelist(frame, "src", "dst", create_using=nx.DiGraph)
+    run_cli("compute", "pagerank", rmat, "--directed", "--out", tmp_path / "p.parquet")
+    got = pd.read_parquet(tmp_path / "p.parquet").set_index("node")["pagerank"]
+    want = nx.pagerank(directed, tol=1e-10)
+    assert max(abs(got[v] - want[v]) for v in directed) < 1e-5
+    run_cli("compute", "connected_components", rmat, "--out", tmp_path / "c.parquet")
+    labels = pd.read_parquet(tmp_path / "c.parquet").set_index("node").iloc[:, 0]
+    for component in nx.connected_components(directed.to_undirected()):
+        assert labels[list(component)].nunique() == 1
+    assert labels.nunique() == nx.number_connected_components(directed.to_undirected())
+    simple = directed.to_undirected()
+    simple.remove_edges_from(nx.selfloop_edges(simple))
+    run_cli("compute", "core_number", rmat, "--out", tmp_path / "k.parquet")
+    cores = pd.read_parquet(tmp_path / "k.parquet").set_index("node").iloc[:, 0]
+    want = nx.core_number(simple)
+    assert max(cores[v] for v in simple) >= max(want.values())
+
+
+def test_doctor_says_how_things_stand(tmp_path):
+    r = run_cli("doctor", "--data", tmp_path / "data")
+    assert "data folder" in r.stdout.lower() and "gpu" in r.stdout.lower() and "memory" in r.stdout.lower()

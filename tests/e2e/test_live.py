@@ -1,0 +1,235 @@
+"""Live sessions over the websocket."""
+
+import json
+import struct
+import threading
+import time
+
+import numpy as np
+import pytest
+import requests
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from conftest import run_cli, unique
+from live import Viewer
+
+
+@pytest.fixture(scope="module")
+def community_graph(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs") / "sbm.csv"
+    run_cli("generate", "sbm", "--nodes", 3000, "--edges", 12000, "--communities", 12, "--out", path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def dataset(alice, community_graph):
+    f = alice.file(community_graph, "csv")
+    return alice.dataset([f["file_id"]], edges={"source": "src", "destination": "dst"})
+
+
+def session_of(server, dataset, query=""):
+    r = requests.get(f"{server.url}/graph/graph.html?dataset={dataset}{query}", allow_redirects=False)
+    assert r.status_code == 302, r.text
+    return r.headers["Location"].rsplit("session=", 1)[1]
+
+
+def test_the_layout_is_watched_from_first_positions_to_rest(server, dataset):
+    viewer = Viewer(server, dataset, session_of(server, dataset, "&play=1500"))
+    viewer.until(lambda: viewer.graph)
+    assert viewer.messages[0]["t"] == "hello" and viewer.messages[0]["protocol_max"] >= 1
+    assert viewer.graph["node_count"] > 2900 and viewer.graph["edge_count"] > 11000
+    viewer.until(lambda: viewer.frames >= 1)
+    first = viewer.positions.copy()
+    assert np.isfinite(first).all() and np.ptp(first, 0).min() > 0
+    viewer.until(lambda: viewer.frames >= 4)
+    assert np.abs(viewer.positions - first).max() > 0
+    viewer.until(lambda: viewer.state["state"] in ("settled", "paused"), 20)
+    viewer.until(lambda: viewer.colors >= 1)
+    # Numbers of frames only grow.
+    assert viewer.seqs == sorted(set(viewer.seqs))
+    viewer.close()
+
+
+def test_edges_positions_cards_and_search_come_over_http(server, dataset):
+    session = session_of(server, dataset, "&play=0")
+    viewer = Viewer(server, dataset, session)
+    viewer.until(lambda: viewer.graph and viewer.frames)
+    epoch, n, m = viewer.graph["epoch"], viewer.graph["node_count"], viewer.graph["edge_count"]
+    base = f"{server.url}/viz/{session}"
+    edges = requests.get(f"{base}/{epoch}/edges.bin")
+    assert edges.status_code == 200 and len(edges.content) == 8 * m
+    pairs = np.frombuffer(edges.content, "<u4").reshape(-1, 2)
+    assert pairs.max() < n
+    part = requests.get(f"{base}/{epoch}/edges.bin", headers={"Range": "bytes=80-159"})
+    assert part.status_code == 206 and part.content == edges.content[80:160]
+    assert part.headers["Content-Range"] == f"bytes 80-159/{8 * m}"
+    exact = requests.get(f"{base}/{epoch}/positions.bin").content
+    positions = np.frombuffer(exact[48:], "<f4").reshape(-1, 2)
+    assert np.abs(positions - viewer.positions).max() <= np.ptp(positions, 0).max() / 65000
+    card = requests.get(f"{base}/node/0").json()
+    assert card["title"] and card["degree"] == card["degree_in"] + card["degree_out"]
+    assert card["degree"] == int((pairs == 0).sum())
+    edge = requests.get(f"{base}/edge/5").json()
+    assert edge["properties"] is not None
+    found = requests.get(f"{base}/search", params={"q": card["title"], "limit": 5}).json()["results"]
+    assert any(r["index"] == 0 for r in found), found
+    for path in ("node/999999", "edge/99999999", "nonsense", f"{epoch + 7}/edges.bin"):
+        assert requests.get(f"{base}/{path}").status_code == 404, path
+    viewer.close()
+
+
+def test_play_pause_settings_and_pins(server, dataset):
+    viewer = Viewer(server, dataset, session_of(server, dataset, "&play=60000"))
+    viewer.until(lambda: viewer.frames >= 2)
+    viewer.ws.send(json.dumps({"t": "play", "on": False}))
+    viewer.until(lambda: viewer.state["state"] == "paused")
+    viewer.ws.send(json.dumps({"t": "pin", "index": 3, "x": 1e4, "y": -1e4}))
+    viewer.ws.send(json.dumps({"t": "settings", "gravity": 5, "linLog": True}))
+    viewer.ws.send(json.dumps({"t": "play", "on": True, "ms": 3000}))
+    viewer.until(lambda: viewer.state["state"] == "running")
+    seen = viewer.frames
+    viewer.until(lambda: viewer.frames > seen + 3)
+    span = np.ptp(viewer.positions, 0).max() / 60000
+    assert np.abs(viewer.positions[3] - [1e4, -1e4]).max() <= max(2 * span, 1.0)
+    viewer.ws.send(json.dumps({"t": "settings", "gravvity": 5}))
+    viewer.until(lambda: any(m["t"] == "error" and "gravvity" in m["message"] for m in viewer.messages))
+    viewer.close()
+
+
+def test_a_late_joiner_and_a_reconnect_see_the_current_picture(server, dataset):
+    session = session_of(server, dataset, "&play=800")
+    first = Viewer(server, dataset, session)
+    first.until(lambda: first.state and first.state["state"] in ("settled", "paused") and first.frames > 2)
+    late = Viewer(server, dataset, session)
+    late.until(lambda: late.frames >= 1 and late.colors >= 1, 5)
+    tolerance = np.ptp(late.positions, 0).max() / 30000
+    exact = requests.get(f"{server.url}/viz/{session}/{late.graph['epoch']}/positions.bin").content
+    positions = np.frombuffer(exact[48:], "<f4").reshape(-1, 2)
+    assert np.abs(late.positions - positions).max() <= tolerance
+    late.close()
+    again = Viewer(server, dataset, session)
+    again.until(lambda: again.frames >= 1)
+    assert np.abs(again.positions - positions).max() <= tolerance
+    for v in (first, again):
+        v.close()
+
+
+def test_a_slow_viewer_skips_frames_and_never_holds_up_others(server, dataset):
+    session = session_of(server, dataset, "&play=8000")
+    slow = Viewer(server, dataset, session, ack=False)
+    quick = Viewer(server, dataset, session)
+    slow.until(lambda: slow.frames >= 1)
+    quick.until(lambda: quick.frames >= 15, 20)
+    # Unacknowledged, the slow one got two frames and no more.
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        try:
+            slow.step(0.2)
+        except TimeoutError:
+            pass
+    assert slow.frames <= 2, slow.frames
+    slow.ack = True
+    slow.ws.send(json.dumps({"t": "ack", "seq": slow.seqs[-1]}))
+    seen = slow.seqs[-1]
+    slow.until(lambda: slow.frames >= 3)
+    assert slow.seqs[-1] > seen + 3, "frames in between were skipped"
+    slow.close(), quick.close()
+
+
+def test_a_dataset_without_data_waits_and_opens_when_data_arrive(server, alice, community_graph):
+    dataset = alice.dataset(edges={"source": "src", "destination": "dst"})
+    viewer = Viewer(server, dataset, session_of(server, dataset, "&play=500"))
+    viewer.until(lambda: viewer.state and viewer.state["state"] == "waiting")
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv", data=community_graph)
+    assert r.status_code == 200
+    viewer.until(lambda: viewer.frames >= 1, 10)
+    viewer.close()
+
+
+def test_unusable_graphs_are_states_with_an_explanation(server, alice):
+    f = alice.file(b"s,d\n", "csv")
+    dataset = alice.dataset([f["file_id"]])
+    viewer = Viewer(server, dataset, session_of(server, dataset))
+    viewer.until(lambda: viewer.graph)
+    assert (viewer.graph["node_count"], viewer.graph["edge_count"]) == (0, 0)
+    viewer.close()
+    dataset = alice.dataset(edges={"source": "nope", "destination": "d"})
+    alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv", data=b"s,d\n1,2\n")
+    viewer = Viewer(server, dataset, session_of(server, dataset))
+    viewer.until(lambda: viewer.state and viewer.state["state"] == "failed")
+    assert "nope" in viewer.state["detail"]
+    viewer.close()
+
+
+def test_private_and_absent_graphs_do_not_open(server, alice, dataset):
+    alice("POST", "/api/v2/share/link/", json={"obj_pk": dataset, "obj_type": "dataset", "mode": "private"})
+    token = alice.session.headers["Authorization"]
+    for target in (dataset, "0" * 32):
+        with pytest.raises((ConnectionClosed, InvalidStatus)) as caught:
+            Viewer(server, target, unique("s")).until(lambda: False, 5)
+        if isinstance(caught.value, ConnectionClosed):
+            assert caught.value.rcvd.code in (4401, 4404)
+    mine = Viewer(server, dataset, unique("s"), headers={"Authorization": token})
+    mine.until(lambda: mine.frames >= 1)
+    mine.close()
+
+
+def test_a_deleted_dataset_ends_its_sessions(server, alice, dataset):
+    viewer = Viewer(server, dataset, session_of(server, dataset))
+    viewer.until(lambda: viewer.frames >= 1)
+    assert alice("DELETE", f"/api/v2/datasets/{dataset}").status_code == 204
+    with pytest.raises(ConnectionClosed) as caught:
+        viewer.until(lambda: False, 10)
+    assert caught.value.rcvd.code == 4410
+
+
+def test_garbage_from_a_viewer_is_answered_and_survived(server, dataset):
+    viewer = Viewer(server, dataset, session_of(server, dataset))
+    viewer.until(lambda: viewer.graph)
+    for text in ("", "{", "[]", "null", '{"t":"nope"}', '{"t":"ack"}', '{"t":"ack","seq":-1}',
+                 '{"t":"pin","index":1e99,"x":null}', '{"t":"play","on":"maybe"}', '{"t":"ack","seq":99999999999}'):
+        viewer.ws.send(text)
+    viewer.ws.send(struct.pack("<I", 7))
+    viewer.ws.send(json.dumps({"t": "play", "on": True, "ms": 500}))
+    seen = viewer.frames
+    viewer.until(lambda: viewer.frames > seen)
+    viewer.close()
+
+
+def test_fifty_viewers_for_a_minute(server, dataset):
+    """No disconnects, frames keep coming to all, memory stays flat."""
+    session = session_of(server, dataset, "&play=90000")
+    counts, stop, failures = [0] * 50, time.monotonic() + 60, []
+    gaps = [0.0] * 50
+
+    def watch(i):
+        try:
+            viewer = Viewer(server, dataset, session)
+            last = None
+            while time.monotonic() < stop:
+                viewer.step(10)
+                if viewer.frames > counts[i]:
+                    now = time.monotonic()
+                    if last is not None:
+                        gaps[i] = max(gaps[i], now - last)
+                    last, counts[i] = now, viewer.frames
+                if viewer.state and viewer.state["state"] in ("settled", "paused"):
+                    viewer.ws.send(json.dumps({"t": "play", "on": True, "ms": 60000}))
+                    viewer.state = None
+            viewer.close()
+        except Exception as e:  # noqa: BLE001  (any failure of any viewer fails the test below)
+            failures.append(f"viewer {i}: {type(e).__name__} {e}")
+
+    threads = [threading.Thread(target=watch, args=(i,), daemon=True) for i in range(50)]
+    for t in threads:
+        t.start()
+    time.sleep(15)
+    early = server.rss_bytes()
+    for t in threads:
+        t.join(90)
+    late = server.rss_bytes()
+    print(f"50 viewers: {min(counts)} to {max(counts)} frames each, longest gap {max(gaps):.2f} s, "
+          f"memory {early / 2**20:.0f} -> {late / 2**20:.0f} MiB")
+    assert not failures, failures[:3]
+    assert min(counts) >= 60, f"{min(counts)} frames for the slowest viewer in 60 s"
+    assert late < early * 1.05 + 8 * 2**20, (early, late)
