@@ -3,6 +3,8 @@
 
     peers.py fa2 --bin graphlume --graph edges.parquet [--rounds 3] [--iterations 20] [--out table.md]
     peers.py csv --bin graphlume --graph edges.csv
+    peers.py quality --bin graphlume --graph edges.parquet --iterations 300
+                     layouts after equally many iterations: exact forces, ours, and ours from its own start
 
 Every run is a process of its own; engine and peers alternate round by round. The figure to read is CPU seconds
 (user and system, all threads): wall seconds mean little on a shared machine. The ratio is peer / engine.
@@ -98,7 +100,7 @@ def peer_gephi(args, path):
     return {k: (many[k] - one[k]) / args.iterations for k in ("seconds", "cpu_seconds")}
 
 
-def engine(args, task, threads, start="random", iterations=None):
+def engine(args, task, threads, start="random", iterations=None, params=()):
     """One `graphlume bench` run; per-iteration seconds for layouts."""
     with tempfile.TemporaryDirectory() as tmp:
         out = Path(tmp) / "out.json"
@@ -106,6 +108,8 @@ def engine(args, task, threads, start="random", iterations=None):
                    str(threads), "--repeat", "1", "--start", start]
         if iterations:
             command += ["--iterations", str(iterations)]
+        for p in params:
+            command += ["--param", p]
         subprocess.run(command, check=True, capture_output=True)
         doc = json.loads(out.read_text())
         result = doc["result"]
@@ -116,6 +120,33 @@ def engine(args, task, threads, start="random", iterations=None):
             n, s, d = quality.read_graph(args.graph)
             row["quality"] = quality.measure(n, s, d, quality.read_layout(result["layout_path"], n))
         return row
+
+
+def compare_quality(args):
+    """Exact forces against the approximation from the same start, and against our own start."""
+    args.quality = True
+    variants = {
+        "exact forces, random start": ("random", ["barnes_hut_optimize=false"]),
+        "graphlume, random start": ("random", []),
+        "graphlume, own start": ("placed", []),
+    }
+    rows = {name: engine(args, "fa2", 0, start, args.iterations, params)["quality"]
+            for name, (start, params) in variants.items()}
+    exact = rows["exact forces, random start"]
+    lines = [f"### layout quality on {Path(args.graph).parent.name} after {args.iterations} iterations", "",
+             f"| layout | {' | '.join(exact)} |", "|---|" + "---|" * len(exact)]
+    for name, figures in rows.items():
+        cells = [f"{v:.4f} ({100 * (v / exact[k] - 1):+.1f} %)" if exact[k] else f"{v:.4f}" for k, v in figures.items()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    publish(lines, args.out)
+
+
+def publish(lines, path):
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if path:
+        with open(path, "a", encoding="utf-8") as f:
+            f.write(text + "\n")
 
 
 def peer_csv(args):
@@ -180,16 +211,12 @@ def compare(args):
         cpu, wall = (statistics.median(r[k] for r in ok) for k in ("cpu_seconds", "seconds"))
         cells = [f"{ok[-1]['quality'][k]:.4f}" if k in ok[-1].get("quality", {}) else "" for k in keys]
         lines.append(f"| {name} | {cpu:.4g} | {wall:.4g} | {cpu / base:.1f} | {' | '.join(cells)} |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if args.out:
-        with open(args.out, "a", encoding="utf-8") as f:
-            f.write(text + "\n")
+    publish(lines, args.out)
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("task", choices=["fa2", "csv"])
+    p.add_argument("task", choices=["fa2", "csv", "quality"])
     p.add_argument("--graph", required=True)
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--rounds", type=int, default=3)
@@ -203,6 +230,8 @@ def main():
     args = p.parse_args()
     if args.peer:
         (peer_fa2 if args.task == "fa2" else peer_csv)(args)
+    elif args.task == "quality":
+        compare_quality(args)
     else:
         compare(args)
 

@@ -9,12 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Version, commit and backends, as `--version` prints them.
-pub const VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    " (commit ",
-    env!("GRAPHLUME_COMMIT"),
-    ", backends: cpu)"
-);
+pub const VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("GRAPHLUME_COMMIT"), ", backends: cpu)");
 
 /// Self-hosted graph visualization and query server.
 #[derive(Debug, Parser)]
@@ -66,9 +62,9 @@ pub struct DataDir {
 }
 
 fn default_data_dir() -> PathBuf {
-    let base = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).or_else(|| {
-        std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"))
-    });
+    let base = std::env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")));
     base.unwrap_or_else(|| PathBuf::from(".")).join("graphlume")
 }
 
@@ -85,16 +81,29 @@ pub enum Backend {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  graphlume serve --listen 0.0.0.0:8000 --data /srv/graphlume\n\n\
+#[command(
+    after_help = "Example:\n  graphlume serve --listen 0.0.0.0:8000 --data /srv/graphlume\n\n\
     The first start with an empty data folder makes the superuser `admin`, with the password from\n\
     GRAPHLUME_ADMIN_PASSWORD, else with a generated one that is printed once.\n\
-    SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect.")]
+    SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect."
+)]
 pub struct ServeArgs {
     /// Address for users
-    #[arg(long, short = 'l', value_name = "ADDR", env = "GRAPHLUME_LISTEN", default_value = "127.0.0.1:8000")]
+    #[arg(
+        long,
+        short = 'l',
+        value_name = "ADDR",
+        env = "GRAPHLUME_LISTEN",
+        default_value = "127.0.0.1:8000"
+    )]
     pub listen: SocketAddr,
     /// Address for operators: /check-workers and /metrics. Keep it on a loopback or internal network
-    #[arg(long, value_name = "ADDR", env = "GRAPHLUME_INTERNAL_LISTEN", default_value = "127.0.0.1:8001")]
+    #[arg(
+        long,
+        value_name = "ADDR",
+        env = "GRAPHLUME_INTERNAL_LISTEN",
+        default_value = "127.0.0.1:8001"
+    )]
     pub internal_listen: SocketAddr,
     /// Data folder and its default.
     #[command(flatten)]
@@ -125,7 +134,12 @@ pub struct ServeArgs {
     pub cookie_samesite: Option<String>,
     /// Another site whose pages may open live connections, such as https://notebook.example; repeat for
     /// several
-    #[arg(long = "allowed-origin", value_name = "ORIGIN", env = "GRAPHLUME_ALLOWED_ORIGIN", value_delimiter = ',')]
+    #[arg(
+        long = "allowed-origin",
+        value_name = "ORIGIN",
+        env = "GRAPHLUME_ALLOWED_ORIGIN",
+        value_delimiter = ','
+    )]
     pub allowed_origins: Vec<String>,
     /// Who may show the page in a frame (CSP frame-ancestors)
     #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
@@ -246,7 +260,9 @@ pub enum UserCommand {
 
 /// `graphlume key ...`
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Works while no server runs on the data folder.\n\nExample:\n  graphlume key create alice")]
+#[command(
+    after_help = "Works while no server runs on the data folder.\n\nExample:\n  graphlume key create alice"
+)]
 pub enum KeyCommand {
     /// Make a personal key and print one line KEY_ID:KEY_SECRET; the secret is shown this once
     Create {
@@ -345,8 +361,10 @@ pub struct LayoutArgs {
 
 /// Options of `compute`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  graphlume compute pagerank edges.parquet --directed --out ranks.csv\n\n\
-    Writes node id and the result columns. A wrong name lists the algorithms.")]
+#[command(
+    after_help = "Example:\n  graphlume compute pagerank edges.parquet --directed --out ranks.csv\n\n\
+    Writes node id and the result columns. A wrong name lists the algorithms."
+)]
 pub struct ComputeArgs {
     /// Algorithm, such as pagerank, louvain or connected_components
     #[arg(value_name = "ALG")]
@@ -484,8 +502,10 @@ pub struct DoctorArgs {
 
 /// Options of `bench`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  graphlume bench --task fa2 --edges dcsbm/edges.parquet --out fa2.json\n\n\
-    Writes {\"seconds\": [...], \"cpu_seconds\": [...], \"load_s\": x, \"result\": {...}}.")]
+#[command(
+    after_help = "Example:\n  graphlume bench --task fa2 --edges dcsbm/edges.parquet --out fa2.json\n\n\
+    Writes {\"seconds\": [...], \"cpu_seconds\": [...], \"load_s\": x, \"result\": {...}}."
+)]
 pub struct BenchArgs {
     /// What to time
     #[arg(long, value_name = "TASK")]

@@ -127,9 +127,7 @@ fn read_file(
                 return Err(unknown(name, &subs));
             }
             for (sub, id) in homes {
-                defaults
-                    .entry((sub.to_owned(), id))
-                    .or_insert(scalar(name, value)?);
+                defaults.entry((sub.to_owned(), id)).or_insert(scalar(name, value)?);
             }
         }
     }
@@ -225,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_file_sets_defaults_and_a_flag_wins_over_it() {
-        let text = "data = '/srv/a'\n[serve]\nlisten = '127.0.0.1:9000'\nthreads = 3\ndemo = true\n";
+        let text =
+            "data = '/srv/a'\n[serve]\nlisten = '127.0.0.1:9000'\nthreads = 3\ndemo = true\n";
         let args = serve(with_file(text, &["serve"]).unwrap());
         assert_eq!(args.listen.to_string(), "127.0.0.1:9000");
         assert_eq!((args.threads, args.demo), (3, true));

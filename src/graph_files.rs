@@ -41,7 +41,9 @@ pub fn read_table(path: &Path) -> Result<Table, Failure> {
         other => (other, false),
     };
     let format: Format = name.parse().map_err(|_| {
-        failure(format!("{shown}: the extension tells the format; use .parquet, .csv, .json, .jsonl or .arrow"))
+        failure(format!(
+            "{shown}: the extension tells the format; use .parquet, .csv, .json, .jsonl or .arrow"
+        ))
     })?;
     let mut options = serde_json::Map::new();
     if lines {
@@ -153,7 +155,8 @@ pub fn positions(path: &Path, graph: &Graph) -> Result<Vec<[f32; 2]>, Failure> {
     let node = table.batch().column(0);
     for row in 0..table.num_rows() {
         let at = [x[row] as f32, y[row] as f32];
-        if let Some(v) = graphlume_table::cell_text(node.as_ref(), row).and_then(|id| ids.find(&id)) {
+        if let Some(v) = graphlume_table::cell_text(node.as_ref(), row).and_then(|id| ids.find(&id))
+        {
             out[v as usize] = at;
         }
     }

@@ -25,7 +25,8 @@ pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure>
         )));
     }
     let partial = path.with_extension(format!("{kind}.partial"));
-    let file = File::create(&partial).map_err(|e| failure(format!("{}: {e}", partial.display())))?;
+    let file =
+        File::create(&partial).map_err(|e| failure(format!("{}: {e}", partial.display())))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
     match kind.as_str() {
         "parquet" => {

@@ -5,7 +5,8 @@ One node per package (section, installed size, maintainer, priority, description
 entry of Depends and Recommends; of alternatives ("a | b") the first that exists is taken, and a
 virtual package stands for the first package that provides it.
 
-    debian_graph.py --out DIR              writes nodes.parquet and edges.parquet
+    debian_graph.py --out DIR              writes nodes.parquet and edges.parquet, and the edges
+                                           with integer ids as numbered/edges.parquet
     debian_graph.py --out DIR --upload http://127.0.0.1:8000 --username U --password P
                                            also plots it with PyGraphistry and prints the address
 
@@ -112,6 +113,11 @@ def main():
     args.out.mkdir(parents=True, exist_ok=True)
     nodes.to_parquet(args.out / "nodes.parquet", index=False)
     edges.to_parquet(args.out / "edges.parquet", index=False)
+    # The form that benches read: integer columns src and dst.
+    number = pd.Series(range(len(nodes)), index=nodes["package"])
+    numbered = {"src": number[edges["package"]].to_numpy(), "dst": number[edges["depends_on"]].to_numpy()}
+    (args.out / "numbered").mkdir(exist_ok=True)
+    pd.DataFrame(numbered).to_parquet(args.out / "numbered" / "edges.parquet", index=False)
     print(f"{len(nodes)} packages, {len(edges)} dependencies in {args.out}", file=sys.stderr)
     if args.upload:
         print(upload(nodes, edges, args))

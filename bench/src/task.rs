@@ -175,7 +175,10 @@ fn graph(path: &Path, directed: bool) -> Result<(Arc<Topology>, f64), TaskError>
     graph.map(|g: Arc<Topology>| (g, took.seconds))
 }
 
-fn repeat<T>(spec: &Spec<'_>, mut work: impl FnMut() -> Result<T, TaskError>) -> Result<(T, Vec<Took>), TaskError> {
+fn repeat<T>(
+    spec: &Spec<'_>,
+    mut work: impl FnMut() -> Result<T, TaskError>,
+) -> Result<(T, Vec<Took>), TaskError> {
     let mut took = Vec::with_capacity(spec.repeat.max(1));
     loop {
         let (value, t) = measure(&mut work);
@@ -252,8 +255,7 @@ fn columns_of(positions: &[[f32; 2]]) -> Vec<(&'static str, Values)> {
 
 fn start_task(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let (topology, load_s) = graph(spec.edges, false)?;
-    let (positions, took) =
-        repeat(spec, || Ok(start::place(&topology, 0, &CancelToken::new())?))?;
+    let (positions, took) = repeat(spec, || Ok(start::place(&topology, 0, &CancelToken::new())?))?;
     Ok(finish(took, load_s, facts(&topology), columns_of(&positions)))
 }
 
@@ -279,8 +281,15 @@ fn fa2_task(spec: &Spec<'_>) -> Result<Report, TaskError> {
         .map_err(|e| TaskError::Input { path: "--param".to_owned(), message: e.to_string() })?;
     let iterations = spec.iterations.unwrap_or(20);
     let (layout, took) = repeat(spec, || {
-        let mut layout =
-            force_atlas2::ForceAtlas2::new(&topology, None, params.clone(), &from, None, None, None)?;
+        let mut layout = force_atlas2::ForceAtlas2::new(
+            &topology,
+            None,
+            params.clone(),
+            &from,
+            None,
+            None,
+            None,
+        )?;
         for _ in 0..iterations {
             layout.iterate(&cancel)?;
         }

@@ -21,8 +21,13 @@ pub fn export(args: &ExportArgs) -> Result<(), Failure> {
 
 /// Reads a backup into an empty data folder.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
-    let store = Store::open(&args.data.data, Options::with_clock(Arc::new(SystemClock)))?;
+    let data = &args.data.data;
+    if std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some()) {
+        let shown = data.display();
+        return Err(failure(format!("--data {shown}: is not empty; import into a new folder")));
+    }
+    let store = Store::open(data, Options::with_clock(Arc::new(SystemClock)))?;
     let report = store.import(&args.dir)?;
-    eprintln!("{} records and {} files in {}", report.records, report.blobs, args.data.data.display());
+    eprintln!("{} records and {} files in {}", report.records, report.blobs, data.display());
     Ok(())
 }

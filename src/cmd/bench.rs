@@ -41,11 +41,14 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
                 "labels" => "label",
                 other => other,
             };
-            columns.push((name, match values {
-                Values::I64(v) => Arc::new(Int64Array::from(v)),
-                Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
-                Values::F64(v) => Arc::new(Float64Array::from(v)),
-            }));
+            columns.push((
+                name,
+                match values {
+                    Values::I64(v) => Arc::new(Int64Array::from(v)),
+                    Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
+                    Values::F64(v) => Arc::new(Float64Array::from(v)),
+                },
+            ));
         }
         output::write(&path, columns)?;
         report.result.insert(key.to_owned(), path.display().to_string().into());

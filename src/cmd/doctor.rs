@@ -42,7 +42,10 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     ));
     let dir = &args.data.data;
     if !dir.exists() {
-        line(&format!("data folder  {} does not exist yet; `graphlume serve` makes it", dir.display()));
+        line(&format!(
+            "data folder  {} does not exist yet; `graphlume serve` makes it",
+            dir.display()
+        ));
         return Ok(());
     }
     let store = Store::open(dir, Options::with_clock(Arc::new(SystemClock)))?;
@@ -60,5 +63,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     if report.problems.is_empty() {
         return Ok(());
     }
-    Err(failure("the data folder needs attention: restore the named objects from a backup, or delete them"))
+    Err(failure(
+        "the data folder needs attention: restore the named objects from a backup, or delete them",
+    ))
 }

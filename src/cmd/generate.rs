@@ -54,7 +54,9 @@ fn make(args: &GenerateArgs) -> Result<EdgeList, Failure> {
         })?,
     };
     if graph.num_edges() == 0 {
-        return Err(failure("the parameters give a graph without edges; ask for more nodes or edges"));
+        return Err(failure(
+            "the parameters give a graph without edges; ask for more nodes or edges",
+        ));
     }
     Ok(graph)
 }

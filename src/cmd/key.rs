@@ -15,7 +15,10 @@ pub fn run(command: KeyCommand) -> Result<(), Failure> {
             println_result("key id\taccount\tstate\tcreated\tlabel");
             for k in open(&data.data)?.list_keys(name.as_deref())? {
                 let state = if k.revoked { "revoked" } else { "active" };
-                println_result(&format!("{}\t{}\t{state}\t{}\t{}", k.key_id, k.username, k.created_at, k.label));
+                println_result(&format!(
+                    "{}\t{}\t{state}\t{}\t{}",
+                    k.key_id, k.username, k.created_at, k.label
+                ));
             }
         }
         KeyCommand::Revoke { key_id, data } => {

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use graphlume_algo::registry::find_any;
 use graphlume_algo::layout::{force_atlas2, start};
+use graphlume_algo::registry::find_any;
 use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Values};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
@@ -17,7 +17,8 @@ use crate::{output, progress};
 /// Lays the graph out and writes node id, x and y.
 pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
     let layout = find_any(Kind::Layout, &args.alg)?;
-    let mut given = vec![("random_state", args.run.seed.to_string()), ("seed", args.run.seed.to_string())];
+    let mut given =
+        vec![("random_state", args.run.seed.to_string()), ("seed", args.run.seed.to_string())];
     if let Some(n) = args.iterations {
         given.push(("max_iter", n.to_string()));
     }
@@ -42,7 +43,11 @@ pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
 }
 
 /// ForceAtlas2 step by step, so that it can show how far it is and can start from given positions.
-fn force_atlas2(args: &LayoutArgs, params: &ParamValues, loaded: &Loaded) -> Result<(Output, i64), Failure> {
+fn force_atlas2(
+    args: &LayoutArgs,
+    params: &ParamValues,
+    loaded: &Loaded,
+) -> Result<(Output, i64), Failure> {
     let topology = &loaded.graph.topology;
     let cancel = CancelToken::new();
     let from = match &args.start {

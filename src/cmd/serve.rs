@@ -16,16 +16,22 @@ use crate::config::{self, ConfigError};
 
 /// Bytes of memory when the system does not tell how much there is.
 const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
+/// Time between two rounds of upkeep.
+const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 /// Share of the memory for graphs that parsed tables of fresh uploads may keep until they are opened.
 const TABLE_CACHE_SHARE: u64 = 8;
 
 /// Runs the server until it is told to stop.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let http = http_config(&args).map_err(|e| rejected(&e))?;
-    let memory = config::size("memory", &args.memory, memory_bytes())
-        .map_err(|e| rejected(&e))?;
+    let memory = config::size("memory", &args.memory, memory_bytes()).map_err(|e| rejected(&e))?;
     start_log(&args).map_err(|e| rejected(&e))?;
     check_backend(args.backend).map_err(|e| rejected(&e))?;
+    // Parsers use rayon's own pool; the engine has another of the same size.
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads)
+        .thread_name(|i| format!("graphlume-parse-{i}"))
+        .build_global()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("graphlume-io")
@@ -113,15 +119,28 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let running = graphlume_http::serve(http, Arc::clone(&started.service)).await?;
     announce(&args, &running, started.bootstrap.as_ref(), demo.as_deref());
+    let upkeep = tokio::spawn(upkeep(Arc::clone(&started.service)));
     tokio::select! {
         _ = term.recv() => tracing::info!("SIGTERM: draining"),
         _ = int.recv() => tracing::info!("SIGINT: draining"),
     }
     running.stop().await;
+    upkeep.abort();
     drop(started.engine);
     let engine = started.engine_thread;
     tokio::task::spawn_blocking(move || engine.stop()).await?;
     Ok(())
+}
+
+/// Exports the records once a day and sweeps files that nothing refers to.
+async fn upkeep(service: Arc<Service>) {
+    let mut hourly = tokio::time::interval(UPKEEP_EVERY);
+    loop {
+        hourly.tick().await;
+        if let Err(e) = service.maintain().await {
+            tracing::error!(error = %e, "upkeep of the data folder failed; it is tried again in an hour");
+        }
+    }
 }
 
 /// What a person who started the server needs to know, once, on standard output.
@@ -144,7 +163,10 @@ fn announce(
             "  first start  superuser {}, password: {}\n               (shown this once; change it with `graphlume user password {}`)",
             b.username, b.password, b.username
         ),
-        Some(b) => println!("  first start  superuser {} with the password from GRAPHLUME_ADMIN_PASSWORD", b.username),
+        Some(b) => println!(
+            "  first start  superuser {} with the password from GRAPHLUME_ADMIN_PASSWORD",
+            b.username
+        ),
         None => {}
     }
     if let Some(dataset) = demo {

@@ -32,7 +32,9 @@ fn password(from_stdin: bool) -> Result<(String, bool), Failure> {
     std::io::stdin().lock().read_line(&mut line)?;
     let text = line.trim_end_matches(['\r', '\n']).to_owned();
     match text.len() {
-        0 => Err(failure("--password-stdin: standard input is empty; write the password on its first line")),
+        0 => Err(failure(
+            "--password-stdin: standard input is empty; write the password on its first line",
+        )),
         n if n > limits::PASSWORD_BYTES_MAX => Err(failure(format!(
             "--password-stdin: the password has {n} bytes, the limit is {}",
             limits::PASSWORD_BYTES_MAX
@@ -47,7 +49,8 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
         UserCommand::Add { name, password_stdin, role, email, org, data } => {
             let (password, generated) = password(password_stdin)?;
             let role = role_name(role).to_owned();
-            let new = NewUser { username: name.clone(), password: password.clone(), email, role, org };
+            let new =
+                NewUser { username: name.clone(), password: password.clone(), email, role, org };
             open(&data.data)?.add_user(new)?;
             eprintln!("added {name}");
             if generated {

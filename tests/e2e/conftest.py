@@ -125,6 +125,18 @@ class Api:
         return r.json()["data"]["dataset_id"] if expect == 201 else r.json()
 
 
+def counted(api, dataset, deadline_s=15):
+    """The dataset's record once the engine has built the graph and so knows its size."""
+    end = time.monotonic() + deadline_s
+    while True:
+        r = api("GET", f"/api/v2/upload/datasets/{dataset}")
+        assert r.status_code == 200, r.text
+        data = r.json()["data"]
+        if data["node_count"] is not None or time.monotonic() > end:
+            return data
+        time.sleep(0.02)
+
+
 def run_cli(*args, check=True, **kwargs):
     env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
     r = subprocess.run([binary(), *map(str, args)], capture_output=True, text=True, env=env, **kwargs)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import requests
 
-from conftest import PASSWORD, Server, run_cli
+from conftest import PASSWORD, Server, counted, run_cli
 
 COMMANDS = ["serve", "user", "key", "layout", "compute", "generate", "export", "import", "doctor", "bench"]
 
@@ -138,7 +138,7 @@ def test_export_and_import_carry_everything_over(tmp_path):
     assert r.returncode == 1, "a folder that is in use must not be overwritten"
     copy = Server(tmp_path / "copy").start()
     try:
-        got = copy.api()("GET", f"/api/v2/upload/datasets/{d}").json()["data"]
+        got = counted(copy.api(), d)
         assert (got["node_count"], got["edge_count"], got["edge_files"]) == (3, 2, [f["file_id"]])
     finally:
         copy.stop()

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 import requests
 
-from conftest import PASSWORD, browser
+from conftest import PASSWORD, browser, counted
 
 
 def dataset_of(url):
@@ -15,9 +15,7 @@ def dataset_of(url):
 
 
 def record(api, url):
-    r = api("GET", f"/api/v2/upload/datasets/{dataset_of(url)}")
-    assert r.status_code == 200, r.text
-    return r.json()["data"]
+    return counted(api, dataset_of(url))
 
 
 def plot(g, **kwargs):

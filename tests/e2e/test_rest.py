@@ -11,6 +11,8 @@ import pyarrow.parquet
 import pytest
 import requests
 
+from conftest import counted
+
 FRAME = pd.DataFrame({"s": ["a", "b", "c"], "d": ["b", "c", "a"], "n": [1, 2, 3], "f": [0.5, None, 2.5],
                       "flag": [True, False, True]})
 
@@ -71,7 +73,7 @@ def test_every_format_as_a_file_and_directly(alice, name):
     assert list(dtypes) == list(FRAME)
     assert (dtypes["n"], dtypes["f"], dtypes["flag"]) == ("int64", "float64", "bool"), dtypes
     dataset = alice.dataset([f["file_id"]])
-    got = alice("GET", f"/api/v2/upload/datasets/{dataset}").json()["data"]
+    got = counted(alice, dataset)
     assert (got["node_count"], got["edge_count"]) == (3, 3)
     dataset = alice.dataset()
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/{file_type}{query}", data=body)
@@ -159,8 +161,10 @@ def test_dataset_errors_name_the_field_and_leave_nothing(alice):
     before = alice("GET", "/api/v2/datasets/?limit=1").json()["count"]
     for body, field in [
         ({}, "name"),
-        ({"name": "x"}, "node_encodings"),
-        ({"name": "x", "node_encodings": {"bindings": {}}}, "edge_encodings"),
+        ({"name": "x", "node_encodings": {"bindings": {}},
+          "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}}, "metadata"),
+        ({"name": "x", "metadata": {}}, "node_encodings"),
+        ({"name": "x", "metadata": {}, "node_encodings": {"bindings": {}}}, "edge_encodings"),
         ({"name": "x", "node_encodings": {"bindings": {}}, "metadata": {},
           "edge_encodings": {"bindings": {"destination": "d"}}}, "source"),
         ({"name": 5, "node_encodings": {"bindings": {}}, "metadata": {},
@@ -238,7 +242,11 @@ def test_others_cannot_see_change_or_delete(alice, bob):
                          ("POST", f"/api/v2/upload/datasets/{d}/edges/csv")]:
         theirs = bob(method, path, data=b"{}")
         absent = bob(method, path.replace(f, "f" * 32).replace(d, "f" * 32), data=b"{}")
-        assert theirs.status_code == absent.status_code == 404, (method, path, theirs.text)
+        assert absent.status_code == 404, (method, path, absent.text)
+        # Whoever has the link may look at a dataset, so its existence is no secret; a file's is.
+        assert theirs.status_code == (403 if d in path else 404), (method, path, theirs.text)
+    alice("POST", "/api/v2/share/link/", json={"obj_pk": d, "obj_type": "dataset", "mode": "private"})
+    assert bob("DELETE", f"/api/v2/datasets/{d}").status_code == 404
     assert f not in bob("GET", "/api/v2/files/?limit=1000").text
     assert d not in bob("GET", "/api/v2/datasets/?limit=1000").text
     assert alice("GET", f"/api/v2/upload/datasets/{d}").status_code == 200
@@ -333,11 +341,11 @@ def test_health_tells_the_truth(server):
         if path != "/pivot/health":  # There is no investigation service in this build, and it may say so.
             assert r.status_code == 200, (path, r.text)
     r = requests.get(server.url + "/streamgl-gpu/secondary/gpu/health")
-    workers = requests.get(server.internal_url + "/check-workers").json()
-    gpu = json.dumps(workers)
-    assert "clContextHealthy" in gpu and "ready" in gpu
+    workers = requests.get(server.internal_url + "/check-workers").json()["workers"]
+    assert all({"clContextHealthy", "ready"} <= set(w) for w in workers), workers
     # Without a GPU worker this route must not claim one.
-    assert (r.status_code == 200) == ('"clContextHealthy": true' in gpu), (r.text, gpu)
+    gpu_ready = any(w["ready"] and w["clContextHealthy"] for w in workers if w["kind"] == "gpu")
+    assert (r.status_code == 200) == gpu_ready, (r.text, workers)
     assert requests.get(server.url + "/check-workers").status_code == 404
     assert requests.get(server.url + "/metrics").status_code == 404
     assert "# TYPE" in requests.get(server.internal_url + "/metrics").text

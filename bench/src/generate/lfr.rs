@@ -146,8 +146,7 @@ pub fn lfr(spec: &LfrSpec) -> Result<EdgeList, SpecError> {
     let community = slots;
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); sizes.len()];
     let (mut outer, mut internal) = (Vec::new(), vec![Vec::new(); sizes.len()]);
-    for v in 0..n {
-        let c = community[v] as usize;
+    for (v, c) in community.iter().map(|c| *c as usize).enumerate() {
         members[c].push(v as u32);
         let u = unit_f64(spec.seed, 30, v as u64);
         let degree = power_law(u, spec.degree_min, spec.degree_max, spec.tau1);

@@ -14,6 +14,9 @@ pub struct Config {
     /// Time that one session's layout runs before the next session's turn. One iteration is never
     /// interrupted.
     pub slice: Duration,
+    /// Iterations of one layout per second at most, so that the layout of a small graph can be watched and
+    /// does not burn a core on what no screen can show; 0 sets no bound.
+    pub iterations_per_s_max: u32,
     /// Datasets loaded at the same time.
     pub loader_threads: usize,
     /// Layout slices running at the same time; they share the CPU pool.
@@ -46,6 +49,7 @@ impl Default for Config {
             host_budget_bytes: 8 << 30,
             frame_interval: Duration::from_millis(100),
             slice: Duration::from_millis(8),
+            iterations_per_s_max: 120,
             loader_threads: 2,
             layout_threads: 2,
             query_threads: 2,

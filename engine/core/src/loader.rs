@@ -20,6 +20,12 @@ pub trait Loader: Send + Sync + 'static {
     /// [`EngineHandle::changed`](crate::EngineHandle::changed).
     fn load(&self, dataset: DatasetId, cancel: &CancelToken) -> Result<Loaded, LoadError>;
 
+    /// Told once the dataset's graph has been built: so many nodes, so many edges. The first picture
+    /// waits for the call to return.
+    fn built(&self, dataset: DatasetId, num_nodes: u32, num_edges: u32) {
+        let _ = (dataset, num_nodes, num_edges);
+    }
+
     /// An upper bound of the bytes that `load` will hold, when it is known beforehand; they are
     /// reserved before `load` is called. Without it, the reservation follows the load.
     fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {

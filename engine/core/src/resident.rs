@@ -166,6 +166,7 @@ impl LoadJob {
         building.shrink_to(graph.memory_bytes());
         held.push(building);
         let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
+        self.loader.built(self.dataset, n, m);
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );

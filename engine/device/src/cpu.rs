@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn spawned_work_is_done() {
         let pool = CpuPool::new(1).unwrap();
-        let (tx, rx) = std::sync::mpsc::channel();
+        let (tx, rx) = std::sync::mpsc::sync_channel(1);
         pool.spawn(move || tx.send(7).unwrap());
         assert_eq!(rx.recv_timeout(std::time::Duration::from_secs(10)), Ok(7));
     }

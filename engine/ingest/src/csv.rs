@@ -2,8 +2,9 @@
 //!
 //! Types are found over whole columns: `int64`, else `uint64`, else `float64`, else text; booleans; the
 //! words of pandas for missing values. Differences, all of them on purpose: whole numbers with gaps stay
-//! whole numbers (null, not NaN); booleans with gaps stay booleans; decimals are correctly rounded; a
-//! record with more cells than the header is an error even when it is the first (no implicit index).
+//! whole numbers (null, not NaN), also unsigned ones; booleans with gaps stay booleans; decimals are
+//! correctly rounded; a record with more cells than the header is an error even when it is the first
+//! (no implicit index); a whole number beyond 64 bits among fractions is a number wherever it stands.
 //!
 //! The way of a body: `split` cuts it into chunks, `fast` (or `general`) finds the cells of some rows at
 //! a time, `column` turns them into values right in the memory of the final column, `assemble` joins.

@@ -139,3 +139,64 @@ pub fn parse(
         Format::Orc | Format::Xls | Format::Xlsx => Err(IngestError::UnsupportedFormat { format }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use graphlume_types::Coded;
+
+    use super::*;
+
+    fn bytes(format: Format, bytes: &'static [u8]) -> Result<Parsed, IngestError> {
+        let source = Source::Bytes(Bytes::from_static(bytes));
+        parse(format, &source, &Map::new(), &ParseCx::default())
+    }
+
+    #[test]
+    fn formats_have_the_names_of_the_interface() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        let e = "CSV ".parse::<Format>().unwrap_err();
+        assert!(e.to_string().contains("\"CSV \"") && e.to_string().contains("parquet"), "{e}");
+    }
+
+    #[test]
+    fn what_is_not_read_yet_says_what_is() {
+        for format in [Format::Orc, Format::Xls, Format::Xlsx] {
+            let e = bytes(format, b"anything").unwrap_err();
+            assert_eq!(e.slug(), "unsupported-format");
+            assert!(e.to_string().ends_with("send arrow, csv, json or parquet"), "{e}");
+        }
+        let e = bytes(Format::Csv, b"\x1f\x8b\x08\0").unwrap_err();
+        assert_eq!((e.slug(), e.field()), ("unsupported-compression", Some("file_compression")));
+        assert!(e.to_string().contains("gzip"), "{e}");
+        assert!(bytes(Format::Csv, b"BZhang,b\n1,2\n").is_ok());
+    }
+
+    #[test]
+    fn content_is_never_taken_for_another_format() {
+        assert_eq!(bytes(Format::Arrow, b"[{}]").unwrap_err().slug(), "malformed-arrow");
+        assert_eq!(bytes(Format::Parquet, b"ARROW1\0\0").unwrap_err().slug(), "malformed-parquet");
+        assert_eq!(bytes(Format::Json, b"a,b\n1,2\n").unwrap_err().slug(), "malformed-json");
+    }
+
+    #[test]
+    fn a_path_is_read_like_bytes() {
+        let name = format!("graphlume-ingest-{}.csv", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        for text in ["a,b\n1,x\n", ""] {
+            std::fs::write(&path, text).unwrap();
+            let read = |s| parse(Format::Csv, &s, &Map::new(), &ParseCx::default());
+            let mapped = read(Source::Path(path.clone())).map(|p| p.tables[0].1.clone());
+            let held = read(Source::Bytes(text.into())).map(|p| p.tables[0].1.clone());
+            match (mapped, held) {
+                (Ok(mapped), Ok(held)) => assert_eq!(mapped, held),
+                (mapped, held) => assert_eq!(mapped.is_ok(), held.is_ok()),
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        let gone = parse(Format::Csv, &Source::Path(path), &Map::new(), &ParseCx::default());
+        assert_eq!(gone.unwrap_err().slug(), "read-failed");
+    }
+}

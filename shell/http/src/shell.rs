@@ -263,8 +263,11 @@ impl Shell {
         let status = response.status().as_u16();
         let pattern = route.map_or("(none)", |r| r.path);
         self.metrics.answered(pattern, method_label(&asked.method), status, took);
+        // Whoever knows a session's id may watch it, so it stays out of the log.
+        let shown =
+            if route.is_some_and(|r| r.auth == Auth::Viewer) { pattern } else { &asked.path };
         let path: String =
-            asked.path.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
+            shown.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
         let ms = took.as_secs_f64() * 1e3;
         let id = &*asked.id;
         if route.is_some_and(|r| r.auth == Auth::Public) && status < 400 {

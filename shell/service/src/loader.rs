@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_engine::{Encodings, LoadError, Loaded, Loader};
-use graphlume_storage::{DatasetRec, TableRec};
+use graphlume_storage::{Batch, DatasetRec, TableRec};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId};
 
@@ -80,6 +80,22 @@ impl Loader for TableLoader {
         let found = self.core.store.get::<DatasetRec>(&dataset);
         let found = found.map_err(|e| LoadError::from_coded(&e))?;
         self.stored(&found.ok_or(LoadError::NotFound(dataset))?, cancel)
+    }
+
+    fn built(&self, dataset: DatasetId, num_nodes: u32, num_edges: u32) {
+        if builtin::by_id(dataset).is_some() {
+            return;
+        }
+        let counts = (Some(u64::from(num_nodes)), Some(u64::from(num_edges)));
+        match self.core.store.get_tagged::<DatasetRec>(&dataset) {
+            Ok(Some((mut rec, tag))) if (rec.node_count, rec.edge_count) != counts => {
+                (rec.node_count, rec.edge_count) = counts;
+                // Nobody waits for this: the picture does not depend on it, and a record that has changed
+                // meanwhile brings a load of its own.
+                drop(self.core.store.submit(Batch::new().replace(&rec, tag)));
+            }
+            _ => {}
+        }
     }
 
     fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {

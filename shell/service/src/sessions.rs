@@ -141,7 +141,6 @@ impl Service {
             }
             _ => self.enter(who, id, dataset, None).await?,
         };
-        self.learn_counts(&opened).await;
         let owner = self.visit(&opened.session_id)?.and_then(|v| v.owner);
         let owner = owner.is_some() && owner == who.user();
         Ok(Ticket { session: opened.session_id, dataset, owner })
@@ -186,31 +185,6 @@ impl Service {
             self.blocking(move |core| keep(core, &rec, owner)).await?;
         }
         Ok(Opened { session_id: session, dataset_id: dataset })
-    }
-
-    /// Writes the sizes of a dataset's graph down, once the engine has built it.
-    async fn learn_counts(&self, opened: &Opened) {
-        let dataset = opened.dataset_id;
-        let unknown = |d: &DatasetRec| d.node_count.is_none();
-        let rec = self.core.store.get::<DatasetRec>(&dataset);
-        let Ok(Some(version)) = rec.map(|r| r.filter(unknown).map(|d| d.data_version)) else {
-            return;
-        };
-        let info = self.engine.info(opened.session_id.clone()).await;
-        let Ok(Some(graph)) = info.map(|i| i.graph) else { return };
-        let counts = (u64::from(graph.node_count), u64::from(graph.edge_count));
-        let learnt = self.blocking(move |core| {
-            core.store.update::<DatasetRec>(&dataset, |d| {
-                if d.data_version == version {
-                    (d.node_count, d.edge_count) = (Some(counts.0), Some(counts.1));
-                }
-            })?;
-            Ok(())
-        });
-        if let Err(e) = learnt.await {
-            // The picture does not depend on it, and the next look tries again.
-            tracing::warn!(%dataset, error = %e, "the sizes of a graph were not written down");
-        }
     }
 
     /// What is known of a session, from this run or an earlier one.

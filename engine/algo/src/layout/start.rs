@@ -20,12 +20,14 @@ use crate::net::Net;
 /// Nodes that are placed without contracting further.
 const COARSEST: usize = 128;
 /// Nodes of a group at most.
-const GROUP_MAX: u32 = 4;
+const GROUP_MAX: u32 = 8;
 /// Components up to this size are placed by scaling alone.
 const TINY: usize = 8;
 /// Iterations of one level at most, and how many iterations over the finest level each may cost.
 const ITERATIONS_MAX: f64 = 60.0;
-const ITERATIONS_SHARE: f64 = 0.5;
+const ITERATIONS_SHARE: f64 = 0.7;
+/// Levels that could afford fewer go without.
+const ITERATIONS_MIN: usize = 4;
 
 /// Positions to start a force layout from, by node index.
 ///
@@ -121,9 +123,15 @@ fn lay_out(
             fit(&level.net, &level.masses, &mut points);
         }
         let size = level.net.num_nodes() as f64 + level.net.ends.len() as f64;
-        let iterations = (ITERATIONS_SHARE * finest / size).min(ITERATIONS_MAX) as usize;
-        if depth > 0 && level.net.num_nodes() > TINY || levels.len() == 1 && points.len() > TINY {
-            points = relax(level, &points, iterations.max(2), cancel)?;
+        let iterations = if level.group.is_empty() && points.len() <= 4 * COARSEST {
+            ITERATIONS_MAX as usize
+        } else {
+            (ITERATIONS_SHARE * finest / size).min(ITERATIONS_MAX) as usize
+        };
+        // Setting up a layout costs as much as a few iterations.
+        let coarse = depth > 0 || levels.len() == 1;
+        if coarse && iterations >= ITERATIONS_MIN && points.len() > TINY {
+            points = relax(level, &points, iterations, cancel)?;
         }
     }
     fit(&levels[0].net, &levels[0].masses, &mut points);
@@ -285,7 +293,7 @@ fn fit(net: &Net, masses: &[f32], points: &mut [[f32; 2]]) {
         .zip(masses)
         .map(|(q, m)| p.gravity * f64::from(*m) * square(*q, [0.0; 2]).sqrt())
         .sum();
-    if push <= 0.0 || !(pull + gravity > 0.0) {
+    if push <= 0.0 || pull + gravity <= 0.0 {
         return;
     }
     // The positive root of pull s^2 + gravity s = push, in the form that does not cancel.
@@ -320,7 +328,9 @@ fn coarsest(net: &Net, seed: u64) -> Vec<[f32; 2]> {
     }
     let first = leading(&b, n, None, seed);
     let second = leading(&b, n, Some(&first), seed ^ 1);
-    (0..n).map(|v| [first[v] as f32, second[v] as f32]).collect()
+    // Nodes with the same neighbours have the same distances: a little noise sets them apart.
+    let noise = |s, v| 0.05 * (unit_f64(seed, s, v as u64) - 0.5);
+    (0..n).map(|v| [(first[v] + noise(22, v)) as f32, (second[v] + noise(23, v)) as f32]).collect()
 }
 
 /// Hop distances from `source`.

@@ -16,7 +16,7 @@ use crate::session::slot::PositionFrame;
 use crate::store::Lease;
 
 /// Iterations of one slice at most, so that tiny graphs give the loop its turn too.
-const SLICE_ITERATIONS_MAX: u64 = 256;
+pub(crate) const SLICE_ITERATIONS_MAX: u64 = 256;
 
 /// A change that a viewer made to a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,6 +61,7 @@ pub(crate) struct SliceRequest {
     /// Whether exact positions are wanted too.
     pub(crate) exact: bool,
     pub(crate) budget: Duration,
+    pub(crate) iterations_max: u64,
     /// Whether a layout at rest is reported as converged.
     pub(crate) stop_at_rest: bool,
     pub(crate) frame_interval: Duration,
@@ -225,7 +226,7 @@ impl Layout {
             let spent = clock.monotonic().saturating_duration_since(begun);
             report.converged = request.stop_at_rest && forces.settled();
             if spent >= request.budget
-                || report.iterations >= SLICE_ITERATIONS_MAX
+                || report.iterations >= request.iterations_max
                 || report.converged
             {
                 break;
@@ -247,7 +248,13 @@ fn forces(
     let topology = &lease.graph.topology;
     fill_missing(topology, positions);
     let weights = lease.edge_weights.as_deref();
-    let mut forces = ForceAtlas2::new(topology, weights, params, positions, None, None, None)?;
+    // Nothing holds a node without edges but gravity, which is too weak against the rest of the graph:
+    // it stays on the ring where the start placement has put it.
+    let mobility: Vec<f32> = (0..topology.num_nodes())
+        .map(|v| if topology.degree(v) == 0 { 0.0 } else { 1.0 })
+        .collect();
+    let mobility = mobility.contains(&0.0).then_some(mobility.as_slice());
+    let mut forces = ForceAtlas2::new(topology, weights, params, positions, None, None, mobility)?;
     for (node, at) in pins {
         forces.pin(*node, *at);
     }

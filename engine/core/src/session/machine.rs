@@ -67,6 +67,8 @@ pub(crate) struct VizSession {
     pub(crate) queued: bool,
     pub(crate) pokes: Vec<Poke>,
     pub(crate) key_wanted: bool,
+    /// The layout has been quick enough and rests until then.
+    pub(crate) rest_until: Option<Instant>,
     pub(crate) exact_waiters: Vec<Reply<Bytes>>,
     pub(crate) iterations: u64,
     seq: u32,
@@ -113,6 +115,7 @@ impl VizSession {
             queued: false,
             pokes: Vec::new(),
             key_wanted: false,
+            rest_until: None,
             exact_waiters: Vec::new(),
             iterations: 0,
             seq: 0,
@@ -163,7 +166,7 @@ impl VizSession {
     pub(crate) fn wants_slice(&self) -> bool {
         self.layout.is_some()
             && self.lease.is_some()
-            && (self.is_running()
+            && ((self.is_running() && self.rest_until.is_none())
                 || self.key_wanted
                 || !self.pokes.is_empty()
                 || !self.exact_waiters.is_empty())
@@ -286,6 +289,9 @@ impl VizSession {
     /// Time has passed and viewers may have come or gone. Returns whether the graph is wanted and not
     /// there.
     pub(crate) fn poll(&mut self, now: Instant, pause_after: Duration) -> bool {
+        if self.rest_until.is_some_and(|until| now >= until) {
+            self.rest_until = None;
+        }
         if self.is_watched() {
             self.unwatched_since = None;
             if let Run::Paused { auto: true, left } = self.run

@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::community::louvain;
 use graphlume_algo::component::weak;
 use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, SessionId};
 
+use crate::config::Config;
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::event::{Event, Slice};
 use crate::session::frames::{scene_frames, scene_of};
-use crate::session::layout::{FrameWish, Layout, SliceRequest};
+use crate::session::layout::{FrameWish, Layout, SLICE_ITERATIONS_MAX, SliceReport, SliceRequest};
 use crate::session::slot::SceneFrames;
 use crate::store::{Communities, Lease, Slot};
 use crate::workers::Job;
@@ -21,6 +23,27 @@ use crate::workers::Job;
 const LOUVAIN_EDGES_MAX: u32 = 5_000_000;
 /// Seed of the communities: the same dataset always gets the same colours.
 const SEED: u64 = 1;
+
+/// How many iterations a slice may have, so that one slice per poll keeps the bound of the rate.
+fn iterations_per_slice(config: &Config) -> u64 {
+    match u64::from(config.iterations_per_s_max) {
+        0 => SLICE_ITERATIONS_MAX,
+        rate => {
+            let poll_us = u64::try_from(config.poll.as_micros()).unwrap_or(u64::MAX);
+            rate.saturating_mul(poll_us).div_ceil(1_000_000).clamp(1, SLICE_ITERATIONS_MAX)
+        }
+    }
+}
+
+/// How long a layout that was faster than the bound of the rate has to rest.
+fn rest(config: &Config, report: &SliceReport) -> Option<Duration> {
+    if config.iterations_per_s_max == 0 || report.iterations == 0 {
+        return None;
+    }
+    let iterations = u32::try_from(report.iterations).unwrap_or(u32::MAX);
+    let due = Duration::from_secs(1) * iterations / config.iterations_per_s_max;
+    due.checked_sub(report.took).filter(|rest| !rest.is_zero())
+}
 
 impl Core {
     /// Puts the session at the end of the turns, if a worker could do something for it.
@@ -90,6 +113,7 @@ impl Core {
             mark: session.mark(),
             exact: !session.exact_waiters.is_empty(),
             budget: self.config.slice,
+            iterations_max: iterations_per_slice(&self.config),
             stop_at_rest: self.config.stop_at_rest,
             frame_interval: self.config.frame_interval,
             cancel: session.cancel.clone(),
@@ -135,6 +159,7 @@ impl Core {
         match result {
             Ok(Slice { layout, mut report }) => {
                 let failed = report.failed.take();
+                session.rest_until = rest(&self.config, &report).map(|rest| now + rest);
                 session.slice_done(layout, report, now);
                 if let Some(e) = failed
                     && !matches!(e, AlgoError::Cancelled(_))

@@ -149,7 +149,13 @@ pub(super) struct Engine {
 }
 
 pub(super) fn config() -> Config {
-    Config { threads: 2, poll: Duration::from_millis(1), exit_on_panic: false, ..Config::default() }
+    Config {
+        threads: 2,
+        poll: Duration::from_millis(1),
+        iterations_per_s_max: 0,
+        exit_on_panic: false,
+        ..Config::default()
+    }
 }
 
 /// For tests in which a layout must move for as long as it may.

@@ -24,7 +24,7 @@ pub struct Cells {
     pub na_filter: bool,
     pub default_na: bool,
     pub na: HashSet<Vec<u8>>,
-    /// The numbers among `na`: `-999` also means `-999.0`.
+    /// The numbers among `na`: `-999` also means `-999.0`, but not ` -999`, as in pandas.
     pub na_numbers: Vec<f64>,
     pub trues: HashSet<Vec<u8>>,
     pub falses: HashSet<Vec<u8>>,
@@ -72,11 +72,7 @@ impl Cells {
             return Cell::Bool(b);
         }
         if let Some(i) = integer(text, self.style) {
-            let same = |v: f64| self.is_na_number(v);
-            return match i {
-                Int::Signed(v) if same(v as f64) => Cell::Null,
-                i => Cell::Int(i),
-            };
+            return Cell::Int(i);
         }
         match float(text, self.style) {
             Some(f) if self.is_na_number(f) => Cell::Null,

@@ -41,11 +41,28 @@ fn digits8(text: u64, len: usize) -> Option<u64> {
     if (x.wrapping_add(0x7676_7676_7676_7676) | x) & HIGH_BITS != 0 {
         return None;
     }
+    Some(join8(x))
+}
+
+/// The number whose digits are the bytes of `x`, the first one lowest.
+#[inline(always)]
+fn join8(x: u64) -> u64 {
     let pairs = x.wrapping_mul(10).wrapping_add(x >> 8);
     let mask = 0x0000_00FF_0000_00FF;
     let high = (pairs & mask).wrapping_mul(100 + (1_000_000 << 32));
     let low = ((pairs >> 16) & mask).wrapping_mul(1 + (10_000 << 32));
-    Some(high.wrapping_add(low) >> 32)
+    high.wrapping_add(low) >> 32
+}
+
+/// The value of the 1 to 16 digits at `at`. That they are digits is the caller's knowledge.
+#[inline(always)]
+pub fn known_digits(data: &[u8], at: usize, len: usize) -> u64 {
+    if len <= 8 {
+        return join8((load8(data, at) ^ ZEROS) << ((64 - 8 * len) & 63));
+    }
+    let high = join8(load8(data, at) ^ ZEROS);
+    let low = join8((load8(data, at + 8) ^ ZEROS) << ((128 - 8 * len) & 63));
+    high.wrapping_mul(POW10_INT[(len - 8).min(8)]).wrapping_add(low)
 }
 
 /// Up to 16 digits without a sign.
@@ -257,6 +274,16 @@ mod tests {
         assert_eq!((fast("5."), fast(".5"), fast("-0.25")), (Some(5.0), Some(0.5), Some(-0.25)));
         assert_eq!(fast("1234567."), Some(1234567.0));
         assert_eq!(fast("-0").map(f64::to_bits), Some((-0.0f64).to_bits()));
+    }
+
+    #[test]
+    fn known_digits_of_every_length() {
+        let text = b"9876543210123456tail";
+        for len in 1..=16 {
+            let want: u64 = std::str::from_utf8(&text[..len]).unwrap().parse().unwrap();
+            assert_eq!(known_digits(text, 0, len), want, "{len}");
+            assert_eq!(known_digits(&text[..len], 0, len), want, "{len} at the end");
+        }
     }
 
     #[test]

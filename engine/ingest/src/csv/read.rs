@@ -113,21 +113,41 @@ impl<'a> Job<'a> {
         (BLOCK_TOKENS / self.plan.width).max(1)
     }
 
-    /// Where records end near every `bytes` bytes, found by reading all of them; at most `rows`.
-    fn cut_exactly(&self, bytes: usize, mut rows: u64) -> Result<Vec<Chunk>, Stop> {
+    fn fill_block(
+        &self,
+        tokenizer: &mut Tokenizer<'a>,
+        block: &mut [Token],
+    ) -> Result<(usize, usize), Stop> {
+        let found = self.fill(tokenizer, block)?;
+        let at = match tokenizer {
+            Tokenizer::Fast(t) => t.position(),
+            Tokenizer::General(t) => t.position(),
+        };
+        Ok((found, at.min(self.body.len())))
+    }
+
+    /// Where records end near every `bytes` bytes, found by reading all of them.
+    fn cut_exactly(&self, bytes: usize) -> Result<Vec<Chunk>, Stop> {
         let mut tokenizer = self.tokenizer(0..self.body.len());
-        let width = self.plan.width;
-        let mut block = vec![Token::EMPTY; self.block_rows() * width];
-        split::exact(self.body.len(), bytes, || {
-            let some = usize::try_from(rows).unwrap_or(usize::MAX).min(self.block_rows());
-            let found = self.fill(&mut tokenizer, &mut block[..some * width])?;
-            rows -= found as u64;
-            let at = match &tokenizer {
-                Tokenizer::Fast(t) => t.position(),
-                Tokenizer::General(t) => t.position(),
-            };
-            Ok((found, at))
-        })
+        let mut block = vec![Token::EMPTY; self.block_rows() * self.plan.width];
+        split::exact(self.body.len(), bytes, || self.fill_block(&mut tokenizer, &mut block))
+    }
+
+    /// Where the first `rows` records end.
+    fn end_of(&self, rows: u64) -> Result<usize, Stop> {
+        let mut tokenizer = self.tokenizer(0..self.body.len());
+        let mut block = vec![Token::EMPTY; self.block_rows() * self.plan.width];
+        let (mut left, mut end) = (usize::try_from(rows).unwrap_or(usize::MAX), 0);
+        while left > 0 {
+            let some = left.min(self.block_rows());
+            let tokens = &mut block[..some * self.plan.width];
+            let (found, at) = self.fill_block(&mut tokenizer, tokens)?;
+            (left, end) = (left - found, at);
+            if found < some {
+                break;
+            }
+        }
+        Ok(end)
     }
 }
 
@@ -179,46 +199,23 @@ fn read_body(
     let threads = rayon::current_num_threads();
     let share = (body.len() / (4 * threads)).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
     let bytes = tuning.chunk_bytes.unwrap_or(share.max(CHUNK_BYTES_PER_COLUMN * plan.width));
-    // Without quotes in play a carriage return is the only thing left to know.
+    // Assumed until the text has been looked at.
     let facts = Facts { quotes: true, cr: true };
     let mut job = Job { body, dialect, plan, facts, fast, cx };
     if let Some(rows) = dialect.rows_max {
-        // Only as much text as the wanted rows take is looked at.
-        let chunks = job.cut_exactly(usize::MAX, rows).map_err(Fault::Stop);
-        let chunks = limited(&job, chunks?, rows)?;
-        return read_chunks(&job, &chunks);
+        // What lies behind the wanted rows is not looked at.
+        job.body = &body[..job.end_of(rows).map_err(Fault::Stop)?];
     }
     if fast {
-        let (chunks, facts) = split::guess(body, syntax.quote.mark, bytes);
+        let (chunks, facts) = split::guess(job.body, syntax.quote.mark, bytes);
         job.facts = facts;
         match read_chunks(&job, &chunks) {
             Err(Fault::Misaligned) => {}
             done => return done,
         }
     }
-    let chunks = job.cut_exactly(bytes, u64::MAX).map_err(Fault::Stop)?;
+    let chunks = job.cut_exactly(bytes).map_err(Fault::Stop)?;
     read_chunks(&job, &chunks)
-}
-
-/// The one chunk of the first `rows` rows.
-fn limited(job: &Job<'_>, chunks: Vec<Chunk>, rows: u64) -> Result<Vec<Chunk>, Fault> {
-    let found: usize = chunks.iter().map(|c| c.rows_max).sum();
-    if (found as u64) < rows {
-        return Ok(chunks);
-    }
-    let mut tokenizer = job.tokenizer(0..job.body.len());
-    let width = job.plan.width;
-    let mut block = vec![Token::EMPTY; job.block_rows() * width];
-    let mut left = found;
-    while left > 0 {
-        let some = left.min(job.block_rows());
-        left -= job.fill(&mut tokenizer, &mut block[..some * width]).map_err(Fault::Stop)?;
-    }
-    let end = match &tokenizer {
-        Tokenizer::Fast(t) => t.position(),
-        Tokenizer::General(t) => t.position(),
-    };
-    Ok(vec![Chunk { range: 0..end.min(job.body.len()), rows_max: found }])
 }
 
 fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize), Fault> {
@@ -284,11 +281,6 @@ fn check_size(job: &Job<'_>, rows_max: u64) -> Result<(), IngestError> {
             job.plan.width
         );
         return Err(IngestError::too_large(message));
-    }
-    if let Some(long) = job.body.get(u32::MAX as usize..).filter(|_| job.dialect.rows_max.is_some())
-        && !long.is_empty()
-    {
-        return Err(IngestError::option("nrows", "works for data of less than 4 GiB only"));
     }
     Ok(())
 }

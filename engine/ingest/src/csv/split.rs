@@ -121,8 +121,8 @@ pub fn exact(
     loop {
         let (rows, at) = next()?;
         rows_max += rows;
-        if rows == 0 || at.min(len) - start >= bytes {
-            let end = if rows == 0 { len } else { at.min(len) };
+        if rows == 0 || at - start >= bytes {
+            let end = if rows == 0 { len } else { at };
             chunks.push(Chunk { range: start..end, rows_max });
             (start, rows_max) = (end, 0);
         }

@@ -98,6 +98,19 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
+    /// Takes what still arrives and forgets it, until the other end closes: a socket that is dropped with
+    /// unread bytes is reset, and a reset overtakes the goodbye that was written before it.
+    pub(crate) async fn drain(&mut self) {
+        loop {
+            self.buf.clear();
+            self.buf.reserve(4096);
+            match self.io.read_buf(&mut self.buf).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
+    }
+
     /// The head at the front of the buffer once it is complete. Everything that the protocol forbids
     /// is refused here, before a byte of the payload is waited for.
     fn head(&self) -> Result<Option<Head>, ReadError> {

@@ -352,6 +352,7 @@ impl Link<'_> {
             }
         }
         let _ = self.writer.shutdown().await;
+        self.reader.drain().await;
     }
 }
 

@@ -175,7 +175,11 @@ async fn tell_engine(engine: &EngineHandle, dataset: DatasetId, news: News) {
     let told = match news {
         News::NotYet => return,
         News::First => engine.preload(dataset).await,
-        News::Again => engine.changed(dataset).await,
+        // Whoever watches gets the new picture; when nobody has asked yet, it is prepared all the same.
+        News::Again => match engine.changed(dataset).await {
+            Ok(()) => engine.preload(dataset).await,
+            failed => failed,
+        },
     };
     if let Err(e) = told {
         // Not an error of the upload: the graph is loaded when somebody opens it.

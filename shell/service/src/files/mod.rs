@@ -238,9 +238,9 @@ fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), Service
         rec.agent_version = version;
     }
     if let Some(text) = body::text(map, "file_type")? {
-        let format: Format = text
-            .parse()
-            .map_err(|e: IngestError| ServiceError::invalid("file_type", e.to_string()))?;
+        let format: Format = text.parse().map_err(|e: IngestError| {
+            ServiceError::invalid("file_type", format!("file_type: {e}"))
+        })?;
         rec.file_type = format.name().to_owned();
     }
     match body::text(map, "file_compression")? {

@@ -77,7 +77,17 @@ impl Rig {
         clock: Arc<TestClock>,
         config: ServiceConfig,
     ) -> Self {
-        let started = Service::start(config, clock.clone()).unwrap();
+        let begin = std::time::Instant::now();
+        let started = loop {
+            match Service::start(config.clone(), clock.clone()) {
+                Ok(started) => break started,
+                // A load of the stopped engine may still hold the folder for a moment.
+                Err(e) if e.slug() == "storage-in-use" && begin.elapsed().as_secs() < 20 => {
+                    std::thread::sleep(std::time::Duration::from_millis(20));
+                }
+                Err(e) => panic!("{e}"),
+            }
+        };
         Self {
             service: started.service,
             clock,

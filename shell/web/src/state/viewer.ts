@@ -285,7 +285,9 @@ export class Viewer {
   }
 
   private onEnded(code: number, reason: string): void {
-    store.detail.value = reason;
+    // The server says why in a message before it closes; the card repeats it, so no banner is needed.
+    store.detail.value = reason || (store.notice.value ?? '');
+    store.notice.value = null;
     document.body.dataset.connected = 'false';
     store.phase.value = code === CLOSE.AUTH ? 'signin' : code === CLOSE.ENDED ? 'ended' : 'missing';
   }

@@ -17,11 +17,13 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 }
 
-/** Opens the page of a dataset and collects what it complains about. */
-export async function open(browser, base, query, { width = 1000, height = 640, wait = true } = {}) {
+/** Opens the page of a dataset and collects what it complains about; `before` gets the page while blank. */
+export async function open(browser, base, query, options = {}) {
+  const { width = 1000, height = 640, wait = true, before } = options;
   const context = await browser.newContext({ viewport: { width, height } });
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
+  before?.(page);
   const complaints = [];
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());

@@ -20,8 +20,8 @@ pub(super) struct Arcs {
     ends: Vec<u32>,
     /// Room for the next order.
     spare: Vec<u32>,
-    /// Strength of each arc; empty when all are [`Arcs::uniform`].
-    factors: Vec<f32>,
+    /// Bits of the strength of each arc; empty when all are `uniform`.
+    factors: Vec<u32>,
     uniform: f32,
 }
 
@@ -74,21 +74,13 @@ impl Arcs {
             at += self.offsets[*old as usize + 1] - self.offsets[*old as usize];
             at
         }));
-        self.spare.resize(self.ends.len(), 0);
-        let (ends, starts) = (&self.ends, &self.offsets);
-        split(&mut self.spare, &offsets).into_par_iter().zip(order.par_chunks(TASK)).for_each(
-            |(mut out, bodies)| {
-                for old in bodies {
-                    let from = &ends[starts[*old as usize]..starts[*old as usize + 1]];
-                    let (row, rest) = out.split_at_mut(from.len());
-                    for (end, old) in row.iter_mut().zip(from) {
-                        *end = now[*old as usize];
-                    }
-                    out = rest;
-                }
-            },
-        );
+        let starts = &self.offsets;
+        permute_rows(&self.ends, starts, order, &offsets, &mut self.spare, |end| now[end as usize]);
         std::mem::swap(&mut self.ends, &mut self.spare);
+        if !self.factors.is_empty() {
+            permute_rows(&self.factors, starts, order, &offsets, &mut self.spare, |factor| factor);
+            std::mem::swap(&mut self.factors, &mut self.spare);
+        }
         self.offsets = offsets;
     }
 
@@ -105,7 +97,7 @@ impl Arcs {
             self.factors = Vec::new();
             return;
         }
-        self.factors.resize(self.ends.len(), 1.0);
+        self.factors.resize(self.ends.len(), 0);
         let mean = mean(strength.masses);
         let starts: Option<Vec<usize>> = strength.weights.map(|_| arc_starts(topology));
         let influence = strength.influence();
@@ -128,7 +120,7 @@ impl Arcs {
                         (false, true) => 2.0,
                         (false, false) => 1.0,
                     };
-                    *factor = (w * share).min(FACTOR_MAX);
+                    *factor = (w * share).min(FACTOR_MAX).to_bits();
                 }
             }
         });
@@ -162,7 +154,7 @@ impl Arcs {
     }
 
     fn factor(&self, arc: usize) -> f32 {
-        self.factors.get(arc).copied().unwrap_or(self.uniform)
+        self.factors.get(arc).map_or(self.uniform, |bits| f32::from_bits(*bits))
     }
 
     fn pull_log(
@@ -211,8 +203,32 @@ impl Arcs {
     /// Bytes held.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        8 * self.offsets.capacity() + 4 * (self.ends.capacity() + self.factors.capacity())
+        8 * self.offsets.capacity()
+            + 4 * (self.ends.capacity() + self.spare.capacity() + self.factors.capacity())
     }
+}
+
+/// Writes the rows of `from` to `to` in the order `order`, every entry through `f`.
+fn permute_rows(
+    from: &[u32],
+    starts: &[usize],
+    order: &[u32],
+    offsets: &[usize],
+    to: &mut Vec<u32>,
+    f: impl Fn(u32) -> u32 + Sync,
+) {
+    to.resize(from.len(), 0);
+    let pieces = split(to, offsets).into_par_iter().zip(order.par_chunks(TASK));
+    pieces.for_each(|(mut out, bodies)| {
+        for old in bodies {
+            let row = &from[starts[*old as usize]..starts[*old as usize + 1]];
+            let (here, rest) = out.split_at_mut(row.len());
+            for (new, old) in here.iter_mut().zip(row) {
+                *new = f(*old);
+            }
+            out = rest;
+        }
+    });
 }
 
 /// The pieces of an array by arc that belong to each chunk of bodies.
@@ -273,9 +289,10 @@ fn pull_linear(points: &[[f32; 2]], at: [f32; 2], ends: &[u32]) -> [f32; 2] {
 }
 
 #[inline]
-fn pull_weighted(points: &[[f32; 2]], at: [f32; 2], ends: &[u32], factors: &[f32]) -> [f32; 2] {
+fn pull_weighted(points: &[[f32; 2]], at: [f32; 2], ends: &[u32], factors: &[u32]) -> [f32; 2] {
     let mut a = [0.0f32; 2];
-    for (end, w) in ends.iter().zip(factors) {
+    for (end, bits) in ends.iter().zip(factors) {
+        let w = f32::from_bits(*bits);
         let p = points[*end as usize];
         a[0] += w * (p[0] - at[0]);
         a[1] += w * (p[1] - at[1]);

@@ -103,6 +103,7 @@ impl ForceAtlas2 {
             wear: Wear::default(),
             masses_by_node,
         };
+        layout.restrengthen();
         layout.sort();
         Ok(layout)
     }
@@ -252,7 +253,14 @@ impl ForceAtlas2 {
         let mut order = Vec::new();
         self.sorter.sort(&self.points, self.bounds.low, self.bounds.high, &mut order);
         let side = self.bounds.side();
-        let spread = if side > 0.0 { side * 1e-3 } else { 10.0 * (order.len() as f32).sqrt() };
+        let far =
+            self.bounds.low.iter().chain(&self.bounds.high).fold(0.0f32, |a, v| a.max(v.abs()));
+        let spread = if side > 0.0 {
+            side * 1e-3
+        } else {
+            // Wide enough to show in coordinates of that size.
+            (10.0 * (order.len() as f32).sqrt()).max(far * 1e-4)
+        };
         if scatter(&mut self.points, &order, &self.mobility, &self.node_of, spread) {
             self.bounds = Bounds::of(&self.points);
             self.sorter.sort(&self.points, self.bounds.low, self.bounds.high, &mut order);
@@ -272,13 +280,16 @@ impl ForceAtlas2 {
             self.body_of[*node as usize] = body as u32;
         }
         self.arcs.relabel(&order);
+        self.wear = Wear::default();
+    }
+
+    fn restrengthen(&mut self) {
         let strength = Strength {
             weights: self.weights.as_deref(),
             masses: &self.masses_by_node,
             params: &self.params,
         };
         self.arcs.restrengthen(&self.topology, &self.node_of, &strength);
-        self.wear = Wear::default();
     }
 
     /// Positions in node-index order.
@@ -309,12 +320,7 @@ impl ForceAtlas2 {
             return Ok(());
         }
         self.params = params;
-        let strength = Strength {
-            weights: self.weights.as_deref(),
-            masses: &self.masses_by_node,
-            params: &self.params,
-        };
-        self.arcs.restrengthen(&self.topology, &self.node_of, &strength);
+        self.restrengthen();
         self.wear = Wear::default();
         self.speed = Speed::new();
         self.settle.restart();
@@ -353,7 +359,7 @@ impl ForceAtlas2 {
     /// Upper bound of the bytes that a layout of this size holds.
     #[must_use]
     pub fn footprint(num_nodes: u32, num_edges: u32) -> u64 {
-        24 * u64::from(num_edges) + 160 * u64::from(num_nodes) + (1 << 20)
+        32 * u64::from(num_edges) + 160 * u64::from(num_nodes) + (1 << 20)
     }
 }
 

@@ -1,0 +1,37 @@
+"""The page's own test-suite, against the real server."""
+
+import os
+import shutil
+import subprocess
+
+from conftest import ROOT, run_cli
+
+EDGES = {"source": "src", "destination": "dst"}
+
+
+def generated(alice, folder, kind, *options):
+    """A generated graph as a dataset of alice."""
+    out = folder / f"{kind}.parquet"
+    run_cli("generate", kind, *options, "--out", out)
+    file = alice.file(out.read_bytes(), "parquet", name=kind)
+    return alice.dataset([file["file_id"]], edges=EDGES, name=kind)
+
+
+def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
+    node = shutil.which("node")
+    assert node, "Node.js is missing (scripts/test.sh installs it)"
+    nothing = alice.file(b"src,dst\n", "csv", name="nothing")
+    env = {
+        **os.environ,
+        "PAGE_URL": server.url,
+        "PAGE_GRAPH": generated(
+            alice, tmp_path, "sbm", "--nodes", 2000, "--edges", 6000, "--communities", 20, "--mixing", 10
+        ),
+        "PAGE_SPARSE": generated(alice, tmp_path, "tree", "--nodes", 90, "--edges", 95),
+        "PAGE_EMPTY": alice.dataset([nothing["file_id"]], edges=EDGES, name="nothing"),
+    }
+    r = subprocess.run(
+        [node, "--test", "--test-timeout=200000", "--test-reporter=spec", "tests/page/page.test.mjs"],
+        capture_output=True, text=True, timeout=240, cwd=ROOT / "shell/web", env=env,
+    )
+    assert r.returncode == 0, f"{r.stdout[-12000:]}\n{r.stderr[-4000:]}"
