@@ -89,8 +89,8 @@ need_deny() {
 # The page, built when its sources changed since the last build.
 build_web() {
     local web=$ROOT/shell/web stamp
-    stamp=$(cd "$web" && { node --version; find src public index.html graph.html package.json package-lock.json \
-        vite.config.* tsconfig*.json -type f 2>/dev/null | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
+    stamp=$(cd "$web" && { node --version; find src public graph.html package.json package-lock.json \
+        vite.config.ts tsconfig.json -type f | LC_ALL=C sort | xargs cat; } | sha256sum | cut -d' ' -f1)
     [ -f "$web/dist/.stamp" ] && [ "$(cat "$web/dist/.stamp")" = "$stamp" ] && return 0
     say "building the page"
     node_modules

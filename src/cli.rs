@@ -68,6 +68,15 @@ fn default_data_dir() -> PathBuf {
     base.unwrap_or_else(|| PathBuf::from(".")).join("graphlume")
 }
 
+/// A number of threads; a typing error must not ask the system for a hundred thousand.
+fn threads(text: &str) -> Result<usize, String> {
+    let max = graphlume_types::limits::THREADS_MAX;
+    match text.parse() {
+        Ok(n) if n <= max => Ok(n),
+        _ => Err(format!("write a whole number from 0 (all cores) to {max}")),
+    }
+}
+
 /// Where the computing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
@@ -112,7 +121,8 @@ pub struct ServeArgs {
     #[arg(long, value_enum, env = "GRAPHLUME_BACKEND", default_value = "auto")]
     pub backend: Backend,
     /// CPU threads for computing; 0 takes all cores
-    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0)]
+    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
+        value_parser = threads)]
     pub threads: usize,
     /// Memory for resident graphs, such as 8GiB or 50%
     #[arg(long, value_name = "SIZE", env = "GRAPHLUME_MEMORY", default_value = "50%")]
@@ -326,7 +336,8 @@ pub struct RunOptions {
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// CPU threads; 0 takes all cores
-    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0)]
+    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
+        value_parser = threads)]
     pub threads: usize,
     /// Result file: .parquet, .csv or .arrow; standard output as CSV when absent
     #[arg(long, short = 'o', value_name = "FILE")]
@@ -517,7 +528,7 @@ pub struct BenchArgs {
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: PathBuf,
     /// CPU threads; 0 takes all cores
-    #[arg(long, short = 't', value_name = "N", default_value_t = 0)]
+    #[arg(long, short = 't', value_name = "N", default_value_t = 0, value_parser = threads)]
     pub threads: usize,
     /// Times to repeat
     #[arg(long, default_value_t = 5)]

@@ -73,8 +73,34 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
     for ((sub, id), value) in defaults {
         command = command.mut_subcommand(sub, |c| with_default(c, &id, value));
     }
-    let matches: ArgMatches = command.get_matches_from(args);
+    let matches: ArgMatches = match command.try_get_matches_from(args) {
+        Ok(matches) => matches,
+        Err(e) if is_configured(&e, args) => return Err(ConfigError::Value(from_elsewhere(&e))),
+        Err(e) => e.exit(),
+    };
     Cli::from_arg_matches(&matches).map_err(|e| ConfigError::Value(e.to_string()))
+}
+
+/// Whether the refused value came from the file or the environment, and not from the command line.
+fn is_configured(error: &clap::Error, args: &[std::ffi::OsString]) -> bool {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+        return false;
+    }
+    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
+        return false;
+    };
+    // An empty value stands for one that is missing on the command line.
+    !value.is_empty() && !args.iter().any(|a| a.to_string_lossy().ends_with(value.as_str()))
+}
+
+/// Clap's sentence without its advice, which is about flags.
+fn from_elsewhere(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().take_while(|l| !l.is_empty()).map(str::trim);
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let sentence = text.strip_prefix("error: ").unwrap_or(&text);
+    format!("{sentence} (set by the environment or the configuration file)")
 }
 
 fn with_default(command: clap::Command, id: &str, value: String) -> clap::Command {
@@ -188,7 +214,7 @@ pub fn size(option: &str, text: &str, total: u64) -> Result<u64, ConfigError> {
         _ => return Err(bad()),
     };
     let bytes = number * factor;
-    if bytes >= 1.0 && bytes < 1e18 { Ok(bytes as u64) } else { Err(bad()) }
+    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
 }
 
 #[cfg(test)]
@@ -241,6 +267,15 @@ mod tests {
         assert!(err.contains("sreve") && err.contains("serve"), "{err}");
         let err = with_file("[serve]\nlisten = ['x']\n", &["serve"]).unwrap_err().to_string();
         assert!(err.contains("array"), "{err}");
+    }
+
+    #[test]
+    fn a_refused_value_of_the_file_is_configuration_and_not_usage() {
+        let err = with_file("[serve]\nlisten = 'nowhere'\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("nowhere") && err.contains("--listen"), "{err}");
+        assert!(err.contains("configuration file") && !err.contains('\n'), "{err}");
+        let err = with_file("[serve]\nbackend = 'abacus'\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("abacus") && err.contains("cpu"), "{err}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod cmd;
 mod config;
 mod graph_files;
 mod output;
+mod panics;
 mod progress;
 
 use std::process::ExitCode;
@@ -18,7 +19,8 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(e) => return fail(&cmd::rejected(&e)),
     };
-    match cmd::run(cli) {
+    panics::install();
+    match panics::caught(|| cmd::run(cli)).unwrap_or_else(|defect| Err(cmd::failure(defect))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail(&e),
     }

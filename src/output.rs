@@ -14,16 +14,33 @@ use parquet::file::properties::WriterProperties;
 
 use crate::cmd::{Failure, failure};
 
+/// Refuses a result file that could not be written, before the work that fills it.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    kind(path)?;
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+    if folder.is_some_and(|p| !p.is_dir()) || path.is_dir() {
+        let shown = path.display();
+        return Err(failure(format!("--out {shown}: name a file in a folder that exists")));
+    }
+    Ok(())
+}
+
+/// The format that the extension tells.
+fn kind(path: &Path) -> Result<String, Failure> {
+    let kind = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    if matches!(kind.as_str(), "parquet" | "csv" | "arrow") {
+        return Ok(kind);
+    }
+    let shown = path.display();
+    Err(failure(format!(
+        "--out {shown}: the extension tells the format; use .parquet, .csv or .arrow"
+    )))
+}
+
 /// Writes columns to `path`: `.parquet`, `.csv` or `.arrow`. The file appears whole or not at all.
 pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
     let batch = batch(columns)?;
-    let kind = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-    if !matches!(kind.as_str(), "parquet" | "csv" | "arrow") {
-        let shown = path.display();
-        return Err(failure(format!(
-            "--out {shown}: the extension tells the format; use .parquet, .csv or .arrow"
-        )));
-    }
+    let kind = kind(path)?;
     let partial = path.with_extension(format!("{kind}.partial"));
     let file =
         File::create(&partial).map_err(|e| failure(format!("{}: {e}", partial.display())))?;

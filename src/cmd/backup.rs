@@ -5,11 +5,13 @@ use std::sync::Arc;
 use graphlume_storage::{Options, Store};
 use graphlume_types::SystemClock;
 
+use super::user::must_exist;
 use super::{Failure, failure};
 use crate::cli::{ExportArgs, ImportArgs};
 
 /// Writes every record as JSON lines and every immutable file.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
+    must_exist(&args.data.data)?;
     let store = Store::open(&args.data.data, Options::with_clock(Arc::new(SystemClock)))?;
     let report = store.export_to(&args.dir)?;
     eprintln!("{} records and {} files in {}", report.records, report.blobs, args.dir.display());

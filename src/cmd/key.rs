@@ -12,8 +12,9 @@ pub fn run(command: KeyCommand) -> Result<(), Failure> {
             println_result(&format!("{id}:{secret}"));
         }
         KeyCommand::List { name, data } => {
+            let keys = open(&data.data)?.list_keys(name.as_deref())?;
             println_result("key id\taccount\tstate\tcreated\tlabel");
-            for k in open(&data.data)?.list_keys(name.as_deref())? {
+            for k in keys {
                 let state = if k.revoked { "revoked" } else { "active" };
                 println_result(&format!(
                     "{}\t{}\t{state}\t{}\t{}",

@@ -116,6 +116,9 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// Reads the tables and builds the graph on all requested threads.
     pub fn new(options: &'a RunOptions, files: &GraphFiles) -> Result<Self, Failure> {
+        if let Some(out) = &options.out {
+            output::check(out)?;
+        }
         let pool = CpuPool::new(options.threads)?;
         let loaded = pool.install(|| graph_files::load(files))?;
         Ok(Self { options, pool, loaded })

@@ -117,7 +117,14 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
     }
     // Signals are caught before the address is announced, so that whoever reads it may stop us cleanly.
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let running = graphlume_http::serve(http, Arc::clone(&started.service)).await?;
+    let running = match graphlume_http::serve(http, Arc::clone(&started.service)).await {
+        Ok(running) => running,
+        Err(e) => {
+            // The account was made all the same, and its password is shown only now.
+            first_start(started.bootstrap.as_ref());
+            return Err(e.into());
+        }
+    };
     announce(&args, &running, started.bootstrap.as_ref(), demo.as_deref());
     let upkeep = tokio::spawn(upkeep(Arc::clone(&started.service)));
     tokio::select! {
@@ -158,6 +165,15 @@ fn announce(
         println!("  operators    http://{addr}/check-workers  http://{addr}/metrics");
     }
     println!("  data folder  {}", args.data.data.display());
+    first_start(bootstrap);
+    if let Some(dataset) = demo {
+        println!("  demo graph   {base}/graph/graph.html?dataset={dataset}");
+    }
+}
+
+/// The superuser that this start made.
+#[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
+fn first_start(bootstrap: Option<&Bootstrap>) {
     match bootstrap {
         Some(b) if b.generated => println!(
             "  first start  superuser {}, password: {}\n               (shown this once; change it with `graphlume user password {}`)",
@@ -168,8 +184,5 @@ fn announce(
             b.username
         ),
         None => {}
-    }
-    if let Some(dataset) = demo {
-        println!("  demo graph   {base}/graph/graph.html?dataset={dataset}");
     }
 }

@@ -1,6 +1,6 @@
 //! `graphlume user`.
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,23 @@ use crate::cli::{RoleArg, Switch, UserCommand};
 
 /// Opens the data folder for administration; a running server holds it.
 pub fn open(data: &Path) -> Result<Admin, Failure> {
+    must_exist(data)?;
+    open_or_make(data)
+}
+
+/// Refuses a folder that is not there: a mistyped name would otherwise look like an empty one.
+pub fn must_exist(data: &Path) -> Result<(), Failure> {
+    if data.is_dir() {
+        return Ok(());
+    }
+    let shown = data.display();
+    Err(failure(format!(
+        "--data {shown}: there is no such data folder; `graphlume serve` makes it"
+    )))
+}
+
+/// The same, and makes the folder when it is absent.
+fn open_or_make(data: &Path) -> Result<Admin, Failure> {
     Ok(Admin::open(data, Arc::new(SystemClock))?)
 }
 
@@ -51,15 +68,16 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
             let role = role_name(role).to_owned();
             let new =
                 NewUser { username: name.clone(), password: password.clone(), email, role, org };
-            open(&data.data)?.add_user(new)?;
+            open_or_make(&data.data)?.add_user(new)?;
             eprintln!("added {name}");
             if generated {
                 println_result(&password);
             }
         }
         UserCommand::List { data } => {
+            let users = open(&data.data)?.list_users()?;
             println_result("id\tname\trole\tstate\tgraph language\temail\torganizations");
-            for u in open(&data.data)?.list_users()? {
+            for u in users {
                 let state = if u.disabled { "disabled" } else { "active" };
                 let language = if u.graph_language { "on" } else { "off" };
                 println_result(&format!(
@@ -105,8 +123,7 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One line of the result.
-#[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
+/// One line of the result. A reader such as `head` that has seen enough is no failure.
 pub fn println_result(text: &str) {
-    println!("{text}");
+    let _ = writeln!(std::io::stdout().lock(), "{text}");
 }

@@ -39,7 +39,7 @@ pub enum EngineError {
         reason: ClosedReason,
     },
     /// The session shows another dataset, and somebody is watching it.
-    #[error("session {session} shows dataset {dataset}; choose another session name")]
+    #[error("session {session} shows another dataset; choose another session name")]
     SessionTaken {
         /// Which session.
         session: SessionId,

@@ -8,6 +8,10 @@ use graphlume_types::limits;
 
 use crate::error::EngineError;
 
+/// Graphs of this many nodes have logarithmic attraction unless somebody says otherwise. Smaller ones have
+/// few nodes to hide each other, and show their single edges better without.
+const LIN_LOG_FROM: u32 = 500;
+
 /// How the layout of a session runs. Numbers are multipliers of the layout's own defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -15,8 +19,9 @@ pub struct LayoutSettings {
     /// Milliseconds that the layout runs once the graph is there and somebody watches; 0 keeps the
     /// given positions.
     pub play: u64,
-    /// Logarithmic attraction: tighter communities.
-    pub lin_log: bool,
+    /// Logarithmic attraction: tighter communities. Unless somebody says, graphs of some size have it,
+    /// because otherwise their communities lie over each other.
+    pub lin_log: Option<bool>,
     /// A pull to the centre that does not weaken with distance.
     pub strong_gravity: bool,
     /// Pushes hubs outwards.
@@ -41,7 +46,7 @@ impl Default for LayoutSettings {
     fn default() -> Self {
         Self {
             play: limits::PLAY_MILLIS_DEFAULT,
-            lin_log: false,
+            lin_log: None,
             strong_gravity: false,
             dissuade_hubs: false,
             gravity: 1.0,
@@ -69,7 +74,7 @@ const NUMBER: Expected = "expected a finite number";
 
 const KNOBS: &[Knob] = &[
     Knob { name: "play", set: |s, v| play(v).map(|x| s.play = x) },
-    Knob { name: "linLog", set: |s, v| flag(v).map(|x| s.lin_log = x) },
+    Knob { name: "linLog", set: |s, v| flag(v).map(|x| s.lin_log = Some(x)) },
     Knob { name: "strongGravity", set: |s, v| flag(v).map(|x| s.strong_gravity = x) },
     Knob { name: "dissuadeHubs", set: |s, v| flag(v).map(|x| s.dissuade_hubs = x) },
     Knob { name: "gravity", set: |s, v| number(v, 0.0, 100.0).map(|x| s.gravity = x) },
@@ -176,12 +181,12 @@ impl LayoutSettings {
         (knob.set)(self, value).map_err(wrong)
     }
 
-    /// The parameters of the force layout that these settings mean.
+    /// The parameters of the force layout that these settings mean for a graph of this size.
     #[must_use]
-    pub fn params(&self) -> Params {
+    pub fn params(&self, num_nodes: u32) -> Params {
         let base = Params::default();
         Params {
-            lin_log_mode: self.lin_log,
+            lin_log_mode: self.lin_log.unwrap_or(num_nodes >= LIN_LOG_FROM),
             strong_gravity_mode: self.strong_gravity,
             outbound_attraction_distribution: self.dissuade_hubs,
             gravity: base.gravity * self.gravity,
@@ -228,11 +233,22 @@ mod tests {
             ("lockedX", "1"),
             ("precisionVsSpeed", "-5"),
         ]);
-        assert_eq!((s.play, s.lin_log, s.locked_x), (0, true, true));
+        assert_eq!((s.play, s.lin_log, s.locked_x), (0, Some(true), true));
         assert_eq!((s.gravity, s.scaling_ratio, s.edge_influence), (1.0, 1.0, 1.0));
         assert_eq!(s.precision_vs_speed, 0.1, "moved into range");
         assert_eq!(warnings.len(), 2, "{warnings:?}");
         assert!(warnings[0].contains("gravity") && warnings[1].contains("edgeInfluence"));
+    }
+
+    #[test]
+    fn large_graphs_have_logarithmic_attraction_unless_somebody_says_no() {
+        let automatic = LayoutSettings::default();
+        assert!(!automatic.params(LIN_LOG_FROM - 1).lin_log_mode);
+        assert!(automatic.params(LIN_LOG_FROM).lin_log_mode);
+        let (off, _) = LayoutSettings::from_query([("linLog", "False")]);
+        assert!(!off.params(1_000_000).lin_log_mode);
+        let (on, _) = LayoutSettings::from_query([("linLog", "True")]);
+        assert!(on.params(2).lin_log_mode);
     }
 
     #[test]

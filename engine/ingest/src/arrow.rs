@@ -19,13 +19,14 @@ use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
 
+use crate::error::one_line;
 use crate::{Format, IngestError, ParseCx, Parsed};
 
 const MAGIC: &[u8] = b"ARROW1";
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 fn bad(e: impl std::fmt::Display) -> IngestError {
-    IngestError::malformed(Format::Arrow, format!("the Arrow data cannot be read: {e}"))
+    IngestError::malformed(Format::Arrow, format!("the Arrow data cannot be read: {}", one_line(e)))
 }
 
 /// Reads either container; several batches become one, no batch is an empty table.

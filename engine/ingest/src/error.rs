@@ -124,6 +124,16 @@ impl IngestError {
     }
 }
 
+/// What a decoder of somebody else's says, in one line: some write the whole path to the place at fault,
+/// one line a step.
+pub(crate) fn one_line(e: impl std::fmt::Display) -> String {
+    const CHARS_MAX: usize = 300;
+    let text = e.to_string();
+    let first = text.trim().lines().next().unwrap_or_default();
+    let clean: String = first.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.chars().take(CHARS_MAX).collect()
+}
+
 /// One problem of a file, as shown to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileError {
@@ -192,5 +202,21 @@ impl Coded for IngestError {
             | Self::InvalidOption { option, .. } => Some(option),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_decoder_says_is_one_short_line() {
+        assert_eq!(
+            one_line("Range [1, 2) is out of bounds.\n\twhile verifying\n\n"),
+            "Range [1, 2) is out of bounds."
+        );
+        assert_eq!(one_line("\n tab\there\u{1b}[1m"), "tab here [1m");
+        assert_eq!(one_line("é".repeat(1000)).chars().count(), 300);
+        assert_eq!(one_line(""), "");
     }
 }

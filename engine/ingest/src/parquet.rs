@@ -15,13 +15,15 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Value};
 
+use crate::error::one_line;
 use crate::options::Options;
 use crate::{Format, IngestError, ParseCx, Parsed};
 
 const BATCH_ROWS: usize = 65_536;
 
 fn bad(e: impl std::fmt::Display) -> IngestError {
-    IngestError::malformed(Format::Parquet, format!("the Parquet data cannot be read: {e}"))
+    let message = format!("the Parquet data cannot be read: {}", one_line(e));
+    IngestError::malformed(Format::Parquet, message)
 }
 
 /// Reads the chosen columns and row groups into one table.

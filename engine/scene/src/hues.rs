@@ -46,15 +46,23 @@ pub(crate) struct CommunityHues {
     pub(crate) sizes: Vec<u32>,
     /// Hue of each community.
     pub(crate) hues: Vec<u8>,
+    /// Nodes without neighbours.
+    pub(crate) alone: u32,
 }
 
 /// Gives neighbouring communities different hues: the largest choose first, each the hue that shares the
 /// fewest edges with communities already coloured so, and of those the one that colours the fewest nodes.
+/// Nodes without neighbours belong to no community.
 pub(crate) fn of_communities(topology: &Topology, labels: &[u32]) -> CommunityHues {
     let count = labels.iter().max().map_or(0, |m| *m as usize + 1);
     let mut sizes = vec![0u32; count];
-    for label in labels {
-        sizes[*label as usize] += 1;
+    let mut alone = 0;
+    for (v, label) in (0..).zip(labels) {
+        if is_alone(topology, v) {
+            alone += 1;
+        } else {
+            sizes[*label as usize] += 1;
+        }
     }
     let mut by_size: Vec<u32> = (0..count as u32).filter(|c| sizes[*c as usize] > 0).collect();
     by_size.sort_by_key(|c| (std::cmp::Reverse(sizes[*c as usize]), *c));
@@ -73,7 +81,12 @@ pub(crate) fn of_communities(topology: &Topology, labels: &[u32]) -> CommunityHu
         hues[c] = best as u8;
         painted[best] += u64::from(sizes[c]);
     }
-    CommunityHues { by_size, sizes, hues }
+    CommunityHues { by_size, sizes, hues, alone }
+}
+
+/// Whether a node has no neighbour but itself.
+pub(crate) fn is_alone(topology: &Topology, v: u32) -> bool {
+    topology.out_neighbors(v).iter().chain(topology.in_neighbors(v)).all(|w| *w == v)
 }
 
 /// Edges between communities: the start of each community's list, and (other, edges) pairs.
@@ -147,10 +160,19 @@ mod tests {
     #[test]
     fn the_largest_community_gets_the_first_hue() {
         let labels = [1, 1, 1, 0, 0, 2];
-        let found = of_communities(&Topology::from_coo(6, &[0], &[3]), &labels);
+        let edges = ([0, 1, 3, 5], [1, 2, 4, 0]);
+        let found = of_communities(&Topology::from_coo(6, &edges.0, &edges.1), &labels);
         assert_eq!(found.by_size, [1, 0, 2]);
         assert_eq!(found.sizes, [2, 3, 1]);
-        assert_eq!(found.hues, [1, 0, 2]);
+        assert_eq!((found.hues[1], found.alone), (0, 0));
+    }
+
+    #[test]
+    fn nodes_without_neighbours_are_no_community() {
+        // Node 3 has only an edge to itself, node 4 none.
+        let topology = Topology::from_coo(5, &[0, 1, 3], &[1, 2, 3]);
+        let found = of_communities(&topology, &[0, 0, 0, 1, 2]);
+        assert_eq!((found.by_size, found.sizes, found.alone), (vec![0], vec![3, 0, 0], 2));
     }
 
     #[test]

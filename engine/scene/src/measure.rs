@@ -114,15 +114,24 @@ const NODE_UNITS: f64 = 4.0;
 /// Sixteenths per pixel of an edge's width.
 const EDGE_UNITS: f64 = 16.0;
 
+/// The smallest diameter in pixels.
+const NODE_MIN: f64 = 1.5;
+/// Square pixels that all discs together may cover beyond their smallest size: about a tenth of a screen.
+const NODE_INK: f64 = 90_000.0;
+
 /// Node diameters on the wire. `share` is the square root of degree over largest degree, or whatever
-/// else decides; more nodes make each one smaller.
+/// else decides; more nodes make each one smaller, and so do many large ones, which would hide each other.
 pub(crate) fn node_sizes(shares: &[f64], base: f64) -> Vec<u8> {
     let n = shares.len().max(1) as f64;
     let density = (9_000.0 / n).sqrt().clamp(0.45, 1.25);
-    let size = |share: &f64| {
-        let pixels = 1.15 * (base + (22.0 - base) * share) * density;
-        (pixels.clamp(1.5, 63.75) * NODE_UNITS).round() as u8
-    };
+    let pixels = |share: &f64| 1.15 * (base + (22.0 - base) * share) * density;
+    let disc = |share: &f64| (pixels(share).powi(2) - NODE_MIN * NODE_MIN).max(0.0);
+    // Summed in pieces of a fixed size, so that the threads do not decide the last bits.
+    let pieces: Vec<f64> = shares.par_chunks(1 << 12).map(|c| c.iter().map(disc).sum()).collect();
+    let ink = std::f64::consts::FRAC_PI_4 * pieces.iter().sum::<f64>();
+    let room = (NODE_INK / ink.max(1.0)).sqrt().clamp(0.3, 1.0);
+    let size =
+        |share: &f64| ((pixels(share) * room).clamp(NODE_MIN, 63.75) * NODE_UNITS).round() as u8;
     shares.par_iter().with_min_len(1 << 12).map(size).collect()
 }
 

@@ -205,10 +205,12 @@ fn by_degree(degrees: &[f32]) -> Painted {
 
 /// Communities that the legend lists.
 const COMMUNITIES_LISTED: usize = 11;
+/// Where the nodes without neighbours come in that list: among those that are shown at first.
+const ALONE_AT: usize = 5;
 /// Characters of a community's name.
 const COMMUNITY_CHARS_MAX: usize = 24;
 
-/// Colours by community; each is called after its most important node.
+/// Colours by community; each is called after its most important node. Nodes without neighbours are grey.
 fn by_community(
     graph: &Graph,
     communities: &[u32],
@@ -218,6 +220,7 @@ fn by_community(
     let found = hues::of_communities(&graph.topology, communities);
     let hue = |c: u32| HUES[usize::from(found.hues[c as usize]) % HUES.len()];
     let mut centers: Vec<Option<u32>> = vec![None; found.sizes.len()];
+    let t = &graph.topology;
     for (v, c) in communities.iter().enumerate() {
         let center = &mut centers[*c as usize];
         if center.is_none_or(|best| importance[v] > importance[best as usize]) {
@@ -231,11 +234,16 @@ fn by_community(
         json!({"label": name, "color": to_hex(hue(*c)), "count": count, "community": c})
     };
     let more = found.by_size.len().saturating_sub(COMMUNITIES_LISTED);
+    let mut entries: Vec<Value> = listed.map(entry).collect();
+    if found.alone > 0 {
+        let alone = json!({"label": "no edges", "color": to_hex(OTHER), "count": found.alone});
+        entries.insert(entries.len().min(ALONE_AT), alone);
+    }
     let legend = json!({
-        "title": "community", "kind": "categorical", "entries": listed.map(entry).collect::<Vec<_>>(),
-        "stops": [], "more": more,
+        "title": "community", "kind": "categorical", "entries": entries, "stops": [], "more": more,
     });
-    let rgba = communities.par_iter().with_min_len(1 << 13).map(|c| hue(*c)).collect();
+    let color = |(v, c): (usize, &u32)| if hues::is_alone(t, v as u32) { OTHER } else { hue(*c) };
+    let rgba = communities.par_iter().enumerate().with_min_len(1 << 13).map(color).collect();
     Painted { rgba, legend }
 }
 

@@ -58,6 +58,8 @@ pub const NODES_MAX: u64 = u32::MAX as u64 - 1;
 pub const EDGES_MAX: u64 = u32::MAX as u64 - 1;
 /// Live visualization sessions of one process.
 pub const SESSIONS_MAX: usize = 4_096;
+/// Threads that a user may ask for.
+pub const THREADS_MAX: usize = 1_024;
 /// Viz sessions remembered for one account; past it the oldest is forgotten.
 pub const SESSIONS_PER_USER_MAX: u64 = 100;
 /// Viewers of one session.

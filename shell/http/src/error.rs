@@ -8,7 +8,7 @@ use graphlume_types::{Code, Coded};
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The address cannot be listened on.
-    #[error("cannot listen on {addr}: {source}; is another server running there?")]
+    #[error("cannot listen on {addr}: {source}; {}", remedy(.source))]
     Bind {
         /// The address asked for.
         addr: SocketAddr,
@@ -26,6 +26,20 @@ pub enum HttpError {
         /// What is wrong, and the remedy.
         message: String,
     },
+}
+
+/// What to do about an address that cannot be listened on.
+fn remedy(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        std::io::ErrorKind::AddrInUse => "is another server running there?",
+        std::io::ErrorKind::AddrNotAvailable => {
+            "no network interface of this machine has that address; 0.0.0.0 stands for all of them"
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            "ports below 1024 are for privileged processes; use another one"
+        }
+        _ => "use another address",
+    }
 }
 
 impl Coded for HttpError {

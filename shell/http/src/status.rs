@@ -269,6 +269,10 @@ impl ApiError {
 impl From<ServiceError> for ApiError {
     fn from(error: ServiceError) -> Self {
         let mut out = Self::from_coded(&error);
+        if matches!(error.code(), Code::StorageFull | Code::Unavailable) {
+            tracing::warn!(slug = error.slug(), error = %error, "the data folder takes nothing");
+            out.message = error.public_message();
+        }
         out.retry_after = error.retry_after_secs().and_then(|s| u32::try_from(s).ok());
         out
     }

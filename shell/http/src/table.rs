@@ -236,9 +236,9 @@ pub static ROUTES: &[Route] = &[
         "/api/experimental/viz/sessions/",
         Bearer,
         E::SessionsList,
-        "Lists the caller's live visualizations.",
+        "Lists the caller's live visualizations; administrators see everybody's with all=true.",
     )
-    .query(PAGE),
+    .query(&["all"]),
     get(
         "/api/experimental/viz/sessions/{session_id}/",
         Bearer,

@@ -148,16 +148,27 @@ impl ServiceError {
     /// the server's inside: the log has it.
     #[must_use]
     pub fn reply(&self) -> ErrorReply {
-        let message = match self.code() {
+        ErrorReply::new(self.code(), self.slug(), self.field(), self.public_message())
+    }
+
+    /// What a client may read. A fault of the data folder is named without the folder: the log has that.
+    #[must_use]
+    pub fn public_message(&self) -> String {
+        match self.code() {
             Code::Internal | Code::Corrupt => {
                 "the server failed on this request; the log of the server says why".to_owned()
             }
             Code::StorageFull => {
-                "the disk of the server has no room left; try again later".to_owned()
+                "the disk of the server has no room left; ask its operator to make \
+                                  room, and try again"
+                    .to_owned()
+            }
+            Code::Unavailable if matches!(self, Self::Store(_)) => {
+                "the server cannot write to its data folder now; its log says why; try again later"
+                    .to_owned()
             }
             _ => self.to_string(),
-        };
-        ErrorReply::new(self.code(), self.slug(), self.field(), message)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use graphlume_storage::{Options, Role, Store, UserRec};
 use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, UPLOAD_BYTES_MAX};
 use graphlume_types::{Budget, Clock};
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::ServiceError;
 use crate::identity::accounts::{self, NewAccount};
@@ -102,6 +102,7 @@ pub struct Service {
     pub(crate) upload_memory: Budget,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
+    access: watch::Sender<u64>,
     /// Ids of files and `dataset/part`s whose bytes are being replaced.
     pub(crate) busy: Arc<Mutex<HashSet<String>>>,
 }
@@ -129,6 +130,7 @@ impl Service {
             upload_memory: Budget::new("upload", config.upload_memory_bytes),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
+            access: watch::Sender::new(0),
             busy: Arc::new(Mutex::new(HashSet::new())),
         });
         Ok(Started { service, engine, engine_thread, bootstrap })
@@ -138,6 +140,18 @@ impl Service {
     #[must_use]
     pub const fn engine(&self) -> &EngineHandle {
         &self.engine
+    }
+
+    /// Changes whenever somebody may have lost the right to watch something. Whoever streams to viewers
+    /// asks [`Service::authorize_viewer`] again then.
+    #[must_use]
+    pub fn access_changes(&self) -> watch::Receiver<u64> {
+        self.access.subscribe()
+    }
+
+    /// Tells [`Service::access_changes`].
+    pub(crate) fn access_changed(&self) {
+        self.access.send_modify(|n| *n = n.wrapping_add(1));
     }
 
     /// The regular work on the data folder: an export of the records once a day, and the removal of

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use graphlume_engine::LayoutSettings;
 use graphlume_storage::{Batch, DatasetRec, Scope, SessionRec};
 use graphlume_types::limits::{PAGE_ROWS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX};
-use graphlume_types::{DatasetId, SessionId, UserId};
+use graphlume_types::{Code, Coded, DatasetId, SessionId, UserId};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -182,7 +182,13 @@ impl Service {
         self.visits.put(visit.clone());
         if let Some(owner) = visit.owner {
             let rec = record(&visit, who.active_org().map(str::to_owned));
-            self.blocking(move |core| keep(core, &rec, owner)).await?;
+            match self.blocking(move |core| keep(core, &rec, owner)).await {
+                // Looking needs no disk: such a session merely does not outlive the process.
+                Err(e) if matches!(e.code(), Code::StorageFull | Code::Unavailable) => {
+                    tracing::warn!(error = %e, "a session was not written down");
+                }
+                done => done?,
+            }
         }
         Ok(Opened { session_id: session, dataset_id: dataset })
     }

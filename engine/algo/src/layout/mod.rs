@@ -2,4 +2,5 @@
 
 pub mod closed;
 pub mod force_atlas2;
+pub mod rim;
 pub mod start;

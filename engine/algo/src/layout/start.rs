@@ -3,7 +3,8 @@
 //!
 //! Every component is contracted until few nodes are left, these are placed by classical scaling of their
 //! distances (Torgerson 1952), and each finer level starts from the coarser one and runs a few iterations
-//! of ForceAtlas2. Components are packed in rings, the largest in the middle, nodes without edges outside.
+//! of ForceAtlas2. Components are packed in rings, the largest in the middle; what the forces would not
+//! hold together lies on the rim ([`super::rim`]).
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use graphlume_types::hash::{h64, unit_f64};
 use rayon::prelude::*;
 
 use super::force_atlas2::{ForceAtlas2, Params};
+use super::rim::Rim;
 use crate::AlgoError;
 use crate::component::weak;
 use crate::net::Net;
@@ -72,6 +74,9 @@ pub fn place(
         for (v, p) in nodes.iter().zip(part) {
             out[*v as usize] = [p[0] + c[0], p[1] + c[1]];
         }
+    }
+    if let Some(rim) = Rim::new(topology, &out, cancel)? {
+        rim.place(&mut out, |_| false);
     }
     Ok(out)
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use graphlume_algo::AlgoError;
 use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
+use graphlume_algo::layout::rim::Rim;
 use graphlume_graph::Topology;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
@@ -32,6 +33,8 @@ pub(crate) struct Layout {
     /// Whether the forces have moved nodes since `positions` was copied out.
     stale: bool,
     forces: Option<Box<ForceAtlas2>>,
+    /// Nodes that the forces would not hold together; with the forces.
+    rim: Option<Rim>,
     pins: BTreeMap<u32, [f32; 2]>,
     encoder: Encoder,
     iterations: u64,
@@ -89,6 +92,7 @@ impl Layout {
             positions: lease.start.clone(),
             stale: false,
             forces: None,
+            rim: None,
             pins: BTreeMap::new(),
             encoder: Encoder::new(seq),
             iterations: 0,
@@ -105,7 +109,7 @@ impl Layout {
 
     /// Bytes of the forces.
     pub(crate) fn forces_footprint(num_nodes: u32, num_edges: u32) -> u64 {
-        ForceAtlas2::footprint(num_nodes, num_edges)
+        ForceAtlas2::footprint(num_nodes, num_edges) + Rim::footprint(num_nodes)
     }
 
     pub(crate) const fn epoch(&self) -> u32 {
@@ -133,6 +137,7 @@ impl Layout {
     pub(crate) fn rest(&mut self) {
         self.sync();
         self.forces = None;
+        self.rim = None;
         self.forces_held = None;
     }
 
@@ -141,6 +146,10 @@ impl Layout {
             && let Some(forces) = &self.forces
         {
             forces.positions(&mut self.positions);
+            if let Some(rim) = &self.rim {
+                let pins = &self.pins;
+                rim.place(&mut self.positions, |v| pins.contains_key(&v));
+            }
         }
     }
 
@@ -209,12 +218,23 @@ impl Layout {
                 }
                 f
             }
-            none => none.insert(Box::new(forces(
-                &request.lease,
-                request.params.clone(),
-                &mut self.positions,
-                &self.pins,
-            )?)),
+            none => {
+                fill_missing(&request.lease.graph.topology, &mut self.positions);
+                // Bound positions are where somebody wants them.
+                if !request.lease.facts.has_positions {
+                    let topology = &request.lease.graph.topology;
+                    self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
+                }
+                let params = request.params.clone();
+                let rim = self.rim.as_ref();
+                none.insert(Box::new(forces(
+                    &request.lease,
+                    params,
+                    &self.positions,
+                    rim,
+                    &self.pins,
+                )?))
+            }
         };
         let mut done = Ok(());
         loop {
@@ -242,18 +262,15 @@ impl Layout {
 fn forces(
     lease: &Lease,
     params: Params,
-    positions: &mut [[f32; 2]],
+    positions: &[[f32; 2]],
+    rim: Option<&Rim>,
     pins: &BTreeMap<u32, [f32; 2]>,
 ) -> Result<ForceAtlas2, AlgoError> {
     let topology = &lease.graph.topology;
-    fill_missing(topology, positions);
     let weights = lease.edge_weights.as_deref();
-    // Nothing holds a node without edges but gravity, which is too weak against the rest of the graph:
-    // it stays on the ring where the start placement has put it.
-    let mobility: Vec<f32> = (0..topology.num_nodes())
-        .map(|v| if topology.degree(v) == 0 { 0.0 } else { 1.0 })
-        .collect();
-    let mobility = mobility.contains(&0.0).then_some(mobility.as_slice());
+    // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the graph.
+    let mobility = rim.map(|r| r.mobility(topology.num_nodes()));
+    let mobility = mobility.as_deref();
     let mut forces = ForceAtlas2::new(topology, weights, params, positions, None, None, mobility)?;
     for (node, at) in pins {
         forces.pin(*node, *at);

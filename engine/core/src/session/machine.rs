@@ -390,7 +390,7 @@ impl VizSession {
                     return Err(EngineError::Setting {
                         name: "pin".to_owned(),
                         value: format!("{at:?}"),
-                        expected: "expected two finite coordinates",
+                        expected: "expected two coordinates from -1e15 to 1e15",
                     });
                 }
                 self.poke(node, Poke::Pin { node, at })?;

@@ -100,10 +100,11 @@ impl Core {
         let (Some(lease), Some(mut layout)) = (session.lease.clone(), session.layout.take()) else {
             return;
         };
+        let num_nodes = lease.facts.node_count;
         let request = SliceRequest {
             lease,
             run: session.is_running(),
-            params: session.settings.params(),
+            params: session.settings.params(num_nodes),
             pokes: std::mem::take(&mut session.pokes),
             frame: if std::mem::take(&mut session.key_wanted) {
                 FrameWish::Key

@@ -186,9 +186,9 @@ fn knobs_are_shared_with_other_viewers_and_wrong_ones_refused() {
     e.reach(&s, Phase::Running);
     let patch = json!({"linLog": true, "gravity": 3}).as_object().cloned().unwrap_or_default();
     let state = block_on(e.handle.control(s.clone(), Control::Settings(patch))).expect("changed");
-    assert!(state.settings.lin_log && state.settings.gravity == 3.0);
+    assert!(state.settings.lin_log == Some(true) && state.settings.gravity == 3.0);
     next(&mut other, "the change", |event| match event {
-        ViewerEvent::State(state) if state.settings.lin_log => Some(()),
+        ViewerEvent::State(state) if state.settings.lin_log == Some(true) => Some(()),
         _ => None,
     });
     let wrong = json!({"gravitas": 1}).as_object().cloned().unwrap_or_default();

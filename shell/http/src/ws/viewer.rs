@@ -12,6 +12,7 @@ use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::{ReadHalf, WriteHalf};
+use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::codec::{Message, ReadError, Reader, Writer, close};
@@ -82,6 +83,13 @@ struct Asked {
     request_id: Arc<str>,
 }
 
+/// Somebody who may watch, until the rights change.
+struct Admitted {
+    who: Principal,
+    viewer: Viewer,
+    access: watch::Receiver<u64>,
+}
+
 /// A reason to say goodbye.
 #[derive(Debug)]
 struct Goodbye {
@@ -122,7 +130,7 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
     };
     let request_id = Arc::clone(&asked.request_id);
     let end = match admit(shell, asked).await {
-        Ok((who, viewer)) => link.watch(&who, viewer).await,
+        Ok(admitted) => link.watch(admitted).await,
         Err(error) => link.refuse(&error).await,
     };
     tracing::debug!(request_id = &*request_id, ?end, "viewer left");
@@ -132,12 +140,24 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
 }
 
 /// Checks that the caller may watch, and attaches it to the session.
-async fn admit(shell: &Shell, asked: Asked) -> Result<(Principal, Viewer), ApiError> {
+async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let who = asked.who?;
+    // Before the check, so that no change after it goes unseen.
+    let access = shell.service.access_changes();
     let ticket =
         shell.service.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
     let viewer = shell.service.engine().attach(ticket.session).await?;
-    Ok((who, viewer))
+    // Session names are chosen by clients: between the check and this line the name may have come to
+    // stand for a graph that this viewer may not see. From here on it cannot: somebody is watching.
+    let shown = ticket.dataset.to_string();
+    if viewer.hello().get("dataset").and_then(Value::as_str) != Some(shown.as_str()) {
+        return Err(ApiError::new(
+            Code::Conflict,
+            "session-taken",
+            "the session shows another dataset",
+        ));
+    }
+    Ok(Admitted { who, viewer, access })
 }
 
 /// A stream.
@@ -154,6 +174,7 @@ enum Turn {
     Stop,
     Silent,
     Ping,
+    Recheck,
     Read(Result<Message, ReadError>),
     Tell(ViewerEvent),
 }
@@ -169,18 +190,16 @@ impl Link<'_> {
     }
 
     /// Runs until one end has had enough.
-    async fn watch(&mut self, who: &Principal, mut viewer: Viewer) -> End {
-        match self.exchange(who, &mut viewer).await {
+    async fn watch(&mut self, admitted: Admitted) -> End {
+        match self.exchange(admitted).await {
             Ok(never) => match never {},
             Err(end) => end,
         }
     }
 
-    async fn exchange(
-        &mut self,
-        who: &Principal,
-        viewer: &mut Viewer,
-    ) -> Result<std::convert::Infallible, End> {
+    async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
+        let Admitted { who, mut viewer, mut access } = admitted;
+        let (who, viewer) = (&who, &mut viewer);
         self.hello(viewer).await?;
         let config = &self.shell.config;
         let mut ping =
@@ -194,6 +213,7 @@ impl Link<'_> {
                 read = self.reader.next() => Turn::Read(read),
                 () = tokio::time::sleep_until(silent_at) => Turn::Silent,
                 _ = ping.tick() => Turn::Ping,
+                Ok(()) = access.changed() => Turn::Recheck,
                 event = viewer.next(self.credit.allows_frame()) => Turn::Tell(event),
             };
             match turn {
@@ -206,6 +226,7 @@ impl Link<'_> {
                     self.writer.ping().await?;
                     still_allowed(self.shell, who, viewer.session()).await?;
                 }
+                Turn::Recheck => still_allowed(self.shell, who, viewer.session()).await?,
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
                 Turn::Read(Err(ReadError::Violation(code, why))) => {
                     return Err(End::Close(Goodbye::new(code, why)));

@@ -36,75 +36,94 @@ impl Dice {
 const REGIONS: [&str; 9] =
     ["North", "Harbour", "Old Town", "Valley", "Lakeside", "Heights", "Market", "Garden", "Mills"];
 
+/// Groups of each region; sizes of all groups follow a power law over these and the regions.
+const GROUPS_PER_REGION: usize = 4;
+/// People of the largest group.
+const LARGEST_GROUP: f64 = 2_200.0;
+
 /// Groups within regions. Inside a group newcomers befriend who is already well known (Barabási and
-/// Albert 1999); groups of a region share some members' friendships; few ties lead to other regions.
+/// Albert 1999) or a friend's friend; some people know others in their region, and fewer elsewhere.
 pub(super) fn world() -> Csv {
     let mut dice = Dice::new(1);
     let mut edges = String::from("src,dst,weight,tie\n");
     let mut nodes = String::from("id,name,group,region\n");
-    let mut groups: Vec<Vec<Vec<usize>>> = Vec::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut total = 0usize;
-    for region in REGIONS {
-        let mut of_region = Vec::new();
-        for g in 0..9 + dice.below(8) {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "below 600"
-            )]
-            let size = (40.0 * (1.0 - dice.unit()).powf(-0.75)).min(600.0) as usize;
-            let members: Vec<usize> = (total..total + size).collect();
-            for &id in &members {
-                let _ = writeln!(nodes, "{id},{},{region} {},{region}", person(id), g + 1);
-            }
-            grow(&members, &mut dice, &mut edges);
-            total += size;
-            of_region.push(members);
+    for g in 0..REGIONS.len() * GROUPS_PER_REGION {
+        // The largest groups are spread over the regions.
+        let region = REGIONS[g % REGIONS.len()];
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a small positive number"
+        )]
+        let size =
+            (LARGEST_GROUP * (g as f64 + 1.0).powf(-0.8) * (0.85 + 0.3 * dice.unit())) as usize;
+        let members: Vec<usize> = (total..total + size).collect();
+        for &id in &members {
+            let number = g / REGIONS.len() + 1;
+            let _ = writeln!(nodes, "{id},{},{region} {number},{region}", person(id));
         }
-        groups.push(of_region);
+        grow(&members, &mut dice, &mut edges);
+        total += size;
+        groups.push(members);
     }
-    for (r, of_region) in groups.iter().enumerate() {
-        let of_others: Vec<&Vec<usize>> =
-            groups.iter().enumerate().filter(|(o, _)| *o != r).flat_map(|(_, g)| g).collect();
-        for members in of_region {
-            for _ in 0..members.len() / 5 {
-                let other = &of_region[dice.below(of_region.len())];
-                tie(members, other, "neighbour", &mut dice, &mut edges);
-            }
-            for _ in 0..members.len() / 40 + 1 {
-                let other = of_others[dice.below(of_others.len())];
-                tie(members, other, "traveller", &mut dice, &mut edges);
-            }
+    for (g, members) in groups.iter().enumerate() {
+        for _ in 0..members.len() / 4 {
+            let other =
+                (g + REGIONS.len() * (1 + dice.below(GROUPS_PER_REGION - 1))) % groups.len();
+            tie(members, &groups[other], "neighbour", &mut dice, &mut edges);
+        }
+        for _ in 0..members.len() / 6 {
+            let other = (g + 1 + dice.below(groups.len() - 1)) % groups.len();
+            tie(members, &groups[other], "traveller", &mut dice, &mut edges);
         }
     }
     Csv { edges, nodes: Some(nodes) }
 }
 
-/// Preferential attachment: each newcomer meets two to four of those already there.
+/// Preferential attachment with closure: each newcomer meets one to five of those already there, the
+/// first by fame, the others by fame or among the friends of the first.
 fn grow(members: &[usize], dice: &mut Dice, edges: &mut String) {
     // Everybody is in the urn once per friendship, so that drawing from it prefers the well known.
-    let mut urn = vec![members[0]];
-    for (i, &newcomer) in members.iter().enumerate().skip(1) {
-        let mut met: Vec<usize> = Vec::with_capacity(4);
-        for _ in 0..(2 + dice.below(3)).min(i) {
-            let friend = urn[dice.below(urn.len())];
+    let mut urn = vec![0usize];
+    let mut friends: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+    for newcomer in 1..members.len() {
+        let first = urn[dice.below(urn.len())];
+        let mut met = vec![first];
+        let more = [0, 0, 0, 1, 1, 2, 2, 3, 4][dice.below(9)];
+        for _ in 0..more {
+            let around = &friends[first];
+            let friend = if !around.is_empty() && dice.below(3) > 0 {
+                around[dice.below(around.len())]
+            } else {
+                urn[dice.below(urn.len())]
+            };
             if !met.contains(&friend) {
                 met.push(friend);
-                let _ = writeln!(edges, "{newcomer},{friend},{},friend", 1 + dice.below(9));
             }
         }
         urn.push(newcomer);
-        urn.extend(met.iter().copied().chain(met.iter().map(|_| newcomer)));
+        for friend in met {
+            let _ = writeln!(
+                edges,
+                "{},{},{},friend",
+                members[newcomer],
+                members[friend],
+                1 + dice.below(3)
+            );
+            friends[newcomer].push(friend);
+            friends[friend].push(newcomer);
+            urn.extend([friend, newcomer]);
+        }
     }
 }
 
-/// One friendship between two groups; early members, who are well known, are likelier.
+/// One friendship between two groups; early members, who are well known, are not likelier than others,
+/// or the groups' hubs would be drawn to the middle.
 fn tie(a: &[usize], b: &[usize], kind: &str, dice: &mut Dice, edges: &mut String) {
-    let pick = |of: &[usize], dice: &mut Dice| {
-        let (x, y) = (dice.below(of.len()), dice.below(of.len()));
-        of[x.min(y)]
-    };
-    let (from, to) = (pick(a, dice), pick(b, dice));
+    let (from, to) = (a[dice.below(a.len())], b[dice.below(b.len())]);
     if from != to {
         let _ = writeln!(edges, "{from},{to},1,{kind}");
     }

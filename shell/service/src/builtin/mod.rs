@@ -46,7 +46,7 @@ static BUILTINS: [Builtin; 5] = [
     Builtin {
         alias: DEMO,
         title: "A small world",
-        description: "Generated: groups within regions, with a few people who know everybody.",
+        description: "Generated: groups of friends within regions, and a few who know people elsewhere.",
         make: generate::world,
         node_bindings: TITLED,
         edge_bindings: WEIGHTED,
@@ -64,7 +64,7 @@ static BUILTINS: [Builtin; 5] = [
         title: "Karate club",
         description: "Friendships in a club before it split in two (Zachary 1977).",
         make: karate,
-        node_bindings: &[("node", "id"), ("node_title", "name"), ("node_label", "club")],
+        node_bindings: TITLED,
         edge_bindings: ENDS,
     },
     Builtin {

@@ -40,6 +40,7 @@ impl Service {
             done.map(|_| ()).ok_or_else(|| no_dataset(dataset))
         })
         .await?;
+        self.access_changed();
         let user = who.user().map(|u| u.0);
         tracing::info!(target: "audit", event = "dataset-shared", user, %dataset, ?mode);
         Ok(StatusReply {
@@ -89,7 +90,10 @@ fn action(at: &str, given: &Value) -> Result<String, ServiceError> {
     let text = match given {
         Value::String(s) => s.clone(),
         Value::Number(n) => n.to_string(),
-        other => kind(other).to_owned(),
+        other => {
+            let message = format!("{at} is a JSON {}; expected a string", kind(other));
+            return Err(ServiceError::invalid(at.to_owned(), message));
+        }
     };
     if matches!(text.as_str(), "10" | "20" | "30") {
         return Ok(text);

@@ -40,7 +40,7 @@ async fn a_session_is_opened_listed_and_remembered_for_its_owner() {
     assert!(ticket.owner);
     let info = rig.service.engine().info(one.session_id.clone()).await.unwrap();
     assert!(
-        info.state.settings.lin_log && info.state.settings.play == 0,
+        info.state.settings.lin_log == Some(true) && info.state.settings.play == 0,
         "settings are remembered"
     );
     rig.service.delete_dataset(&alice, &id).await.unwrap();
