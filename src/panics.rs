@@ -51,7 +51,7 @@ mod tests {
         install();
         let told = caught(|| -> u8 { panic!("odd number {}", 7) });
         let _ = std::panic::take_hook();
-        assert!(told.is_err_and(|t| t.contains("odd number 7 at panics.rs:")));
+        assert!(told.is_err_and(|t| t.contains("odd number 7 at src/panics.rs:")));
         assert_eq!(caught(|| 3), Ok(3));
     }
 }
