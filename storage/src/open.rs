@@ -170,6 +170,18 @@ fn open_or_make(
         if let Some(damaged) = damaged_stores(dir)?.pop() {
             return rebuild(dir, damaged, blobs, options);
         }
+        // Something was committed here once: an empty store would hide that it is gone, and the sweep
+        // would take every blob for an orphan.
+        if marked > 0 {
+            return Err(StoreError::corrupt(
+                format!("the record store {}", store.display()),
+                format!(
+                    "the folder held one and it is missing; put it back, or import an export from {} into a \
+                     new folder",
+                    dir.join("exports").display()
+                ),
+            ));
+        }
         make_store(dir, &*options.vfs, |_| Ok(()))?;
         return Ok((Meta::open(&store)?, Opened::Fresh));
     }

@@ -188,6 +188,25 @@ fn without_an_export_a_damaged_store_is_left_alone_and_named() {
 }
 
 #[test]
+fn a_store_that_has_gone_missing_is_named_and_not_replaced_by_an_empty_one() {
+    let dir = scratch();
+    let blob = {
+        let store = open(dir.path());
+        store.commit(Batch::new().put(&user(1, "ada", ""))).unwrap();
+        store.blobs().put(b"kept").unwrap()
+    };
+    let elsewhere = dir.path().join("elsewhere");
+    std::fs::rename(dir.path().join("store"), &elsewhere).unwrap();
+    let e = Store::open(dir.path(), options()).err().unwrap();
+    assert!(e.is_corrupt() && e.to_string().contains("missing"), "{e}");
+    assert!(!dir.path().join("store").exists());
+    std::fs::rename(&elsewhere, dir.path().join("store")).unwrap();
+    let store = open(dir.path());
+    assert!(store.get::<UserRec>(&UserId(1)).unwrap().is_some());
+    assert_eq!(store.blobs().read(&blob).unwrap(), b"kept");
+}
+
+#[test]
 fn a_rebuild_that_a_crash_cut_short_is_finished() {
     let dir = scratch();
     let recs = {

@@ -18,10 +18,29 @@ fn without_bindings_size_follows_the_degree_by_the_stated_formula() {
 
 #[test]
 fn many_nodes_are_drawn_smaller() {
-    let ids: Vec<i64> = (0..40_000).collect();
-    let scene = Case::new((&ids[1..], &ids[..39_999]), &[], &[]).scene();
+    // A star, so that only one disc is large.
+    let ids: Vec<i64> = (1..40_000).collect();
+    let scene = Case::new((&vec![0; ids.len()], &ids), &[], &[]).scene();
     let full = 1.15 * 22.0 * (9_000.0f64 / 40_000.0).sqrt() * 4.0;
-    assert_eq!(scene.node_size[5], full.round() as u8);
+    assert_eq!(scene.node_size[0], full.round() as u8);
+}
+
+#[test]
+fn discs_shrink_when_together_they_would_hide_each_other() {
+    // In a ring all nodes have the largest degree there is.
+    let ring = |n: i64| {
+        let ids: Vec<i64> = (0..n).collect();
+        let next: Vec<i64> = (0..n).map(|v| (v + 1) % n).collect();
+        let sizes = Case::new((&ids, &next), &[], &[]).scene().node_size;
+        assert!(sizes.iter().all(|s| *s == sizes[0]));
+        f64::from(sizes[0]) / 4.0
+    };
+    let covered = |n: i64| std::f64::consts::FRAC_PI_4 * ring(n).powi(2) * n as f64;
+    assert!((ring(100) - 1.15 * 22.0 * 1.25).abs() < 0.2, "a few have all the room they want");
+    for n in [500, 1_000] {
+        assert!((85_000.0..97_000.0).contains(&covered(n)), "{n}: {}", covered(n));
+    }
+    assert!(ring(40_000) >= 1.5, "every node still shows");
 }
 
 #[test]
