@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use graphlume_algo::layout::{force_atlas2, start};
-use graphlume_algo::registry::find_any;
+use graphlume_algo::registry::{find_any, force_atlas2_params};
 use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Values};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
@@ -54,7 +54,7 @@ fn force_atlas2(
         Some(path) => graph_files::positions(path, &loaded.graph)?,
         None => start::place(topology, args.run.seed, &cancel)?,
     };
-    let settings = settings(params);
+    let settings = force_atlas2_params(params);
     let weights = loaded.weights.as_deref();
     let mut layout =
         force_atlas2::ForceAtlas2::new(topology, weights, settings, &from, None, None, None)?;
@@ -76,26 +76,6 @@ fn force_atlas2(
     };
     let done = i64::try_from(layout.iterations()).unwrap_or(i64::MAX);
     Ok((Output { columns: vec![axis("x", 0), axis("y", 1)] }, done))
-}
-
-fn settings(p: &ParamValues) -> force_atlas2::Params {
-    let default = force_atlas2::Params::cugraph();
-    let number = |name, default| p.float(name).unwrap_or(default);
-    force_atlas2::Params {
-        outbound_attraction_distribution: p.bool("outbound_attraction_distribution"),
-        lin_log_mode: p.bool("lin_log_mode"),
-        prevent_overlapping: p.bool("prevent_overlapping"),
-        overlap_scaling_ratio: number("overlap_scaling_ratio", default.overlap_scaling_ratio),
-        edge_weight_influence: number("edge_weight_influence", default.edge_weight_influence),
-        jitter_tolerance: number("jitter_tolerance", default.jitter_tolerance),
-        barnes_hut_optimize: p.bool("barnes_hut_optimize"),
-        barnes_hut_theta: number("barnes_hut_theta", default.barnes_hut_theta),
-        scaling_ratio: number("scaling_ratio", default.scaling_ratio),
-        strong_gravity_mode: p.bool("strong_gravity_mode"),
-        gravity: number("gravity", default.gravity),
-        double_attraction: p.bool("double_attraction"),
-        ..default
-    }
 }
 
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.

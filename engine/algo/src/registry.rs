@@ -331,10 +331,12 @@ const FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
     run: force_atlas2,
 };
 
-fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
+/// The layout's own parameters out of those of a request.
+#[must_use]
+pub fn force_atlas2_params(p: &ParamValues) -> Params {
     let default = Params::cugraph();
     let number = |name, default| p.float(name).unwrap_or(default);
-    let params = Params {
+    Params {
         outbound_attraction_distribution: p.bool("outbound_attraction_distribution"),
         lin_log_mode: p.bool("lin_log_mode"),
         prevent_overlapping: p.bool("prevent_overlapping"),
@@ -348,7 +350,11 @@ fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError>
         gravity: number("gravity", default.gravity),
         double_attraction: p.bool("double_attraction"),
         ..default
-    };
+    }
+}
+
+fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
+    let params = force_atlas2_params(p);
     let n = input.topology.num_nodes() as usize;
     let seed = count(p, "random_state");
     let begin = if p.bool("multilevel_start") {
@@ -356,7 +362,7 @@ fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError>
     } else {
         closed::random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
     };
-    let radii = vec![number("vertex_radius", 1.0) as f32; n];
+    let radii = vec![p.float("vertex_radius").unwrap_or(1.0) as f32; n];
     let mut layout =
         ForceAtlas2::new(input.topology, input.weights, params, &begin, Some(&radii), None, None)?;
     for _ in 0..count(p, "max_iter") {

@@ -106,7 +106,7 @@ fn a_flipped_bit_in_the_engine_file_never_gives_a_wrong_record() {
         std::fs::copy(dir.path().join("store").join("conf"), to.join("conf")).unwrap();
         std::fs::write(to.join("db"), &bad).unwrap();
         std::fs::copy(dir.path().join("mark"), copy.path().join("mark")).unwrap();
-        let store = match Store::open(copy.path(), options()) {
+        let store = match try_open(copy.path(), options()) {
             Ok(s) => s,
             Err(e) => {
                 assert!(e.is_corrupt(), "{e}");

@@ -81,7 +81,7 @@ fn sweep_faults(fault: Fault) -> u64 {
     loop {
         let dir = scratch();
         let plan = FaultPlan::new(0, fault);
-        let store = Store::open(dir.path(), options().with_faults(&plan)).unwrap();
+        let store = try_open(dir.path(), options().with_faults(&plan)).unwrap();
         plan.arm(at);
         let (acked, errors) = script(&store);
         let hit = plan.hit();
@@ -132,7 +132,7 @@ fn first_boot_survives_a_failure_at_every_call() {
     for at in (1..20).chain(500..) {
         let dir = scratch();
         let plan = FaultPlan::new(at, Fault::Errno(EIO));
-        let made = Store::open(dir.path(), options().with_faults(&plan));
+        let made = try_open(dir.path(), options().with_faults(&plan));
         assert_eq!(made.is_err(), plan.hit(), "call {at}");
         drop(made);
         let store = open(dir.path());
@@ -148,7 +148,7 @@ fn first_boot_survives_a_failure_at_every_call() {
 fn after_a_failed_sync_nothing_is_acknowledged() {
     let dir = scratch();
     let plan = FaultPlan::new(0, Fault::Errno(EIO));
-    let store = Store::open(dir.path(), options().with_faults(&plan)).unwrap();
+    let store = try_open(dir.path(), options().with_faults(&plan)).unwrap();
     store.commit(Batch::new().put(&file(1, 1, None, 1))).unwrap();
     // Calls of a commit: the look at the free space, then the sync.
     plan.arm(2);
@@ -176,7 +176,7 @@ fn after_a_failed_sync_nothing_is_acknowledged() {
 fn every_waiter_of_a_group_shares_its_fate() {
     let dir = scratch();
     let plan = FaultPlan::new(0, Fault::ErrnoFromThere(EIO));
-    let store = Store::open(dir.path(), options().with_faults(&plan)).unwrap();
+    let store = try_open(dir.path(), options().with_faults(&plan)).unwrap();
     let held = std::sync::Arc::new(std::sync::Barrier::new(2));
     let gate = std::sync::Arc::clone(&held);
     let blocker = {

@@ -11,6 +11,7 @@ mod model;
 mod upkeep;
 
 use std::path::Path;
+use std::time::Duration;
 
 use graphlume_types::{DatasetId, FileId, KeyId, UserId};
 use serde_json::{Map, Value, json};
@@ -33,7 +34,21 @@ pub(crate) fn options() -> Options {
 }
 
 pub(crate) fn open(dir: &Path) -> Store {
-    Store::open(dir, options()).unwrap()
+    try_open(dir, options()).unwrap()
+}
+
+/// Opens a folder that this process held a moment ago. The crash tests beside this one start processes,
+/// and between its fork and its exec such a process holds a copy of every lock of ours.
+pub(crate) fn try_open(dir: &Path, options: Options) -> Result<Store, StoreError> {
+    let deadline = std::time::Instant::now() + Duration::from_secs(5);
+    loop {
+        match Store::open(dir, options.clone()) {
+            Err(StoreError::InUse { .. }) if std::time::Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            done => return done,
+        }
+    }
 }
 
 pub(crate) fn file(id: u128, author: u64, org: Option<&str>, created_at: i64) -> FileRec {

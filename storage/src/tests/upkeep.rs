@@ -123,7 +123,7 @@ fn a_torn_or_changed_export_is_refused_as_a_whole() {
 fn two_exports_are_kept() {
     let dir = scratch();
     let clock = std::sync::Arc::new(graphlume_types::TestClock::at(1_000));
-    let store = Store::open(dir.path(), Options { clock: clock.clone(), ..options() }).unwrap();
+    let store = try_open(dir.path(), Options { clock: clock.clone(), ..options() }).unwrap();
     for _ in 0..4 {
         clock.advance(DAY);
         store.export().unwrap();
@@ -181,7 +181,7 @@ fn without_an_export_a_damaged_store_is_left_alone_and_named() {
     open(dir.path()).commit(Batch::new().put(&user(1, "ada", ""))).unwrap();
     smash(dir.path());
     for _ in 0..2 {
-        let e = Store::open(dir.path(), options()).err().unwrap();
+        let e = try_open(dir.path(), options()).err().unwrap();
         assert!(e.is_corrupt());
         assert!(e.to_string().contains("store"), "{e}");
     }
@@ -197,7 +197,7 @@ fn a_store_that_has_gone_missing_is_named_and_not_replaced_by_an_empty_one() {
     };
     let elsewhere = dir.path().join("elsewhere");
     std::fs::rename(dir.path().join("store"), &elsewhere).unwrap();
-    let e = Store::open(dir.path(), options()).err().unwrap();
+    let e = try_open(dir.path(), options()).err().unwrap();
     assert!(e.is_corrupt() && e.to_string().contains("missing"), "{e}");
     assert!(!dir.path().join("store").exists());
     std::fs::rename(&elsewhere, dir.path().join("store")).unwrap();
@@ -267,7 +267,7 @@ fn a_full_disk_refuses_writes_before_the_engine_meets_it() {
         free_bytes_commit_min: u64::MAX / 8,
         ..Options::default()
     };
-    let store = Store::open(dir.path(), opts).unwrap();
+    let store = try_open(dir.path(), opts).unwrap();
     let e = store.blobs().writer().err().unwrap();
     assert_eq!((e.slug(), e.code()), ("storage-full", graphlume_types::Code::StorageFull));
     let e = store.commit(Batch::new().put(&file(2, 1, None, 1))).unwrap_err();
