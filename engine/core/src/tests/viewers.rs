@@ -47,6 +47,11 @@ fn the_messages_have_the_fields_of_the_page_protocol() {
     assert_eq!(graph["has_positions"], true);
     assert_eq!(graph["layout"]["settings"]["scalingRatio"], 1.0);
     assert!(graph["legend"].is_object() || graph["legend"].is_array(), "{graph}");
+    // States are published at most twice a second of the clock, which stands still unless it is moved.
+    until("the viewer is counted", || {
+        e.clock.advance(Duration::from_millis(600));
+        viewer.state().viewers == 1
+    });
     let state = ViewerEvent::State(viewer.state()).message().expect("text");
     for field in ["t", "state", "detail", "iterations", "iterations_per_s", "playing", "viewers"] {
         assert!(state.get(field).is_some(), "{field} of {state}");
