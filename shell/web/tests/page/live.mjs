@@ -78,10 +78,17 @@ test('a lost connection is said, the picture stays usable, and it comes back by 
   await withPage(`dataset=${GRAPH}&play=0&test=1`, {}, async (page) => {
     await settle(page);
     const before = await places(page);
-    const attribute = page.locator('body');
-    await page.evaluate(() => window.__viewer.drop());
-    await page.waitForSelector('#banner');
-    assert.equal(await attribute.getAttribute('data-connected'), 'false');
+    // The way back may be quicker than the next look from here, so the page itself keeps what it showed.
+    await page.evaluate(() => {
+      window.__shown = new Set();
+      const look = () => {
+        window.__shown.add(document.body.dataset.connected);
+        if (document.querySelector('#banner')) window.__shown.add('banner');
+      };
+      new MutationObserver(look).observe(document.documentElement, { attributes: true, childList: true, subtree: true });
+      window.__viewer.drop();
+    });
+    await page.waitForFunction(() => window.__shown.has('false') && window.__shown.has('banner'));
     await page.keyboard.press('ArrowLeft');
     await settle(page);
     const [x] = await page.evaluate(() => window.__viewer.project(0));
