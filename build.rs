@@ -1,8 +1,34 @@
-//! Stamps the binary with the commit it was built from.
+//! Stamps the binary with the commit it was built from, and refuses PTX that was not made from its sources.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, exit};
+
+use graphlume_kernels::lock;
+use sha2::{Digest, Sha256};
 
 fn main() {
+    check_kernels();
+    stamp_commit();
+}
+
+/// The kernels are compiled by `scripts/ptx` and not here, so that a build needs no CUDA; a forgotten run
+/// must not go unseen.
+fn check_kernels() {
+    for path in ["cu", "ptx", "ptx.lock"] {
+        println!("cargo:rerun-if-changed=kernels-ptx/{path}");
+    }
+    let hex = |bytes: &[u8]| Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+    let problems = lock::problems(Path::new("kernels-ptx"), hex)
+        .unwrap_or_else(|e| vec![format!("kernels-ptx could not be read: {e}")]);
+    for problem in &problems {
+        println!("cargo::error={problem}: {}", lock::REMEDY);
+    }
+    if !problems.is_empty() {
+        exit(1);
+    }
+}
+
+fn stamp_commit() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=.git/HEAD");
     println!("cargo:rerun-if-changed=.git/refs/heads");

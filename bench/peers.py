@@ -3,6 +3,9 @@
 
     peers.py fa2 --bin graphlume --graph edges.parquet [--rounds 3] [--iterations 20] [--out table.md]
     peers.py csv --bin graphlume --graph edges.csv
+    peers.py pagerank --bin graphlume --graph edges.parquet      also louvain, wcc, bfs
+    peers.py sweep --bin graphlume --graphs FOLDER               ns an arc over R-MAT sizes, no peers
+    peers.py calls --bin graphlume --graph small.parquet,other.parquet    what one call costs
     peers.py quality --bin graphlume --graph edges.parquet --iterations 300
                      layouts after equally many iterations: exact forces, ours, and ours from its own start
 
@@ -28,6 +31,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import analytics  # noqa: E402
 import quality  # noqa: E402
 
 
@@ -216,8 +220,13 @@ def compare(args):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("task", choices=["fa2", "csv", "quality"])
-    p.add_argument("--graph", required=True)
+    p.add_argument("task", choices=["fa2", "csv", "quality", "sweep", "calls", *analytics.TASKS])
+    p.add_argument("--graph", help="edge table; several with commas between for calls")
+    p.add_argument("--graphs", default="graphs", help="folder of the graphs of the sweep, made when missing")
+    p.add_argument("--scale-max", type=int, default=20, help="largest R-MAT scale of the sweep")
+    p.add_argument("--threads", type=int, default=2, help="threads of the peers")
+    p.add_argument("--repeat", type=int, default=3, help="runs in each process, of which the best counts")
+    p.add_argument("--reference", help=argparse.SUPPRESS)
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--iterations", type=int, default=20, help="iterations of the engine")
@@ -228,6 +237,14 @@ def main():
     p.add_argument("--out", help="file to append the table to")
     p.add_argument("--peer", help=argparse.SUPPRESS)
     args = p.parse_args()
+    if args.task == "sweep":
+        return analytics.sweep(args, publish)
+    if not args.graph:
+        p.error("--graph is needed")
+    if args.task == "calls":
+        return analytics.calls(args, publish)
+    if args.task in analytics.TASKS:
+        return analytics.peer(args, quality_h64) if args.peer else analytics.compare(args, publish)
     if args.peer:
         (peer_fa2 if args.task == "fa2" else peer_csv)(args)
     elif args.task == "quality":

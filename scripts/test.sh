@@ -8,6 +8,7 @@ stage() { say "$* ($(($(date +%s) - started)) s)"; }
 need_rust
 need_node
 need_chromium
+need_apt g++ g++
 need_venv tests/requirements.txt
 need_deny
 build_web
@@ -17,12 +18,23 @@ cargo fmt --all --check
 cargo deny --log-level error check bans licenses sources
 (cd shell/web && node_modules && npm run --silent check)
 
+stage "kernels: PTX as compiled from the sources"
+scripts/ptx --check
+
+# The kernels run on the host twice: plainly among all tests, and then under AddressSanitizer.
+export GRAPHLUME_EMU_ASAN=1
+
 stage "release build"
 cargo build --release --locked --workspace --all-targets --quiet
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 stage "unit and integration tests"
 cargo test --release --locked --workspace --quiet
+
+stage "kernels under AddressSanitizer"
+triple=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
+    cargo test --release --locked --quiet -p graphlume-emu
 
 stage "page unit tests"
 (cd shell/web && npm run --silent test)

@@ -26,7 +26,8 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Took) {
     (value, took)
 }
 
-/// The most memory that this process ever held, in bytes; 0 where the system does not tell.
+/// The most memory that this process held since [`reset_peak`] or its start, in bytes; 0 where the
+/// system does not tell.
 #[must_use]
 pub fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -35,6 +36,12 @@ pub fn peak_bytes() -> u64 {
         .find_map(|line| line.strip_prefix("VmHWM:"))
         .and_then(|v| v.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
         .map_or(0, |kib| kib * 1024)
+}
+
+/// Forgets the peak so far, where the system allows it: [`peak_bytes`] then starts from what is held now.
+pub fn reset_peak() {
+    // Not allowed everywhere, and then the peak includes the loading of the graph: an upper bound.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
 #[cfg(test)]

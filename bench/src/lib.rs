@@ -1,5 +1,11 @@
 //! Benchmark graphs and timed tasks.
 
 pub mod clock;
+mod cpu;
+mod cuda;
 pub mod generate;
+mod input;
+pub mod probe;
+mod rows;
 pub mod task;
+pub mod work;

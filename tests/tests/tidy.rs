@@ -18,7 +18,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("ingest", &["types", "table"]),
     ("graph", &["types", "table"]),
     ("scene", &["types", "table", "graph"]),
-    ("device", &["types"]),
+    ("kernels", &[]),
+    ("device", &["types", "kernels"]),
     ("algo", &["types", "graph", "device"]),
     ("engine", &["types", "table", "graph", "scene", "device", "algo"]),
     ("storage", &["types"]),
@@ -26,6 +27,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("http", &["types", "service", "engine", "scene"]),
     ("bench", &["types", "table", "ingest", "graph", "device", "algo"]),
     ("tests", &[]),
+    ("emu", &["types", "graph", "device", "algo", "kernels"]),
 ];
 
 /// Foreign crates that have exactly these homes.
@@ -222,9 +224,14 @@ fn markdown_starts_with_a_title_and_its_links_lead_somewhere() {
 fn every_crate_says_what_it_is_and_uses_the_workspace_lints() {
     for package in workspace_packages().iter().filter(|p| p.name != "graphlume") {
         let short = package.name.trim_start_matches("graphlume-");
-        let folder = ["engine", "shell", "."]
+        let name = match short {
+            "engine" => "core",
+            "kernels" => "kernels-ptx",
+            other => other,
+        };
+        let folder = ["engine", "shell", "tests", "."]
             .iter()
-            .map(|parent| root().join(parent).join(if short == "engine" { "core" } else { short }))
+            .map(|parent| root().join(parent).join(name))
             .find(|f| f.join("Cargo.toml").is_file())
             .unwrap_or_else(|| panic!("{} is not where house rules put it", package.name));
         let lib = std::fs::read_to_string(folder.join("src/lib.rs")).unwrap();

@@ -1,5 +1,6 @@
 //! What can go wrong while an algorithm is set up or run.
 
+use graphlume_device::cuda::DeviceError;
 use graphlume_types::{Cancelled, Code, Coded};
 
 /// Why an algorithm gave no result.
@@ -84,6 +85,9 @@ pub enum AlgoError {
     /// The work was stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The GPU did not do its part.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
 }
 
 impl Coded for AlgoError {
@@ -96,6 +100,7 @@ impl Coded for AlgoError {
             | Self::BadValue { .. }
             | Self::NotConverged { .. } => Code::InvalidArgument,
             Self::Cancelled(_) => Code::Cancelled,
+            Self::Device(e) => e.code(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Coded for AlgoError {
             Self::BadValue { .. } => "value-invalid",
             Self::NotConverged { .. } => "not-converged",
             Self::Cancelled(_) => "cancelled",
+            Self::Device(e) => e.slug(),
         }
     }
 

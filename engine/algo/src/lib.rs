@@ -8,6 +8,7 @@ pub mod centrality;
 pub mod community;
 pub mod component;
 mod error;
+pub mod gpu;
 pub mod layout;
 mod net;
 pub mod params;

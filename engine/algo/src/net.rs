@@ -1,18 +1,33 @@
 //! An undirected weighted graph in compressed form, and its contraction: what Louvain and the multilevel
 //! start share. Weights are whole numbers, so that sums are exact in any order.
 
+use std::ops::{AddAssign, Range, SubAssign};
+use std::sync::{Mutex, PoisonError};
+
 use graphlume_graph::Topology;
+use rayon::prelude::*;
 
 /// The sum of all weights stays below this, so that it is exact as an `f64` too.
 const TOTAL_MAX: f64 = (1u64 << 50) as f64;
+/// Arcs of one unit of parallel work.
+pub(crate) const CHUNK_ARCS: usize = 1 << 14;
+
+/// Weights of list entries.
+pub(crate) enum Weights {
+    /// All are 1.
+    Unit,
+    /// Their sum fits 32 bits.
+    Small(Vec<u32>),
+    /// Any.
+    Large(Vec<u64>),
+}
 
 /// Adjacency of an undirected graph; every edge appears at both ends, loops are kept apart.
 pub(crate) struct Net {
     /// Where each node's list starts; one more than nodes.
     pub(crate) offsets: Vec<usize>,
     pub(crate) ends: Vec<u32>,
-    /// Weight of each list entry; empty when all are 1.
-    weights: Vec<u64>,
+    pub(crate) weights: Weights,
     /// Twice the weight of each node's loops.
     pub(crate) loops: Vec<u64>,
 }
@@ -22,65 +37,90 @@ impl Net {
     /// not a number counts as 1, a negative one as 0.
     pub(crate) fn new(topology: &Topology, by_row: Option<&[f32]>) -> Self {
         let n = topology.num_nodes();
-        let mut net = Self {
-            offsets: Vec::with_capacity(n as usize + 1),
-            ends: Vec::with_capacity(2 * topology.num_edges() as usize),
-            weights: Vec::new(),
-            loops: vec![0; n as usize],
-        };
-        net.offsets.push(0);
-        let Some(by_row) = by_row else {
-            for v in 0..n {
-                for u in topology.out_neighbors(v) {
-                    if *u == v {
-                        net.loops[v as usize] += 2;
-                    } else {
-                        net.ends.push(*u);
-                    }
-                }
-                net.ends.extend(topology.in_neighbors(v).iter().filter(|u| **u != v));
-                net.offsets.push(net.ends.len());
-            }
-            return net;
-        };
+        let Some(by_row) = by_row else { return Self::unit(topology) };
         let clean = |row: u32| {
             let w = by_row.get(row as usize).copied().unwrap_or(1.0);
             if w.is_nan() { 1.0 } else { f64::from(w.clamp(0.0, f32::MAX)) }
         };
         let total: f64 = (0..n).flat_map(|v| topology.out_rows(v)).map(|r| clean(*r)).sum();
         let scale = if total > 0.0 { (TOTAL_MAX / total).min(1_048_576.0) } else { 1.0 };
-        net.fill_weighted(topology, |row| (clean(row) * scale).round() as u64);
-        net
+        Self::weighted(topology, |row| (clean(row) * scale).round() as u64)
     }
 
-    fn fill_weighted(&mut self, topology: &Topology, weight: impl Fn(u32) -> u64) {
+    /// Of lists that are symmetric, with loops apart and counted twice; no `weights` means all 1.
+    #[allow(dead_code, reason = "the way back from a device, which not every build has")]
+    pub(crate) fn from_parts(
+        offsets: Vec<usize>,
+        ends: Vec<u32>,
+        weights: Vec<u64>,
+        loops: Vec<u64>,
+    ) -> Self {
+        let weights = if weights.is_empty() { Weights::Unit } else { Weights::Large(weights) };
+        Self { offsets, ends, weights, loops }
+    }
+
+    fn unit(topology: &Topology) -> Self {
         let n = topology.num_nodes();
-        let mut cursor = Vec::with_capacity(n as usize);
+        let loops: Vec<u64> = (0..n)
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|v| 2 * among(topology.out_neighbors(v), v).len() as u64)
+            .collect();
+        let mut offsets = Vec::with_capacity(n as usize + 1);
+        let mut at = 0;
+        offsets.push(0);
+        for v in 0..n {
+            at += topology.degree(v) as usize - loops[v as usize] as usize;
+            offsets.push(at);
+        }
+        let mut ends = vec![0; at];
+        let jobs = by_arcs(&offsets);
+        let parts = split(&mut ends, &offsets, &jobs);
+        parts.into_par_iter().for_each(|(nodes, part)| {
+            let mut rest = part;
+            for v in nodes {
+                let v = v as u32;
+                for list in [topology.out_neighbors(v), topology.in_neighbors(v)] {
+                    let own = among(list, v);
+                    for piece in [&list[..own.start], &list[own.end..]] {
+                        let (to, next) = rest.split_at_mut(piece.len());
+                        to.copy_from_slice(piece);
+                        rest = next;
+                    }
+                }
+            }
+        });
+        Self { offsets, ends, weights: Weights::Unit, loops }
+    }
+
+    fn weighted(topology: &Topology, weight: impl Fn(u32) -> u64) -> Self {
+        let n = topology.num_nodes();
+        let (mut offsets, mut cursor) = (vec![0], Vec::with_capacity(n as usize));
+        let mut loops = vec![0; n as usize];
         let mut at = 0;
         for v in 0..n {
-            let outs = topology.out_neighbors(v).iter().filter(|u| **u != v).count();
-            let ins = topology.in_neighbors(v).iter().filter(|u| **u != v).count();
-            cursor.push(at + outs);
-            at += outs + ins;
-            self.offsets.push(at);
+            let own = among(topology.out_neighbors(v), v).len();
+            cursor.push(at + topology.out_degree(v) as usize - own);
+            at += topology.degree(v) as usize - 2 * own;
+            offsets.push(at);
         }
-        self.ends = vec![0; at];
-        self.weights = vec![0; at];
+        let (mut ends, mut weights) = (vec![0; at], vec![0; at]);
         for v in 0..n {
-            let mut here = self.offsets[v as usize];
+            let mut here = offsets[v as usize];
             for (u, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
                 let w = weight(*row);
                 if *u == v {
-                    self.loops[v as usize] += 2 * w;
+                    loops[v as usize] += 2 * w;
                     continue;
                 }
                 let there = cursor[*u as usize];
                 cursor[*u as usize] += 1;
-                (self.ends[here], self.weights[here]) = (*u, w);
-                (self.ends[there], self.weights[there]) = (v, w);
+                (ends[here], weights[here]) = (*u, w);
+                (ends[there], weights[there]) = (v, w);
                 here += 1;
             }
         }
+        Self { offsets, ends, weights: Weights::Large(weights), loops }
     }
 
     pub(crate) fn num_nodes(&self) -> usize {
@@ -91,19 +131,26 @@ impl Net {
     #[inline(always)]
     pub(crate) fn edges(&self, v: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
         let range = self.offsets[v]..self.offsets[v + 1];
-        let weights = self.weights.get(range.clone()).unwrap_or(&[]);
-        self.ends[range]
-            .iter()
-            .enumerate()
-            .map(move |(k, u)| (*u, weights.get(k).copied().unwrap_or(1)))
+        let (small, large): (&[u32], &[u64]) = match &self.weights {
+            Weights::Unit => (&[], &[]),
+            Weights::Small(w) => (&w[range.clone()], &[]),
+            Weights::Large(w) => (&[], &w[range.clone()]),
+        };
+        self.ends[range].iter().enumerate().map(move |(k, u)| {
+            let small = small.get(k).map(|w| u64::from(*w));
+            (*u, small.or_else(|| large.get(k).copied()).unwrap_or(1))
+        })
     }
 
     /// Sum of the weights at `v`, loops twice.
     pub(crate) fn strength(&self, v: usize) -> u64 {
-        if self.weights.is_empty() {
-            return (self.offsets[v + 1] - self.offsets[v]) as u64 + self.loops[v];
-        }
-        self.weights[self.offsets[v]..self.offsets[v + 1]].iter().sum::<u64>() + self.loops[v]
+        let range = self.offsets[v]..self.offsets[v + 1];
+        self.loops[v]
+            + match &self.weights {
+                Weights::Unit => range.len() as u64,
+                Weights::Small(w) => w[range].iter().map(|w| u64::from(*w)).sum(),
+                Weights::Large(w) => w[range].iter().sum(),
+            }
     }
 
     /// The part over `nodes`, a union of components; `number` is each node's place in it.
@@ -111,90 +158,308 @@ impl Net {
         let mut net = Self {
             offsets: Vec::with_capacity(nodes.len() + 1),
             ends: Vec::new(),
-            weights: Vec::new(),
+            weights: Weights::Unit,
             loops: Vec::with_capacity(nodes.len()),
         };
+        let mut weights = Vec::new();
         net.offsets.push(0);
         for v in nodes {
             let range = self.offsets[*v as usize]..self.offsets[*v as usize + 1];
             net.ends.extend(self.ends[range.clone()].iter().map(|u| number[*u as usize]));
-            net.weights.extend_from_slice(self.weights.get(range).unwrap_or(&[]));
+            if !matches!(self.weights, Weights::Unit) {
+                weights.extend(self.edges(*v as usize).map(|e| e.1));
+            }
             net.loops.push(self.loops[*v as usize]);
             net.offsets.push(net.ends.len());
         }
+        if !matches!(self.weights, Weights::Unit) {
+            net.weights = Weights::Large(weights);
+        }
         net
     }
 
-    /// The graph whose nodes are the groups `labels`, numbered `0..groups`.
+    /// The graph whose nodes are the groups `labels`, numbered `0..groups`. The lists of the result are in
+    /// the order in which the members of a group, by index, come upon their neighbours.
     pub(crate) fn contract(&self, labels: &[u32], groups: usize) -> Self {
-        let mut starts = vec![0usize; groups + 1];
-        for l in labels {
-            starts[*l as usize + 1] += 1;
+        let twice: u64 = self.total_strength();
+        match &self.weights {
+            Weights::Unit if u32::try_from(twice).is_ok() => {
+                self.contract_as(labels, groups, |_| 1u32, Weights::Small)
+            }
+            Weights::Unit => self.contract_as(labels, groups, |_| 1u64, Weights::Large),
+            Weights::Small(w) => self.contract_as(labels, groups, |k| w[k], Weights::Small),
+            Weights::Large(w) => self.contract_as(labels, groups, |k| w[k], Weights::Large),
         }
-        for g in 0..groups {
-            starts[g + 1] += starts[g];
-        }
-        let mut members = vec![0u32; labels.len()];
-        let mut cursor = starts.clone();
-        for (v, l) in labels.iter().enumerate() {
-            members[cursor[*l as usize]] = v as u32;
-            cursor[*l as usize] += 1;
-        }
-        let mut net = Self {
-            offsets: Vec::with_capacity(groups + 1),
-            ends: Vec::new(),
-            weights: Vec::new(),
-            loops: vec![0; groups],
+    }
+
+    /// Twice the weight of all edges.
+    pub(crate) fn total_strength(&self) -> u64 {
+        let lists = match &self.weights {
+            Weights::Unit => self.ends.len() as u64,
+            Weights::Small(w) => w.par_iter().map(|w| u64::from(*w)).sum(),
+            Weights::Large(w) => w.par_iter().sum(),
         };
-        net.offsets.push(0);
-        let mut sums = Tally::new(groups);
+        lists + self.loops.iter().sum::<u64>()
+    }
+
+    fn contract_as<W: Weight>(
+        &self,
+        labels: &[u32],
+        groups: usize,
+        weight: impl Fn(usize) -> W + Sync,
+        wrap: impl Fn(Vec<W>) -> Weights,
+    ) -> Self {
+        let (starts, members) = group(labels, groups);
+        // Where the arcs of each group start when they are counted one by one: what the work is cut by.
+        let mut work = Vec::with_capacity(groups + 1);
+        let mut arcs = 0;
+        work.push(0);
         for g in 0..groups {
             for v in &members[starts[g]..starts[g + 1]] {
-                net.loops[g] += self.loops[*v as usize];
-                for (u, w) in self.edges(*v as usize) {
-                    sums.add(labels[u as usize], w);
-                }
+                arcs += 1 + self.offsets[*v as usize + 1] - self.offsets[*v as usize];
             }
-            for l in &sums.touched {
-                if *l as usize == g {
-                    net.loops[g] += sums.of[*l as usize];
-                } else {
-                    net.ends.push(*l);
-                    net.weights.push(sums.of[*l as usize]);
-                }
-            }
-            sums.clear();
-            net.offsets.push(net.ends.len());
+            work.push(arcs);
         }
-        net
+        let tallies = Tallies::new(groups);
+        let parts: Vec<Contracted<W>> = by_arcs(&work)
+            .into_par_iter()
+            .map(|range| {
+                tallies.with(|tally| {
+                    let mut part = Contracted::default();
+                    for g in range {
+                        let mut loops = 0;
+                        for i in starts[g]..starts[g + 1] {
+                            // Members lie anywhere: ask for the lists of those to come.
+                            if let Some(v) = members.get(i + 8) {
+                                prefetch(&self.offsets, *v as usize);
+                            }
+                            if let Some(v) = members.get(i + 4) {
+                                let at = self.offsets[*v as usize];
+                                prefetch(&self.ends, at);
+                                prefetch(&self.ends, at + 16);
+                            }
+                            let v = members[i] as usize;
+                            loops += self.loops[v];
+                            let list = self.offsets[v]..self.offsets[v + 1];
+                            let ends = self.ends[list.clone()].iter().enumerate();
+                            tally.extend(
+                                ends.map(|(k, u)| (labels[*u as usize], weight(list.start + k))),
+                            );
+                        }
+                        tally.drain(|l, w| {
+                            if l as usize == g {
+                                loops += w.wide();
+                            } else {
+                                part.ends.push(l);
+                                part.weights.push(w);
+                            }
+                        });
+                        part.loops.push(loops);
+                        part.counts.push(part.ends.len());
+                    }
+                    part
+                })
+            })
+            .collect();
+        join(parts, groups, wrap)
     }
+}
+
+/// A sum of weights: `u32` where the total fits, else `u64`.
+pub(crate) trait Weight:
+    Copy + Default + PartialEq + Send + Sync + AddAssign + SubAssign
+{
+    /// Of a number that fits.
+    fn of(w: u64) -> Self;
+    fn wide(self) -> u64;
+    fn float(self) -> f64;
+}
+
+impl Weight for u32 {
+    fn of(w: u64) -> Self {
+        w as Self
+    }
+    fn float(self) -> f64 {
+        f64::from(self)
+    }
+    fn wide(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+impl Weight for u64 {
+    fn of(w: u64) -> Self {
+        w
+    }
+    fn float(self) -> f64 {
+        self as f64
+    }
+    fn wide(self) -> u64 {
+        self
+    }
+}
+
+/// Lists of consecutive groups.
+#[derive(Default)]
+struct Contracted<W> {
+    ends: Vec<u32>,
+    weights: Vec<W>,
+    loops: Vec<u64>,
+    /// Entries up to and with each group.
+    counts: Vec<usize>,
+}
+
+fn join<W: Weight>(
+    parts: Vec<Contracted<W>>,
+    groups: usize,
+    wrap: impl Fn(Vec<W>) -> Weights,
+) -> Net {
+    let total = parts.iter().map(|p| p.ends.len()).sum();
+    let (mut ends, mut weights) = (Vec::with_capacity(total), Vec::with_capacity(total));
+    let (mut offsets, mut loops) = (Vec::with_capacity(groups + 1), Vec::with_capacity(groups));
+    offsets.push(0);
+    for part in parts {
+        let before = ends.len();
+        offsets.extend(part.counts.iter().map(|c| before + c));
+        ends.extend_from_slice(&part.ends);
+        weights.extend_from_slice(&part.weights);
+        loops.extend_from_slice(&part.loops);
+    }
+    Net { offsets, ends, weights: wrap(weights), loops }
+}
+
+/// Members of the groups `labels`, by index, and where each group starts.
+fn group(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut starts = vec![0usize; groups + 1];
+    for l in labels {
+        starts[*l as usize + 1] += 1;
+    }
+    for g in 0..groups {
+        starts[g + 1] += starts[g];
+    }
+    let mut members = vec![0u32; labels.len()];
+    let mut cursor = starts.clone();
+    for (v, l) in labels.iter().enumerate() {
+        members[cursor[*l as usize]] = v as u32;
+        cursor[*l as usize] += 1;
+    }
+    (starts, members)
+}
+
+/// Brings `values[index]` near, when there is such a thing and the processor can be told.
+#[inline(always)]
+fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching reads nothing and cannot fault, and the address is that of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
+}
+
+/// Where `v` stands in an ascending list.
+fn among(list: &[u32], v: u32) -> Range<usize> {
+    let start = list.partition_point(|u| *u < v);
+    start..start + list[start..].partition_point(|u| *u == v)
+}
+
+/// Ranges of nodes with about [`CHUNK_ARCS`] arcs each, by the starts of their lists.
+pub(crate) fn by_arcs(offsets: &[usize]) -> Vec<Range<usize>> {
+    let n = offsets.len() - 1;
+    let mut ranges = Vec::with_capacity(offsets[n] / CHUNK_ARCS + 1);
+    let mut start = 0;
+    while start < n {
+        let enough = offsets[start] + CHUNK_ARCS;
+        let end = offsets.partition_point(|o| *o < enough).clamp(start + 1, n);
+        ranges.push(start..end);
+        start = end;
+    }
+    ranges
+}
+
+/// The parts of `values` that belong to the nodes of each range.
+fn split<'a, T>(
+    values: &'a mut [T],
+    offsets: &[usize],
+    ranges: &[Range<usize>],
+) -> Vec<(Range<usize>, &'a mut [T])> {
+    let mut rest = values;
+    let mut parts = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let (part, next) = rest.split_at_mut(offsets[range.end] - offsets[range.start]);
+        parts.push((range.clone(), part));
+        rest = next;
+    }
+    parts
 }
 
 /// Sums by label, cleared in the time it took to fill them.
-pub(crate) struct Tally {
-    pub(crate) of: Vec<u64>,
-    pub(crate) touched: Vec<u32>,
+pub(crate) struct Tally<W> {
+    of: Vec<W>,
+    /// Labels in order of first appearance, then whatever earlier uses left.
+    touched: Vec<u32>,
+    len: usize,
 }
 
-impl Tally {
+impl<W: Weight> Tally<W> {
     pub(crate) fn new(labels: usize) -> Self {
-        Self { of: vec![0; labels], touched: Vec::new() }
+        Self { of: vec![W::default(); labels], touched: Vec::new(), len: 0 }
+    }
+
+    /// Adds each weight to the sum of its label.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, items: impl ExactSizeIterator<Item = (u32, W)>) {
+        let most = self.len + items.len();
+        if self.touched.len() < most {
+            self.touched.resize(most.next_power_of_two(), 0);
+        }
+        let (of, touched) = (self.of.as_mut_slice(), &mut self.touched[..most]);
+        let mut len = self.len;
+        for (label, w) in items {
+            let sum = &mut of[label as usize];
+            // Whether a label is new is as good as random: written without a branch.
+            touched[len] = label;
+            len += usize::from(*sum == W::default() && w != W::default());
+            *sum += w;
+        }
+        self.len = len;
     }
 
     #[inline(always)]
-    pub(crate) fn add(&mut self, label: u32, w: u64) {
-        let sum = &mut self.of[label as usize];
-        if *sum == 0 && w > 0 {
-            self.touched.push(label);
-        }
-        *sum += w;
+    pub(crate) fn get(&self, label: u32) -> W {
+        self.of[label as usize]
     }
 
-    pub(crate) fn clear(&mut self) {
-        for l in &self.touched {
-            self.of[*l as usize] = 0;
+    /// Calls `f(label, sum)` for every label in the order of first appearance, and clears.
+    #[inline(always)]
+    pub(crate) fn drain(&mut self, mut f: impl FnMut(u32, W)) {
+        for l in &self.touched[..self.len] {
+            f(*l, std::mem::take(&mut self.of[*l as usize]));
         }
-        self.touched.clear();
+        self.len = 0;
+    }
+}
+
+/// A tally for every thread of the pool and one for a caller from outside.
+pub(crate) struct Tallies<W> {
+    labels: usize,
+    slots: Vec<Mutex<Option<Tally<W>>>>,
+}
+
+impl<W: Weight> Tallies<W> {
+    pub(crate) fn new(labels: usize) -> Self {
+        let slots = (0..rayon::current_num_threads() + 1).map(|_| Mutex::new(None)).collect();
+        Self { labels, slots }
+    }
+
+    /// Calls `f` with this thread's tally, which is empty.
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Tally<W>) -> R) -> R {
+        let slot = rayon::current_thread_index().map_or(0, |i| i + 1).min(self.slots.len() - 1);
+        // Only this thread takes this lock, so it is always free.
+        let mut tally = self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner);
+        f(tally.get_or_insert_with(|| Tally::new(self.labels)))
     }
 }
 

@@ -103,6 +103,7 @@ const fn output(name: &'static str, dtype: Dtype, doc: &'static str) -> OutputSp
 }
 
 const SEED: Option<(f64, f64)> = Some((0.0, 9e15));
+const LEVELS: Option<(f64, f64)> = Some((1.0, 500.0));
 const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
 const DIRECTED: ParamSpec = param("directed", Bool, "true", None, "follow edges one way only");
 const RANDOM_STATE: ParamSpec =
@@ -208,17 +209,48 @@ const LOUVAIN: AlgorithmSpec = AlgorithmSpec {
             Some((1e-6, 1e6)),
             "larger values give smaller communities",
         ),
+        param("max_level", Int, "null", LEVELS, "levels at most; null is 100"),
+        param("max_iter", Int, "null", LEVELS, "the former name of max_level"),
+        param(
+            "threshold",
+            Float,
+            "1e-7",
+            Some((0.0, 1.0)),
+            "gain of modularity from one level to the next below which the search ends",
+        ),
         RANDOM_STATE,
     ],
     outputs: &[output("louvain", Int, "community, numbered from 0 by first appearance")],
     doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
     run: |input, p| {
-        let resolution = p.float("resolution").unwrap_or(1.0);
-        let seed = count(p, "random_state");
-        let found = louvain::run(input.topology, input.weights, seed, resolution, input.cancel)?;
+        let found =
+            louvain::find(input.topology, input.weights, &louvain_options(p)?, input.cancel)?;
         Ok(labels("louvain", &found))
     },
 };
+
+/// The options of Louvain out of the parameters of a request.
+///
+/// # Errors
+/// [`AlgoError::BadParam`] when both names of the number of levels are given.
+pub fn louvain_options(p: &ParamValues) -> Result<louvain::Options, AlgoError> {
+    let default = louvain::Options::default();
+    if let (Some(_), Some(also)) = (p.int("max_level"), p.int("max_iter")) {
+        return Err(AlgoError::BadParam {
+            algorithm: "louvain",
+            name: "max_iter".to_owned(),
+            value: also.to_string(),
+            expected: "max_level alone: max_iter is its former name".to_owned(),
+        });
+    }
+    let levels = p.int("max_level").or(p.int("max_iter")).and_then(|l| u64::try_from(l).ok());
+    Ok(louvain::Options {
+        seed: count(p, "random_state"),
+        resolution: p.float("resolution").unwrap_or(default.resolution),
+        max_level: levels.unwrap_or(default.max_level),
+        threshold: p.float("threshold").unwrap_or(default.threshold),
+    })
+}
 
 const COMPONENTS: AlgorithmSpec = AlgorithmSpec {
     id: "weakly_connected_components",
@@ -588,6 +620,31 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(e.contains("\"start\"") && e.contains("ghost"), "{e}");
+    }
+
+    #[test]
+    fn louvain_takes_levels_under_either_name_but_not_both() {
+        let t = testkit::planted(600, 12, 0.3, 0.01);
+        let louvain = find_any(Compute, "louvain").unwrap();
+        let many = |pairs: &[&str]| {
+            let out = run_with(louvain, &t, pairs).unwrap();
+            match &out.columns[0].values {
+                Values::I64(v) => v.iter().max().copied(),
+                _ => None,
+            }
+        };
+        assert_eq!(many(&["max_level=1"]), many(&["max_iter=1"]));
+        assert_eq!(many(&[]), many(&["max_level=100", "threshold=1e-7"]));
+        for bad in [
+            &["max_level=0"][..],
+            &["max_level=501"],
+            &["threshold=-1"],
+            &["threshold=nan"],
+            &["max_level=5", "max_iter=5"],
+        ] {
+            let e = run_with(louvain, &t, bad).unwrap_err();
+            assert!(matches!(e, AlgoError::BadParam { .. }), "{bad:?}: {e}");
+        }
     }
 
     #[test]

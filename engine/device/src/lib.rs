@@ -2,8 +2,10 @@
 //! is found at run time. Nothing here needs CUDA to build or to start.
 
 mod cpu;
+pub mod cuda;
 mod gpu;
 mod memory;
+pub mod prim;
 
 pub use cpu::{CpuFeatures, CpuPool, PoolError, cpu_features};
 pub use gpu::{GpuStatus, probe_gpu};

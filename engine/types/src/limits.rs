@@ -28,6 +28,8 @@ pub const URI_BYTES_MAX: usize = 8 << 10;
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 512;
 /// Open connections.
 pub const CONNECTIONS_MAX: usize = 8_192;
+/// Open connections of one address; many people may share one behind a proxy.
+pub const CONNECTIONS_PER_PEER_MAX: usize = 1_024;
 /// Seconds within which a client must have sent its header block.
 pub const HEADER_SECS_MAX: u64 = 10;
 /// Seconds that an upload may stall between two pieces.
@@ -152,5 +154,6 @@ const _: () = {
     assert!(ROWS_MAX <= EDGES_MAX);
     assert!(PASSWORD_HASHES_MAX <= PASSWORD_QUEUE_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
+    assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);
     assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
 };

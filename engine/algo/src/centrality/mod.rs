@@ -1,3 +1,4 @@
 //! Centralities.
 
 pub mod pagerank;
+mod rows;

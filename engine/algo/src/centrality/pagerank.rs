@@ -1,14 +1,21 @@
 //! PageRank (Brin and Page 1998) by power iteration in pull form: every node sums what its in-neighbours
 //! send, in list order, so that the bits do not depend on the number of threads.
+//!
+//! The iteration is linear, so it may run on the last change instead of the ranks: the change of the next
+//! step is the step applied to the change of this one. Changes fit single precision, however small they
+//! are; the ranks are kept in double precision, and from time to time one step is taken on them as a
+//! whole, which gives the true change and removes what rounding has left (iterative refinement, Wilkinson
+//! 1963). Only that change is compared with the tolerance.
 
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::{AlgoError, util};
+use super::rows::{Real, Rows, WINDOW_NODES};
+use crate::AlgoError;
 
-/// Nodes of one unit of work and of one partial sum.
-const BLOCK: usize = 2048;
+/// Single precision is trusted until a change has shrunk to this part of the one it began with.
+const SHRINK_MAX: f64 = 1e-5;
 
 /// Parameters of [`run`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +38,17 @@ impl Default for Options {
     }
 }
 
+/// Ranks and the way to them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranks {
+    /// The rank of every node; they sum to 1.
+    pub ranks: Vec<f64>,
+    /// Iterations done.
+    pub iterations: u64,
+    /// Change of the last one, summed over all nodes.
+    pub change: f64,
+}
+
 /// The rank of every node; the ranks sum to 1. Parallel edges add up, nodes without out-edges spread their
 /// rank over all nodes. `weights` are by edge table row: one that is not a number counts as 1, a negative
 /// one as 0.
@@ -43,137 +61,168 @@ pub fn run(
     options: Options,
     cancel: &CancelToken,
 ) -> Result<Vec<f64>, AlgoError> {
+    ranks(topology, weights, options, cancel).map(|r| r.ranks)
+}
+
+/// As [`run`], with the number of iterations.
+///
+/// # Errors
+/// As [`run`].
+pub fn ranks(
+    topology: &Topology,
+    weights: Option<&[f32]>,
+    options: Options,
+    cancel: &CancelToken,
+) -> Result<Ranks, AlgoError> {
     let n = topology.num_nodes() as usize;
     if n == 0 {
-        return Ok(Vec::new());
+        return Ok(Ranks { ranks: Vec::new(), iterations: 0, change: 0.0 });
     }
-    let pull = Pull::new(topology, weights, options.directed);
-    let (alpha, uniform) = (options.alpha, 1.0 / n as f64);
-    let mut ranks = vec![uniform; n];
-    let mut sent = vec![0.0; n];
-    let mut change = f64::INFINITY;
-    for _ in 0..options.max_iter {
+    cancel.check()?;
+    let rows = Rows::new(topology, weights, options.directed);
+    let mut iterate = Iterate::new(&rows, options.alpha);
+    let (mut iterations, mut change) = (0, f64::INFINITY);
+    // The change that single precision began with, and what the next one will be, going by the last two.
+    let (mut begin, mut next) = (f64::INFINITY, f64::INFINITY);
+    while iterations < options.max_iter {
         cancel.check()?;
-        let dangling = pull.send(&ranks, &mut sent);
-        let base = (1.0 - alpha + alpha * dangling) * uniform;
-        let changes: Vec<f64> = ranks
-            .par_chunks_mut(BLOCK)
-            .enumerate()
-            .map(|(b, ranks)| {
-                let mut change = 0.0;
-                for (i, rank) in ranks.iter_mut().enumerate() {
-                    let next = base + alpha * pull.receive(b * BLOCK + i, &sent);
-                    change += (next - *rank).abs();
-                    *rank = next;
-                }
-                change
-            })
-            .collect();
-        change = changes.iter().sum();
-        if change < options.tol {
+        let whole = iterations == 0 || next < options.tol.max(SHRINK_MAX * begin);
+        let now = if whole { iterate.whole() } else { iterate.change() };
+        iterations += 1;
+        if whole {
+            begin = now;
+        }
+        let shrink = if change.is_finite() && change > 0.0 { now / change } else { 1.0 };
+        (change, next) = (now, now * shrink.min(options.alpha));
+        if whole && change < options.tol {
             break;
         }
     }
     if change >= options.tol && options.must_converge {
-        let iterations = options.max_iter;
         return Err(AlgoError::NotConverged { algorithm: "pagerank", iterations, change });
     }
-    let total: f64 =
-        ranks.par_chunks(BLOCK).map(|c| c.iter().sum::<f64>()).collect::<Vec<_>>().iter().sum();
-    ranks.par_iter_mut().for_each(|r| *r /= total);
-    Ok(ranks)
+    Ok(Ranks { ranks: iterate.finish(), iterations, change })
 }
 
-/// The graph as the iteration reads it.
-struct Pull<'a> {
-    topology: &'a Topology,
-    directed: bool,
-    /// 1 over the weight that leaves each node; 0 when none does.
-    inverse: Vec<f64>,
-    /// Weights of all arcs and where each node's start, when there are weights.
-    arcs: Option<(Vec<usize>, Vec<f32>)>,
+/// Ranks on the way.
+struct Iterate<'a> {
+    rows: &'a Rows,
+    alpha: f64,
+    ranks: Vec<f64>,
+    /// What each node sends of its last change on each edge, then a 0.
+    sent: Vec<f32>,
+    spare: Vec<f32>,
+    /// Part of the last change that leaves no node along edges.
+    dangling: f64,
 }
 
-impl<'a> Pull<'a> {
-    fn new(topology: &'a Topology, weights: Option<&[f32]>, directed: bool) -> Self {
-        let n = topology.num_nodes();
-        let arcs = weights.map(|w| {
-            let mut at = 0;
-            let starts: Vec<usize> = (0..n)
-                .map(|v| {
-                    let start = at;
-                    at += topology.degree(v) as usize;
-                    start
-                })
-                .collect();
-            (starts, util::arc_weights(topology, w))
-        });
-        let leaving = |v: u32| -> f64 {
-            let count = if directed { topology.out_degree(v) } else { topology.degree(v) };
-            match &arcs {
-                None => f64::from(count),
-                Some((starts, w)) => {
-                    let start = starts[v as usize];
-                    w[start..start + count as usize].iter().map(|w| f64::from(*w)).sum()
-                }
-            }
-        };
-        let inverse = (0..n)
-            .into_par_iter()
-            .map(|v| Some(leaving(v)).filter(|w| *w > 0.0).map_or(0.0, |w| 1.0 / w))
-            .collect();
-        Self { topology, directed, inverse, arcs }
+impl<'a> Iterate<'a> {
+    fn new(rows: &'a Rows, alpha: f64) -> Self {
+        let n = rows.inverse.len();
+        let ranks = vec![1.0 / n as f64; n];
+        Self { rows, alpha, ranks, sent: vec![0.0; n + 1], spare: vec![0.0; n + 1], dangling: 0.0 }
     }
 
-    /// Fills `sent` with what each node sends per unit of weight; returns the rank that goes nowhere.
-    fn send(&self, ranks: &[f64], sent: &mut [f64]) -> f64 {
-        let parts: Vec<f64> = sent
-            .par_chunks_mut(BLOCK)
-            .zip(ranks.par_chunks(BLOCK).zip(self.inverse.par_chunks(BLOCK)))
-            .map(|(sent, (ranks, inverse))| {
+    /// One step on the last change; returns the sum of the new one.
+    fn change(&mut self) -> f64 {
+        let (alpha, base) = (self.alpha, self.alpha * self.dangling / self.ranks.len() as f64);
+        let sent = std::mem::take(&mut self.sent);
+        let sum = self.pass(&sent, |rank, received| {
+            let change = base + alpha * received;
+            *rank += change;
+            change
+        });
+        self.sent = std::mem::replace(&mut self.spare, sent);
+        sum
+    }
+
+    /// One step on the ranks as a whole; returns the sum of the change.
+    fn whole(&mut self) -> f64 {
+        let n = self.ranks.len();
+        let mut sent = vec![0.0; n + 1];
+        let parts: Vec<f64> = sent[..n]
+            .par_chunks_mut(WINDOW_NODES)
+            .zip(self.ranks.par_chunks(WINDOW_NODES))
+            .zip(self.rows.inverse.par_chunks(WINDOW_NODES))
+            .map(|((sent, ranks), inverse)| {
                 let mut dangling = 0.0;
-                for (s, (r, i)) in sent.iter_mut().zip(ranks.iter().zip(inverse)) {
+                for ((s, r), i) in sent.iter_mut().zip(ranks).zip(inverse) {
                     *s = r * i;
                     dangling += if *i == 0.0 { *r } else { 0.0 };
                 }
                 dangling
             })
             .collect();
-        parts.iter().sum()
+        let dangling: f64 = parts.iter().sum();
+        let alpha = self.alpha;
+        let base = (1.0 - alpha + alpha * dangling) / n as f64;
+        let sum = self.pass(&sent, |rank, received| {
+            let change = base + alpha * received - *rank;
+            *rank += change;
+            change
+        });
+        std::mem::swap(&mut self.sent, &mut self.spare);
+        sum
     }
 
-    fn receive(&self, v: usize, sent: &[f64]) -> f64 {
-        let v32 = v as u32;
-        let (outs, ins) = (self.topology.out_neighbors(v32), self.topology.in_neighbors(v32));
-        match &self.arcs {
-            None => {
-                let from_ins = gather(ins, sent);
-                if self.directed { from_ins } else { from_ins + gather(outs, sent) }
-            }
-            Some((starts, w)) => {
-                let (out_w, in_w) =
-                    w[starts[v]..starts[v] + outs.len() + ins.len()].split_at(outs.len());
-                let weighted = |ends: &[u32], w: &[f32]| -> f64 {
-                    ends.iter().zip(w).map(|(u, w)| sent[*u as usize] * f64::from(*w)).sum()
-                };
-                let from_ins = weighted(ins, in_w);
-                if self.directed { from_ins } else { from_ins + weighted(outs, out_w) }
-            }
+    /// Sums all rows of `sent` and gives the sums to `apply`, which changes the rank and returns the
+    /// change. Writes what the changes send to `spare`; returns the sum of their absolute values.
+    fn pass<T: Real>(&mut self, sent: &[T], apply: impl Fn(&mut f64, f64) -> f64 + Sync) -> f64 {
+        let n = self.ranks.len();
+        assert_eq!(sent.len(), n + 1, "every node sends, and the padding");
+        let (mut ranks, mut next) = (self.ranks.as_mut_slice(), &mut self.spare[..n]);
+        let mut inverse = self.rows.inverse.as_slice();
+        let mut jobs = Vec::with_capacity(self.rows.windows.len());
+        for window in &self.rows.windows {
+            let (r, i, s);
+            (r, ranks) = ranks.split_at_mut(window.nodes);
+            (i, inverse) = inverse.split_at(window.nodes);
+            (s, next) = next.split_at_mut(window.nodes);
+            jobs.push((window, r, i, s));
         }
+        let parts: Vec<(f64, f64)> = jobs
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|(window, ranks, inverse, next)| {
+                let mut buffer = [0.0; WINDOW_NODES];
+                let sums = &mut buffer[..window.nodes];
+                window.sum(sent, sums);
+                for ((s, r), (i, next)) in sums.iter_mut().zip(ranks).zip(inverse.iter().zip(next))
+                {
+                    *s = apply(r, *s);
+                    *next = f32::of(*s * i);
+                }
+                (lane_sum(sums, inverse, |s, _| s.abs()), dangling(sums, inverse))
+            })
+            .collect();
+        self.dangling = parts.iter().map(|p| p.1).sum();
+        parts.iter().map(|p| p.0).sum()
+    }
+
+    fn finish(self) -> Vec<f64> {
+        let mut ranks = self.ranks;
+        let parts: Vec<f64> = ranks.par_chunks(WINDOW_NODES).map(|c| c.iter().sum()).collect();
+        let total: f64 = parts.iter().sum();
+        ranks.par_iter_mut().with_min_len(WINDOW_NODES).for_each(|r| *r /= total);
+        ranks
     }
 }
 
-/// Sum of `sent` over `ends` in four interleaved chains, always in the same way.
-fn gather(ends: &[u32], sent: &[f64]) -> f64 {
-    let mut sums = [0.0; 4];
-    let mut fours = ends.chunks_exact(4);
-    for four in &mut fours {
-        for (s, u) in sums.iter_mut().zip(four) {
-            *s += sent[*u as usize];
+fn dangling(changes: &[f64], inverse: &[f64]) -> f64 {
+    lane_sum(changes, inverse, |s, i| if i == 0.0 { s } else { 0.0 })
+}
+
+/// Sum of `f` over pairs in eight interleaved chains, always in the same way.
+fn lane_sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+    let mut sums = [0.0; 8];
+    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
+    let rest: f64 = a8.remainder().iter().zip(b8.remainder()).map(|(x, y)| f(*x, *y)).sum();
+    for (x, y) in a8.zip(b8) {
+        for ((s, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *s += f(*x, *y);
         }
     }
-    let rest: f64 = fours.remainder().iter().map(|u| sent[*u as usize]).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    sums.iter().sum::<f64>() + rest
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! The Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008, arXiv 0803.0476).
 //!
-//! Nodes are visited in batches. Within a batch all nodes decide at once, by what was true before it, and
-//! then move one after the other; small graphs have batches of one. The batches depend on the graph alone
-//! and weights are whole numbers, so the result is the same at any number of threads.
+//! Nodes whose surroundings changed are visited in batches. Within a batch all nodes decide at once, by what
+//! was true before it, and then move one after the other unless earlier moves have made theirs a loss; short
+//! rounds and small graphs have batches of one. The batches depend on the graph alone and weights are whole
+//! numbers, so the result is the same at any number of threads.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
@@ -12,27 +13,58 @@ use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
 use crate::AlgoError;
-use crate::net::{Net, Tally, renumber};
+use crate::net::{CHUNK_ARCS, Net, Tallies, Tally, Weight, Weights, renumber};
 
 /// Nodes up to which every batch is a single node.
 const SEQUENTIAL_NODES_MAX: usize = 8_192;
-/// Batches of one round over a larger graph.
-const BATCHES: usize = 64;
+/// Batches of one round over a larger graph, at most.
+const BATCHES: usize = 128;
+/// Arcs of a batch, at least; a round with fewer has batches of one.
+const BATCH_ARCS_MIN: usize = 1 << 14;
 /// Rounds of one level at most.
 const ROUNDS_MAX: usize = 24;
-/// Levels at most.
-const LEVELS_MAX: usize = 32;
+/// Levels at most, unless asked otherwise.
+const LEVELS_MAX: u64 = 100;
 /// Gain of modularity in a round of the first level below which the next level begins; a tenth of it on
 /// each further level.
-const GAIN_MIN: f64 = 2e-3;
+const GAIN_MIN: f64 = 3e-3;
+/// The same for small graphs, on all levels.
+const GAIN_MIN_SMALL: f64 = 1e-7;
 
-/// Communities of the undirected graph that `topology` spells, by node index, numbered by first appearance.
-///
-/// `weights` are by edge table row: one that is not a number counts as 1, a negative one as 0. `seed`
-/// chooses the order in which nodes are visited, `resolution` above 1 gives smaller communities.
+/// Parameters of [`find`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Chooses the order in which nodes are visited.
+    pub seed: u64,
+    /// Above 1 gives smaller communities.
+    pub resolution: f64,
+    /// Levels at most.
+    pub max_level: u64,
+    /// Gain of modularity from one level to the next below which the search ends.
+    pub threshold: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { seed: 0, resolution: 1.0, max_level: LEVELS_MAX, threshold: 1e-7 }
+    }
+}
+
+/// What [`search`] finds, and what it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Communities {
+    /// The community of every node, numbered by first appearance.
+    pub labels: Vec<u32>,
+    /// Levels, each of a graph smaller than the one before.
+    pub levels: u64,
+    /// List entries that deciding nodes looked at, on all levels.
+    pub visits: u64,
+}
+
+/// [`find`] with default levels and threshold.
 ///
 /// # Errors
-/// [`AlgoError::Cancelled`], and [`AlgoError::BadParam`] for a resolution that is not positive.
+/// As [`find`].
 pub fn run(
     topology: &Topology,
     weights: Option<&[f32]>,
@@ -40,167 +72,369 @@ pub fn run(
     resolution: f64,
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
-    if !(resolution > 0.0 && resolution.is_finite()) {
-        return Err(AlgoError::BadParam {
+    find(topology, weights, &Options { seed, resolution, ..Options::default() }, cancel)
+}
+
+/// Communities of the undirected graph that `topology` spells, by node index, numbered by first appearance.
+///
+/// `weights` are by edge table row: one that is not a number counts as 1, a negative one as 0.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`], and [`AlgoError::BadParam`] for a resolution that is not positive.
+pub fn find(
+    topology: &Topology,
+    weights: Option<&[f32]>,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Vec<u32>, AlgoError> {
+    search(topology, weights, options, cancel).map(|c| c.labels)
+}
+
+/// As [`find`], with the work it took.
+///
+/// # Errors
+/// As [`find`].
+pub fn search(
+    topology: &Topology,
+    weights: Option<&[f32]>,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
+    options.check()?;
+    let net = Net::new(topology, weights);
+    let mut found = if net.num_nodes() <= SEQUENTIAL_NODES_MAX {
+        small(&net, options, cancel)?
+    } else {
+        levels(net, 0, options, cancel)?
+    };
+    let bound = found.labels.len();
+    renumber(&mut found.labels, bound);
+    Ok(found)
+}
+
+/// The levels from `level` on over `net`, the result of earlier ones that were made elsewhere: the
+/// community of each node of `net`, numbered from 0.
+///
+/// # Errors
+/// As [`find`].
+#[allow(dead_code, reason = "the way back from a device, which not every build has")]
+pub(crate) fn continue_from(
+    net: Net,
+    level: usize,
+    seed: u64,
+    resolution: f64,
+    cancel: &CancelToken,
+) -> Result<Vec<u32>, AlgoError> {
+    let options = Options { seed, resolution, ..Options::default() };
+    options.check()?;
+    levels(net, level, &options, cancel).map(|c| c.labels)
+}
+
+impl Options {
+    fn check(&self) -> Result<(), AlgoError> {
+        if self.resolution > 0.0 && self.resolution.is_finite() {
+            return Ok(());
+        }
+        Err(AlgoError::BadParam {
             algorithm: "louvain",
             name: "resolution".to_owned(),
-            value: resolution.to_string(),
+            value: self.resolution.to_string(),
             expected: "a number above 0".to_owned(),
-        });
+        })
     }
-    let mut net = Net::new(topology, weights);
-    let mut labels: Vec<u32> = (0..topology.num_nodes()).collect();
-    let small = net.num_nodes() <= SEQUENTIAL_NODES_MAX;
-    let mut gain_min = if small { 1e-7 } else { GAIN_MIN };
-    for level in 0..LEVELS_MAX {
-        let mut moving = Moving::new(&net, resolution, (0..net.num_nodes() as u32).collect());
-        moving.run(seed.wrapping_add(level as u64), gain_min, cancel)?;
-        let mut groups = moving.labels;
+}
+
+/// Time does not matter here, so single nodes may correct what whole groups decided.
+fn small(net: &Net, options: &Options, cancel: &CancelToken) -> Result<Communities, AlgoError> {
+    let singles = (0..net.num_nodes() as u32).collect();
+    let (mut labels, mut visits) =
+        settle(net, singles, options, options.seed, GAIN_MIN_SMALL, cancel)?;
+    let mut above = Communities::default();
+    let k = renumber(&mut labels, net.num_nodes());
+    if k < net.num_nodes() && options.max_level > 1 {
+        above = levels(net.contract(&labels, k), 1, options, cancel)?;
+        labels.iter_mut().for_each(|l| *l = above.labels[*l as usize]);
+    }
+    let (labels, again) = settle(net, labels, options, options.seed, GAIN_MIN_SMALL, cancel)?;
+    visits += again + above.visits;
+    Ok(Communities { labels, levels: above.levels + 1, visits })
+}
+
+/// Levels from `first` on: nodes move, communities become the nodes of the next level.
+fn levels(
+    mut net: Net,
+    first: usize,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
+    let labels = (0..net.num_nodes() as u32).collect();
+    let mut found = Communities { labels, levels: 0, visits: 0 };
+    let small = net.num_nodes() <= SEQUENTIAL_NODES_MAX && first <= 1;
+    let mut before = f64::NEG_INFINITY;
+    for level in first as u64..options.max_level {
+        let gain_min = match small {
+            true => GAIN_MIN_SMALL,
+            false => GAIN_MIN / 10f64.powi(level.min(300) as i32),
+        };
+        let singles = (0..net.num_nodes() as u32).collect();
+        let seed = options.seed.wrapping_add(level);
+        let (mut groups, visits) = settle(&net, singles, options, seed, gain_min, cancel)?;
+        found.levels += 1;
+        found.visits += visits;
         let k = renumber(&mut groups, net.num_nodes());
-        for l in &mut labels {
-            *l = groups[*l as usize];
-        }
+        let labels = found.labels.par_iter_mut().with_min_len(CHUNK_ARCS);
+        labels.for_each(|l| *l = groups[*l as usize]);
         if k == net.num_nodes() {
             break;
         }
         net = net.contract(&groups, k);
-        gain_min /= 10.0;
+        let now = net.modularity(options.resolution);
+        if now - before < options.threshold {
+            break;
+        }
+        before = now;
     }
-    if small {
-        // Time does not matter here, so single nodes may correct what whole groups decided.
-        let whole = Net::new(topology, weights);
-        let mut moving = Moving::new(&whole, resolution, labels);
-        moving.run(seed, 1e-7, cancel)?;
-        labels = moving.labels;
-    }
-    let bound = labels.len();
-    renumber(&mut labels, bound);
-    Ok(labels)
+    Ok(found)
 }
 
-/// The local moving phase on one level.
-struct Moving<'a> {
-    net: &'a Net,
+impl Net {
+    /// Modularity when every node is a community of its own.
+    fn modularity(&self, resolution: f64) -> f64 {
+        let twice = self.total_strength() as f64;
+        if twice == 0.0 {
+            return 0.0;
+        }
+        let square = |v| (self.strength(v) as f64 / twice).powi(2);
+        let inside = self.loops.iter().sum::<u64>() as f64 / twice;
+        inside - resolution * (0..self.num_nodes()).map(square).sum::<f64>()
+    }
+}
+
+/// The local moving phase on one level: communities from `labels` on, until a round gains little, and
+/// the list entries looked at.
+fn settle(
+    net: &Net,
     labels: Vec<u32>,
-    strength: Vec<u64>,
-    /// Sum of the strengths of each community.
-    total: Vec<u64>,
+    options: &Options,
+    seed: u64,
+    gain_min: f64,
+    cancel: &CancelToken,
+) -> Result<(Vec<u32>, u64), AlgoError> {
+    let twice = net.total_strength();
+    let small = u32::try_from(twice).is_ok();
+    let rule = Rule { seed, gain_min, resolution: options.resolution, twice: twice as f64 };
+    match &net.weights {
+        Weights::Unit if small => Moving::new(net, labels, rule, |_| 1u32).run(cancel),
+        Weights::Unit => Moving::new(net, labels, rule, |_| 1u64).run(cancel),
+        Weights::Small(w) => Moving::new(net, labels, rule, |k| w[k]).run(cancel),
+        Weights::Large(w) => Moving::new(net, labels, rule, |k| w[k]).run(cancel),
+    }
+}
+
+/// What the moving phase goes by.
+#[derive(Clone, Copy)]
+struct Rule {
+    seed: u64,
+    gain_min: f64,
+    resolution: f64,
     /// Twice the weight of all edges.
     twice: f64,
-    resolution: f64,
-    /// Nodes whose surroundings changed since they last decided.
-    active: Vec<bool>,
 }
 
-impl<'a> Moving<'a> {
-    fn new(net: &'a Net, resolution: f64, labels: Vec<u32>) -> Self {
+/// A node that wants to move.
+struct Move {
+    node: u32,
+    to: u32,
+    /// By how much the links to the other community outweigh those to its own.
+    links: f64,
+}
+
+/// The state of one level.
+struct Moving<'a, W, F> {
+    net: &'a Net,
+    rule: Rule,
+    /// Weight of each list entry.
+    weight: F,
+    labels: Vec<u32>,
+    strength: Vec<W>,
+    /// Sum of the strengths of each community.
+    total: Vec<W>,
+    tallies: Tallies<W>,
+    /// Nodes whose surroundings changed since they last decided.
+    active: Vec<AtomicBool>,
+    /// List entries that deciding nodes looked at.
+    visits: u64,
+}
+
+impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
+    fn new(net: &'a Net, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
         let n = net.num_nodes();
-        let strength: Vec<u64> = (0..n).into_par_iter().map(|v| net.strength(v)).collect();
-        let mut total = vec![0; n];
+        let strength: Vec<W> =
+            (0..n).into_par_iter().with_min_len(1024).map(|v| W::of(net.strength(v))).collect();
+        let mut total = vec![W::default(); n];
         for (l, s) in labels.iter().zip(&strength) {
-            total[*l as usize] += s;
+            total[*l as usize] += *s;
         }
-        Self {
-            net,
-            labels,
-            total,
-            twice: strength.iter().sum::<u64>() as f64,
-            strength,
-            resolution,
-            active: vec![true; n],
-        }
+        let active = (0..n).map(|_| AtomicBool::new(true)).collect();
+        let tallies = Tallies::new(n);
+        Self { net, rule, weight, labels, strength, total, tallies, active, visits: 0 }
     }
 
-    fn run(&mut self, seed: u64, gain_min: f64, cancel: &CancelToken) -> Result<(), AlgoError> {
+    fn run(mut self, cancel: &CancelToken) -> Result<(Vec<u32>, u64), AlgoError> {
         let n = self.net.num_nodes();
-        if self.twice == 0.0 {
-            return Ok(());
-        }
-        let batches = if n <= SEQUENTIAL_NODES_MAX { n } else { BATCHES };
-        let tallies: Vec<Mutex<Tally>> =
-            (0..rayon::current_num_threads() + 1).map(|_| Mutex::new(Tally::new(n))).collect();
-        let mut moves: Vec<(u32, u32, f64)> = Vec::new();
-        for round in 0..ROUNDS_MAX {
+        let small = n <= SEQUENTIAL_NODES_MAX;
+        let mut list: Vec<u32> = Vec::new();
+        // Nodes of a graph without weight have nowhere to go.
+        let rounds = if self.rule.twice == 0.0 { 0 } else { ROUNDS_MAX };
+        for round in 0..rounds {
             cancel.check()?;
-            let mut gain = 0.0;
-            let first = h64(seed, 77, round as u64) as usize % batches;
-            for b in 0..batches {
-                let batch = (first + b) % batches;
-                self.decide(batch, batches, &tallies, &mut moves);
-                // Whoever decided is at rest until a neighbour moves.
-                (batch..n).step_by(batches).for_each(|v| self.active[v] = false);
-                for (v, to, better) in moves.drain(..) {
-                    gain += better;
-                    self.apply(v as usize, to);
-                }
+            list.clear();
+            list.extend((0..n as u32).filter(|v| small || self.active[*v as usize].load(Relaxed)));
+            if list.is_empty() {
+                break;
             }
-            if gain * 2.0 / self.twice < gain_min {
+            let first = h64(self.rule.seed, 77, round as u64) as usize % list.len();
+            list.rotate_left(first);
+            let arcs = if small { 0 } else { list.iter().map(|v| self.degree(*v)).sum() };
+            let gain = if arcs < BATCH_ARCS_MIN {
+                self.one_by_one(&list)
+            } else {
+                // In the first round nearly all move, so all stay awake: cheaper than waking them.
+                self.by_batches(&list, arcs, round > 0, cancel)?
+            };
+            if gain * 2.0 / self.rule.twice < self.rule.gain_min {
                 break;
             }
         }
-        Ok(())
+        Ok((self.labels, self.visits))
     }
 
-    /// Lists the moves that the nodes `batch, batch + batches, ...` want.
-    fn decide(
-        &self,
-        batch: usize,
-        batches: usize,
-        tallies: &[Mutex<Tally>],
-        moves: &mut Vec<(u32, u32, f64)>,
-    ) {
-        let n = self.net.num_nodes();
-        if batches == n {
-            if let (true, Ok(mut tally)) = (self.active[batch], tallies[0].lock()) {
-                moves.extend(self.best(batch, &mut tally));
-            }
-            return;
-        }
-        let count = (n - batch).div_ceil(batches);
-        moves.par_extend((0..count).into_par_iter().with_min_len(256).filter_map(|i| {
-            let v = batch + i * batches;
-            if !self.active[v] {
-                return None;
-            }
-            let slot = rayon::current_thread_index().map_or(0, |i| i + 1);
-            // Only this thread takes this lock, so it is always free.
-            tallies[slot.min(tallies.len() - 1)]
-                .lock()
-                .ok()
-                .and_then(|mut tally| self.best(v, &mut tally))
-        }));
+    fn degree(&self, v: u32) -> usize {
+        self.net.offsets[v as usize + 1] - self.net.offsets[v as usize]
     }
 
-    /// The community that `v` had better join, when there is one, and the gain in units of edge weight.
-    fn best(&self, v: usize, tally: &mut Tally) -> Option<(u32, u32, f64)> {
-        for (u, w) in self.net.edges(v) {
-            tally.add(self.labels[u as usize], w);
+    /// Visits the nodes of `list` that are active when their turn comes; returns the gain.
+    fn one_by_one(&mut self, list: &[u32]) -> f64 {
+        let mut gain = 0.0;
+        for v in list {
+            if !self.active[*v as usize].swap(false, Relaxed) {
+                continue;
+            }
+            self.visits += self.degree(*v) as u64;
+            if let Some(m) = self.tallies.with(|tally| self.best(*v, tally)) {
+                gain += self.apply(&m).unwrap_or(0.0);
+                self.wake(&m);
+            }
         }
-        let (own, k) = (self.labels[v], self.strength[v]);
-        let pull = self.resolution * k as f64 / self.twice;
-        let score = |label: u32, total: u64| tally.of[label as usize] as f64 - pull * total as f64;
-        let stay = score(own, self.total[own as usize] - k);
-        let mut best = (own, stay);
-        for l in &tally.touched {
-            if *l != own {
-                let s = score(*l, self.total[*l as usize]);
-                if s > best.1 || (s == best.1 && *l < best.0 && best.0 != own) {
-                    best = (*l, s);
+        gain
+    }
+
+    fn by_batches(
+        &mut self,
+        list: &[u32],
+        arcs: usize,
+        rest_after: bool,
+        cancel: &CancelToken,
+    ) -> Result<f64, AlgoError> {
+        let mut gain = 0.0;
+        self.visits += arcs as u64;
+        let batch_arcs = (arcs / BATCHES).max(BATCH_ARCS_MIN);
+        let mut rest = list;
+        while !rest.is_empty() {
+            cancel.check()?;
+            let (batch, next) = self.cut(rest, batch_arcs);
+            rest = next;
+            let mut chunks = Vec::new();
+            let mut left = batch;
+            while !left.is_empty() {
+                let (chunk, next) = self.cut(left, CHUNK_ARCS / 4);
+                chunks.push(chunk);
+                left = next;
+            }
+            let decide = |chunk: &[u32]| {
+                if rest_after {
+                    chunk.iter().for_each(|v| self.active[*v as usize].store(false, Relaxed));
+                }
+                self.tallies
+                    .with(|tally| chunk.iter().filter_map(|v| self.best(*v, tally)).collect())
+            };
+            let wishes: Vec<Vec<Move>> = chunks.into_par_iter().map(decide).collect();
+            let mut moves: Vec<Move> = Vec::new();
+            for m in wishes.into_iter().flatten() {
+                match self.apply(&m) {
+                    Some(better) => {
+                        gain += better;
+                        moves.push(m);
+                    }
+                    // Others came first: it decides anew in the next round.
+                    None => self.active[m.node as usize].store(true, Relaxed),
                 }
             }
+            if rest_after {
+                moves.par_iter().with_min_len(64).for_each(|m| self.wake(m));
+            }
         }
-        tally.clear();
-        (best.0 != own && best.1 > stay + 1e-9).then_some((v as u32, best.0, best.1 - stay))
+        Ok(gain)
     }
 
-    fn apply(&mut self, v: usize, to: u32) {
-        let from = self.labels[v];
-        self.total[from as usize] -= self.strength[v];
-        self.total[to as usize] += self.strength[v];
-        self.labels[v] = to;
+    /// Splits off the first nodes, with about `arcs` arcs.
+    fn cut<'b>(&self, list: &'b [u32], arcs: usize) -> (&'b [u32], &'b [u32]) {
+        let mut sum = 0;
+        let end = list.iter().position(|v| {
+            sum += self.degree(*v);
+            sum >= arcs
+        });
+        list.split_at(end.map_or(list.len(), |e| e + 1))
+    }
+
+    /// The community that `v` had better join, when there is one.
+    #[inline(always)]
+    fn best(&self, v: u32, tally: &mut Tally<W>) -> Option<Move> {
+        let range = self.net.offsets[v as usize]..self.net.offsets[v as usize + 1];
+        let ends = self.net.ends[range.clone()].iter().enumerate();
+        tally.extend(ends.map(|(k, u)| (self.labels[*u as usize], (self.weight)(range.start + k))));
+        let (own, k) = (self.labels[v as usize], self.strength[v as usize].float());
+        let pull = self.rule.resolution * k / self.rule.twice;
+        let links_own = tally.get(own).float();
+        let stay = links_own - pull * (self.total[own as usize].float() - k);
+        let mut best = (own, stay, 0.0);
+        tally.drain(|l, links| {
+            let links = links.float();
+            let s = links - pull * self.total[l as usize].float();
+            if l != own && (s > best.1 || (s == best.1 && l < best.0 && best.0 != own)) {
+                best = (l, s, links);
+            }
+        });
+        (best.0 != own && best.1 > stay + 1e-9).then_some(Move {
+            node: v,
+            to: best.0,
+            links: best.2 - links_own,
+        })
+    }
+
+    /// Moves the node when that still is a gain; returns the gain in units of edge weight.
+    fn apply(&mut self, m: &Move) -> Option<f64> {
+        let (own, k) = (self.labels[m.node as usize] as usize, self.strength[m.node as usize]);
+        let to = m.to as usize;
+        let pull = self.rule.resolution * k.float() / self.rule.twice;
+        let more = self.total[to].float() - self.total[own].float() + k.float();
+        let gain = m.links - pull * more;
+        // An empty community is one whose members have all left since the decision.
+        if gain <= 1e-9 || self.total[to] == W::default() {
+            return None;
+        }
+        self.total[own] -= k;
+        self.total[to] += k;
+        self.labels[m.node as usize] = m.to;
+        Some(gain)
+    }
+
+    /// Wakes the neighbours of a node that moved.
+    fn wake(&self, m: &Move) {
+        let v = m.node as usize;
         for u in &self.net.ends[self.net.offsets[v]..self.net.offsets[v + 1]] {
-            if self.labels[*u as usize] != to {
-                self.active[*u as usize] = true;
+            if self.labels[*u as usize] != m.to {
+                self.active[*u as usize].store(true, Relaxed);
             }
         }
     }
@@ -286,5 +520,33 @@ mod tests {
             |r| run(&k, None, 0, r, &CancelToken::new()).unwrap().into_iter().max().unwrap();
         assert!(count(4.0) > count(1.0) && count(1.0) > count(0.1));
         assert!(run(&k, None, 0, 0.0, &CancelToken::new()).is_err());
+    }
+
+    #[test]
+    fn later_levels_continue_what_was_contracted_elsewhere() {
+        let groups = 60u32;
+        let t = testkit::planted(3000, groups, 0.2, 0.002);
+        let net = Net::new(&t, None);
+        // Halves of the planted groups, as a first level might find them.
+        let halves: Vec<u32> = (0..3000).map(|v| v % groups * 2 + v / 1500).collect();
+        let coarse = net.contract(&halves, 2 * groups as usize);
+        let weights = (0..coarse.num_nodes()).flat_map(|v| coarse.edges(v)).map(|e| e.1).collect();
+        let again = Net::from_parts(coarse.offsets, coarse.ends, weights, coarse.loops);
+        assert_eq!(again.total_strength(), 2 * u64::from(t.num_edges()));
+        let above = continue_from(again, 1, 0, 1.0, &CancelToken::new()).unwrap();
+        let labels: Vec<u32> = halves.iter().map(|h| above[*h as usize]).collect();
+        let truth: Vec<u32> = (0..3000).map(|v| v % groups).collect();
+        assert!(modularity(&t, &labels) > modularity(&t, &truth) - 0.005);
+    }
+
+    #[test]
+    fn levels_and_threshold_end_the_search() {
+        let t = testkit::planted(3000, 60, 0.2, 0.002);
+        let at = |options: Options| {
+            modularity(&t, &super::find(&t, None, &options, &CancelToken::new()).unwrap())
+        };
+        let full = at(Options::default());
+        assert!(at(Options { max_level: 1, ..Options::default() }) <= full);
+        assert!(at(Options { threshold: 1.0, ..Options::default() }) <= full + 1e-12);
     }
 }

@@ -1,10 +1,18 @@
-//! Breadth-first search (Moore 1959).
+//! Breadth-first search (Moore 1959) that turns round where it pays (Beamer, Asanovic and Patterson 2012): when
+//! the frontier has most of the edges, nodes not yet reached look for it instead.
+//!
+//! Frontiers and lists are in ascending order, so the first node found to lead to another is the smallest.
 
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::AlgoError;
+
+/// The search turns round when the frontier has more than one in so many of the arcs that are left.
+const TURN: u64 = 14;
+/// Nodes of one unit of parallel work.
+const BLOCK: usize = 4096;
 
 /// Distance and predecessor of a node that was not reached.
 pub const UNREACHED: u32 = u32::MAX;
@@ -30,43 +38,106 @@ pub fn run(
     depth_limit: Option<u32>,
     cancel: &CancelToken,
 ) -> Result<Levels, AlgoError> {
-    let n = topology.num_nodes() as usize;
-    let mut distance = vec![UNREACHED; n];
+    let n = topology.num_nodes();
+    let mut search = Search {
+        topology,
+        directed,
+        levels: Levels {
+            distance: vec![UNREACHED; n as usize],
+            predecessor: vec![UNREACHED; n as usize],
+        },
+        depth: 0,
+    };
     let mut frontier: Vec<u32> = Vec::new();
-    if let Some(d) = distance.get_mut(source as usize) {
+    if let Some(d) = search.levels.distance.get_mut(source as usize) {
         *d = 0;
         frontier.push(source);
     }
-    let mut next = Vec::new();
-    let mut depth = 0;
-    while !frontier.is_empty() && depth_limit.is_none_or(|l| depth < l) {
+    let mut left = u64::from(topology.num_edges()) * if directed { 1 } else { 2 };
+    while !frontier.is_empty() && depth_limit.is_none_or(|l| search.depth < l) {
         cancel.check()?;
-        depth += 1;
-        for v in frontier.drain(..) {
-            let ins: &[u32] = if directed { &[] } else { topology.in_neighbors(v) };
-            for u in topology.out_neighbors(v).iter().chain(ins) {
-                if distance[*u as usize] == UNREACHED {
-                    distance[*u as usize] = depth;
+        search.depth += 1;
+        let arcs: u64 = frontier.iter().map(|v| search.arcs_from(*v)).sum();
+        left = left.saturating_sub(arcs);
+        frontier = match arcs * TURN > left && frontier.len() > 1 {
+            true => search.look_back(&frontier),
+            false => search.spread(&frontier),
+        };
+    }
+    Ok(search.levels)
+}
+
+struct Search<'a> {
+    topology: &'a Topology,
+    directed: bool,
+    levels: Levels,
+    depth: u32,
+}
+
+impl Search<'_> {
+    fn arcs_from(&self, v: u32) -> u64 {
+        let ins = if self.directed { 0 } else { self.topology.in_degree(v) };
+        u64::from(self.topology.out_degree(v)) + u64::from(ins)
+    }
+
+    /// The nodes that the frontier reaches first, by following its edges.
+    fn spread(&mut self, frontier: &[u32]) -> Vec<u32> {
+        let mut next = Vec::new();
+        for v in frontier {
+            let ins = if self.directed { &[] } else { self.topology.in_neighbors(*v) };
+            for u in self.topology.out_neighbors(*v).iter().chain(ins) {
+                let distance = &mut self.levels.distance[*u as usize];
+                if *distance == UNREACHED {
+                    *distance = self.depth;
+                    self.levels.predecessor[*u as usize] = *v;
                     next.push(*u);
                 }
             }
         }
-        std::mem::swap(&mut frontier, &mut next);
+        next.sort_unstable();
+        next
     }
-    let predecessor = (0..n as u32)
-        .into_par_iter()
-        .map(|v| {
-            let d = distance[v as usize];
-            let first = |list: &[u32]| {
-                let above = |u: &&u32| d != 0 && d != UNREACHED && distance[**u as usize] == d - 1;
-                list.iter().find(above).copied().unwrap_or(UNREACHED)
-            };
-            // Lists are sorted, so the first hit is the smallest.
-            let from_in = first(topology.in_neighbors(v));
-            if directed { from_in } else { from_in.min(first(topology.out_neighbors(v))) }
-        })
-        .collect();
-    Ok(Levels { distance, predecessor })
+
+    /// The same, by looking from every node not yet reached for one on the frontier.
+    fn look_back(&mut self, frontier: &[u32]) -> Vec<u32> {
+        let (topology, directed, depth) = (self.topology, self.directed, self.depth);
+        let mut mask = vec![0u64; self.levels.distance.len().div_ceil(64)];
+        frontier.iter().for_each(|v| mask[*v as usize / 64] |= 1 << (v % 64));
+        let first = |list: &[u32]| {
+            let on = |u: &&u32| mask[**u as usize / 64] >> (**u % 64) & 1 == 1;
+            list.iter().find(on).copied().unwrap_or(UNREACHED)
+        };
+        let blocks = self.levels.distance.par_chunks_mut(BLOCK);
+        let found: Vec<Vec<u32>> = blocks
+            .zip(self.levels.predecessor.par_chunks_mut(BLOCK))
+            .enumerate()
+            .map(|(b, (distances, predecessors))| {
+                let mut next = Vec::new();
+                for (i, (d, p)) in distances.iter_mut().zip(predecessors).enumerate() {
+                    if *d != UNREACHED {
+                        continue;
+                    }
+                    let v = (b * BLOCK + i) as u32;
+                    let before = first(topology.in_neighbors(v));
+                    let after = match directed {
+                        true => UNREACHED,
+                        false => {
+                            let outs = topology.out_neighbors(v);
+                            // What is beyond a node already found cannot be smaller.
+                            first(&outs[..outs.partition_point(|u| *u < before)])
+                        }
+                    };
+                    let nearest = before.min(after);
+                    if nearest != UNREACHED {
+                        (*d, *p) = (depth, nearest);
+                        next.push(v);
+                    }
+                }
+                next
+            })
+            .collect();
+        found.concat()
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +181,33 @@ mod tests {
                     assert_eq!(got.predecessor[v], least.unwrap_or(UNREACHED), "{name} {v}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn wide_frontiers_are_searched_from_the_other_side_with_the_same_result() {
+        // Dense enough for the search to turn round, with nodes that nothing reaches.
+        let t = testkit::planted(9000, 3, 0.004, 0.0002);
+        for directed in [true, false] {
+            let [a, b, c] = testkit::at_1_2_3_threads(|| {
+                run(&t, 0, directed, None, &CancelToken::new()).unwrap()
+            });
+            assert!(a == b && b == c);
+            let mut reached = 0;
+            for v in 0..9000u32 {
+                let d = a.distance[v as usize];
+                let outs: &[u32] = if directed { &[] } else { t.out_neighbors(v) };
+                let near = t.in_neighbors(v).iter().chain(outs);
+                let least = near.clone().map(|u| a.distance[*u as usize]).min();
+                let want = if v == 0 { 0 } else { least.unwrap_or(UNREACHED).saturating_add(1) };
+                assert_eq!(d, want, "{v}");
+                let before =
+                    near.filter(|u| v != 0 && a.distance[**u as usize].wrapping_add(1) == d);
+                let before = if d == UNREACHED { None } else { before.min() };
+                assert_eq!(a.predecessor[v as usize], before.copied().unwrap_or(UNREACHED), "{v}");
+                reached += u32::from(d != UNREACHED);
+            }
+            assert!(reached > 8000, "{reached}");
         }
     }
 

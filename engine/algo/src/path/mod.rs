@@ -1,3 +1,5 @@
 //! Paths.
 
 pub mod bfs;
+pub mod expand;
+pub mod sssp;

@@ -258,7 +258,7 @@ fn arc_starts(topology: &Topology) -> Vec<usize> {
 }
 
 /// Mean of the masses in a fixed order, 1 when there is none.
-pub(super) fn mean(masses: &[f32]) -> f32 {
+pub(crate) fn mean(masses: &[f32]) -> f32 {
     if masses.is_empty() {
         return 1.0;
     }

@@ -7,7 +7,7 @@ use super::*;
 const SORT_NANOS: f64 = 60.0;
 const RELABEL_NANOS: f64 = 3.0;
 /// Mobility that marks a pinned body: it does not move, and its force says nothing about the speed.
-const PINNED: f32 = -1.0;
+pub(crate) const PINNED: f32 = -1.0;
 
 /// How well the order still serves, in nanoseconds of counted work.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,31 +53,8 @@ impl ForceAtlas2 {
     ) -> Result<Self, AlgoError> {
         params.validate()?;
         let n = topology.num_nodes() as usize;
-        AlgoError::check_len("start", start.len(), n, "node")?;
-        for (i, p) in start.iter().enumerate() {
-            for v in p {
-                if !v.is_finite() || v.abs() > COORDINATE_MAX {
-                    let expected = "a finite number between -1e15 and 1e15";
-                    let value = f64::from(*v);
-                    return Err(AlgoError::BadValue {
-                        what: "start",
-                        unit: "node",
-                        index: i,
-                        value,
-                        expected,
-                    });
-                }
-            }
-        }
-        for (what, values, least) in
-            [("radii", radii, 0.0), ("mass", mass, f32::MIN_POSITIVE), ("mobility", mobility, 0.0)]
-        {
-            check_values(what, values, n, least)?;
-        }
-        let masses_by_node: Vec<f32> = match mass {
-            Some(m) => m.to_vec(),
-            None => (0..topology.num_nodes()).map(|v| topology.degree(v) as f32 + 1.0).collect(),
-        };
+        check_inputs(n, start, radii, mass, mobility)?;
+        let masses_by_node = masses(topology, mass);
         let mut layout = Self {
             topology: Arc::clone(topology),
             weights: edge_weights.map(|w| crate::util::arc_weights(topology, w)),
@@ -470,6 +447,38 @@ fn scatter(
         }
     }
     moved
+}
+
+/// Refuses arrays that do not fit `n` nodes and values that no layout can be computed with.
+pub(crate) fn check_inputs(
+    n: usize,
+    start: &[[f32; 2]],
+    radii: Option<&[f32]>,
+    mass: Option<&[f32]>,
+    mobility: Option<&[f32]>,
+) -> Result<(), AlgoError> {
+    AlgoError::check_len("start", start.len(), n, "node")?;
+    let usable = |v: &f32| v.is_finite() && v.abs() <= COORDINATE_MAX;
+    if let Some(at) = start.as_flattened().iter().position(|v| !usable(v)) {
+        return Err(AlgoError::BadValue {
+            what: "start",
+            unit: "node",
+            index: at / 2,
+            value: f64::from(start.as_flattened()[at]),
+            expected: "a finite number between -1e15 and 1e15",
+        });
+    }
+    check_values("radii", radii, n, 0.0)?;
+    check_values("mass", mass, n, f32::MIN_POSITIVE)?;
+    check_values("mobility", mobility, n, 0.0)
+}
+
+/// The masses given, or degree + 1.
+pub(crate) fn masses(topology: &Topology, mass: Option<&[f32]>) -> Vec<f32> {
+    match mass {
+        Some(m) => m.to_vec(),
+        None => (0..topology.num_nodes()).map(|v| topology.degree(v) as f32 + 1.0).collect(),
+    }
 }
 
 fn check_values(

@@ -30,15 +30,19 @@ use graphlume_types::hash::unit_f64;
 use rayon::prelude::*;
 
 use crate::AlgoError;
+pub(crate) use attract::mean;
 use attract::{Arcs, Strength};
 use cells::{Bounds, Cells, TASK};
+pub(crate) use engine::{PINNED, check_inputs, masses};
 pub use params::Params;
+pub(crate) use repulse::ratio;
 use repulse::{Field, Law, Scratch, Work};
 use settle::Settle;
+pub(crate) use settle::{LOOKS, REST, WINDOW};
 use speed::Speed;
 
 /// Coordinates beyond this would leave the range of `f32` when squared.
-const COORDINATE_MAX: f32 = 1e15;
+pub(crate) const COORDINATE_MAX: f32 = 1e15;
 /// Up to this many bodies all pairs are summed: cheaper than a tree, and exact.
 const EXACT_BODIES_MAX: usize = 192;
 

@@ -32,7 +32,7 @@ pub(super) struct Law<'a> {
 }
 
 /// The ratio for a user's theta.
-pub(super) fn ratio(theta: f64) -> f32 {
+pub(crate) fn ratio(theta: f64) -> f32 {
     (theta as f32 * RADIUS_PER_WIDTH).min(RATIO_MAX)
 }
 

@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use super::cells::TASK;
 
 /// Iterations between two looks.
-const WINDOW: u64 = 16;
+pub(crate) const WINDOW: u64 = 16;
 /// Mean travel within a window, over the mean distance from the centre, that counts as rest.
-const REST: f64 = 1.5e-2;
+pub(crate) const REST: f64 = 1.5e-2;
 /// Looks in a row that must find rest.
-const LOOKS: u32 = 2;
+pub(crate) const LOOKS: u32 = 2;
 
 /// The watch over one layout.
 pub(super) struct Settle {

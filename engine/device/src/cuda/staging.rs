@@ -1,0 +1,284 @@
+//! Copies between host and device. Larger ones go through pinned blocks, two at a time: while the
+//! device moves one, the processor fills or empties the other.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use cudarc::driver::sys;
+
+use super::context::Context;
+use super::error::DeviceError;
+use super::lock;
+use super::memory::{View, ViewMut};
+use super::stream::{Step, Stream};
+
+/// From here on a copy is staged; below, the driver's own path is as fast.
+const STAGED_BYTES_MIN: usize = 64 << 10;
+/// Bytes of a pinned block.
+pub(crate) const BLOCK_BYTES: usize = 2 << 20;
+/// Pairs of blocks of a context; one more copy at the same time goes unstaged.
+const PAIRS_MAX: usize = 4;
+
+/// Pinned memory with the event behind the copy that used it last.
+struct Block {
+    bytes: *mut u8,
+    event: sys::CUevent,
+    busy: bool,
+}
+
+/// The blocks of one copy.
+struct Pair([Block; 2]);
+
+// SAFETY: plain memory and an event; a pair has one owner at a time.
+unsafe impl Send for Pair {}
+
+/// The pairs of a context that no copy uses at the moment.
+pub(crate) struct Staging(Mutex<Idle>);
+
+#[derive(Default)]
+struct Idle {
+    pairs: Vec<Pair>,
+    made: usize,
+}
+
+impl Staging {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// A pair for one copy; `None` when all are in use or the system has no memory to pin.
+    fn take<'a>(&'a self, cx: &'a Context) -> Result<Option<Taken<'a>>, DeviceError> {
+        {
+            let mut idle = lock(&self.0);
+            if let Some(pair) = idle.pairs.pop() {
+                return Ok(Some(Taken { staging: self, cx, pair: Some(pair) }));
+            }
+            if idle.made == PAIRS_MAX {
+                return Ok(None);
+            }
+            idle.made += 1;
+        }
+        let pair = Pair::new(cx);
+        if !matches!(pair, Ok(Some(_))) {
+            lock(&self.0).made -= 1;
+        }
+        Ok(pair?.map(|pair| Taken { staging: self, cx, pair: Some(pair) }))
+    }
+
+    /// Gives everything back. The context is current and nothing uses it any more.
+    pub(crate) fn free(&self, cx: &Context) {
+        for pair in lock(&self.0).pairs.drain(..) {
+            pair.free(cx);
+        }
+    }
+}
+
+impl Pair {
+    fn new(cx: &Context) -> Result<Option<Self>, DeviceError> {
+        let Some(first) = Block::new(cx)? else { return Ok(None) };
+        match Block::new(cx) {
+            Ok(Some(second)) => Ok(Some(Self([first, second]))),
+            other => {
+                first.free(cx);
+                other.map(|_| None)
+            }
+        }
+    }
+
+    fn free(self, cx: &Context) {
+        self.0.into_iter().for_each(|block| block.free(cx));
+    }
+}
+
+impl Block {
+    fn new(cx: &Context) -> Result<Option<Self>, DeviceError> {
+        cx.enter()?;
+        let mut bytes: *mut c_void = std::ptr::null_mut();
+        // SAFETY: writes one address through a valid pointer.
+        let pinned = unsafe { sys::cuMemHostAlloc(&mut bytes, BLOCK_BYTES, 0) };
+        match cx.check("pinning memory", pinned) {
+            Ok(()) => {}
+            Err(DeviceError::Driver { .. }) => return Ok(None),
+            Err(e) => return Err(e),
+        }
+        let bytes = bytes.cast::<u8>();
+        match cx.new_event(false) {
+            Ok(event) => {
+                // SAFETY: the block has this many bytes. The system hands it out zeroed, which the
+                // driver does not promise.
+                unsafe { bytes.write_bytes(0, BLOCK_BYTES) };
+                Ok(Some(Self { bytes, event, busy: false }))
+            }
+            Err(e) => {
+                // SAFETY: pinned above and not used.
+                unsafe { sys::cuMemFreeHost(bytes.cast()) };
+                Err(e)
+            }
+        }
+    }
+
+    fn free(mut self, cx: &Context) {
+        // A failed wait condemns the context; the block is then left to the end of the process.
+        if self.idle(cx).is_ok() {
+            cx.drop_event(self.event);
+            // SAFETY: pinned by `new`, and no copy uses it.
+            unsafe { sys::cuMemFreeHost(self.bytes.cast()) };
+        }
+    }
+
+    /// Waits until the last copy is done with the block.
+    fn idle(&mut self, cx: &Context) -> Result<(), DeviceError> {
+        if self.busy {
+            cx.wait_event(self.event, "waiting for a copy")?;
+            self.busy = false;
+        }
+        Ok(())
+    }
+
+    /// Queues a copy between the block and the device, with the event behind it.
+    fn copy(&mut self, stream: &Stream, part: &Part<'_>, up: bool) -> Result<(), DeviceError> {
+        let (bytes, event) = (self.bytes.cast::<c_void>(), self.event);
+        stream.submit(Step::immediate(part.step), &[part.view.memory()], |raw| {
+            self.busy = true;
+            // SAFETY: the block holds `BLOCK_BYTES` or more than the part, the view's memory lives
+            // until the copy is done, and nobody touches the block before its event.
+            unsafe {
+                let (at, len) = (part.view.ptr(), part.view.len());
+                let copied = match up {
+                    true => sys::cuMemcpyHtoDAsync_v2(at, bytes, len, raw),
+                    false => sys::cuMemcpyDtoHAsync_v2(bytes, at, len, raw),
+                };
+                if copied != sys::CUresult::CUDA_SUCCESS {
+                    return copied;
+                }
+                sys::cuEventRecord(event, raw)
+            }
+        })
+    }
+}
+
+/// A part of a copy, at most a block long.
+struct Part<'a> {
+    step: &'static str,
+    view: View<'a, u8>,
+}
+
+/// A pair that goes back when the copy is over.
+struct Taken<'a> {
+    staging: &'a Staging,
+    cx: &'a Context,
+    pair: Option<Pair>,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        if let Some(pair) = self.pair.take() {
+            lock(&self.staging.0).pairs.push(pair);
+        }
+    }
+}
+
+/// Copies `host` to the device. The host's bytes are read before this returns; the device has them
+/// in the stream's order.
+pub(crate) fn upload<T: Pod>(
+    stream: &Arc<Stream>,
+    dst: &ViewMut<'_, T>,
+    host: &[T],
+) -> Result<(), DeviceError> {
+    const STEP: &str = "an upload";
+    let (view, host) = (dst.shared().raw(), bytemuck::cast_slice::<T, u8>(host));
+    if host.is_empty() {
+        return stream.cx.health.check();
+    }
+    if host.len() >= STAGED_BYTES_MIN
+        && let Some(mut taken) = stream.cx.staging.take(&stream.cx)?
+    {
+        return taken.upload(stream, view, host, STEP);
+    }
+    stream.submit(Step::immediate(STEP), &[view.memory()], |raw| {
+        // SAFETY: both sides have `host.len()` bytes. From memory that is not pinned the driver
+        // copies to its own before it returns.
+        unsafe { sys::cuMemcpyHtoDAsync_v2(view.ptr(), host.as_ptr().cast(), host.len(), raw) }
+    })
+}
+
+/// Copies from the device to `host` and waits for it.
+pub(crate) fn download<T: Pod>(
+    stream: &Arc<Stream>,
+    src: View<'_, T>,
+    host: &mut [T],
+) -> Result<(), DeviceError> {
+    const STEP: &str = "a download";
+    let (view, host) = (src.raw(), bytemuck::cast_slice_mut::<T, u8>(host));
+    if host.is_empty() {
+        return stream.cx.health.check();
+    }
+    if host.len() >= STAGED_BYTES_MIN
+        && let Some(mut taken) = stream.cx.staging.take(&stream.cx)?
+    {
+        return taken.download(stream, view, host, STEP);
+    }
+    stream.submit(Step::immediate(STEP), &[view.memory()], |raw| {
+        // SAFETY: both sides have `host.len()` bytes, and `host` stays borrowed until the wait
+        // below.
+        unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), view.ptr(), host.len(), raw) }
+    })?;
+    stream.sync(STEP)
+}
+
+impl Taken<'_> {
+    fn block(&mut self, at: usize) -> Option<&mut Block> {
+        self.pair.as_mut().map(|pair| &mut pair.0[at % 2])
+    }
+
+    fn upload(
+        &mut self,
+        stream: &Arc<Stream>,
+        view: View<'_, u8>,
+        host: &[u8],
+        step: &'static str,
+    ) -> Result<(), DeviceError> {
+        let cx = self.cx;
+        for (at, bytes) in host.chunks(BLOCK_BYTES).enumerate() {
+            let Some(block) = self.block(at) else { break };
+            block.idle(cx)?;
+            // SAFETY: the block holds `BLOCK_BYTES`, at least as many as the chunk, and is idle.
+            unsafe { block.bytes.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            let start = at * BLOCK_BYTES;
+            let part = Part { step, view: view.slice(start..start + bytes.len()) };
+            block.copy(stream, &part, true)?;
+        }
+        Ok(())
+    }
+
+    fn download(
+        &mut self,
+        stream: &Arc<Stream>,
+        view: View<'_, u8>,
+        host: &mut [u8],
+        step: &'static str,
+    ) -> Result<(), DeviceError> {
+        let cx = self.cx;
+        let parts = host.len().div_ceil(BLOCK_BYTES);
+        let range = |at: usize, len: usize| at * BLOCK_BYTES..((at + 1) * BLOCK_BYTES).min(len);
+        for at in 0..=parts {
+            if at < parts {
+                let part = Part { step, view: view.slice(range(at, host.len())) };
+                let Some(block) = self.block(at) else { break };
+                block.idle(cx)?;
+                block.copy(stream, &part, false)?;
+            }
+            if at > 0 {
+                let len = host.len();
+                let bytes = &mut host[range(at - 1, len)];
+                let Some(block) = self.block(at - 1) else { break };
+                block.idle(cx)?;
+                // SAFETY: the block holds the bytes of this part, which its copy has written, and
+                // is idle.
+                unsafe { block.bytes.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+            }
+        }
+        Ok(())
+    }
+}

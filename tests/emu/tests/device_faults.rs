@@ -1,0 +1,350 @@
+//! What the device layer does when the device fails: every allocation refused in turn, every launch
+//! fatal in turn, wrong answers, and slow ones.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+use std::time::{Duration, Instant};
+
+use graphlume_device::cuda::kernels::canary_answer;
+use graphlume_device::cuda::{Buf, DeviceError, Gpu, GpuOptions, GpuState, Grid, Replay};
+use graphlume_emu::emulator::{self, Counted, Noticed, Times};
+use graphlume_emu::fault_test;
+
+const CANARY: &str = "canary_answer";
+/// Illegal address, launch timeout, launch failure.
+const STICKY: [i32; 3] = [700, 702, 719];
+
+fn open() -> Gpu {
+    Gpu::open(&GpuOptions::default()).unwrap()
+}
+
+fn ask(gpu: &Gpu, salt: u32, into: &mut Buf<u32>) -> Result<(), DeviceError> {
+    let grid = Grid::blocks(into.len() as u32, 256);
+    canary_answer(gpu, grid, salt, into.view_mut())
+}
+
+/// What the driver holds for us.
+fn held() -> Vec<u64> {
+    let what = [
+        Counted::LiveAllocations,
+        Counted::LivePinned,
+        Counted::LiveStreams,
+        Counted::LiveEvents,
+        Counted::LiveGraphs,
+        Counted::LiveModules,
+    ];
+    what.into_iter().map(emulator::count).collect()
+}
+
+/// A little of everything: uploads, another stream, a replay, the canary, reads.
+#[derive(Default)]
+struct Work {
+    bufs: Vec<Buf<u32>>,
+    replay: Option<Replay>,
+    other: Option<Gpu>,
+}
+
+impl Work {
+    fn run(&mut self, gpu: &Gpu) -> Result<Vec<u32>, DeviceError> {
+        self.bufs.push(gpu.upload("input", &[1_u32; 100])?);
+        self.bufs.push(gpu.zeros("answers", 2)?);
+        let other = self.other.insert(gpu.stream()?).clone();
+        self.bufs.push(other.upload("a larger input", &vec![3; 40_000])?);
+        let mut there = other.alloc("copies", 2)?;
+        let [.., here, large] = self.bufs.as_mut_slice() else { unreachable!("three are there") };
+        ask(gpu, 1, here)?;
+        ask(&other, 2, here)?;
+        let replay = gpu.capture(|| {
+            ask(gpu, 3, here)?;
+            gpu.copy(here.view(), there.view_mut())
+        })?;
+        let replay = self.replay.insert(replay);
+        replay.launch()?;
+        gpu.canary()?;
+        replay.launch()?;
+        let sum: u32 = other.read(large.view())?.iter().sum();
+        let mut answer = other.read(there.view())?;
+        answer.push(sum);
+        gpu.sync()?;
+        Ok(answer)
+    }
+}
+
+fn run(gpu: &Gpu) -> Result<Vec<u32>, DeviceError> {
+    Work::default().run(gpu)
+}
+
+#[test]
+fn faulty_nothing_is_left_when_the_last_handle_goes() {
+    fault_test(|| {
+        let before = held();
+        let gpu = open();
+        let answer = run(&gpu).unwrap();
+        assert_eq!(run(&gpu).unwrap(), answer, "the same work gives the same answer");
+        assert!(held() > before);
+        drop(gpu);
+        assert_eq!(held(), before);
+    });
+}
+
+#[test]
+fn faulty_an_allocation_refused_once_is_tried_again() {
+    fault_test(|| {
+        let gpu = open();
+        let want = run(&gpu).unwrap();
+        drop(gpu);
+        let mut refused = 0;
+        for at in 1.. {
+            let before = held();
+            let gpu = open();
+            emulator::refuse_memory(at, Times::Once);
+            assert_eq!(run(&gpu), Ok(want.clone()), "allocation {at} refused once");
+            emulator::clear();
+            if gpu.driver_refusals() == 0 {
+                break;
+            }
+            refused += gpu.driver_refusals();
+            assert_eq!(gpu.state(), GpuState::Ready);
+            drop(gpu);
+            assert_eq!(held(), before);
+        }
+        assert_eq!(refused, 5, "four buffers and the canary's");
+    });
+}
+
+#[test]
+fn faulty_every_refused_allocation_is_an_answer_and_leaks_nothing() {
+    fault_test(|| {
+        let before = held();
+        let gpu = open();
+        let want = run(&gpu).unwrap();
+        let kept = gpu.budget().used();
+        let fresh = || run(&gpu);
+        let mut refused = 0;
+        for at in 1.. {
+            emulator::refuse_memory(at, Times::FromThenOn);
+            let answer = fresh();
+            emulator::clear();
+            assert_eq!(gpu.budget().used(), kept, "the ledger after refusal {at}");
+            assert_eq!(gpu.state(), GpuState::Ready);
+            if answer.is_ok() {
+                break;
+            }
+            refused += 1;
+            let Err(DeviceError::OutOfMemory { need, free, limit, .. }) = answer else {
+                panic!("refusal {at}: {answer:?}");
+            };
+            assert!(need > 0 && free > 0 && limit == gpu.budget().limit());
+            assert_eq!(fresh().as_ref(), Ok(&want), "the same work after refusal {at}");
+        }
+        assert_eq!(refused, 4, "the canary's own memory was there already");
+        assert_eq!(gpu.driver_refusals(), refused);
+        drop(gpu);
+        assert_eq!(held(), before);
+    });
+}
+
+#[test]
+fn faulty_copies_do_without_pinned_memory() {
+    fault_test(|| {
+        let gpu = open();
+        emulator::refuse_pinned(1, Times::FromThenOn);
+        let pinned = emulator::count(Counted::LivePinned);
+        let host: Vec<u32> = (0..1_000_003).collect();
+        let there = gpu.upload("numbers", &host).unwrap();
+        assert!(gpu.read(there.view()).unwrap() == host);
+        assert_eq!(emulator::count(Counted::LivePinned), pinned);
+        emulator::clear();
+        emulator::refuse_pinned(2, Times::Once);
+        assert!(gpu.read(there.view()).unwrap() == host);
+        assert_eq!(emulator::count(Counted::LivePinned), pinned, "half a pair is given back");
+        assert!(gpu.read(there.view()).unwrap() == host);
+        assert_eq!(emulator::count(Counted::LivePinned), pinned + 2);
+        assert!(gpu.read(there.view()).unwrap() == host);
+        assert_eq!(emulator::count(Counted::LivePinned), pinned + 2, "a pair is used again");
+    });
+}
+
+/// Every call of every handle answers `Lost` with the same reason, and none reaches the driver.
+fn assert_all_lost(gpu: &Gpu, work: &mut Work, reason: &str) {
+    let want = DeviceError::Lost { reason: reason.to_owned() };
+    assert_eq!(gpu.state(), GpuState::Lost { reason: reason.to_owned() });
+    let calls = emulator::count(Counted::Calls);
+    let handles = [Some(gpu.clone()), work.other.clone()];
+    for handle in handles.into_iter().flatten() {
+        assert_eq!(handle.alloc::<u32>("more", 1).map(drop), Err(want.clone()));
+        assert_eq!(handle.upload("nothing", &[0_u32; 0]).map(drop), Err(want.clone()));
+        assert_eq!(handle.stream().map(drop), Err(want.clone()));
+        assert_eq!(handle.sync(), Err(want.clone()));
+        assert_eq!(handle.timer().map(drop), Err(want.clone()));
+        assert_eq!(handle.canary(), Err(want.clone()));
+        assert_eq!(handle.capture(|| Ok(())).map(drop), Err(want.clone()));
+        for buf in &mut work.bufs {
+            assert_eq!(handle.read(buf.view()), Err(want.clone()));
+            assert_eq!(handle.read(buf.slice(..0)), Err(want.clone()));
+            assert_eq!(handle.zero(buf.view_mut()), Err(want.clone()));
+            let host = vec![0; buf.len()];
+            assert_eq!(handle.write(buf.view_mut(), &host), Err(want.clone()));
+            assert_eq!(ask(&handle, 1, buf), Err(want.clone()));
+        }
+    }
+    if let Some(replay) = &work.replay {
+        assert_eq!(replay.launch(), Err(want));
+    }
+    assert_eq!(emulator::count(Counted::Calls), calls, "the driver was asked");
+}
+
+#[test]
+fn faulty_a_fatal_launch_loses_the_device_for_good() {
+    fault_test(|| {
+        let gpu = open();
+        let first = emulator::count(Counted::Launches);
+        run(&gpu).unwrap();
+        let launches = emulator::count(Counted::Launches) - first;
+        drop(gpu);
+        assert_eq!(launches, 5, "two, the canary and two replays");
+        for (code, noticed) in
+            STICKY.iter().flat_map(|c| [(*c, Noticed::AtOnce), (*c, Noticed::Later)])
+        {
+            for at in 1..=launches {
+                let gpu = open();
+                let budget = gpu.budget().clone();
+                let mut work = Work::default();
+                emulator::fail_launch(at, code, noticed);
+                let answer = work.run(&gpu);
+                let Err(DeviceError::Lost { reason }) = answer else {
+                    panic!("launch {at} of {launches}, {code}, {noticed:?}: {answer:?}");
+                };
+                assert!(reason.contains(&code.to_string()) && reason.contains(CANARY), "{reason}");
+                assert_all_lost(&gpu, &mut work, &reason);
+                let calls = emulator::count(Counted::Calls);
+                drop((work, gpu));
+                assert_eq!(emulator::count(Counted::Calls), calls, "a drop asked the driver");
+                assert_eq!(budget.used(), 0);
+                emulator::clear();
+            }
+        }
+    });
+}
+
+#[test]
+fn faulty_a_device_lost_while_recording_ends_the_recording() {
+    fault_test(|| {
+        let gpu = open();
+        let other = gpu.stream().unwrap();
+        let mut buf = gpu.zeros::<u32>("answers", 2).unwrap();
+        let mut there = other.zeros::<u32>("answers", 2).unwrap();
+        emulator::fail_launch(1, 719, Noticed::AtOnce);
+        let answer = gpu.capture(|| {
+            ask(&gpu, 1, &mut buf)?;
+            ask(&other, 2, &mut there)
+        });
+        assert!(matches!(answer.map(drop), Err(DeviceError::Lost { .. })));
+        let budget = gpu.budget().clone();
+        drop((buf, there, other, gpu));
+        assert_eq!(budget.used(), 0);
+    });
+}
+
+#[test]
+fn faulty_one_wrong_canary_makes_the_device_suspect_and_a_second_loses_it() {
+    fault_test(|| {
+        let gpu = open();
+        gpu.canary().unwrap();
+        emulator::spoil(CANARY, 1, Times::Once);
+        assert!(matches!(gpu.canary(), Err(DeviceError::Canary { got, want }) if got != want));
+        assert!(matches!(gpu.state(), GpuState::Suspect { .. }));
+        let buf = gpu.upload("numbers", &[1_u32, 2]).unwrap();
+        assert_eq!(gpu.read(buf.view()).unwrap(), [1, 2], "a suspect device still works");
+        gpu.canary().unwrap();
+        assert_eq!(gpu.state(), GpuState::Ready);
+        emulator::spoil(CANARY, 1, Times::FromThenOn);
+        assert!(matches!(gpu.canary(), Err(DeviceError::Canary { .. })));
+        let lost = gpu.canary().unwrap_err();
+        assert!(matches!(&lost, DeviceError::Lost { reason } if reason.contains("canary")));
+        assert_eq!(gpu.read(buf.view()), Err(lost));
+    });
+}
+
+#[test]
+fn faulty_a_busy_device_lets_the_canary_wait_no_longer_than_it_may() {
+    fault_test(|| {
+        let gpu = open();
+        gpu.canary().unwrap();
+        emulator::delay(Some(CANARY), 600);
+        let start = Instant::now();
+        let late = gpu.canary().unwrap_err();
+        assert_eq!(late, DeviceError::Timeout { step: "the canary", millis: 200 });
+        assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+        assert_eq!(gpu.state(), GpuState::Ready);
+        emulator::clear();
+        std::thread::sleep(Duration::from_millis(600).saturating_sub(start.elapsed()));
+        gpu.canary().unwrap();
+    });
+}
+
+/// How long the stream of a handle takes to be done.
+fn wait(gpu: &Gpu) -> Duration {
+    let start = Instant::now();
+    gpu.sync().unwrap();
+    start.elapsed()
+}
+
+#[test]
+fn faulty_streams_wait_for_each_other_where_they_share_and_nowhere_else() {
+    const LONG: Duration = Duration::from_millis(250);
+    fault_test(|| {
+        let gpu = open();
+        let other = gpu.stream().unwrap();
+        let mut here = gpu.zeros::<u32>("answers", 2).unwrap();
+        let mut there = other.zeros::<u32>("answers", 2).unwrap();
+        emulator::delay(Some(CANARY), 500);
+
+        ask(&gpu, 1, &mut here).unwrap();
+        assert!(wait(&other) < LONG, "nothing is shared");
+        other.copy(here.view(), there.view_mut()).unwrap();
+        assert!(wait(&other) > LONG, "the copy reads what the kernel writes");
+        assert!(wait(&gpu) < LONG);
+
+        ask(&other, 2, &mut here).unwrap();
+        assert!(wait(&gpu) > LONG, "the home stream waits for the stranger");
+
+        let replay = gpu.capture(|| ask(&gpu, 3, &mut there)).unwrap();
+        replay.launch().unwrap();
+        assert!(wait(&other) > LONG, "the home stream waits for the replay");
+    });
+}
+
+#[test]
+fn faulty_a_timer_measures_the_stream() {
+    fault_test(|| {
+        let gpu = open();
+        let mut buf = gpu.zeros::<u32>("answers", 2).unwrap();
+        ask(&gpu, 1, &mut buf).unwrap();
+        emulator::delay(Some(CANARY), 60);
+        let mut timer = gpu.timer().unwrap();
+        ask(&gpu, 1, &mut buf).unwrap();
+        let first = timer.elapsed_ms().unwrap();
+        ask(&gpu, 1, &mut buf).unwrap();
+        let both = timer.elapsed_ms().unwrap();
+        assert!((55.0..5_000.0).contains(&first) && both >= first + 55.0, "{first} {both}");
+    });
+}
+
+#[test]
+fn faulty_a_driver_that_fails_from_the_start_is_no_gpu() {
+    fault_test(|| {
+        let gpu = open();
+        let mut buf = gpu.zeros::<u32>("answers", 2).unwrap();
+        emulator::fail_launch(1, 700, Noticed::AtOnce);
+        assert!(matches!(ask(&gpu, 1, &mut buf), Err(DeviceError::Lost { .. })));
+        let again = Gpu::open(&GpuOptions::default()).unwrap_err();
+        let DeviceError::Absent { reason } = again else { panic!("{again}") };
+        assert!(reason.contains("700"), "{reason}");
+    });
+}
