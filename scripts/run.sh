@@ -6,4 +6,4 @@ need_rust
 need_node
 build_web
 build_release
-exec "$BIN" serve --demo "$@"
+exec "$BIN" serve --demo --supervise "$@"

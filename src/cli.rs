@@ -9,8 +9,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Version, commit and backends, as `--version` prints them.
-pub const VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("GRAPHLUME_COMMIT"), ", backends: cpu)");
+pub const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (commit ",
+    env!("GRAPHLUME_COMMIT"),
+    ", backends: cpu, cuda)"
+);
 
 /// Self-hosted graph visualization and query server.
 #[derive(Debug, Parser)]
@@ -80,7 +84,7 @@ fn threads(text: &str) -> Result<usize, String> {
 /// Where the computing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
-    /// The GPU when there is a driver, a card and a build with kernels, else the CPU
+    /// The GPU when there is a driver and a card, else the CPU
     Auto,
     /// All CPU cores
     Cpu,
@@ -94,7 +98,9 @@ pub enum Backend {
     after_help = "Example:\n  graphlume serve --listen 0.0.0.0:8000 --data /srv/graphlume\n\n\
     The first start with an empty data folder makes the superuser `admin`, with the password from\n\
     GRAPHLUME_ADMIN_PASSWORD, else with a generated one that is printed once.\n\
-    SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect."
+    SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect.\n\
+    With --supervise a server that dies is started again: clients that connect meanwhile wait, and get\n\
+    503 with the reason when it takes longer than 3 s. A refused configuration is not tried again."
 )]
 pub struct ServeArgs {
     /// Address for users
@@ -120,6 +126,20 @@ pub struct ServeArgs {
     /// Where to compute
     #[arg(long, value_enum, env = "GRAPHLUME_BACKEND", default_value = "auto")]
     pub backend: Backend,
+    /// Memory of the GPU to use, such as 16GiB or 50%; unset takes 90 % of what is free at start
+    #[arg(long, value_name = "SIZE", env = "GRAPHLUME_DEVICE_MEMORY")]
+    pub device_memory: Option<String>,
+    /// Graphs with fewer edges stay on the CPU, where a call on them is over before a GPU has begun
+    #[arg(long, value_name = "N", env = "GRAPHLUME_GPU_EDGES_MIN",
+        default_value_t = graphlume_engine::GPU_EDGES_MIN)]
+    pub gpu_edges_min: u32,
+    /// What to do when the GPU is lost: end with status 75 for a supervisor to start anew, or go on
+    /// with the CPU; unset means exit with --supervise, else cpu
+    #[arg(long, value_enum, value_name = "ACTION", env = "GRAPHLUME_ON_DEVICE_LOST")]
+    pub on_device_lost: Option<DeviceLostArg>,
+    /// Keep a parent process that holds the addresses and restarts the server when it fails
+    #[arg(long, env = "GRAPHLUME_SUPERVISE")]
+    pub supervise: bool,
     /// CPU threads for computing; 0 takes all cores
     #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
         value_parser = threads)]
@@ -151,6 +171,10 @@ pub struct ServeArgs {
         value_delimiter = ','
     )]
     pub allowed_origins: Vec<String>,
+    /// Connections that one address may hold; raise it for a proxy on another machine, 0 sets no bound
+    #[arg(long, value_name = "N", env = "GRAPHLUME_CONNECTIONS_PER_ADDRESS",
+        default_value_t = graphlume_types::limits::CONNECTIONS_PER_PEER_MAX)]
+    pub connections_per_address: usize,
     /// Who may show the page in a frame (CSP frame-ancestors)
     #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
     pub frame_ancestors: String,
@@ -164,6 +188,15 @@ pub struct ServeArgs {
     /// What to log: error, warn, info, debug, or per module such as info,graphlume_engine=debug
     #[arg(long, value_name = "FILTER", env = "GRAPHLUME_LOG", default_value = "info")]
     pub log: String,
+}
+
+/// What follows when the GPU is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DeviceLostArg {
+    /// The process ends with status 75
+    Exit,
+    /// Sessions go on with the CPU
+    Cpu,
 }
 
 /// How log lines look.

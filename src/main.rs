@@ -7,6 +7,7 @@ mod graph_files;
 mod output;
 mod panics;
 mod progress;
+mod supervise;
 
 use std::process::ExitCode;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_device::GpuStatus;
+use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_storage::{Options, Store};
 use graphlume_types::{SystemClock, limits};
 
@@ -27,10 +28,15 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     }
     match graphlume_device::probe_gpu() {
         GpuStatus::Absent { reason } => line(&format!("gpu          absent: {reason}")),
-        GpuStatus::Present { name, memory_bytes, driver, .. } => line(&format!(
-            "gpu          {name}, {:.1} GiB, driver {driver}; this build has no CUDA kernels, so the CPU computes",
-            memory_bytes as f64 / GIB
-        )),
+        GpuStatus::Present { name, memory_bytes, driver, .. } => {
+            let gib = memory_bytes as f64 / GIB;
+            line(&format!("gpu          {name}, {gib:.1} GiB, driver {driver}"));
+            let checked = Gpu::open(&GpuOptions::default()).and_then(|gpu| gpu.canary());
+            match checked {
+                Ok(()) => line("             its kernels load and compute a known answer"),
+                Err(e) => line(&format!("             not usable, so the CPU computes: {e}")),
+            }
+        }
     }
     line(&format!(
         "limits       upload {} GiB, {} rows, {} columns, {} nodes, {} edges",

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod backend;
 mod backup;
 mod bench;
 mod compute;

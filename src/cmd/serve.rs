@@ -3,21 +3,24 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use graphlume_device::GpuStatus;
-use graphlume_http::{CookieConfig, HttpConfig};
+use graphlume_engine::{GpuChoice, OnDeviceLost};
+use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
 use graphlume_service::{Bootstrap, Service, ServiceConfig};
 use graphlume_types::SystemClock;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
-use super::{Failure, rejected};
-use crate::cli::{Backend, LogFormat, ServeArgs, VERSION};
+use super::{Failure, backend, rejected};
+use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
+use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
 const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
 /// Time between two rounds of upkeep.
 const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
+/// What connections get to end in order when the process has to be replaced.
+const RESTART_DRAIN: std::time::Duration = std::time::Duration::from_millis(500);
 /// Share of the memory for graphs that parsed tables of fresh uploads may keep until they are opened.
 const TABLE_CACHE_SHARE: u64 = 8;
 
@@ -26,7 +29,11 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let http = http_config(&args).map_err(|e| rejected(&e))?;
     let memory = config::size("memory", &args.memory, memory_bytes()).map_err(|e| rejected(&e))?;
     start_log(&args).map_err(|e| rejected(&e))?;
-    check_backend(args.backend).map_err(|e| rejected(&e))?;
+    let inherited = supervise::inherited()?;
+    if args.supervise && inherited.is_none() {
+        return supervise::run(&http);
+    }
+    let gpu = backend::choose(args.backend, args.device_memory.as_deref())?;
     // Parsers use rayon's own pool; the engine has another of the same size.
     rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads)
@@ -36,7 +43,8 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         .enable_all()
         .thread_name("graphlume-io")
         .build()?;
-    runtime.block_on(serve(args, http, memory))
+    let engine = engine_config(&args, memory, gpu, inherited.is_some());
+    runtime.block_on(serve(args, http, engine, inherited))
 }
 
 fn memory_bytes() -> u64 {
@@ -58,6 +66,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         https_only: args.https_only,
         allowed_origins: args.allowed_origins.clone(),
         frame_ancestors: args.frame_ancestors.clone(),
+        connections_per_peer_max: args.connections_per_address,
         build: VERSION.to_owned(),
         ..HttpConfig::default()
     };
@@ -77,22 +86,35 @@ fn start_log(args: &ServeArgs) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// This build computes on the CPU; says so where the choice could make somebody expect otherwise.
-fn check_backend(backend: Backend) -> Result<(), ConfigError> {
-    let gpu = graphlume_device::probe_gpu();
-    match (backend, gpu) {
-        (Backend::Cuda, _) => Err(ConfigError::Value(
-            "--backend cuda: this build has no CUDA kernels; use --backend auto or cpu".to_owned(),
-        )),
-        (Backend::Auto, GpuStatus::Present { name, .. }) => {
-            tracing::warn!(gpu = %name, "a GPU is present, but this build has no CUDA kernels: computing on the CPU");
-            Ok(())
-        }
-        _ => Ok(()),
+/// The engine's settings.
+fn engine_config(
+    args: &ServeArgs,
+    memory: u64,
+    gpu: GpuChoice,
+    is_supervised: bool,
+) -> graphlume_engine::Config {
+    let on_device_lost = match args.on_device_lost {
+        Some(DeviceLostArg::Exit) => OnDeviceLost::Exit,
+        Some(DeviceLostArg::Cpu) => OnDeviceLost::Cpu,
+        None if is_supervised => OnDeviceLost::Exit,
+        None => OnDeviceLost::Cpu,
+    };
+    graphlume_engine::Config {
+        threads: args.threads,
+        host_budget_bytes: memory,
+        gpu,
+        on_device_lost,
+        gpu_edges_min: args.gpu_edges_min,
+        ..graphlume_engine::Config::default()
     }
 }
 
-async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(), Failure> {
+async fn serve(
+    args: ServeArgs,
+    mut http: HttpConfig,
+    engine: graphlume_engine::Config,
+    inherited: Option<Inherited>,
+) -> Result<(), Failure> {
     // Only the process's own start reads the environment; the variable is not an option, so that a
     // password never shows in a process list.
     let admin_password = std::env::var("GRAPHLUME_ADMIN_PASSWORD").ok().filter(|p| !p.is_empty());
@@ -100,13 +122,9 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
         ServiceConfig {
             admin_password,
             allow_foreign_file_ids: args.allow_foreign_file_ids,
-            table_cache_bytes: memory / TABLE_CACHE_SHARE,
-            upload_memory_bytes: memory / TABLE_CACHE_SHARE,
-            engine: graphlume_engine::Config {
-                threads: args.threads,
-                host_budget_bytes: memory,
-                ..graphlume_engine::Config::default()
-            },
+            table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
+            upload_memory_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
+            engine,
             ..ServiceConfig::new(args.data.data.clone())
         },
         Arc::new(SystemClock),
@@ -117,7 +135,8 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
     }
     // Signals are caught before the address is announced, so that whoever reads it may stop us cleanly.
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let running = match graphlume_http::serve(http, Arc::clone(&started.service)).await {
+    let is_first = inherited.as_ref().is_none_or(|i| i.is_first);
+    let running = match listen(http, &started.service, inherited).await {
         Ok(running) => running,
         Err(e) => {
             // The account was made all the same, and its password is shown only now.
@@ -125,11 +144,18 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
             return Err(e.into());
         }
     };
-    announce(&args, &running, started.bootstrap.as_ref(), demo.as_deref());
+    if is_first {
+        announce(&args, &running, demo.as_deref());
+    }
+    first_start(started.bootstrap.as_ref());
     let upkeep = tokio::spawn(upkeep(Arc::clone(&started.service)));
-    tokio::select! {
-        _ = term.recv() => tracing::info!("SIGTERM: draining"),
-        _ = int.recv() => tracing::info!("SIGINT: draining"),
+    let restart = tokio::select! {
+        _ = term.recv() => { tracing::info!("SIGTERM: draining"); None }
+        _ = int.recv() => { tracing::info!("SIGINT: draining"); None }
+        reason = started.engine.restart_wanted() => Some(reason),
+    };
+    if let Some(reason) = restart {
+        return restart_now(&running, reason).await;
     }
     running.stop().await;
     upkeep.abort();
@@ -137,6 +163,31 @@ async fn serve(args: ServeArgs, mut http: HttpConfig, memory: u64) -> Result<(),
     let engine = started.engine_thread;
     tokio::task::spawn_blocking(move || engine.stop()).await?;
     Ok(())
+}
+
+/// Answers what is waiting and ends the process: a driver whose device is lost may never return from
+/// an orderly end. Everything durable is on the disk already.
+async fn restart_now(running: &Running, reason: String) -> Result<(), Failure> {
+    if tokio::time::timeout(RESTART_DRAIN, running.stop()).await.is_err() {
+        tracing::warn!("connections are cut off");
+    }
+    eprintln!("error: {reason}; the process ends with status {EXIT_RESTART} to be started again");
+    std::process::exit(EXIT_RESTART.into())
+}
+
+/// Serves on the sockets that the supervisor holds, else on sockets of our own.
+async fn listen(
+    http: HttpConfig,
+    service: &Arc<Service>,
+    inherited: Option<Inherited>,
+) -> Result<Running, HttpError> {
+    let Some(inherited) = inherited else {
+        return graphlume_http::serve(http, Arc::clone(service)).await;
+    };
+    let Inherited { listeners, ready, .. } = inherited;
+    let running = graphlume_http::serve_on(http, Arc::clone(service), listeners).await?;
+    ready.tell();
+    Ok(running)
 }
 
 /// Exports the records once a day and sweeps files that nothing refers to.
@@ -152,12 +203,7 @@ async fn upkeep(service: Arc<Service>) {
 
 /// What a person who started the server needs to know, once, on standard output.
 #[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
-fn announce(
-    args: &ServeArgs,
-    running: &graphlume_http::Running,
-    bootstrap: Option<&Bootstrap>,
-    demo: Option<&str>,
-) {
+fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
     let base = format!("http://{}", running.addr);
     println!("Graphlume {VERSION}");
     println!("  address      {base}");
@@ -165,7 +211,6 @@ fn announce(
         println!("  operators    http://{addr}/check-workers  http://{addr}/metrics");
     }
     println!("  data folder  {}", args.data.data.display());
-    first_start(bootstrap);
     if let Some(dataset) = demo {
         println!("  demo graph   {base}/graph/graph.html?dataset={dataset}");
     }

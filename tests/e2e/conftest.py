@@ -34,8 +34,8 @@ def free_port():
 class Server:
     """One daemon; `start` and `kill` may be repeated on the same data folder."""
 
-    def __init__(self, data, *extra):
-        self.data, self.extra, self.process = Path(data), extra, None
+    def __init__(self, data, *extra, env=None):
+        self.data, self.extra, self.process, self.env = Path(data), extra, None, env or {}
         self.port, self.internal = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.server = f"127.0.0.1:{self.port}"
@@ -44,6 +44,7 @@ class Server:
     def start(self, deadline_s=30):
         env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
         env["GRAPHLUME_ADMIN_PASSWORD"] = PASSWORD
+        env.update(self.env)
         self.log = open(self.data.parent / f"{self.data.name}.log", "ab")
         self.process = subprocess.Popen(
             [binary(), "serve", "--listen", self.server, "--internal-listen", f"127.0.0.1:{self.internal}",
@@ -138,8 +139,8 @@ def counted(api, dataset, deadline_s=15):
 
 
 def run_cli(*args, check=True, **kwargs):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
-    r = subprocess.run([binary(), *map(str, args)], capture_output=True, text=True, env=env, **kwargs)
+    kwargs.setdefault("env", {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")})
+    r = subprocess.run([binary(), *map(str, args)], capture_output=True, text=True, **kwargs)
     if check:
         assert r.returncode == 0, f"{args}: {r.returncode}\n{r.stdout}\n{r.stderr}"
     return r

@@ -1,6 +1,13 @@
 //! What may be set about the engine.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::device::{GpuChoice, OnDeviceLost};
+
+/// Below this many edges, launching the kernels of one call takes longer than the CPU takes over all of
+/// it.
+pub const GPU_EDGES_MIN: u32 = 50_000;
 
 /// Settings of the engine. [`Config::default`] is right for a machine of its own.
 #[derive(Debug, Clone)]
@@ -9,6 +16,16 @@ pub struct Config {
     pub threads: usize,
     /// Bytes of resident graphs and layouts held at once.
     pub host_budget_bytes: u64,
+    /// The GPU to compute on.
+    pub gpu: GpuChoice,
+    /// What follows when it is lost.
+    pub on_device_lost: OnDeviceLost,
+    /// Graphs with fewer edges stay on the CPU, where a call on them is over before a GPU has begun.
+    pub gpu_edges_min: u32,
+    /// Work on the GPU, or a turn of the loop, that takes longer is reported.
+    pub alarm_after: Duration,
+    /// And after this time it is given up: the engine asks for a new process.
+    pub give_up_after: Duration,
     /// The shortest time between two position frames of a session.
     pub frame_interval: Duration,
     /// Time that one session's layout runs before the next session's turn. One iteration is never
@@ -37,8 +54,9 @@ pub struct Config {
     pub load_retry: Duration,
     /// The engine looks at its clock at least this often.
     pub poll: Duration,
-    /// Whether a panic of the loop itself ends the process (exit status 70), so that a supervisor
-    /// starts a healthy one. A panic inside a command or a job never does.
+    /// Whether the engine may end the process so that a supervisor starts a healthy one: with exit
+    /// status 70 after a panic of the loop itself (a panic inside a command or a job never does), with
+    /// 75 when a wanted restart does not happen.
     pub exit_on_panic: bool,
 }
 
@@ -47,6 +65,11 @@ impl Default for Config {
         Self {
             threads: 0,
             host_budget_bytes: 8 << 30,
+            gpu: GpuChoice::None { reason: Arc::from("this server was told to use the CPU") },
+            on_device_lost: OnDeviceLost::Exit,
+            gpu_edges_min: GPU_EDGES_MIN,
+            alarm_after: Duration::from_secs(2),
+            give_up_after: Duration::from_secs(10),
             frame_interval: Duration::from_millis(100),
             slice: Duration::from_millis(8),
             iterations_per_s_max: 120,

@@ -13,6 +13,8 @@ use graphlume_types::{
 };
 
 use crate::config::Config;
+use crate::device::OnDeviceLost;
+use crate::device::card::Card;
 use crate::error::{ClosedReason, EngineError};
 use crate::event::{Event, LoadFailure};
 use crate::health::Shared;
@@ -22,12 +24,15 @@ use crate::session::layout::Layout;
 use crate::session::machine::{GraphState, VizSession};
 use crate::stats::Gauges;
 use crate::store::{Found, GraphStore, Lease, Slot, Waiter};
+use crate::target::Target;
 use crate::workers::{Job, Workers};
 
 /// The workers by what they do.
 pub(crate) struct Crews {
     pub(crate) loaders: Workers,
     pub(crate) layouts: Workers,
+    /// Slices of layouts on the GPU.
+    pub(crate) device: Workers,
     pub(crate) queries: Workers,
     pub(crate) background: Workers,
 }
@@ -42,7 +47,8 @@ pub(crate) struct Core {
     pub(crate) sessions: HashMap<SessionId, VizSession>,
     /// Sessions that wait for a slice, in the order of their turns.
     pub(crate) turns: VecDeque<SessionId>,
-    pub(crate) slices_away: usize,
+    /// By [`Place`].
+    pub(crate) slices_away: [usize; 2],
     pub(crate) crews: Crews,
     pub(crate) canary_waiters: Vec<crate::reply::Reply<()>>,
     pub(crate) canary_runs: bool,
@@ -72,7 +78,7 @@ impl Core {
             pool,
             sessions: HashMap::new(),
             turns: VecDeque::new(),
-            slices_away: 0,
+            slices_away: [0; 2],
             crews,
             canary_waiters: Vec::new(),
             canary_runs: false,
@@ -92,6 +98,18 @@ impl Core {
     /// [`EngineError::SessionNotFound`].
     pub(crate) fn session(&mut self, id: &SessionId) -> Result<&mut VizSession, EngineError> {
         self.sessions.get_mut(id).ok_or_else(|| EngineError::SessionNotFound(id.clone()))
+    }
+
+    /// # Errors
+    /// [`EngineError::SessionNotFound`]; [`EngineError::SessionClosed`] when it shows another dataset
+    /// than the caller was allowed to see.
+    pub(crate) fn target(&mut self, target: &Target) -> Result<&mut VizSession, EngineError> {
+        let session = self.session(&target.session)?;
+        if target.dataset.is_some_and(|d| d != session.dataset) {
+            let (session, reason) = (target.session.clone(), ClosedReason::Replaced);
+            return Err(EngineError::SessionClosed { session, reason });
+        }
+        Ok(session)
     }
 
     /// Takes memory, evicting what nobody needs.
@@ -300,8 +318,8 @@ impl Core {
                     Err(LoadFailure::Build(e)) => self.load_failed(dataset, e),
                 }
             }
-            Event::Sliced { session, generation, result } => {
-                self.on_sliced(&session, generation, result);
+            Event::Sliced { session, generation, place, result } => {
+                self.on_sliced(&session, generation, place, result);
             }
             Event::Communities { dataset, epoch, result } => {
                 self.on_communities(dataset, epoch, result);
@@ -309,6 +327,7 @@ impl Core {
             Event::Canary { result } => {
                 self.canary_runs = false;
                 self.shared.set_canary(result);
+                self.look_after_device();
                 for waiter in self.canary_waiters.drain(..) {
                     waiter.send(Ok(()));
                 }
@@ -330,6 +349,50 @@ impl Core {
             if matches!(session.graph, GraphState::Loading(_)) {
                 session.graph_missing(GraphState::Loading(stage), now);
             }
+        }
+    }
+
+    /// Deals with a lost device, once, and has what was left on a working one given back.
+    pub(crate) fn look_after_device(&mut self) {
+        let Ok(card) = &self.shared.card else { return };
+        let card = card.clone();
+        if let Some(reason) = card.lost() {
+            if !card.is_given_up.swap(true, Ordering::Relaxed) {
+                self.give_up_device(&card, &reason);
+            }
+            return;
+        }
+        let store = &self.store;
+        card.keep_only(|(dataset, epoch)| {
+            store.resident(dataset).is_some_and(|l| l.facts.epoch == epoch)
+        });
+        if card.has_graves() && self.crews.background.check_room().is_ok() {
+            let shared = self.shared.clone();
+            let run = move || {
+                let _step = shared.steps.begin("giving memory back", shared.clock.monotonic());
+                card.bury();
+                None
+            };
+            let job = Job { what: "giving device memory back", run: Box::new(run), lost: None };
+            let _ = self.crews.background.submit(job);
+        }
+    }
+
+    /// Nothing on the device can be used any more. Sessions keep the positions of their last frame.
+    fn give_up_device(&mut self, card: &Card, reason: &str) {
+        self.shared.counters.device_losses.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(gpu = card.gpu.info().name, reason, "the GPU was lost");
+        card.keep_only(|_| false);
+        let why = format!("the GPU was lost: {reason}");
+        for session in self.sessions.values_mut() {
+            if let Some(layout) = &mut session.layout {
+                layout.leave_device(&why);
+            }
+        }
+        card.bury();
+        self.woken = true;
+        if self.config.on_device_lost == OnDeviceLost::Exit {
+            self.shared.want_restart(why);
         }
     }
 
@@ -384,6 +447,7 @@ impl Core {
         gauges.loads_waiting = self.crews.loaders.depth();
         gauges.layouts_waiting = self.turns.len();
         *self.shared.gauges.lock() = gauges;
+        self.look_after_device();
     }
 
     /// Ends everything: loads, layouts, sessions, waiting callers.

@@ -8,6 +8,7 @@ use crate::health::Canary;
 use crate::loader::LoadError;
 use crate::resident::Resident;
 use crate::session::layout::{Layout, SliceReport};
+use crate::session::schedule::Place;
 use crate::session::slot::SceneFrames;
 
 /// Finished or half-finished work.
@@ -19,7 +20,7 @@ pub(crate) enum Event {
     /// A load has ended.
     Loaded { dataset: DatasetId, ticket: u64, result: Result<Box<Resident>, LoadFailure> },
     /// A layout comes home.
-    Sliced { session: SessionId, generation: u64, result: Result<Slice, EngineError> },
+    Sliced { session: SessionId, generation: u64, place: Place, result: Result<Slice, EngineError> },
     /// Colours by community are there, or are not to be had.
     Communities { dataset: DatasetId, epoch: u32, result: Result<SceneFrames, EngineError> },
     /// The known-answer job has run.

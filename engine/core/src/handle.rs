@@ -21,9 +21,10 @@ use crate::session::slot::SessionState;
 use crate::session::viewer::Viewer;
 use crate::settings::LayoutSettings;
 use crate::stats::EngineStats;
+use crate::target::Target;
 
 /// How long the engine may take over a call before it answers that the deadline has passed.
-const CALL_DEADLINE: Duration = Duration::from_secs(60);
+pub const CALL_DEADLINE: Duration = Duration::from_secs(60);
 
 /// A cheap handle to the engine. Every call is a future that any runtime may drive; dropping it
 /// cancels the call. A call is refused at once when too many wait already.
@@ -53,6 +54,12 @@ impl Drop for CancelOnDrop {
 impl EngineHandle {
     pub(crate) fn new(lanes: Lanes, shared: Arc<Shared>) -> Self {
         Self { lanes, shared }
+    }
+
+    /// Whether anything of the engine is still there: its last threads end in their own time.
+    #[cfg(test)]
+    pub(crate) fn remains(&self) -> std::sync::Weak<Shared> {
+        Arc::downgrade(&self.shared)
     }
 
     /// Sends a command at once and gives the future of its answer.
@@ -120,8 +127,8 @@ impl EngineHandle {
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Busy`] past the limit of viewers.
-    pub async fn attach(&self, session: SessionId) -> Result<Viewer, EngineError> {
-        let presence = self.call(cmd::attach::Attach { session }).await?;
+    pub async fn attach(&self, target: impl Into<Target>) -> Result<Viewer, EngineError> {
+        let presence = self.call(cmd::attach::Attach { target: target.into() }).await?;
         Ok(Viewer::new(presence, self.clone()))
     }
 
@@ -132,10 +139,10 @@ impl EngineHandle {
     /// exist, [`EngineError::NotLoaded`] for a pin before the graph is there.
     pub async fn control(
         &self,
-        session: SessionId,
+        target: impl Into<Target>,
         control: Control,
     ) -> Result<Arc<SessionState>, EngineError> {
-        self.call(cmd::control::ControlSession { session, control }).await
+        self.call(cmd::control::ControlSession { target: target.into(), control }).await
     }
 
     /// What the session shows and does.
@@ -150,16 +157,24 @@ impl EngineHandle {
     ///
     /// # Errors
     /// [`EngineError::Index`]; what loading the graph may answer.
-    pub async fn node_card(&self, session: SessionId, index: u32) -> Result<Value, EngineError> {
-        self.call(cmd::card::NodeCard { session, index }).await
+    pub async fn node_card(
+        &self,
+        target: impl Into<Target>,
+        index: u32,
+    ) -> Result<Value, EngineError> {
+        self.call(cmd::card::NodeCard { target: target.into(), index }).await
     }
 
     /// The hover card of an edge, by its drawn index.
     ///
     /// # Errors
     /// [`EngineError::Index`]; what loading the graph may answer.
-    pub async fn edge_card(&self, session: SessionId, drawn: u32) -> Result<Value, EngineError> {
-        self.call(cmd::card::EdgeCard { session, drawn }).await
+    pub async fn edge_card(
+        &self,
+        target: impl Into<Target>,
+        drawn: u32,
+    ) -> Result<Value, EngineError> {
+        self.call(cmd::card::EdgeCard { target: target.into(), drawn }).await
     }
 
     /// Nodes whose label or id contains `text`, the best matches first.
@@ -168,11 +183,11 @@ impl EngineHandle {
     /// What loading the graph may answer.
     pub async fn search(
         &self,
-        session: SessionId,
+        target: impl Into<Target>,
         text: String,
         limit: usize,
     ) -> Result<Vec<SearchHit>, EngineError> {
-        self.call(cmd::search::Search { session, text, limit }).await
+        self.call(cmd::search::Search { target: target.into(), text, limit }).await
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn
@@ -180,16 +195,20 @@ impl EngineHandle {
     ///
     /// # Errors
     /// [`EngineError::Epoch`] when another element set is shown.
-    pub async fn edges(&self, session: SessionId, epoch: u32) -> Result<Bytes, EngineError> {
-        self.call(cmd::edges::Edges { session, epoch }).await
+    pub async fn edges(&self, target: impl Into<Target>, epoch: u32) -> Result<Bytes, EngineError> {
+        self.call(cmd::edges::Edges { target: target.into(), epoch }).await
     }
 
     /// The present positions as one exact frame of 32-bit floats.
     ///
     /// # Errors
     /// [`EngineError::Epoch`]; [`EngineError::NotLoaded`] before the first positions.
-    pub async fn positions(&self, session: SessionId, epoch: u32) -> Result<Bytes, EngineError> {
-        self.call(cmd::positions::Positions { session, epoch }).await
+    pub async fn positions(
+        &self,
+        target: impl Into<Target>,
+        epoch: u32,
+    ) -> Result<Bytes, EngineError> {
+        self.call(cmd::positions::Positions { target: target.into(), epoch }).await
     }
 
     /// Starts loading the dataset unless it is resident; tries again at once when it waited for data
@@ -236,6 +255,12 @@ impl EngineHandle {
             self.call(cmd::canary::Canary).await?;
         }
         Ok(self.shared.health())
+    }
+
+    /// Why the process has to be replaced, once that is so: its GPU was lost or does not come back from
+    /// its work. Everything durable is safe; whoever runs the process ends it with status 75.
+    pub async fn restart_wanted(&self) -> String {
+        self.shared.restart_wanted().await
     }
 
     /// Counters; never waits.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use graphlume_device::GpuStatus;
+use event_listener::Event as Signal;
 use graphlume_graph::Topology;
 use graphlume_types::{Budget, CancelToken, Clock};
 use parking_lot::Mutex;
 
-use crate::stats::{Counters, EngineStats, Gauges};
+use crate::device::GpuReport;
+use crate::device::card::Card;
+use crate::device::watch::Steps;
+use crate::stats::{Counters, DeviceFigures, EngineStats, Gauges};
 
 /// A canary result is asked for again after this time.
 const CANARY_FRESH: Duration = Duration::from_secs(1);
@@ -40,8 +43,8 @@ pub struct EngineHealth {
     pub device: &'static str,
     /// Threads of the CPU pool.
     pub threads: usize,
-    /// Whether there is a GPU.
-    pub gpu: GpuStatus,
+    /// The GPU that large graphs are computed on, or why there is none.
+    pub gpu: Result<GpuReport, Arc<str>>,
     /// The last canary and its age; none before the first.
     pub canary: Option<(Canary, Duration)>,
 }
@@ -55,14 +58,22 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     pub(crate) dead: AtomicBool,
     pub(crate) gauges: Mutex<Gauges>,
-    pub(crate) gpu: Mutex<GpuStatus>,
+    /// The GPU, or why there is none. A lost one stays here.
+    pub(crate) card: Result<Arc<Card>, Arc<str>>,
+    pub(crate) steps: Steps,
+    restart: Mutex<Option<String>>,
+    restart_told: Signal,
     started: Instant,
     heartbeat_micros: AtomicU64,
     canary: Mutex<Option<(Canary, Instant)>>,
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Arc<dyn Clock>, budget: Budget, gpu: GpuStatus) -> Self {
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        budget: Budget,
+        card: Result<Arc<Card>, Arc<str>>,
+    ) -> Self {
         let started = clock.monotonic();
         Self {
             clock,
@@ -72,7 +83,10 @@ impl Shared {
             stopping: AtomicBool::new(false),
             dead: AtomicBool::new(false),
             gauges: Mutex::new(Gauges::default()),
-            gpu: Mutex::new(gpu),
+            card,
+            steps: Steps::default(),
+            restart: Mutex::new(None),
+            restart_told: Signal::new(),
             started,
             heartbeat_micros: AtomicU64::new(0),
             canary: Mutex::new(None),
@@ -83,6 +97,41 @@ impl Shared {
     pub(crate) fn beat(&self, now: Instant) {
         let micros = now.saturating_duration_since(self.started).as_micros();
         self.heartbeat_micros.store(u64::try_from(micros).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn heartbeat_age(&self, now: Instant) -> Duration {
+        let beat = Duration::from_micros(self.heartbeat_micros.load(Ordering::Relaxed));
+        now.saturating_duration_since(self.started + beat)
+    }
+
+    /// The card, while it can be used.
+    pub(crate) fn card(&self) -> Option<&Arc<Card>> {
+        self.card.as_ref().ok().filter(|c| c.lost().is_none())
+    }
+
+    /// Only a new process helps; the first reason stays.
+    pub(crate) fn want_restart(&self, reason: String) {
+        let mut wanted = self.restart.lock();
+        if wanted.is_none() {
+            tracing::error!(reason, "a new process is needed");
+            *wanted = Some(reason);
+        }
+        drop(wanted);
+        self.restart_told.notify(usize::MAX);
+    }
+
+    pub(crate) fn restart_reason(&self) -> Option<String> {
+        self.restart.lock().clone()
+    }
+
+    pub(crate) async fn restart_wanted(&self) -> String {
+        loop {
+            let told = self.restart_told.listen();
+            if let Some(reason) = self.restart_reason() {
+                return reason;
+            }
+            told.await;
+        }
     }
 
     pub(crate) fn set_canary(&self, canary: Canary) {
@@ -99,8 +148,7 @@ impl Shared {
 
     pub(crate) fn health(&self) -> EngineHealth {
         let now = self.clock.monotonic();
-        let beat = Duration::from_micros(self.heartbeat_micros.load(Ordering::Relaxed));
-        let heartbeat_age = now.saturating_duration_since(self.started + beat);
+        let heartbeat_age = self.heartbeat_age(now);
         let canary = self.canary.lock().clone();
         let canary = canary.map(|(c, at)| (c, now.saturating_duration_since(at)));
         let stopping = self.stopping.load(Ordering::Relaxed) || self.dead.load(Ordering::Relaxed);
@@ -110,15 +158,16 @@ impl Shared {
                 && canary.as_ref().is_none_or(|(c, _)| c.ok),
             heartbeat_age,
             stopping,
-            device: "cpu",
+            device: if self.card().is_some() { "cuda" } else { "cpu" },
             threads: self.threads.load(Ordering::Relaxed),
-            gpu: self.gpu.lock().clone(),
+            gpu: self.card.as_ref().map(|c| c.report(now)).map_err(Arc::clone),
             canary,
         }
     }
 
     pub(crate) fn stats(&self, lanes: [usize; 3]) -> EngineStats {
-        EngineStats::collect(&self.gauges.lock(), &self.counters, &self.budget, lanes)
+        let device = self.card.as_ref().map_or_else(|_| DeviceFigures::default(), |c| c.figures());
+        EngineStats::collect(&self.gauges.lock(), &self.counters, &self.budget, device, lanes)
     }
 }
 

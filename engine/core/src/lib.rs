@@ -12,6 +12,7 @@ mod cmd;
 mod command;
 mod config;
 mod core;
+mod device;
 mod error;
 mod event;
 mod handle;
@@ -25,26 +26,29 @@ mod session;
 mod settings;
 mod stats;
 mod store;
+mod target;
 #[cfg(test)]
 mod tests;
 mod workers;
 
 pub use cmd::info::SessionInfo;
-pub use config::Config;
+pub use config::{Config, GPU_EDGES_MIN};
+pub use device::{GpuChoice, GpuReport, OnDeviceLost};
 pub use error::{ClosedReason, EngineError, MemoryError};
-pub use graphlume_device::GpuStatus;
+pub use graphlume_device::cuda::GpuState;
 pub use graphlume_scene::{Encodings, SearchHit};
-pub use handle::EngineHandle;
+pub use handle::{CALL_DEADLINE, EngineHandle};
 pub use health::{Canary, EngineHealth};
 pub use loader::{LoadError, Loaded, Loader};
 pub use run_loop::{EngineThread, start};
 pub use session::control::Control;
 pub use session::slot::{
-    ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,
+    Backend, ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,
 };
 pub use session::viewer::Viewer;
 pub use settings::LayoutSettings;
 pub use stats::EngineStats;
+pub use target::Target;
 
 /// Drives a call of the engine on the calling thread: for the command line and for tests, never inside
 /// an async runtime.

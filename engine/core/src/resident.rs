@@ -28,6 +28,7 @@ const LABEL_BYTES: u64 = 1 << 20;
 
 /// A graph in memory. Immutable, so that any number of jobs read it at once.
 pub(crate) struct Resident {
+    pub(crate) dataset: DatasetId,
     pub(crate) facts: Arc<GraphFacts>,
     pub(crate) graph: Graph,
     pub(crate) nodes: Option<Table>,
@@ -188,6 +189,7 @@ impl LoadJob {
             warnings: scene.warnings.clone(),
         };
         Ok(Resident {
+            dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,
             graph,

@@ -7,19 +7,22 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Select, Sender, bounded};
-use graphlume_device::{CpuPool, GpuStatus, probe_gpu};
+use graphlume_device::CpuPool;
 use graphlume_types::{Budget, Clock, Code, limits};
 
 use crate::cmd;
 use crate::config::Config;
 use crate::core::{Core, Crews};
+use crate::device::GpuChoice;
+use crate::device::card::Card;
+use crate::device::watch::{Patience, Watchdog};
 use crate::error::EngineError;
 use crate::event::Event;
 use crate::handle::EngineHandle;
 use crate::health::Shared;
 use crate::lane::{Envelope, Inbox, lanes};
 use crate::loader::Loader;
-use crate::workers::{Job, Workers, panic_text};
+use crate::workers::{Workers, panic_text};
 
 /// Control commands of one turn.
 const CONTROL_PER_TURN: usize = 64;
@@ -36,6 +39,7 @@ const STALL: Duration = Duration::from_millis(50);
 pub struct EngineThread {
     handle: EngineHandle,
     thread: Option<JoinHandle<()>>,
+    _watch: Watchdog,
 }
 
 impl std::fmt::Debug for EngineThread {
@@ -89,8 +93,16 @@ pub fn start(
     clock: Arc<dyn Clock>,
 ) -> Result<(EngineHandle, EngineThread), EngineError> {
     let budget = Budget::new("host", config.host_budget_bytes);
-    let unknown = GpuStatus::Absent { reason: "the driver has not been looked for yet".to_owned() };
-    let shared = Arc::new(Shared::new(clock, budget, unknown));
+    let card = match &config.gpu {
+        GpuChoice::Use(gpu) => Ok(Arc::new(
+            Card::new(gpu.clone(), clock.clone()).map_err(|e| EngineError::from_coded(&e))?,
+        )),
+        GpuChoice::None { reason } => Err(reason.clone()),
+    };
+    let shared = Arc::new(Shared::new(clock, budget, card));
+    let patience = Patience { alarm: config.alarm_after, end: config.give_up_after };
+    let watch = Watchdog::start(shared.clone(), patience, config.exit_on_panic);
+    let watch = watch.map_err(|e| no_thread(&e))?;
     let pool = CpuPool::new(config.threads).map_err(|e| EngineError::from_coded(&e))?;
     shared.threads.store(pool.threads(), Ordering::Relaxed);
     let pool = Arc::new(pool);
@@ -115,7 +127,7 @@ pub fn start(
             }
         })
         .map_err(|e| no_thread(&e))?;
-    Ok((handle.clone(), EngineThread { handle, thread: Some(thread) }))
+    Ok((handle.clone(), EngineThread { handle, thread: Some(thread), _watch: watch }))
 }
 
 fn crews(config: &Config, events: &Sender<Event>, shared: &Arc<Shared>) -> std::io::Result<Crews> {
@@ -123,25 +135,14 @@ fn crews(config: &Config, events: &Sender<Event>, shared: &Arc<Shared>) -> std::
     Ok(Crews {
         loaders: crew("load", config.loader_threads, limits::LOADS_QUEUED_MAX)?,
         layouts: crew("layout", config.layout_threads, config.layout_threads.max(1) * 2)?,
+        // One at a time: what runs on the device runs on one stream after the other anyway.
+        device: crew("device", 1, 2)?,
         queries: crew("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
         background: crew("background", 1, limits::JOBS_QUEUED_MAX)?,
     })
 }
 
-/// Looks for a GPU where it holds nobody up: loading a driver may take a second.
-fn look_for_gpu(core: &Core) {
-    let shared = core.shared.clone();
-    let run = move || {
-        let status = probe_gpu();
-        *shared.gpu.lock() = status;
-        None
-    };
-    let job = Job { what: "gpu probe", run: Box::new(run), lost: None };
-    let _ = core.crews.background.submit(job);
-}
-
 fn run(mut core: Core, inbox: &Inbox, reports: &Receiver<Event>) {
-    look_for_gpu(&core);
     let mut polled = core.now();
     core.poll();
     while !core.stopping {
@@ -250,6 +251,11 @@ fn end(mut core: Core, inbox: &Inbox) {
     let crews = &mut core.crews;
     // Loaders run code of others and may take their time over noticing; nobody waits for them.
     drop(crews.loaders.close());
+    // Neither for work on a device that does not come back.
+    let device = crews.device.close();
+    if core.shared.restart_reason().is_none() {
+        device.into_iter().for_each(|thread| drop(thread.join()));
+    }
     let crews = [&mut crews.layouts, &mut crews.queries, &mut crews.background];
     let threads: Vec<JoinHandle<()>> = crews.into_iter().flat_map(Workers::close).collect();
     drop(core);

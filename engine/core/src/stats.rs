@@ -16,6 +16,22 @@ pub(crate) struct Counters {
     pub(crate) iterations: AtomicU64,
     pub(crate) frames: AtomicU64,
     pub(crate) frame_bytes: AtomicU64,
+    pub(crate) alarms: AtomicU64,
+    pub(crate) device_losses: AtomicU64,
+    pub(crate) device_iterations: AtomicU64,
+}
+
+/// What the GPU shows of itself.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct DeviceFigures {
+    pub(crate) memory_bytes: u64,
+    pub(crate) memory_bytes_peak: u64,
+    pub(crate) memory_bytes_max: u64,
+    pub(crate) graphs: usize,
+    pub(crate) uploads: u64,
+    pub(crate) evictions: u64,
+    pub(crate) refusals: u64,
+    pub(crate) driver_refusals: u64,
 }
 
 /// What the loop last saw of its own state.
@@ -80,6 +96,28 @@ pub struct EngineStats {
     pub frames_total: u64,
     /// Bytes of these frames.
     pub frame_bytes_total: u64,
+    /// Turns of the loop and pieces of work on the GPU that took so long that somebody should look.
+    pub alarms_total: u64,
+    /// Bytes reserved on the GPU.
+    pub device_memory_bytes: u64,
+    /// The most that were ever reserved there at once.
+    pub device_memory_bytes_peak: u64,
+    /// The GPU's budget; 0 without a GPU.
+    pub device_memory_bytes_max: u64,
+    /// Graphs on the GPU.
+    pub device_graphs: usize,
+    /// Graphs copied to the GPU.
+    pub device_uploads_total: u64,
+    /// Graphs evicted from the GPU.
+    pub device_evictions_total: u64,
+    /// Work that found no room on the GPU even after eviction.
+    pub device_refusals_total: u64,
+    /// Allocations that the driver refused although the budget had granted them.
+    pub device_driver_refusals_total: u64,
+    /// Layout iterations done by the GPU.
+    pub device_iterations_total: u64,
+    /// GPUs lost.
+    pub device_losses_total: u64,
 }
 
 impl EngineStats {
@@ -87,6 +125,7 @@ impl EngineStats {
         gauges: &Gauges,
         counters: &Counters,
         budget: &Budget,
+        device: DeviceFigures,
         lanes: [usize; 3],
     ) -> Self {
         let get = |c: &AtomicU64| c.load(Ordering::Relaxed);
@@ -114,6 +153,17 @@ impl EngineStats {
             iterations_total: get(&counters.iterations),
             frames_total: get(&counters.frames),
             frame_bytes_total: get(&counters.frame_bytes),
+            alarms_total: get(&counters.alarms),
+            device_memory_bytes: device.memory_bytes,
+            device_memory_bytes_peak: device.memory_bytes_peak,
+            device_memory_bytes_max: device.memory_bytes_max,
+            device_graphs: device.graphs,
+            device_uploads_total: device.uploads,
+            device_evictions_total: device.evictions,
+            device_refusals_total: device.refusals,
+            device_driver_refusals_total: device.driver_refusals,
+            device_iterations_total: get(&counters.device_iterations),
+            device_losses_total: get(&counters.device_losses),
         }
     }
 }

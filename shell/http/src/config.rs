@@ -118,6 +118,8 @@ pub struct HttpConfig {
     pub demo_datasets: Vec<(String, String)>,
     /// Open connections.
     pub connections_max: usize,
+    /// Open connections of one address; this machine's own are not counted, and 0 sets no bound.
+    pub connections_per_peer_max: usize,
     /// Requests in progress at once; health routes and open streams do not count.
     pub requests_in_flight_max: usize,
     /// Time within which a client must have sent a header block that it began.
@@ -154,6 +156,7 @@ impl Default for HttpConfig {
             build: env!("CARGO_PKG_VERSION").to_owned(),
             demo_datasets: Vec::new(),
             connections_max: limits::CONNECTIONS_MAX,
+            connections_per_peer_max: limits::CONNECTIONS_PER_PEER_MAX,
             requests_in_flight_max: limits::REQUESTS_IN_FLIGHT_MAX,
             header_timeout: Duration::from_secs(limits::HEADER_SECS_MAX),
             keep_alive: Duration::from_secs(limits::KEEP_ALIVE_SECS),

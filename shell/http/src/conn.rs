@@ -18,6 +18,9 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
+use crate::peers::Place;
+use crate::status::{ApiError, Problem};
+
 /// Waiting for the first byte of a request.
 const IDLE: u8 = 0;
 /// A header block is arriving.
@@ -35,11 +38,16 @@ pub(crate) struct Conn {
     phase: AtomicU8,
     // Held for the life of the connection, which a websocket outlives hyper's part of.
     _permit: OwnedSemaphorePermit,
+    _place: Option<Place>,
 }
 
 impl Conn {
-    pub(crate) fn new(peer: SocketAddr, permit: OwnedSemaphorePermit) -> Arc<Self> {
-        Arc::new(Self { peer, phase: AtomicU8::new(HEAD), _permit: permit })
+    pub(crate) fn new(
+        peer: SocketAddr,
+        permit: OwnedSemaphorePermit,
+        place: Option<Place>,
+    ) -> Arc<Self> {
+        Arc::new(Self { peer, phase: AtomicU8::new(HEAD), _permit: permit, _place: place })
     }
 
     /// A header block is complete.
@@ -67,6 +75,8 @@ pub(crate) struct TimedIo {
     write_stall: Duration,
     head: Option<Pin<Box<Sleep>>>,
     stalled: Option<Pin<Box<Sleep>>>,
+    /// A refusal of hyper's in our words, and how much of it has been sent.
+    refusal: Option<(Vec<u8>, usize)>,
 }
 
 impl TimedIo {
@@ -76,7 +86,7 @@ impl TimedIo {
         header_timeout: Duration,
         write_stall: Duration,
     ) -> Self {
-        Self { socket, conn, header_timeout, write_stall, head: None, stalled: None }
+        Self { socket, conn, header_timeout, write_stall, head: None, stalled: None, refusal: None }
     }
 
     /// Fails once the header deadline has passed; otherwise arranges to be woken then.
@@ -108,6 +118,46 @@ impl TimedIo {
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the client does not read")))
     }
+}
+
+impl TimedIo {
+    /// Sends the refusal to its end.
+    fn poll_refusal(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some((text, sent)) = &mut self.refusal {
+            if *sent == text.len() {
+                self.refusal = None;
+                break;
+            }
+            let polled = Pin::new(&mut self.socket).poll_write(cx, &text[*sent..]);
+            if let Poll::Ready(Ok(n)) = &polled {
+                *sent += n;
+            }
+            ready!(self.check_stall(cx, polled))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// hyper refuses what it cannot read without asking us, and with an empty body: our body for it. Our own
+/// answers carry a request id.
+fn refusal(head: &[u8]) -> Option<Vec<u8>> {
+    const HYPER_BYTES_MAX: usize = 256;
+    if head.len() > HYPER_BYTES_MAX || !head.starts_with(b"HTTP/1.1 4") {
+        return None;
+    }
+    let text = std::str::from_utf8(head).ok()?;
+    let is_hypers = text.contains("content-length: 0\r\n") && !text.contains("x-request-id");
+    let (_, number) = text.lines().next().filter(|_| is_hypers)?.split_once(' ')?;
+    let error = match number.get(..3)? {
+        "414" => ApiError::new(Problem::UriTooLong, "uri-too-long", "the address is too long"),
+        "431" => ApiError::new(
+            Problem::HeadersTooLarge,
+            "headers-too-large",
+            "the request has too many headers, or too large ones",
+        ),
+        _ => ApiError::invalid("not-http", "this is not a request of HTTP/1.1"),
+    };
+    Some(error.raw())
 }
 
 impl AsyncRead for TimedIo {
@@ -146,6 +196,13 @@ impl AsyncWrite for TimedIo {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.refusal.is_none() {
+            this.refusal = refusal(buf).map(|text| (text, 0));
+        }
+        if this.refusal.is_some() {
+            ready!(this.poll_refusal(cx))?;
+            return Poll::Ready(Ok(buf.len()));
+        }
         let polled = Pin::new(&mut this.socket).poll_write(cx, buf);
         this.check_stall(cx, polled)
     }
@@ -155,6 +212,9 @@ impl AsyncWrite for TimedIo {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if let [only] = bufs {
+            return self.poll_write(cx, only);
+        }
         let this = self.get_mut();
         let polled = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
         this.check_stall(cx, polled)

@@ -8,7 +8,7 @@ use graphlume_service::Service;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,11 +16,12 @@ use tokio_util::task::TaskTracker;
 use crate::config::HttpConfig;
 use crate::conn::{Conn, TimedIo};
 use crate::error::HttpError;
+use crate::peers::Peers;
 use crate::route::Listener;
 use crate::shell::Shell;
 
 /// Connections that the kernel holds for us before we accept them.
-const BACKLOG: u32 = 1_024;
+const BACKLOG: i32 = 1_024;
 /// Bytes of a request's head that hyper takes before it answers 431 without asking us. Our own limits
 /// are lower and answer in JSON; this one only has to be finite.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -77,23 +78,33 @@ impl Drop for Running {
 /// # Errors
 /// [`HttpError`] when a setting is out of range or an address cannot be listened on.
 pub async fn serve(config: HttpConfig, service: Arc<Service>) -> Result<Running, HttpError> {
+    let listeners = listen(&config)?;
+    serve_on(config, service, listeners).await
+}
+
+/// As [`serve`], on sockets that are open already.
+///
+/// # Errors
+/// [`HttpError`] when a setting is out of range or a socket cannot be used.
+pub async fn serve_on(
+    config: HttpConfig,
+    service: Arc<Service>,
+    listeners: Listeners,
+) -> Result<Running, HttpError> {
     config.validate()?;
-    let public = bind(config.listen)?;
-    let internal = config.internal_listen.map(bind).transpose()?;
-    let addr_of = |l: &TcpListener, asked| {
-        l.local_addr().map_err(|source| HttpError::Bind { addr: asked, source })
+    let (addr, public) = registered(listeners.public, config.listen)?;
+    let internal = match listeners.internal {
+        Some(socket) => Some(registered(socket, config.internal_listen.unwrap_or(addr))?),
+        None => None,
     };
-    let addr = addr_of(&public, config.listen)?;
-    let internal_addr = match (&internal, config.internal_listen) {
-        (Some(listener), Some(asked)) => Some(addr_of(listener, asked)?),
-        _ => None,
-    };
+    let (internal_addr, internal) = internal.unzip();
 
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
     let tasks = TaskTracker::new();
     let drain = config.drain;
     let connections = Arc::new(Semaphore::new(config.connections_max));
+    let peers = Peers::new(config.connections_per_peer_max);
     let shell = Shell::new(config, service, stop.clone(), abort.clone(), tasks.clone());
     let accept = |listener: TcpListener, kind: Listener| Acceptor {
         listener,
@@ -104,6 +115,7 @@ pub async fn serve(config: HttpConfig, service: Arc<Service>) -> Result<Running,
             Listener::Public => Arc::clone(&connections),
             Listener::Internal => Arc::new(Semaphore::new(64)),
         },
+        peers: Arc::clone(&peers),
         stop: stop.clone(),
         abort: abort.clone(),
         tasks: tasks.clone(),
@@ -115,16 +127,50 @@ pub async fn serve(config: HttpConfig, service: Arc<Service>) -> Result<Running,
     Ok(Running { addr, internal_addr, stop, abort, tasks, drain })
 }
 
+/// The sockets that a server listens on.
+#[derive(Debug)]
+pub struct Listeners {
+    /// For users.
+    pub public: std::net::TcpListener,
+    /// For operators.
+    pub internal: Option<std::net::TcpListener>,
+}
+
+/// Opens the sockets that the configuration names; clients that connect from now on wait.
+///
+/// # Errors
+/// [`HttpError::Bind`].
+pub fn listen(config: &HttpConfig) -> Result<Listeners, HttpError> {
+    let internal = config.internal_listen.map(bind).transpose()?;
+    Ok(Listeners { public: bind(config.listen)?, internal })
+}
+
 /// Opens a listening socket.
-fn bind(addr: SocketAddr) -> Result<TcpListener, HttpError> {
+fn bind(addr: SocketAddr) -> Result<std::net::TcpListener, HttpError> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
     let open = || {
-        let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        let family = if addr.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
         // A restarted server must not wait for the old one's sockets to time out.
-        socket.set_reuseaddr(true)?;
-        socket.bind(addr)?;
-        socket.listen(BACKLOG)
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        rustix::net::bind(&socket, &addr)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok(std::net::TcpListener::from(socket))
     };
     open().map_err(|source| HttpError::Bind { addr, source })
+}
+
+/// The socket in the hands of tokio, and its address.
+pub(crate) fn registered(
+    socket: std::net::TcpListener,
+    asked: SocketAddr,
+) -> Result<(SocketAddr, TcpListener), HttpError> {
+    let register = || {
+        socket.set_nonblocking(true)?;
+        Ok((socket.local_addr()?, TcpListener::from_std(socket)?))
+    };
+    register().map_err(|source| HttpError::Bind { addr: asked, source })
 }
 
 /// One listener's loop.
@@ -133,6 +179,7 @@ struct Acceptor {
     kind: Listener,
     shell: Arc<Shell>,
     connections: Arc<Semaphore>,
+    peers: Arc<Peers>,
     stop: CancellationToken,
     abort: CancellationToken,
     tasks: TaskTracker,
@@ -177,8 +224,13 @@ impl Acceptor {
             let _ = socket.try_write(FULL);
             return;
         };
+        let Ok(place) = self.peers.enter(peer.ip()) else {
+            self.shell.metrics.refused("connections-of-one-address");
+            let _ = socket.try_write(FULL);
+            return;
+        };
         prepare(&socket);
-        let conn = Conn::new(peer, permit);
+        let conn = Conn::new(peer, permit, place);
         let config = &self.shell.config;
         let io = TimedIo::new(socket, Arc::clone(&conn), config.header_timeout, config.write_stall);
         let task = connection(

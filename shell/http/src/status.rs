@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use graphlume_engine::EngineError;
 use graphlume_service::ServiceError;
-use graphlume_types::{Code, Coded};
+use graphlume_types::{Code, Coded, id};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -214,6 +214,24 @@ impl ApiError {
             }
         }
         response
+    }
+
+    /// The answer as bytes, for a connection that ends with it.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        let id = id::hex(&id::random_bytes::<8>());
+        let reply = self.render(Auth::Public, &id);
+        let status = reply.status();
+        let mut head = format!(
+            "HTTP/1.1 {status}\r\nconnection: close\r\nx-request-id: {id}\r\n\
+             x-content-type-options: nosniff\r\n"
+        );
+        for (name, value) in reply.headers() {
+            let _ = write!(head, "{name}: {}\r\n", value.to_str().unwrap_or_default());
+        }
+        let _ = write!(head, "content-length: {}\r\n\r\n", reply.body().len());
+        let mut raw = head.into_bytes();
+        raw.extend_from_slice(reply.body());
+        raw
     }
 
     /// One body that every known reader understands.

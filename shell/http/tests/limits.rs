@@ -21,9 +21,23 @@ async fn a_large_head_is_refused_with_the_status_that_says_which_part() {
     assert_eq!(server.get("/healthz", &[("X-A", &value)]).await.status, 200);
     let value = "x".repeat(17 << 10);
     server.get("/healthz", &[("X-A", &value)]).await.assert_refused(431, "17 KiB of headers");
-    // Beyond what we look at ourselves the answer is bare, but it is the same.
+    // Beyond what we look at ourselves the answer is the same.
     let value = "x".repeat(200 << 10);
-    assert_eq!(server.get("/healthz", &[("X-A", &value)]).await.status, 431);
+    server.get("/healthz", &[("X-A", &value)]).await.assert_refused(431, "200 KiB of headers");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_http_is_refused_with_a_body_like_any_other() {
+    let server = Server::start().await;
+    for garbage in ["GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\nno colon here\r\n\r\n", "\0\u{1}\r\n\r\n"]
+    {
+        let mut socket = server.connect().await;
+        socket.write_all(garbage.as_bytes()).await.unwrap();
+        let reply = within(read_reply(&mut socket, false)).await.unwrap();
+        reply.assert_refused(400, garbage);
+        assert_eq!(reply.json()["slug"], "not-http");
+    }
     server.stop().await;
 }
 

@@ -1,6 +1,6 @@
 //! The state of every component, as the health routes show it.
 
-use graphlume_engine::{EngineHealth, GpuStatus};
+use graphlume_engine::{EngineHealth, GpuReport, GpuState};
 
 use crate::Service;
 use crate::reply::{HealthReply, WorkerReply, WorkersReply};
@@ -87,19 +87,23 @@ impl Service {
     pub fn workers(&self) -> WorkersReply {
         let h = self.engine.health();
         let (cpu, _) = engine_state(&h);
-        let (gpu, gpu_detail) = gpu_state(&h);
-        let worker = |kind, device, well| WorkerReply {
-            kind,
-            device,
+        let well = cpu && h.threads > 0;
+        let cpu = WorkerReply {
+            kind: "cpu",
+            device: format!("{} threads", h.threads),
             cl_context_healthy: well,
             ready: well,
         };
-        WorkersReply {
-            workers: vec![
-                worker("cpu", format!("{} threads", h.threads), cpu && h.threads > 0),
-                worker("gpu", gpu_detail, gpu),
-            ],
-        }
+        let gpu = WorkerReply {
+            kind: "gpu",
+            device: match &h.gpu {
+                Ok(report) => card(report),
+                Err(reason) => format!("none: {reason}"),
+            },
+            cl_context_healthy: h.gpu.as_ref().is_ok_and(GpuReport::is_healthy),
+            ready: gpu_state(&h).0,
+        };
+        WorkersReply { workers: vec![cpu, gpu] }
     }
 }
 
@@ -114,15 +118,33 @@ fn engine_state(h: &EngineHealth) -> (bool, String) {
     (h.ok, format!("the engine's loop turned {age} ms ago, computing on the {}", h.device))
 }
 
+/// Whether the GPU computes: its context lives, its last known answer was right, and the engine turns.
 fn gpu_state(h: &EngineHealth) -> (bool, String) {
-    match &h.gpu {
-        GpuStatus::Absent { reason } => (false, format!("there is no GPU: {reason}")),
-        GpuStatus::Present { name, .. } if h.device == "cpu" => {
-            (false, format!("{name} is present and not used: graphs are computed on the CPU"))
+    let report = match &h.gpu {
+        Ok(report) => report,
+        Err(reason) => return (false, format!("no GPU is used: {reason}")),
+    };
+    let card = card(report);
+    match (&report.state, &report.canary) {
+        (GpuState::Lost { reason }, _) => (false, format!("{card} was lost: {reason}")),
+        (_, None) => (false, format!("{card} has not been checked yet")),
+        (_, Some((canary, _))) if !canary.ok => {
+            (false, format!("{card} fails its check: {}", canary.detail))
         }
-        GpuStatus::Present { name, .. } => {
-            let (ok, detail) = engine_state(h);
-            (ok, format!("{name}: {detail}"))
+        (_, Some((canary, age))) => {
+            let (well, engine) = engine_state(h);
+            let (took, age) = (canary.took.as_secs_f64() * 1e3, age.as_millis());
+            (
+                well,
+                format!("{card} computed a known answer in {took:.1} ms, {age} ms ago; {engine}"),
+            )
         }
     }
+}
+
+/// A card in words.
+fn card(report: &GpuReport) -> String {
+    let mib = |bytes: u64| bytes >> 20;
+    let (used, max) = (mib(report.memory_bytes), mib(report.memory_bytes_max));
+    format!("{}, driver {}, {used} of {max} MiB in use", report.name, report.driver)
 }

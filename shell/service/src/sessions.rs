@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use graphlume_engine::LayoutSettings;
+use graphlume_engine::{LayoutSettings, Target};
 use graphlume_storage::{Batch, DatasetRec, Scope, SessionRec};
 use graphlume_types::limits::{PAGE_ROWS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX};
 use graphlume_types::{Code, Coded, DatasetId, SessionId, UserId};
@@ -35,6 +35,14 @@ pub struct Ticket {
     pub dataset: DatasetId,
     /// Whether the caller opened it.
     pub owner: bool,
+}
+
+impl Ticket {
+    /// What to ask the engine for: the session, as long as it shows what the caller may see.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        (self.session.clone(), self.dataset).into()
+    }
 }
 
 /// What is known of a session.

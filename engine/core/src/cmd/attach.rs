@@ -1,15 +1,16 @@
 //! Lets somebody watch a session.
 
-use graphlume_types::{SessionId, limits};
+use graphlume_types::limits;
 
 use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::lane::Lane;
 use crate::session::slot::Presence;
+use crate::target::Target;
 
 pub(crate) struct Attach {
-    pub(crate) session: SessionId,
+    pub(crate) target: Target,
 }
 
 impl Apply for Attach {
@@ -18,7 +19,7 @@ impl Apply for Attach {
     const LANE: Lane = Lane::Control;
 
     fn apply(self, core: &mut Core, call: Call<Presence>) {
-        let slot = match core.session(&self.session) {
+        let slot = match core.target(&self.target) {
             Ok(s) => s.slot.clone(),
             Err(e) => return call.reply.send(Err(e)),
         };
@@ -30,8 +31,8 @@ impl Apply for Attach {
         }
         call.reply.send(Ok(Presence::new(slot)));
         // A graph that was given back, or failed a while ago, is wanted again.
-        if core.session(&self.session).is_ok_and(|s| s.lease.is_none()) {
-            core.want_graph(&self.session, false);
+        if core.target(&self.target).is_ok_and(|s| s.lease.is_none()) {
+            core.want_graph(&self.target.session, false);
         }
         core.woken = true;
     }

@@ -22,6 +22,10 @@ impl Apply for Canary {
             let (pool, shared) = (core.pool.clone(), core.shared.clone());
             let run = move || {
                 let result = pool.install(|| run_canary(shared.clock.as_ref()));
+                if let Some(card) = shared.card() {
+                    let _step = shared.steps.begin("the canary", shared.clock.monotonic());
+                    card.run_canary(shared.clock.as_ref());
+                }
                 Some(Event::Canary { result })
             };
             let lost = || Event::Canary {

@@ -1,6 +1,5 @@
 //! Hover cards.
 
-use graphlume_types::SessionId;
 use serde_json::Value;
 
 use crate::cmd::read::read_graph;
@@ -8,9 +7,10 @@ use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::lane::Lane;
+use crate::target::Target;
 
 pub(crate) struct NodeCard {
-    pub(crate) session: SessionId,
+    pub(crate) target: Target,
     pub(crate) index: u32,
 }
 
@@ -20,7 +20,7 @@ impl Apply for NodeCard {
 
     fn apply(self, core: &mut Core, call: Call<Value>) {
         let index = self.index;
-        read_graph(core, "node card", &self.session, call, move |lease| {
+        read_graph(core, "node card", &self.target, call, move |lease| {
             let count = lease.facts.node_count;
             if index >= count {
                 return Err(EngineError::Index { what: "node", index, count });
@@ -32,7 +32,7 @@ impl Apply for NodeCard {
 }
 
 pub(crate) struct EdgeCard {
-    pub(crate) session: SessionId,
+    pub(crate) target: Target,
     /// Number of the edge in the order in which edges are drawn.
     pub(crate) drawn: u32,
 }
@@ -43,7 +43,7 @@ impl Apply for EdgeCard {
 
     fn apply(self, core: &mut Core, call: Call<Value>) {
         let index = self.drawn;
-        read_graph(core, "edge card", &self.session, call, move |lease| {
+        read_graph(core, "edge card", &self.target, call, move |lease| {
             let count = lease.facts.edge_count;
             if index >= count {
                 return Err(EngineError::Index { what: "edge", index, count });

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use graphlume_types::SessionId;
-
 use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::lane::Lane;
 use crate::session::control::Control;
 use crate::session::slot::SessionState;
+use crate::target::Target;
 
 pub(crate) struct ControlSession {
-    pub(crate) session: SessionId,
+    pub(crate) target: Target,
     pub(crate) control: Control,
 }
 
@@ -21,13 +20,13 @@ impl Apply for ControlSession {
     const LANE: Lane = Lane::Control;
 
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
-        let Self { session: id, control } = self;
+        let Self { target, control } = self;
         let now = core.now();
-        let done = core.session(&id).and_then(|session| {
+        let done = core.target(&target).and_then(|session| {
             session.control(control, now)?;
             Ok::<_, EngineError>(session.slot.state())
         });
-        core.queue(&id);
+        core.queue(&target.session);
         call.reply.send(done);
     }
 }

@@ -28,7 +28,9 @@ impl Apply for FailPoint {
         match self {
             Self::PanicInCommand => panic!("fail point in a command"),
             Self::PanicInJob(session) => {
-                read_graph(core, "fail point", &session, call, |_| panic!("fail point in a job"));
+                read_graph(core, "fail point", &session.into(), call, |_| {
+                    panic!("fail point in a job")
+                });
             }
             Self::EvictAll => {
                 core.store.make_room(u64::MAX);

@@ -1,24 +1,23 @@
 //! What all commands share that only read a graph: the work runs on a query worker under a lease.
 
-use graphlume_types::SessionId;
-
 use crate::command::Call;
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::reply::Answer;
 use crate::store::Lease;
+use crate::target::Target;
 use crate::workers::Job;
 
 /// Answers `call` with what `work` finds in the session's graph, which is loaded first if need be.
 pub(super) fn read_graph<R: Send + 'static>(
     core: &mut Core,
     what: &'static str,
-    session: &SessionId,
+    target: &Target,
     call: Call<R>,
     work: impl FnOnce(&Lease) -> Answer<R> + Send + 'static,
 ) {
     let Call { reply, cancel } = call;
-    let dataset = match core.session(session) {
+    let dataset = match core.target(target) {
         Ok(s) => s.dataset,
         Err(e) => return reply.send(Err(e)),
     };

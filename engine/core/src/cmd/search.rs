@@ -1,15 +1,16 @@
 //! Finds nodes by label or id.
 
 use graphlume_scene::SearchHit;
-use graphlume_types::{SessionId, limits};
+use graphlume_types::limits;
 
 use crate::cmd::read::read_graph;
 use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::lane::Lane;
+use crate::target::Target;
 
 pub(crate) struct Search {
-    pub(crate) session: SessionId,
+    pub(crate) target: Target,
     pub(crate) text: String,
     pub(crate) limit: usize,
 }
@@ -21,7 +22,7 @@ impl Apply for Search {
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
         let text: String = self.text.trim().chars().take(limits::SEARCH_CHARS_MAX).collect();
         let limit = self.limit.min(limits::SEARCH_RESULTS_MAX);
-        read_graph(core, "search", &self.session, call, move |lease| {
+        read_graph(core, "search", &self.target, call, move |lease| {
             if text.is_empty() || limit == 0 {
                 return Ok(Vec::new());
             }

@@ -12,6 +12,8 @@ use graphlume_algo::layout::rim::Rim;
 use graphlume_graph::Topology;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
+use crate::device::card::{Card, is_short};
+use crate::session::forces::{Forces, Start};
 use crate::session::frames::{Encoder, Mark};
 use crate::session::slot::PositionFrame;
 use crate::store::Lease;
@@ -26,13 +28,27 @@ pub(crate) enum Poke {
     Unpin { node: u32 },
 }
 
+/// The device could not take a layout.
+#[derive(Debug, Clone)]
+struct Refusal {
+    why: String,
+    /// Memory may be free again another time.
+    is_for_now: bool,
+}
+
 /// Positions and the forces that move them.
 pub(crate) struct Layout {
     epoch: u32,
     positions: Vec<[f32; 2]>,
+    /// Where the next positions are read to.
+    spare: Vec<[f32; 2]>,
     /// Whether the forces have moved nodes since `positions` was copied out.
     stale: bool,
-    forces: Option<Box<ForceAtlas2>>,
+    forces: Option<Forces>,
+    /// Why the device does not run the forces although there is one, and whether that stays so.
+    refusal: Option<Refusal>,
+    /// Times that the device was out of memory in a row.
+    shortages: u32,
     /// Nodes that the forces would not hold together; with the forces.
     rim: Option<Rim>,
     pins: BTreeMap<u32, [f32; 2]>,
@@ -65,6 +81,8 @@ pub(crate) struct SliceRequest {
     pub(crate) exact: bool,
     pub(crate) budget: Duration,
     pub(crate) iterations_max: u64,
+    /// The device, when the forces belong there.
+    pub(crate) card: Option<Arc<Card>>,
     /// Whether a layout at rest is reported as converged.
     pub(crate) stop_at_rest: bool,
     pub(crate) frame_interval: Duration,
@@ -90,8 +108,11 @@ impl Layout {
         Self {
             epoch: lease.facts.epoch,
             positions: lease.start.clone(),
+            spare: Vec::new(),
             stale: false,
             forces: None,
+            refusal: None,
+            shortages: 0,
             rim: None,
             pins: BTreeMap::new(),
             encoder: Encoder::new(seq),
@@ -104,7 +125,7 @@ impl Layout {
 
     /// Bytes of a layout at rest.
     pub(crate) fn footprint(num_nodes: u32) -> u64 {
-        u64::from(num_nodes) * (8 + Encoder::BYTES_PER_NODE)
+        u64::from(num_nodes) * (2 * 8 + Encoder::BYTES_PER_NODE)
     }
 
     /// Bytes of the forces.
@@ -124,33 +145,92 @@ impl Layout {
         self.iterations
     }
 
-    /// Whether the layout still needs memory for its forces.
+    /// Whether the layout still needs main memory for its forces.
     pub(crate) const fn needs_forces(&self) -> bool {
         self.forces_held.is_none()
+    }
+
+    /// Whether the forces run on the device now.
+    pub(crate) fn is_on_device(&self) -> bool {
+        self.forces.as_ref().is_some_and(Forces::is_on_device)
+    }
+
+    /// Whether forces that are yet to be made may be tried on the device.
+    pub(crate) const fn may_try_device(&self) -> bool {
+        self.forces.is_none() && self.refusal.is_none()
+    }
+
+    /// Why the device does not run the forces.
+    pub(crate) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_ref().map(|r| r.why.as_str())
+    }
+
+    /// Whether others that stand still should make room on the device for another try.
+    pub(crate) const fn wants_room(&self) -> bool {
+        self.shortages == 1 && self.may_try_device()
+    }
+
+    /// The device is gone: the forces start again on the CPU from the last positions.
+    pub(crate) fn leave_device(&mut self, why: &str) {
+        if self.is_on_device() {
+            self.drop_forces();
+        }
+        self.refusal = Some(Refusal { why: why.to_owned(), is_for_now: false });
+    }
+
+    fn drop_forces(&mut self) {
+        if let Some(forces) = self.forces.take() {
+            forces.end();
+        }
+        self.stale = false;
+        self.rim = None;
     }
 
     pub(crate) fn give_forces(&mut self, held: Reservation) {
         self.forces_held = Some(held);
     }
 
-    /// Gives the memory of the forces back; the positions stay.
+    /// Gives the memory of the forces back; the positions stay. The loop calls it, and never waits for
+    /// the device: forces there keep what was copied out last, by the frame that ended their run.
     pub(crate) fn rest(&mut self) {
-        self.sync();
-        self.forces = None;
-        self.rim = None;
+        if !self.is_on_device() {
+            self.sync();
+        }
+        self.drop_forces();
         self.forces_held = None;
+        self.shortages = 0;
+        self.refusal = self.refusal.take().filter(|r| !r.is_for_now);
     }
 
+    /// Copies the positions out of the forces. Forces whose device fails are given up.
     fn sync(&mut self) {
-        if std::mem::take(&mut self.stale)
-            && let Some(forces) = &self.forces
-        {
-            forces.positions(&mut self.positions);
-            if let Some(rim) = &self.rim {
-                let pins = &self.pins;
-                rim.place(&mut self.positions, |v| pins.contains_key(&v));
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        let Some(forces) = &mut self.forces else { return };
+        let mut positions = std::mem::take(&mut self.spare);
+        let copied = forces.positions(&mut positions);
+        if let Err(e) = copied {
+            return self.device_failed(&e);
+        }
+        self.spare = std::mem::replace(&mut self.positions, positions);
+        if let Some(rim) = &self.rim {
+            let pins = &self.pins;
+            rim.place(&mut self.positions, |v| pins.contains_key(&v));
+        }
+    }
+
+    /// The forces end, and go on from the last positions: on the device after a lack of memory, as long
+    /// as others may make room, else on the CPU.
+    fn device_failed(&mut self, e: &AlgoError) {
+        self.drop_forces();
+        if is_short(e) {
+            self.shortages += 1;
+            if self.shortages <= 1 {
+                return;
             }
         }
+        self.refusal = Some(Refusal { why: e.to_string(), is_for_now: is_short(e) });
     }
 
     /// Runs one slice; on a worker, inside the CPU pool.
@@ -162,7 +242,10 @@ impl Layout {
         let mut report = SliceReport::default();
         // The first picture does not wait for forces.
         if request.run && self.last_frame.is_some() {
-            report.failed = self.iterate(request, clock, begun, &mut report).err();
+            match self.iterate(request, clock, begun, &mut report) {
+                Err(e @ AlgoError::Device(_)) => self.device_failed(&e),
+                done => report.failed = done.err(),
+            }
         }
         let now = clock.monotonic();
         let due = self
@@ -212,38 +295,29 @@ impl Layout {
         report: &mut SliceReport,
     ) -> Result<(), AlgoError> {
         let forces = match &mut self.forces {
-            Some(f) => {
-                if *f.params() != request.params {
-                    f.set_params(request.params.clone())?;
+            Some(forces) => {
+                if *forces.params() != request.params {
+                    forces.set_params(request.params.clone())?;
                 }
-                f
+                forces
             }
-            none => {
-                fill_missing(&request.lease.graph.topology, &mut self.positions);
-                // Bound positions are where somebody wants them.
-                if !request.lease.facts.has_positions {
-                    let topology = &request.lease.graph.topology;
-                    self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
-                }
-                let params = request.params.clone();
-                let rim = self.rim.as_ref();
-                none.insert(Box::new(forces(
-                    &request.lease,
-                    params,
-                    &self.positions,
-                    rim,
-                    &self.pins,
-                )?))
+            None => {
+                let forces = self.start(request)?;
+                self.shortages = 0;
+                self.forces.insert(forces)
             }
         };
+        let mut each = None;
         let mut done = Ok(());
-        loop {
-            if let Err(e) = forces.iterate(&request.cancel) {
-                done = Err(e);
-                break;
-            }
-            report.iterations += 1;
+        while done.is_ok() {
+            let before = forces.iterations();
             let spent = clock.monotonic().saturating_duration_since(begun);
+            let left = request.budget.saturating_sub(spent);
+            let most = request.iterations_max - report.iterations;
+            done = forces.iterate(most, left, each, &request.cancel);
+            report.iterations += forces.iterations() - before;
+            let spent = clock.monotonic().saturating_duration_since(begun);
+            each = u32::try_from(report.iterations).ok().and_then(|n| spent.checked_div(n));
             report.converged = request.stop_at_rest && forces.settled();
             if spent >= request.budget
                 || report.iterations >= request.iterations_max
@@ -256,26 +330,39 @@ impl Layout {
         self.stale |= report.iterations > 0;
         done
     }
+
+    /// The forces from the present positions, on the device when the request names one.
+    fn start(&mut self, request: &SliceRequest) -> Result<Forces, AlgoError> {
+        let topology = &request.lease.graph.topology;
+        fill_missing(topology, &mut self.positions);
+        // Bound positions are where somebody wants them.
+        if !request.lease.facts.has_positions {
+            self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
+        }
+        // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the
+        // graph.
+        let mobility = self.rim.as_ref().map(|r| r.mobility(topology.num_nodes()));
+        let start = Start {
+            lease: &request.lease,
+            params: &request.params,
+            positions: &self.positions,
+            mobility: mobility.as_deref(),
+        };
+        let mut forces = match &request.card {
+            Some(card) => Forces::on_device(card, &start)?,
+            None => Forces::on_cpu(&start)?,
+        };
+        for (node, at) in &self.pins {
+            forces.pin(*node, *at);
+        }
+        Ok(forces)
+    }
 }
 
-/// The forces over a graph, from these positions.
-fn forces(
-    lease: &Lease,
-    params: Params,
-    positions: &[[f32; 2]],
-    rim: Option<&Rim>,
-    pins: &BTreeMap<u32, [f32; 2]>,
-) -> Result<ForceAtlas2, AlgoError> {
-    let topology = &lease.graph.topology;
-    let weights = lease.edge_weights.as_deref();
-    // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the graph.
-    let mobility = rim.map(|r| r.mobility(topology.num_nodes()));
-    let mobility = mobility.as_deref();
-    let mut forces = ForceAtlas2::new(topology, weights, params, positions, None, None, mobility)?;
-    for (node, at) in pins {
-        forces.pin(*node, *at);
+impl Drop for Layout {
+    fn drop(&mut self) {
+        self.drop_forces();
     }
-    Ok(forces)
 }
 
 /// Gives nodes without a bound position a place: beside their placed neighbors, else around the

@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::session::control::Control;
 use crate::session::frames::Mark;
 use crate::session::layout::{Layout, Poke, SliceReport};
-use crate::session::slot::{Phase, SceneFrames, SessionState, Slot};
+use crate::session::slot::{Backend, Phase, SceneFrames, SessionState, Slot};
 use crate::settings::LayoutSettings;
 use crate::store::Lease;
 
@@ -76,6 +76,7 @@ pub(crate) struct VizSession {
     rate: f64,
     unwatched_since: Option<Instant>,
     detail: String,
+    backend: (Backend, String),
     viewers_shown: usize,
     dirty: bool,
     state_at: Instant,
@@ -98,6 +99,8 @@ impl VizSession {
             iterations_per_s: 0.0,
             playing: settings.play > 0,
             viewers: 0,
+            backend: Backend::Cpu,
+            backend_reason: String::new(),
             settings,
         };
         let mut session = Self {
@@ -123,6 +126,7 @@ impl VizSession {
             rate: 0.0,
             unwatched_since: Some(now),
             detail: String::new(),
+            backend: (Backend::Cpu, String::new()),
             viewers_shown: 0,
             dirty: false,
             state_at: now,
@@ -344,6 +348,14 @@ impl VizSession {
         }
     }
 
+    /// What moves the nodes now, and why not the GPU.
+    pub(crate) fn computed_by(&mut self, backend: Backend, reason: &str, now: Instant) {
+        if self.backend.0 != backend || self.backend.1 != reason {
+            self.backend = (backend, reason.to_owned());
+            self.publish(now);
+        }
+    }
+
     /// The slice was lost with its layout, or its layout cannot go on.
     pub(crate) fn slice_failed(&mut self, error: &EngineError, now: Instant) {
         self.away = false;
@@ -476,6 +488,8 @@ impl VizSession {
             iterations_per_s: (self.rate * 10.0).round() / 10.0,
             playing: matches!(self.run, Run::Running { .. } | Run::Paused { auto: true, .. }),
             viewers: self.viewers(),
+            backend: self.backend.0,
+            backend_reason: self.backend.1.clone(),
             settings: self.settings,
         }
     }

@@ -1,6 +1,7 @@
 //! Visualization sessions: what they show, who watches, and how their layout runs.
 
 pub(crate) mod control;
+pub(crate) mod forces;
 pub(crate) mod frames;
 pub(crate) mod layout;
 pub(crate) mod machine;

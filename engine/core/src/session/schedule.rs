@@ -1,5 +1,6 @@
 //! Who moves next: sessions take turns, one slice each, and layouts travel to the workers and back.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -7,15 +8,17 @@ use std::time::Duration;
 use graphlume_algo::AlgoError;
 use graphlume_algo::community::louvain;
 use graphlume_algo::component::weak;
+use graphlume_algo::gpu::louvain as gpu_louvain;
 use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, SessionId};
 
 use crate::config::Config;
 use crate::core::Core;
+use crate::device::card::Card;
 use crate::error::EngineError;
 use crate::event::{Event, Slice};
 use crate::session::frames::{scene_frames, scene_of};
 use crate::session::layout::{FrameWish, Layout, SLICE_ITERATIONS_MAX, SliceReport, SliceRequest};
-use crate::session::slot::SceneFrames;
+use crate::session::slot::{Backend, SceneFrames};
 use crate::store::{Communities, Lease, Slot};
 use crate::workers::Job;
 
@@ -23,6 +26,15 @@ use crate::workers::Job;
 const LOUVAIN_EDGES_MAX: u32 = 5_000_000;
 /// Seed of the communities: the same dataset always gets the same colours.
 const SEED: u64 = 1;
+
+/// Where a slice runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On the CPU pool.
+    Cpu = 0,
+    /// On the device, one slice at a time.
+    Device = 1,
+}
 
 /// How many iterations a slice may have, so that one slice per poll keeps the bound of the rate.
 fn iterations_per_slice(config: &Config) -> u64 {
@@ -57,17 +69,49 @@ impl Core {
         }
     }
 
-    /// Hands out slices while workers are free.
+    /// Hands out slices while workers are free. A session whose workers are busy keeps its place.
     pub(crate) fn dispatch(&mut self) {
-        while self.slices_away < self.config.layout_threads.max(1) {
-            let Some(id) = self.turns.pop_front() else { return };
+        let mut kept = VecDeque::new();
+        while self.has_room(Place::Cpu) || self.has_room(Place::Device) {
+            let Some(id) = self.turns.pop_front() else { break };
+            let place = self.place(&id);
+            let has_room = self.has_room(place);
             let Some(session) = self.sessions.get_mut(&id) else { continue };
+            if !has_room {
+                kept.push_back(id);
+                continue;
+            }
             session.queued = false;
             if session.wants_slice() {
-                self.make_memory_for_forces(&id);
-                self.send_slice(&id);
+                if place == Place::Cpu {
+                    self.make_memory_for_forces(&id);
+                }
+                self.send_slice(&id, place);
             }
         }
+        kept.append(&mut self.turns);
+        self.turns = kept;
+    }
+
+    fn has_room(&self, place: Place) -> bool {
+        match place {
+            Place::Cpu => self.slices_away[0] < self.config.layout_threads.max(1),
+            Place::Device => self.slices_away[1] < 1,
+        }
+    }
+
+    /// Where the next slice of a session runs: on the device when its forces are there, or are to be
+    /// made and the graph is large enough.
+    fn place(&self, id: &SessionId) -> Place {
+        let Some(session) = self.sessions.get(id) else { return Place::Cpu };
+        let (Some(lease), Some(layout)) = (&session.lease, &session.layout) else {
+            return Place::Cpu;
+        };
+        let is_new = session.is_running()
+            && layout.may_try_device()
+            && self.shared.card().is_some()
+            && lease.facts.edge_count >= self.config.gpu_edges_min;
+        if layout.is_on_device() || is_new { Place::Device } else { Place::Cpu }
     }
 
     /// A layout that is to move needs memory for its forces; without it, it stands still and says so.
@@ -91,8 +135,12 @@ impl Core {
         }
     }
 
-    fn send_slice(&mut self, id: &SessionId) {
-        if self.crews.layouts.check_room().is_err() {
+    fn send_slice(&mut self, id: &SessionId, place: Place) {
+        let crew = match place {
+            Place::Cpu => &self.crews.layouts,
+            Place::Device => &self.crews.device,
+        };
+        if crew.check_room().is_err() {
             self.queue(id);
             return;
         }
@@ -101,9 +149,12 @@ impl Core {
             return;
         };
         let num_nodes = lease.facts.node_count;
+        let card = self.shared.card().filter(|_| place == Place::Device).cloned();
+        // A device that was lost this moment: the next slice goes to the CPU.
+        let is_stranded = place == Place::Device && card.is_none() && !layout.is_on_device();
         let request = SliceRequest {
             lease,
-            run: session.is_running(),
+            run: session.is_running() && !is_stranded,
             params: session.settings.params(num_nodes),
             pokes: std::mem::take(&mut session.pokes),
             frame: if std::mem::take(&mut session.key_wanted) {
@@ -118,22 +169,32 @@ impl Core {
             stop_at_rest: self.config.stop_at_rest,
             frame_interval: self.config.frame_interval,
             cancel: session.cancel.clone(),
+            card,
         };
         session.away = true;
         let (generation, lost_id, id) = (session.generation, id.clone(), id.clone());
         let (pool, shared) = (self.pool.clone(), self.shared.clone());
         let run = move || {
-            let report = pool.install(|| layout.slice(&request, shared.clock.as_ref()));
-            Some(Event::Sliced { session: id, generation, result: Ok(Slice { layout, report }) })
+            let clock = shared.clock.as_ref();
+            let _step = (place == Place::Device)
+                .then(|| shared.steps.begin("a layout slice", clock.monotonic()));
+            let report = match place {
+                Place::Cpu => pool.install(|| layout.slice(&request, clock)),
+                // The pool is for those who compute with it.
+                Place::Device => layout.slice(&request, clock),
+            };
+            let result = Ok(Slice { layout, report });
+            Some(Event::Sliced { session: id, generation, place, result })
         };
         let lost = move || Event::Sliced {
             session: lost_id,
             generation,
+            place,
             result: Err(EngineError::Dropped),
         };
         let job = Job { what: "layout", run: Box::new(run), lost: Some(Box::new(lost)) };
-        if self.crews.layouts.submit(job).is_ok() {
-            self.slices_away += 1;
+        if crew.submit(job).is_ok() {
+            self.slices_away[place as usize] += 1;
         }
     }
 
@@ -142,13 +203,21 @@ impl Core {
         &mut self,
         id: &SessionId,
         generation: u64,
+        place: Place,
         result: Result<Slice, EngineError>,
     ) {
-        self.slices_away = self.slices_away.saturating_sub(1);
+        let away = &mut self.slices_away[place as usize];
+        *away = away.saturating_sub(1);
+        if place == Place::Device {
+            self.look_after_device();
+        }
         let now = self.now();
         let counters = &self.shared.counters;
         if let Ok(Slice { report, .. }) = &result {
             counters.iterations.fetch_add(report.iterations, Ordering::Relaxed);
+            if place == Place::Device {
+                counters.device_iterations.fetch_add(report.iterations, Ordering::Relaxed);
+            }
             if let Some(frame) = &report.frame {
                 counters.frames.fetch_add(1, Ordering::Relaxed);
                 counters.frame_bytes.fetch_add(frame.bytes.len() as u64, Ordering::Relaxed);
@@ -159,9 +228,17 @@ impl Core {
         };
         match result {
             Ok(Slice { layout, mut report }) => {
+                let wants_room = layout.wants_room();
+                let (backend, why) = self.backend(id, &layout);
+                let Some(session) = self.sessions.get_mut(id) else { return };
                 let failed = report.failed.take();
                 session.rest_until = rest(&self.config, &report).map(|rest| now + rest);
                 session.slice_done(layout, report, now);
+                session.computed_by(backend, &why, now);
+                if wants_room {
+                    self.rest_idle_layouts();
+                }
+                let Some(session) = self.sessions.get_mut(id) else { return };
                 if let Some(e) = failed
                     && !matches!(e, AlgoError::Cancelled(_))
                 {
@@ -170,9 +247,36 @@ impl Core {
             }
             Err(error) => session.slice_failed(&error, now),
         }
-        let dataset = session.dataset;
+        let Some(dataset) = self.sessions.get(id).map(|s| s.dataset) else { return };
         self.queue(id);
         self.want_communities(dataset);
+    }
+
+    /// What a layout is computed by, and why not by the device.
+    fn backend(&self, id: &SessionId, layout: &Layout) -> (Backend, String) {
+        if layout.is_on_device() {
+            return (Backend::Cuda, String::new());
+        }
+        let edges = self.sessions.get(id).and_then(|s| s.lease.as_ref());
+        let edges = edges.map_or(0, |l| l.facts.edge_count);
+        let min = self.config.gpu_edges_min;
+        let why = match (layout.refusal(), &self.shared.card) {
+            (Some(why), _) => why.to_owned(),
+            (None, Ok(_)) if edges < min => {
+                format!("graphs under {min} edges are faster on the CPU")
+            }
+            (None, _) => String::new(),
+        };
+        (Backend::Cpu, why)
+    }
+
+    /// Layouts that stand still give their memory on the device back.
+    fn rest_idle_layouts(&mut self) {
+        for session in self.sessions.values_mut().filter(|s| !s.is_running()) {
+            if let Some(layout) = session.layout.as_mut().filter(|l| l.is_on_device()) {
+                layout.rest();
+            }
+        }
     }
 
     /// After the first picture: looks for communities, once per dataset, when only they would give the
@@ -193,9 +297,16 @@ impl Core {
         entry.communities = Communities::Asked;
         let (lease, epoch, pool) = (lease.clone(), entry.epoch, self.pool.clone());
         let (budget, shared) = (self.config.community_budget, self.shared.clone());
+        let edges_min = self.config.gpu_edges_min;
         let run = move || {
             let cancel = CancelToken::with_deadline(shared.clock.monotonic() + budget);
-            let result = pool.install(|| color_by_community(&lease, &cancel));
+            let card = shared.card().filter(|_| lease.facts.edge_count >= edges_min);
+            let labels = card.and_then(|card| {
+                let _step =
+                    shared.steps.begin("the search for communities", shared.clock.monotonic());
+                pool.install(|| communities_on_device(card, &lease, &cancel))
+            });
+            let result = pool.install(|| color_by_community(&lease, labels, &cancel));
             Some(Event::Communities { dataset, epoch, result })
         };
         let lost = move || Event::Communities { dataset, epoch, result: Err(EngineError::Dropped) };
@@ -230,11 +341,34 @@ impl Core {
 }
 
 /// Communities and the scene coloured by them; on a background worker, inside the CPU pool.
-fn color_by_community(lease: &Lease, cancel: &CancelToken) -> Result<SceneFrames, EngineError> {
-    let labels = communities(lease, cancel)?;
+fn color_by_community(
+    lease: &Lease,
+    labels: Option<Vec<u32>>,
+    cancel: &CancelToken,
+) -> Result<SceneFrames, EngineError> {
+    let labels = match labels {
+        Some(labels) => labels,
+        None => communities(lease, cancel)?,
+    };
     let (nodes, encodings) = (lease.nodes.as_ref(), &lease.encodings);
     let scene = scene_of(&lease.graph, nodes, &lease.edges, encodings, Some(&labels))?;
     Ok(scene_frames(&scene, &lease.graph.topology, lease.order, lease.facts.epoch, 2))
+}
+
+/// Communities from the device; none when it cannot give them, and the CPU has to.
+fn communities_on_device(card: &Card, lease: &Lease, cancel: &CancelToken) -> Option<Vec<u32>> {
+    let weights = lease.edge_weights.as_deref();
+    let options = louvain::Options { seed: SEED, ..louvain::Options::default() };
+    let search = || {
+        let graph = card.graph(lease)?;
+        let gpu = card.gpu.stream()?;
+        card.with_room(|| gpu_louvain::run(&gpu, &graph, weights, &options, cancel))
+    };
+    search()
+        .inspect_err(
+            |e| tracing::info!(dataset = %lease.dataset, error = %e, "no communities from the GPU"),
+        )
+        .ok()
 }
 
 /// Communities by the best method that fits the time.

@@ -33,6 +33,16 @@ pub enum Phase {
     Failed,
 }
 
+/// What computes a layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// The CPU.
+    Cpu,
+    /// The GPU.
+    Cuda,
+}
+
 /// The changing facts about a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionState {
@@ -48,6 +58,10 @@ pub struct SessionState {
     pub playing: bool,
     /// Viewers attached.
     pub viewers: usize,
+    /// What moves the nodes.
+    pub backend: Backend,
+    /// Why that is the CPU although the server has a GPU, or nothing.
+    pub backend_reason: String,
     /// The knobs.
     pub settings: LayoutSettings,
 }

@@ -14,7 +14,7 @@ fn any_number_of_sessions_cause_one_load() {
     let sessions: Vec<_> = (0..40).map(|i| e.open(&format!("s{i}"), data, 0)).collect();
     let cards: Vec<_> = sessions
         .iter()
-        .map(|s| e.handle.call(crate::cmd::card::NodeCard { session: s.clone(), index: 3 }))
+        .map(|s| e.handle.call(crate::cmd::card::NodeCard { target: s.clone().into(), index: 3 }))
         .collect();
     block_on(e.handle.preload(data)).expect("already loading");
     assert_eq!(e.phase(&sessions[7]), Phase::Loading);

@@ -8,7 +8,7 @@ use super::kit::{
     Engine, config, engine, flags, grid, live_engine, next, next_frame, placed_path, restless,
     until,
 };
-use crate::{Control, Phase, ViewerEvent, block_on};
+use crate::{Control, EngineError, Phase, ViewerEvent, block_on};
 
 fn iterations(e: &Engine, s: &graphlume_types::SessionId) -> u64 {
     block_on(e.handle.info(s.clone())).expect("known").state.iterations
@@ -215,4 +215,28 @@ fn running_sessions_share_the_workers_fairly() {
     let ratio = *max as f64 / *min as f64;
     assert!(ratio <= 1.5, "{counts:?}");
     drop(viewers);
+}
+
+#[test]
+fn who_may_see_one_dataset_is_refused_once_the_session_shows_another() {
+    let e = engine(config());
+    let (mine, theirs) = (e.add(1, grid(3)), e.add(2, grid(4)));
+    let s = e.open("s", mine, 0);
+    let seat = (s.clone(), mine);
+    let viewer = block_on(e.handle.attach(seat.clone())).expect("it shows that");
+    block_on(e.handle.node_card(seat.clone(), 0)).expect("a card");
+    drop(viewer);
+    assert_eq!(e.open("s", theirs, 0), s, "the name is taken over");
+    let gone = |refused: EngineError| {
+        assert_eq!((refused.code(), refused.slug()), (Code::Gone, "session-closed"), "{refused}");
+    };
+    gone(block_on(e.handle.node_card(seat.clone(), 0)).expect_err("another dataset"));
+    gone(block_on(e.handle.edge_card(seat.clone(), 0)).expect_err("another dataset"));
+    gone(block_on(e.handle.edges(seat.clone(), 1)).expect_err("another dataset"));
+    gone(block_on(e.handle.positions(seat.clone(), 1)).expect_err("another dataset"));
+    gone(block_on(e.handle.search(seat.clone(), "1".to_owned(), 3)).expect_err("another"));
+    let play = Control::Play { on: true, for_millis: None };
+    gone(block_on(e.handle.control(seat.clone(), play)).expect_err("another dataset"));
+    gone(block_on(e.handle.attach(seat)).expect_err("another dataset"));
+    block_on(e.handle.node_card((s, theirs), 0)).expect("a card of the other");
 }

@@ -2,11 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{EngineError, ViewerEvent};
+use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
 use graphlume_service::Ticket;
-use graphlume_types::{Code, id};
+use graphlume_types::{CancelReason, Cancelled, Code, id};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH,
     IF_RANGE, RANGE,
@@ -23,6 +24,8 @@ use crate::status::{ApiError, Problem};
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
 /// Search results at most.
 const SEARCH_RESULTS_MAX: usize = 100;
+/// The engine keeps the same deadline and says more about it, so it has the first word.
+const ENGINE_FIRST: Duration = Duration::from_millis(100);
 /// Characters of a search at most.
 const SEARCH_CHARS_MAX: usize = 256;
 
@@ -32,6 +35,21 @@ async fn ticket(shell: &Shell, req: &Req) -> Result<Ticket, ApiError> {
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     Ok(shell.service.authorize_viewer(&who, req.param("session_id"), dataset).await?)
+}
+
+/// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
+async fn answered<T>(
+    asked: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    answered_within(CALL_DEADLINE + ENGINE_FIRST, asked).await
+}
+
+async fn answered_within<T>(
+    time: Duration,
+    asked: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
+    let over = EngineError::Cancelled(Cancelled(CancelReason::Deadline));
+    tokio::time::timeout(time, asked).await.unwrap_or(Err(over))
 }
 
 /// A number in the address.
@@ -46,26 +64,26 @@ fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
 pub(crate) async fn edges(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let ticket = ticket(&shell, &req).await?;
-    let bytes = shell.service.engine().edges(ticket.session.clone(), epoch).await?;
+    let bytes = answered(shell.service.engine().edges(ticket.target(), epoch)).await?;
     ranged(&req, bytes, &format!("{}/{epoch}", ticket.dataset))
 }
 
 pub(crate) async fn positions(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
     let ticket = ticket(&shell, &req).await?;
-    Ok(binary(shell.service.engine().positions(ticket.session, epoch).await?))
+    Ok(binary(answered(shell.service.engine().positions(ticket.target(), epoch)).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
     let ticket = ticket(&shell, &req).await?;
-    ok(&shell.service.engine().node_card(ticket.session, index).await?)
+    ok(&answered(shell.service.engine().node_card(ticket.target(), index)).await?)
 }
 
 pub(crate) async fn edge(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
     let ticket = ticket(&shell, &req).await?;
-    ok(&shell.service.engine().edge_card(ticket.session, index).await?)
+    ok(&answered(shell.service.engine().edge_card(ticket.target(), index)).await?)
 }
 
 pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
@@ -84,7 +102,7 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     let results = if text.trim().is_empty() {
         Vec::new()
     } else {
-        shell.service.engine().search(ticket.session, text, limit).await?
+        answered(shell.service.engine().search(ticket.target(), text, limit)).await?
     };
     ok(&json!({ "results": results }))
 }
@@ -101,8 +119,8 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
                 .at("after")
         })?,
     };
+    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
     let session = ticket.session;
-    let mut viewer = shell.service.engine().attach(session.clone()).await?;
     let next = async {
         loop {
             match viewer.next(true).await {
@@ -234,6 +252,15 @@ fn parse_range(header: &str, total: u64) -> Range {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn an_engine_that_does_not_answer_is_a_deadline_and_not_a_hang() {
+        let never = std::future::pending::<Result<u8, EngineError>>();
+        let refused = answered_within(Duration::from_millis(5), never).await;
+        let status = refused.map_err(|e| ApiError::from(e).status());
+        assert_eq!(status, Err(StatusCode::GATEWAY_TIMEOUT));
+        assert_eq!(answered(std::future::ready(Ok(3))).await, Ok(3));
+    }
 
     #[test]
     fn ranges_are_read_as_the_standard_says() {

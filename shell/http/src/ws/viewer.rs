@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{ClosedReason, Control, EngineError, Viewer, ViewerEvent};
+use graphlume_engine::{ClosedReason, Control, EngineError, Target, Viewer, ViewerEvent};
 use graphlume_service::Principal;
 use graphlume_types::{Code, Coded, SessionId, limits};
 use hyper::upgrade::Upgraded;
@@ -146,7 +146,7 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let access = shell.service.access_changes();
     let ticket =
         shell.service.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
-    let viewer = shell.service.engine().attach(ticket.session).await?;
+    let viewer = shell.service.engine().attach(ticket.target()).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
     // stand for a graph that this viewer may not see. From here on it cannot: somebody is watching.
     let shown = ticket.dataset.to_string();
@@ -340,13 +340,14 @@ impl Link<'_> {
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
             Said::Unpin { index } => Control::Unpin { node: index },
         };
-        self.control(viewer.session().clone(), control).await
+        let target = (viewer.session().clone(), viewer.dataset());
+        self.control(target.into(), control).await
     }
 
     /// Passes a command to the engine. Its new state arrives as an event, for everybody; only a
     /// refusal is for this page alone.
-    async fn control(&mut self, session: SessionId, control: Control) -> Result<(), End> {
-        match self.shell.service.engine().control(session, control).await {
+    async fn control(&mut self, target: Target, control: Control) -> Result<(), End> {
+        match self.shell.service.engine().control(target, control).await {
             Ok(_) => Ok(()),
             Err(EngineError::Stopped) => {
                 Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")))

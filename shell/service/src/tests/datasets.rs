@@ -137,7 +137,11 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
                  "num_cols": 3, "num_rows": 3, "time_parsing_s": 0},
         "message": "Data uploaded", "success": true,
     });
-    assert_eq!(serde_json::to_value(&got).unwrap(), want);
+    let mut got = serde_json::to_value(&got).unwrap();
+    assert!(got["data"]["time_parsing_s"].is_u64(), "{got}");
+    // How long it took is the machine's affair.
+    got["data"]["time_parsing_s"] = json!(0);
+    assert_eq!(got, want);
     assert!(load(&rig, &id).unwrap().nodes.is_none());
     let rows = br#"[{"id":"a"},{"id":"lonely"}]"#;
     rig.part(&alice, &id, Part::Nodes, "json", rows).await.unwrap();

@@ -1,0 +1,215 @@
+//! The GPU with what the engine keeps on it.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use graphlume_algo::AlgoError;
+use graphlume_algo::gpu::GpuGraph;
+use graphlume_device::cuda::{DeviceError, Gpu, GpuState};
+use graphlume_types::Clock;
+use parking_lot::Mutex;
+
+use crate::device::cache::{Cache, Key};
+use crate::health::Canary;
+use crate::stats::DeviceFigures;
+use crate::store::Lease;
+
+/// The GPU to compute on.
+#[derive(Debug, Clone)]
+pub enum GpuChoice {
+    /// This one.
+    Use(Gpu),
+    /// None.
+    None {
+        /// Why, for whoever asks after the GPU's health.
+        reason: Arc<str>,
+    },
+}
+
+/// What follows when the GPU is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnDeviceLost {
+    /// The engine asks for the end of the process, see
+    /// [`EngineHandle::restart_wanted`](crate::EngineHandle::restart_wanted): only a new process gets
+    /// the device back.
+    Exit,
+    /// Sessions go on with the CPU from their last positions.
+    Cpu,
+}
+
+/// The GPU as the health routes show it.
+#[derive(Debug, Clone)]
+pub struct GpuReport {
+    /// Its name.
+    pub name: String,
+    /// Version of the driver's interface.
+    pub driver: String,
+    /// Bytes that graphs and layouts may take.
+    pub memory_bytes_max: u64,
+    /// Bytes taken.
+    pub memory_bytes: u64,
+    /// Whether its context can be used.
+    pub state: GpuState,
+    /// The last known-answer kernel and its age; none before the first.
+    pub canary: Option<(Canary, Duration)>,
+}
+
+impl GpuReport {
+    /// Whether the context is alive and has computed a known answer.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        !matches!(self.state, GpuState::Lost { .. })
+            && self.canary.as_ref().is_some_and(|(canary, _)| canary.ok)
+    }
+}
+
+/// A card in use.
+pub(crate) struct Card {
+    pub(crate) gpu: Gpu,
+    /// The canary has a stream of its own, so that it does not wait behind a slice.
+    canary_gpu: Gpu,
+    canary: Mutex<Option<(Canary, Instant)>>,
+    graphs: Cache<GpuGraph>,
+    /// What is to be given back, which may take the driver a while: never on the loop's thread.
+    graves: Mutex<Vec<Box<dyn Any + Send>>>,
+    clock: Arc<dyn Clock>,
+    /// The loop has dealt with the loss.
+    pub(crate) is_given_up: AtomicBool,
+    /// Requests refused for want of device memory even after eviction.
+    pub(crate) refusals: AtomicU64,
+}
+
+impl Card {
+    /// # Errors
+    /// What the device says.
+    pub(crate) fn new(gpu: Gpu, clock: Arc<dyn Clock>) -> Result<Self, DeviceError> {
+        Ok(Self {
+            canary_gpu: gpu.stream()?,
+            gpu,
+            canary: Mutex::new(None),
+            graphs: Cache::new(),
+            graves: Mutex::new(Vec::new()),
+            clock,
+            is_given_up: AtomicBool::new(false),
+            refusals: AtomicU64::new(0),
+        })
+    }
+
+    /// Why nothing can be computed on it any more, once that is so.
+    pub(crate) fn lost(&self) -> Option<String> {
+        match self.gpu.state() {
+            GpuState::Lost { reason } => Some(reason),
+            GpuState::Ready | GpuState::Suspect { .. } => None,
+        }
+    }
+
+    /// Runs the known-answer kernel. On a worker.
+    pub(crate) fn run_canary(&self, clock: &dyn Clock) {
+        let begun = clock.monotonic();
+        let answer = self.canary_gpu.canary();
+        let is_full = matches!(&answer, Err(DeviceError::OutOfMemory { .. }));
+        if is_full && self.canary.lock().is_some() {
+            // A full card is not an ill one; what the last check found still holds.
+            return;
+        }
+        let now = clock.monotonic();
+        let took = now.saturating_duration_since(begun);
+        let detail = answer.err().map_or_else(String::new, |e| e.to_string());
+        let canary = Canary { ok: detail.is_empty(), detail, took };
+        *self.canary.lock() = Some((canary, now));
+    }
+
+    pub(crate) fn report(&self, now: Instant) -> GpuReport {
+        let info = self.gpu.info();
+        let canary = self.canary.lock().clone();
+        GpuReport {
+            name: info.name.clone(),
+            driver: info.driver.clone(),
+            memory_bytes_max: self.gpu.budget().limit(),
+            memory_bytes: self.gpu.budget().used(),
+            state: self.gpu.state(),
+            canary: canary.map(|(c, at)| (c, now.saturating_duration_since(at))),
+        }
+    }
+
+    /// The graph's copy on the device, made if it is not there. On a worker.
+    ///
+    /// # Errors
+    /// What the device says, after every idle copy has made room.
+    pub(crate) fn graph(&self, lease: &Lease) -> Result<Arc<GpuGraph>, AlgoError> {
+        self.bury();
+        let key = (lease.dataset, lease.facts.epoch);
+        let topology = &lease.graph.topology;
+        let now = self.clock.monotonic();
+        let made = self.graphs.get_or_make(key, now, is_short, || {
+            GpuGraph::upload(&self.gpu, topology).map_err(AlgoError::from)
+        });
+        self.note(made)
+    }
+
+    /// Runs `make`, which takes device memory, evicting idle copies for as long as it is short. On a
+    /// worker.
+    ///
+    /// # Errors
+    /// The last error of `make`.
+    pub(crate) fn with_room<R>(
+        &self,
+        make: impl FnMut() -> Result<R, AlgoError>,
+    ) -> Result<R, AlgoError> {
+        self.bury();
+        let made = self.graphs.with_room(is_short, make);
+        self.note(made)
+    }
+
+    fn note<R>(&self, made: Result<R, AlgoError>) -> Result<R, AlgoError> {
+        if made.as_ref().is_err_and(is_short) {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+        }
+        made
+    }
+
+    /// Forgets the copies of graphs that are not in main memory any more.
+    pub(crate) fn keep_only(&self, is_kept: impl Fn(Key) -> bool) {
+        for gone in self.graphs.take_unless(is_kept) {
+            self.leave(Box::new(gone));
+        }
+    }
+
+    /// Takes something that holds device memory, for a worker to give back.
+    pub(crate) fn leave(&self, gone: Box<dyn Any + Send>) {
+        self.graves.lock().push(gone);
+    }
+
+    /// Gives back what was left behind. On a worker.
+    pub(crate) fn bury(&self) {
+        let graves = std::mem::take(&mut *self.graves.lock());
+        drop(graves);
+    }
+
+    /// Whether there is something to give back.
+    pub(crate) fn has_graves(&self) -> bool {
+        !self.graves.lock().is_empty()
+    }
+
+    pub(crate) fn figures(&self) -> DeviceFigures {
+        let budget = self.gpu.budget();
+        DeviceFigures {
+            memory_bytes: budget.used(),
+            memory_bytes_peak: budget.peak(),
+            memory_bytes_max: budget.limit(),
+            graphs: self.graphs.len(),
+            uploads: self.graphs.made.load(Ordering::Relaxed),
+            evictions: self.graphs.evictions.load(Ordering::Relaxed),
+            refusals: self.refusals.load(Ordering::Relaxed),
+            driver_refusals: self.gpu.driver_refusals(),
+            ..DeviceFigures::default()
+        }
+    }
+}
+
+/// Whether freeing device memory may help.
+pub(crate) fn is_short(e: &AlgoError) -> bool {
+    matches!(e, AlgoError::Device(DeviceError::OutOfMemory { .. }))
+}
