@@ -4,6 +4,8 @@
 //! With `GRAPHLUME_GPU_TESTS=device` the same tests run on a real GPU; those that need the emulator's
 //! [faults](emulator) have names that begin with `faulty_`, so that they can be left out there.
 
+#![expect(clippy::panic, reason = "a test kit fails its test by panicking")]
+
 pub mod emulator;
 mod harness;
 #[cfg(test)]

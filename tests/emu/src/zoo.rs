@@ -126,7 +126,7 @@ fn rmat(scale: u32, degree: u32, seed: u64) -> EdgeList {
 
 fn planted(nodes: u32, communities: u32, seed: u64) -> EdgeList {
     let size = nodes / communities;
-    assert!(size > 1 && nodes % communities == 0, "{nodes} nodes in {communities} groups");
+    assert!(size > 1 && nodes.is_multiple_of(communities), "{nodes} nodes in {communities} groups");
     let below = |stream, counter, n: u32| (h64(seed, stream, counter) % u64::from(n)) as u32;
     let mut edges = Vec::new();
     for v in 0..nodes {

@@ -8,8 +8,16 @@ use graphlume_graph::Topology;
 use graphlume_types::hash::h64;
 use graphlume_types::{CancelReason, CancelToken};
 
-const BFS: [&str; 7] =
-    ["bfs_start", "bfs_turn", "bfs_push", "bfs_push_big", "bfs_pull", "bfs_pull_big", "bfs_close"];
+const BFS: [&str; 8] = [
+    "bfs_start",
+    "bfs_turn",
+    "bfs_narrow",
+    "bfs_push",
+    "bfs_push_big",
+    "bfs_pull",
+    "bfs_pull_big",
+    "bfs_close",
+];
 
 fn from_edges(n: u32, edges: &[(u32, u32)]) -> Topology {
     let (src, dst): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();

@@ -447,7 +447,11 @@ mod tests {
     fn tables_have_room_for_all_keys_and_a_free_slot() {
         for keys in (0..5_000).chain([u64::from(u32::MAX)]) {
             let slots = table_slots(keys);
-            assert!(slots > keys + keys / 4 && slots <= keys + keys / 4 + 32 && slots.is_multiple_of(32));
+            assert!(
+                slots > keys + keys / 4
+                    && slots <= keys + keys / 4 + 32
+                    && slots.is_multiple_of(32)
+            );
         }
     }
 }

@@ -204,7 +204,6 @@ impl Card {
             evictions: self.graphs.evictions.load(Ordering::Relaxed),
             refusals: self.refusals.load(Ordering::Relaxed),
             driver_refusals: self.gpu.driver_refusals(),
-            ..DeviceFigures::default()
         }
     }
 }

@@ -45,6 +45,11 @@ fn stop(mut e: Engine) {
     until("the engine to be gone", || remains.strong_count() == 0);
 }
 
+/// Workers may still be dropping what they held when the engine is gone.
+fn emptied(gpu: &Gpu) {
+    until("the ledger to be empty", || gpu.budget().used() == 0);
+}
+
 #[test]
 fn a_session_is_laid_out_on_the_gpu_and_gives_everything_back() {
     gpu_test(&["fa_positions"], |gpu| {
@@ -121,7 +126,7 @@ fn what_never_fits_the_card_is_served_by_the_cpu() {
         assert!(now.backend_reason.contains("device memory"), "{}", now.backend_reason);
         drop(viewer);
         stop(e);
-        assert_eq!(gpu.budget().used(), 0);
+        emptied(&gpu);
     });
 }
 
@@ -162,7 +167,7 @@ fn sessions_that_stand_still_make_room_for_those_that_move() {
         assert!(e.handle.stats().device_uploads_total >= 3);
         drop(sessions);
         stop(e);
-        assert_eq!(gpu.budget().used(), 0);
+        emptied(&gpu);
     });
 }
 
@@ -190,7 +195,7 @@ fn faulty_memory_at_every_allocation_ends_on_the_gpu_or_on_the_cpu_and_leaks_not
             }
             drop(viewer);
             stop(e);
-            assert_eq!(gpu.budget().used(), 0, "{k}: the ledger");
+            emptied(&gpu);
             emulator::clear();
             if now.backend == Backend::Cuda || k > 200 {
                 assert!(asked < k, "{k}: {asked} allocations were asked for");
