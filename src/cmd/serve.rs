@@ -21,6 +21,8 @@ const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
 const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 /// What connections get to end in order when the process has to be replaced.
 const RESTART_DRAIN: std::time::Duration = std::time::Duration::from_millis(500);
+/// How long the start waits for the first check of the engine.
+const FIRST_CHECK: std::time::Duration = std::time::Duration::from_secs(2);
 /// Share of the memory for graphs that parsed tables of fresh uploads may keep until they are opened.
 const TABLE_CACHE_SHARE: u64 = 8;
 
@@ -129,6 +131,8 @@ async fn serve(
         },
         Arc::new(SystemClock),
     )?;
+    // Whoever asks for health first gets a checked answer; what is wrong shows there, so nothing is lost here.
+    let _ = tokio::time::timeout(FIRST_CHECK, started.engine.probe()).await;
     let demo = if args.demo { Some(started.service.load_demo().await?) } else { None };
     if let Some(name) = &demo {
         http.demo_datasets.push((name.clone(), "Demo graph".to_owned()));

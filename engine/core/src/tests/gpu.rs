@@ -266,7 +266,8 @@ fn faulty_kernel_that_does_not_end_is_noticed_and_the_loop_goes_on() {
         let s = e.open("hangs", data, 60_000);
         let viewer = e.attach(&s);
         moved(&e, &s, 3);
-        emulator::delay(None, 2_500);
+        // Once a frame: a delay of every launch would add up to more than anybody waits for.
+        emulator::delay(Some("fa_positions"), 2_500);
         let begun = Instant::now();
         let reason = block_on(e.handle.restart_wanted());
         let took = begun.elapsed();
