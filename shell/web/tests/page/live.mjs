@@ -85,7 +85,8 @@ test('a lost connection is said, the picture stays usable, and it comes back by 
         window.__shown.add(document.body.dataset.connected);
         if (document.querySelector('#banner')) window.__shown.add('banner');
       };
-      new MutationObserver(look).observe(document.documentElement, { attributes: true, childList: true, subtree: true });
+      const all = { attributes: true, childList: true, subtree: true };
+      new MutationObserver(look).observe(document.documentElement, all);
       window.__viewer.drop();
     });
     await page.waitForFunction(() => window.__shown.has('false') && window.__shown.has('banner'));
