@@ -7,7 +7,8 @@
     peers.py sweep --bin graphlume --graphs FOLDER               ns an arc over R-MAT sizes, no peers
     peers.py calls --bin graphlume --graph small.parquet,other.parquet    what one call costs
     peers.py quality --bin graphlume --graph edges.parquet --iterations 300
-                     layouts after equally many iterations: exact forces, ours, and ours from its own start
+                     layouts after equally many iterations: exact forces, ours, and ours from its own start;
+                     with --starts N exact forces from N random starts against ours from N starts of its own
 
 Every run is a process of its own; engine and peers alternate round by round. The figure to read is CPU seconds
 (user and system, all threads): wall seconds mean little on a shared machine. The ratio is peer / engine.
@@ -145,6 +146,41 @@ def compare_quality(args):
     publish(lines, args.out)
 
 
+def laid_out(args, folder, seed, own):
+    """Figures of one layout by `graphlume layout`: our own start, or exact forces from a random one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    n, s, d = quality.read_graph(args.graph)
+    out, start = folder / "out.parquet", folder / "start.parquet"
+    command = [args.bin, "layout", "force_atlas2", str(args.graph), "--out", str(out), "--seed", str(seed),
+               "--iterations", str(args.iterations), "--param", "outbound_attraction_distribution=false",
+               "--param", "double_attraction=false"]
+    if own:
+        command += ["--param", "barnes_hut_theta=1.0"]
+    else:
+        xy = np.random.default_rng(seed).random((n, 2)) * 1000 - 500
+        pq.write_table(pa.table({"id": np.arange(n), "x": xy[:, 0], "y": xy[:, 1]}), start)
+        command += ["--param", "barnes_hut_optimize=false", "--start", str(start)]
+    subprocess.run(command, check=True, capture_output=True)
+    return quality.measure(n, s, d, quality.read_layout(out, n))
+
+
+def compare_starts(args):
+    """Exact forces from several random starts against our own starts: mean and standard deviation."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {name: [laid_out(args, Path(folder), seed, own) for seed in range(args.starts)]
+                for name, own in (("exact forces, random starts", False), ("graphlume, own starts", True))}
+    keys = list(rows["graphlume, own starts"][0])
+    lines = [f"### layout quality on {Path(args.graph).parent.name} after {args.iterations} iterations, "
+             f"{args.starts} starts each", "", f"| layout | {' | '.join(keys)} |", "|---|" + "---|" * len(keys)]
+    for name, figures in rows.items():
+        cells = [f"{statistics.mean(f[k] for f in figures):.5f} ± {statistics.pstdev([f[k] for f in figures]):.5f}"
+                 for k in keys]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    publish(lines, args.out)
+
+
 def publish(lines, path):
     text = "\n".join(lines) + "\n"
     print(text)
@@ -233,6 +269,7 @@ def main():
     p.add_argument("--peer-iterations", type=int, default=3, help="iterations of the slow peers")
     p.add_argument("--peers", default="fa2,fa2_modified")
     p.add_argument("--gephi", help="command that runs Gephi's ForceAtlas2, see above")
+    p.add_argument("--starts", type=int, help="for quality: starts of each kind")
     p.add_argument("--quality", action="store_true", help="also measure the layouts")
     p.add_argument("--out", help="file to append the table to")
     p.add_argument("--peer", help=argparse.SUPPRESS)
@@ -248,7 +285,7 @@ def main():
     if args.peer:
         (peer_fa2 if args.task == "fa2" else peer_csv)(args)
     elif args.task == "quality":
-        compare_quality(args)
+        (compare_starts if args.starts else compare_quality)(args)
     else:
         compare(args)
 

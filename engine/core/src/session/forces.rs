@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::force_atlas2::GpuForceAtlas2;
+use graphlume_algo::gpu::frames::{GpuFrames, Steps};
 use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
+use graphlume_scene::wire::{Bounds, Extent, FrameSource};
 use graphlume_types::CancelToken;
 
 use crate::device::card::Card;
@@ -19,7 +21,14 @@ pub(crate) enum Forces {
     /// On the CPU pool.
     Cpu(Box<ForceAtlas2>),
     /// On the device.
-    Cuda(Box<GpuForceAtlas2>, Arc<Card>),
+    Cuda(Box<OnCard>, Arc<Card>),
+}
+
+/// What a layout has on the device.
+pub(crate) struct OnCard {
+    forces: GpuForceAtlas2,
+    /// Made with the first frame.
+    frames: Option<GpuFrames>,
 }
 
 /// What a layout starts from.
@@ -57,7 +66,7 @@ impl Forces {
                 &card.gpu, &graph, topology, weights, params, at, None, None, mobility,
             )
         })?;
-        Ok(Self::Cuda(Box::new(made), card.clone()))
+        Ok(Self::Cuda(Box::new(OnCard { forces: made, frames: None }), card.clone()))
     }
 
     /// Ends the layout. Device memory is given back by a worker, for that may take the driver a while.
@@ -74,35 +83,35 @@ impl Forces {
     pub(crate) fn params(&self) -> &Params {
         match self {
             Self::Cpu(f) => f.params(),
-            Self::Cuda(f, _) => f.params(),
+            Self::Cuda(d, _) => d.forces.params(),
         }
     }
 
     pub(crate) fn set_params(&mut self, params: Params) -> Result<(), AlgoError> {
         match self {
             Self::Cpu(f) => f.set_params(params),
-            Self::Cuda(f, _) => f.set_params(params),
+            Self::Cuda(d, _) => d.forces.set_params(params),
         }
     }
 
     pub(crate) fn pin(&mut self, node: u32, at: [f32; 2]) {
         match self {
             Self::Cpu(f) => f.pin(node, at),
-            Self::Cuda(f, _) => f.pin(node, at),
+            Self::Cuda(d, _) => d.forces.pin(node, at),
         }
     }
 
     pub(crate) fn unpin(&mut self, node: u32) {
         match self {
             Self::Cpu(f) => f.unpin(node),
-            Self::Cuda(f, _) => f.unpin(node),
+            Self::Cuda(d, _) => d.forces.unpin(node),
         }
     }
 
     pub(crate) fn settled(&self) -> bool {
         match self {
             Self::Cpu(f) => f.settled(),
-            Self::Cuda(f, _) => f.settled(),
+            Self::Cuda(d, _) => d.forces.settled(),
         }
     }
 
@@ -112,14 +121,14 @@ impl Forces {
                 f.positions(out);
                 Ok(())
             }
-            Self::Cuda(f, _) => f.positions(out),
+            Self::Cuda(d, _) => d.forces.positions(out),
         }
     }
 
     pub(crate) fn iterations(&self) -> u64 {
         match self {
             Self::Cpu(f) => f.iterations(),
-            Self::Cuda(f, _) => f.iterations(),
+            Self::Cuda(d, _) => d.forces.iterations(),
         }
     }
 
@@ -134,11 +143,50 @@ impl Forces {
     ) -> Result<(), AlgoError> {
         match self {
             Self::Cpu(f) => f.iterate(cancel).map(|_| ()),
-            Self::Cuda(f, _) => {
+            Self::Cuda(d, _) => {
                 let fit = each.map_or(1, |each| left.as_nanos() / each.as_nanos().max(1));
                 let count = u64::try_from(fit).unwrap_or(u64::MAX).min(most).clamp(1, BATCH_MAX);
-                f.iterate(count, cancel).map(|_| ())
+                d.forces.iterate(count, cancel).map(|_| ())
             }
         }
+    }
+
+    /// What makes frames on the device; `None` on the CPU, and when the device has no room for it.
+    pub(crate) fn frames(&mut self, num_nodes: u32) -> Option<DeviceFrames<'_>> {
+        let Self::Cuda(device, _) = self else { return None };
+        let OnCard { forces, frames } = device.as_mut();
+        if frames.is_none() {
+            *frames = GpuFrames::new(forces.gpu(), num_nodes).ok();
+        }
+        frames.as_mut().map(|frames| DeviceFrames { forces, frames, num_nodes })
+    }
+}
+
+/// The frames of a layout on the device.
+pub(crate) struct DeviceFrames<'a> {
+    forces: &'a mut GpuForceAtlas2,
+    frames: &'a mut GpuFrames,
+    num_nodes: u32,
+}
+
+impl FrameSource for DeviceFrames<'_> {
+    type Error = AlgoError;
+
+    fn num_nodes(&self) -> usize {
+        self.num_nodes as usize
+    }
+
+    fn extent(&mut self) -> Result<Extent, AlgoError> {
+        let survey = self.frames.survey(self.forces.on_device()?)?;
+        Ok(Extent::surveyed(survey.bounds, &survey.sample))
+    }
+
+    fn key(&mut self, bounds: Bounds) -> Result<Vec<u8>, AlgoError> {
+        let Bounds { x0, y0, sx, sy } = bounds;
+        self.frames.key(self.forces.on_device()?, Steps { x0, y0, sx, sy })
+    }
+
+    fn delta(&mut self) -> Result<Option<Vec<u8>>, AlgoError> {
+        self.frames.delta(self.forces.on_device()?)
     }
 }

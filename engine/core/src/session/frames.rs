@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use graphlume_graph::{Graph, Topology};
-use graphlume_scene::wire::{self, Axis, PositionEncoder, Stamp, flags};
+use graphlume_scene::wire::{
+    self, Axis, EncodedPositions, FrameSource, PositionEncoder, Stamp, flags,
+};
 use graphlume_scene::{EdgeOrder, Encodings, Scene};
 use graphlume_table::Table;
 use rayon::prelude::*;
@@ -55,28 +57,48 @@ impl Encoder {
         key: bool,
         mark: Mark,
     ) -> PositionFrame {
+        let (seq, wire) = self.next(positions.len(), epoch, key);
+        finished(wire.encode(positions, seq, mark.flags()), epoch)
+    }
+
+    /// The same of positions that are on the device: what comes from there is what the stream sends.
+    ///
+    /// # Errors
+    /// Those of the device; the next frame is then a key frame.
+    pub(crate) fn encode_from<S: FrameSource>(
+        &mut self,
+        source: &mut S,
+        epoch: u32,
+        key: bool,
+        mark: Mark,
+    ) -> Result<PositionFrame, S::Error> {
+        let (seq, wire) = self.next(source.num_nodes(), epoch, key);
+        Ok(finished(wire.encode_from(source, seq, mark.flags())?, epoch))
+    }
+
+    /// The number of the next frame, and what makes it.
+    fn next(&mut self, nodes: usize, epoch: u32, key: bool) -> (u32, &mut PositionEncoder) {
         self.seq = self.seq.wrapping_add(1).max(1);
         if self.wire.as_ref().is_none_or(|(e, _)| *e != epoch) {
-            let deflate = positions.len() >= DEFLATE_NODES_MIN;
+            let deflate = nodes >= DEFLATE_NODES_MIN;
             self.wire = Some((epoch, PositionEncoder::new(epoch, deflate)));
         }
         let (_, wire) = self.wire.get_or_insert((epoch, PositionEncoder::new(epoch, false)));
         if key {
             wire.force_key();
         }
-        let made = wire.encode(positions, self.seq, mark.flags());
-        PositionFrame {
-            epoch,
-            seq: made.seq,
-            base_seq: made.key_seq,
-            bytes: made.delta.unwrap_or(made.key),
-        }
+        (self.seq, wire)
     }
 
     /// Exact positions, outside the numbering: for export and for pages at rest.
     pub(crate) fn exact(&self, positions: &[[f32; 2]], epoch: u32, mark: Mark) -> Bytes {
         wire::encode_f32(Stamp { epoch, seq: self.seq, flags: mark.flags() }, positions)
     }
+}
+
+fn finished(made: EncodedPositions, epoch: u32) -> PositionFrame {
+    let (seq, base_seq) = (made.seq, made.key_seq);
+    PositionFrame { epoch, seq, base_seq, bytes: made.delta.unwrap_or(made.key) }
 }
 
 /// What is drawn.

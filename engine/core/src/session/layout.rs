@@ -21,6 +21,9 @@ use crate::store::Lease;
 /// Iterations of one slice at most, so that tiny graphs give the loop its turn too.
 pub(crate) const SLICE_ITERATIONS_MAX: u64 = 256;
 
+/// How old the copied positions of a layout on the device may become.
+const COPY_EVERY: Duration = Duration::from_secs(5);
+
 /// A change that a viewer made to a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Poke {
@@ -55,6 +58,8 @@ pub(crate) struct Layout {
     encoder: Encoder,
     iterations: u64,
     last_frame: Option<Instant>,
+    /// When positions were last copied out of the forces.
+    copied: Option<Instant>,
     _held: Reservation,
     forces_held: Option<Reservation>,
 }
@@ -118,6 +123,7 @@ impl Layout {
             encoder: Encoder::new(seq),
             iterations: 0,
             last_frame: None,
+            copied: None,
             _held: held,
             forces_held: None,
         }
@@ -254,9 +260,8 @@ impl Layout {
         let key = request.frame == FrameWish::Key;
         if key || (due && (report.iterations > 0 || !request.pokes.is_empty())) {
             self.last_frame = Some(now);
-            self.sync();
-            report.frame =
-                Some(self.encoder.encode(&self.positions, self.epoch, key, request.mark));
+            let goes_on = request.run && request.mark.running && !report.converged;
+            report.frame = Some(self.frame(key, request.mark, goes_on, now));
         }
         if request.exact {
             self.sync();
@@ -264,6 +269,25 @@ impl Layout {
         }
         report.took = clock.monotonic().saturating_duration_since(begun);
         report
+    }
+
+    /// A frame, made on the device while the layout runs there. Positions are copied out at least every few
+    /// seconds and by the frame that ends a run, for that is what is left when the device is lost.
+    fn frame(&mut self, key: bool, mark: Mark, goes_on: bool, now: Instant) -> PositionFrame {
+        let is_fresh = self.copied.is_some_and(|at| now.saturating_duration_since(at) < COPY_EVERY);
+        if goes_on && is_fresh && self.stale && self.rim.is_none() {
+            let nodes = u32::try_from(self.positions.len()).unwrap_or(u32::MAX);
+            let (encoder, epoch) = (&mut self.encoder, self.epoch);
+            let source = self.forces.as_mut().and_then(|f| f.frames(nodes));
+            match source.map(|mut s| encoder.encode_from(&mut s, epoch, key, mark)) {
+                Some(Ok(frame)) => return frame,
+                Some(Err(e)) => self.device_failed(&e),
+                None => {}
+            }
+        }
+        self.sync();
+        self.copied = Some(now);
+        self.encoder.encode(&self.positions, self.epoch, key, mark)
     }
 
     fn poke(&mut self, poke: Poke) {

@@ -52,7 +52,7 @@ fn emptied(gpu: &Gpu) {
 
 #[test]
 fn a_session_is_laid_out_on_the_gpu_and_gives_everything_back() {
-    gpu_test(&["fa_positions"], |gpu| {
+    gpu_test(&["fa_positions", "frame_box", "frame_quantize", "frame_delta"], |gpu| {
         let e = live_engine(on(gpu));
         let data = e.add(1, grid(12));
         let s = e.open("on-the-gpu", data, 60_000);
@@ -63,6 +63,8 @@ fn a_session_is_laid_out_on_the_gpu_and_gives_everything_back() {
         assert_eq!((now.backend, now.backend_reason.as_str()), (Backend::Cuda, ""));
         let later = next_frame(&mut viewer);
         assert!(later.seq > first.seq);
+        // Once the positions have been copied out, frames are made where they are.
+        until("a delta made on the device", || gpu.launches("frame_delta") > 0);
         let stats = e.handle.stats();
         assert!(
             stats.device_iterations_total >= 20 && stats.device_uploads_total == 1,
@@ -267,7 +269,7 @@ fn faulty_kernel_that_does_not_end_is_noticed_and_the_loop_goes_on() {
         let viewer = e.attach(&s);
         moved(&e, &s, 3);
         // Once a frame: a delay of every launch would add up to more than anybody waits for.
-        emulator::delay(Some("fa_positions"), 2_500);
+        emulator::delay(Some("frame_box"), 2_500);
         let begun = Instant::now();
         let reason = block_on(e.handle.restart_wanted());
         let took = begun.elapsed();

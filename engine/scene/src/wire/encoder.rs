@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use rayon::prelude::*;
 
-use super::quantize::{ABSENT, Bounds, Quantized};
+use super::quantize::{ABSENT, Bounds, Extent, Quantized};
 use super::{Header, Kind, Stamp, deflated, encode_key, frame};
 
 /// Frames after a keyframe before the next one is due.
@@ -41,6 +41,33 @@ impl EncodedPositions {
     }
 }
 
+/// Makes the payloads of frames where the positions are, such as on a GPU.
+pub trait FrameSource {
+    /// Why that failed.
+    type Error;
+
+    /// Nodes of every frame.
+    fn num_nodes(&self) -> usize;
+
+    /// Where the nodes are.
+    ///
+    /// # Errors
+    /// The source's own.
+    fn extent(&mut self) -> Result<Extent, Self::Error>;
+
+    /// The payload of a keyframe within `bounds`; later deltas are steps from it.
+    ///
+    /// # Errors
+    /// The source's own.
+    fn key(&mut self, bounds: Bounds) -> Result<Vec<u8>, Self::Error>;
+
+    /// The payload of a delta from the last keyframe; `None` when a keyframe is due.
+    ///
+    /// # Errors
+    /// The source's own.
+    fn delta(&mut self) -> Result<Option<Vec<u8>>, Self::Error>;
+}
+
 /// Encodes a session's positions once for all viewers.
 ///
 /// A delta refers to the last keyframe and not to the frame before it, so a viewer may skip any number
@@ -55,9 +82,22 @@ pub struct PositionEncoder {
 #[derive(Debug)]
 struct Key {
     seq: u32,
+    /// Without pairs when a [`FrameSource`] made the keyframe and keeps them.
     positions: Quantized,
+    nodes: usize,
     bytes: Bytes,
     deltas: u32,
+}
+
+impl Key {
+    /// Whether another delta may refer to this keyframe.
+    fn serves(&self, nodes: usize, extent: Extent) -> bool {
+        self.deltas < DELTAS_MAX && self.nodes == nodes && self.positions.bounds.fit_extent(extent)
+    }
+
+    fn is_made_here(&self) -> bool {
+        self.positions.pairs.len() == self.nodes
+    }
 }
 
 impl PositionEncoder {
@@ -76,24 +116,69 @@ impl PositionEncoder {
     /// `seq` must rise from call to call.
     pub fn encode(&mut self, positions: &[[f32; 2]], seq: u32, flags: u16) -> EncodedPositions {
         let stamp = Stamp { epoch: self.epoch, seq, flags };
+        let extent = Extent::of(positions);
         if let Some(key) = &mut self.key
-            && key.deltas < DELTAS_MAX
-            && key.positions.pairs.len() == positions.len()
-            && key.positions.bounds.fit(positions)
+            && key.is_made_here()
+            && key.serves(positions.len(), extent)
         {
             let now = Quantized::within(key.positions.bounds, positions);
             if let Some(delta) = encode_delta(stamp, key.seq, &key.positions, &now) {
-                key.deltas += 1;
-                let delta = if self.deflate { deflated(&delta) } else { delta };
-                let (key_seq, key) = (key.seq, key.bytes.clone());
-                return EncodedPositions { seq, key_seq, key, delta: Some(delta) };
+                return key.followed_by(seq, delta, self.deflate);
             }
         }
-        let positions = Quantized::within(Bounds::of(positions), positions);
-        let bytes = encode_key(stamp, &positions);
-        self.key = Some(Key { seq, positions, bytes: bytes.clone(), deltas: 0 });
+        let positions = Quantized::within(Bounds::about(extent), positions);
+        let (nodes, bytes) = (positions.pairs.len(), encode_key(stamp, &positions));
+        self.key = Some(Key { seq, positions, nodes, bytes: bytes.clone(), deltas: 0 });
         EncodedPositions { seq, key_seq: seq, key: bytes, delta: None }
     }
+
+    /// The same of positions that are elsewhere: the frames are those that [`Self::encode`] would make.
+    ///
+    /// # Errors
+    /// Those of the source; the next frame is then a keyframe.
+    pub fn encode_from<S: FrameSource>(
+        &mut self,
+        source: &mut S,
+        seq: u32,
+        flags: u16,
+    ) -> Result<EncodedPositions, S::Error> {
+        let stamp = Stamp { epoch: self.epoch, seq, flags };
+        let (nodes, extent) = (source.num_nodes(), source.extent()?);
+        if let Some(mut key) = self.key.take()
+            && !key.is_made_here()
+            && key.serves(nodes, extent)
+            && let Some(payload) = source.delta()?
+        {
+            let base_seq = key.seq;
+            let bounds = key.positions.bounds;
+            let header = Header::new(Kind::PosDelta, stamp, nodes as u32, bounds);
+            let delta = whole(&Header { base_seq, ..header }, &payload);
+            let made = key.followed_by(seq, delta, self.deflate);
+            self.key = Some(key);
+            return Ok(made);
+        }
+        let bounds = Bounds::about(extent);
+        let payload = source.key(bounds)?;
+        let bytes = whole(&Header::new(Kind::PosKey, stamp, nodes as u32, bounds), &payload);
+        let positions = Quantized { bounds, pairs: Vec::new() };
+        self.key = Some(Key { seq, positions, nodes, bytes: bytes.clone(), deltas: 0 });
+        Ok(EncodedPositions { seq, key_seq: seq, key: bytes, delta: None })
+    }
+}
+
+impl Key {
+    fn followed_by(&mut self, seq: u32, delta: Bytes, deflate: bool) -> EncodedPositions {
+        self.deltas += 1;
+        let delta = Some(if deflate { deflated(&delta) } else { delta });
+        EncodedPositions { seq, key_seq: self.seq, key: self.bytes.clone(), delta }
+    }
+}
+
+/// A frame of a payload that is there already.
+fn whole(header: &Header, payload: &[u8]) -> Bytes {
+    let mut out = frame(header, payload.len());
+    out.extend_from_slice(payload);
+    out.into()
 }
 
 /// The larger difference of a node that is placed in both frames.
@@ -235,6 +320,65 @@ mod tests {
             assert_eq!(viewer.seq, seq);
         }
         assert!(deltas > 40, "{deltas} deltas");
+    }
+
+    /// A source as a GPU is one: it keeps the keyframe's pairs itself.
+    struct Elsewhere {
+        positions: Vec<[f32; 2]>,
+        key: Option<Quantized>,
+    }
+
+    impl FrameSource for Elsewhere {
+        type Error = std::convert::Infallible;
+
+        fn num_nodes(&self) -> usize {
+            self.positions.len()
+        }
+
+        fn extent(&mut self) -> Result<Extent, Self::Error> {
+            let axis = |k: usize| self.positions.iter().map(move |p| p[k]);
+            let (low, high) = (f32::INFINITY, f32::NEG_INFINITY);
+            let [x0, y0] = [0, 1].map(|k| axis(k).fold(low, f32::min));
+            let [x1, y1] = [0, 1].map(|k| axis(k).fold(high, f32::max));
+            Ok(Extent::surveyed(Some([x0, y0, x1, y1]), &self.positions))
+        }
+
+        fn key(&mut self, bounds: Bounds) -> Result<Vec<u8>, Self::Error> {
+            let key = self.key.insert(Quantized::within(bounds, &self.positions));
+            Ok(key.pairs.iter().flatten().flat_map(|q| q.to_le_bytes()).collect())
+        }
+
+        fn delta(&mut self) -> Result<Option<Vec<u8>>, Self::Error> {
+            let Some(key) = &self.key else { return Ok(None) };
+            let now = Quantized::within(key.bounds, &self.positions);
+            let frame = encode_delta(Stamp { epoch: 0, seq: 0, flags: 0 }, 0, key, &now);
+            Ok(frame.map(|f| f[crate::wire::HEADER_BYTES..].to_vec()))
+        }
+    }
+
+    #[test]
+    fn frames_made_elsewhere_are_those_made_here() {
+        let (mut here, mut there) = (PositionEncoder::new(4, true), PositionEncoder::new(4, true));
+        let mut source = Elsewhere { positions: start(), key: None };
+        let mut deltas = 0;
+        for seq in 1..40 {
+            moved(&mut source.positions, u64::from(seq), 60.0 / seq as f32);
+            if seq == 20 {
+                // Now and then a frame is made here after all: the next one elsewhere is a keyframe.
+                let positions = source.positions.clone();
+                assert!(there.encode(&positions, seq, 0).delta.is_none());
+                here.force_key();
+                here.encode(&positions, seq, 0);
+                here.force_key();
+                continue;
+            }
+            let want = here.encode(&source.positions, seq, flags::RUNNING);
+            let got = there.encode_from(&mut source, seq, flags::RUNNING).unwrap();
+            assert_eq!((got.seq, got.key_seq, &got.key), (want.seq, want.key_seq, &want.key));
+            assert_eq!(got.delta, want.delta, "frame {seq}");
+            deltas += u32::from(got.delta.is_some());
+        }
+        assert!(deltas > 25, "{deltas} deltas");
     }
 
     #[test]

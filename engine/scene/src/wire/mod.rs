@@ -37,9 +37,9 @@ use crate::SceneError;
 
 pub use attributes::{Axis, encode_color, encode_labels, encode_size};
 pub use decode::{Decoded, Frame, Viewer, decode};
-pub use encoder::{EncodedPositions, PositionEncoder};
+pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
 pub use positions::{encode_f32, encode_key, encode_list, encode_stripe};
-pub use quantize::{ABSENT, Bounds, Quantized, STEPS};
+pub use quantize::{ABSENT, Bounds, Extent, Quantized, STEPS};
 
 /// The first four bytes of every frame.
 pub const MAGIC: [u8; 4] = *b"GVZ1";

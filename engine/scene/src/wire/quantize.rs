@@ -67,6 +67,29 @@ fn is_placed(p: &[f32; 2]) -> bool {
     p[0].is_finite() && p[1].is_finite()
 }
 
+/// Where the placed nodes are, strays aside: what bounds are chosen by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent(Option<[Span; 2]>);
+
+impl Extent {
+    /// The extent of `positions`.
+    #[must_use]
+    pub fn of(positions: &[[f32; 2]]) -> Self {
+        Self(spans(positions))
+    }
+
+    /// The extent of positions that are elsewhere, such as on a GPU: `bounds` are least x, least y, greatest
+    /// x and greatest y of the finite ones, and `sample` every so many of them, such that at most 4,096 are
+    /// looked at.
+    #[must_use]
+    pub fn surveyed(bounds: Option<[f32; 4]>, sample: &[[f32; 2]]) -> Self {
+        let span = |lo: f32, hi: f32| Span { lo: f64::from(lo), hi: f64::from(hi) };
+        let all = bounds.map(|[x0, y0, x1, y1]| [span(x0, x1), span(y0, y1)]);
+        let placed: Vec<&[f32; 2]> = sample.iter().filter(|p| is_placed(p)).collect();
+        Self(all.map(|all| trimmed(all, &placed)))
+    }
+}
+
 /// The box of the placed positions, strays aside; `None` when nothing is placed.
 fn spans(positions: &[[f32; 2]]) -> Option<[Span; 2]> {
     let one = |p: &[f32; 2]| {
@@ -84,15 +107,20 @@ fn spans(positions: &[[f32; 2]]) -> Option<[Span; 2]> {
     let stride = positions.len().div_ceil(SAMPLES).max(1);
     let sample: Vec<&[f32; 2]> =
         positions.iter().step_by(stride).filter(|p| is_placed(p)).collect();
+    Some(trimmed(all, &sample))
+}
+
+/// The box `all` without strays, judged by a sample of placed positions.
+fn trimmed(all: [Span; 2], sample: &[&[f32; 2]]) -> [Span; 2] {
     if sample.len() < 8 {
-        return Some(all);
+        return all;
     }
     let axis = |k: usize| {
         let mut sorted: Vec<f64> = sample.iter().map(|p| f64::from(p[k])).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         all[k].without_strays(&sorted)
     };
-    Some([axis(0), axis(1)])
+    [axis(0), axis(1)]
 }
 
 impl Bounds {
@@ -102,7 +130,13 @@ impl Bounds {
     /// The box of the finite positions, grown by 5 %. A box of no extent gets one.
     #[must_use]
     pub fn of(positions: &[[f32; 2]]) -> Self {
-        spans(positions).map_or(Self::UNIT, Self::around)
+        Self::about(Extent::of(positions))
+    }
+
+    /// The box of an extent, as [`Self::of`].
+    #[must_use]
+    pub fn about(extent: Extent) -> Self {
+        extent.0.map_or(Self::UNIT, Self::around)
     }
 
     fn around([x, y]: [Span; 2]) -> Self {
@@ -121,7 +155,13 @@ impl Bounds {
     /// Whether `positions` still fit well: none outside, and not shrunk to less than half both ways.
     #[must_use]
     pub fn fit(&self, positions: &[[f32; 2]]) -> bool {
-        let Some(now) = spans(positions) else { return true };
+        self.fit_extent(Extent::of(positions))
+    }
+
+    /// The same of an extent.
+    #[must_use]
+    pub fn fit_extent(&self, extent: Extent) -> bool {
+        let Some(now) = extent.0 else { return true };
         let axis = |o: f32, s: f32| Span {
             lo: f64::from(o),
             hi: f64::from(o) + f64::from(s) * f64::from(STEPS),
