@@ -1,7 +1,7 @@
 //! The graphs that every graph kernel is tested on.
 
 use graphlume_graph::Topology;
-use graphlume_types::hash::h64;
+use graphlume_types::hash::{h64, unit_f64};
 
 /// A named graph.
 #[derive(Clone, Debug)]
@@ -23,6 +23,7 @@ impl Zoo {
         zoo.push(Self::new("disconnected", disconnected()));
         zoo.push(Self::new("rmat", rmat(10, 8, 7)));
         zoo.push(Self::new("planted", planted(1_200, 12, 11)));
+        zoo.push(Self::new("lfr", lfr(600, 13)));
         zoo
     }
 
@@ -139,6 +140,42 @@ fn planted(nodes: u32, communities: u32, seed: u64) -> EdgeList {
     (nodes, edges)
 }
 
+/// A whole number from `least` to `most` by a power law of the given exponent.
+fn power_law(least: u32, most: u32, exponent: f64, draw: f64) -> u32 {
+    let (low, high) = (f64::from(least), f64::from(most) + 1.0);
+    let k = 1.0 - exponent;
+    let x = (low.powf(k) + draw * (high.powf(k) - low.powf(k))).powf(1.0 / k);
+    (x as u32).clamp(least, most)
+}
+
+/// A graph in the manner of Lancichinetti, Fortunato and Radicchi (Phys. Rev. E 78, 2008): power laws in the
+/// degrees (4 to 120, exponent 2.5) and in the community sizes (15 to 120, exponent 1.5), and three
+/// edges of ten that leave their community.
+fn lfr(nodes: u32, seed: u64) -> EdgeList {
+    let mut edges = Vec::new();
+    let (mut first, mut community) = (0, 0);
+    while first < nodes {
+        let size = power_law(15, 120, 1.5, unit_f64(seed, 1, community));
+        let rest = nodes - first;
+        let size = if rest < size + 15 { rest } else { size };
+        for v in first..first + size {
+            let degree = power_law(4, 120, 2.5, unit_f64(seed, 2, u64::from(v)));
+            // Each edge has two ends, so half of them begin here.
+            for k in 0..u64::from(degree.div_ceil(2)) {
+                let draw = |stream| h64(seed, stream, u64::from(v) << 16 | k);
+                let end = match draw(3) % 10 {
+                    0..3 => draw(4) % u64::from(nodes),
+                    _ => u64::from(first) + draw(4) % u64::from(size),
+                };
+                edges.push((v, end as u32));
+            }
+        }
+        first += size;
+        community += 1;
+    }
+    (nodes, edges)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
@@ -158,6 +195,10 @@ mod tests {
         assert_eq!(find("parallel edges").out_neighbors(0), [1; 40]);
         let hub = (0..1 << 10).map(|v| find("rmat").degree(v)).max().unwrap();
         assert!(hub > 200, "R-MAT is skewed: {hub}");
+        let lfr = find("lfr");
+        let degrees: Vec<u32> = (0..lfr.num_nodes()).map(|v| lfr.degree(v)).collect();
+        let most = degrees.iter().max().unwrap();
+        assert!(*most > 40 && degrees.iter().filter(|d| **d <= 8).count() > 300, "{most}");
     }
 
     #[test]
