@@ -18,7 +18,10 @@ build() {
     rm -rf .gpu && mkdir -p .gpu/tests
     say "building the device tests and the benches"
     cargo build --release --locked --quiet --bin graphlume
-    cargo test --release --locked --quiet -p graphlume-emu --no-run --message-format=json | python3 -c '
+    # By target and not by package, as in scripts/test.sh: other packages would mean other features and a second build.
+    local families=() file
+    for file in tests/emu/tests/*.rs; do families+=(--test "$(basename "$file" .rs)"); done
+    cargo test --release --locked --quiet --workspace "${families[@]}" --no-run --message-format=json | python3 -c '
 import json, sys
 for line in sys.stdin:
     m = json.loads(line) if line.startswith("{") else {}
