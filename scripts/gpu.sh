@@ -18,10 +18,9 @@ build() {
     rm -rf .gpu && mkdir -p .gpu/tests
     say "building the device tests and the benches"
     cargo build --release --locked --quiet --bin graphlume
-    # By target and not by package, as in scripts/test.sh: other packages would mean other features and a second build.
-    local families=() file
-    for file in tests/emu/tests/*.rs; do families+=(--test "$(basename "$file" .rs)"); done
-    cargo test --release --locked --quiet --workspace "${families[@]}" --no-run --message-format=json | python3 -c '
+    kernel_tests
+    local file
+    cargo test --release --locked --quiet "${KERNEL_TESTS[@]}" --no-run --message-format=json | python3 -c '
 import json, sys
 for line in sys.stdin:
     m = json.loads(line) if line.startswith("{") else {}

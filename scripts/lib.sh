@@ -107,6 +107,14 @@ node_modules() {
     echo "$stamp" >"$web/node_modules/.stamp"
 }
 
+# Fills KERNEL_TESTS with cargo's arguments for the kernel tests. By target and not by package: the selection of packages
+# decides the features, and other features mean a second build.
+kernel_tests() {
+    local file
+    KERNEL_TESTS=(--workspace)
+    for file in "$ROOT"/tests/emu/tests/*.rs; do KERNEL_TESTS+=(--test "$(basename "$file" .rs)"); done
+}
+
 build_release() {
     say "building graphlume (release)"
     (cd "$ROOT" && cargo build --release --locked --quiet --bin graphlume)

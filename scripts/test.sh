@@ -33,11 +33,9 @@ cargo test --release --locked --workspace --quiet
 
 stage "kernels under AddressSanitizer"
 triple=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-# The targets by name and not by package: the selection of packages decides the features, and other features a second build.
-families=()
-for file in tests/emu/tests/*.rs; do families+=(--test "$(basename "$file" .rs)"); done
+kernel_tests
 env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
-    cargo test --release --locked --workspace --quiet "${families[@]}"
+    cargo test --release --locked --quiet "${KERNEL_TESTS[@]}"
 
 stage "page unit tests"
 (cd shell/web && npm run --silent test)
