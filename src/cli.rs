@@ -55,6 +55,9 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Time one task on a table file
     Bench(BenchArgs),
+    /// Parse what a server sends through standard input; started by the server
+    #[command(hide = true)]
+    ParseWorker(ParseWorkerArgs),
 }
 
 /// Where the server keeps everything.
@@ -175,6 +178,17 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", env = "GRAPHLUME_CONNECTIONS_PER_ADDRESS",
         default_value_t = graphlume_types::limits::CONNECTIONS_PER_PEER_MAX)]
     pub connections_per_address: usize,
+    /// Processes that parse uploaded files, each confined to its files and its share of memory
+    #[arg(long, value_name = "N", env = "GRAPHLUME_PARSE_WORKERS", default_value_t = 2,
+        value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub parse_workers: u16,
+    /// Memory of one parse, such as 4GiB or 25%
+    #[arg(long, value_name = "SIZE", env = "GRAPHLUME_PARSE_MEMORY", default_value = "25%")]
+    pub parse_memory: String,
+    /// Seconds after which a parse is stopped
+    #[arg(long, value_name = "S", env = "GRAPHLUME_PARSE_SECONDS", default_value_t = 900,
+        value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub parse_seconds: u64,
     /// Who may show the page in a frame (CSP frame-ancestors)
     #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
     pub frame_ancestors: String,
@@ -188,6 +202,17 @@ pub struct ServeArgs {
     /// What to log: error, warn, info, debug, or per module such as info,graphlume_engine=debug
     #[arg(long, value_name = "FILTER", env = "GRAPHLUME_LOG", default_value = "info")]
     pub log: String,
+}
+
+/// `graphlume parse-worker`
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ParseWorkerArgs {
+    /// Bytes of memory
+    #[arg(long, value_name = "BYTES")]
+    pub memory: u64,
+    /// Threads of a parse
+    #[arg(long, value_name = "N")]
+    pub threads: usize,
 }
 
 /// What follows when the GPU is lost.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use graphlume_algo::{Output, Values};
 use graphlume_graph::{Graph, GraphSpec};
-use graphlume_ingest::{Format, ParseCx, Source};
+use graphlume_ingest::{Format, ParseCx, Recipe, Source};
 use graphlume_table::{Table, to_f64};
 use graphlume_types::CancelToken;
 
@@ -53,8 +53,8 @@ pub fn read_table(path: &Path) -> Result<Table, Failure> {
         options.insert("sep".to_owned(), "\t".into());
     }
     let source = Source::Path(path.to_owned());
-    let cx = ParseCx { cancel: CancelToken::new() };
-    let parsed = graphlume_ingest::parse(format, &source, &options, &cx)
+    let recipe = Recipe { options, ..Recipe::plain(format) };
+    let parsed = graphlume_ingest::parse(&recipe, &source, &ParseCx::default())
         .map_err(|e| failure(format!("{shown}: {e}")))?;
     let first = parsed.tables.into_iter().next();
     first.map(|(_, table)| table).ok_or_else(|| failure(format!("{shown}: holds no table")))

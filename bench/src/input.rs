@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
-use graphlume_ingest::{Format, ParseCx, Source};
+use graphlume_ingest::{Format, ParseCx, Recipe, Source};
 use graphlume_table::{Table, to_f64};
 use graphlume_types::CancelToken;
 use serde_json::Map;
@@ -20,9 +20,9 @@ fn format_of(path: &Path) -> Format {
 /// The only table of a file.
 pub(crate) fn read(path: &Path) -> Result<Table, TaskError> {
     let fail = |message: String| TaskError::Input { path: path.display().to_string(), message };
-    let cx = ParseCx { cancel: CancelToken::new() };
+    let recipe = Recipe::plain(format_of(path));
     let parsed =
-        graphlume_ingest::parse(format_of(path), &Source::Path(path.to_owned()), &Map::new(), &cx)
+        graphlume_ingest::parse(&recipe, &Source::Path(path.to_owned()), &ParseCx::default())
             .map_err(|e| fail(e.to_string()))?;
     parsed.tables.into_iter().next().map(|(_, t)| t).ok_or_else(|| fail("no table".to_owned()))
 }

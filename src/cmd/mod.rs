@@ -8,6 +8,7 @@ mod doctor;
 mod generate;
 mod key;
 mod layout;
+mod parse_worker;
 mod serve;
 mod user;
 
@@ -66,5 +67,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(args) => backup::import(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::ParseWorker(args) => parse_worker::run(args),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graphlume_engine::{GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
-use graphlume_service::{Bootstrap, Service, ServiceConfig};
+use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
 use graphlume_types::SystemClock;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -111,6 +111,27 @@ fn engine_config(
     }
 }
 
+/// The processes that parse. They are this program again, also when its file was replaced meanwhile.
+fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
+    let memory = config::size("parse-memory", &args.parse_memory, memory_bytes());
+    let memory_bytes = memory.map_err(|e| rejected(&e))?;
+    let words = ["/proc/self/exe", "parse-worker", "--memory", "--threads"].map(str::to_owned);
+    let [program, command, memory, threads] = words;
+    Ok(WorkerConfig {
+        command: vec![
+            program,
+            command,
+            memory,
+            memory_bytes.to_string(),
+            threads,
+            args.threads.to_string(),
+        ],
+        count: args.parse_workers.into(),
+        patience: std::time::Duration::from_secs(args.parse_seconds),
+        memory_bytes,
+    })
+}
+
 async fn serve(
     args: ServeArgs,
     mut http: HttpConfig,
@@ -120,12 +141,13 @@ async fn serve(
     // Only the process's own start reads the environment; the variable is not an option, so that a
     // password never shows in a process list.
     let admin_password = std::env::var("GRAPHLUME_ADMIN_PASSWORD").ok().filter(|p| !p.is_empty());
+    let workers = worker_config(&args)?;
     let started = Service::start(
         ServiceConfig {
             admin_password,
             allow_foreign_file_ids: args.allow_foreign_file_ids,
             table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
-            upload_memory_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
+            workers: Some(workers),
             engine,
             ..ServiceConfig::new(args.data.data.clone())
         },

@@ -17,6 +17,7 @@ use graphlume_types::limits;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::draft::Draft;
 use crate::error::StoreError;
 use crate::poison::Poison;
 use crate::record::unhex;
@@ -25,7 +26,7 @@ use crate::vfs::{self, Vfs};
 /// Bytes written between two looks at the free space of the disk.
 const SPACE_CHECK_BYTES: u64 = 64 << 20;
 /// Bytes gathered before they are handed to the operating system.
-const BUFFER_BYTES: usize = 256 << 10;
+pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
 /// How a blob survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,6 +59,10 @@ impl BlobHash {
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    pub(crate) fn of(hasher: &blake3::Hasher) -> Self {
+        Self(*hasher.finalize().as_bytes())
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -184,11 +189,48 @@ impl Blobs {
         w.finish()
     }
 
+    /// A nameless file of the caller's own, gone when it is closed. Whoever fills it keeps to the limits.
+    ///
+    /// # Errors
+    /// As [`Blobs::writer`].
+    pub fn scratch(&self) -> Result<File, StoreError> {
+        let (temp, file) = self.temp_file()?;
+        fs::remove_file(&temp).map_err(|e| StoreError::io("remove", &temp, e))?;
+        Ok(file)
+    }
+
+    /// A file that somebody else fills and that becomes derived blobs.
+    ///
+    /// # Errors
+    /// As [`Blobs::writer`].
+    pub fn draft(&self) -> Result<Draft, StoreError> {
+        let (temp, file) = self.temp_file()?;
+        Ok(Draft { blobs: self.clone(), temp, file: Arc::new(file) })
+    }
+
+    /// A new file for reading and writing.
+    fn temp_file(&self) -> Result<(PathBuf, File), StoreError> {
+        self.inner.poison.check()?;
+        self.check_space()?;
+        let temp = self.temp_path();
+        // Only to make it, with the rights that our files have.
+        drop(self.inner.vfs.create(&temp).map_err(|e| StoreError::io("create", &temp, e))?);
+        let file = File::options().read(true).write(true).open(&temp);
+        match file {
+            Ok(file) => Ok((temp, file)),
+            Err(e) => Err(StoreError::io("open", &temp, e)),
+        }
+    }
+
+    fn temp_path(&self) -> PathBuf {
+        let n = self.inner.next_temp.fetch_add(1, Ordering::Relaxed);
+        self.inner.dir.join("tmp").join(format!("{n}"))
+    }
+
     fn start(&self, class: BlobClass) -> Result<BlobWriter, StoreError> {
         self.inner.poison.check()?;
         self.check_space()?;
-        let n = self.inner.next_temp.fetch_add(1, Ordering::Relaxed);
-        let temp = self.inner.dir.join("tmp").join(format!("{n}"));
+        let temp = self.temp_path();
         let file = self.inner.vfs.create(&temp).map_err(|e| StoreError::io("create", &temp, e))?;
         Ok(BlobWriter {
             blobs: self.clone(),
@@ -328,7 +370,7 @@ impl Blobs {
     }
 
     /// Puts a synced temporary file in its place.
-    fn publish(&self, class: BlobClass, temp: &Path, hash: BlobHash) -> io::Result<()> {
+    pub(crate) fn publish(&self, class: BlobClass, temp: &Path, hash: BlobHash) -> io::Result<()> {
         let i = &self.inner;
         let to = self.path_of(class, &hash);
         let shard = u16::from_be_bytes([hash.0[0], hash.0[1]]);
@@ -395,10 +437,13 @@ impl BlobWriter {
         self.len
     }
 
-    /// The file being written, for a reader that follows it; buffered bytes may not be in it yet.
-    #[must_use]
-    pub fn temp_path(&self) -> &Path {
-        &self.temp
+    /// The bytes so far, for reading; they stay readable whatever becomes of the blob.
+    ///
+    /// # Errors
+    /// As [`BlobWriter::put`].
+    pub fn reader(&mut self) -> Result<File, StoreError> {
+        self.drain().inspect_err(|_| self.broken = true)?;
+        File::open(&self.temp).map_err(|e| StoreError::io("open", &self.temp, e))
     }
 
     /// Appends `bytes`.
@@ -475,7 +520,7 @@ impl BlobWriter {
         }
         drop(file);
         self.blobs.inner.poison.check()?;
-        let hash = BlobHash(*self.hasher.finalize().as_bytes());
+        let hash = BlobHash::of(&self.hasher);
         self.blobs
             .publish(self.class, &self.temp, hash)
             .map_err(|e| StoreError::io("publish", &self.temp, e))?;

@@ -124,6 +124,46 @@ impl IngestError {
     }
 }
 
+/// Every slug that a parse can end with, so that one that was sent by another process is one of ours.
+const SLUGS: &[&str] = &[
+    "unknown-format",
+    "unsupported-format",
+    "unsupported-compression",
+    "unsupported-option",
+    "unknown-option",
+    "invalid-option",
+    "malformed-arrow",
+    "malformed-csv",
+    "malformed-json",
+    "malformed-orc",
+    "malformed-parquet",
+    "malformed-xls",
+    "malformed-xlsx",
+    "too-large",
+    "read-failed",
+    "cancelled",
+    "no-table",
+    "store-failed",
+    "parser-defect",
+    "parser-crash",
+    "parse-memory-limit",
+    "parse-time-limit",
+    "no-parser",
+    "duplicate-column",
+    "too-many-rows",
+    "too-many-columns",
+    "too-deep",
+    "table-parts-differ",
+    "table-corrupt",
+    "table-write",
+];
+
+/// The slug of that name; one that is none of ours is `parser-defect`.
+#[must_use]
+pub fn known_slug(name: &str) -> &'static str {
+    SLUGS.iter().copied().find(|s| *s == name).unwrap_or("parser-defect")
+}
+
 /// What a decoder of somebody else's says, in one line: some write the whole path to the place at fault,
 /// one line a step.
 pub(crate) fn one_line(e: impl std::fmt::Display) -> String {

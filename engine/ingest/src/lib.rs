@@ -5,26 +5,39 @@
 
 mod arrow;
 mod csv;
+mod decompress;
 mod error;
+mod excel;
 mod json;
 mod options;
+mod orc;
 mod parquet;
 mod source;
+mod sql;
+mod work;
+pub mod worker;
 
 use std::fmt;
+use std::fs::File;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use error::{FileError, IngestError};
+pub use decompress::Compression;
+pub use error::{FileError, IngestError, known_slug};
 pub use options::{OptionInfo, option_infos, options_from_query};
+pub use sql::{SqlTransform, sql_transforms};
+pub use work::{Answer, Done, Failed, Stored, work};
 
 /// A declared file type. What is declared decides: content is never sniffed into another format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Arrow IPC, file or stream container.
     Arrow,
@@ -32,13 +45,13 @@ pub enum Format {
     Csv,
     /// JSON records, columns and their relatives, or one record per line.
     Json,
-    /// Apache ORC (not read yet).
+    /// Apache ORC.
     Orc,
     /// Apache Parquet.
     Parquet,
-    /// Excel 97 workbook (not read yet).
+    /// Excel 97 workbook.
     Xls,
-    /// Excel workbook (not read yet).
+    /// Excel workbook.
     Xlsx,
 }
 
@@ -82,15 +95,100 @@ impl FromStr for Format {
 pub enum Source {
     /// A file that nobody writes to while it is read. It is mapped, not loaded.
     Path(PathBuf),
+    /// The same, open.
+    File(Arc<File>),
     /// Bytes in memory.
     Bytes(Bytes),
 }
 
+/// What is to be parsed, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// The declared type.
+    pub format: Format,
+    /// How the bytes are compressed.
+    #[serde(default)]
+    pub compression: Compression,
+    /// Typed options of the format ([`options_from_query`] makes them from a URL query); an option whose
+    /// value is null counts as absent.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+    /// Queries over the parsed tables, whose results take the place of the tables.
+    #[serde(default)]
+    pub sql: Vec<SqlTransform>,
+}
+
+impl Recipe {
+    /// Plain bytes of a format, with its defaults.
+    #[must_use]
+    pub fn plain(format: Format) -> Self {
+        Self { format, compression: Compression::None, options: Map::new(), sql: Vec::new() }
+    }
+}
+
 /// What a parse needs from its surroundings. Work is spread over the current rayon pool.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct ParseCx {
     /// Checked at least once per chunk of input.
     pub cancel: CancelToken,
+    /// Told how far the work is, some times a second at most.
+    pub watch: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// An empty file that nobody else has, for what does not stay in memory; absent, a temporary one is
+    /// made when needed.
+    pub scratch: Option<Arc<File>>,
+}
+
+impl ParseCx {
+    /// Tells the watch, when there is one.
+    pub fn report(&self, stage: Stage, bytes: u64, rows: u64) {
+        if let Some(watch) = &self.watch {
+            watch(Progress { stage, bytes, rows });
+        }
+    }
+}
+
+/// How far a parse is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// Bytes that the stage has worked through.
+    pub bytes: u64,
+    /// Rows found so far.
+    pub rows: u64,
+}
+
+/// The stages of an upload, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// The body arrives.
+    Receiving,
+    /// The compressed bytes are unpacked.
+    Decompressing,
+    /// Bytes become tables.
+    Parsing,
+    /// Queries run over the tables.
+    Transforming,
+    /// The tables are checked.
+    Validating,
+    /// The tables are written.
+    Storing,
+}
+
+impl Stage {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Receiving => "receiving",
+            Self::Decompressing => "decompressing",
+            Self::Parsing => "parsing",
+            Self::Transforming => "transforming",
+            Self::Validating => "validating",
+            Self::Storing => "storing",
+        }
+    }
 }
 
 /// The outcome of a parse.
@@ -113,31 +211,26 @@ impl Parsed {
     }
 }
 
-/// Parses `source` as `format`. `options` are the typed options of the format ([`options_from_query`]
-/// makes them from a URL query); an option whose value is null counts as absent.
+/// Parses `source` as `recipe` says.
 ///
 /// # Errors
 /// [`IngestError`], with the row and column when known. Never panics on bad input.
-pub fn parse(
-    format: Format,
-    source: &Source,
-    options: &Map<String, Value>,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
+pub fn parse(recipe: &Recipe, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
+    let Recipe { format, options, .. } = recipe;
     cx.cancel.check()?;
-    options::check_names(format, options)?;
-    if matches!(format, Format::Orc | Format::Xls | Format::Xlsx) {
-        return Err(IngestError::UnsupportedFormat { format });
-    }
+    options::check_names(*format, options)?;
     let bytes = source::open(source)?;
-    source::refuse_compressed(format, &bytes)?;
-    match format {
+    let bytes = decompress::open(recipe, bytes, cx)?;
+    cx.report(Stage::Parsing, 0, 0);
+    let parsed = match format {
         Format::Arrow => arrow::parse(&bytes, cx),
         Format::Csv => csv::parse(&bytes, options, cx),
         Format::Json => json::parse(&bytes, options, cx),
+        Format::Orc => orc::parse(&bytes, options, cx),
         Format::Parquet => parquet::parse(&bytes, options, cx),
-        Format::Orc | Format::Xls | Format::Xlsx => Err(IngestError::UnsupportedFormat { format }),
-    }
+        Format::Xls | Format::Xlsx => excel::parse(*format, &bytes, options, cx),
+    }?;
+    sql::transform(&recipe.sql, parsed, cx)
 }
 
 #[cfg(test)]
@@ -149,7 +242,7 @@ mod tests {
 
     fn bytes(format: Format, bytes: &'static [u8]) -> Result<Parsed, IngestError> {
         let source = Source::Bytes(Bytes::from_static(bytes));
-        parse(format, &source, &Map::new(), &ParseCx::default())
+        parse(&Recipe::plain(format), &source, &ParseCx::default())
     }
 
     #[test]
@@ -187,7 +280,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         for text in ["a,b\n1,x\n", ""] {
             std::fs::write(&path, text).unwrap();
-            let read = |s| parse(Format::Csv, &s, &Map::new(), &ParseCx::default());
+            let read = |s| parse(&Recipe::plain(Format::Csv), &s, &ParseCx::default());
             let mapped = read(Source::Path(path.clone())).map(|p| p.tables[0].1.clone());
             let held = read(Source::Bytes(text.into())).map(|p| p.tables[0].1.clone());
             match (mapped, held) {
@@ -196,7 +289,7 @@ mod tests {
             }
         }
         std::fs::remove_file(&path).unwrap();
-        let gone = parse(Format::Csv, &Source::Path(path), &Map::new(), &ParseCx::default());
+        let gone = parse(&Recipe::plain(Format::Csv), &Source::Path(path), &ParseCx::default());
         assert_eq!(gone.unwrap_err().slug(), "read-failed");
     }
 }

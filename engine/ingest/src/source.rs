@@ -11,20 +11,8 @@ use crate::{Format, IngestError, Source};
 pub fn open(source: &Source) -> Result<Bytes, IngestError> {
     let bytes = match source {
         Source::Bytes(bytes) => bytes.clone(),
-        Source::Path(path) => {
-            let file = File::open(path)?;
-            // An empty file cannot be mapped.
-            if file.metadata()?.len() == 0 {
-                return Ok(Bytes::new());
-            }
-            // SAFETY: the map is private and read-only. Sources are immutable by contract
-            // (`Source::Path`): uploads are written under a temporary name, renamed when complete and
-            // never written again, so neither content nor length changes while the map lives.
-            let map = unsafe { memmap2::Mmap::map(&file)? };
-            // A hint only: reading is mostly sequential. A kernel that refuses it changes nothing.
-            let _ = map.advise(memmap2::Advice::Sequential);
-            Bytes::from_owner(map)
-        }
+        Source::Path(path) => map(&File::open(path)?)?,
+        Source::File(file) => map(file)?,
     };
     if bytes.len() as u64 > DECOMPRESSED_BYTES_MAX {
         let len = bytes.len();
@@ -32,6 +20,22 @@ pub fn open(source: &Source) -> Result<Bytes, IngestError> {
         return Err(IngestError::too_large(message));
     }
     Ok(bytes)
+}
+
+/// A file that nobody writes to any more, as bytes.
+pub fn map(file: &File) -> Result<Bytes, IngestError> {
+    // An empty file cannot be mapped.
+    if file.metadata()?.len() == 0 {
+        return Ok(Bytes::new());
+    }
+    // SAFETY: the map is private and read-only. Sources are immutable by contract (`Source::Path`):
+    // uploads are written under a temporary name, renamed when complete and never written again, so
+    // neither content nor length changes while the map lives. What is unpacked into a file of our own
+    // is mapped when it is complete.
+    let map = unsafe { memmap2::Mmap::map(file)? };
+    // A hint only: reading is mostly sequential. A kernel that refuses it changes nothing.
+    let _ = map.advise(memmap2::Advice::Sequential);
+    Ok(Bytes::from_owner(map))
 }
 
 /// Names the compression of text formats by its magic bytes, instead of an error about line 1.

@@ -14,6 +14,10 @@ pub const COLUMNS_MAX: usize = 4_096;
 pub const CELL_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a decompressed table.
 pub const DECOMPRESSED_BYTES_MAX: u64 = 16 << 30;
+/// Queries of one file's `sql_transforms`.
+pub const SQL_QUERIES_MAX: usize = 16;
+/// Characters of one such query.
+pub const SQL_CHARS_MAX: usize = 20_000;
 /// Parse errors reported for one file.
 pub const PARSE_ERRORS_MAX: usize = 100;
 /// Characters of a name given by a user.

@@ -3,6 +3,7 @@
 use graphlume_engine::{EngineHealth, GpuReport, GpuState};
 
 use crate::Service;
+use crate::parsers::ParsersHealth;
 use crate::reply::{HealthReply, WorkerReply, WorkersReply};
 
 /// A component with a health route of its own.
@@ -73,7 +74,11 @@ impl Service {
             Component::CpuWorker => {
                 let h = self.engine.health();
                 let (ok, detail) = engine_state(&h);
-                (ok && h.threads > 0, format!("{} threads; {detail}", h.threads))
+                let (can_parse, parsers) = parser_state(self.core.parsers.health().as_ref());
+                (
+                    ok && can_parse && h.threads > 0,
+                    format!("{} threads; {detail}; {parsers}", h.threads),
+                )
             }
             Component::GpuWorker => gpu_state(&self.engine.health()),
             Component::Pivot => (false, "this server has no such component".to_owned()),
@@ -103,7 +108,18 @@ impl Service {
             cl_context_healthy: h.gpu.as_ref().is_ok_and(GpuReport::is_healthy),
             ready: gpu_state(&h).0,
         };
-        WorkersReply { workers: vec![cpu, gpu] }
+        let mut workers = vec![cpu, gpu];
+        for (id, is_busy) in self.core.parsers.ids() {
+            let doing = if is_busy { "has a job" } else { "waits for a job" };
+            let device = format!("process {id}, {doing}");
+            workers.push(WorkerReply {
+                kind: "parse",
+                device,
+                cl_context_healthy: true,
+                ready: true,
+            });
+        }
+        WorkersReply { workers }
     }
 }
 
@@ -116,6 +132,20 @@ fn engine_state(h: &EngineHealth) -> (bool, String) {
     }
     let age = h.heartbeat_age.as_millis();
     (h.ok, format!("the engine's loop turned {age} ms ago, computing on the {}", h.device))
+}
+
+/// Whether uploaded bytes find a parser.
+fn parser_state(h: Option<&ParsersHealth>) -> (bool, String) {
+    let Some(h) = h else { return (true, "uploads are parsed in this process".to_owned()) };
+    let ParsersHealth { ready, busy, wanted, confined, last_end } = h;
+    let mut detail = format!("{ready} of {wanted} parse workers ready, {busy} of them at work");
+    if *ready > 0 && !confined {
+        detail.push_str(", not confined: this system has no seccomp filters");
+    }
+    if let Some(why) = last_end {
+        detail.push_str(&format!("; one was replaced: {why}"));
+    }
+    (*ready > 0, detail)
 }
 
 /// Whether the GPU computes: its context lives, its last known answer was right, and the engine turns.

@@ -23,6 +23,7 @@ mod identity;
 mod intake;
 mod loader;
 mod page;
+mod parsers;
 mod principal;
 pub mod reply;
 mod service;
@@ -38,6 +39,7 @@ pub use error::ServiceError;
 pub use files::FileUpload;
 pub use health::Component;
 pub use page::PageRequest;
+pub use parsers::{ParsersHealth, WorkerConfig};
 pub use principal::Principal;
 pub use reply::{
     ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,

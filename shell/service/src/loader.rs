@@ -34,7 +34,7 @@ impl TableLoader {
             Some(rec) => vec![rec],
             None => pinned.iter().collect(),
         };
-        let load = |rec: &TableRec| load_table(&self.core.store, &self.core.cache, rec, cancel);
+        let load = |rec: &TableRec| load_table(&self.core, rec, cancel);
         stack(recs.into_iter().map(load).collect::<Result<_, _>>()?)
     }
 

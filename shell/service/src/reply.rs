@@ -1,5 +1,6 @@
 //! Every JSON body that the server answers with, in the exact shape that clients read.
 
+use graphlume_ingest::Progress;
 use graphlume_types::Code;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -157,6 +158,9 @@ pub struct FileReply {
     pub tables_schemas: Value,
     /// Organization.
     pub org_name: String,
+    /// How far an upload of it is; absent while there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
 }
 
 /// Reply to the creation of a dataset.

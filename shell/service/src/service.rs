@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_storage::{Options, Role, Store, UserRec};
+use graphlume_types::Clock;
 use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, UPLOAD_BYTES_MAX};
-use graphlume_types::{Budget, Clock};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
 use crate::ServiceError;
+use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
 use crate::identity::{Identity, password, random_text};
 use crate::loader::TableLoader;
+use crate::parsers::{Parsers, WorkerConfig};
 use crate::sessions::Visits;
 use crate::tables::TableCache;
 
@@ -33,8 +35,8 @@ pub struct ServiceConfig {
     pub allow_foreign_file_ids: bool,
     /// Bytes of parsed tables kept for the next load.
     pub table_cache_bytes: u64,
-    /// Bytes of uploads kept in memory so that they are parsed while the disk takes them.
-    pub upload_memory_bytes: u64,
+    /// The processes that parse uploaded bytes; absent, this process does it itself.
+    pub workers: Option<WorkerConfig>,
     /// Bytes of one uploaded body.
     pub upload_bytes_max: u64,
     /// Settings of the engine.
@@ -50,7 +52,7 @@ impl ServiceConfig {
             admin_password: None,
             allow_foreign_file_ids: false,
             table_cache_bytes: 512 << 20,
-            upload_memory_bytes: 1 << 30,
+            workers: None,
             upload_bytes_max: UPLOAD_BYTES_MAX,
             engine: graphlume_engine::Config::default(),
         }
@@ -90,6 +92,8 @@ pub(crate) struct Core {
     pub store: Store,
     pub clock: Arc<dyn Clock>,
     pub cache: TableCache,
+    pub parsers: Parsers,
+    pub board: Arc<Board>,
 }
 
 /// The use cases of the product.
@@ -99,7 +103,6 @@ pub struct Service {
     pub(crate) identity: Identity,
     pub(crate) visits: Visits,
     pub(crate) parses: Arc<Semaphore>,
-    pub(crate) upload_memory: Budget,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
     access: watch::Sender<u64>,
@@ -118,7 +121,11 @@ impl Service {
         let identity = Identity::open(&config.data_dir)?;
         let bootstrap = bootstrap(&store, config.admin_password)?;
         let cache = TableCache::new(config.table_cache_bytes);
-        let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache });
+        let parsers = Parsers::new(config.workers).map_err(|e| {
+            ServiceError::Internal(format!("the parse workers cannot be kept: {e}"))
+        })?;
+        let board = Arc::default();
+        let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache, parsers, board });
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
         let (engine, engine_thread) = graphlume_engine::start(config.engine, loader, clock)?;
         let service = Arc::new(Self {
@@ -127,7 +134,6 @@ impl Service {
             identity,
             visits: Visits::new(),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
-            upload_memory: Budget::new("upload", config.upload_memory_bytes),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
             access: watch::Sender::new(0),

@@ -1,16 +1,21 @@
 //! Parsed tables: in a small cache, as derived blobs, and always again from the uploaded bytes.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::fs::File;
+use std::sync::Arc;
 
-use graphlume_ingest::{FileError, Format, IngestError, ParseCx, Parsed, Source, parse};
-use graphlume_storage::{BlobHash, BlobRef, Store, StoreError, TableRec, TableSchema};
-use graphlume_table::{Buffer, Table};
-use graphlume_types::{CancelToken, Code, Coded};
+use graphlume_ingest::{Failed, IngestError, Progress, Recipe, Stage, known_slug, sql_transforms};
+use graphlume_storage::{BlobHash, BlobRef, StoreError, TableRec, TableSchema};
+use graphlume_table::{Buffer, Table, TableSummary};
+use graphlume_types::{CancelToken, Code};
 use parking_lot::Mutex;
-use serde_json::{Map, Value};
 
 use crate::ServiceError;
+use crate::parsers::{JobFiles, Watch};
+use crate::service::Core;
+
+/// Bytes of a fresh table that is kept for whoever opens it next; longer ones are read again then.
+const CACHED_BYTES_MAX: u64 = 64 << 20;
 
 /// The most recently used tables, up to a number of bytes, by the hash of their stored form.
 pub(crate) struct TableCache {
@@ -68,79 +73,68 @@ impl TableCache {
     }
 }
 
-/// Why uploaded bytes did not become tables: the parser's verdict, or a parser that fell over.
-#[derive(Debug)]
-pub(crate) struct ParseFailure {
-    pub record: Box<FileError>,
-    pub code: Code,
-    pub slug: &'static str,
+/// The tables of uploaded bytes, stored.
+pub(crate) struct TakenTables {
+    pub schemas: Vec<TableSchema>,
+    pub tables: Vec<BlobRef>,
+    pub agent_name: Option<String>,
+    pub agent_version: Option<String>,
+    pub warnings: Vec<String>,
 }
 
-impl From<IngestError> for ParseFailure {
-    fn from(e: IngestError) -> Self {
-        Self { record: Box::new(e.to_record()), code: e.code(), slug: e.slug() }
-    }
-}
-
-impl ParseFailure {
-    fn new(slug: &'static str, message: &str) -> Self {
-        let record = Box::new(FileError {
-            message: message.to_owned(),
-            slug: slug.to_owned(),
-            table: None,
-            row: None,
-            column: None,
-        });
-        Self { record, code: Code::InvalidArgument, slug }
-    }
-
-    /// Whether the failure says something about the bytes, not about this moment.
-    pub(crate) fn is_final(&self) -> bool {
-        !self.code.is_transient() && self.code != Code::Cancelled
-    }
-
-    pub(crate) fn into_error(self) -> ServiceError {
-        if self.code == Code::Internal {
-            return ServiceError::Internal(self.record.message);
-        }
-        ServiceError::Unreadable { message: self.record.message, slug: self.slug, code: self.code }
-    }
-}
-
-/// What is to be parsed, and how.
-#[derive(Debug, Clone)]
-pub(crate) struct Recipe {
-    pub format: Format,
-    pub options: Map<String, Value>,
-}
-
-/// [`parse`] that also survives a defect of a parser. Work spreads over the current rayon pool.
-pub(crate) fn parse_guarded(
+/// Parses `input` and stores its tables in the canonical form. What is wrong with the bytes is a result.
+///
+/// # Errors
+/// A disk that fails, or a parser that answers nonsense.
+pub(crate) fn parse_and_store(
+    core: &Core,
     recipe: &Recipe,
-    source: &Source,
+    input: Arc<File>,
     cancel: &CancelToken,
-) -> Result<Parsed, ParseFailure> {
-    let cx = ParseCx { cancel: cancel.clone() };
-    let run = || parse(recipe.format, source, &recipe.options, &cx);
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(parsed)) if parsed.tables.is_empty() => {
-            Err(ParseFailure::new("no-table", "the data hold no table; send at least one"))
+    watch: Watch,
+) -> Result<Result<TakenTables, Failed>, ServiceError> {
+    let blobs = core.store.blobs();
+    let draft = blobs.draft()?;
+    let files =
+        JobFiles { input, output: Arc::clone(draft.file()), scratch: Arc::new(blobs.scratch()?) };
+    let done = match core.parsers.run(recipe, files, cancel, Arc::clone(&watch)) {
+        Ok(done) => done,
+        Err(failed) => {
+            let slug = &failed.record.slug;
+            tracing::info!(format = %recipe.format, slug, "uploaded bytes did not parse");
+            return Ok(Err(failed));
         }
-        Ok(outcome) => Ok(outcome?),
-        Err(_) => {
-            tracing::error!(format = %recipe.format, "a parser panicked on uploaded bytes");
-            Err(ParseFailure::new(
-                "parser-defect",
-                "the parser failed on these bytes, which is a defect of the server; \
-                 another file type may work",
-            ))
+    };
+    let parts: Vec<_> = done.tables.iter().map(|t| (t.offset, t.len)).collect();
+    let drafted = draft.finish(&parts, CACHED_BYTES_MAX)?;
+    let rows = done.tables.iter().map(|t| t.summary.num_rows as u64).sum();
+    watch(Progress { stage: Stage::Validating, bytes: 0, rows });
+    for part in &drafted {
+        if let Some(content) = &part.content {
+            // Of another process: nothing in it is believed. Longer ones are checked when they are read.
+            core.cache.put(part.blob.hash, &Table::read_arrow(Buffer::from(content.as_slice()))?);
         }
     }
+    Ok(Ok(TakenTables {
+        schemas: done.tables.into_iter().map(|t| schema_of(t.summary)).collect(),
+        tables: drafted.iter().map(|d| d.blob).collect(),
+        agent_name: done.agent_name,
+        agent_version: done.agent_version,
+        warnings: done.warnings,
+    }))
 }
 
-/// The shape of a table as records keep it.
-pub(crate) fn schema_of(name: &str, table: &Table) -> TableSchema {
-    let s = table.summary(name);
+/// A failed parse as the answer to a request.
+pub(crate) fn unreadable(failed: Failed) -> ServiceError {
+    let Failed { record, code } = failed;
+    if code == Code::Internal {
+        return ServiceError::Internal(record.message);
+    }
+    ServiceError::Unreadable { message: record.message, slug: known_slug(&record.slug), code }
+}
+
+/// A shape as records keep it.
+pub(crate) fn schema_of(s: TableSummary) -> TableSchema {
     TableSchema {
         name: s.name,
         dtypes: s.dtypes,
@@ -149,63 +143,72 @@ pub(crate) fn schema_of(name: &str, table: &Table) -> TableSchema {
     }
 }
 
-/// Writes the canonical form as a derived blob and remembers the table.
-pub(crate) fn store_table(
-    store: &Store,
-    cache: &TableCache,
-    table: &Table,
-) -> Result<BlobRef, ServiceError> {
-    let mut writer = store.blobs().derived()?;
-    table.write_arrow(&mut writer)?;
-    let blob = writer.finish()?;
-    cache.put(blob.hash, table);
-    Ok(blob)
-}
-
 /// The table of a record: cached, else read and verified, else parsed again from the uploaded bytes.
 pub(crate) fn load_table(
-    store: &Store,
-    cache: &TableCache,
+    core: &Core,
     rec: &TableRec,
     cancel: &CancelToken,
 ) -> Result<Table, ServiceError> {
-    if let Some(table) = cache.get(&rec.table.hash) {
+    if let Some(table) = core.cache.get(&rec.table.hash) {
         return Ok(table);
     }
-    match store.blobs().read(&rec.table) {
-        Ok(bytes) => match Table::read_arrow(Buffer::from_vec(bytes)) {
-            Ok(table) => {
-                cache.put(rec.table.hash, &table);
-                return Ok(table);
-            }
-            Err(e) => {
-                tracing::warn!(error = %e, "a stored table is unreadable and is parsed again")
-            }
-        },
-        Err(StoreError::BlobMissing { .. }) => {}
-        Err(e) => return Err(e.into()),
+    if let Some(table) = read_table(core, &rec.table)? {
+        return Ok(table);
     }
-    let table = parse_again(store, rec, cancel)?;
-    let blob = store_table(store, cache, &table)?;
+    let blob = parse_again(core, rec, cancel)?;
+    let table = read_table(core, &blob)?.ok_or_else(|| {
+        ServiceError::Internal("a table was lost in the moment it was written".to_owned())
+    })?;
     if blob.hash != rec.table.hash {
         // Another version of the parser wrote the record: remember the table under the old name, too.
-        cache.put(rec.table.hash, &table);
+        core.cache.put(rec.table.hash, &table);
     }
     Ok(table)
 }
 
-fn parse_again(store: &Store, rec: &TableRec, cancel: &CancelToken) -> Result<Table, ServiceError> {
+/// A stored table; `None` when it has to be derived again.
+fn read_table(core: &Core, blob: &BlobRef) -> Result<Option<Table>, ServiceError> {
+    if let Some(table) = core.cache.get(&blob.hash) {
+        return Ok(Some(table));
+    }
+    let bytes = match core.store.blobs().read(blob) {
+        Ok(bytes) => bytes,
+        Err(StoreError::BlobMissing { .. }) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    match Table::read_arrow(Buffer::from_vec(bytes)) {
+        Ok(table) => {
+            core.cache.put(blob.hash, &table);
+            Ok(Some(table))
+        }
+        Err(e) => {
+            tracing::warn!(error = %e, "a stored table is unreadable and is parsed again");
+            Ok(None)
+        }
+    }
+}
+
+/// How a table is derived from its uploaded bytes.
+fn recipe_of(rec: &TableRec) -> Result<Recipe, IngestError> {
+    Ok(Recipe {
+        format: rec.format.parse()?,
+        compression: rec.compression.parse()?,
+        options: rec.parser_options.clone(),
+        sql: sql_transforms(&rec.sql_transforms)?,
+    })
+}
+
+fn parse_again(core: &Core, rec: &TableRec, cancel: &CancelToken) -> Result<BlobRef, ServiceError> {
     let Some(raw) = &rec.raw else {
         return Err(ServiceError::Internal("a table record without uploaded bytes".to_owned()));
     };
-    let format = rec.format.parse().map_err(|e: IngestError| ServiceError::unreadable(&e))?;
-    let recipe = Recipe { format, options: rec.parser_options.clone() };
+    let recipe = recipe_of(rec).map_err(|e| ServiceError::unreadable(&e))?;
     // Verifies the bytes: a damaged upload is never parsed into a plausible table.
-    drop(store.blobs().open_verified(raw)?);
-    let source = Source::Path(store.blobs().path(raw));
-    let parsed = parse_guarded(&recipe, &source, cancel).map_err(ParseFailure::into_error)?;
+    let input = Arc::new(core.store.blobs().open_verified(raw)?);
+    let taken = parse_and_store(core, &recipe, input, cancel, Arc::new(|_| {}))?;
+    let tables = taken.map_err(unreadable)?.tables;
     let index = rec.table_index as usize;
-    parsed.tables.into_iter().nth(index).map(|(_, t)| t).ok_or_else(|| {
+    tables.get(index).copied().ok_or_else(|| {
         ServiceError::Internal(format!("table {index} is no longer in the uploaded bytes"))
     })
 }

@@ -62,6 +62,9 @@ pub struct TableRec {
     /// Parser options of `raw`.
     #[serde(default)]
     pub parser_options: Map<String, Value>,
+    /// SQL that was run over the tables of `raw`.
+    #[serde(default)]
+    pub sql_transforms: Value,
     /// Index of the table among those of `raw`.
     #[serde(default)]
     pub table_index: u32,

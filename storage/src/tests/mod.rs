@@ -5,6 +5,7 @@
 mod basics;
 mod crash;
 mod damage;
+mod drafts;
 mod faults;
 mod load;
 mod model;

@@ -7,14 +7,13 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use graphlume_engine::{Encodings, Loaded};
-use graphlume_ingest::{Format, Source};
+use graphlume_ingest::{Format, ParseCx, Recipe, Source, parse};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId};
 use serde_json::{Map, Value, json};
 
 use crate::ServiceError;
 use crate::reply::DatasetReply;
-use crate::tables::{ParseFailure, Recipe, parse_guarded};
 
 /// The name of the large demo dataset.
 pub const DEMO: &str = "demo";
@@ -174,9 +173,10 @@ impl Builtin {
 }
 
 fn parse_csv(text: String, cancel: &CancelToken) -> Result<Table, ServiceError> {
-    let recipe = Recipe { format: Format::Csv, options: Map::new() };
+    let recipe = Recipe::plain(Format::Csv);
     let source = Source::Bytes(Bytes::from(text));
-    let parsed = parse_guarded(&recipe, &source, cancel).map_err(ParseFailure::into_error)?;
+    let cx = ParseCx { cancel: cancel.clone(), ..ParseCx::default() };
+    let parsed = parse(&recipe, &source, &cx).map_err(|e| ServiceError::unreadable(&e))?;
     let first = parsed.tables.into_iter().next();
     first.map(|(_, t)| t).ok_or_else(|| ServiceError::Internal("an empty demo table".to_owned()))
 }

@@ -242,6 +242,7 @@ fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceE
         format: file.file_type.clone(),
         compression: file.file_compression.clone(),
         parser_options: file.parser_options.clone(),
+        sql_transforms: file.sql_transforms.clone(),
         table_index: index,
         file: Some(file_ref),
         uploaded_at: file.updated_at,

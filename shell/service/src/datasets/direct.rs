@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_engine::EngineHandle;
-use graphlume_ingest::{Format, IngestError};
+use graphlume_ingest::{Format, IngestError, Recipe};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
 use graphlume_types::DatasetId;
+use serde_json::Value;
 
 use super::create::with_warnings;
 use super::encodings::{Part, bound, check_columns};
 use super::{News, commit, has_edges, no_dataset, stored_for, tell_engine};
 use crate::authz::Action;
-use crate::intake::{Intake, Taken, TakenTables};
+use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
 use crate::reply::{DirectData, DirectReply};
 use crate::service::{Claim, Core, blocking, to_the_end};
-use crate::tables::{ParseFailure, Recipe};
+use crate::tables::{TakenTables, unreadable};
 use crate::{Service, ServiceError};
 
 /// A table on its way into a dataset. Dropping it leaves the dataset as it was.
@@ -50,21 +51,17 @@ impl Service {
         let format: Format = format
             .parse()
             .map_err(|e: IngestError| ServiceError::invalid("format", e.to_string()))?;
-        if matches!(format, Format::Orc | Format::Xls | Format::Xlsx) {
-            // Refused before the body is read: it could not be used anyway.
-            return Err(ServiceError::unreadable(&IngestError::UnsupportedFormat { format }));
-        }
         let options = graphlume_ingest::options_from_query(format, &query)
             .map_err(|e| ServiceError::unreadable(&e))?;
         let claim = self.claim(format!("the {part} of dataset {}", rec.dataset_id))?;
-        let intake = self.intake(declared_len).await?;
+        let intake = self.intake(declared_len, Arc::new(|_| {})).await?;
         Ok(PartUpload {
             core: Arc::clone(&self.core),
             engine: self.engine.clone(),
             intake,
             dataset: rec.dataset_id,
             part,
-            recipe: Recipe { format, options },
+            recipe: Recipe { options, ..Recipe::plain(format) },
             claim,
         })
     }
@@ -87,9 +84,9 @@ impl PartUpload {
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
         let Self { core, engine, intake, dataset, part, recipe, claim } = self;
-        let (format, options) = (recipe.format, recipe.options.clone());
+        let Recipe { format, compression, options, .. } = recipe.clone();
         let Taken { raw, parsed, parse_micros } = intake.finish(recipe).await?;
-        let taken = parsed.map_err(ParseFailure::into_error)?;
+        let taken = parsed.map_err(unreadable)?;
         let TakenTables { mut schemas, mut tables, mut warnings, .. } = taken;
         if schemas.len() > 1 {
             warnings
@@ -101,8 +98,9 @@ impl PartUpload {
             table,
             raw: Some(raw),
             format: format.name().to_owned(),
-            compression: String::new(),
+            compression: compression.name().to_owned(),
             parser_options: options,
+            sql_transforms: Value::Null,
             table_index: 0,
             file: None,
             uploaded_at: core.clock.unix_micros(),

@@ -1,24 +1,26 @@
 //! Uploaded files: records, bytes, parses.
 
+mod progress;
 mod upload;
 
-use graphlume_ingest::{Format, IngestError, Source};
+use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
 use graphlume_storage::{Batch, FileRec, Scope, StoreError, Tag};
 use graphlume_types::{CancelToken, FileId};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 use crate::authz::{Action, Resource, require};
 use crate::body;
 use crate::identity::orgs;
-use crate::intake::{TakenTables, parse_and_store};
 use crate::page::PageRequest;
 use crate::principal::Principal;
 use crate::reply::{FileReply, Page};
 use crate::service::Core;
-use crate::tables::{ParseFailure, Recipe};
+use crate::tables::{TakenTables, parse_and_store, unreadable};
 use crate::time_text::iso8601;
 use crate::{Service, ServiceError};
 
+pub(crate) use progress::Board;
 pub use upload::FileUpload;
 
 /// Fields of a record that the server alone writes.
@@ -142,7 +144,9 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's.
     pub async fn get_file(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
-        find_for(&self.core, who, Action::Read, id).map(|(rec, _)| reply(rec))
+        let (rec, _) = find_for(&self.core, who, Action::Read, id)?;
+        let progress = self.core.board.get(&rec.file_id);
+        Ok(FileReply { progress, ..reply(rec) })
     }
 
     /// Changes names and parser settings; kept bytes are parsed again with the new settings.
@@ -162,16 +166,24 @@ impl Service {
         let mut rec = before.clone();
         set_fields(&mut rec, &map)?;
         rec.updated_at = self.core.clock.unix_micros();
-        let settings = |r: &FileRec| (r.file_type.clone(), r.parser_options.clone());
+        let settings = |r: &FileRec| {
+            let (kind, compression) = (r.file_type.clone(), r.file_compression.clone());
+            (kind, compression, r.parser_options.clone(), r.sql_transforms.clone())
+        };
         let parse = settings(&rec) != settings(&before) || rec.is_uploaded && !rec.is_valid;
+        let (_place, watch) = self.core.board.place(rec.file_id);
         let permit = self.parses.acquire().await;
         let out = self
             .blocking(move |core| {
                 if parse && let Some(raw) = rec.raw {
-                    drop(core.store.blobs().open_verified(&raw)?);
-                    let source = Source::Path(core.store.blobs().path(&raw));
-                    let cancel = CancelToken::new();
-                    let (parsed, _) = parse_and_store(core, &recipe(&rec, &[])?, &source, &cancel)?;
+                    let input = Arc::new(core.store.blobs().open_verified(&raw)?);
+                    let (recipe, cancel) = (recipe(&rec, &[])?, CancelToken::new());
+                    let parsed = parse_and_store(core, &recipe, input, &cancel, watch)?;
+                    if let Err(failed) = parsed.as_ref()
+                        && !failed.is_final()
+                    {
+                        return Err(unreadable(failed.clone()));
+                    }
                     record_parse(&mut rec, parsed);
                 }
                 commit(core, &rec, tag)?;
@@ -243,21 +255,11 @@ fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), Service
         })?;
         rec.file_type = format.name().to_owned();
     }
-    match body::text(map, "file_compression")? {
-        None => {}
-        Some("") => rec.file_compression.clear(),
-        Some("gzip" | "bz2" | "zip" | "xz") => {
-            return Err(ServiceError::Unsupported {
-                field: "file_compression",
-                message: "file_compression: compressed files are not read yet; send the data uncompressed"
-                    .to_owned(),
-            });
-        }
-        Some(other) => {
-            let shown: String = other.chars().take(40).collect();
-            let message = format!("file_compression {shown:?} is unknown; leave it empty");
-            return Err(ServiceError::invalid("file_compression", message));
-        }
+    if let Some(text) = body::text(map, "file_compression")? {
+        let compression: Compression = text
+            .parse()
+            .map_err(|e: IngestError| ServiceError::invalid("file_compression", e.to_string()))?;
+        rec.file_compression = compression.name().to_owned();
     }
     if let Some(options) = body::member(map, "parser_options")? {
         rec.parser_options = options.clone();
@@ -265,13 +267,10 @@ fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), Service
         rec.parser_options = Map::new();
     }
     if map.contains_key("sql_transforms") {
-        if !body::is_empty(map.get("sql_transforms")) {
-            return Err(ServiceError::Unsupported {
-                field: "sql_transforms",
-                message: "sql_transforms are not carried out yet; send transformed data".to_owned(),
-            });
-        }
-        rec.sql_transforms = map.get("sql_transforms").cloned().unwrap_or(Value::Null);
+        let given = map.get("sql_transforms").cloned().unwrap_or(Value::Null);
+        sql_transforms(&given)
+            .map_err(|e| ServiceError::invalid("sql_transforms", e.to_string()))?;
+        rec.sql_transforms = given;
     }
     Ok(())
 }
@@ -298,11 +297,15 @@ fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceEr
     let more = graphlume_ingest::options_from_query(format, query)
         .map_err(|e| ServiceError::unreadable(&e))?;
     options.extend(more);
-    Ok(Recipe { format, options })
+    let rest = || -> Result<_, IngestError> {
+        Ok((rec.file_compression.parse()?, sql_transforms(&rec.sql_transforms)?))
+    };
+    let (compression, sql) = rest().map_err(|e| ServiceError::unreadable(&e))?;
+    Ok(Recipe { format, compression, options, sql })
 }
 
 /// Writes the outcome of a parse into the record of bytes that are kept.
-fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, ParseFailure>) {
+fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
     rec.is_uploaded = true;
     match parsed {
         Ok(taken) => {
@@ -356,5 +359,6 @@ pub(crate) fn reply(rec: FileRec) -> FileReply {
         errors: Value::Array(rec.errors),
         tables_schemas: serde_json::to_value(rec.tables_schemas).unwrap_or_default(),
         org_name: rec.org_name.unwrap_or_default(),
+        progress: None,
     }
 }

@@ -3,21 +3,23 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use graphlume_ingest::Recipe;
 use graphlume_storage::{FileRec, Tag};
 
+use super::progress::Place;
 use super::{commit, find_for, recipe, record_parse, reply};
 use crate::authz::Action;
 use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
 use crate::reply::FileReply;
 use crate::service::{Claim, Core, blocking};
-use crate::tables::Recipe;
 use crate::{Service, ServiceError};
 
 /// The body of a file on its way in. Dropping it leaves the file as it was.
 pub struct FileUpload {
     core: Arc<Core>,
     intake: Intake,
+    place: Place,
     rec: FileRec,
     tag: Tag,
     recipe: Recipe,
@@ -43,9 +45,10 @@ impl Service {
         let (erase, query) = take_erase(query)?;
         let recipe = recipe(&rec, &query)?;
         let claim = self.claim(format!("file {id}"))?;
-        let intake = self.intake(declared_len).await?;
+        let (place, watch) = self.core.board.place(rec.file_id);
+        let intake = self.intake(declared_len, watch).await?;
         let core = Arc::clone(&self.core);
-        Ok(FileUpload { core, intake, rec, tag, recipe, erase, claim })
+        Ok(FileUpload { core, intake, place, rec, tag, recipe, erase, claim })
     }
 }
 
@@ -64,7 +67,7 @@ impl FileUpload {
     /// # Errors
     /// A body shorter than announced; a disk that fails; a file deleted meanwhile.
     pub async fn finish(self) -> Result<FileReply, ServiceError> {
-        let Self { core, intake, mut rec, tag, recipe, erase, claim } = self;
+        let Self { core, intake, place, mut rec, tag, recipe, erase, claim } = self;
         let kept_options = recipe.options.clone();
         let Taken { raw, parsed, .. } = intake.finish(recipe).await?;
         let dropped = parsed.is_err() && erase;
@@ -81,7 +84,7 @@ impl FileUpload {
         }
         let write = move |c: &Core| {
             commit(c, &rec, tag)?;
-            drop(claim);
+            drop((claim, place));
             Ok(reply(rec))
         };
         blocking(&core, write).await

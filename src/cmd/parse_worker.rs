@@ -1,0 +1,14 @@
+//! `graphlume parse-worker`: the process in which uploaded bytes are parsed.
+
+use std::os::fd::AsFd as _;
+
+use graphlume_ingest::worker::{WorkerLimits, serve};
+
+use super::Failure;
+use crate::cli::ParseWorkerArgs;
+
+/// Serves jobs until the server goes away.
+pub fn run(args: ParseWorkerArgs) -> Result<(), Failure> {
+    let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+    Ok(serve(socket, WorkerLimits { memory_bytes: args.memory, threads: args.threads })?)
+}

@@ -1,0 +1,195 @@
+"""Uploaded bytes are parsed in processes of their own: what befalls one of them costs one error message."""
+
+import gzip
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from conftest import Server
+
+HEALTH = "/streamgl-gpu/secondary/cpu/health"
+
+
+def children(pid):
+    """Process ids of the children, by the system's own list."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            found += (task / "children").read_text().split()
+        except OSError:
+            pass
+    return [int(p) for p in found]
+
+
+def cpu_ticks(pid):
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return int(fields[11]) + int(fields[12])
+
+
+def ready(server):
+    r = requests.get(server.url + HEALTH)
+    return r.status_code == 200 and "2 of 2 parse workers ready" in r.text
+
+
+def until(condition, what, deadline_s=20):
+    end = time.monotonic() + deadline_s
+    while not (got := condition()):
+        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(0.01)
+    return got
+
+
+def csv(rows):
+    return b"s,d,text\n" + b"".join(b"n%d,n%d,some words %d\n" % (i, i * 7 % rows, i) for i in range(rows))
+
+
+# Compressed twice over so that a parse takes long enough to be caught in the act.
+LONG = gzip.compress(csv(200_000), 1) * 40
+
+
+@pytest.fixture
+def workers(tmp_path, request):
+    s = Server(tmp_path / "data", *getattr(request, "param", [])).start()
+    until(lambda: ready(s), "two workers are ready")
+    yield s
+    s.stop()
+
+
+def upload_in_the_background(api, body, compression="gzip"):
+    """Starts an upload; returns the file id, the thread, and the list that gets the answer."""
+    r = api("POST", "/api/v2/files/", json={"file_type": "csv", "file_compression": compression})
+    assert r.status_code == 201, r.text
+    file_id, answers = r.json()["file_id"], []
+
+    def run():
+        r = requests.post(f"{api.server.url}/api/v2/upload/files/{file_id}", data=body, headers=api.session.headers)
+        answers.append(r)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return file_id, thread, answers
+
+
+def busy_worker(server, before):
+    """The worker that computes."""
+    return until(lambda: next((p for p in children(server.process.pid) if cpu_ticks(p) > before.get(p, 0) + 5), None),
+                 "a worker computes")
+
+
+def in_the_act(server, api, sig):
+    before = {p: cpu_ticks(p) for p in children(server.process.pid)}
+    _, thread, answers = upload_in_the_background(api, LONG)
+    os.kill(busy_worker(server, before), sig)
+    thread.join(60)
+    return answers[0]
+
+
+def test_a_crash_costs_one_error_and_the_worker_is_replaced(workers):
+    api = workers.api()
+    old = set(children(workers.process.pid))
+    r = in_the_act(workers, api, signal.SIGSEGV)
+    assert r.status_code == 200, r.text
+    f = r.json()
+    assert f["is_valid"] is False and f["errors"][0]["slug"] == "parser-crash", f
+    assert "signal 11" in f["errors"][0]["message"]
+    assert workers.process.poll() is None
+    until(lambda: ready(workers), "the worker is replaced")
+    assert set(children(workers.process.pid)) != old
+    assert api.file(b"s,d\n1,2\n", "csv")["is_valid"] is True
+
+
+@pytest.mark.parametrize("workers", [["--parse-seconds", "2"]], indirect=True)
+def test_a_hang_costs_one_error(workers):
+    begin = time.monotonic()
+    r = in_the_act(workers, workers.api(), signal.SIGSTOP)
+    assert r.json()["errors"][0]["slug"] == "parse-time-limit", r.text
+    assert "2 s" in r.json()["errors"][0]["message"] and time.monotonic() - begin < 30
+    until(lambda: ready(workers), "the worker is replaced")
+
+
+@pytest.mark.parametrize("workers", [["--parse-memory", "100MiB"]], indirect=True)
+def test_a_parse_that_eats_memory_costs_one_error_and_names_the_limit(workers):
+    api = workers.api()
+    before = workers.rss_bytes()
+    _, thread, answers = upload_in_the_background(api, LONG)
+    thread.join(60)
+    error = answers[0].json()["errors"][0]
+    assert error["slug"] in ("parse-memory-limit", "too-large") and "MiB" in error["message"], error
+    assert workers.rss_bytes() - before < 64 << 20
+    until(lambda: ready(workers), "the worker is replaced")
+    assert api.file(b"s,d\n1,2\n", "csv")["is_valid"] is True
+
+
+def test_no_worker_outlives_the_server(workers):
+    pids = children(workers.process.pid)
+    assert len(pids) == 2
+    workers.kill()
+    until(lambda: not any(Path(f"/proc/{p}").exists() for p in pids), "the workers are gone", 5)
+
+
+def test_an_upload_that_nobody_waits_for_is_stopped(workers):
+    api = workers.api()
+    before = {p: cpu_ticks(p) for p in children(workers.process.pid)}
+    r = api("POST", "/api/v2/files/", json={"file_type": "csv", "file_compression": "gzip"})
+    path = f"/api/v2/upload/files/{r.json()['file_id']}"
+    with pytest.raises(requests.exceptions.ReadTimeout):
+        api("POST", path, data=LONG, timeout=0.6)
+    worker = busy_worker(workers, before)
+    until(lambda: not Path(f"/proc/{worker}").exists() or cpu_ticks(worker) == (time.sleep(0.5) or cpu_ticks(worker)),
+          "the work has stopped")
+    until(lambda: ready(workers), "two workers are ready")
+
+
+def test_the_stages_of_an_upload_are_seen_in_the_record_and_in_the_log(workers):
+    api = workers.api()
+    file_id, thread, answers = upload_in_the_background(api, LONG)
+    seen = {}
+    while thread.is_alive():
+        progress = api("GET", f"/api/v2/files/{file_id}").json().get("progress")
+        if progress:
+            seen[progress["stage"]] = progress
+    f = answers[0].json()
+    assert f["is_valid"] is False or f["is_valid"] is True
+    assert {"decompressing", "parsing"} <= set(seen), seen
+    assert seen["decompressing"]["bytes"] > 0
+    assert "progress" not in api("GET", f"/api/v2/files/{file_id}").json()
+    log = workers.output()
+    for stage in ("decompressing", "parsing", "storing"):
+        assert f'stage="{stage}"' in log or f"stage={stage}" in log or f'"stage":"{stage}"' in log, log
+
+
+def test_a_gibibyte_of_compressed_csv_leaves_the_server_small(workers):
+    api = workers.api()
+    block = b"".join(b"%d,%d\n" % (i, i * 7919 % 1_000_003) for i in range(1_000_000))
+    copies = max(1, int(os.environ.get("GRAPHLUME_TEST_GZ_MIB", "1024")) * (1 << 20) // len(block))
+    member, head = gzip.compress(block, 1), gzip.compress(b"s,d\n")
+    before, peak, stop = workers.rss_bytes(), [0], threading.Event()
+
+    def sample():
+        while not stop.wait(0.02):
+            peak[0] = max(peak[0], workers.rss_bytes())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+
+    def body():
+        yield head
+        for _ in range(copies):
+            yield member
+
+    f = api.file(body(), "csv", file_compression="gzip")
+    stop.set()
+    sampler.join()
+    assert f["is_valid"], f["errors"]
+    assert f["tables_schemas"][0]["num_rows"] == copies * 1_000_000
+    grown = (peak[0] - before) >> 20
+    print(f"{copies * len(block) >> 20} MiB of CSV in {len(member) * copies >> 20} MiB of gzip: grew by {grown} MiB")
+    assert grown < 128
