@@ -8,7 +8,8 @@
     peers.py calls --bin graphlume --graph small.parquet,other.parquet    what one call costs
     peers.py quality --bin graphlume --graph edges.parquet --iterations 300
                      layouts after equally many iterations: exact forces, ours, and ours from its own start;
-                     with --starts N exact forces from N random starts against ours from N starts of its own
+                     with --starts N exact forces from N random starts against ours from N starts of its own,
+                     after each of several counts: --iterations 10,30,100,300
 
 Every run is a process of its own; engine and peers alternate round by round. The figure to read is CPU seconds
 (user and system, all threads): wall seconds mean little on a shared machine. The ratio is peer / engine.
@@ -146,15 +147,15 @@ def compare_quality(args):
     publish(lines, args.out)
 
 
-def laid_out(args, folder, seed, own):
-    """Figures of one layout by `graphlume layout`: our own start, or exact forces from a random one."""
+def laid_out(args, folder, iterations, seed, own):
+    """One layout by `graphlume layout`: our own start, or exact forces from a random one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    n, s, d = quality.read_graph(args.graph)
+    n = quality.read_graph(args.graph)[0]
     out, start = folder / "out.parquet", folder / "start.parquet"
     command = [args.bin, "layout", "force_atlas2", str(args.graph), "--out", str(out), "--seed", str(seed),
-               "--iterations", str(args.iterations), "--param", "outbound_attraction_distribution=false",
+               "--iterations", str(iterations), "--param", "outbound_attraction_distribution=false",
                "--param", "double_attraction=false"]
     if own:
         command += ["--param", "barnes_hut_theta=1.0"]
@@ -163,22 +164,31 @@ def laid_out(args, folder, seed, own):
         pq.write_table(pa.table({"id": np.arange(n), "x": xy[:, 0], "y": xy[:, 1]}), start)
         command += ["--param", "barnes_hut_optimize=false", "--start", str(start)]
     subprocess.run(command, check=True, capture_output=True)
-    return quality.measure(n, s, d, quality.read_layout(out, n))
+    return quality.read_layout(out, n)
 
 
 def compare_starts(args):
-    """Exact forces from several random starts against our own starts: mean and standard deviation."""
+    """Exact forces from several random starts against our own starts: means, standard errors, differences."""
+    graph = quality.read_graph(args.graph)
+    # Between layouts at rest the stress differs by less than the error of the usual sample of pairs.
+    pairs = quality.sampled_pairs(*graph, pivots=1000)
+    cells = lambda rows: " | ".join(
+        f"{statistics.mean(c):.5f} ± {statistics.stdev(c) / len(c) ** 0.5:.5f}" for c in zip(*rows))
+    lines = []
     with tempfile.TemporaryDirectory() as folder:
-        rows = {name: [laid_out(args, Path(folder), seed, own) for seed in range(args.starts)]
-                for name, own in (("exact forces, random starts", False), ("graphlume, own starts", True))}
-    keys = list(rows["graphlume, own starts"][0])
-    lines = [f"### layout quality on {Path(args.graph).parent.name} after {args.iterations} iterations, "
-             f"{args.starts} starts each", "", f"| layout | {' | '.join(keys)} |", "|---|" + "---|" * len(keys)]
-    for name, figures in rows.items():
-        cells = [f"{statistics.mean(f[k] for f in figures):.5f} ± {statistics.pstdev([f[k] for f in figures]):.5f}"
-                 for k in keys]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    publish(lines, args.out)
+        for k in args.curve:
+            run = lambda own: [quality.measure(*graph, laid_out(args, Path(folder), k, seed, own), pairs)
+                               for seed in range(args.starts)]
+            exact, ours = run(False), run(True)
+            keys = list(ours[0])
+            exact, ours = ([list(row.values()) for row in rows] for rows in (exact, ours))
+            less = [[b - a for a, b in zip(*pair)] for pair in zip(exact, ours)]
+            lines += [f"| {k} | exact forces, random starts | {cells(exact)} |",
+                      f"| | graphlume, own starts | {cells(ours)} |", f"| | own less exact | {cells(less)} |"]
+    name = Path(args.graph).parent.name
+    head = [f"### layout quality on {name}, {args.starts} starts each, mean ± standard error", "",
+            f"| iterations | layout | {' | '.join(keys)} |", "|---|---|" + "---|" * len(keys)]
+    publish(head + lines, args.out)
 
 
 def publish(lines, path):
@@ -265,15 +275,17 @@ def main():
     p.add_argument("--reference", help=argparse.SUPPRESS)
     p.add_argument("--bin", required=True, help="the graphlume binary")
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--iterations", type=int, default=20, help="iterations of the engine")
+    p.add_argument("--iterations", default="20", help="iterations of the engine; quality with --starts takes a list")
     p.add_argument("--peer-iterations", type=int, default=3, help="iterations of the slow peers")
     p.add_argument("--peers", default="fa2,fa2_modified")
     p.add_argument("--gephi", help="command that runs Gephi's ForceAtlas2, see above")
-    p.add_argument("--starts", type=int, help="for quality: starts of each kind")
+    p.add_argument("--starts", type=int, help="for quality: starts of each kind, two or more")
     p.add_argument("--quality", action="store_true", help="also measure the layouts")
     p.add_argument("--out", help="file to append the table to")
     p.add_argument("--peer", help=argparse.SUPPRESS)
     args = p.parse_args()
+    args.curve = [int(k) for k in args.iterations.split(",")]
+    args.iterations = args.curve[0]
     if args.task == "sweep":
         return analytics.sweep(args, publish)
     if not args.graph:

@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -36,33 +36,34 @@ def adjacency(n, src, dst):
     return a
 
 
-def distances(a, root):
-    """Hops from `root`; -1 where unreachable."""
-    order, parent = breadth_first_order(a, root, directed=False)
-    hops = np.full(a.shape[0], -1)
-    hops[root] = 0
-    for v in order[1:]:
-        hops[v] = hops[parent[v]] + 1
-    return hops
+def linked_nodes(a, stream, count):
+    """`count` repeatable picks among the nodes that have neighbours."""
+    linked = np.flatnonzero(np.diff(a.indptr))
+    return linked[(hashed(stream, count) % np.uint64(len(linked))).astype(int)]
 
 
-def measure(n, src, dst, positions, pivots=64, targets=2000):
-    """All figures of one layout as a dict."""
+def sampled_pairs(n, src, dst, pivots=64, targets=2000):
+    """Pairs of nodes and their distance in hops: each pivot with each target that it reaches."""
+    a = adjacency(n, src, dst)
+    roots, ends = (np.unique(linked_nodes(a, s, k)) for s, k in ((1, pivots), (2, targets)))
+    parts = []
+    for p in roots:
+        hops = dijkstra(a, directed=False, unweighted=True, indices=p)[ends]
+        ok = np.isfinite(hops) & (hops > 0)
+        parts.append((np.full(ok.sum(), p), ends[ok], hops[ok]))
+    return [np.concatenate(column) for column in zip(*parts)]
+
+
+def measure(n, src, dst, positions, pairs=None):
+    """All figures of one layout as a dict. `pairs` are those of `sampled_pairs` that the stress is taken over."""
     positions = np.asarray(positions, float)
     if not np.isfinite(positions).all():
         return {"nonfinite": int((~np.isfinite(positions)).any(1).sum())}
     a = adjacency(n, src, dst)
-    degree = np.diff(a.indptr)
-    linked = np.flatnonzero(degree)
-    pick = lambda stream, count: linked[(hashed(stream, count) % np.uint64(len(linked))).astype(int)]
-    sample = np.unique(pick(2, targets))
-    near, hop = [], []
-    for p in np.unique(pick(1, pivots)):
-        d = distances(a, p)[sample]
-        ok = d > 0
-        near.append(np.linalg.norm(positions[sample[ok]] - positions[p], axis=1))
-        hop.append(d[ok])
-    x, d = np.concatenate(near), np.concatenate(hop)
+    pick = lambda stream, count: linked_nodes(a, stream, count)
+    sample = np.unique(pick(2, 2000))
+    i, j, d = sampled_pairs(n, src, dst) if pairs is None else pairs
+    x = np.linalg.norm(positions[i] - positions[j], axis=1)
     scale = (x / d).sum() / max(((x / d) ** 2).sum(), 1e-300)
     out = {"stress": float(np.mean((scale * x / d - 1) ** 2))}
     tree = cKDTree(positions)
