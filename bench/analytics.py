@@ -271,6 +271,24 @@ def traffic(row):
     return text + "."
 
 
+LAYOUT_ROUNDS = 30
+PARTS = ["scale", "arcs a node", "table KiB", "ns an arc", "near pairs a body", "translations a leaf", "repulsion ns a body",
+         "moving ns a body", "attraction ns an arc", "gather ns", "sorts", "one sort, ns a body", "renamings",
+         "one renaming, ns an arc", "sorts and renamings ns an arc"]
+
+
+def layout_parts(r):
+    """The parts of an iteration of ForceAtlas2, from a report of the task `fa2`: cells of a row under PARTS."""
+    p, degree = r["phases"], r["arcs"] / r["nodes"]
+    each = lambda value, times: f"{value * LAYOUT_ROUNDS / times:.1f}" if times else "-"
+    return [f"{degree:.1f}", f"{8 * r['nodes'] / 1024:.0f}", f"{r['ns_per_arc']:.2f}", f"{p['near_per_body']:.0f}",
+            f"{p['far_per_leaf']:.0f}", f"{p['repulse_ns_per_body']:.1f}",
+            f"{p['refit_ns_per_body'] + p['step_ns_per_body']:.1f}", f"{p['attract_ns_per_arc']:.2f}",
+            f"{p['position_gather_ns']:.2f}", f"{p['sorts']}", each(p["sort_ns_per_body"], p["sorts"]),
+            f"{p['relabels']}", each(p["relabel_ns_per_arc"], p["relabels"]),
+            f"{p['sort_ns_per_body'] / degree + p['relabel_ns_per_arc']:.2f}"]
+
+
 def sweep(args, publish):
     """Nanoseconds an arc on R-MAT graphs of edge factor 16, one thread: level but for the steps of the caches."""
     heads = ["scale", "nodes", "edges", "table KiB", "gather ns", "PageRank ns", "Louvain ns a visit",
@@ -280,6 +298,12 @@ def sweep(args, publish):
              "ns of CPU. PageRank and ForceAtlas2 for an arc and iteration; PageRank follows edges one way (one arc), "
              "the others both ways (two). `gather` is one random 4-byte read from a table of 4 bytes a node.", "",
              f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    parts = [f"### The parts of an iteration of ForceAtlas2 on the same graphs, mean of {LAYOUT_ROUNDS} from a random start", "",
+             "One more run on one thread with a clock in it; ns of CPU. A near pair is one body on one body, a translation one "
+             "cell on one cell; `gather` is one random 8-byte read from a table of 8 bytes a node, as many in a row as there "
+             "are arcs. Moving: cells, gravity, swing and step. What a sort and a renaming of the arcs take is for one of them; "
+             "the share of an arc is over all iterations.", "",
+             f"| {' | '.join(PARTS)} |", "|" + "---|" * len(PARTS)]
     args.reference = None
     for scale in range(12, args.scale_max + 1):
         path = Path(args.graphs) / f"rmat{scale}" / "edges.parquet"
@@ -289,15 +313,16 @@ def sweep(args, publish):
                            capture_output=True)
         run = lambda task, *extra: engine(args, task, path, 1, extra, columns=False)
         pagerank, louvain, components = run("pagerank"), run("louvain"), run("wcc")
-        layout = run("fa2", "--iterations", "10")
+        layout = run("fa2", "--iterations", str(LAYOUT_ROUNDS))
+        parts.append(f"| {scale} | {' | '.join(layout_parts(layout))} |")
         cells = [scale, f"{pagerank['nodes']:,}", f"{pagerank['edges']:,}", f"{4 * pagerank['nodes'] / 1024:.0f}",
                  f"{1 / pagerank['rates']['gather_g_s']:.2f}", f"{pagerank['ns_per_arc']:.2f}",
                  f"{louvain['ns_per_visit']:.2f}", f"{louvain['ns_per_arc']:.1f}",
                  f"{louvain['visits'] / louvain['arcs']:.1f}", f"{layout['ns_per_arc']:.2f}",
                  f"{components['ns_per_arc']:.2f}"]
         lines.append(f"| {' | '.join(str(c) for c in cells)} |")
-        print(lines[-1], file=sys.stderr, flush=True)
-    publish(lines, args.out)
+        print(lines[-1], parts[-1], sep="\n", file=sys.stderr, flush=True)
+    publish([*lines, "", *parts], args.out)
 
 
 def calls(args, publish):

@@ -18,6 +18,12 @@ fn cpu_now() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 * 1e-9
 }
 
+/// Processor time of the calling thread, in nanoseconds.
+pub(crate) fn thread_nanos() -> u64 {
+    let t = clock_gettime(ClockId::ThreadCPUTime);
+    t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
+}
+
 /// Runs `work` and measures it.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Took) {
     let (wall, cpu) = (Instant::now(), cpu_now());

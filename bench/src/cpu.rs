@@ -5,12 +5,11 @@ use std::time::Instant;
 use graphlume_algo::centrality::pagerank as ranking;
 use graphlume_algo::community::louvain as communities;
 use graphlume_algo::component::{core_number, weak};
-use graphlume_algo::layout::{force_atlas2, start as placing};
 use graphlume_algo::path::{bfs as search, expand};
 use graphlume_algo::{Input, Kind, ParamValues, Values, registry};
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
-use graphlume_types::hash::{h64, unit_f64};
+use graphlume_types::hash::h64;
 use serde_json::{Map, Value, json};
 
 use crate::clock::measure;
@@ -65,68 +64,8 @@ pub(crate) fn build(spec: &Spec<'_>) -> Result<Report, TaskError> {
     Ok(finish(took, load.seconds, result, Vec::new(), None))
 }
 
-/// The positions that every peer starts from: hashed, in a square of side 1000 around the origin.
-#[must_use]
-pub fn random_start(num_nodes: u32) -> Vec<[f32; 2]> {
-    let at = |stream, v| (unit_f64(1, stream, u64::from(v)) * 1000.0 - 500.0) as f32;
-    (0..num_nodes).map(|v| [at(60, v), at(61, v)]).collect()
-}
-
-pub(crate) fn columns_of(positions: &[[f32; 2]]) -> Vec<(&'static str, Values)> {
-    let axis = |a: usize| Values::F64(positions.iter().map(|p| f64::from(p[a])).collect());
-    vec![("x", axis(0)), ("y", axis(1))]
-}
-
 pub(crate) fn both_ways(topology: &Topology) -> u64 {
     2 * u64::from(topology.num_edges())
-}
-
-pub(crate) fn start(spec: &Spec<'_>) -> Result<Report, TaskError> {
-    let (topology, load_s) = graph(spec.edges, false)?;
-    let (positions, took) =
-        repeat(spec, || Ok(placing::place(&topology, 0, &CancelToken::new())?))?;
-    let result = facts(&topology, both_ways(&topology));
-    Ok(finish(took, load_s, result, columns_of(&positions), None))
-}
-
-/// The parameters of a layout task.
-pub(crate) fn layout_params(spec: &Spec<'_>) -> Result<force_atlas2::Params, TaskError> {
-    let mut all = serde_json::to_value(force_atlas2::Params::default()).unwrap_or_default();
-    if let Some(map) = all.as_object_mut() {
-        for pair in spec.params {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
-            let text = || Value::String(value.to_owned());
-            map.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| text()));
-        }
-    }
-    serde_json::from_value(all)
-        .map_err(|e| TaskError::Input { path: "--param".to_owned(), message: e.to_string() })
-}
-
-pub(crate) fn fa2(spec: &Spec<'_>) -> Result<Report, TaskError> {
-    let (topology, load_s) = graph(spec.edges, false)?;
-    let cancel = CancelToken::new();
-    let from = match spec.placed {
-        true => placing::place(&topology, 0, &cancel)?,
-        false => random_start(topology.num_nodes()),
-    };
-    let params = layout_params(spec)?;
-    let iterations = spec.iterations.unwrap_or(20);
-    let (layout, took) = repeat(spec, || {
-        let params = params.clone();
-        let new = force_atlas2::ForceAtlas2::new;
-        let mut layout = new(&topology, None, params, &from, None, None, None)?;
-        for _ in 0..iterations {
-            layout.iterate(&cancel)?;
-        }
-        Ok(layout)
-    })?;
-    let mut positions = Vec::new();
-    layout.positions(&mut positions);
-    let mut result = facts(&topology, both_ways(&topology));
-    result.insert("iterations".to_owned(), iterations.into());
-    result.insert("settled".to_owned(), json!(layout.settled()));
-    Ok(finish(took, load_s, result, columns_of(&positions), None))
 }
 
 /// The parameters of an algorithm of the registry.

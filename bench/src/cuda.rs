@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes};
 use crate::cpu;
 use crate::input::graph;
+use crate::layout;
 use crate::rows::{self, Columns};
 use crate::task::{Report, Spec, TaskError, facts, repeat};
 use crate::work::{GpuRates, Size, Work};
@@ -256,10 +257,10 @@ pub(crate) fn fa2(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let card = Card::open()?;
     let (topology, load_s) = graph(spec.edges, false)?;
     let on_device = Arc::new(GpuGraph::upload(&card.gpu, &topology)?);
-    let (params, cancel) = (cpu::layout_params(spec)?, CancelToken::new());
+    let (params, cancel) = (layout::params_of(spec)?, CancelToken::new());
     let start = match spec.placed {
         true => graphlume_algo::layout::start::place(&topology, 0, &cancel)?,
-        false => cpu::random_start(topology.num_nodes()),
+        false => layout::random_start(topology.num_nodes()),
     };
     let iterations = spec.iterations.unwrap_or(100);
     let mut device_ms = Vec::new();
@@ -281,7 +282,7 @@ pub(crate) fn fa2(spec: &Spec<'_>) -> Result<Report, TaskError> {
     result.insert("iterations".to_owned(), iterations.into());
     result.insert("settled".to_owned(), json!(layout.settled()));
     let each = card.rates.fa2_s(topology.num_nodes().into(), arcs as f64);
-    let timed = Timed { took, device_ms, columns: cpu::columns_of(&positions) };
+    let timed = Timed { took, device_ms, columns: layout::columns_of(&positions) };
     Ok(card.finish(timed, load_s, result, each * iterations as f64))
 }
 

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use graphlume_graph::Topology;
 use graphlume_ingest::{Format, ParseCx, Recipe, Source};
 use graphlume_table::{Table, to_f64};
-use graphlume_types::CancelToken;
-use serde_json::Map;
 
 use crate::clock::measure;
 use crate::task::TaskError;

@@ -5,6 +5,7 @@ mod cpu;
 mod cuda;
 pub mod generate;
 mod input;
+mod layout;
 pub mod probe;
 mod rows;
 pub mod task;

@@ -34,7 +34,11 @@ impl Rates {
     #[must_use]
     pub fn measure(table_bytes: u64) -> Self {
         let table = usize::try_from(table_bytes).unwrap_or(usize::MAX).clamp(1 << 12, 1 << 30);
-        Self { stream_bytes: stream(), gathers: gather(table), table_bytes: table as u64 }
+        Self {
+            stream_bytes: stream(),
+            gathers: gather::<u32>(table, GATHERS),
+            table_bytes: table as u64,
+        }
     }
 
     /// The least processor seconds for reading `stream_bytes` in order and `gathers` cells at random,
@@ -57,9 +61,16 @@ impl Rates {
 
 /// The task `bandwidth`: the stream rate and the gather rate by table size, per core.
 pub(crate) fn table() -> Value {
-    let gathers =
-        TABLES.map(|bytes| json!({"table_bytes": bytes, "gather_g_s": gather(bytes) / 1e9}));
+    let gathers = TABLES.map(
+        |bytes| json!({"table_bytes": bytes, "gather_g_s": gather::<u32>(bytes, GATHERS) / 1e9}),
+    );
     json!({"stream_gb_s": stream() / 1e9, "gathers": gathers})
+}
+
+/// Nanoseconds of one 8-byte cell, a position, read at random from a table of `cells`; `reads` of them in
+/// one go, as many as the arcs of a graph have, so that their list takes its share of the caches.
+pub(crate) fn position_ns(cells: usize, reads: usize) -> f64 {
+    1e9 / gather::<u64>(8 * cells, reads.clamp(1 << 16, 1 << 26))
 }
 
 /// The best rate of `REPEATS` runs of `work`, which handles `amount` of something.
@@ -80,20 +91,19 @@ fn stream() -> f64 {
     })
 }
 
-fn gather(table_bytes: usize) -> f64 {
-    let cells = (table_bytes / 4).max(1);
-    let table: Vec<u32> = (0..cells as u32).into_par_iter().collect();
-    let places: Vec<u32> = (0..GATHERS as u64)
-        .into_par_iter()
-        .map(|i| (h64(3, 90, i) % cells as u64) as u32)
-        .collect();
-    best(GATHERS as f64, || {
+/// Cells a processor second at random from a table of `table_bytes`, `reads` of them in one go.
+fn gather<T: Copy + Send + Sync + From<u32> + Into<u64>>(table_bytes: usize, reads: usize) -> f64 {
+    let cells = (table_bytes / size_of::<T>()).max(1);
+    let table: Vec<T> = (0..cells as u32).into_par_iter().map(T::from).collect();
+    let places: Vec<u32> =
+        (0..reads as u64).into_par_iter().map(|i| (h64(3, 90, i) % cells as u64) as u32).collect();
+    best(reads as f64, || {
         let sum = |chunk: &[u32]| {
             // Eight chains, so that reads overlap as they do in the kernels.
             let mut sums = [0u64; 8];
             for eight in chunk.chunks_exact(8) {
                 for (s, at) in sums.iter_mut().zip(eight) {
-                    *s += u64::from(table[*at as usize]);
+                    *s += table[*at as usize].into();
                 }
             }
             sums.iter().fold(0u64, |a, b| a.wrapping_add(*b))

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{cpu, cuda};
+use crate::{cpu, cuda, layout};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
@@ -109,8 +109,8 @@ const TASKS: &[Task] = &[
     Task { name: "csv", cpu: cpu::parse, cuda: None },
     Task { name: "parquet", cpu: cpu::parse, cuda: None },
     Task { name: "build", cpu: cpu::build, cuda: None },
-    Task { name: "start", cpu: cpu::start, cuda: None },
-    Task { name: "fa2", cpu: cpu::fa2, cuda: Some(cuda::fa2) },
+    Task { name: "start", cpu: layout::start, cuda: None },
+    Task { name: "fa2", cpu: layout::fa2, cuda: Some(cuda::fa2) },
     Task { name: "pagerank", cpu: cpu::pagerank, cuda: Some(cuda::pagerank) },
     Task { name: "louvain", cpu: cpu::louvain, cuda: Some(cuda::louvain) },
     Task { name: "wcc", cpu: cpu::components, cuda: Some(cuda::components) },

@@ -1,9 +1,12 @@
 //! Attraction along edges: every body pulls in its neighbours' positions, over both directions of the
 //! graph, in curve order. Nothing is written by two threads.
 
+use std::ops::Range;
+
 use graphlume_graph::Topology;
 use rayon::prelude::*;
 
+use super::apart::Apart;
 use super::cells::TASK;
 use super::params::Params;
 use super::repulse::SOFTENING;
@@ -11,7 +14,7 @@ use super::repulse::SOFTENING;
 /// Weights are bounded after the exponent is applied, so that no force leaves the range of `f32`.
 const FACTOR_MAX: f32 = 1e9;
 
-/// The neighbours of every body, in curve order.
+/// The neighbours of every body, in curve order or an earlier one of [`Apart`].
 #[derive(Default)]
 pub(super) struct Arcs {
     /// Where each body's arcs start; one more than bodies.
@@ -23,6 +26,7 @@ pub(super) struct Arcs {
     /// Bits of the strength of each arc; empty when all are `uniform`.
     factors: Vec<u32>,
     uniform: f32,
+    apart: Apart,
 }
 
 /// How strong an arc is, by node index.
@@ -60,9 +64,28 @@ impl Arcs {
         Self { offsets, ends, uniform: 1.0, ..Self::default() }
     }
 
-    /// Puts the arcs in a new order of bodies: body `i` is the one that was `order[i]`. Going from the old
-    /// arcs, and not from the graph, meets memory in nearly its order.
-    pub(super) fn relabel(&mut self, order: &[u32]) {
+    /// Body `i` is now the one that was `order[i]`; the arcs stay where they are for the time being.
+    pub(super) fn part(&mut self, order: &[u32]) {
+        self.apart.part(order);
+    }
+
+    /// Whether the arcs are in another order than the bodies, and will follow soon in any case.
+    pub(super) fn are_apart(&self) -> bool {
+        self.apart.is_on()
+    }
+
+    /// Whether the arcs should follow the bodies; to be asked once an iteration.
+    pub(super) fn follow_is_due(&mut self) -> bool {
+        self.apart.follow_is_due()
+    }
+
+    /// Puts the arcs in the order of the bodies. Going from the old arcs, and not from the graph, meets
+    /// memory in nearly its order.
+    pub(super) fn follow(&mut self) {
+        if !self.apart.is_on() {
+            return;
+        }
+        let order = &self.apart.join();
         let mut now = vec![0u32; order.len()];
         for (i, old) in order.iter().enumerate() {
             now[*old as usize] = i as u32;
@@ -84,13 +107,14 @@ impl Arcs {
         self.offsets = offsets;
     }
 
-    /// Recomputes the strength of every arc, the order of bodies being the same.
+    /// Recomputes the strength of every arc.
     pub(super) fn restrengthen(
         &mut self,
         topology: &Topology,
         node_of: &[u32],
         strength: &Strength<'_>,
     ) {
+        self.follow();
         let p = strength.params;
         self.uniform = if p.double_attraction { 2.0 } else { 1.0 };
         if !strength.varies() {
@@ -126,8 +150,41 @@ impl Arcs {
         });
     }
 
+    /// Must precede [`Self::pull`] whenever bodies have moved: computes all pulls where the arcs are, if
+    /// these have an order of their own.
+    pub(super) fn prepare(&mut self, points: &[[f32; 2]], radii: Option<&[f32]>, lin_log: bool) {
+        if !self.apart.is_on() {
+            return;
+        }
+        self.apart.fetch(points, radii);
+        let mut pulls = std::mem::take(&mut self.apart.pulls);
+        let (points, at) = (&self.apart.points, &self.apart.radii);
+        let radii = radii.map(|_| at.as_slice());
+        pulls.par_chunks_mut(TASK).enumerate().for_each(|(task, out)| {
+            out.fill([0.0; 2]);
+            self.pull_rows(points, radii, lin_log, task * TASK, out);
+        });
+        self.apart.pulls = pulls;
+    }
+
     /// Adds to `out` the pull on the bodies `first..first + out.len()`.
     pub(super) fn pull(
+        &self,
+        points: &[[f32; 2]],
+        radii: Option<&[f32]>,
+        lin_log: bool,
+        first: usize,
+        out: &mut [[f32; 2]],
+    ) {
+        if self.apart.is_on() {
+            self.apart.hand_out(first, out);
+        } else {
+            self.pull_rows(points, radii, lin_log, first, out);
+        }
+    }
+
+    /// Adds to `out` the pull on the rows `first..first + out.len()`.
+    fn pull_rows(
         &self,
         points: &[[f32; 2]],
         radii: Option<&[f32]>,
@@ -157,12 +214,7 @@ impl Arcs {
         self.factors.get(arc).map_or(self.uniform, |bits| f32::from_bits(*bits))
     }
 
-    fn pull_log(
-        &self,
-        points: &[[f32; 2]],
-        at: [f32; 2],
-        range: std::ops::Range<usize>,
-    ) -> [f32; 2] {
+    fn pull_log(&self, points: &[[f32; 2]], at: [f32; 2], range: Range<usize>) -> [f32; 2] {
         let mut sum = [0.0; 2];
         for arc in range {
             let p = points[self.ends[arc] as usize];
@@ -182,7 +234,7 @@ impl Arcs {
         radii: &[f32],
         lin_log: bool,
         body: usize,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
     ) -> [f32; 2] {
         let at = points[body];
         let mut sum = [0.0; 2];
@@ -205,6 +257,7 @@ impl Arcs {
     pub(super) fn bytes(&self) -> usize {
         8 * self.offsets.capacity()
             + 4 * (self.ends.capacity() + self.spare.capacity() + self.factors.capacity())
+            + self.apart.bytes()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The iteration.
 
+use super::profile::Laps;
 use super::*;
 
-/// Nanoseconds that sorting takes for each body, and relabelling for each arc: the weights by which a
-/// new sort is decided.
+/// Nanoseconds that sorting takes for each body, and the relabelling that follows for each arc: the weights
+/// by which a new sort is decided.
 const SORT_NANOS: f64 = 60.0;
 const RELABEL_NANOS: f64 = 3.0;
 /// Mobility that marks a pinned body: it does not move, and its force says nothing about the speed.
@@ -30,6 +31,9 @@ pub(super) struct Sums {
     swing: f64,
     traction: f64,
     work: Work,
+    repulse_ns: u64,
+    attract_ns: u64,
+    step_ns: u64,
 }
 
 impl ForceAtlas2 {
@@ -79,6 +83,8 @@ impl ForceAtlas2 {
             index: 0,
             wear: Wear::default(),
             masses_by_node,
+            clock: None,
+            profile: Profile::default(),
         };
         layout.restrengthen();
         layout.sort();
@@ -98,8 +104,16 @@ impl ForceAtlas2 {
         if self.sort_is_due() {
             self.sort();
         }
+        let mut laps = Laps::start(self.clock);
+        if self.arcs.follow_is_due() {
+            self.arcs.follow();
+            self.profile.relabels += 1;
+            self.profile.relabel_ns += laps.lap();
+        }
         self.cells.refit(&self.points, &self.masses, self.bounds);
+        self.profile.refit_ns += laps.lap();
         let sums = self.forces(cancel)?;
+        laps.lap();
         let n = self.points.len() as f64;
         let speed = self.speed.advance(n, self.params.jitter_tolerance, sums.swing, sums.traction);
         let moved = self.step(speed as f32);
@@ -107,6 +121,10 @@ impl ForceAtlas2 {
         std::mem::swap(&mut self.forces, &mut self.forces_before);
         self.index += 1;
         self.settle.look(&self.points, &self.masses);
+        self.profile.count(sums.work);
+        self.profile.repulse_ns += sums.repulse_ns;
+        self.profile.attract_ns += sums.attract_ns;
+        self.profile.step_ns += sums.step_ns + laps.lap();
         Ok(self.report(sums, moved))
     }
 
@@ -136,6 +154,9 @@ impl ForceAtlas2 {
         let p = &self.params;
         let exact = !p.barnes_hut_optimize || self.points.len() <= EXACT_BODIES_MAX;
         let radii = self.radii.as_deref().filter(|_| p.prevent_overlapping);
+        let mut laps = Laps::start(self.clock);
+        self.arcs.prepare(&self.points, radii, p.lin_log_mode);
+        let prepare_ns = laps.lap();
         let law = Law {
             radii,
             overlap: (p.overlap_scaling_ratio / p.scaling_ratio) as f32,
@@ -149,7 +170,13 @@ impl ForceAtlas2 {
             masses: &self.masses,
             law,
         };
-        let task = Task { field, arcs: &self.arcs, params: p, mobility: &self.mobility };
+        let task = Task {
+            field,
+            arcs: &self.arcs,
+            params: p,
+            mobility: &self.mobility,
+            clock: self.clock,
+        };
         let parts: Result<Vec<Sums>, AlgoError> = self
             .forces
             .par_chunks_mut(TASK)
@@ -160,10 +187,14 @@ impl ForceAtlas2 {
                 Ok(task.run(i, scratch, out, before))
             })
             .collect();
-        Ok(parts?.into_iter().fold(Sums::default(), |a, b| Sums {
+        let none = Sums { attract_ns: prepare_ns, ..Sums::default() };
+        Ok(parts?.into_iter().fold(none, |a, b| Sums {
             swing: a.swing + b.swing,
             traction: a.traction + b.traction,
             work: a.work.add(b.work),
+            repulse_ns: a.repulse_ns + b.repulse_ns,
+            attract_ns: a.attract_ns + b.attract_ns,
+            step_ns: a.step_ns + b.step_ns,
         }))
     }
 
@@ -219,14 +250,17 @@ impl ForceAtlas2 {
     /// Whether sorting now is cheaper than going on: the next iteration would cost more beyond a fresh
     /// one than all iterations since the last sort cost on average, the sort included.
     fn sort_is_due(&self) -> bool {
-        let arcs = 2.0 * f64::from(self.topology.num_edges());
+        // Arcs that are behind already will be relabelled once, however many sorts there are until then.
+        let arcs =
+            if self.arcs.are_apart() { 0.0 } else { 2.0 * f64::from(self.topology.num_edges()) };
         let sort = SORT_NANOS * self.points.len() as f64 + RELABEL_NANOS * arcs;
         self.wear.iterations > 0.0
             && self.wear.ahead * self.wear.iterations > sort + self.wear.excess
     }
 
     /// Puts the bodies in curve order anew, with everything that is kept by body.
-    fn sort(&mut self) {
+    pub(super) fn sort(&mut self) {
+        let mut laps = Laps::start(self.clock);
         let mut order = Vec::new();
         self.sorter.sort(&self.points, self.bounds.low, self.bounds.high, &mut order);
         let side = self.bounds.side();
@@ -256,7 +290,9 @@ impl ForceAtlas2 {
         for (body, node) in self.node_of.iter().enumerate() {
             self.body_of[*node as usize] = body as u32;
         }
-        self.arcs.relabel(&order);
+        self.profile.sorts += 1;
+        self.arcs.part(&order);
+        self.profile.sort_ns += laps.lap();
         self.wear = Wear::default();
     }
 
@@ -347,6 +383,7 @@ struct Task<'a> {
     arcs: &'a Arcs,
     params: &'a Params,
     mobility: &'a [f32],
+    clock: Option<Clock>,
 }
 
 impl Task<'_> {
@@ -358,6 +395,7 @@ impl Task<'_> {
         before: &[[f32; 2]],
     ) -> Sums {
         let (p, first) = (self.params, task * TASK);
+        let mut laps = Laps::start(self.clock);
         out.fill([0.0; 2]);
         let work = self.field.task(task, scratch, out);
         let masses = &self.field.masses[first..first + out.len()];
@@ -365,9 +403,11 @@ impl Task<'_> {
         for (f, m) in out.iter_mut().zip(masses) {
             *f = [k * m * f[0], k * m * f[1]];
         }
+        let repulse_ns = laps.lap();
         self.arcs.pull(self.field.points, self.field.law.radii, p.lin_log_mode, first, out);
         let (gravity, strong) = (p.gravity as f32, (p.scaling_ratio * p.gravity) as f32);
-        let mut sums = Sums { work, ..Sums::default() };
+        let attract_ns = laps.lap();
+        let mut sums = Sums { work, repulse_ns, attract_ns, ..Sums::default() };
         for (i, (f, m)) in out.iter_mut().zip(masses).enumerate() {
             let [x, y] = self.field.points[first + i];
             let g = if p.strong_gravity_mode {
@@ -382,6 +422,7 @@ impl Task<'_> {
                 sums.traction += 0.5 * m * f64::from(length(b[0] + f[0], b[1] + f[1]));
             }
         }
+        sums.step_ns = laps.lap();
         sums
     }
 }

@@ -8,6 +8,7 @@
 //! no longer serves, they are sorted anew; what that costs is weighed against what it saves, in counted
 //! work, never in measured time, so that the same input gives the same bits.
 
+mod apart;
 mod attract;
 mod cells;
 mod engine;
@@ -15,6 +16,7 @@ mod engine;
 mod naive;
 mod order;
 mod params;
+mod profile;
 mod repulse;
 mod settle;
 pub(crate) mod simd;
@@ -35,6 +37,7 @@ use attract::{Arcs, Strength};
 use cells::{Bounds, Cells, TASK};
 pub(crate) use engine::{PINNED, check_inputs, masses};
 pub use params::Params;
+pub use profile::{Clock, Profile};
 pub(crate) use repulse::ratio;
 use repulse::{Field, Law, Scratch, Work};
 use settle::Settle;
@@ -90,4 +93,6 @@ pub struct ForceAtlas2 {
     settle: Settle,
     index: u64,
     wear: engine::Wear,
+    clock: Option<Clock>,
+    profile: Profile,
 }

@@ -171,6 +171,56 @@ fn the_bits_do_not_depend_on_threads_or_on_being_run_again() {
 }
 
 #[test]
+fn neither_the_order_of_arcs_nor_being_watched_changes_a_bit() {
+    let topology = testkit::planted(3000, 10, 0.03, 0.003);
+    let n = topology.num_nodes();
+    let start = start(n, 1000.0);
+    let weights: Vec<f32> = (0..topology.num_edges()).map(|r| 0.5 + (r % 7) as f32).collect();
+    let radii: Vec<f32> = (0..n).map(|v| 1.0 + (v % 4) as f32).collect();
+    for params in [
+        Params::default(),
+        Params { lin_log_mode: true, ..Params::default() },
+        Params { prevent_overlapping: true, ..Params::default() },
+    ] {
+        for weights in [None, Some(weights.as_slice())] {
+            let new = || {
+                ForceAtlas2::new(
+                    &topology,
+                    weights,
+                    params.clone(),
+                    &start,
+                    Some(&radii),
+                    None,
+                    None,
+                )
+                .unwrap()
+            };
+            let (mut apart, mut joined) = (new(), new());
+            assert!(apart.arcs.are_apart());
+            apart.watch(|| 0);
+            // Few enough iterations that nothing but the order of the arcs tells the two apart.
+            joined.arcs.follow();
+            joined.sort();
+            apart.sort();
+            joined.arcs.follow();
+            assert!(apart.arcs.are_apart() && !joined.arcs.are_apart());
+            for layout in [&mut apart, &mut joined] {
+                layout.cells.refit(&layout.points, &layout.masses, layout.bounds);
+                layout.forces(&CancelToken::new()).unwrap();
+            }
+            assert!(apart.forces == joined.forces);
+            let got = run(&mut apart, 20);
+            let profile = *apart.profile();
+            assert!(profile.iterations == 20 && profile.sorts > 1 && profile.relabels > 0);
+            assert!(profile.near > 0 && profile.far > 0 && profile.repulse_ns == 0);
+            let mut unwatched = new();
+            unwatched.sort();
+            assert!(got == run(&mut unwatched, 20));
+        }
+    }
+}
+
+#[test]
 fn every_instruction_set_draws_nearly_the_same() {
     let topology = testkit::planted(600, 6, 0.1, 0.01);
     let start = start(600, 300.0);
