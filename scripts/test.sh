@@ -37,6 +37,9 @@ kernel_tests
 env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
     cargo test --release --locked --quiet "${KERNEL_TESTS[@]}"
 
+stage "fuzz targets"
+scripts/fuzz.sh "${GRAPHLUME_FUZZ_SECONDS:-60}"
+
 stage "page unit tests"
 (cd shell/web && npm run --silent test)
 

@@ -36,10 +36,20 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Took) {
 /// system does not tell.
 #[must_use]
 pub fn peak_bytes() -> u64 {
+    status_bytes("VmHWM:")
+}
+
+/// The memory that this process holds, in bytes; 0 where the system does not tell.
+#[must_use]
+pub fn held_bytes() -> u64 {
+    status_bytes("VmRSS:")
+}
+
+fn status_bytes(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status
         .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .find_map(|line| line.strip_prefix(field))
         .and_then(|v| v.trim().trim_end_matches("kB").trim().parse::<u64>().ok())
         .map_or(0, |kib| kib * 1024)
 }

@@ -12,7 +12,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use serde_json::{Map, Value, json};
 
-use crate::clock::measure;
+use crate::clock::{held_bytes, measure, peak_bytes, reset_peak};
 use crate::input::{graph, read};
 use crate::probe;
 use crate::rows::{self, Columns};
@@ -33,8 +33,17 @@ pub(crate) fn bandwidth(_: &Spec<'_>) -> Result<Report, TaskError> {
 
 pub(crate) fn parse(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let bytes = std::fs::metadata(spec.edges).map_or(0, |m| m.len());
-    let (table, took) = repeat(spec, || read(spec.edges))?;
+    // What each repeat adds to what was held before it, the table of the last one left out.
+    let mut parse_bytes = 0u64;
+    let (table, took) = repeat(spec, || {
+        reset_peak();
+        let held = held_bytes();
+        let table = read(spec.edges);
+        parse_bytes = parse_bytes.max(peak_bytes().saturating_sub(held));
+        table
+    })?;
     let mut result = Map::new();
+    result.insert("parse_bytes".to_owned(), parse_bytes.into());
     result.insert("rows".to_owned(), table.num_rows().into());
     result.insert("cols".to_owned(), table.num_cols().into());
     result.insert("bytes".to_owned(), bytes.into());

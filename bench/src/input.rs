@@ -10,15 +10,21 @@ use graphlume_table::{Table, to_f64};
 use crate::clock::measure;
 use crate::task::TaskError;
 
-fn format_of(path: &Path) -> Format {
+/// What the extension tells.
+fn recipe(path: &Path) -> Recipe {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    extension.parse().unwrap_or(Format::Csv)
+    let mut recipe = Recipe::plain(extension.parse().unwrap_or(Format::Csv));
+    if matches!(extension, "jsonl" | "ndjson") {
+        recipe.format = Format::Json;
+        recipe.options.insert("lines".to_owned(), true.into());
+    }
+    recipe
 }
 
 /// The only table of a file.
 pub(crate) fn read(path: &Path) -> Result<Table, TaskError> {
     let fail = |message: String| TaskError::Input { path: path.display().to_string(), message };
-    let recipe = Recipe::plain(format_of(path));
+    let recipe = recipe(path);
     let parsed =
         graphlume_ingest::parse(&recipe, &Source::Path(path.to_owned()), &ParseCx::default())
             .map_err(|e| fail(e.to_string()))?;

@@ -108,6 +108,7 @@ const TASKS: &[Task] = &[
     Task { name: "bandwidth", cpu: cpu::bandwidth, cuda: Some(cuda::bandwidth) },
     Task { name: "csv", cpu: cpu::parse, cuda: None },
     Task { name: "parquet", cpu: cpu::parse, cuda: None },
+    Task { name: "parse", cpu: cpu::parse, cuda: None },
     Task { name: "build", cpu: cpu::build, cuda: None },
     Task { name: "start", cpu: layout::start, cuda: None },
     Task { name: "fa2", cpu: layout::fa2, cuda: Some(cuda::fa2) },

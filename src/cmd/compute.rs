@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use graphlume_algo::registry::find_any;
 use graphlume_algo::{Input, Kind, ParamValues};
-use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
 use super::Failure;
@@ -28,7 +27,7 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
         let ids = graph_files::IdIndex::new(&loaded.graph);
         // cuGraph's graphs hold each edge once; igraph's keep copies apart.
         let topology = match args.library {
-            LibraryArg::Cugraph => distinct_edges(&loaded.graph.topology),
+            LibraryArg::Cugraph => graphlume_algo::distinct_edges(&loaded.graph.topology),
             LibraryArg::Igraph => Arc::clone(&loaded.graph.topology),
         };
         let input = Input {
@@ -39,25 +38,4 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
         };
         Ok(((algorithm.run)(&input, &params)?, 0))
     })
-}
-
-/// The graph with each (source, destination) once: the copy of the first row stays.
-fn distinct_edges(topology: &Arc<Topology>) -> Arc<Topology> {
-    let (mut src, mut dst, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-    for v in 0..topology.num_nodes() {
-        let mut last = None;
-        // Out-lists are sorted by destination, then row.
-        for (to, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
-            if last != Some(*to) {
-                src.push(v);
-                dst.push(*to);
-                rows.push(*row);
-                last = Some(*to);
-            }
-        }
-    }
-    if src.len() == topology.num_edges() as usize {
-        return Arc::clone(topology);
-    }
-    Arc::new(Topology::from_rows(topology.num_nodes(), &src, &dst, Some(&rows)))
 }

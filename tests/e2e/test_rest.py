@@ -135,22 +135,12 @@ def test_parser_settings_can_be_changed_without_a_new_upload(alice):
     assert list(r.json()["tables_schemas"][0]["dtypes"]) == ["a", "b"]
 
 
-@pytest.mark.parametrize("file_type", ["orc", "xls", "xlsx"])
-def test_formats_to_come_say_so(alice, file_type):
-    r = alice("POST", "/api/v2/files/", json={"file_type": file_type})
-    if r.status_code == 201:
-        r = alice("POST", f"/api/v2/upload/files/{r.json()['file_id']}", data=b"x")
-        assert r.status_code == 200 and file_type in json.dumps(r.json()["errors"]), r.text
-    else:
-        assert r.status_code in (400, 415, 422) and file_type in r.text
-
-
 def test_unknown_options_are_named(alice):
     dataset = alice.dataset()
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv?septum=1", data=b"s,d\n1,2\n")
     assert r.status_code == 400 and "septum" in r.text and "sep" in r.json()["message"]
-    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv?byte_range=%5B0%2C5%5D", data=b"s,d\n1,2\n")
-    assert r.status_code in (400, 422) and "byte_range" in r.text
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv?byte_range=5", data=b"s,d\n1,2\n")
+    assert r.status_code == 400 and "byte_range" in r.text
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csvv", data=b"s,d\n1,2\n")
     assert r.status_code in (400, 404, 415, 422)
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv", data=gzip.compress(b"s,d\n1,2\n"))

@@ -95,11 +95,11 @@ def in_the_act(server, api, sig):
 def test_a_crash_costs_one_error_and_the_worker_is_replaced(workers):
     api = workers.api()
     old = set(children(workers.process.pid))
-    r = in_the_act(workers, api, signal.SIGSEGV)
+    r = in_the_act(workers, api, signal.SIGKILL)
     assert r.status_code == 200, r.text
     f = r.json()
     assert f["is_valid"] is False and f["errors"][0]["slug"] == "parser-crash", f
-    assert "signal 11" in f["errors"][0]["message"]
+    assert "signal 9" in f["errors"][0]["message"]
     assert workers.process.poll() is None
     until(lambda: ready(workers), "the worker is replaced")
     assert set(children(workers.process.pid)) != old
@@ -116,13 +116,13 @@ def test_a_hang_costs_one_error(workers):
 
 
 @pytest.mark.parametrize("workers", [["--parse-memory", "100MiB"]], indirect=True)
-def test_a_parse_that_eats_memory_costs_one_error_and_names_the_limit(workers):
+def test_a_parse_that_eats_memory_costs_one_error_and_names_the_remedy(workers):
     api = workers.api()
     before = workers.rss_bytes()
     _, thread, answers = upload_in_the_background(api, LONG)
     thread.join(60)
     error = answers[0].json()["errors"][0]
-    assert error["slug"] in ("parse-memory-limit", "too-large") and "MiB" in error["message"], error
+    assert error["slug"] in ("parse-memory-limit", "too-large") and "--parse-memory" in error["message"], error
     assert workers.rss_bytes() - before < 64 << 20
     until(lambda: ready(workers), "the worker is replaced")
     assert api.file(b"s,d\n1,2\n", "csv")["is_valid"] is True
@@ -156,14 +156,13 @@ def test_the_stages_of_an_upload_are_seen_in_the_record_and_in_the_log(workers):
         progress = api("GET", f"/api/v2/files/{file_id}").json().get("progress")
         if progress:
             seen[progress["stage"]] = progress
-    f = answers[0].json()
-    assert f["is_valid"] is False or f["is_valid"] is True
+    assert answers[0].json()["is_valid"] is True, answers[0].text
     assert {"decompressing", "parsing"} <= set(seen), seen
     assert seen["decompressing"]["bytes"] > 0
     assert "progress" not in api("GET", f"/api/v2/files/{file_id}").json()
-    log = workers.output()
-    for stage in ("decompressing", "parsing", "storing"):
-        assert f'stage="{stage}"' in log or f"stage={stage}" in log or f'"stage":"{stage}"' in log, log
+    log = (workers.data.parent / f"{workers.data.name}.log").read_text()
+    for stage in ("decompressing", "parsing", "storing", "validating"):
+        assert f'stage="{stage}"' in log, stage
 
 
 def test_a_gibibyte_of_compressed_csv_leaves_the_server_small(workers):

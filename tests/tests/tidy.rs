@@ -26,7 +26,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("service", &["types", "table", "ingest", "graph", "scene", "engine", "storage"]),
     ("http", &["types", "service", "engine", "scene"]),
     ("bench", &["types", "table", "ingest", "graph", "device", "algo"]),
-    ("tests", &[]),
+    ("tests", &["types", "table", "ingest"]),
     ("emu", &["types", "graph", "device", "algo", "kernels"]),
 ];
 

@@ -14,6 +14,7 @@ mod net;
 pub mod params;
 pub mod path;
 pub mod registry;
+pub mod schema;
 pub mod spec;
 #[cfg(test)]
 pub(crate) mod testkit;
@@ -25,3 +26,4 @@ pub use registry::{ALGORITHMS, find, find_any, run};
 pub use spec::{
     AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
 };
+pub use util::distinct_edges;

@@ -1,6 +1,30 @@
 //! Small helpers shared by the algorithms.
 
+use std::sync::Arc;
+
 use graphlume_graph::Topology;
+
+/// The graph with each (source, destination) once: the copy of the first row stays.
+#[must_use]
+pub fn distinct_edges(topology: &Arc<Topology>) -> Arc<Topology> {
+    let (mut src, mut dst, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for v in 0..topology.num_nodes() {
+        let mut last = None;
+        // Out-lists are sorted by destination, then row.
+        for (to, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
+            if last != Some(*to) {
+                src.push(v);
+                dst.push(*to);
+                rows.push(*row);
+                last = Some(*to);
+            }
+        }
+    }
+    if src.len() == topology.num_edges() as usize {
+        return Arc::clone(topology);
+    }
+    Arc::new(Topology::from_rows(topology.num_nodes(), &src, &dst, Some(&rows)))
+}
 
 /// ` (did you mean "x"?)` when a candidate is close to `name`, else nothing.
 pub(crate) fn did_you_mean(name: &str, candidates: &[&str]) -> String {

@@ -10,6 +10,7 @@
 
 mod cmd;
 mod command;
+mod compute;
 mod config;
 mod core;
 mod device;
@@ -32,6 +33,7 @@ mod tests;
 mod workers;
 
 pub use cmd::info::SessionInfo;
+pub use compute::{ComputeError, ComputeRequest, schema};
 pub use config::{Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};
 pub use error::{ClosedReason, EngineError, MemoryError};

@@ -7,6 +7,7 @@ use graphlume_scene::Encodings;
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId};
 
+use crate::compute::ComputeRequest;
 use crate::error::EngineError;
 
 /// Reads the tables of a dataset. Called on a loader thread, never on the engine thread, and inside
@@ -53,6 +54,10 @@ pub struct Loaded {
     pub node: Option<String>,
     /// Bindings and encodings as uploaded.
     pub encodings: Encodings,
+    /// Algorithms whose results become columns of the nodes.
+    pub compute: Vec<ComputeRequest>,
+    /// What was ignored on the way here.
+    pub warnings: Vec<String>,
 }
 
 /// Why there are no tables.

@@ -11,6 +11,7 @@ use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation};
 use rayon::prelude::*;
 
+use crate::compute;
 use crate::error::EngineError;
 use crate::event::{Event, LoadFailure};
 use crate::loader::{LoadError, Loaded, Loader};
@@ -150,7 +151,11 @@ impl LoadJob {
         self.build(loaded, tables_held.into_iter().collect())
     }
 
-    fn build(&self, loaded: Loaded, mut held: Vec<Reservation>) -> Result<Resident, LoadFailure> {
+    fn build(
+        &self,
+        mut loaded: Loaded,
+        mut held: Vec<Reservation>,
+    ) -> Result<Resident, LoadFailure> {
         self.stage("building the graph");
         let m = loaded.edges.num_rows() as u64;
         let n = loaded.nodes.as_ref().map_or(0, Table::num_rows) as u64 + 2 * m;
@@ -162,12 +167,17 @@ impl LoadJob {
             nodes: loaded.nodes.as_ref(),
             node: loaded.node.as_deref(),
         };
-        let graph =
+        let mut graph =
             self.pool.install(|| graphlume_graph::build(&spec, &self.cancel)).map_err(coded)?;
         building.shrink_to(graph.memory_bytes());
         held.push(building);
         let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
         self.loader.built(self.dataset, n, m);
+        if !loaded.compute.is_empty() {
+            self.stage("running the algorithms");
+            held.push(self.reserve(compute::footprint(&loaded, n))?);
+            self.pool.install(|| compute::run(&mut graph, &mut loaded, &self.cancel))?;
+        }
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
@@ -186,7 +196,7 @@ impl LoadJob {
             edge_columns: columns(&loaded.edges),
             metadata: loaded.encodings.metadata.clone(),
             has_positions: scene.positions.is_some(),
-            warnings: scene.warnings.clone(),
+            warnings: [loaded.warnings, scene.warnings.clone()].concat(),
         };
         Ok(Resident {
             dataset: self.dataset,

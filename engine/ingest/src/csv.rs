@@ -1,24 +1,49 @@
-//! Delimited text with the meaning that pandas gives it.
+//! Delimited text with the meaning that `pandas.read_csv` gives it, and `cudf.read_csv` to `byte_range`
+//! and `prefix`.
 //!
-//! Types are found over whole columns: `int64`, else `uint64`, else `float64`, else text; booleans; the
-//! words of pandas for missing values. Differences, all of them on purpose: whole numbers with gaps stay
-//! whole numbers (null, not NaN), also unsigned ones; booleans with gaps stay booleans; decimals are
-//! correctly rounded; a record with more cells than the header is an error even when it is the first
-//! (no implicit index); a whole number beyond 64 bits among fractions is a number wherever it stands.
+//! Types are found over whole columns: `int64`, else `uint64`, else `float64`, else booleans, else text;
+//! the words of pandas for missing values. What is different, all of it on purpose
+//! (`tests/e2e/test_csv_pandas.py` has the same list, and checks that there is nothing else):
 //!
-//! The way of a body: `split` cuts it into chunks, `fast` (or `general`) finds the cells of some rows at
-//! a time, `column` turns them into values right in the memory of the final column, `assemble` joins.
+//! 1. Whole numbers and booleans with gaps keep their type (null, not NaN), also where a type is
+//!    demanded: an edge list whose ids became fractions would be another graph.
+//! 2. A whole number beyond 64 bits is text, or a float beside fractions, wherever it stands, and words
+//!    for missing values beside it are missing; in pandas the order of the cells decides.
+//! 3. A first record with more cells than there are names is an error; pandas makes an index of its
+//!    first cells, which a table does not have, and every name moves to another column.
+//! 4. Footers, patterns and separators outside ASCII are read by the same rules as all else; pandas has
+//!    a second parser for them, with rules of its own for quotes, marks in numbers and absent cells.
+//! 5. A lone carriage return ends a line like a line feed; pandas repeats or swallows text where the next
+//!    line begins with blanks or a separator.
+//! 6. Dates are those of ISO 8601, in any mixture, with zones as UTC; pandas guesses one form a column,
+//!    of many, and a guess that is wrong for the country goes unseen.
+//! 7. Categories are text; pandas makes numbers of them where all are.
+//!
+//! Beyond pandas: `datetime64` and `timedelta64` can be demanded as types; UTF-16 is recognised by its
+//! mark; a separator that is a pattern must not capture groups or match the empty text. A `byte_range`
+//! `[offset, size]` holds the records that begin in it, size 0 being all that follow; the header is the
+//! file's at any offset, so that ranges which share out a file share out its records.
+//!
+//! The way of a text: `encoding` makes it UTF-8, `plan` reads the header, `job` and `split` cut the rest
+//! into chunks, `fast` (or `general`, or `lines`) finds the cells of some rows at a time, `column` turns
+//! them into values right in the memory of the final column, `assemble` joins.
 
 mod assemble;
-mod cells;
+pub(crate) mod cells;
 mod column;
+mod demands;
 mod dialect;
+mod encoding;
 mod fast;
+mod fault;
 mod general;
-mod number;
+mod job;
+mod lines;
 mod plan;
 mod read;
+mod records;
 mod split;
+mod spool;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -30,9 +55,10 @@ use graphlume_table::Table;
 use serde_json::{Map, Value};
 
 use crate::options::Options;
-use crate::{Format, IngestError, ParseCx, Parsed};
+use crate::{IngestError, ParseCx, Parsed};
 use dialect::Dialect;
-use read::Tuning;
+use encoding::Encoding;
+use job::Tuning;
 
 /// Reads a CSV.
 pub fn parse(
@@ -52,12 +78,27 @@ fn parse_with(
     cx: &ParseCx,
 ) -> Result<(Table, Vec<String>), IngestError> {
     let mut warnings = std::mem::take(&mut dialect.warnings);
-    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        let message = "the CSV is UTF-16 text; only UTF-8 is supported, convert the file";
-        return Err(IngestError::malformed(Format::Csv, message));
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    if marked && dialect.encoding.is_utf8() {
+        // The mark is no text in UTF-8, so that nothing else can be meant.
+        dialect.encoding = Encoding::Utf16;
     }
-    let text = unwrap_json(bytes);
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    let (wrapped, decoded);
+    let text: &[u8] = if dialect.encoding.is_utf8() {
+        wrapped = unwrap_json(bytes);
+        &wrapped
+    } else {
+        decoded = dialect.encoding.decode(bytes, cx)?;
+        &decoded
+    };
+    let (text, mark) = match text.strip_prefix(b"\xef\xbb\xbf") {
+        Some(text) => (text, 3),
+        None => (text, 0),
+    };
+    if let Some(range) = &mut dialect.range {
+        // Places are those of the file, whose mark is no text.
+        *range = range.start.saturating_sub(mark)..range.end.saturating_sub(mark);
+    }
     let batch = read::table(text, &dialect, tuning, cx, &mut warnings)?;
     Ok((Table::try_new(batch)?, warnings))
 }

@@ -1,4 +1,14 @@
-//! Compressed bytes to plain ones.
+//! Compressed bytes to plain ones, in blocks: what does not fit into a little memory goes into a file
+//! that is mapped, so that the memory in use does not grow with the data.
+//!
+//! What is declared decides. Trailing zero bytes are padding, as `gzip` and `tar` leave it; any other
+//! trailing bytes are an error, because they may be rows that got lost.
+
+mod sink;
+#[cfg(test)]
+mod tests;
+mod unpack;
+pub(crate) mod zipped;
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +16,10 @@ use std::str::FromStr;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{IngestError, ParseCx, Recipe, source};
+pub(crate) use sink::Bound;
+
+use crate::options::Options;
+use crate::{Format, IngestError, ParseCx, Recipe, Stage, source};
 
 /// How bytes are compressed. The empty name means not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -44,6 +57,18 @@ impl Compression {
             Self::Xz => "xz",
         }
     }
+
+    /// How such data may begin.
+    const fn magics(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::None => &[],
+            Self::Gzip => &[b"\x1f\x8b"],
+            Self::Bz2 => &[b"BZh"],
+            // The second is the mark of an archive without entries.
+            Self::Zip => &[b"PK\x03\x04", b"PK\x05\x06"],
+            Self::Xz => &[b"\xfd7zXZ\0"],
+        }
+    }
 }
 
 impl fmt::Display for Compression {
@@ -66,8 +91,74 @@ impl FromStr for Compression {
     }
 }
 
-/// The plain bytes.
-pub(crate) fn open(recipe: &Recipe, bytes: Bytes, _cx: &ParseCx) -> Result<Bytes, IngestError> {
-    source::refuse_compressed(recipe.format, &bytes)?;
-    Ok(bytes)
+/// The plain bytes of `bytes`, as the recipe declares them.
+pub(crate) fn open(recipe: &Recipe, bytes: Bytes, cx: &ParseCx) -> Result<Bytes, IngestError> {
+    let format = recipe.format;
+    let compression = declared(recipe, &bytes)?;
+    let found = source::compression_of(format, &bytes);
+    if compression == Compression::None {
+        // A newer workbook under the older name is no compressed one; its reader tells.
+        if format != Format::Xls || found != Some(Compression::Zip.name()) {
+            source::refuse_compressed(format, &bytes)?;
+        }
+        return Ok(bytes);
+    }
+    check_magic(compression, format, found, &bytes)?;
+    cx.report(Stage::Decompressing, 0, 0);
+    let plain = unpack::unpack(compression, &bytes, cx)?;
+    if let Some(inner) = source::compression_of(format, &plain) {
+        return Err(IngestError::bad_compression(
+            compression,
+            format!(
+                "holds {inner} data: the {format} is compressed twice; remove the inner compression"
+            ),
+        ));
+    }
+    Ok(plain)
+}
+
+/// What the record says, or the option `compression` of a direct upload. Only the option's value `infer`
+/// has the bytes looked at.
+fn declared(recipe: &Recipe, bytes: &[u8]) -> Result<Compression, IngestError> {
+    const OPTION: &str = "compression";
+    if !matches!(recipe.format, Format::Csv | Format::Json) {
+        return Ok(recipe.compression);
+    }
+    let word = Options(&recipe.options).text(OPTION)?.unwrap_or("").to_ascii_lowercase();
+    let option = match word.as_str() {
+        "" => return Ok(recipe.compression),
+        "infer" if recipe.compression != Compression::None => return Ok(recipe.compression),
+        "infer" => {
+            let found = source::compression_of(recipe.format, bytes).unwrap_or("");
+            return Ok(found.parse().unwrap_or_default());
+        }
+        "none" => Compression::None,
+        word => word.parse().map_err(|_| {
+            IngestError::option(OPTION, "use one of infer, gzip, bz2, zip, xz, or none")
+        })?,
+    };
+    if recipe.compression != Compression::None && recipe.compression != option {
+        let message = format!(
+            "says {word}, but file_compression says {}; give one of them",
+            recipe.compression
+        );
+        return Err(IngestError::option(OPTION, message));
+    }
+    Ok(option)
+}
+
+fn check_magic(
+    declared: Compression,
+    format: Format,
+    found: Option<&'static str>,
+    bytes: &[u8],
+) -> Result<(), IngestError> {
+    let magics = declared.magics();
+    if magics.iter().any(|magic| bytes.starts_with(magic)) {
+        return Ok(());
+    }
+    if bytes.is_empty() || magics.iter().any(|magic| magic.starts_with(bytes)) {
+        return Err(IngestError::bad_compression(declared, "is cut off at its very start"));
+    }
+    Err(IngestError::WrongCompression { format, declared, found: found.map(str::to_owned) })
 }

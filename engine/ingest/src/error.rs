@@ -4,7 +4,7 @@ use graphlume_table::TableError;
 use graphlume_types::{Cancelled, Code, Coded};
 use serde::{Deserialize, Serialize};
 
-use crate::Format;
+use crate::{Compression, Format, source};
 
 /// Why bytes did not become a table.
 #[derive(Debug, thiserror::Error)]
@@ -16,30 +16,37 @@ pub enum IngestError {
         /// What was given, cut to 32 characters.
         given: String,
     },
-    /// A file type that is known and not read yet.
-    #[error("files of type {format} are not supported yet; send arrow, csv, json or parquet")]
-    UnsupportedFormat {
-        /// The type.
-        format: Format,
-    },
-    /// The bytes are compressed.
-    #[error(
-        "the {format} data is compressed with {compression}, which is not supported yet; \
-         send it uncompressed"
-    )]
+    /// The bytes are compressed, and nobody said so.
+    #[error("the {format} data is compressed with {compression}; {}", declare(.format, .compression))]
     Compressed {
         /// The declared type.
         format: Format,
-        /// What the first bytes, or an option, say.
+        /// What the first bytes say.
         compression: String,
     },
-    /// A documented option that is not supported yet.
-    #[error("option `{option}` for {format} is not supported yet")]
-    UnsupportedOption {
-        /// The type.
+    /// The bytes are not compressed in the declared way.
+    #[error("{declared} compression is declared, but {}", actual(.format, .declared, .found))]
+    WrongCompression {
+        /// The declared type.
         format: Format,
-        /// The option.
-        option: String,
+        /// The declared compression.
+        declared: Compression,
+        /// What the first bytes say.
+        found: Option<String>,
+    },
+    /// Compressed bytes that cannot be unpacked.
+    #[error("the {compression} data {message}")]
+    BadCompression {
+        /// The declared compression.
+        compression: Compression,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// Bytes that expand far beyond what data does.
+    #[error("{message}")]
+    Bomb {
+        /// Which limit, and what was found.
+        message: String,
     },
     /// An option that the format does not have.
     #[error("option `{option}` for {format} is unknown; the options are: {legal}")]
@@ -105,8 +112,26 @@ impl IngestError {
         Self::TooLarge { message: message.into(), row: None, column: None }
     }
 
+    pub(crate) fn bad_compression(compression: Compression, message: impl Into<String>) -> Self {
+        Self::BadCompression { compression, message: message.into() }
+    }
+
     pub(crate) fn option(option: &str, message: impl Into<String>) -> Self {
         Self::InvalidOption { option: option.to_owned(), message: message.into() }
+    }
+
+    /// Adds, to what a reader says of data it cannot read, which format the data seem to have.
+    pub(crate) fn hinted(self, bytes: &[u8]) -> Self {
+        match self {
+            Self::Malformed { format, message, row, column } => {
+                let other = source::looks_like(bytes).filter(|other| *other != format);
+                let hint = other.map_or_else(String::new, |other| {
+                    format!("; the data look like {other}: declare the type {other} if they are")
+                });
+                Self::Malformed { format, message: message + &hint, row, column }
+            }
+            other => other,
+        }
     }
 
     /// The record that a File shows in its `errors`.
@@ -126,10 +151,15 @@ impl IngestError {
 
 /// Every slug that a parse can end with, so that one that was sent by another process is one of ours.
 const SLUGS: &[&str] = &[
+    "undeclared-compression",
+    "wrong-compression",
+    "malformed-data",
+    "malformed-gzip",
+    "malformed-bz2",
+    "malformed-zip",
+    "malformed-xz",
+    "decompression-limit",
     "unknown-format",
-    "unsupported-format",
-    "unsupported-compression",
-    "unsupported-option",
     "unknown-option",
     "invalid-option",
     "malformed-arrow",
@@ -164,6 +194,34 @@ pub fn known_slug(name: &str) -> &'static str {
     SLUGS.iter().copied().find(|s| *s == name).unwrap_or("parser-defect")
 }
 
+/// What data of a wrongly declared compression are, and what to do.
+fn actual(format: &Format, declared: &Compression, found: &Option<String>) -> String {
+    match found {
+        Some(found) => {
+            format!("the {format} data is compressed with {found}; {}", declare(format, found))
+        }
+        None => format!(
+            "the data is not {declared} data; declare no compression, or send the {declared} file"
+        ),
+    }
+}
+
+/// How to have `compression` undone.
+fn declare(format: &Format, compression: &str) -> String {
+    if compression.parse::<Compression>().is_err() {
+        return format!(
+            "{compression} cannot be undone here; send the data plain, or as gzip, bz2, zip or xz"
+        );
+    }
+    let direct = match format {
+        Format::Csv | Format::Json => {
+            format!(", or compression={compression} in the address of a direct upload")
+        }
+        _ => String::new(),
+    };
+    format!("declare file_compression {compression:?} for the file{direct}, or send it plain")
+}
+
 /// What a decoder of somebody else's says, in one line: some write the whole path to the place at fault,
 /// one line a step.
 pub(crate) fn one_line(e: impl std::fmt::Display) -> String {
@@ -195,14 +253,13 @@ pub struct FileError {
 impl Coded for IngestError {
     fn code(&self) -> Code {
         match self {
-            Self::UnsupportedFormat { .. }
-            | Self::Compressed { .. }
-            | Self::UnsupportedOption { .. } => Code::Unsupported,
+            Self::Compressed { .. } | Self::WrongCompression { .. } => Code::Unsupported,
             Self::UnknownFormat { .. }
             | Self::UnknownOption { .. }
             | Self::InvalidOption { .. }
+            | Self::BadCompression { .. }
             | Self::Malformed { .. } => Code::InvalidArgument,
-            Self::TooLarge { .. } => Code::TooLarge,
+            Self::TooLarge { .. } | Self::Bomb { .. } => Code::TooLarge,
             Self::Table(e) => e.code(),
             Self::Read(_) => Code::Internal,
             Self::Cancelled(_) => Code::Cancelled,
@@ -212,9 +269,16 @@ impl Coded for IngestError {
     fn slug(&self) -> &'static str {
         match self {
             Self::UnknownFormat { .. } => "unknown-format",
-            Self::UnsupportedFormat { .. } => "unsupported-format",
-            Self::Compressed { .. } => "unsupported-compression",
-            Self::UnsupportedOption { .. } => "unsupported-option",
+            Self::Compressed { .. } => "undeclared-compression",
+            Self::WrongCompression { .. } => "wrong-compression",
+            Self::BadCompression { compression, .. } => match compression {
+                Compression::None => "malformed-data",
+                Compression::Gzip => "malformed-gzip",
+                Compression::Bz2 => "malformed-bz2",
+                Compression::Zip => "malformed-zip",
+                Compression::Xz => "malformed-xz",
+            },
+            Self::Bomb { .. } => "decompression-limit",
             Self::UnknownOption { .. } => "unknown-option",
             Self::InvalidOption { .. } => "invalid-option",
             Self::Malformed { format, .. } => match format {
@@ -235,11 +299,11 @@ impl Coded for IngestError {
 
     fn field(&self) -> Option<&str> {
         match self {
-            Self::UnknownFormat { .. } | Self::UnsupportedFormat { .. } => Some("file_type"),
-            Self::Compressed { .. } => Some("file_compression"),
-            Self::UnsupportedOption { option, .. }
-            | Self::UnknownOption { option, .. }
-            | Self::InvalidOption { option, .. } => Some(option),
+            Self::UnknownFormat { .. } => Some("file_type"),
+            Self::Compressed { .. }
+            | Self::WrongCompression { .. }
+            | Self::BadCompression { .. } => Some("file_compression"),
+            Self::UnknownOption { option, .. } | Self::InvalidOption { option, .. } => Some(option),
             _ => None,
         }
     }

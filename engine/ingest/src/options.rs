@@ -12,6 +12,12 @@ enum Kind {
     Int,
     /// A whole number or a word.
     IntOrText,
+    /// A whole number, or a list.
+    IntOrList,
+    /// A boolean, or a list.
+    BoolOrList,
+    /// A list, or an object in JSON.
+    ListOrObject,
     /// A list: a JSON array, or values separated by commas, or the parameter repeated.
     List,
     /// An object or array in JSON, or a single word.
@@ -23,21 +29,15 @@ enum Kind {
 pub struct OptionInfo {
     /// Name in the query and in `parser_options`.
     pub name: &'static str,
-    /// Whether it has an effect; the others answer an error that says so.
-    pub supported: bool,
     kind: Kind,
 }
 
 const fn on(name: &'static str, kind: Kind) -> OptionInfo {
-    OptionInfo { name, supported: true, kind }
-}
-
-const fn off(name: &'static str, kind: Kind) -> OptionInfo {
-    OptionInfo { name, supported: false, kind }
+    OptionInfo { name, kind }
 }
 
 const CSV: &[OptionInfo] = &[
-    off("byte_range", Kind::List),
+    on("byte_range", Kind::List),
     on("comment", Kind::Text),
     on("compression", Kind::Text),
     on("decimal", Kind::Text),
@@ -46,24 +46,25 @@ const CSV: &[OptionInfo] = &[
     on("doublequote", Kind::Bool),
     on("dtype", Kind::Json),
     on("encoding", Kind::Text),
+    on("escapechar", Kind::Text),
     on("false_values", Kind::List),
     on("header", Kind::IntOrText),
     on("keep_default_na", Kind::Bool),
     on("lineterminator", Kind::Text),
     on("mangle_dupe_cols", Kind::Bool),
     on("na_filter", Kind::Bool),
-    on("na_values", Kind::List),
+    on("na_values", Kind::ListOrObject),
     on("names", Kind::List),
     on("nrows", Kind::Int),
-    on("parse_dates", Kind::List),
+    on("parse_dates", Kind::BoolOrList),
     on("prefix", Kind::Text),
     on("quotechar", Kind::Text),
     on("quoting", Kind::Int),
     on("sep", Kind::Text),
     on("skip_blank_lines", Kind::Bool),
-    off("skipfooter", Kind::Int),
+    on("skipfooter", Kind::Int),
     on("skipinitialspace", Kind::Bool),
-    on("skiprows", Kind::Int),
+    on("skiprows", Kind::IntOrList),
     on("thousands", Kind::Text),
     on("true_values", Kind::List),
     on("usecols", Kind::List),
@@ -71,7 +72,7 @@ const CSV: &[OptionInfo] = &[
 
 const JSON: &[OptionInfo] = &[
     on("compression", Kind::Text),
-    off("dtype", Kind::Json),
+    on("dtype", Kind::Json),
     on("lines", Kind::Bool),
     on("orient", Kind::Text),
 ];
@@ -79,7 +80,17 @@ const JSON: &[OptionInfo] = &[
 const PARQUET: &[OptionInfo] = &[on("columns", Kind::List), on("row_groups", Kind::Json)];
 
 const ORC: &[OptionInfo] =
-    &[off("columns", Kind::List), off("num_rows", Kind::Int), off("skiprows", Kind::Int)];
+    &[on("columns", Kind::List), on("num_rows", Kind::Int), on("skiprows", Kind::Int)];
+
+const EXCEL: &[OptionInfo] = &[
+    on("header", Kind::IntOrText),
+    on("na_values", Kind::List),
+    on("names", Kind::List),
+    on("nrows", Kind::Int),
+    on("sheet_name", Kind::List),
+    on("skiprows", Kind::Int),
+    on("usecols", Kind::List),
+];
 
 /// The options of `format`, in alphabetical order.
 #[must_use]
@@ -89,7 +100,8 @@ pub const fn option_infos(format: Format) -> &'static [OptionInfo] {
         Format::Json => JSON,
         Format::Parquet => PARQUET,
         Format::Orc => ORC,
-        Format::Arrow | Format::Xls | Format::Xlsx => &[],
+        Format::Xls | Format::Xlsx => EXCEL,
+        Format::Arrow => &[],
     }
 }
 
@@ -102,15 +114,9 @@ fn find(format: Format, name: &str) -> Result<&'static OptionInfo, IngestError> 
     })
 }
 
-/// Refuses options that the format does not have, or that have no effect yet.
+/// Refuses options that the format does not have.
 pub fn check_names(format: Format, options: &Map<String, Value>) -> Result<(), IngestError> {
-    for (name, value) in options {
-        let info = find(format, name)?;
-        if !info.supported && !value.is_null() {
-            return Err(IngestError::UnsupportedOption { format, option: name.clone() });
-        }
-    }
-    Ok(())
+    options.keys().try_for_each(|name| find(format, name).map(drop))
 }
 
 /// Typed options from the pairs of a URL query. A list may be a JSON array, values separated by
@@ -146,18 +152,22 @@ fn typed(info: &OptionInfo, text: &str) -> Result<Value, IngestError> {
     Ok(match info.kind {
         // Not trimmed: a separator may be a tab or a blank.
         Kind::Text => Value::String(text.to_owned()),
-        Kind::Bool => match word.to_ascii_lowercase().as_str() {
-            "true" | "1" => Value::Bool(true),
-            "false" | "0" => Value::Bool(false),
-            _ => return Err(bad("true or false")),
+        Kind::Bool => boolean(word).ok_or_else(|| bad("true or false"))?,
+        Kind::IntOrList => match word.parse::<i64>() {
+            Ok(n) => n.into(),
+            Err(_) => list(text).ok_or_else(|| bad("a whole number or a list"))?,
+        },
+        Kind::BoolOrList => match boolean(word) {
+            Some(b) if word.parse::<i64>().is_err() => b,
+            _ => list(text).ok_or_else(|| bad("true, false or a list"))?,
+        },
+        Kind::ListOrObject if word.starts_with('{') => match serde_json::from_str(word) {
+            Ok(object @ Value::Object(_)) => object,
+            _ => return Err(bad("a JSON object")),
         },
         Kind::Int => word.parse::<i64>().map_err(|_| bad("a whole number"))?.into(),
         Kind::IntOrText => word.parse::<i64>().map_or_else(|_| word.into(), Value::from),
-        Kind::List if word.starts_with('[') => match serde_json::from_str(word) {
-            Ok(list @ Value::Array(_)) => list,
-            _ => return Err(bad("a JSON array")),
-        },
-        Kind::List => text.split(',').map(list_item).collect(),
+        Kind::List | Kind::ListOrObject => list(text).ok_or_else(|| bad("a JSON array"))?,
         Kind::Json => match serde_json::from_str(word) {
             Ok(value) => value,
             Err(_) if word.starts_with(['[', '{']) => return Err(bad("JSON")),
@@ -166,8 +176,25 @@ fn typed(info: &OptionInfo, text: &str) -> Result<Value, IngestError> {
     })
 }
 
+fn boolean(word: &str) -> Option<Value> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "1" => Some(Value::Bool(true)),
+        "false" | "0" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+fn list(text: &str) -> Option<Value> {
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text).ok().filter(Value::is_array);
+    }
+    Some(text.split(',').map(list_item).collect())
+}
+
+/// A number only where the text is what the number looks like: `007` is a word.
 fn list_item(text: &str) -> Value {
-    text.trim().parse::<i64>().map_or_else(|_| Value::from(text), Value::from)
+    let number = text.trim().parse::<i64>().ok().filter(|n| n.to_string() == text.trim());
+    number.map_or_else(|| Value::from(text), Value::from)
 }
 
 /// Typed access to a map of options. Null counts as absent.
@@ -247,9 +274,13 @@ mod tests {
             ("na_values", "x"),
             ("na_values", "y"),
             ("dtype", "{\"a\":\"str\"}"),
+            ("skiprows", "0,2"),
+            ("parse_dates", "true"),
+            ("true_values", "007,7"),
         ]);
         let want = json!({"sep": "\t", "header": "infer", "nrows": 7, "na_filter": false,
-            "names": ["a", "b"], "usecols": [0, "b"], "na_values": ["x", "y"], "dtype": {"a": "str"}});
+            "names": ["a", "b"], "usecols": [0, "b"], "na_values": ["x", "y"], "dtype": {"a": "str"},
+            "skiprows": [0, 2], "parse_dates": true, "true_values": ["007", 7]});
         assert_eq!(Value::Object(got.unwrap()), want);
     }
 
@@ -271,13 +302,6 @@ mod tests {
             assert_eq!((e.slug(), e.field()), ("invalid-option", Some(name)));
         }
         assert!(query(&[("sep", ","), ("sep", ";")]).is_err());
-    }
-
-    #[test]
-    fn an_option_without_effect_is_refused_and_not_ignored() {
-        let options = query(&[("byte_range", "0,10")]).unwrap();
-        let e = check_names(Format::Csv, &options).unwrap_err();
-        assert_eq!(e.to_string(), "option `byte_range` for csv is not supported yet");
     }
 
     #[test]

@@ -4,22 +4,31 @@ mod footer;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::SchemaRef;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::Schema;
 use bytes::Bytes;
 use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::error::one_line;
+use crate::meter::Meter;
 use crate::options::Options;
 use crate::{Format, IngestError, ParseCx, Parsed};
 
-const BATCH_ROWS: usize = 65_536;
+/// Rows of one column that are read between two looks around: as many as a row group usually has, so
+/// that its columns need not be joined from pieces, and few enough to take milliseconds.
+const BATCH_ROWS: usize = 1 << 20;
 
 fn bad(e: impl std::fmt::Display) -> IngestError {
     let message = format!("the Parquet data cannot be read: {}", one_line(e));
@@ -36,9 +45,9 @@ pub fn parse(
     let columns = options.texts("columns")?;
     let groups = row_groups(options)?;
     let read = || read(bytes, columns.as_deref(), groups, cx);
-    let (schema, batches) = catch_unwind(AssertUnwindSafe(read))
+    let table = catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(bad("its metadata contradicts its pages")))?;
-    Ok(Parsed::one(Table::concat(schema, &batches)?, Vec::new()))
+    Ok(Parsed::one(table, Vec::new()))
 }
 
 fn row_groups(options: Options<'_>) -> Result<Option<Vec<usize>>, IngestError> {
@@ -61,59 +70,112 @@ fn read(
     columns: Option<&[String]>,
     groups: Option<Vec<usize>>,
     cx: &ParseCx,
-) -> Result<(SchemaRef, Vec<RecordBatch>), IngestError> {
+) -> Result<Table, IngestError> {
     footer::check(bytes)?;
-    let mut builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).map_err(bad)?;
-    let rows = builder.metadata().file_metadata().num_rows();
-    if groups.is_none() && rows.max(0).unsigned_abs() > ROWS_MAX {
+    let metadata = ArrowReaderMetadata::load(bytes, ArrowReaderOptions::new()).map_err(bad)?;
+    let have = metadata.metadata().num_row_groups();
+    let groups = groups.unwrap_or_else(|| (0..have).collect());
+    if let Some(wrong) = groups.iter().find(|g| **g >= have) {
+        let message = format!("row group {wrong} does not exist; the data has {have}, from 0");
+        return Err(IngestError::option("row_groups", message));
+    }
+    let rows = groups.iter().map(|g| metadata.metadata().row_group(*g).num_rows());
+    let rows = rows.fold(0u64, |sum, n| sum.saturating_add(n.max(0).unsigned_abs()));
+    if rows > ROWS_MAX {
         let message = format!("the Parquet data has {rows} rows; the limit is {ROWS_MAX}");
         return Err(IngestError::too_large(message));
     }
-    if let Some(columns) = columns {
-        let mask = projection(&builder, columns)?;
-        builder = builder.with_projection(mask);
-    }
-    if let Some(groups) = groups {
-        let have = builder.metadata().num_row_groups();
-        if let Some(wrong) = groups.iter().find(|g| **g >= have) {
-            let message = format!("row group {wrong} does not exist; the data has {have}, from 0");
-            return Err(IngestError::option("row_groups", message));
+    let roots = roots(&metadata, columns)?;
+    let job =
+        Job { bytes, metadata: &metadata, spent: AtomicU64::new(0), cx, meter: Meter::new(cx) };
+    let schema = Arc::new(metadata.schema().project(&roots).map_err(bad)?);
+    if roots.is_empty() || groups.is_empty() {
+        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+        if roots.is_empty() {
+            let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options);
+            return Ok(Table::try_new(batch.map_err(bad)?)?);
         }
-        builder = builder.with_row_groups(groups);
+        return Ok(Table::concat(schema, &[])?);
     }
-    let reader = builder.with_batch_size(BATCH_ROWS).build().map_err(bad)?;
-    let schema = reader.schema();
-    let mut batches = Vec::new();
-    let (mut bytes, mut rows) = (0u64, 0u64);
-    for batch in reader {
-        cx.cancel.check()?;
-        let batch = batch.map_err(bad)?;
-        bytes += batch.get_array_memory_size() as u64;
-        rows += batch.num_rows() as u64;
-        if bytes > DECOMPRESSED_BYTES_MAX || rows > ROWS_MAX {
-            let message = format!(
-                "the Parquet data expands to more than {ROWS_MAX} rows or \
-                 {DECOMPRESSED_BYTES_MAX} bytes"
-            );
-            return Err(IngestError::too_large(message));
-        }
-        batches.push(batch);
+    // Each column of each group is read by itself, so that a file of one group keeps all threads busy.
+    let count = roots.len();
+    let parts = (0..groups.len() * count).into_par_iter();
+    let parts = parts.map(|i| job.part(groups[i / count], roots[i % count]));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let mut pieces: Vec<Vec<ArrayRef>> = (0..count).map(|_| Vec::new()).collect();
+    for (i, part) in parts.into_iter().enumerate() {
+        pieces[i % count].extend(part);
     }
-    Ok((schema, batches))
+    let columns = pieces.into_par_iter().zip(schema.fields().par_iter());
+    let columns = columns.map(|(pieces, field)| {
+        let schema = Arc::new(Schema::new(vec![Arc::clone(field)]));
+        let batch = |array| RecordBatch::try_new(Arc::clone(&schema), vec![array]).map_err(bad);
+        let batches = pieces.into_iter().map(batch).collect::<Result<Vec<_>, _>>()?;
+        let table = Table::concat(Arc::clone(&schema), &batches)?;
+        Ok(Arc::clone(table.batch().column(0)))
+    });
+    let columns = columns.collect::<Result<Vec<_>, IngestError>>()?;
+    let batch = RecordBatch::try_new(schema, columns).map_err(bad)?;
+    Ok(Table::try_new(batch)?)
 }
 
-fn projection(
-    builder: &ParquetRecordBatchReaderBuilder<Bytes>,
-    columns: &[String],
-) -> Result<ProjectionMask, IngestError> {
-    let have: Vec<&str> = builder.schema().fields().iter().map(|f| f.name().as_str()).collect();
-    let mut roots = Vec::with_capacity(columns.len());
+/// What the parts of one file share.
+struct Job<'a> {
+    bytes: &'a Bytes,
+    metadata: &'a ArrowReaderMetadata,
+    /// Bytes of all arrays so far.
+    spent: AtomicU64,
+    cx: &'a ParseCx,
+    meter: Meter<'a>,
+}
+
+impl Job<'_> {
+    /// The column at `root` in a row group.
+    fn part(&self, group: usize, root: usize) -> Result<Vec<ArrayRef>, IngestError> {
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [root]);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.bytes.clone(),
+            self.metadata.clone(),
+        );
+        let reader = builder
+            .with_projection(mask)
+            .with_row_groups(vec![group])
+            .with_batch_size(BATCH_ROWS)
+            .build()
+            .map_err(bad)?;
+        let mut arrays = Vec::new();
+        for batch in reader {
+            self.cx.cancel.check()?;
+            let batch = batch.map_err(bad)?;
+            let bytes = batch.get_array_memory_size() as u64;
+            if self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes > DECOMPRESSED_BYTES_MAX {
+                let message = format!(
+                    "the Parquet data expands to more than {DECOMPRESSED_BYTES_MAX} bytes, the limit"
+                );
+                return Err(IngestError::too_large(message));
+            }
+            let rows = if root == 0 { batch.num_rows() as u64 } else { 0 };
+            self.meter.add(bytes, rows);
+            arrays.extend(batch.columns().first().cloned());
+        }
+        Ok(arrays)
+    }
+}
+
+/// The positions of the chosen columns, in the order of the file.
+fn roots(
+    metadata: &ArrowReaderMetadata,
+    columns: Option<&[String]>,
+) -> Result<Vec<usize>, IngestError> {
+    let have: Vec<&str> = metadata.schema().fields().iter().map(|f| f.name().as_str()).collect();
+    let Some(columns) = columns else { return Ok((0..have.len()).collect()) };
+    let mut roots = BTreeSet::new();
     for name in columns {
         let Some(root) = have.iter().position(|h| h == name) else {
             let message = format!("column {name:?} does not exist; the columns are {have:?}");
             return Err(IngestError::option("columns", message));
         };
-        roots.push(root);
+        roots.insert(root);
     }
-    Ok(ProjectionMask::roots(builder.parquet_schema(), roots))
+    Ok(roots.into_iter().collect())
 }

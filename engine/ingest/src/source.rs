@@ -22,24 +22,23 @@ pub fn open(source: &Source) -> Result<Bytes, IngestError> {
     Ok(bytes)
 }
 
-/// A file that nobody writes to any more, as bytes.
+/// The bytes of a file that nobody writes to any more.
 pub fn map(file: &File) -> Result<Bytes, IngestError> {
     // An empty file cannot be mapped.
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
     }
-    // SAFETY: the map is private and read-only. Sources are immutable by contract (`Source::Path`):
-    // uploads are written under a temporary name, renamed when complete and never written again, so
-    // neither content nor length changes while the map lives. What is unpacked into a file of our own
-    // is mapped when it is complete.
+    // SAFETY: the map is private and read-only, and the file does not change while it lives. Sources are
+    // immutable by contract (`Source::Path`): uploads are written under a temporary name, renamed when
+    // complete and never written again. A scratch file belongs to one parse, which has written it.
     let map = unsafe { memmap2::Mmap::map(file)? };
     // A hint only: reading is mostly sequential. A kernel that refuses it changes nothing.
     let _ = map.advise(memmap2::Advice::Sequential);
     Ok(Bytes::from_owner(map))
 }
 
-/// Names the compression of text formats by its magic bytes, instead of an error about line 1.
-pub fn refuse_compressed(format: Format, bytes: &[u8]) -> Result<(), IngestError> {
+/// The compression that the first bytes of data of type `format` show, if any.
+pub fn compression_of(format: Format, bytes: &[u8]) -> Option<&'static str> {
     const MAGIC: [(&[u8], &str); 5] = [
         (b"\x1f\x8b", "gzip"),
         (b"BZh", "bz2"),
@@ -47,12 +46,41 @@ pub fn refuse_compressed(format: Format, bytes: &[u8]) -> Result<(), IngestError
         (b"\xfd7zXZ\0", "xz"),
         (b"\x28\xb5\x2f\xfd", "zstd"),
     ];
-    for (magic, name) in MAGIC {
-        // A CSV may well begin with the letters BZh; a compressed one has a level digit after them.
-        let plain_text = name == "bz2" && bytes.get(4..10).is_none_or(|b| b != b"1AY&SY");
-        if bytes.starts_with(magic) && !plain_text {
-            return Err(IngestError::Compressed { format, compression: name.to_owned() });
-        }
+    let (_, name) = MAGIC.into_iter().find(|(magic, _)| bytes.starts_with(magic))?;
+    // A CSV may well begin with the letters BZh; a compressed one has a block or the end mark after the
+    // level digit. A workbook is a zip archive by itself.
+    let block =
+        bytes.get(4..10).is_some_and(|b| b == b"1AY&SY" || b == b"\x17\x72\x45\x38\x50\x90");
+    let other = (name == "bz2" && !block) || (name == "zip" && format == Format::Xlsx);
+    (!other).then_some(name)
+}
+
+/// Names the compression of undeclared compressed bytes, instead of an error about line 1.
+pub fn refuse_compressed(format: Format, bytes: &[u8]) -> Result<(), IngestError> {
+    match compression_of(format, bytes) {
+        Some(name) => Err(IngestError::Compressed { format, compression: name.to_owned() }),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The format that data of unknown format seems to have, for a hint in an error: what is declared decides.
+pub fn looks_like(bytes: &[u8]) -> Option<Format> {
+    const MAGIC: [(&[u8], Format); 6] = [
+        (b"ARROW1", Format::Arrow),
+        (b"\xff\xff\xff\xff", Format::Arrow),
+        (b"PAR1", Format::Parquet),
+        (b"ORC", Format::Orc),
+        (b"PK\x03\x04", Format::Xlsx),
+        (b"\xd0\xcf\x11\xe0", Format::Xls),
+    ];
+    const LOOK_BYTES: usize = 512;
+    if let Some((_, format)) = MAGIC.into_iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Some(format);
+    }
+    let look = &bytes[..bytes.len().min(LOOK_BYTES)];
+    match look.trim_ascii_start().first() {
+        Some(b'{' | b'[') => Some(Format::Json),
+        Some(_) if look.contains(&b'\n') && !look.contains(&0) => Some(Format::Csv),
+        _ => None,
+    }
 }

@@ -5,17 +5,23 @@
 
 mod cell;
 mod error;
+mod extend;
+mod hypergraph;
 mod numeric;
 mod table;
 mod text;
 
 pub use cell::{cell_json, cell_text};
 pub use error::TableError;
+pub use hypergraph::{
+    Hypergraph, HypergraphCx, HypergraphError, Names as HypergraphNames,
+    Options as HypergraphOptions, Plan as HypergraphPlan, hypergraph, union as hypergraph_union,
+};
 pub use numeric::{is_numeric, to_f64};
 pub use table::{Table, TableSummary, pandas_dtype};
 pub use text::TextColumn;
 
 // The Arrow crates that users of a table need, so that the whole build names one version of them.
-pub use arrow_array::{Array, ArrayRef, RecordBatch};
+pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};
 pub use arrow_buffer::Buffer;
 pub use arrow_schema::{DataType, Field, Schema, SchemaRef};

@@ -10,6 +10,8 @@ pub const JSON_DEPTH_MAX: usize = 64;
 pub const ROWS_MAX: u64 = 100_000_000;
 /// Columns of one table.
 pub const COLUMNS_MAX: usize = 4_096;
+/// Pairs of columns that a direct hypergraph joins.
+pub const HYPERGRAPH_PAIRS_MAX: usize = 65_536;
 /// Bytes of one cell of text.
 pub const CELL_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a decompressed table.
@@ -18,6 +20,24 @@ pub const DECOMPRESSED_BYTES_MAX: u64 = 16 << 30;
 pub const SQL_QUERIES_MAX: usize = 16;
 /// Characters of one such query.
 pub const SQL_CHARS_MAX: usize = 20_000;
+/// Bytes that any compressed data may expand to, however small it is.
+pub const DECOMPRESSED_BYTES_FREE: u64 = 64 << 20;
+/// Plain bytes for each compressed byte, on top of [`DECOMPRESSED_BYTES_FREE`].
+pub const DECOMPRESSION_RATIO_MAX: u64 = 200;
+/// Memory that unpacking an xz file may take: its dictionary and a little more.
+pub const XZ_MEMORY_BYTES_MAX: u64 = 256 << 20;
+/// Entries of a zip archive, also of the one that a workbook is.
+pub const ZIP_ENTRIES_MAX: usize = 10_000;
+/// Cells of a workbook, empty ones between others included.
+pub const WORKBOOK_CELLS_MAX: u64 = 1 << 25;
+/// Sheets of a workbook.
+pub const WORKBOOK_SHEETS_MAX: usize = 256;
+/// Shared texts of a workbook.
+pub const WORKBOOK_TEXTS_MAX: u64 = 4_000_000;
+/// Elements of the styles of a workbook.
+pub const WORKBOOK_STYLE_TAGS_MAX: u64 = 1_000_000;
+/// Bytes of an Excel 97 workbook.
+pub const XLS_BYTES_MAX: u64 = 256 << 20;
 /// Parse errors reported for one file.
 pub const PARSE_ERRORS_MAX: usize = 100;
 /// Characters of a name given by a user.
@@ -106,6 +126,8 @@ pub const USERNAME_CHARS_MAX: usize = 150;
 pub const PARSES_IN_PROGRESS_MAX: usize = 4;
 /// Files of one dataset and role.
 pub const FILES_PER_DATASET_MAX: usize = 64;
+/// Algorithms that one dataset names.
+pub const COMPUTE_COLUMNS_MAX: usize = 64;
 /// People invited to one dataset.
 pub const INVITED_USERS_MAX: usize = 256;
 /// Time after the login during which a token may be exchanged for a fresh one.
@@ -153,6 +175,8 @@ const _: () = {
     assert!(DISK_FREE_COMMIT_BYTES_MIN < DISK_FREE_UPLOAD_BYTES_MIN);
     assert!(JSON_BODY_BYTES_MAX < UPLOAD_BYTES_MAX);
     assert!(UPLOAD_BYTES_MAX <= DECOMPRESSED_BYTES_MAX);
+    assert!(DECOMPRESSED_BYTES_FREE < DECOMPRESSED_BYTES_MAX);
+    assert!(XLS_BYTES_MAX < UPLOAD_BYTES_MAX);
     assert!(PAGE_ROWS_DEFAULT <= PAGE_ROWS_MAX);
     assert!(TOKEN_SECS < TOKEN_REFRESH_SECS);
     assert!(ROWS_MAX <= EDGES_MAX);

@@ -71,6 +71,8 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::FilePatch => files::patch(s, req).boxed(),
         E::DatasetsList => datasets::list(s, req).boxed(),
         E::DatasetCreate => datasets::create(s, req).boxed(),
+        E::ComputedDatasetCreate => datasets::create_computed(s, req).boxed(),
+        E::DatasetSchema => now(datasets::schema()),
         E::DatasetGet => datasets::get(s, req).boxed(),
         E::DatasetDelete => datasets::delete(s, req).boxed(),
         E::DirectNodes | E::DirectEdges => datasets::direct(s, req).boxed(),

@@ -125,7 +125,9 @@ fn responses(route: &Route) -> Value {
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     });
     let (status, about) = match route.endpoint {
-        Endpoint::FileCreate | Endpoint::DatasetCreate => ("201", "Created"),
+        Endpoint::FileCreate | Endpoint::DatasetCreate | Endpoint::ComputedDatasetCreate => {
+            ("201", "Created")
+        }
         Endpoint::FileDelete | Endpoint::DatasetDelete => ("204", "Deleted"),
         Endpoint::VizSocket => ("101", "The stream begins"),
         Endpoint::LegacyGone => return json!({"410": error}),

@@ -106,6 +106,8 @@ pub enum Endpoint {
     FilePatch,
     DatasetsList,
     DatasetCreate,
+    ComputedDatasetCreate,
+    DatasetSchema,
     DatasetGet,
     DatasetDelete,
     DirectNodes,

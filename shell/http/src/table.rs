@@ -223,6 +223,26 @@ pub static ROUTES: &[Route] = &[
         E::DirectEdges,
         "Uploads the edge table of a dataset; parse options are query parameters.",
     ),
+    get(
+        "/api/v1/datasets/",
+        Public,
+        E::DatasetSchema,
+        "Lists the algorithms and layouts of the interface by library.",
+    ),
+    get(
+        "/web/api/v1/datasets/",
+        Public,
+        E::DatasetSchema,
+        "Lists the algorithms and layouts of the interface by library.",
+    ),
+    row(
+        Method::POST,
+        "/api/v1/datasets/",
+        Bearer,
+        Json,
+        E::ComputedDatasetCreate,
+        "Creates a dataset and names algorithms whose results become columns of its nodes.",
+    ),
     row(
         Method::POST,
         "/api/v2/share/link/",

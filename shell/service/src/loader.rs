@@ -9,7 +9,9 @@ use graphlume_types::{CancelToken, DatasetId};
 
 use crate::ServiceError;
 use crate::builtin;
-use crate::datasets::encodings::bound;
+use crate::datasets::compute;
+use crate::datasets::encodings::{bind_default, bound};
+use crate::datasets::transform::Transforms;
 use crate::service::Core;
 use crate::tables::{load_table, stack};
 
@@ -28,25 +30,47 @@ impl TableLoader {
         direct: Option<&TableRec>,
         pinned: &[TableRec],
         cancel: &CancelToken,
-    ) -> Result<Option<Table>, ServiceError> {
-        // A table uploaded into the dataset stands in for its files.
-        let recs: Vec<&TableRec> = match direct {
-            Some(rec) => vec![rec],
-            None => pinned.iter().collect(),
-        };
+    ) -> Result<Vec<Table>, ServiceError> {
         let load = |rec: &TableRec| load_table(&self.core, rec, cancel);
-        stack(recs.into_iter().map(load).collect::<Result<_, _>>()?)
+        in_use(direct, pinned).into_iter().map(load).collect()
+    }
+
+    /// The edges, and the nodes that are made with them.
+    fn edges(
+        &self,
+        rec: &DatasetRec,
+        cancel: &CancelToken,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<(Table, Option<Table>)>, ServiceError> {
+        let tables = self.tables(rec.direct_edges.as_ref(), &rec.edge_tables, cancel)?;
+        cancel.check().map_err(graphlume_table::HypergraphError::from)?;
+        let Some(transforms) = Transforms::of(rec)? else {
+            return Ok(stack(tables)?.map(|edges| (edges, None)));
+        };
+        let Some(made) = transforms.run(tables, cancel)? else { return Ok(None) };
+        warnings.extend(made.warnings);
+        Ok(Some((made.edges, Some(made.nodes))))
     }
 
     fn stored(&self, rec: &DatasetRec, cancel: &CancelToken) -> Result<Loaded, LoadError> {
         let failed = |e: ServiceError| LoadError::from_coded(&e);
-        let edges = self
-            .tables(rec.direct_edges.as_ref(), &rec.edge_tables, cancel)
+        let mut warnings = Vec::new();
+        let (edges, made_nodes) = self
+            .edges(rec, cancel, &mut warnings)
             .map_err(failed)?
             .ok_or_else(|| LoadError::Waiting("no edges have been uploaded yet".to_owned()))?;
         cancel.check()?;
-        let nodes =
+        let given =
             self.tables(rec.direct_nodes.as_ref(), &rec.node_tables, cancel).map_err(failed)?;
+        let given = stack(given).map_err(failed)?;
+        let mut node_encodings = rec.node_encodings.clone();
+        if let (None, Some(transforms)) = (&given, Transforms::of(rec).map_err(failed)?) {
+            bind_default(&mut node_encodings, "node", transforms.node_id());
+            if bound(&node_encodings, "node_label").is_none() {
+                bind_default(&mut node_encodings, "node_title", transforms.title());
+            }
+        }
+        let nodes = given.or(made_nodes);
         let column = |role: &str| {
             bound(&rec.edge_encodings, role).map(str::to_owned).ok_or_else(|| {
                 failed(ServiceError::invalid(
@@ -55,20 +79,35 @@ impl TableLoader {
                 ))
             })
         };
+        // Datasets may hold a `compute` that was never promised to be run.
+        let compute = compute::requests(Some(&rec.compute)).unwrap_or_else(|e| {
+            warnings.push(format!("{e}: not run"));
+            Vec::new()
+        });
         Ok(Loaded {
             name: rec.name.clone(),
             description: rec.description.clone(),
             edges,
             source: column("source")?,
             destination: column("destination")?,
-            node: nodes.as_ref().and(bound(&rec.node_encodings, "node")).map(str::to_owned),
+            node: nodes.as_ref().and(bound(&node_encodings, "node")).map(str::to_owned),
             nodes,
             encodings: Encodings {
-                node: rec.node_encodings.clone(),
+                node: node_encodings,
                 edge: rec.edge_encodings.clone(),
                 metadata: rec.metadata.clone(),
             },
+            compute,
+            warnings,
         })
+    }
+}
+
+/// A table uploaded into the dataset stands in for its files.
+fn in_use<'a>(direct: Option<&'a TableRec>, pinned: &'a [TableRec]) -> Vec<&'a TableRec> {
+    match direct {
+        Some(rec) => vec![rec],
+        None => pinned.iter().collect(),
     }
 }
 
@@ -101,6 +140,10 @@ impl Loader for TableLoader {
     fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {
         let rec = self.core.store.get::<DatasetRec>(&dataset).ok()??;
         // The stored form holds the Arrow buffers as they are.
-        Some(rec.all_tables().map(|t| t.table.len).sum())
+        let tables: u64 = rec.all_tables().map(|t| t.table.len).sum();
+        let edges = in_use(rec.direct_edges.as_ref(), &rec.edge_tables);
+        let shapes: Vec<_> = edges.iter().map(|t| &t.schema).collect();
+        let made = Transforms::of(&rec).ok()?.map_or(0, |t| t.bytes_max(&shapes));
+        Some(tables.saturating_add(made))
     }
 }

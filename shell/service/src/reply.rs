@@ -229,7 +229,7 @@ pub struct DatasetReply {
     pub node_transform: String,
     /// Empty: none.
     pub edge_transform: String,
-    /// Empty: none.
+    /// As created; empty for none.
     pub edge_hypergraph_transform: Value,
     /// As created, or null.
     pub compute: Value,
@@ -249,6 +249,9 @@ pub struct DatasetReply {
     pub legacy_dataset_author: Option<String>,
     /// Organization.
     pub org_name: String,
+    /// What is worth knowing about the data; absent when there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What else was sent at creation.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

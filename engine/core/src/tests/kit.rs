@@ -96,6 +96,8 @@ pub(super) fn graph(pairs: &[(i64, i64)]) -> Loaded {
         nodes: None,
         node: None,
         encodings: Encodings { node: json!({}), edge: json!({}), metadata: json!({"k": 1}) },
+        compute: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use graphlume_types::{Code, Coded};
 
-use super::kit::{Source, config, engine, grid, id, next, next_frame, until};
-use crate::{EngineError, LayoutSettings, Phase, ViewerEvent, block_on};
+use super::kit::{Source, config, engine, graph, grid, id, next, next_frame, placed_path, until};
+use crate::{ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, ViewerEvent, block_on};
 
 #[test]
 fn any_number_of_sessions_cause_one_load() {
@@ -153,4 +153,33 @@ fn a_session_name_can_be_reused_when_nobody_watches() {
     e.reach(&s, Phase::Settled);
     let graph = block_on(e.handle.info(s)).expect("known").graph.clone();
     until("sixteen nodes", || graph.as_ref().is_some_and(|g| g.node_count == 16));
+}
+
+#[test]
+fn algorithms_become_columns_of_every_node() {
+    let e = engine(config());
+    let asked = |column: &str| ComputeRequest::new(column, &["cugraph"], "core_number");
+    let with = |loaded: Loaded, column: &str| Loaded {
+        compute: vec![asked(column).expect("it is in the list")],
+        ..loaded
+    };
+    // A triangle and a tail; the first without a node table, the second with one of fewer nodes.
+    let pairs = [(0, 1), (1, 2), (2, 0), (2, 7)];
+    let bare = e.add(1, with(graph(&pairs), "core"));
+    let described = e.add(2, with(Loaded { edges: graph(&pairs).edges, ..placed_path(3) }, "core"));
+    let clash = e.add(3, with(placed_path(3), "name"));
+    let card = |data, index| {
+        let s = e.open(&format!("{data}"), data, 0);
+        e.reach(&s, Phase::Settled);
+        let card = block_on(e.handle.node_card(s, index)).expect("a card");
+        let cell = |p: &serde_json::Value| (p["name"].clone(), p["value"].clone());
+        card["properties"].as_array().expect("properties").iter().map(cell).collect::<Vec<_>>()
+    };
+    assert_eq!(card(bare, 3), [("node".into(), 7.into()), ("core".into(), 1.into())]);
+    let tail = card(described, 3);
+    assert_eq!(tail[0], ("id".into(), 7.into()), "the id is known without a row");
+    assert_eq!(tail[3], ("name".into(), serde_json::Value::Null));
+    assert_eq!(tail[4], ("core".into(), 1.into()));
+    assert_eq!(card(described, 0)[4], ("core".into(), 2.into()));
+    assert_eq!(card(clash, 0)[3], ("name".into(), "Node 0".into()), "columns are not replaced");
 }

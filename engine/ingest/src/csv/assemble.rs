@@ -3,22 +3,19 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, GenericStringArray, Int64Array, OffsetSizeTrait,
+    ArrayRef, BooleanArray, Float64Array, GenericStringArray, Int64Array, OffsetSizeTrait,
     UInt64Array,
 };
-use arrow_buffer::{
-    BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
-};
-use arrow_cast::CastOptions;
-use arrow_cast::display::FormatOptions;
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, NullBuffer, OffsetBuffer, ScalarBuffer};
+use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::column::{ChunkColumn, Kind};
-use super::plan::Column;
+use super::column::ChunkColumn;
 use super::split::Chunk;
 use super::token::{Quote, Token};
-use crate::{Format, IngestError};
+use crate::IngestError;
+use crate::demand::Kind;
+use crate::memory::Memory;
 
 /// What is left of a chunk's column when its slots go back to the whole column.
 pub struct Piece {
@@ -39,17 +36,30 @@ impl Piece {
     }
 }
 
-/// Joins the pieces of one column. The error is the offset in the body of a cell that is not UTF-8.
+/// Why pieces do not make a column.
+pub enum Unfit {
+    /// The cell that begins here is not UTF-8 text.
+    NotText(usize),
+    Error(IngestError),
+}
+
+impl From<IngestError> for Unfit {
+    fn from(e: IngestError) -> Self {
+        Self::Error(e)
+    }
+}
+
+/// Joins the pieces of one column.
 pub fn column(
-    mut slab: Vec<u64>,
+    mut slab: Memory,
     pieces: Vec<Piece>,
     kind: Kind,
     body: &[u8],
     quote: Quote,
-) -> Result<ArrayRef, usize> {
-    let rows = compact(&mut slab, &pieces);
+) -> Result<ArrayRef, Unfit> {
+    let rows = compact(slab.values_mut(), &pieces);
     let nulls = nulls(&pieces, rows);
-    let numbers = |slab: Vec<u64>| Buffer::from_vec(slab);
+    let numbers = |slab: Memory| slab.into_buffer::<u64>(rows);
     Ok(match kind {
         Kind::Int => {
             let values = ScalarBuffer::new(numbers(slab), 0, rows);
@@ -64,22 +74,24 @@ pub fn column(
             Arc::new(Float64Array::new(values, nulls))
         }
         Kind::Bool => {
-            let values = BooleanBuffer::collect_bool(rows, |row| slab[row] == 1);
+            let slots = &slab.values::<u64>()[..rows];
+            let values = BooleanBuffer::collect_bool(rows, |row| slots[row] == 1);
             Arc::new(BooleanArray::new(values, nulls))
         }
         Kind::Text => {
+            let slots = &slab.values::<u64>()[..rows];
             let total: u64 = pieces.iter().map(|p| p.text_bytes).sum();
             if i32::try_from(total).is_ok() {
-                text::<i32>(&slab, &pieces, nulls, body, quote)?
+                text::<i32>(slots, &pieces, nulls, body, quote)?
             } else {
-                text::<i64>(&slab, &pieces, nulls, body, quote)?
+                text::<i64>(slots, &pieces, nulls, body, quote)?
             }
         }
     })
 }
 
 /// Closes the gaps that chunks with fewer records than line ends leave. Returns the number of rows.
-fn compact(slab: &mut Vec<u64>, pieces: &[Piece]) -> usize {
+fn compact(slab: &mut [u64], pieces: &[Piece]) -> usize {
     let (mut from, mut to) = (0, 0);
     for piece in pieces {
         if from != to {
@@ -87,11 +99,6 @@ fn compact(slab: &mut Vec<u64>, pieces: &[Piece]) -> usize {
         }
         from += piece.slots;
         to += piece.rows;
-    }
-    slab.truncate(to);
-    // Keeping a few spare slots is cheaper than a copy.
-    if slab.capacity() > to + to / 8 + 64 {
-        slab.shrink_to_fit();
     }
     to
 }
@@ -112,17 +119,19 @@ fn nulls(pieces: &[Piece], rows: usize) -> Option<NullBuffer> {
     Some(NullBuffer::new(valid.finish()))
 }
 
-fn text<O: OffsetSizeTrait>(
+fn text<O: OffsetSizeTrait + Pod>(
     slab: &[u64],
     pieces: &[Piece],
     nulls: Option<NullBuffer>,
     body: &[u8],
     quote: Quote,
-) -> Result<ArrayRef, usize> {
+) -> Result<ArrayRef, Unfit> {
     let total: u64 = pieces.iter().map(|p| p.text_bytes).sum();
-    let mut bytes = vec![0u8; total as usize];
-    let mut offsets = vec![O::default(); slab.len() + 1];
-    let (mut slots, mut out, mut ends) = (slab, bytes.as_mut_slice(), &mut offsets[1..]);
+    let total = usize::try_from(total).unwrap_or(usize::MAX);
+    let mut bytes = Memory::zeroed::<u8>(total)?;
+    let mut offsets = Memory::zeroed::<O>(slab.len() + 1)?;
+    let mut out = &mut bytes.values_mut::<u8>()[..total];
+    let (mut slots, mut ends) = (slab, &mut offsets.values_mut::<O>()[1..=slab.len()]);
     let mut base = 0;
     let mut work = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -138,11 +147,12 @@ fn text<O: OffsetSizeTrait>(
     work.into_par_iter().for_each(|(slots, out, ends, base, data)| {
         copy_text(slots, out, ends, base, data, quote);
     });
-    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-    let array = GenericStringArray::<O>::try_new(offsets, Buffer::from_vec(bytes), nulls);
+    let ends = slab.len() + 1;
+    let offsets = OffsetBuffer::new(ScalarBuffer::new(offsets.into_buffer::<O>(ends), 0, ends));
+    let array = GenericStringArray::<O>::try_new(offsets, bytes.into_buffer::<u8>(total), nulls);
     match array {
         Ok(array) => Ok(Arc::new(array)),
-        Err(_) => Err(first_bad(slab, pieces, body, quote)),
+        Err(_) => Err(Unfit::NotText(first_bad(slab, pieces, body, quote))),
     }
 }
 
@@ -189,53 +199,4 @@ fn first_bad(slab: &[u64], pieces: &[Piece], body: &[u8], quote: Quote) -> usize
         }
     }
     0
-}
-
-/// Applies what was demanded of a column beyond the reading of its cells.
-pub fn finish(
-    column: &Column,
-    array: ArrayRef,
-    warnings: &mut Vec<String>,
-) -> Result<ArrayRef, IngestError> {
-    if column.date {
-        return Ok(dates(&array).unwrap_or_else(|| {
-            warnings.push(format!(
-                "column {:?} was left as text: not all of it are ISO 8601 dates",
-                column.name
-            ));
-            array
-        }));
-    }
-    let Some(cast) = column.demand.as_ref().and_then(|d| d.cast.as_ref()) else {
-        return Ok(array);
-    };
-    strict_cast(&array, cast).map_err(|e| IngestError::Malformed {
-        format: Format::Csv,
-        message: format!("column {:?} does not fit its type: {e}", column.name),
-        row: None,
-        column: Some(column.name.clone()),
-    })
-}
-
-fn strict_cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef, ArrowError> {
-    let options = CastOptions { safe: false, format_options: FormatOptions::default() };
-    arrow_cast::cast_with_options(array, to, &options)
-}
-
-/// Timestamps in nanoseconds, or in microseconds for dates far away; with a zone only when every text
-/// has one, and then in UTC.
-fn dates(array: &ArrayRef) -> Option<ArrayRef> {
-    if array.null_count() == array.len() {
-        return None;
-    }
-    let zoned = graphlume_table::TextColumn::try_new(array)?.iter().flatten().all(has_zone);
-    let zone = zoned.then(|| Arc::from("UTC"));
-    [TimeUnit::Nanosecond, TimeUnit::Microsecond]
-        .into_iter()
-        .find_map(|unit| strict_cast(array, &DataType::Timestamp(unit, zone.clone())).ok())
-}
-
-fn has_zone(text: &str) -> bool {
-    let time = text.get(10..).unwrap_or_default();
-    time.ends_with(['Z', 'z']) || time.contains(['+', '-'])
 }

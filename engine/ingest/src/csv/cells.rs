@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
-use super::number::{Int, Style, float, integer};
 use super::token::Quote;
+use crate::number::{Int, Style, float, integer};
 
 /// A cell by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
     Null,
+    /// A number that stands for a missing value, in a column of numbers.
+    NullNumber,
     Bool(bool),
     Int(Int),
     Float(f64),
@@ -24,7 +26,7 @@ pub struct Cells {
     pub na_filter: bool,
     pub default_na: bool,
     pub na: HashSet<Vec<u8>>,
-    /// The numbers among `na`: `-999` also means `-999.0`, but not ` -999`, as in pandas.
+    /// The numbers among `na`, which also mean the same number in other digits among fractions.
     pub na_numbers: Vec<f64>,
     pub trues: HashSet<Vec<u8>>,
     pub falses: HashSet<Vec<u8>>,
@@ -43,48 +45,50 @@ impl Cells {
     /// Whether `text` stands for a missing value.
     #[inline]
     pub fn is_na(&self, text: &[u8]) -> bool {
-        if !self.na_filter {
-            return false;
-        }
+        self.na_filter && self.is_na_word(text)
+    }
+
+    /// Whether `text` is a word for a missing value, even where none is missing.
+    #[inline]
+    pub fn is_na_word(&self, text: &[u8]) -> bool {
         (self.default_na && is_default_na(text)) || (!self.na.is_empty() && self.na.contains(text))
     }
 
     /// The boolean that `text` stands for.
     pub fn boolean(&self, text: &[u8]) -> Option<bool> {
         match text {
-            b"True" | b"TRUE" | b"true" => Some(true),
-            b"False" | b"FALSE" | b"false" => Some(false),
             _ if self.trues.contains(text) => Some(true),
             _ if self.falses.contains(text) => Some(false),
+            b"True" | b"TRUE" | b"true" => Some(true),
+            b"False" | b"FALSE" | b"false" => Some(false),
             _ => None,
         }
     }
 
-    fn is_na_number(&self, v: f64) -> bool {
+    /// Whether `v` stands for a missing value among fractions.
+    pub fn is_na_number(&self, v: f64) -> bool {
         self.na_filter && self.na_numbers.contains(&v)
     }
 
+    /// A number that is also a word for a boolean is a number.
     pub fn classify(&self, text: &[u8]) -> Cell {
         if self.is_na(text) {
             return Cell::Null;
-        }
-        if let Some(b) = self.boolean(text) {
-            return Cell::Bool(b);
         }
         if let Some(i) = integer(text, self.style) {
             return Cell::Int(i);
         }
         match float(text, self.style) {
-            Some(f) if self.is_na_number(f) => Cell::Null,
+            Some(f) if self.is_na_number(f) => Cell::NullNumber,
             Some(f) => Cell::Float(f),
-            None => Cell::Text,
+            None => self.boolean(text).map_or(Cell::Text, Cell::Bool),
         }
     }
 }
 
 /// The words for a missing value that pandas knows.
 #[inline]
-fn is_default_na(text: &[u8]) -> bool {
+pub fn is_default_na(text: &[u8]) -> bool {
     match text.first() {
         None => true,
         Some(b'#' | b'-' | b'1' | b'<' | b'N' | b'n') if text.len() <= 8 => matches!(

@@ -1,37 +1,31 @@
 //! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
 
 use super::cells::{Cell, Cells};
-use super::number::{Int, fast_float, fast_int, float};
-use super::token::Token;
 
-/// The type of a whole column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Int,
-    UInt,
-    Float,
-    Bool,
-    Text,
-}
+use super::token::Token;
+use crate::demand::{Demand, Kind};
+use crate::number::{Int, fast_float, fast_int};
 
 /// What was met in a column. The sets of all chunks together decide the [`Kind`], so the outcome does
 /// not depend on where chunks begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen(pub u8);
+pub struct Seen(pub u16);
 
 impl Seen {
-    pub const NULL: u8 = 1;
-    pub const INT: u8 = 2;
-    pub const NEGATIVE: u8 = 4;
+    pub const NULL: u16 = 1;
+    pub const INT: u16 = 2;
+    pub const NEGATIVE: u16 = 4;
     /// A whole number that needs the 64th bit.
-    pub const UNSIGNED: u8 = 8;
+    pub const UNSIGNED: u16 = 8;
     /// A whole number beyond 64 bits.
-    pub const BIG: u8 = 16;
-    pub const FLOAT: u8 = 32;
-    pub const BOOL: u8 = 64;
-    pub const TEXT: u8 = 128;
+    pub const BIG: u16 = 16;
+    pub const FLOAT: u16 = 32;
+    pub const BOOL: u16 = 64;
+    pub const TEXT: u16 = 128;
+    /// A number that is no word for a boolean.
+    pub const NUMBER: u16 = 256;
 
-    pub fn has(self, bits: u8) -> bool {
+    pub fn has(self, bits: u16) -> bool {
         self.0 & bits != 0
     }
 
@@ -40,15 +34,21 @@ impl Seen {
         self.0 & !Self::NULL == 0
     }
 
+    /// Whether both numbers and booleans were met.
+    pub fn is_mixture(self) -> bool {
+        self.has(Self::BOOL) && self.has(Self::NUMBER)
+    }
+
     /// The narrowest type that holds everything met without loss; whole numbers beyond 64 bits stay
-    /// text unless fractions show that the column holds quantities and not names.
-    pub fn kind(self) -> Kind {
-        let number = Self::INT | Self::NEGATIVE | Self::UNSIGNED | Self::BIG | Self::FLOAT;
-        if self.has(Self::TEXT) || (self.has(Self::BOOL) && self.has(number)) {
+    /// text unless fractions show that the column holds quantities and not names. `floats`: numbers
+    /// are never whole.
+    pub fn kind(self, floats: bool) -> Kind {
+        let whole = Self::INT | Self::NEGATIVE | Self::UNSIGNED | Self::BIG;
+        if self.has(Self::TEXT) {
             Kind::Text
         } else if self.has(Self::BOOL) {
-            Kind::Bool
-        } else if self.has(Self::FLOAT) {
+            if self.has(Self::NUMBER) { Kind::Text } else { Kind::Bool }
+        } else if self.has(Self::FLOAT) || (floats && self.has(whole)) {
             Kind::Float
         } else if self.has(Self::BIG) || (self.has(Self::UNSIGNED) && self.has(Self::NEGATIVE)) {
             Kind::Text
@@ -94,6 +94,8 @@ pub struct ChunkColumn<'a> {
     /// How the slots are to be read; `None` once a cell did not fit, when only `seen` still counts.
     pub repr: Option<Kind>,
     forced: bool,
+    /// Whether booleans count as 1 and 0.
+    bools: bool,
     pub seen: Seen,
     pub rows: usize,
     /// Bit set: the row is null. Empty while no row is.
@@ -109,11 +111,18 @@ impl<'a> ChunkColumn<'a> {
             slots,
             repr: Some(kind),
             forced,
+            bools: false,
             seen: Seen::default(),
             rows: 0,
             nulls: Vec::new(),
             text_bytes: 0,
         }
+    }
+
+    /// Begins as a demanded type.
+    pub fn demand(&mut self, demand: &Demand) {
+        self.restart(demand.kind);
+        self.bools = demand.bools;
     }
 
     /// Forgets all rows, to read them again as `kind`.
@@ -136,7 +145,7 @@ impl<'a> ChunkColumn<'a> {
     pub fn took_digits(&mut self, rows: usize) {
         self.rows += rows;
         if rows > 0 {
-            self.seen.0 |= Seen::INT;
+            self.seen.0 |= Seen::INT | Seen::NUMBER;
         }
     }
 
@@ -196,7 +205,8 @@ impl<'a> ChunkColumn<'a> {
             self.rows += 1;
         }
         if self.rows > first {
-            self.seen.0 |= if signs < 0 { Seen::INT | Seen::NEGATIVE } else { Seen::INT };
+            self.seen.0 |= Seen::INT | Seen::NUMBER;
+            self.seen.0 |= if signs < 0 { Seen::NEGATIVE } else { 0 };
         }
         stuck
     }
@@ -210,7 +220,7 @@ impl<'a> ChunkColumn<'a> {
             *slot = v.to_bits();
             self.rows += 1;
             // A column is read as floats because a fraction was met somewhere.
-            self.seen.0 |= Seen::FLOAT;
+            self.seen.0 |= Seen::FLOAT | Seen::NUMBER;
         }
         None
     }
@@ -238,86 +248,128 @@ impl<'a> ChunkColumn<'a> {
         let row = self.rows;
         let text = token.text(data, cx.quote);
         let Some(repr) = self.repr else {
-            self.note(cx.classify(&text));
+            self.note(cx, cx.classify(&text), &text);
             return Ok(());
         };
         if cx.is_na(&text) {
             self.set_null(row);
             return Ok(());
         }
-        let value = match repr {
-            Kind::Text => {
-                self.text_bytes += text.len() as u64;
-                Some(token.0)
-            }
-            _ => self.value(repr, cx, &text),
-        };
-        if let Some(value) = value {
-            self.slots[row] = value;
+        if repr == Kind::Text {
+            self.text_bytes += text.len() as u64;
+            self.slots[row] = token.0;
+            return Ok(());
+        }
+        if repr == Kind::Bool
+            && let Some(v) = cx.boolean(&text)
+        {
+            // Whether numbers are among the words is known when all are seen.
+            self.note(cx, cx.classify(&text), &text);
+            self.slots[row] = u64::from(v);
             return Ok(());
         }
         let cell = cx.classify(&text);
-        if cell == Cell::Null {
+        let value = Self::value(repr, cell).or_else(|| self.converted(repr, cell));
+        let number = match cell {
+            Cell::NullNumber => true,
+            Cell::Int(_) => {
+                repr == Kind::Float && value.is_some_and(|v| cx.is_na_number(f64::from_bits(v)))
+            }
+            _ => false,
+        };
+        if cell == Cell::Null || (number && (self.forced || repr == Kind::Float)) {
+            self.note(cx, cell, &text);
+            self.set_null(row);
+            return Ok(());
+        }
+        if let Some(value) = value {
+            self.note(cx, cell, &text);
+            if repr == Kind::Float {
+                self.seen.0 |= Seen::FLOAT;
+            }
+            self.slots[row] = value;
+            return Ok(());
+        }
+        // The types that pandas writes with a capital have room for what is not there.
+        if self.forced && !self.bools && repr != Kind::Bool && text.is_empty() {
             self.set_null(row);
             return Ok(());
         }
         if self.forced {
             return Err(BadCell { token, kind: repr });
         }
-        self.change(cell, token, text.len());
+        self.change(cx, cell, token, &text);
         Ok(())
     }
 
     /// The slot of a cell that fits `repr`.
-    fn value(&mut self, repr: Kind, cx: &Cells, text: &[u8]) -> Option<u64> {
-        match (repr, cx.classify(text)) {
-            (Kind::Int, cell @ Cell::Int(Int::Signed(v))) => {
-                self.note(cell);
-                Some(v as u64)
-            }
-            (Kind::UInt, cell @ Cell::Int(Int::Unsigned(v))) => {
-                self.note(cell);
-                Some(v)
-            }
-            (Kind::UInt, cell @ Cell::Int(Int::Signed(v))) if v >= 0 => {
-                self.note(cell);
-                Some(v as u64)
-            }
-            (Kind::Float, Cell::Float(_) | Cell::Int(_)) => {
-                self.seen.0 |= Seen::FLOAT;
-                float(text, cx.style).map(f64::to_bits)
-            }
-            (Kind::Bool, cell @ Cell::Bool(v)) => {
-                self.note(cell);
-                Some(u64::from(v))
-            }
+    fn value(repr: Kind, cell: Cell) -> Option<u64> {
+        match (repr, cell) {
+            (Kind::Int, Cell::Int(Int::Signed(v))) => Some(v as u64),
+            (Kind::UInt, Cell::Int(Int::Unsigned(v))) => Some(v),
+            (Kind::UInt, Cell::Int(Int::Signed(v))) if v >= 0 => Some(v as u64),
+            (Kind::Float, Cell::Float(v)) => Some(v.to_bits()),
+            (Kind::Float, Cell::Int(Int::Signed(v))) => Some((v as f64).to_bits()),
+            (Kind::Float, Cell::Int(Int::Unsigned(v))) => Some((v as f64).to_bits()),
+            (Kind::Float, Cell::Int(Int::Big(v))) => Some(v.to_bits()),
             _ => None,
         }
     }
 
-    fn note(&mut self, cell: Cell) {
+    /// The slot of a cell that loses nothing in the type that was demanded.
+    fn converted(&self, repr: Kind, cell: Cell) -> Option<u64> {
+        const BOUND: f64 = 9_223_372_036_854_775_808.0;
+        if !self.forced {
+            return None;
+        }
+        match (repr, cell) {
+            (Kind::Int | Kind::UInt, Cell::Bool(v)) if self.bools => Some(u64::from(v)),
+            (Kind::Float, Cell::Bool(v)) if self.bools => Some(f64::from(u8::from(v)).to_bits()),
+            (Kind::Int, Cell::Float(v)) if v.fract() == 0.0 && (-BOUND..BOUND).contains(&v) => {
+                Some(v as i64 as u64)
+            }
+            (Kind::UInt, Cell::Float(v)) if v.fract() == 0.0 && (0.0..2.0 * BOUND).contains(&v) => {
+                Some(v as u64)
+            }
+            (Kind::Bool, Cell::Int(Int::Signed(v @ 0..=1))) => Some(v as u64),
+            (Kind::Bool, Cell::Float(v)) if v == 0.0 || v == 1.0 => Some(v as u64),
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, cx: &Cells, cell: Cell, text: &[u8]) {
         self.seen.0 |= match cell {
             Cell::Null => Seen::NULL,
+            Cell::NullNumber => Seen::NULL | Seen::FLOAT,
             Cell::Bool(_) => Seen::BOOL,
             Cell::Int(Int::Signed(v)) if v < 0 => Seen::INT | Seen::NEGATIVE,
             Cell::Int(Int::Signed(_)) => Seen::INT,
             Cell::Int(Int::Unsigned(_)) => Seen::INT | Seen::UNSIGNED,
-            Cell::Int(Int::Big) => Seen::BIG,
+            Cell::Int(Int::Big(_)) => Seen::BIG,
             Cell::Float(_) => Seen::FLOAT,
             Cell::Text => Seen::TEXT,
         };
+        let number = matches!(cell, Cell::Int(_) | Cell::Float(_) | Cell::NullNumber);
+        if number && cx.boolean(text).is_none() {
+            self.seen.0 |= Seen::NUMBER;
+        }
     }
 
     /// A cell that does not fit: widens in place where that is possible, else gives up on values.
-    fn change(&mut self, cell: Cell, token: Token, text_len: usize) {
+    fn change(&mut self, cx: &Cells, cell: Cell, token: Token, text: &[u8]) {
         let row = self.rows;
         let void = self.seen.is_void();
         let repr = self.repr;
-        self.note(cell);
+        self.note(cx, cell, text);
         self.repr = match cell {
             Cell::Float(v) if repr == Some(Kind::Int) => {
                 self.ints_to_floats();
                 self.slots[row] = v.to_bits();
+                Some(Kind::Float)
+            }
+            Cell::NullNumber if void || repr == Some(Kind::Int) => {
+                self.ints_to_floats();
+                self.set_null(row);
                 Some(Kind::Float)
             }
             Cell::Int(Int::Signed(v)) if void => {
@@ -331,7 +383,7 @@ impl<'a> ChunkColumn<'a> {
             Cell::Text if void => {
                 // Everything before is null, and a zero slot is an empty token.
                 self.slots[row] = token.0;
-                self.text_bytes = text_len as u64;
+                self.text_bytes = text.len() as u64;
                 Some(Kind::Text)
             }
             _ => None,

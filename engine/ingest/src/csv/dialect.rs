@@ -1,15 +1,20 @@
 //! The options of a CSV, checked and typed.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
 
+use graphlume_types::limits::CELL_BYTES_MAX;
 use serde_json::Value;
 
 use super::cells::Cells;
+use super::encoding::Encoding;
 use super::general::{Separator, Syntax};
-use super::number::Style;
+use super::lines::Pattern;
 use super::token::Quote;
+use crate::IngestError;
+use crate::number::Style;
 use crate::options::Options;
-use crate::{Format, IngestError};
 
 /// Where column names come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,17 +32,54 @@ pub enum Pick {
     Index(usize),
 }
 
+/// Lines that are not read at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Skip {
+    /// The first lines.
+    First(u64),
+    /// Lines by number, from 0.
+    Lines(BTreeSet<u64>),
+}
+
+impl Skip {
+    pub fn has(&self, line: u64) -> bool {
+        match self {
+            Self::First(n) => line < *n,
+            Self::Lines(lines) => lines.contains(&line),
+        }
+    }
+
+    /// The number of the first line behind all that are skipped.
+    pub fn end(&self) -> u64 {
+        match self {
+            Self::First(n) => *n,
+            Self::Lines(lines) => lines.last().map_or(0, |l| l.saturating_add(1)),
+        }
+    }
+}
+
 /// All options.
 #[derive(Debug, Clone)]
 pub struct Dialect {
     pub syntax: Syntax,
-    pub cells: Cells,
+    /// What splits lines when the separator is a pattern.
+    pub pattern: Option<Arc<Pattern>>,
+    pub cells: Arc<Cells>,
+    /// Rules for the cells of single columns, which differ in the words for missing values.
+    pub own_cells: Vec<(String, Arc<Cells>)>,
+    /// Whether numbers are never whole.
+    pub floats: bool,
+    pub encoding: Encoding,
     pub header: Header,
     pub names: Option<Vec<String>>,
     /// Prefix of made-up column names.
     pub prefix: String,
     pub usecols: Option<Vec<Pick>>,
-    pub skip_rows: u64,
+    pub skip: Skip,
+    /// Lines at the end that are not read.
+    pub footer: u64,
+    /// Where wanted records begin.
+    pub range: Option<Range<u64>>,
     pub rows_max: Option<u64>,
     pub dtype: Option<Value>,
     pub dates: Vec<Pick>,
@@ -46,7 +88,8 @@ pub struct Dialect {
 
 impl Dialect {
     pub fn new(options: Options<'_>) -> Result<Self, IngestError> {
-        let syntax = syntax(options)?;
+        let mut warnings = Vec::new();
+        let (syntax, pattern) = syntax(options, &mut warnings)?;
         let names = options.texts("names")?;
         if let Some(names) = &names {
             let mut seen = HashSet::new();
@@ -54,97 +97,128 @@ impl Dialect {
                 return Err(IngestError::option("names", format!("{twice:?} occurs twice")));
             }
         }
-        let mut warnings = Vec::new();
         if !options.bool("mangle_dupe_cols", true)? {
-            let message = "must be true: two columns cannot share a name";
-            return Err(IngestError::option("mangle_dupe_cols", message));
+            let message =
+                "option `mangle_dupe_cols` has no effect: repeated names always get a number";
+            warnings.push(message.to_owned());
         }
         let prefix = options.text("prefix")?;
         let header = header(options, names.is_some())?;
         if prefix.is_some() && (header != Header::None || names.is_some()) {
             warnings.push("option `prefix` has no effect: the columns have names".to_owned());
         }
-        check_constants(options)?;
+        let encoding = Encoding::new(options.text("encoding")?.unwrap_or("utf-8"))?;
+        let range = range(options)?;
+        if range.is_some() && !encoding.is_utf8() {
+            let message = "goes with the encoding utf-8 only: other text has no fixed places";
+            return Err(IngestError::option("byte_range", message));
+        }
+        let (footer, rows_max) =
+            (options.count("skipfooter")?.unwrap_or(0), options.count("nrows")?);
+        if footer > 0 && (rows_max.is_some() || range.is_some()) {
+            let message = "does not go with `nrows` and `byte_range`, which end before the footer";
+            return Err(IngestError::option("skipfooter", message));
+        }
+        let (cells, own_cells) = cells(options, syntax)?;
         Ok(Self {
-            cells: cells(options, syntax)?,
+            cells,
+            own_cells,
+            floats: options.count("quoting")? == Some(2),
             syntax,
+            pattern,
+            encoding,
             header,
             names,
             prefix: prefix.unwrap_or_default().to_owned(),
             usecols: picks(options, "usecols")?,
-            skip_rows: options.count("skiprows")?.unwrap_or(0),
-            rows_max: options.count("nrows")?,
+            skip: skip(options)?,
+            footer,
+            range,
+            rows_max,
             dtype: options.get("dtype").cloned(),
-            dates: picks(options, "parse_dates")?.unwrap_or_default(),
+            dates: dates(options, &mut warnings)?,
             warnings,
         })
     }
-}
-
-/// Options that may only have their usual value.
-fn check_constants(options: Options<'_>) -> Result<(), IngestError> {
-    let word = |name| Ok::<_, IngestError>(options.text(name)?.unwrap_or("").to_ascii_lowercase());
-    if !matches!(
-        word("encoding")?.replace('_', "-").as_str(),
-        "" | "utf-8" | "utf8" | "utf-8-sig" | "ascii" | "us-ascii"
-    ) {
-        let message = "only utf-8 is supported; convert the file";
-        return Err(IngestError::option("encoding", message));
-    }
-    let compression = word("compression")?;
-    if !matches!(compression.as_str(), "" | "infer" | "none") {
-        return Err(IngestError::Compressed { format: Format::Csv, compression });
-    }
-    Ok(())
 }
 
 fn one_byte(options: Options<'_>, name: &str) -> Result<Option<u8>, IngestError> {
     match options.text(name)?.map(str::as_bytes) {
         None => Ok(None),
         Some([b]) if b.is_ascii() && *b != 0 => Ok(Some(*b)),
+        // People write these in a query as they would in code.
+        Some(br"\t") => Ok(Some(b'\t')),
+        Some(br"\n") => Ok(Some(b'\n')),
+        Some(br"\r") => Ok(Some(b'\r')),
         Some(_) => Err(IngestError::option(name, "must be one ASCII character")),
     }
 }
 
-fn separator(options: Options<'_>) -> Result<Separator, IngestError> {
+type Split = (Separator, Option<Arc<Pattern>>);
+
+fn separator(options: Options<'_>, warnings: &mut Vec<String>) -> Result<Split, IngestError> {
     let name = if options.get("sep").is_some() { "sep" } else { "delimiter" };
     if options.bool("delim_whitespace", false)? {
-        return Ok(Separator::Blanks);
+        warnings.push(r"option `delim_whitespace` is deprecated; use `sep` \s+".to_owned());
+        return Ok((Separator::Blanks, None));
     }
-    match options.text(name)? {
-        Some(r"\s+") => Ok(Separator::Blanks),
-        // People write a tab in a query as they would in code.
-        Some(r"\t") => Ok(Separator::Byte(b'\t')),
-        _ => match one_byte(options, name) {
-            Ok(b) => Ok(Separator::Byte(b.unwrap_or(b','))),
-            Err(_) => {
-                let message = r"must be one ASCII character, or \s+ for runs of blanks";
-                Err(IngestError::option(name, message))
-            }
-        },
-    }
+    let text = options.text(name)?.unwrap_or(",");
+    let mut characters = text.chars();
+    let (first, more) = (characters.next(), characters.next().is_some());
+    let separator = match (text, first) {
+        (r"\s+", _) => Separator::Blanks,
+        (r"\t", _) => Separator::Byte(b'\t'),
+        ("", _) | (_, None | Some('\0')) => {
+            return Err(IngestError::option(name, "must not be empty"));
+        }
+        (_, Some(c)) if !more && c.is_ascii() => Separator::Byte(c as u8),
+        (_, Some(c)) if !more => {
+            let mut bytes = [0; 4];
+            let len = c.encode_utf8(&mut bytes).len();
+            Separator::Char(bytes, len)
+        }
+        (pattern, _) if pattern.len() > CELL_BYTES_MAX => {
+            return Err(IngestError::option(name, "is too long"));
+        }
+        (pattern, _) => {
+            return Ok((Separator::Pattern, Some(Arc::new(Pattern::new(name, pattern)?))));
+        }
+    };
+    Ok((separator, None))
 }
 
-fn syntax(options: Options<'_>) -> Result<Syntax, IngestError> {
+fn syntax(
+    options: Options<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(Syntax, Option<Arc<Pattern>>), IngestError> {
     let mark = one_byte(options, "quotechar")?.unwrap_or(b'"');
     let mark = match options.count("quoting")? {
-        None | Some(0 | 1) => Some(mark),
+        None | Some(0..=2) => Some(mark),
         Some(3) => None,
         Some(_) => {
-            let message = "must be 0 (minimal), 1 (all) or 3 (none)";
+            let message = "must be 0 (minimal), 1 (all), 2 (not numbers) or 3 (none)";
             return Err(IngestError::option("quoting", message));
         }
     };
+    let (separator, pattern) = separator(options, warnings)?;
     let syntax = Syntax {
-        separator: separator(options)?,
-        quote: Quote { mark, doubled: options.bool("doublequote", true)? },
+        separator,
+        quote: Quote {
+            mark: mark.filter(|_| pattern.is_none()),
+            doubled: options.bool("doublequote", true)?,
+            escape: one_byte(options, "escapechar")?.filter(|_| pattern.is_none()),
+        },
         line_end: one_byte(options, "lineterminator")?,
         comment: one_byte(options, "comment")?,
         skip_space: options.bool("skipinitialspace", false)?,
         skip_blank: options.bool("skip_blank_lines", true)?,
     };
+    if pattern.is_some() && syntax.line_end.is_some() {
+        let message = "goes with a separator of one character only";
+        return Err(IngestError::option("lineterminator", message));
+    }
     let ends = syntax.line_end.map_or(vec![b'\n', b'\r'], |e| vec![e]);
-    let mut roles = vec![syntax.quote.mark, syntax.comment];
+    let mut roles = vec![syntax.quote.mark, syntax.quote.escape, syntax.comment];
     if let Separator::Byte(b) = syntax.separator {
         roles.push(Some(b));
     }
@@ -152,12 +226,12 @@ fn syntax(options: Options<'_>) -> Result<Syntax, IngestError> {
     let mut seen = HashSet::new();
     if let Some(twice) = roles.into_iter().flatten().find(|r| !seen.insert(*r)) {
         let message = format!(
-            "{:?} cannot be two of separator, quote, comment and line end",
+            "{:?} cannot be two of separator, quote, escape, comment and line end",
             char::from(twice)
         );
         return Err(IngestError::option("sep", message));
     }
-    Ok(Syntax { line_end: syntax.line_end.filter(|e| *e != b'\n'), ..syntax })
+    Ok((syntax, pattern))
 }
 
 fn header(options: Options<'_>, named: bool) -> Result<Header, IngestError> {
@@ -172,7 +246,52 @@ fn header(options: Options<'_>, named: bool) -> Result<Header, IngestError> {
     }
 }
 
-fn cells(options: Options<'_>, syntax: Syntax) -> Result<Cells, IngestError> {
+fn skip(options: Options<'_>) -> Result<Skip, IngestError> {
+    let wrong = || {
+        let message = "must be a number of lines, or a list of line numbers, from 0";
+        IngestError::option("skiprows", message)
+    };
+    match options.get("skiprows") {
+        None => Ok(Skip::First(0)),
+        Some(Value::Array(list)) => {
+            let lines = list.iter().map(|v| v.as_u64().ok_or_else(wrong));
+            Ok(Skip::Lines(lines.collect::<Result<_, _>>()?))
+        }
+        Some(n) => Ok(Skip::First(n.as_u64().ok_or_else(wrong)?)),
+    }
+}
+
+fn range(options: Options<'_>) -> Result<Option<Range<u64>>, IngestError> {
+    let Some(list) = options.list("byte_range")? else { return Ok(None) };
+    match list.as_slice() {
+        [offset, size] if offset.is_u64() && size.is_u64() => {
+            let (offset, size) = (offset.as_u64().unwrap_or(0), size.as_u64().unwrap_or(0));
+            let end = if size == 0 { u64::MAX } else { offset.saturating_add(size) };
+            Ok(Some(offset..end))
+        }
+        _ => {
+            let message = "must be [offset, size] in bytes; size 0 is all that follows";
+            Err(IngestError::option("byte_range", message))
+        }
+    }
+}
+
+fn dates(options: Options<'_>, warnings: &mut Vec<String>) -> Result<Vec<Pick>, IngestError> {
+    match options.get("parse_dates") {
+        Some(Value::Bool(true)) => {
+            let message =
+                "option `parse_dates` true has no effect: a table has no index; name columns";
+            warnings.push(message.to_owned());
+            Ok(Vec::new())
+        }
+        Some(Value::Bool(false)) => Ok(Vec::new()),
+        _ => Ok(picks(options, "parse_dates")?.unwrap_or_default()),
+    }
+}
+
+type AllCells = (Arc<Cells>, Vec<(String, Arc<Cells>)>);
+
+fn cells(options: Options<'_>, syntax: Syntax) -> Result<AllCells, IngestError> {
     let words = |name| -> Result<HashSet<Vec<u8>>, IngestError> {
         let list = options.texts(name)?.unwrap_or_default();
         Ok(list.into_iter().map(String::into_bytes).collect())
@@ -182,18 +301,50 @@ fn cells(options: Options<'_>, syntax: Syntax) -> Result<Cells, IngestError> {
     if thousands == Some(decimal) || decimal.is_ascii_digit() {
         return Err(IngestError::option("decimal", "must differ from digits and `thousands`"));
     }
-    let na = words("na_values")?;
-    let number = |w: &Vec<u8>| super::number::float(w, Style::PLAIN);
-    Ok(Cells {
+    let plain = Cells {
         quote: syntax.quote,
         style: Style { decimal, thousands },
         na_filter: options.bool("na_filter", true)?,
         default_na: options.bool("keep_default_na", true)?,
-        na_numbers: na.iter().filter_map(number).collect(),
-        na,
+        na: HashSet::new(),
+        na_numbers: Vec::new(),
         trues: words("true_values")?,
         falses: words("false_values")?,
-    })
+    };
+    match options.get("na_values") {
+        Some(Value::Object(map)) => {
+            let own = map.keys().map(|name| {
+                let words = Options(map).texts(name).map_err(|_| {
+                    let message = "must hold texts or numbers, or lists of them, by column";
+                    IngestError::option("na_values", message)
+                });
+                Ok((name.clone(), Arc::new(with_na(&plain, words?.unwrap_or_default()))))
+            });
+            let own = own.collect::<Result<Vec<_>, IngestError>>()?;
+            Ok((Arc::new(plain), own))
+        }
+        _ => {
+            let words = options.texts("na_values")?.unwrap_or_default();
+            Ok((Arc::new(with_na(&plain, words)), Vec::new()))
+        }
+    }
+}
+
+/// Cells where `words` stand for missing values, too. A whole number also means the number that is
+/// written as a fraction.
+fn with_na(plain: &Cells, words: Vec<String>) -> Cells {
+    let mut cells = plain.clone();
+    for word in words {
+        if let Some(v) = crate::number::float(word.as_bytes(), Style::PLAIN) {
+            if v.fract() == 0.0 {
+                cells.na.insert(format!("{v:.0}").into_bytes());
+                cells.na.insert(format!("{v:.1}").into_bytes());
+            }
+            cells.na_numbers.push(v);
+        }
+        cells.na.insert(word.into_bytes());
+    }
+    cells
 }
 
 fn picks(options: Options<'_>, name: &str) -> Result<Option<Vec<Pick>>, IngestError> {

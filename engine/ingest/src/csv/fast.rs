@@ -1,7 +1,7 @@
 //! The tokenizer of ordinary files: one separator byte, optional quotes. It looks at 64 bytes at once.
 
-use super::number::known_digits;
 use super::token::{Quote, Stop, Token, check_len, is_blank};
+use crate::number::known_digits;
 
 /// Bit `i` is set when byte `i` is `a`, `b` or `c`.
 #[cfg(target_arch = "x86_64")]
@@ -236,8 +236,11 @@ impl<'a> Fast<'a> {
                     let quoted = QUOTES && data.get(at).copied() == quote.mark;
                     let (token, end) = if quoted {
                         let cr = self.shape.cr;
-                        let ends = |b| b == separator || b == b'\n' || (cr && b == b'\r');
-                        let (token, end) = quote.cell(data, at, ends)?;
+                        let ends = |rest: &[u8]| {
+                            let b = rest.first().copied().unwrap_or(b'\n');
+                            b == separator || b == b'\n' || (cr && b == b'\r')
+                        };
+                        let (token, end) = quote.cell(data, at, ends, ends)?;
                         self.seek(end + 1);
                         (token, end)
                     } else {
@@ -259,9 +262,12 @@ impl<'a> Fast<'a> {
                     self.next();
                     self.start = end + 2;
                 }
-                if cells != columns && self.uneven(row, record, cells)?
-                    || columns == 1 && self.blank(record, row[0])
-                {
+                let ignored = if cells != columns {
+                    self.uneven(row, record, cells)?
+                } else {
+                    columns == 1 && self.blank(record, row[0])
+                };
+                if ignored {
                     continue;
                 }
                 check_len(row, record, end)?;

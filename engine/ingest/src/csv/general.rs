@@ -1,15 +1,21 @@
-//! The tokenizer of every dialect, byte by byte: the twin that [`super::fast`] is tested against, and
-//! the reader of the header and of comments, runs of blanks, and other line ends.
+//! The tokenizer of every dialect of cells with quotes, byte by byte: the twin that [`super::fast`] is
+//! tested against, and the reader of the header and of comments, runs of blanks, escapes, separators of
+//! several bytes, and other line ends. What it makes of odd lines is what the C reader of pandas makes
+//! of them.
 
-use super::token::{Quote, Stop, Token, check_len, is_blank};
+use super::token::{Quote, Stop, Token, check_len};
 
 /// What stands between cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separator {
     /// One byte.
     Byte(u8),
+    /// One character outside ASCII: its bytes in UTF-8, and how many they are.
+    Char([u8; 4], usize),
     /// Any run of blanks and tabs; such runs at either end of a line count for nothing.
     Blanks,
+    /// A pattern, which splits lines regardless of quotes ([`super::lines`]).
+    Pattern,
 }
 
 /// How records and cells are written.
@@ -26,6 +32,21 @@ pub struct Syntax {
     pub skip_blank: bool,
 }
 
+/// What one line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// There is no line.
+    End,
+    /// A blank line, or a comment.
+    Ignored,
+    /// A record, which begins here.
+    Record(usize),
+}
+
+fn blank(b: u8) -> bool {
+    b == b' ' || b == b'\t'
+}
+
 impl Syntax {
     fn ends_line(&self, b: u8) -> bool {
         match self.line_end {
@@ -34,15 +55,24 @@ impl Syntax {
         }
     }
 
-    fn separates(&self, b: u8) -> bool {
+    /// Bytes of the separator that `rest` begins with; 0 when it begins with none.
+    fn separator(&self, rest: &[u8]) -> usize {
+        let Some(first) = rest.first() else { return 0 };
         match self.separator {
-            Separator::Byte(s) => b == s,
-            Separator::Blanks => b == b' ' || b == b'\t',
+            Separator::Byte(s) => usize::from(*first == s),
+            Separator::Char(bytes, len) if rest.starts_with(&bytes[..len]) => len,
+            Separator::Blanks => usize::from(blank(*first)),
+            Separator::Char(..) | Separator::Pattern => 0,
         }
     }
 
-    fn ends_cell(&self, b: u8) -> bool {
-        self.separates(b) || self.ends_line(b) || Some(b) == self.comment
+    /// Whether a cell ends here, right behind its closing quote.
+    fn ends_quoted(&self, rest: &[u8]) -> bool {
+        rest.first().is_some_and(|b| self.ends_line(*b)) || self.separator(rest) > 0
+    }
+
+    fn ends_cell(&self, rest: &[u8]) -> bool {
+        self.ends_quoted(rest) || (self.comment.is_some() && rest.first() == self.comment.as_ref())
     }
 }
 
@@ -58,9 +88,13 @@ impl<'a> General<'a> {
         Self { data, syntax, at: 0 }
     }
 
-    /// Start of the next record.
+    /// Start of the next line.
     pub fn position(&self) -> usize {
         self.at
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        self.data.get(self.at..).unwrap_or_default()
     }
 
     fn peek(&self) -> Option<u8> {
@@ -68,10 +102,11 @@ impl<'a> General<'a> {
     }
 
     fn skip(&mut self, f: impl Fn(u8) -> bool) {
-        let rest = self.data.get(self.at..).unwrap_or_default();
+        let rest = self.rest();
         self.at += rest.iter().position(|b| !f(*b)).unwrap_or(rest.len());
     }
 
+    /// Continues behind the end of this line.
     fn skip_line(&mut self) {
         let syntax = self.syntax;
         self.skip(|b| !syntax.ends_line(b));
@@ -82,61 +117,68 @@ impl<'a> General<'a> {
         }
     }
 
-    /// Reads the next record that is neither blank nor a comment into `out`, and returns where it
-    /// began; `None` at the end.
-    pub fn record(&mut self, out: &mut Vec<Token>) -> Result<Option<usize>, Stop> {
-        loop {
-            out.clear();
-            let start = self.at;
-            match self.peek() {
-                None => return Ok(None),
-                Some(b) if Some(b) == self.syntax.comment => {
-                    self.skip_line();
-                    continue;
-                }
-                Some(_) => {}
-            }
-            let blank_before = self.syntax.separator == Separator::Blanks;
-            if blank_before {
-                self.skip(|b| b == b' ' || b == b'\t');
-            }
-            let first = self.at;
-            let end = self.cells(out)?;
-            let only = if let [one] = out.as_slice() { Some(*one) } else { None };
-            let blank = |t| is_blank(self.data, first, t, self.syntax.quote);
-            if self.syntax.skip_blank && only.is_some_and(blank) {
-                continue;
-            }
-            check_len(out, start, end)?;
-            return Ok(Some(start));
+    fn at_line_end(&self) -> bool {
+        self.peek().is_none_or(|b| self.syntax.ends_line(b))
+    }
+
+    fn at_comment(&self) -> bool {
+        self.syntax.comment.is_some() && self.peek() == self.syntax.comment
+    }
+
+    /// Reads one line, which is more of them where quotes hide line ends; `out` gets the cells of a
+    /// record. A line that is empty and yet a record has none.
+    pub fn step(&mut self, out: &mut Vec<Token>) -> Result<Step, Stop> {
+        out.clear();
+        let start = self.at;
+        let Some(first) = self.peek() else { return Ok(Step::End) };
+        if self.at_comment() {
+            self.skip_line();
+            return Ok(Step::Ignored);
         }
+        let Syntax { skip_blank, separator, .. } = self.syntax;
+        let blanks = separator == Separator::Blanks;
+        if self.syntax.ends_line(first) {
+            self.skip_line();
+            return Ok(if skip_blank { Step::Ignored } else { Step::Record(start) });
+        }
+        if blank(first) && (blanks || (skip_blank && self.syntax.separator(self.rest()) == 0)) {
+            self.skip(|b| blank(b) && separator != Separator::Byte(b));
+            // Behind blanks a comment is not a line of its own: the line before it is an empty record.
+            let empty = blanks && self.at_comment();
+            if empty || self.at_line_end() {
+                let ignored = skip_blank && !empty;
+                self.skip_line();
+                return Ok(if ignored { Step::Ignored } else { Step::Record(start) });
+            }
+            if !blanks {
+                self.at = start;
+            }
+        }
+        let end = self.cells(out)?;
+        check_len(out, start, end)?;
+        Ok(Step::Record(start))
     }
 
     /// The cells up to the end of the line, which is consumed. Returns where the last cell ended.
     fn cells(&mut self, out: &mut Vec<Token>) -> Result<usize, Stop> {
         let syntax = self.syntax;
+        let blanks = syntax.separator == Separator::Blanks;
         loop {
-            if syntax.skip_space {
+            if syntax.skip_space && !blanks {
                 self.skip(|b| b == b' ');
             }
-            let start = self.at;
-            if self.peek().is_some() && self.peek() == syntax.quote.mark {
-                let (token, end) = syntax.quote.cell(self.data, start, |b| syntax.ends_cell(b))?;
-                self.at = end;
-                out.push(token);
-            } else {
-                self.skip(|b| !syntax.ends_cell(b));
-                out.push(Token::new(start, self.at));
-            }
+            let token = self.cell()?;
+            out.push(token);
             let end = self.at;
-            if self.peek().is_none_or(|b| !syntax.separates(b)) {
+            let separator = syntax.separator(self.rest());
+            if separator == 0 {
                 self.skip_line();
                 return Ok(end);
             }
-            self.at += 1;
-            if syntax.separator == Separator::Blanks {
-                self.skip(|b| b == b' ' || b == b'\t');
-                if self.peek().is_none_or(|b| syntax.ends_line(b) || Some(b) == syntax.comment) {
+            self.at += separator;
+            if blanks {
+                self.skip(blank);
+                if self.at_line_end() || self.at_comment() {
                     self.skip_line();
                     return Ok(end);
                 }
@@ -144,25 +186,60 @@ impl<'a> General<'a> {
         }
     }
 
-    /// As [`super::fast::Fast::fill`].
-    pub fn fill(
-        &mut self,
-        out: &mut [Token],
-        columns: usize,
-        drop_extra: bool,
-    ) -> Result<usize, Stop> {
-        let mut cells = Vec::with_capacity(columns);
-        let mut rows = 0;
-        for row in out.chunks_exact_mut(columns) {
-            let Some(at) = self.record(&mut cells)? else { break };
-            if cells.len() > columns && !drop_extra {
-                return Err(Stop::TooMany { at, cells: cells.len() });
-            }
-            let n = cells.len().min(columns);
-            row[..n].copy_from_slice(&cells[..n]);
-            row[n..].fill(Token::EMPTY);
-            rows += 1;
+    fn cell(&mut self) -> Result<Token, Stop> {
+        let syntax = self.syntax;
+        let start = self.at;
+        if syntax.quote.mark.is_some() && self.peek() == syntax.quote.mark {
+            let quoted = |rest: &[u8]| syntax.ends_quoted(rest);
+            let plain = |rest: &[u8]| syntax.ends_cell(rest);
+            let (token, end) = syntax.quote.cell(self.data, start, quoted, plain)?;
+            self.at = end;
+            return Ok(token);
         }
-        Ok(rows)
+        let mut irregular = false;
+        while self.at < self.data.len() && !syntax.ends_cell(self.rest()) {
+            if syntax.quote.escape.is_some() && self.peek() == syntax.quote.escape {
+                irregular = true;
+                self.at += 1;
+                if self.at == self.data.len() {
+                    return Err(Stop::Escape { at: start });
+                }
+            }
+            self.at += 1;
+        }
+        let token = if irregular { Token::irregular } else { Token::new };
+        Ok(token(start, self.at))
+    }
+
+    /// Passes over a line that is not wanted, where quotes hide line ends and nothing else counts.
+    /// False at the end.
+    pub fn pass(&mut self) -> bool {
+        if self.peek().is_none() {
+            return false;
+        }
+        let Quote { mark, doubled, .. } = self.syntax.quote;
+        let is_mark = |b: Option<u8>| b.is_some() && b == mark;
+        let (line, mut at_start) = (self.at, true);
+        while !self.at_line_end() {
+            if at_start && is_mark(self.peek()) {
+                self.at += 1;
+                loop {
+                    self.skip(|b| Some(b) != mark);
+                    self.at = (self.at + 1).min(self.data.len());
+                    if !(doubled && is_mark(self.peek())) {
+                        break;
+                    }
+                    self.at += 1;
+                }
+                at_start = false;
+                continue;
+            }
+            let separator = self.syntax.separator(self.rest());
+            // A separator at the very start is taken for the text of a cell.
+            at_start = separator > 0 && self.at > line;
+            self.at += separator.max(1);
+        }
+        self.skip_line();
+        true
     }
 }

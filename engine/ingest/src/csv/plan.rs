@@ -1,24 +1,21 @@
-//! The columns of a CSV: their names, which of them are wanted, and what types are demanded.
+//! The columns of a CSV: their names, which of them are wanted, what types are demanded, and where the
+//! records are.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
 
-use arrow_schema::DataType;
 use graphlume_table::TableError;
+use graphlume_types::CancelToken;
 use graphlume_types::limits::COLUMNS_MAX;
-use serde_json::Value;
 
-use super::column::Kind;
+use super::cells::Cells;
+use super::demands::demands;
 use super::dialect::{Dialect, Header, Pick};
-use super::general::{General, Syntax};
+use super::records::{Halt, Reader, Walk};
 use super::token::{Stop, Token};
-use crate::IngestError;
-
-/// A demanded type: how cells are read, and what the column is cast to after that.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Demand {
-    pub kind: Kind,
-    pub cast: Option<DataType>,
-}
+use crate::demand::{Demand, Kind, Then};
+use crate::{Format, IngestError};
 
 /// A wanted column.
 #[derive(Debug, Clone)]
@@ -27,8 +24,7 @@ pub struct Column {
     /// Position in the file.
     pub index: usize,
     pub demand: Option<Demand>,
-    /// Whether its text is to be read as dates.
-    pub date: bool,
+    pub cells: Arc<Cells>,
 }
 
 /// The layout of a file.
@@ -40,88 +36,193 @@ pub struct Plan {
     pub columns: Vec<Column>,
     /// Whether cells past the width are dropped.
     pub drop_extra: bool,
-    /// Where the body begins.
-    pub body: usize,
+    /// Where records are: pieces of the text that begin and end between records.
+    pub pieces: Vec<Range<usize>>,
 }
 
-/// Reads the header. `Err(Ok(stop))` is a fault of the text, with offsets from its start.
-pub fn plan(text: &[u8], dialect: &Dialect) -> Result<Plan, Result<Stop, IngestError>> {
-    let raw = Syntax { skip_blank: false, comment: None, ..dialect.syntax };
-    let mut skipper = General::new(text, raw);
-    let mut record = Vec::new();
-    for _ in 0..dialect.skip_rows {
-        if skipper.record(&mut record).map_err(Ok)?.is_none() {
-            break;
-        }
-    }
-    let start = skipper.position();
-    let shift = |stop| Ok(shifted(stop, start));
-    let mut reader = General::new(&text[start..], dialect.syntax);
-    let mut header = None;
-    if let Header::Row(row) = dialect.header {
-        for _ in 0..=row {
-            header = reader.record(&mut record).map_err(shift)?.map(|_| record.clone());
-        }
-    }
-    let body = start + reader.position();
-    let found = header.map(|tokens| names(&text[start..], &tokens, dialect)).transpose();
-    let names = match (found.map_err(Err)?, &dialect.names) {
-        (_, Some(names)) => names.clone(),
-        (Some(names), None) => names,
-        (None, None) => {
-            let first = if dialect.header == Header::None {
-                reader.record(&mut record).map_err(shift)?
-            } else {
-                None
-            };
-            if first.is_none() {
-                let message = "the CSV has no columns: it is empty, or ends before its header";
-                return Err(Err(IngestError::malformed(crate::Format::Csv, message)));
+fn no_columns() -> IngestError {
+    let message = "the CSV has no columns: it is empty, or ends before its header";
+    IngestError::malformed(Format::Csv, message)
+}
+
+/// Reads the header.
+pub fn plan(
+    text: &[u8],
+    dialect: &Dialect,
+    cancel: &CancelToken,
+    warnings: &mut Vec<String>,
+) -> Result<Plan, Halt> {
+    let mut walk = Walk::new(text, dialect, cancel);
+    let written = header(&mut walk, dialect)?;
+    let mut pieces = walk.kept()?;
+    let first = first_record(text, &pieces, dialect)?;
+    // Without rows to read, nothing can be wrong with their cells.
+    let found = first.map(|(_, cells)| cells).filter(|_| dialect.rows_max != Some(0));
+    let mut drop_extra = dialect.usecols.is_some();
+    let (written, names) = match (written, &dialect.names) {
+        (written, Some(names)) => {
+            let wide = written.as_ref().map_or(0, Vec::len);
+            if wide > names.len() && found.is_some() && dialect.usecols.is_none() {
+                let message = format!("names {} columns but the header has {wide}", names.len());
+                return Err(IngestError::option("names", message).into());
             }
-            (0..record.len()).map(|i| format!("{}{i}", dialect.prefix)).collect()
+            let cells = found.max(written.map(|w| w.len()));
+            let padded = dialect.header == Header::None && dialect.usecols.is_none();
+            if let (Some(cells), Some(_), false) = (cells, found, padded)
+                && names.len() > cells
+            {
+                let message = format!("names {} columns but there are {cells}", names.len());
+                return Err(IngestError::option("names", message).into());
+            }
+            let names = match &dialect.usecols {
+                Some(picks) => names_of_picks(names, picks, found.map(|f| f.max(wide)))?,
+                None => names.clone(),
+            };
+            (Vec::new(), names)
+        }
+        (Some(written), None) => {
+            let filled = filled(&written);
+            let names = unique(&written, filled.clone());
+            (filled, names)
+        }
+        (None, None) => {
+            let (_, count) = first.ok_or_else(no_columns)?;
+            (Vec::new(), (0..count).map(|i| format!("{}{i}", dialect.prefix)).collect())
         }
     };
+    if names.is_empty() {
+        return Err(no_columns().into());
+    }
     if names.len() > COLUMNS_MAX {
-        return Err(Err(TableError::TooManyColumns { columns: names.len() }.into()));
+        return Err(IngestError::from(TableError::TooManyColumns { columns: names.len() }).into());
     }
-    let columns = choose(&names, dialect).map_err(Err)?;
-    let drop_extra = dialect.usecols.is_some();
-    Ok(Plan { width: names.len(), columns, drop_extra, body })
-}
-
-fn shifted(stop: Stop, by: usize) -> Stop {
-    match stop {
-        Stop::InQuotes { at } => Stop::InQuotes { at: at + by },
-        Stop::TooMany { at, cells } => Stop::TooMany { at: at + by, cells },
-        Stop::TooLong { at } => Stop::TooLong { at: at + by },
-    }
-}
-
-/// Names from the header: empty ones are made up, repeated ones get a number, as pandas does it.
-fn names(text: &[u8], tokens: &[Token], dialect: &Dialect) -> Result<Vec<String>, IngestError> {
-    let mut names = Vec::with_capacity(tokens.len());
-    for (i, token) in tokens.iter().enumerate() {
-        let name = token.text(text, dialect.syntax.quote);
-        let Ok(name) = std::str::from_utf8(&name) else {
-            let message = format!("the name of column {} is not UTF-8 text", i + 1);
-            return Err(IngestError::malformed_at(crate::Format::Csv, message, 1));
-        };
-        names.push(if name.is_empty() { format!("Unnamed: {i}") } else { name.to_owned() });
-    }
-    let mut taken: HashSet<String> = names.iter().cloned().collect();
-    let mut used = HashSet::new();
-    for name in &mut names {
-        if !used.insert(name.clone()) {
-            let free = (1..=tokens.len()).map(|n| format!("{name}.{n}"));
-            let free = free.into_iter().find(|n| !taken.contains(n));
-            *name = free.unwrap_or_else(|| format!("{name}.{}", tokens.len() + 1));
-            taken.insert(name.clone());
-            used.insert(name.clone());
+    if let (Some((at, cells)), Some(picks)) = (first, &dialect.usecols) {
+        // Whether the surplus is in front or behind is anybody's guess, unless all are picked.
+        let all = picks.len() == names.len() || dialect.names.is_some();
+        drop_extra = true;
+        if cells > names.len() && !all {
+            return Err(Halt::Stop(Stop::TooMany { at, cells }));
         }
     }
-    Ok(names)
+    let columns = choose(&names, &written, dialect, warnings)?;
+    if dialect.footer > 0 {
+        let end = Walk::new(text, dialect, cancel).footer(dialect.footer)?;
+        pieces.iter_mut().for_each(|p| p.end = p.end.min(end));
+        pieces.retain(|p| p.start < p.end);
+    }
+    Ok(Plan { width: names.len(), columns, drop_extra, pieces })
 }
 
+/// The names as they are written; `None` where the file has none.
+fn header(walk: &mut Walk<'_>, dialect: &Dialect) -> Result<Option<Vec<String>>, Halt> {
+    let Header::Row(row) = dialect.header else { return Ok(None) };
+    for before in 0..=row {
+        if !walk.record()? {
+            // With names from elsewhere, an empty file is an empty table.
+            let empty = before == 0 && dialect.names.is_some();
+            return if empty { Ok(None) } else { Err(no_columns().into()) };
+        }
+    }
+    let (tokens, data) = walk.cells();
+    let mut names = Vec::with_capacity(tokens.len());
+    for (i, token) in tokens.iter().enumerate() {
+        let name = token.text(data, dialect.syntax.quote);
+        let Ok(name) = std::str::from_utf8(&name) else {
+            let message = format!("the name of column {} is not UTF-8 text", i + 1);
+            return Err(IngestError::malformed_at(Format::Csv, message, walk.line()).into());
+        };
+        names.push(name.to_owned());
+    }
+    Ok(Some(names))
+}
+
+/// Where the first record begins, and how many cells it has.
+fn first_record(
+    text: &[u8],
+    pieces: &[Range<usize>],
+    dialect: &Dialect,
+) -> Result<Option<(usize, usize)>, Halt> {
+    let mut cells = Vec::<Token>::new();
+    for piece in pieces {
+        let mut reader = Reader::new(&text[piece.clone()], dialect);
+        let found = reader.record(&mut cells);
+        let found = found.map_err(|stop| Halt::Stop(stop.shifted(piece.start)))?;
+        if let Some(at) = found {
+            return Ok(Some((piece.start + at, cells.len())));
+        }
+    }
+    Ok(None)
+}
+
+/// Names for the columns up to the last picked one, where `names` may name just the picked ones.
+fn names_of_picks(
+    names: &[String],
+    picks: &[Pick],
+    found: Option<usize>,
+) -> Result<Vec<String>, IngestError> {
+    let index = |p: &Pick| match p {
+        Pick::Index(i) => Some(*i),
+        Pick::Name(_) => None,
+    };
+    let indices: Option<BTreeSet<usize>> = picks.iter().map(index).collect();
+    let found = found.unwrap_or(names.len());
+    match indices {
+        Some(indices) if indices.len() == names.len() => {
+            let width = indices.last().map_or(0, |i| i + 1);
+            if width > found.max(names.len()) {
+                let message = format!("column {} does not exist; there are {found}", width - 1);
+                return Err(IngestError::option("usecols", message));
+            }
+            // Columns that nobody picks have no name; the blank cannot be picked by mistake.
+            let mut all: Vec<String> = (0..width).map(|i| format!(" {i}")).collect();
+            indices.iter().zip(names).for_each(|(i, name)| all[*i].clone_from(name));
+            Ok(all)
+        }
+        _ if picks.len() != names.len() && found > names.len() => {
+            let given = names.len();
+            let message = format!("names {given} columns but the first record has {found} cells");
+            Err(IngestError::option("names", message))
+        }
+        _ => Ok(names.to_vec()),
+    }
+}
+
+/// The written names, with made up ones in place of empty ones.
+fn filled(written: &[String]) -> Vec<String> {
+    let name = |(i, name): (usize, &String)| {
+        if name.is_empty() { format!("Unnamed: {i}") } else { name.clone() }
+    };
+    written.iter().enumerate().map(name).collect()
+}
+
+/// Repeated names get a number, as pandas does it: those that are written keep their name before those
+/// that are made up.
+fn unique(written: &[String], mut names: Vec<String>) -> Vec<String> {
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let (given, made): (Vec<usize>, Vec<usize>) =
+        (0..names.len()).partition(|i| !written[*i].is_empty());
+    for i in given.into_iter().chain(made) {
+        let old = names[i].clone();
+        let mut new = old.clone();
+        let mut count = counts.get(&old).copied().unwrap_or(0);
+        while count > 0 {
+            counts.insert(old.clone(), count + 1);
+            new = format!("{old}.{count}");
+            count = if taken.contains(&new) {
+                count + 1
+            } else {
+                counts.get(&new).copied().unwrap_or(0)
+            };
+        }
+        *counts.entry(new.clone()).or_default() += 1;
+        taken.insert(new.clone());
+        names[i] = new;
+    }
+    names
+}
+
+/// The position of a picked column.
 fn locate(names: &[String], pick: &Pick, option: &str) -> Result<usize, IngestError> {
     let found = match pick {
         Pick::Name(name) => names.iter().position(|n| n == name),
@@ -137,81 +238,32 @@ fn locate(names: &[String], pick: &Pick, option: &str) -> Result<usize, IngestEr
     })
 }
 
-fn choose(names: &[String], dialect: &Dialect) -> Result<Vec<Column>, IngestError> {
+fn choose(
+    names: &[String],
+    written: &[String],
+    dialect: &Dialect,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Column>, IngestError> {
     let mut wanted = vec![dialect.usecols.is_none(); names.len()];
     for pick in dialect.usecols.iter().flatten() {
         wanted[locate(names, pick, "usecols")?] = true;
     }
-    let mut dates = vec![false; names.len()];
+    let mut demands = demands(names, written, dialect.dtype.as_ref(), warnings)?;
+    let mut columns = Vec::new();
+    for (index, name) in names.iter().enumerate().filter(|(i, _)| wanted[*i]) {
+        let own = dialect.own_cells.iter().find(|(n, _)| n == name);
+        let cells = own.map_or(&dialect.cells, |(_, cells)| cells).clone();
+        columns.push(Column { name: name.clone(), index, demand: demands[index].take(), cells });
+    }
+    for (name, _) in &dialect.own_cells {
+        if !columns.iter().any(|c| c.name == *name) {
+            warnings.push(format!("option `na_values` names a column {name:?} that there is not"));
+        }
+    }
+    let chosen: Vec<String> = columns.iter().map(|c| c.name.clone()).collect();
     for pick in &dialect.dates {
-        dates[locate(names, pick, "parse_dates")?] = true;
+        let at = locate(&chosen, pick, "parse_dates")?;
+        columns[at].demand = Some(Demand::new(Kind::Text, Then::DatesOrText));
     }
-    let mut demands = demands(names, dialect.dtype.as_ref())?;
-    let column = |(index, name): (usize, &String)| {
-        let demand = demands[index].take();
-        let date = dates[index]
-            || demand.as_ref().is_some_and(|d| matches!(d.cast, Some(DataType::Timestamp(..))));
-        let demand = if date { Some(Demand { kind: Kind::Text, cast: None }) } else { demand };
-        Column { name: name.clone(), index, demand, date }
-    };
-    let chosen = names.iter().enumerate().filter(|(i, _)| wanted[*i]);
-    Ok(chosen.map(column).collect())
-}
-
-fn demands(names: &[String], dtype: Option<&Value>) -> Result<Vec<Option<Demand>>, IngestError> {
-    let mut out = vec![None; names.len()];
-    match dtype {
-        None | Some(Value::Null | Value::Bool(true)) => {}
-        Some(all @ Value::String(_)) => out.fill(Some(demand(all)?)),
-        Some(Value::Array(list)) => {
-            if list.len() > names.len() {
-                return Err(IngestError::option("dtype", "lists more types than columns"));
-            }
-            for (slot, one) in out.iter_mut().zip(list) {
-                *slot = Some(demand(one)?);
-            }
-        }
-        Some(Value::Object(map)) => {
-            for (name, one) in map {
-                let at = locate(names, &Pick::Name(name.clone()), "dtype")?;
-                out[at] = Some(demand(one)?);
-            }
-        }
-        Some(_) => return Err(IngestError::option("dtype", "must be a type, a list or an object")),
-    }
-    Ok(out)
-}
-
-fn demand(value: &Value) -> Result<Demand, IngestError> {
-    use DataType as D;
-    let name = value.as_str().unwrap_or_default().to_ascii_lowercase();
-    let (kind, cast) = match name.as_str() {
-        "int" | "int64" => (Kind::Int, None),
-        "int8" => (Kind::Int, Some(D::Int8)),
-        "int16" => (Kind::Int, Some(D::Int16)),
-        "int32" => (Kind::Int, Some(D::Int32)),
-        "uint64" => (Kind::UInt, None),
-        "uint8" => (Kind::UInt, Some(D::UInt8)),
-        "uint16" => (Kind::UInt, Some(D::UInt16)),
-        "uint32" => (Kind::UInt, Some(D::UInt32)),
-        "float" | "float64" => (Kind::Float, None),
-        "float32" => (Kind::Float, Some(D::Float32)),
-        "bool" | "boolean" => (Kind::Bool, None),
-        "str" | "string" | "object" => (Kind::Text, None),
-        "category" => {
-            let dictionary = D::Dictionary(Box::new(D::Int32), Box::new(D::Utf8));
-            (Kind::Text, Some(dictionary))
-        }
-        "datetime64" | "datetime64[ns]" | "datetime" | "date" => {
-            (Kind::Text, Some(D::Timestamp(arrow_schema::TimeUnit::Nanosecond, None)))
-        }
-        _ => {
-            let message = format!(
-                "{value} is not a type; use int8 to int64, uint8 to uint64, float32, float64, \
-                 bool, str, category or datetime64[ns]"
-            );
-            return Err(IngestError::option("dtype", message));
-        }
-    };
-    Ok(Demand { kind, cast })
+    Ok(columns)
 }

@@ -9,14 +9,21 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memchr2};
 use rayon::prelude::*;
 
-use super::token::Stop;
-
 /// A piece of the body that begins at a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     pub range: Range<usize>,
     /// At least the number of records in it.
     pub rows_max: usize,
+    /// Whether it ends where its piece of the text does.
+    pub last: bool,
+}
+
+impl Chunk {
+    /// Moves the chunk `by` bytes on.
+    pub fn shift(&mut self, by: usize) {
+        self.range = self.range.start + by..self.range.end + by;
+    }
 }
 
 /// Facts about a body.
@@ -75,7 +82,7 @@ pub fn guess(body: &[u8], quote: Option<u8>, bytes: usize) -> (Vec<Chunk>, Facts
     let chunk = |(a, b): &((usize, usize), (usize, usize))| {
         let range = a.0..b.0;
         let rows_max = if exact_lines { b.1 - a.1 } else { line_ends(&body[range.clone()]) + 1 };
-        Chunk { range, rows_max }
+        Chunk { last: range.end == body.len(), range, rows_max }
     };
     (pairs.par_iter().map(chunk).collect(), facts)
 }
@@ -109,24 +116,25 @@ fn line_ends(data: &[u8]) -> usize {
     memchr_iter(b'\n', data).count() + memchr_iter(b'\r', data).filter(alone).count()
 }
 
-/// Cuts by reading: `next` reads some rows and returns how many and where it then is; zero rows is the
-/// end.
-pub fn exact(
-    len: usize,
+/// Cuts `piece` by reading: `next` reads some rows and returns how many and where it then is; zero rows
+/// is the end.
+pub fn exact<E>(
+    piece: Range<usize>,
     bytes: usize,
-    mut next: impl FnMut() -> Result<(usize, usize), Stop>,
-) -> Result<Vec<Chunk>, Stop> {
+    mut next: impl FnMut() -> Result<(usize, usize), E>,
+) -> Result<Vec<Chunk>, E> {
     let mut chunks = Vec::new();
-    let (mut start, mut rows_max) = (0, 0);
+    let (mut start, mut rows_max) = (piece.start, 0);
     loop {
         let (rows, at) = next()?;
         rows_max += rows;
-        if rows == 0 || at - start >= bytes {
-            let end = if rows == 0 { len } else { at };
-            chunks.push(Chunk { range: start..end, rows_max });
+        let last = rows == 0;
+        if last || at - start >= bytes {
+            let end = if last { piece.end } else { at };
+            chunks.push(Chunk { range: start..end, rows_max, last });
             (start, rows_max) = (end, 0);
         }
-        if rows == 0 {
+        if last {
             return Ok(chunks);
         }
     }

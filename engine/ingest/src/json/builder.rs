@@ -1,11 +1,14 @@
 //! A column that takes its type from its values.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, StringArray, UInt64Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+
+use crate::demand::Kind;
 
 /// A scalar of JSON. Arrays and objects are their own compact text.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +20,19 @@ pub enum Scalar<'a> {
     UInt(u64),
     Float(f64),
     Text(&'a str),
+}
+
+impl fmt::Display for Scalar<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(b) => b.fmt(f),
+            Self::Int(v) => v.fmt(f),
+            Self::UInt(v) => v.fmt(f),
+            Self::Float(v) => write!(f, "{v:?}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -42,21 +58,36 @@ pub struct ColumnBuilder {
     values: Values,
     /// One flag per row once a row is null, else empty.
     valid: Vec<bool>,
+    /// Whether numbers became text, and look other than they are written.
+    mixed: bool,
 }
 
 impl ColumnBuilder {
+    /// A column that takes everything as text, as it is written.
+    pub fn text() -> Self {
+        let values = Values::Text { ends: Vec::new(), bytes: String::new() };
+        Self { values, ..Self::default() }
+    }
+
     pub fn len(&self) -> usize {
         self.rows
+    }
+
+    /// Whether the column should have been a [`ColumnBuilder::text`] from the start.
+    pub fn is_mixed(&self) -> bool {
+        self.mixed
     }
 
     /// Appends nulls up to `rows` rows.
     pub fn pad(&mut self, rows: usize) {
         while self.rows < rows {
-            self.push(Scalar::Null);
+            self.push(Scalar::Null, "");
         }
     }
 
-    pub fn push(&mut self, scalar: Scalar<'_>) {
+    /// Appends a scalar that is written as `raw`, which counts for numbers among texts.
+    #[inline]
+    pub fn push(&mut self, scalar: Scalar<'_>, raw: &str) {
         if scalar == Scalar::Null {
             if self.valid.is_empty() {
                 self.valid = vec![true; self.rows];
@@ -66,21 +97,26 @@ impl ColumnBuilder {
         }
         match (&mut self.values, scalar) {
             (Values::Void, _) => {}
-            (Values::Bool(v), Scalar::Bool(b)) => v.push(b),
-            (Values::Bool(v), _) => v.push(false),
             (Values::Int(v), Scalar::Int(i)) => v.push(i),
             (Values::Int(v), _) => v.push(0),
-            (Values::UInt(v), Scalar::UInt(u)) => v.push(u),
-            (Values::UInt(v), Scalar::Int(i)) => v.push(i.unsigned_abs()),
-            (Values::UInt(v), _) => v.push(0),
             (Values::Float(v), Scalar::Float(f)) => v.push(f),
             (Values::Float(v), Scalar::Int(i)) => v.push(i as f64),
             (Values::Float(v), Scalar::UInt(u)) => v.push(u as f64),
             (Values::Float(v), _) => v.push(0.0),
             (Values::Text { ends, bytes }, scalar) => {
-                write_text(bytes, scalar);
+                bytes.push_str(match scalar {
+                    Scalar::Null => "",
+                    Scalar::Bool(b) => bool_text(b),
+                    Scalar::Text(text) => text,
+                    Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_) => raw,
+                });
                 ends.push(bytes.len());
             }
+            (Values::Bool(v), Scalar::Bool(b)) => v.push(b),
+            (Values::Bool(v), _) => v.push(false),
+            (Values::UInt(v), Scalar::UInt(u)) => v.push(u),
+            (Values::UInt(v), Scalar::Int(i)) => v.push(i.unsigned_abs()),
+            (Values::UInt(v), _) => v.push(0),
         }
         self.rows += 1;
         if !self.valid.is_empty() || scalar == Scalar::Null {
@@ -91,7 +127,6 @@ impl ColumnBuilder {
     /// Changes the type if `scalar` does not fit it.
     #[inline]
     fn make_room(&mut self, scalar: Scalar<'_>) {
-        let rows = self.rows;
         match (&self.values, scalar) {
             (Values::Bool(_), Scalar::Bool(_))
             | (Values::Int(_), Scalar::Int(_))
@@ -99,31 +134,34 @@ impl ColumnBuilder {
             | (Values::Float(_), Scalar::Float(_) | Scalar::Int(_) | Scalar::UInt(_))
             | (Values::Text { .. }, _) => {}
             (Values::UInt(_), Scalar::Int(i)) if i >= 0 => {}
-            (Values::Void, Scalar::Bool(_)) => self.values = Values::Bool(vec![false; rows]),
-            (Values::Void, Scalar::Int(_)) => self.values = Values::Int(vec![0; rows]),
-            (Values::Void, Scalar::UInt(_)) => self.values = Values::UInt(vec![0; rows]),
-            (Values::Void, Scalar::Float(_)) => self.values = Values::Float(vec![0.0; rows]),
-            (Values::Int(v), Scalar::Float(_)) => {
-                self.values = Values::Float(v.iter().map(|i| *i as f64).collect());
-            }
-            (Values::UInt(v), Scalar::Float(_)) => {
-                self.values = Values::Float(v.iter().map(|u| *u as f64).collect());
-            }
-            (Values::Int(v), Scalar::UInt(_)) if v.iter().all(|i| *i >= 0) => {
-                self.values = Values::UInt(v.iter().map(|i| i.unsigned_abs()).collect());
-            }
-            _ => self.become_text(),
+            _ => self.widen(scalar),
         }
     }
 
-    fn become_text(&mut self) {
-        let mut bytes = String::new();
-        let mut ends = Vec::with_capacity(self.rows + 1);
-        for row in 0..self.rows {
-            write_text(&mut bytes, self.get(row));
-            ends.push(bytes.len());
-        }
-        self.values = Values::Text { ends, bytes };
+    #[cold]
+    fn widen(&mut self, scalar: Scalar<'_>) {
+        let rows = self.rows;
+        self.values = match (std::mem::take(&mut self.values), scalar) {
+            (Values::Void, Scalar::Bool(_)) => Values::Bool(vec![false; rows]),
+            (Values::Void, Scalar::Int(_)) => Values::Int(vec![0; rows]),
+            (Values::Void, Scalar::UInt(_)) => Values::UInt(vec![0; rows]),
+            (Values::Void, Scalar::Float(_)) => Values::Float(vec![0.0; rows]),
+            (Values::Int(v), Scalar::Float(_)) => {
+                Values::Float(v.into_iter().map(|i| i as f64).collect())
+            }
+            (Values::UInt(v), Scalar::Float(_)) => {
+                Values::Float(v.into_iter().map(|u| u as f64).collect())
+            }
+            (Values::Int(v), Scalar::UInt(_)) if v.iter().all(|i| *i >= 0) => {
+                Values::UInt(v.into_iter().map(i64::unsigned_abs).collect())
+            }
+            (Values::Void, _) => Values::Text { ends: vec![0; rows], bytes: String::new() },
+            // What is written is found by reading once more.
+            _ => {
+                self.mixed = true;
+                Values::Text { ends: vec![0; rows], bytes: String::new() }
+            }
+        };
     }
 
     /// The value of `row`; null past the end.
@@ -146,7 +184,73 @@ impl ColumnBuilder {
 
     /// Appends a value of another column.
     pub fn push_from(&mut self, other: &Self, row: usize) {
-        self.push(other.get(row));
+        self.push(other.get(row), "");
+        self.mixed |= other.mixed;
+    }
+
+    /// Appends all values of another column.
+    pub fn append(&mut self, mut other: Self) {
+        let (first, more) = (self.rows, other.rows);
+        if let Some(sample) = other.sample() {
+            self.make_room(sample);
+        }
+        if matches!(self.values, Values::Text { .. })
+            && !matches!(other.values, Values::Text { .. } | Values::Void)
+        {
+            self.mixed = true;
+        }
+        match (&mut self.values, &mut other.values) {
+            (Values::Void, Values::Void) => {}
+            (Values::Bool(a), Values::Bool(b)) => a.append(b),
+            (Values::Int(a), Values::Int(b)) => a.append(b),
+            (Values::UInt(a), Values::UInt(b)) => a.append(b),
+            (Values::Float(a), Values::Float(b)) => a.append(b),
+            (Values::Text { ends, bytes }, Values::Text { ends: more, bytes: new }) => {
+                ends.extend(more.iter().map(|end| bytes.len() + end));
+                bytes.push_str(new);
+            }
+            _ => {
+                (0..more).for_each(|row| self.push_from(&other, row));
+                return;
+            }
+        }
+        if !self.valid.is_empty() || !other.valid.is_empty() {
+            self.valid.resize(first, true);
+            other.valid.resize(more, true);
+            self.valid.append(&mut other.valid);
+        }
+        self.rows += more;
+        self.mixed |= other.mixed;
+    }
+
+    /// A value of the type that the column has; one below zero, where there is one.
+    fn sample(&self) -> Option<Scalar<'_>> {
+        match &self.values {
+            Values::Void => None,
+            Values::Bool(_) => Some(Scalar::Bool(false)),
+            Values::Int(v) => Some(Scalar::Int(v.iter().copied().min().unwrap_or(0))),
+            Values::UInt(_) => Some(Scalar::UInt(u64::MAX)),
+            Values::Float(_) => Some(Scalar::Float(0.0)),
+            Values::Text { .. } => Some(Scalar::Text("")),
+        }
+    }
+
+    /// The column as a demanded type. The error is the first row that does not fit it.
+    pub fn convert(&self, kind: Kind) -> Result<Self, usize> {
+        let mut out = if kind == Kind::Text { Self::text() } else { Self::default() };
+        for row in 0..self.rows {
+            out.push(converted(self.get(row), kind).ok_or(row)?, "");
+        }
+        let unsigned = |v: &Vec<i64>| Values::UInt(v.iter().map(|i| i.unsigned_abs()).collect());
+        out.values = match (out.values, kind) {
+            (Values::Int(v), Kind::UInt) => unsigned(&v),
+            (Values::Void, Kind::Int) => Values::Int(vec![0; out.rows]),
+            (Values::Void, Kind::UInt) => Values::UInt(vec![0; out.rows]),
+            (Values::Void, Kind::Float) => Values::Float(vec![0.0; out.rows]),
+            (Values::Void, Kind::Bool) => Values::Bool(vec![false; out.rows]),
+            (values, _) => values,
+        };
+        Ok(out)
     }
 
     pub fn finish(self) -> ArrayRef {
@@ -165,6 +269,48 @@ impl ColumnBuilder {
     }
 }
 
+fn bool_text(b: bool) -> &'static str {
+    if b { "True" } else { "False" }
+}
+
+/// A scalar as a demanded type, when it loses nothing there. Texts are the numbers that they spell.
+fn converted(scalar: Scalar<'_>, kind: Kind) -> Option<Scalar<'_>> {
+    use crate::number::{Int, Style, float, integer};
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    let number = match scalar {
+        Scalar::Null => return Some(Scalar::Null),
+        Scalar::Text(_) if kind == Kind::Text => return Some(scalar),
+        // Among numbers, booleans have become texts.
+        Scalar::Text("True" | "true" | "TRUE") => Scalar::Bool(true),
+        Scalar::Text("False" | "false" | "FALSE") => Scalar::Bool(false),
+        Scalar::Text(text) => match integer(text.as_bytes(), Style::PLAIN) {
+            Some(Int::Signed(v)) => Scalar::Int(v),
+            Some(Int::Unsigned(v)) => Scalar::UInt(v),
+            _ => Scalar::Float(float(text.as_bytes(), Style::PLAIN)?),
+        },
+        other => other,
+    };
+    match (kind, number) {
+        (Kind::Text, _) => None,
+        (Kind::Bool, Scalar::Bool(_)) => Some(number),
+        (Kind::Bool, Scalar::Int(v @ 0..=1)) => Some(Scalar::Bool(v == 1)),
+        (Kind::Float, Scalar::Bool(b)) => Some(Scalar::Float(f64::from(u8::from(b)))),
+        (Kind::Float, Scalar::Int(v)) => Some(Scalar::Float(v as f64)),
+        (Kind::Float, Scalar::UInt(v)) => Some(Scalar::Float(v as f64)),
+        (Kind::Float, Scalar::Float(_)) => Some(number),
+        (Kind::Int | Kind::UInt, Scalar::Bool(b)) => Some(Scalar::Int(i64::from(b))),
+        (Kind::Int, Scalar::Int(_)) | (Kind::UInt, Scalar::UInt(_)) => Some(number),
+        (Kind::UInt, Scalar::Int(v)) if v >= 0 => Some(number),
+        (Kind::Int, Scalar::Float(v)) if v.fract() == 0.0 && (-BOUND..BOUND).contains(&v) => {
+            Some(Scalar::Int(v as i64))
+        }
+        (Kind::UInt, Scalar::Float(v)) if v.fract() == 0.0 && (0.0..BOUND).contains(&v) => {
+            Some(Scalar::Int(v as i64))
+        }
+        _ => None,
+    }
+}
+
 fn text(ends: &[usize], bytes: String, nulls: Option<NullBuffer>) -> ArrayRef {
     let small = i32::try_from(bytes.len()).is_ok();
     let values = Buffer::from_vec(bytes.into_bytes());
@@ -177,20 +323,4 @@ fn text(ends: &[usize], bytes: String, nulls: Option<NullBuffer>) -> ArrayRef {
             [0].into_iter().chain(ends.iter().map(|e| *e as i64)).collect();
         Arc::new(LargeStringArray::new(OffsetBuffer::new(offsets), values, nulls))
     }
-}
-
-fn write_text(out: &mut String, scalar: Scalar<'_>) {
-    use std::fmt::Write as _;
-    // Writing to a string cannot fail.
-    let _ = match scalar {
-        Scalar::Null => Ok(()),
-        Scalar::Bool(b) => write!(out, "{}", if b { "True" } else { "False" }),
-        Scalar::Int(i) => write!(out, "{i}"),
-        Scalar::UInt(u) => write!(out, "{u}"),
-        Scalar::Float(f) => write!(out, "{f:?}"),
-        Scalar::Text(s) => {
-            out.push_str(s);
-            Ok(())
-        }
-    };
 }

@@ -1,14 +1,13 @@
 //! An object of columns: arrays, objects by row label, and scalars beside them.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
 use graphlume_types::limits::{COLUMNS_MAX, ROWS_MAX};
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::broadcast;
 use super::builder::{ColumnBuilder, Scalar};
-use super::shape::{CellSeed, Guard, Key, PADDING_CELLS_MAX, Rows, document, push};
+use super::reader::{Bad, Reader};
+use super::rows::{Guard, PADDING_CELLS_MAX, Rows, cell};
 use crate::{Format, IngestError};
 
 /// What a member of an object of columns is.
@@ -19,11 +18,6 @@ enum Member {
     Scalar(ColumnBuilder),
 }
 
-/// An object of columns.
-pub struct Columns<'a> {
-    pub guard: Guard<'a>,
-}
-
 /// The members of an object of columns.
 #[derive(Default)]
 pub struct ColumnSet {
@@ -31,96 +25,81 @@ pub struct ColumnSet {
     labels: Option<Vec<String>>,
 }
 
-document!(Columns, ColumnSet, deserialize_map);
-
-impl<'de> Visitor<'de> for Columns<'_> {
-    type Value = ColumnSet;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of columns, or an array of rows")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ColumnSet, A::Error> {
-        let mut set = ColumnSet::default();
-        while let Some(key) = map.next_key::<String>()? {
-            if set.members.len() >= COLUMNS_MAX + 2 {
-                let message = format!("too many columns; the limit is {COLUMNS_MAX}");
-                return Err(A::Error::custom(message));
-            }
-            let seed = MemberSeed { labels: &mut set.labels, guard: self.guard };
-            let member = map.next_value_seed(seed)?;
-            set.members.push((key, member));
+/// An object of columns.
+pub fn columns(reader: &mut Reader<'_>, guard: Guard<'_>) -> Result<ColumnSet, Bad> {
+    let mut set = ColumnSet::default();
+    reader.expect(b'{', "an object of columns, or an array of rows,")?;
+    let mut first = true;
+    while let Some(name) = reader.member(&mut first)? {
+        if set.members.len() >= COLUMNS_MAX + 2 {
+            let message = format!("there are too many columns; the limit is {COLUMNS_MAX}");
+            return Err(reader.limit(message));
         }
-        Ok(set)
+        let start = *reader;
+        let mut member = set.member(reader, guard.column(&name), guard)?;
+        if member.column().is_mixed() {
+            // Numbers among texts are taken as they are written.
+            *reader = start;
+            member = set.member(reader, ColumnBuilder::text(), guard)?;
+        }
+        set.members.push((name.into_owned(), member));
+    }
+    Ok(set)
+}
+
+impl Member {
+    fn column(&self) -> &ColumnBuilder {
+        match self {
+            Self::Values(column) | Self::Labelled(column, _) | Self::Scalar(column) => column,
+        }
     }
 }
 
-struct MemberSeed<'a> {
-    labels: &'a mut Option<Vec<String>>,
-    guard: Guard<'a>,
-}
-
-fn one<E: Error>(scalar: Scalar<'_>) -> Result<Member, E> {
-    let mut column = ColumnBuilder::default();
-    push(&mut column, scalar)?;
-    Ok(Member::Scalar(column))
-}
-
-fn check<E: Error>(column: &ColumnBuilder, guard: Guard<'_>) -> Result<(), E> {
+fn check(column: &ColumnBuilder, guard: Guard<'_>, reader: &Reader<'_>) -> Result<(), Bad> {
     if column.len() as u64 > ROWS_MAX {
-        return Err(E::custom(format!("too many rows; the limit is {ROWS_MAX}")));
+        return Err(reader.limit(format!("there are too many rows; the limit is {ROWS_MAX}")));
     }
-    if column.len().is_multiple_of(4096) && guard.cancel.is_cancelled() {
-        return Err(E::custom("stopped"));
+    if column.len().is_multiple_of(4096) {
+        guard.cancel.check().map_err(|_| reader.bad("stopped"))?;
     }
     Ok(())
 }
 
-document!(MemberSeed, Member, deserialize_any);
-
-impl<'de> Visitor<'de> for MemberSeed<'_> {
-    type Value = Member;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a column: an array of values, or an object of values by row")
+impl ColumnSet {
+    fn member(
+        &mut self,
+        reader: &mut Reader<'_>,
+        column: ColumnBuilder,
+        guard: Guard<'_>,
+    ) -> Result<Member, Bad> {
+        let start = reader.position();
+        let member = match reader.peek() {
+            Some(b'[') => values(reader, column, guard)?,
+            Some(b'{') => self.labelled(reader, column, guard)?,
+            _ => {
+                let mut column = column;
+                cell(reader, &mut column)?;
+                Member::Scalar(column)
+            }
+        };
+        let rows = member.column().len() as u64;
+        guard.meter.add(
+            (reader.position() - start) as u64,
+            if self.members.is_empty() { rows } else { 0 },
+        );
+        Ok(member)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Member, E> {
-        one(Scalar::Null)
-    }
-
-    fn visit_bool<E: Error>(self, v: bool) -> Result<Member, E> {
-        one(Scalar::Bool(v))
-    }
-
-    fn visit_i64<E: Error>(self, v: i64) -> Result<Member, E> {
-        one(Scalar::Int(v))
-    }
-
-    fn visit_u64<E: Error>(self, v: u64) -> Result<Member, E> {
-        one(i64::try_from(v).map_or(Scalar::UInt(v), Scalar::Int))
-    }
-
-    fn visit_f64<E: Error>(self, v: f64) -> Result<Member, E> {
-        one(Scalar::Float(v))
-    }
-
-    fn visit_str<E: Error>(self, v: &str) -> Result<Member, E> {
-        one(Scalar::Text(v))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Member, A::Error> {
-        let mut column = ColumnBuilder::default();
-        while seq.next_element_seed(CellSeed(&mut column))?.is_some() {
-            check(&column, self.guard)?;
-        }
-        Ok(Member::Values(column))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Member, A::Error> {
-        let mut column = ColumnBuilder::default();
+    fn labelled(
+        &mut self,
+        reader: &mut Reader<'_>,
+        mut column: ColumnBuilder,
+        guard: Guard<'_>,
+    ) -> Result<Member, Bad> {
+        reader.expect(b'{', "an object of values by row")?;
         let mut own: Option<Vec<String>> = None;
-        while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+        let mut first = true;
+        while let Some(key) = reader.member(&mut first)? {
             let row = column.len();
             let same = self.labels.as_ref().is_some_and(|l| l.get(row).is_some_and(|l| *l == key));
             match &mut own {
@@ -133,17 +112,31 @@ impl<'de> Visitor<'de> for MemberSeed<'_> {
                     own = Some(list);
                 }
             }
-            map.next_value_seed(CellSeed(&mut column))?;
-            check(&column, self.guard)?;
+            cell(reader, &mut column)?;
+            check(&column, guard, reader)?;
         }
         if self.labels.is_none() {
-            *self.labels = Some(own.take().unwrap_or_default());
+            self.labels = Some(own.take().unwrap_or_default());
         } else if own.is_none() && self.labels.as_ref().is_some_and(|l| l.len() > column.len()) {
             let known = self.labels.as_deref().unwrap_or_default();
             own = Some(known[..column.len()].to_vec());
         }
         Ok(Member::Labelled(column, own))
     }
+}
+
+fn values(
+    reader: &mut Reader<'_>,
+    mut column: ColumnBuilder,
+    guard: Guard<'_>,
+) -> Result<Member, Bad> {
+    reader.expect(b'[', "an array of values")?;
+    let mut first = true;
+    while reader.item(&mut first)? {
+        cell(reader, &mut column)?;
+        check(&column, guard, reader)?;
+    }
+    Ok(Member::Values(column))
 }
 
 impl ColumnSet {

@@ -1,4 +1,4 @@
-//! Dataset routes (spec 4.3 to 4.5) and sharing.
+//! Dataset routes (spec 4.3 to 4.5 and 4.8) and sharing.
 
 use std::sync::Arc;
 
@@ -21,6 +21,18 @@ pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     let who = req.principal(&shell.service)?;
     let body = req.json().await?;
     json(StatusCode::CREATED, &shell.service.create_dataset(&who, &body).await?)
+}
+
+/// A create whose body may name algorithms to run.
+pub(crate) async fn create_computed(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    let body = req.json().await?;
+    json(StatusCode::CREATED, &shell.service.create_computed_dataset(&who, &body).await?)
+}
+
+/// What such a body may name.
+pub(crate) fn schema() -> Result<Reply, ApiError> {
+    ok(&graphlume_engine::schema())
 }
 
 pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

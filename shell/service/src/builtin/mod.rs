@@ -130,6 +130,8 @@ impl Builtin {
                 edge: Self::encodings(self.edge_bindings),
                 metadata: Self::metadata(),
             },
+            compute: Vec::new(),
+            warnings: Vec::new(),
         })
     }
 
@@ -167,6 +169,7 @@ impl Builtin {
             legacy_dataset_name: None,
             legacy_dataset_author: None,
             org_name: String::new(),
+            warnings: Vec::new(),
             extra: Map::new(),
         }
     }

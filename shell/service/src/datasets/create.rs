@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec};
+use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec, TableSchema};
 use graphlume_types::limits::FILES_PER_DATASET_MAX;
 use graphlume_types::{DatasetId, FileId};
 use serde_json::{Map, Value};
 
+use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
+use super::transform::Transforms;
 use super::{News, has_edges, tell_engine};
 use crate::authz::{Action, Decision, Resource, decides};
 use crate::body::{self, kind, missing};
@@ -61,21 +63,49 @@ impl Service {
         who: &Principal,
         body: &[u8],
     ) -> Result<DatasetCreated, ServiceError> {
-        refuse_scoped(who)?;
         let map = body::object(body)?;
         let mut warnings = Vec::new();
-        let mut rec = self.record(who, &map, &mut warnings)?;
-        for part in [Part::Edges, Part::Nodes] {
-            let (refs, tables) = self.pin_files(who, &map, part)?;
-            check_tables(&rec, part, &tables, &mut warnings)?;
-            match part {
-                Part::Edges => {
-                    rec.edge_count = sum_rows(&tables);
-                    (rec.edge_files, rec.edge_tables) = (refs, tables);
-                }
-                Part::Nodes => (rec.node_files, rec.node_tables) = (refs, tables),
-            }
+        // Here `compute` is no field of the interface: what cannot be run is kept and mentioned.
+        if let Err(e) = compute::requests(map.get("compute")) {
+            warnings.push(format!("{e}: not run"));
         }
+        self.create(who, &map, warnings).await
+    }
+
+    /// [`Self::create_dataset`] with algorithms to run (spec 4.8), which must be ones that can be run.
+    ///
+    /// # Errors
+    /// As there; an unknown library or algorithm, or one that this server does not have yet.
+    pub async fn create_computed_dataset(
+        &self,
+        who: &Principal,
+        body: &[u8],
+    ) -> Result<DatasetCreated, ServiceError> {
+        let map = body::object(body)?;
+        compute::requests(map.get("compute"))?;
+        self.create(who, &map, Vec::new()).await
+    }
+
+    async fn create(
+        &self,
+        who: &Principal,
+        map: &Map<String, Value>,
+        mut warnings: Vec<String>,
+    ) -> Result<DatasetCreated, ServiceError> {
+        refuse_scoped(who)?;
+        let mut rec = self.record(who, map, &mut warnings)?;
+        (rec.edge_files, rec.edge_tables) = self.pin_files(who, map, Part::Edges)?;
+        (rec.node_files, rec.node_tables) = self.pin_files(who, map, Part::Nodes)?;
+        match Transforms::of(&rec)? {
+            Some(transforms) => {
+                transforms.check_count(rec.edge_tables.len())?;
+                let given_nodes = !rec.node_tables.is_empty();
+                let DatasetRec { edge_encodings, node_encodings, .. } = &mut rec;
+                transforms.bind(edge_encodings, node_encodings, given_nodes);
+            }
+            None => rec.edge_count = sum_rows(&rec.edge_tables),
+        }
+        check(&rec, &mut warnings)?;
         let dataset = rec.dataset_id;
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
@@ -104,10 +134,12 @@ impl Service {
         let metadata = body::member(map, "metadata")?
             .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;
         refuse_transforms(map)?;
+        let edge_hypergraph_transform = Transforms::of_create(map)?;
         let node_encodings = normalize(map, Part::Nodes, warnings)?;
         let edge_encodings = normalize(map, Part::Edges, warnings)?;
         for role in ["source", "destination"] {
-            if bound(&edge_encodings, role).is_none() {
+            // A transform makes the columns itself and knows what they are called.
+            if edge_hypergraph_transform.is_empty() && bound(&edge_encodings, role).is_none() {
                 let field = format!("edge_encodings.bindings.{role}");
                 return Err(missing(&field, "the name of a column of the edges"));
             }
@@ -137,7 +169,7 @@ impl Service {
             edge_files: Vec::new(),
             node_transform: String::new(),
             edge_transform: String::new(),
-            edge_hypergraph_transform: Vec::new(),
+            edge_hypergraph_transform,
             compute: map.get("compute").cloned().unwrap_or(Value::Null),
             layout: map.get("layout").cloned().unwrap_or(Value::Null),
             node_encodings,
@@ -249,19 +281,69 @@ fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceE
     })
 }
 
-/// Bindings against the cited tables; several files of one side must look alike.
-fn check_tables(
+/// Bindings against the tables that are there already.
+fn check(rec: &DatasetRec, warnings: &mut Vec<String>) -> Result<(), ServiceError> {
+    check_alike(Part::Nodes, &rec.node_tables)?;
+    if let Some(nodes) = rec.node_tables.first() {
+        check_nodes(rec, &nodes.schema, warnings)?;
+    }
+    if rec.edge_tables.is_empty() {
+        return Ok(());
+    }
+    let tables: Vec<&TableSchema> = rec.edge_tables.iter().map(|t| &t.schema).collect();
+    if Transforms::of(rec)?.is_none() {
+        check_alike(Part::Edges, &rec.edge_tables)?;
+    }
+    check_edges(rec, &tables, rec.node_tables.is_empty(), warnings)
+}
+
+/// The bindings of the edges, and of the nodes when those are made with them.
+///
+/// # Errors
+/// Options of a transform that do not fit; a column that the graph cannot do without.
+pub(super) fn check_edges(
     rec: &DatasetRec,
-    part: Part,
-    tables: &[TableRec],
+    tables: &[&TableSchema],
+    makes_nodes: bool,
     warnings: &mut Vec<String>,
 ) -> Result<(), ServiceError> {
-    let Some((first, rest)) = tables.split_first() else { return Ok(()) };
-    let encodings = match part {
-        Part::Nodes => &rec.node_encodings,
-        Part::Edges => &rec.edge_encodings,
+    let Some(transforms) = Transforms::of(rec)? else {
+        let Some(first) = tables.first() else { return Ok(()) };
+        return check_columns(&rec.edge_encodings, Part::Edges, first, warnings);
     };
-    check_columns(encodings, part, &first.schema, warnings)?;
+    let made = transforms.shapes(tables, warnings)?;
+    check_columns(&rec.edge_encodings, Part::Edges, &made.edges, warnings)?;
+    if makes_nodes { check_nodes(rec, &made.nodes, warnings) } else { Ok(()) }
+}
+
+/// The bindings of the nodes against their table and what algorithms add to it.
+///
+/// # Errors
+/// A column that the graph cannot do without, or that is there before an algorithm would make it.
+pub(super) fn check_nodes(
+    rec: &DatasetRec,
+    schema: &TableSchema,
+    warnings: &mut Vec<String>,
+) -> Result<(), ServiceError> {
+    let mut with_results = schema.clone();
+    for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
+        for column in request.columns() {
+            if with_results.dtypes.contains_key(&column) {
+                let field = format!("compute.{column:.64}");
+                let message = format!(
+                    "{field}: the nodes have a column {column:?} already; choose another name"
+                );
+                return Err(ServiceError::invalid(field, message));
+            }
+            with_results.dtypes.insert(column, Value::from("float64"));
+        }
+    }
+    check_columns(&rec.node_encodings, Part::Nodes, &with_results, warnings)
+}
+
+/// Several files of one side must look alike.
+fn check_alike(part: Part, tables: &[TableRec]) -> Result<(), ServiceError> {
+    let Some((first, rest)) = tables.split_first() else { return Ok(()) };
     for (i, other) in rest.iter().enumerate() {
         if other.schema.dtypes != first.schema.dtypes {
             let at = format!("{}[{}]", part.files_field(), i + 1);
@@ -279,8 +361,7 @@ fn sum_rows(tables: &[TableRec]) -> Option<u64> {
 
 /// What asks for work that this server does not do is refused at once, not when the graph is opened.
 fn refuse_transforms(map: &Map<String, Value>) -> Result<(), ServiceError> {
-    for field in ["edge_hypergraph_transform", "node_transform", "edge_transform"] {
-        // A list of one empty object means a hypergraph with all defaults.
+    for field in ["node_transform", "edge_transform"] {
         if !body::is_empty(map.get(field)) {
             return Err(ServiceError::Unsupported {
                 field,

@@ -9,8 +9,8 @@ use graphlume_storage::{DatasetRec, StoreError, TableRec};
 use graphlume_types::DatasetId;
 use serde_json::Value;
 
-use super::create::with_warnings;
-use super::encodings::{Part, bound, check_columns};
+use super::create::{check_edges, check_nodes, with_warnings};
+use super::encodings::{Part, bound};
 use super::{News, commit, has_edges, no_dataset, stored_for, tell_engine};
 use crate::authz::Action;
 use crate::intake::{Intake, Taken};
@@ -143,12 +143,14 @@ fn attach(
         let had_edges = has_edges(&rec);
         match part {
             Part::Edges => {
-                check_columns(&rec.edge_encodings, part, &table.schema, &mut warnings)?;
-                rec.edge_count = Some(table.schema.num_rows);
+                let makes_nodes = rec.direct_nodes.is_none() && rec.node_tables.is_empty();
+                check_edges(&rec, &[&table.schema], makes_nodes, &mut warnings)?;
+                let is_made = !rec.edge_hypergraph_transform.is_empty();
+                rec.edge_count = (!is_made).then_some(table.schema.num_rows);
                 rec.direct_edges = Some(table.clone());
             }
             Part::Nodes => {
-                check_columns(&rec.node_encodings, part, &table.schema, &mut warnings)?;
+                check_nodes(&rec, &table.schema, &mut warnings)?;
                 rec.direct_nodes = Some(table.clone());
             }
         }
@@ -171,8 +173,9 @@ fn readiness(rec: &DatasetRec, part: Part, had_edges: bool) -> News {
         return News::Again;
     }
     // Clients send the edges first. With a bound node id the node table probably follows at once, and
-    // a load now would be for nothing; without one, nothing follows.
+    // a load now would be for nothing; without one, nothing follows. A transform makes its nodes.
     let nodes_follow = part == Part::Edges
+        && rec.edge_hypergraph_transform.is_empty()
         && bound(&rec.node_encodings, "node").is_some()
         && rec.direct_nodes.is_none()
         && rec.node_tables.is_empty();

@@ -182,6 +182,13 @@ pub(crate) fn bound<'a>(encodings: &'a Value, role: &str) -> Option<&'a str> {
     encodings.get("bindings")?.get(role)?.as_str()
 }
 
+/// Binds `role` to `column` when nothing is bound to it.
+pub(crate) fn bind_default(encodings: &mut Value, role: &str, column: &str) {
+    if bound(encodings, role).is_none() {
+        encodings["bindings"][role] = Value::from(column);
+    }
+}
+
 /// Checks the bindings that the graph cannot do without against the columns that are there, and warns
 /// of the others.
 ///

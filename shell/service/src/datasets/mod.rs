@@ -1,14 +1,16 @@
 //! Datasets: bindings over tables, and who may see them.
 
+pub(crate) mod compute;
 mod create;
 mod direct;
 pub(crate) mod encodings;
 mod share;
+pub(crate) mod transform;
 
 use std::sync::Arc;
 
 use graphlume_engine::EngineHandle;
-use graphlume_storage::{Batch, DatasetRec, StoreError, Tag};
+use graphlume_storage::{Batch, DatasetRec, FileRec, StoreError, Tag};
 use graphlume_types::DatasetId;
 use serde_json::{Map, Value};
 
@@ -27,7 +29,8 @@ pub use encodings::Part;
 
 /// Members of a create body that a later read must not show at its top: readers take them for something
 /// else.
-const HIDDEN_EXTRAS: &[&str] = &["bindings", "encodings", "style", "url_params", "success", "data"];
+const HIDDEN_EXTRAS: &[&str] =
+    &["bindings", "encodings", "style", "url_params", "success", "data", "warnings"];
 
 pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
     ServiceError::not_found("dataset", id)
@@ -128,7 +131,10 @@ impl Service {
         id: &str,
     ) -> Result<DatasetEnvelope, ServiceError> {
         let data = match find_for(&self.core, who, Action::Read, id)? {
-            Found::Stored(rec, _) => reply(*rec),
+            Found::Stored(rec, _) => {
+                let warnings = deleted_files(&self.core, &rec)?;
+                DatasetReply { warnings, ..reply(*rec) }
+            }
             Found::Builtin(b) => b.reply(),
         };
         Ok(DatasetEnvelope { success: true, message: String::new(), data })
@@ -202,6 +208,22 @@ fn commit(core: &Core, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
     }
 }
 
+/// A line for each cited file that is gone. The dataset keeps what it took from it.
+fn deleted_files(core: &Core, rec: &DatasetRec) -> Result<Vec<String>, ServiceError> {
+    let mut out = Vec::new();
+    for (field, refs) in [("edge_files", &rec.edge_files), ("node_files", &rec.node_files)] {
+        for (i, file) in refs.iter().enumerate() {
+            if !core.store.exists::<FileRec>(&file.file_id)? {
+                let id = file.file_id;
+                out.push(format!(
+                    "{field}[{i}]: file {id} was deleted; the dataset keeps the table it had"
+                ));
+            }
+        }
+    }
+    Ok(out)
+}
+
 fn reply(rec: DatasetRec) -> DatasetReply {
     let mut extra: Map<String, Value> = rec.extra;
     extra.retain(|k, _| !HIDDEN_EXTRAS.contains(&k.as_str()));
@@ -233,6 +255,7 @@ fn reply(rec: DatasetRec) -> DatasetReply {
         legacy_dataset_name: rec.legacy_dataset_name,
         legacy_dataset_author: rec.legacy_dataset_author,
         org_name: rec.org_name.unwrap_or_default(),
+        warnings: Vec::new(),
         extra,
     }
 }

@@ -104,10 +104,11 @@ async fn creation_names_what_is_missing_or_wrong() {
         assert_eq!(e.code(), Code::NotFound);
         assert_eq!(e.to_string(), format!("file not found: {stranger}"));
     }
-    for transform in [json!([{}]), json!([{"direct": true}])] {
-        let body = create_body(json!({"edge_hypergraph_transform": transform}));
-        let e = rig.dataset(&alice, body).await.unwrap_err();
-        assert_eq!((e.code(), e.field()), (Code::Unsupported, Some("edge_hypergraph_transform")));
+    for field in ["node_transform", "edge_transform"] {
+        let mut body = json!({});
+        body[field] = json!("upper");
+        let e = rig.dataset(&alice, create_body(body)).await.unwrap_err();
+        assert_eq!((e.code(), e.field()), (Code::Unsupported, Some(field)));
     }
     assert_eq!(rig.service.list_datasets(&alice, page("", "")).await.unwrap().count, 0);
 }
@@ -156,7 +157,7 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
         ("json", b"{{{".as_slice(), Code::InvalidArgument),
         ("arrow", b"ARROW1\0\0".as_slice(), Code::InvalidArgument),
         ("parquet", b"".as_slice(), Code::InvalidArgument),
-        ("orc", b"ORC".as_slice(), Code::Unsupported),
+        ("orc", b"ORC".as_slice(), Code::InvalidArgument),
         ("doc", b"x".as_slice(), Code::InvalidArgument),
     ] {
         let e = rig.part(&alice, &id, Part::Edges, format, body).await.unwrap_err();
@@ -280,4 +281,54 @@ async fn maintenance_exports_the_records_and_removes_only_what_nobody_needs() {
     rig.clock.advance(std::time::Duration::from_secs(24 * 3600));
     rig.service.maintain().await.unwrap();
     assert_eq!(files_below(&rig.dir.path().join("exports")), 2, "once a day");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transform_makes_the_edges_the_nodes_and_their_bindings() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let file = rig.loaded(&alice, "csv", b"ip,port\nx,80\ny,80\n,22\n").await.file_id;
+    let unbound = json!({
+        "edge_files": [file], "edge_hypergraph_transform": [{}],
+        "edge_encodings": {"bindings": {}}, "node_encodings": {"bindings": {}},
+    });
+    let id = rig.dataset(&alice, create_body(unbound.clone())).await.unwrap();
+    let loaded = load(&rig, &id).unwrap();
+    assert_eq!((loaded.source.as_str(), loaded.destination.as_str()), ("EventID", "attribID"));
+    assert_eq!((loaded.edges.num_rows(), loaded.node.as_deref()), (5, Some("nodeID")));
+    assert_eq!(loaded.nodes.as_ref().unwrap().num_rows(), 2 + 2 + 3);
+    assert_eq!(loaded.encodings.node["bindings"]["node_title"], "nodeTitle");
+    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    let promised = loader.footprint_bytes(id.parse().unwrap()).unwrap();
+    assert!(promised >= loaded.edges.memory_bytes() + loaded.nodes.unwrap().memory_bytes());
+    let d = counted(&rig, &alice, &id).await;
+    assert_eq!((d["node_count"].clone(), d["edge_count"].clone()), (json!(7), json!(5)));
+    assert!(d["node_encodings"]["bindings"].get("node_title").is_none(), "that is ours to know");
+    // One end that is bound decides the other.
+    for (bound, other) in [("EventID", "attribID"), ("attribID", "EventID")] {
+        let mut half = unbound.clone();
+        half["edge_encodings"]["bindings"]["source"] = json!(bound);
+        let id = rig.dataset(&alice, create_body(half)).await.unwrap();
+        assert_eq!(load(&rig, &id).unwrap().destination, other);
+    }
+    let mut named = unbound;
+    named["edge_hypergraph_transform"] = json!([{"direct": true, "opts": {"SOURCE": "from"}}]);
+    let id = rig.dataset(&alice, create_body(named)).await.unwrap();
+    let loaded = load(&rig, &id).unwrap();
+    assert_eq!((loaded.source.as_str(), loaded.destination.as_str()), ("from", "dst"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_file_leaves_its_table_and_a_warning() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let body = create_body(json!({"edge_files": [file]}));
+    let id = rig.dataset(&alice, body).await.unwrap();
+    assert!(counted(&rig, &alice, &id).await.get("warnings").is_none());
+    rig.service.delete_file(&alice, &file).await.unwrap();
+    let d = counted(&rig, &alice, &id).await;
+    assert_eq!(d["edge_files"], json!([file]));
+    assert!(d["warnings"][0].as_str().unwrap().contains(&file), "{d}");
+    assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
 }

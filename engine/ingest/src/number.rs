@@ -161,15 +161,30 @@ pub struct Style {
 impl Style {
     pub const PLAIN: Self = Self { decimal: b'.', thousands: None };
 
-    /// The text in the plain style; `None` when it holds a foreign mark that plain text would accept.
+    /// The text in the plain style; `None` when it holds a foreign mark that plain text would accept,
+    /// or marks between groups before the first one.
     fn plain(self, text: &[u8]) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
+        let text = text.trim_ascii();
+        let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+        if self.thousands.is_some() && unsigned.first() == self.thousands.as_ref() {
+            return None;
+        }
+        // Groups are those of the whole part.
+        let mut whole = true;
         for b in text {
             match *b {
-                b if Some(b) == self.thousands => {}
-                b if b == self.decimal => out.push(b'.'),
+                b if Some(b) == self.thousands && whole => {}
+                b if Some(b) == self.thousands => return None,
+                b if b == self.decimal => {
+                    out.push(b'.');
+                    whole = false;
+                }
                 b'.' => return None,
-                b => out.push(b),
+                b => {
+                    out.push(b);
+                    whole &= !b.eq_ignore_ascii_case(&b'e');
+                }
             }
         }
         Some(out)
@@ -177,14 +192,14 @@ impl Style {
 }
 
 /// What a cell is when read as a whole number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Int {
     /// Fits 64 bits with sign.
     Signed(i64),
     /// Fits 64 bits only without sign.
     Unsigned(u64),
-    /// A whole number beyond 64 bits.
-    Big,
+    /// A whole number beyond 64 bits, as near as a double is.
+    Big(f64),
 }
 
 /// Any whole number, blanks around it allowed.
@@ -208,11 +223,13 @@ fn plain_integer(text: &[u8]) -> Option<Int> {
     let value = digits
         .iter()
         .try_fold(0u64, |v, d| v.checked_mul(10).and_then(|v| v.checked_add(u64::from(d - b'0'))));
-    Some(match (value, negative) {
-        (Some(v), false) => i64::try_from(v).map_or(Int::Unsigned(v), Int::Signed),
-        (Some(v), true) => 0i64.checked_sub_unsigned(v).map_or(Int::Big, Int::Signed),
-        (None, _) => Int::Big,
-    })
+    let signed = |v| 0i64.checked_sub_unsigned(v).map(Int::Signed);
+    let big = || std::str::from_utf8(text).ok().and_then(|t| t.parse().ok()).map(Int::Big);
+    match (value, negative) {
+        (Some(v), false) => Some(i64::try_from(v).map_or(Int::Unsigned(v), Int::Signed)),
+        (Some(v), true) => signed(v).or_else(big),
+        (None, _) => big(),
+    }
 }
 
 /// Any decimal number with or without exponent, and infinity; blanks around it allowed. Correctly
@@ -293,8 +310,8 @@ mod tests {
         assert_eq!(plain("-9223372036854775808"), Some(Int::Signed(i64::MIN)));
         assert_eq!(plain("9223372036854775808"), Some(Int::Unsigned(1 << 63)));
         assert_eq!(plain("18446744073709551615"), Some(Int::Unsigned(u64::MAX)));
-        assert_eq!(plain("18446744073709551616"), Some(Int::Big));
-        assert_eq!(plain("-9223372036854775809"), Some(Int::Big));
+        assert_eq!(plain("18446744073709551616"), Some(Int::Big(18446744073709551616.0)));
+        assert_eq!(plain("-9223372036854775809"), Some(Int::Big(-9223372036854775809.0)));
         assert_eq!((plain(" +7 "), plain("7a"), plain("")), (Some(Int::Signed(7)), None, None));
     }
 
@@ -305,6 +322,11 @@ mod tests {
         assert_eq!(integer(b"1.234", style), Some(Int::Signed(1234)));
         let style = Style { decimal: b',', thousands: None };
         assert_eq!((float(b"1.5", style), float(b"1,5", style)), (None, Some(1.5)));
+        let style = Style { decimal: b'.', thousands: Some(b',') };
+        assert_eq!((float(b"-1,,0.5", style), float(b"1,e2", style)), (Some(-10.5), Some(100.0)));
+        for bad in [",1", "-,1", "1.5,0", "1e1,0", ","] {
+            assert_eq!(float(bad.as_bytes(), style), None, "{bad}");
+        }
     }
 
     #[test]

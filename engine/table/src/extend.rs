@@ -1,0 +1,81 @@
+//! Tables made from tables: rows in another order, and more columns.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_schema::{Field, Schema};
+
+use crate::{Table, TableError};
+
+impl Table {
+    /// The rows `rows` in that order; `u32::MAX` gives a row of nulls.
+    ///
+    /// # Errors
+    /// [`TableError::Join`] when the result does not fit the types of the columns.
+    pub fn pick(&self, rows: &[u32]) -> Result<Self, TableError> {
+        let there = |row: &u32| (*row != u32::MAX).then_some(*row);
+        let indices: UInt32Array = rows.iter().map(there).collect();
+        let take = |column| arrow_select::take::take(column, &indices, None);
+        let columns: Result<Vec<ArrayRef>, _> =
+            self.batch().columns().iter().map(|c| take(c.as_ref())).collect();
+        let fields = self.batch().schema_ref().fields().iter();
+        let fields: Vec<Field> = fields.map(|f| f.as_ref().clone().with_nullable(true)).collect();
+        let batch = columns.and_then(|c| RecordBatch::try_new(Arc::new(Schema::new(fields)), c));
+        Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
+    }
+
+    /// The table with `column` as its column `name`, which is replaced when it is there.
+    ///
+    /// # Errors
+    /// [`TableError::Join`] when the column has another number of rows; a table of too many columns.
+    pub fn with_column(&self, name: &str, column: ArrayRef) -> Result<Self, TableError> {
+        let schema = self.batch().schema();
+        let mut fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone()).collect();
+        let mut columns = self.batch().columns().to_vec();
+        let field = Field::new(name, column.data_type().clone(), true);
+        match fields.iter().position(|f| f.name() == name) {
+            Some(at) => (fields[at], columns[at]) = (field, column),
+            None => {
+                fields.push(field);
+                columns.push(column);
+            }
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+        Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
+    }
+
+    /// A table of one column.
+    ///
+    /// # Errors
+    /// As [`Table::try_new`].
+    pub fn of_column(name: &str, column: ArrayRef) -> Result<Self, TableError> {
+        let schema = Schema::new(vec![Field::new(name, column.data_type().clone(), true)]);
+        let batch = RecordBatch::try_new(Arc::new(schema), vec![column]);
+        Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use arrow_array::{Int64Array, StringArray};
+
+    use super::*;
+    use crate::cell_text;
+
+    #[test]
+    fn rows_are_picked_with_nulls_and_columns_added_or_replaced() {
+        let ids: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let table = Table::of_column("id", ids).unwrap().pick(&[1, u32::MAX, 0]).unwrap();
+        let shown = |name: &str| -> Vec<Option<String>> {
+            let table = table.with_column("n", Arc::new(Int64Array::from(vec![1, 2, 3]))).unwrap();
+            let table = table.with_column("n", Arc::new(Int64Array::from(vec![4, 5, 6]))).unwrap();
+            let column = table.column(name).unwrap();
+            (0..3).map(|row| cell_text(column.as_ref(), row)).collect()
+        };
+        assert_eq!(shown("id"), [Some("b".to_owned()), None, Some("a".to_owned())]);
+        assert_eq!(shown("n"), ["4", "5", "6"].map(|t| Some(t.to_owned())));
+        let short: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        assert!(table.with_column("n", short).is_err());
+    }
+}
