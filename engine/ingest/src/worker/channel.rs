@@ -141,7 +141,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"held open").unwrap();
         let long = "x".repeat(1 << 20);
-        let sender = std::thread::spawn({
+        let sender = std::thread::Builder::new().spawn({
             let long = long.clone();
             move || {
                 a.send(&"first", &[file.as_fd(), file.as_fd()]).unwrap();
@@ -154,7 +154,7 @@ mod tests {
         got.rewind().unwrap();
         assert_eq!(io::read_to_string(&got).unwrap(), "held open");
         assert_eq!(b.receive::<String>().unwrap().unwrap().0, long);
-        sender.join().unwrap();
+        sender.unwrap().join().unwrap();
         assert!(b.receive::<String>().unwrap().is_none());
     }
 
