@@ -125,16 +125,27 @@ async fn a_refused_upload_is_read_so_that_the_client_sees_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_turns_away_quickly_and_its_health_still_answers() {
     let server = Server::with(HttpConfig { requests_in_flight_max: 1, ..config() }).await;
-    let mut holder = server.connect().await;
     let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
-    holder.write_all(head.as_bytes()).await.unwrap();
-    // The place is taken once a request is turned away.
-    let refused = loop {
-        let reply = server.get("/openapi.json", &[]).await;
-        if reply.status != 200 {
-            break reply;
+    // The place is taken once another request is turned away. Should one of those be in the place
+    // when the holder's head arrives, then the holder is the one turned away, and tries again.
+    let (mut holder, refused) = within(async {
+        'holder: loop {
+            let mut holder = server.connect().await;
+            holder.write_all(head.as_bytes()).await.unwrap();
+            loop {
+                let reply = server.get("/openapi.json", &[]).await;
+                if reply.status != 200 {
+                    break 'holder (holder, reply);
+                }
+                let turned_away =
+                    tokio::time::timeout(Duration::from_millis(20), holder.readable()).await;
+                if turned_away.is_ok() {
+                    break;
+                }
+            }
         }
-    };
+    })
+    .await;
     refused.assert_refused(503, "full");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(server.get("/healthz", &[]).await.status, 200);
