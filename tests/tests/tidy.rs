@@ -17,6 +17,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("table", &["types"]),
     ("ingest", &["types", "table"]),
     ("graph", &["types", "table"]),
+    ("gfql", &["types", "table", "graph", "device", "algo"]),
     ("scene", &["types", "table", "graph"]),
     ("kernels", &[]),
     ("device", &["types", "kernels"]),
@@ -26,7 +27,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("service", &["types", "table", "ingest", "graph", "scene", "engine", "storage"]),
     ("http", &["types", "service", "engine", "scene"]),
     ("bench", &["types", "table", "ingest", "graph", "device", "algo"]),
-    ("tests", &["types", "table", "ingest"]),
+    ("tests", &["types", "table", "ingest", "gfql"]),
     ("emu", &["types", "graph", "device", "algo", "kernels"]),
 ];
 

@@ -166,6 +166,20 @@ pub const COMMIT_GROUP_MAX: usize = 256;
 pub const DISK_FREE_UPLOAD_BYTES_MIN: u64 = 64 << 20;
 /// Free bytes of the disk below which nothing is accepted: the record store never meets a full disk.
 pub const DISK_FREE_COMMIT_BYTES_MIN: u64 = 16 << 20;
+/// Bindings, chains and references nested in one query.
+pub const QUERY_DEPTH_MAX: usize = 16;
+/// Steps of one chain.
+pub const QUERY_STEPS_MAX: usize = 256;
+/// Bindings of one query.
+pub const QUERY_BINDINGS_MAX: usize = 256;
+/// Hops that one step of a query may name; more is asked for with `to_fixed_point`.
+pub const QUERY_HOPS_MAX: u32 = 10_000;
+/// Values of one membership test of a query.
+pub const QUERY_OPTIONS_MAX: usize = 100_000;
+/// Characters of a pattern or an expression in a query.
+pub const QUERY_TEXT_CHARS_MAX: usize = 20_000;
+/// States that matching along paths may keep: each is a node together with the values still compared.
+pub const QUERY_STATES_MAX: usize = 20_000_000;
 
 const _: () = {
     assert!(RECORD_INLINE_BYTES_MAX < RECORD_BYTES_MAX);

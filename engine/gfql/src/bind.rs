@@ -1,0 +1,323 @@
+//! Names to columns: filters of one table, checked against its types and ready to test rows.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType;
+use graphlume_graph::canon::{Canon, Column, of_f64};
+use graphlume_table::{Table, TextColumn};
+use rayon::prelude::*;
+
+use crate::error::{ErrorCode, GfqlError};
+use crate::graph::PropertyGraph;
+use crate::predicate::{Cmp, Keep, Predicate};
+use crate::wire::value::instant;
+use crate::wire::{Filter, Literal};
+
+/// What an absent column means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is an error.
+    Strict,
+    /// It is null in every row.
+    #[default]
+    Lenient,
+}
+
+/// Which table of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Nodes,
+    Edges,
+}
+
+impl Side {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "node",
+            Self::Edges => "edge",
+        }
+    }
+}
+
+/// Tests of the rows of one table; a row passes when all tests do.
+#[derive(Debug, Default)]
+pub(crate) struct RowFilter {
+    tests: Vec<ColumnTest>,
+    never: bool,
+    rows: usize,
+    all_rows: OnceLock<Vec<bool>>,
+}
+
+#[derive(Debug)]
+enum ColumnTest {
+    /// Cell by cell.
+    Cells { column: Arc<Column>, predicate: Predicate, truth: bool },
+    /// The answers of the distinct values, and of null.
+    Codes { column: Arc<Column>, answers: Vec<bool>, null: bool },
+    /// The answers of the rows.
+    Rows(Vec<bool>),
+}
+
+impl ColumnTest {
+    fn passes(&self, row: usize) -> bool {
+        match self {
+            Self::Cells { column, predicate, truth } => {
+                predicate.holds(column.get(row).as_ref(), *truth)
+            }
+            Self::Codes { column, answers, null } => match column.as_ref() {
+                Column::Text(text) => match text.dictionary() {
+                    Some((keys, _)) if keys.is_valid(row) => answers[keys.value(row) as usize],
+                    _ => *null,
+                },
+                _ => false,
+            },
+            Self::Rows(answers) => answers[row],
+        }
+    }
+}
+
+impl RowFilter {
+    /// Whether every row passes.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.tests.is_empty() && !self.never
+    }
+
+    /// Whether no row can pass.
+    pub(crate) const fn is_never(&self) -> bool {
+        self.never
+    }
+
+    /// Whether a row passes.
+    pub(crate) fn passes(&self, row: u32) -> bool {
+        if let Some(answers) = self.all_rows.get() {
+            return answers[row as usize];
+        }
+        !self.never && self.tests.iter().all(|t| t.passes(row as usize))
+    }
+
+    /// Tests all rows at once, by all threads, so that later questions are answered from memory.
+    pub(crate) fn run(&self) -> &[bool] {
+        self.all_rows.get_or_init(|| {
+            (0..self.rows)
+                .into_par_iter()
+                .with_min_len(1 << 12)
+                .map(|row| !self.never && self.tests.iter().all(|t| t.passes(row)))
+                .collect()
+        })
+    }
+
+    /// Adds answers that were found another way.
+    pub(crate) fn and_rows(&mut self, answers: Vec<bool>) {
+        self.tests.push(ColumnTest::Rows(answers));
+    }
+}
+
+/// The values of `filter` that name the column `name` by equality, when there are few of them.
+pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Canon<'a>>> {
+    let (_, test) = filter.iter().find(|(column, _)| column == name)?;
+    let literals: Vec<&Literal> = match test {
+        Predicate::Same(value) | Predicate::Compare(Cmp::Eq, value) => vec![value],
+        Predicate::Member(values) | Predicate::IsIn(values) if values.len() <= 4096 => {
+            values.iter().collect()
+        }
+        _ => return None,
+    };
+    let canon = |l: &&'a Literal| match l {
+        Literal::Int(v) => Some(Canon::Int(*v)),
+        Literal::Float(v) => of_f64(*v),
+        Literal::Text(v) => Some(Canon::Text(v)),
+        _ => None,
+    };
+    literals.iter().map(canon).collect()
+}
+
+/// Checks a filter against the columns of a table.
+pub(crate) fn bind(
+    graph: &PropertyGraph,
+    table: &Table,
+    side: Side,
+    filter: &Filter,
+    strictness: Strictness,
+) -> Result<RowFilter, GfqlError> {
+    let mut bound = RowFilter { rows: table.num_rows(), ..RowFilter::default() };
+    for (key, predicate) in filter {
+        let Some((name, predicate)) = resolve(table, side, key, predicate) else {
+            if strictness == Strictness::Strict {
+                return Err(GfqlError::no_column(key, side.name(), &table.column_names()));
+            }
+            bound.never |= !predicate.holds_for_absent();
+            continue;
+        };
+        let Some(array) = table.column(&name) else { continue };
+        if let Some(text) = list_member(array.as_ref(), &predicate) {
+            bound.tests.push(ColumnTest::Rows(text));
+            continue;
+        }
+        let column = graph.column(table, side == Side::Edges, &name).ok_or_else(|| {
+            GfqlError::new(ErrorCode::ColumnType, format!("column {name:?} has no values to test"))
+                .field(key.as_str())
+        })?;
+        let predicate = checked(&column, predicate, key, table.num_rows())?;
+        bound.tests.push(compile(column, predicate));
+    }
+    Ok(bound)
+}
+
+/// The column that a filter's key means. Labels are found as `label__X` columns, in a list of
+/// labels or as the type of a node.
+fn resolve(
+    table: &Table,
+    side: Side,
+    key: &str,
+    predicate: &Predicate,
+) -> Option<(String, Predicate)> {
+    let has = |name: &str| table.column(name).is_some();
+    if has(key) {
+        return Some((key.to_owned(), predicate.clone()));
+    }
+    let Predicate::Same(value) = predicate else { return None };
+    match (key.strip_prefix("label__"), value) {
+        (Some(label), Literal::Bool(true)) => {
+            let name = if has("labels") {
+                "labels"
+            } else if has("type") && side == Side::Nodes {
+                "type"
+            } else {
+                return None;
+            };
+            let label = Literal::Text(label.to_owned());
+            Some((name.to_owned(), Predicate::Same(label)))
+        }
+        (None, Literal::Text(label)) if key == "type" || key == "labels" => {
+            let name = format!("label__{label}");
+            has(&name).then_some((name, Predicate::Same(Literal::Bool(true))))
+        }
+        _ => None,
+    }
+}
+
+/// Equality with a column of lists is membership.
+fn list_member(array: &dyn Array, predicate: &Predicate) -> Option<Vec<bool>> {
+    let Predicate::Same(Literal::Text(label)) = predicate else { return None };
+    let holds = |items: arrow_array::ArrayRef| {
+        TextColumn::try_new(&items).is_some_and(|t| t.iter().any(|i| i == Some(label)))
+    };
+    let rows = 0..array.len();
+    match array.data_type() {
+        DataType::List(_) => {
+            let lists = array.as_list::<i32>();
+            Some(rows.map(|r| lists.is_valid(r) && holds(lists.value(r))).collect())
+        }
+        DataType::LargeList(_) => {
+            let lists = array.as_list::<i64>();
+            Some(rows.map(|r| lists.is_valid(r) && holds(lists.value(r))).collect())
+        }
+        _ => None,
+    }
+}
+
+fn is_text(column: &Column) -> bool {
+    matches!(column, Column::Text(_) | Column::Null(_) | Column::Compound(_))
+}
+
+fn is_numeric(column: &Column) -> bool {
+    matches!(column, Column::Int(_) | Column::UInt(_) | Column::Float(_) | Column::Bool(_))
+}
+
+/// Refuses tests that cannot mean anything on a column of this type; tables without rows have no
+/// types to speak of.
+fn checked(
+    column: &Column,
+    predicate: Predicate,
+    key: &str,
+    rows: usize,
+) -> Result<Predicate, GfqlError> {
+    if rows == 0 {
+        return Ok(predicate);
+    }
+    let refuse = |what: &str, hint: &str| {
+        Err(GfqlError::new(ErrorCode::ColumnType, format!("column {key:?} {what}"))
+            .field(key)
+            .suggest(hint))
+    };
+    let moment = matches!(column, Column::Instant(..));
+    match &predicate {
+        Predicate::Same(Literal::Text(text)) if moment => {
+            return match instant(text, 0) {
+                Some((s, ns)) => Ok(Predicate::Same(Literal::Instant(s, ns))),
+                None => {
+                    refuse("holds times and is compared with a text", "write the time in ISO form")
+                }
+            };
+        }
+        Predicate::Same(Literal::Text(_)) if is_numeric(column) => {
+            return refuse("is numeric and is compared with a text", "compare it with a number");
+        }
+        Predicate::Same(Literal::Int(_) | Literal::Float(_)) if is_text(column) => {
+            return refuse("is text and is compared with a number", "compare it with a text");
+        }
+        Predicate::Same(Literal::Int(_) | Literal::Float(_))
+        | Predicate::Compare(_, Literal::Int(_) | Literal::Float(_))
+            if moment =>
+        {
+            return refuse(
+                "holds times and is compared with a number",
+                "use {\"type\": \"datetime\", \"value\": \"2024-01-31T00:00:00\"}",
+            );
+        }
+        Predicate::Between(low, ..) if low.is_number() && !is_numeric(column) => {
+            return refuse("is not numeric", "use bounds of the column's own kind");
+        }
+        Predicate::Text { .. } | Predicate::Class(_) if !is_text(column) => {
+            return refuse("is not text", "use GT, LT or Between for numbers");
+        }
+        Predicate::Calendar(_) if !moment && !matches!(column, Column::Null(_)) => {
+            return refuse("holds no times", "use it on a column of dates or timestamps");
+        }
+        _ => {}
+    }
+    Ok(predicate)
+}
+
+fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
+    if let Some(keep) = predicate.duplicated() {
+        return ColumnTest::Rows(duplicated(&column, keep, &predicate));
+    }
+    if let Column::Text(text) = column.as_ref()
+        && let Some((_, values)) = text.dictionary()
+        && values.len() <= text.len()
+    {
+        let holds = |v: Option<&str>| predicate.holds(v.map(Canon::Text).as_ref(), false);
+        let answers = values.iter().map(holds).collect();
+        let null = holds(None);
+        return ColumnTest::Codes { column, answers, null };
+    }
+    let truth = matches!(column.as_ref(), Column::Bool(_));
+    ColumnTest::Cells { column, predicate, truth }
+}
+
+fn duplicated(column: &Column, keep: Keep, predicate: &Predicate) -> Vec<bool> {
+    let mut places: std::collections::HashMap<Option<Canon<'_>>, Vec<usize>> =
+        std::collections::HashMap::new();
+    for row in 0..column.len() {
+        places.entry(column.get(row)).or_default().push(row);
+    }
+    let mut again = vec![false; column.len()];
+    for rows in places.values().filter(|rows| rows.len() > 1) {
+        let original = match keep {
+            Keep::First => rows.first(),
+            Keep::Last => rows.last(),
+            Keep::None => None,
+        };
+        rows.iter().filter(|r| Some(*r) != original).for_each(|r| again[*r] = true);
+    }
+    let others: Vec<&Predicate> = match predicate {
+        Predicate::All(tests) => tests.iter().filter(|t| t.duplicated().is_none()).collect(),
+        _ => vec![],
+    };
+    let truth = matches!(column, Column::Bool(_));
+    let passes = |row: usize| others.iter().all(|t| t.holds(column.get(row).as_ref(), truth));
+    again.iter().enumerate().map(|(row, again)| *again && passes(row)).collect()
+}

@@ -1,0 +1,258 @@
+//! Calls on a graph: columns that describe its nodes, and cuts by simple rules.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array};
+use graphlume_graph::canon::{Canon, Column};
+use graphlume_table::Table;
+use serde_json::Value;
+
+use super::Params;
+use crate::bind::{Side, bind};
+use crate::chain::{Pass, Scope};
+use crate::columns::{columns, table_of};
+use crate::error::{ErrorCode, GfqlError};
+use crate::graph::PropertyGraph;
+use crate::hop::{Hops, ends};
+use crate::select::{Added, Selection, take};
+use crate::set::IdSet;
+use crate::wire::{Direction, Literal};
+
+/// The functions here.
+pub(super) const FUNCTIONS: &[&str] = &[
+    "get_degrees",
+    "get_indegrees",
+    "get_outdegrees",
+    "filter_nodes_by_dict",
+    "filter_edges_by_dict",
+    "prune_self_edges",
+    "drop_nodes",
+    "keep_nodes",
+    "materialize_nodes",
+    "hop",
+];
+
+/// Evaluates a call.
+pub(super) fn run(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    match params.function {
+        "get_degrees" => {
+            let wanted = [
+                (params.text("degree_in")?.unwrap_or("degree_in"), Direction::Reverse),
+                (params.text("degree_out")?.unwrap_or("degree_out"), Direction::Forward),
+                (params.text("col")?.unwrap_or("degree"), Direction::Undirected),
+            ];
+            degrees(graph, &wanted, scope)
+        }
+        "get_indegrees" => {
+            let name = params.text("col")?.unwrap_or("degree_in");
+            degrees(graph, &[(name, Direction::Reverse)], scope)
+        }
+        "get_outdegrees" => {
+            let name = params.text("col")?.unwrap_or("degree_out");
+            degrees(graph, &[(name, Direction::Forward)], scope)
+        }
+        "filter_nodes_by_dict" => {
+            let nodes =
+                filtered(graph, &graph.node_table(scope.cancel)?, Side::Nodes, params, scope)?;
+            graph.replaced(Some(nodes), graph.edges().cloned())
+        }
+        "filter_edges_by_dict" => {
+            let edges = filtered(graph, edge_table(graph)?, Side::Edges, params, scope)?;
+            graph.with_edges(edges)
+        }
+        "prune_self_edges" => prune(graph),
+        "drop_nodes" => cut(graph, params, false, scope),
+        "keep_nodes" => cut(graph, params, true, scope),
+        "materialize_nodes" => {
+            graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
+        }
+        _ => hop(graph, params, scope),
+    }
+}
+
+fn edge_table(graph: &PropertyGraph) -> Result<&Table, GfqlError> {
+    graph.edges().ok_or_else(|| GfqlError::new(ErrorCode::NoEdges, "the graph has no edge table"))
+}
+
+fn degrees(
+    graph: &PropertyGraph,
+    wanted: &[(&str, Direction)],
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    edge_table(graph)?;
+    let t = graph.topology(scope.cancel)?;
+    let table = graph.node_table(scope.cancel)?;
+    let row_nodes = graph.row_nodes(scope.cancel)?;
+    let mut out = columns(&table);
+    for (name, direction) in wanted {
+        let degree = |row: usize| {
+            let v = row_nodes.map_or(row as u32, |nodes| nodes[row]);
+            if v >= t.num_nodes() {
+                return 0;
+            }
+            let degree = match direction {
+                Direction::Forward => t.out_degree(v),
+                Direction::Reverse => t.in_degree(v),
+                Direction::Undirected => t.degree(v),
+            };
+            i32::try_from(degree).unwrap_or(i32::MAX)
+        };
+        let cells: ArrayRef =
+            Arc::new((0..table.num_rows()).map(|row| Some(degree(row))).collect::<Int32Array>());
+        out.retain(|(n, _)| n != name);
+        out.push(((*name).to_owned(), cells));
+    }
+    let nodes = table_of(out, table.num_rows())?;
+    graph.replaced(Some(nodes), graph.edges().cloned())
+}
+
+fn filtered(
+    graph: &PropertyGraph,
+    table: &Table,
+    side: Side,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let value = params.get("filter_dict").ok_or_else(|| params.missing("filter_dict"))?;
+    let filter = crate::wire::filter(Some(value), "filter_dict")?;
+    let bound = bind(graph, table, side, &filter, scope.strictness)?;
+    take(table, (0..table.num_rows() as u32).filter(|row| bound.passes(*row)).collect())
+}
+
+fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, GfqlError> {
+    let table = edge_table(graph)?;
+    let bindings = graph.bindings();
+    let end = |name: &Option<String>| {
+        let array = table.column(name.as_deref()?)?;
+        Column::try_new(array).ok()
+    };
+    let (Some(source), Some(destination)) = (end(&bindings.source), end(&bindings.destination))
+    else {
+        return Err(GfqlError::new(ErrorCode::NoEdges, "the edges have no ends to compare"));
+    };
+    let differs = |row: &u32| {
+        let row = *row as usize;
+        source.get(row).is_none() || source.get(row) != destination.get(row)
+    };
+    graph.with_edges(take(table, (0..table.num_rows() as u32).filter(differs).collect())?)
+}
+
+/// Nodes that are named by id, or by the values of a column.
+fn named(graph: &PropertyGraph, params: &Params<'_>, scope: Scope<'_>) -> Result<IdSet, GfqlError> {
+    let value = params.get("nodes").ok_or_else(|| params.missing("nodes"))?;
+    let scalar =
+        |v: &Value| crate::wire::scalar(v).ok_or_else(|| params.wrong("nodes", "a list of ids", v));
+    let mut found = Vec::new();
+    let mut add = |id: &Literal| -> Result<(), GfqlError> {
+        let id = match id {
+            Literal::Int(v) => Some(Canon::Int(*v)),
+            Literal::Float(v) => graphlume_graph::canon::of_f64(*v),
+            Literal::Text(v) => Some(Canon::Text(v)),
+            Literal::Bool(v) => Some(Canon::Bool(*v)),
+            _ => None,
+        };
+        if let Some(id) = id {
+            found.extend(graph.find(&id, scope.cancel)?);
+        }
+        Ok(())
+    };
+    match value {
+        Value::Array(ids) => ids.iter().try_for_each(|v| add(&scalar(v)?))?,
+        Value::Object(filter) => {
+            let table = graph.node_table(scope.cancel)?;
+            let filter = crate::wire::filter(Some(&Value::Object(filter.clone())), "nodes")?;
+            let bound = bind(graph, &table, Side::Nodes, &filter, scope.strictness)?;
+            let row_nodes = graph.row_nodes(scope.cancel)?;
+            let rows = (0..table.num_rows() as u32).filter(|row| bound.passes(*row));
+            let nodes = rows.map(|row| row_nodes.map_or(row, |n| n[row as usize]));
+            found.extend(nodes.filter(|v| *v != u32::MAX));
+        }
+        one => add(&scalar(one)?)?,
+    }
+    Ok(IdSet::from_vec(found))
+}
+
+/// Keeps or drops nodes, and with them the edges at those that go.
+fn cut(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    keep: bool,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    let named = named(graph, params, scope)?;
+    let stays = |v: u32| named.contains(v) == keep;
+    let table = graph.node_table(scope.cancel)?;
+    let row_nodes = graph.row_nodes(scope.cancel)?;
+    let node = |row: u32| row_nodes.map_or(row, |nodes| nodes[row as usize]);
+    let nodes =
+        take(&table, (0..table.num_rows() as u32).filter(|row| stays(node(*row))).collect())?;
+    let Some(edges) = graph.edges() else { return graph.replaced(Some(nodes), None) };
+    let t = graph.topology(scope.cancel)?;
+    let mut rows = Vec::new();
+    ends(t, &IdSet::First(t.num_edges()), |position, s, d| {
+        if stays(s) && stays(d) {
+            rows.push(t.out_row()[position as usize]);
+        }
+    });
+    rows.sort_unstable();
+    graph.replaced(Some(nodes), Some(take(edges, rows)?))
+}
+
+fn hop(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    for name in ["nodes", "target_wave_front", "output_min_hops", "output_max_hops", "label_seeds"]
+    {
+        if params.get(name).is_some_and(|v| *v != Value::Bool(false)) {
+            let text = format!("{name:?} of call \"hop\" is not available");
+            return Err(GfqlError::new(ErrorCode::Unsupported, text)
+                .field(name)
+                .suggest("write the hop as node and edge steps"));
+        }
+    }
+    let direction = match params.text("direction")?.unwrap_or("forward") {
+        "forward" => Direction::Forward,
+        "reverse" => Direction::Reverse,
+        "undirected" => Direction::Undirected,
+        other => {
+            return Err(GfqlError::new(ErrorCode::Direction, "the direction does not exist")
+                .field("direction")
+                .value(other)
+                .suggest("use \"forward\", \"reverse\" or \"undirected\""));
+        }
+    };
+    let op = crate::wire::bounded(params.map, direction)?;
+    let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
+    let bound = pass.bind_edge(&op)?;
+    let existing = graph.existing(scope.cancel)?;
+    let reached = Hops {
+        direction,
+        min: op.min,
+        max: op.max,
+        edge: &bound.edge,
+        edges: None,
+        existing: &existing,
+        source: bound.source.as_ref(),
+        destination: bound.destination.as_ref(),
+        target: None,
+        wavefront: params.flag("return_as_wave_front", false)?,
+        labels: op.needs_labels(),
+        zero_hop_seed: op.zero_hop_seed,
+    }
+    .run(pass.t, &existing, scope.cancel)?;
+    let column =
+        |name: Option<String>, hops| name.map(|n| Added::Hops(n, hops)).into_iter().collect();
+    Selection {
+        nodes: reached.nodes,
+        edges: reached.edges,
+        node_columns: column(op.label_nodes, reached.node_hops),
+        edge_columns: column(op.label_edges, reached.edge_hops),
+    }
+    .gather(graph, scope.cancel)
+}

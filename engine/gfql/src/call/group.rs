@@ -1,0 +1,115 @@
+//! Grouping rows.
+
+use std::collections::HashMap;
+
+use graphlume_table::Table;
+use serde_json::Value;
+
+use super::Params;
+use super::rows::{row_keys, values};
+use crate::chain::Scope;
+use crate::columns::{columns, table_of};
+use crate::error::{ErrorCode, GfqlError};
+use crate::expr::{Cell, column, parse};
+use crate::select::take;
+
+const FUNCTIONS: &[&str] =
+    &["count", "count_distinct", "sum", "min", "max", "avg", "mean", "collect", "collect_distinct"];
+
+/// One row for each combination of keys, in order of first appearance.
+pub(super) fn run(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let keys = params.texts("keys")?;
+    if keys.is_empty() {
+        return Err(params.wrong("keys", "a list of at least one column", &Value::Array(vec![])));
+    }
+    if let Some(absent) = keys.iter().find(|k| table.column(k).is_none()) {
+        return Err(GfqlError::no_column(absent, "row", &table.column_names()));
+    }
+    let (mut number, mut firsts) = (HashMap::new(), Vec::new());
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    for (row, key) in row_keys(table, &keys)?.into_iter().enumerate() {
+        let group = *number.entry(key).or_insert_with(|| {
+            firsts.push(row as u32);
+            members.push(vec![]);
+            members.len() - 1
+        });
+        members[group].push(row);
+    }
+    let first = take(table, firsts)?;
+    let mut out: Vec<_> = columns(&first).into_iter().filter(|(n, _)| keys.contains(n)).collect();
+    for value in params.list("aggregations")? {
+        let wrong = || {
+            params.wrong("aggregations", "[name, function] or [name, function, expression]", value)
+        };
+        let (name, function, source) = match value.as_array().map(Vec::as_slice) {
+            Some([Value::String(name), Value::String(function)]) => (name, function, None),
+            Some([Value::String(name), Value::String(function), source]) => {
+                (name, function, source.as_str().filter(|s| *s != "*"))
+            }
+            _ => return Err(wrong()),
+        };
+        if !FUNCTIONS.contains(&function.as_str()) {
+            let text = format!("aggregation {function:?} does not exist");
+            return Err(GfqlError::new(ErrorCode::Type, text)
+                .field("aggregations")
+                .suggest(format!("aggregations: {}", FUNCTIONS.join(", "))));
+        }
+        let cells = match source {
+            Some(text) => Some(values(table, &parse(text)?, scope)?),
+            None if function == "count" => None,
+            None => return Err(wrong()),
+        };
+        let one = |rows: &Vec<usize>| match &cells {
+            None => Ok(Cell::Int(rows.len() as i64)),
+            Some(cells) => aggregate(function, rows.iter().map(|r| &cells[*r])),
+        };
+        let found = members.iter().map(one).collect::<Result<Vec<_>, GfqlError>>()?;
+        out.push((name.clone(), column(&found)?));
+    }
+    table_of(out, members.len())
+}
+
+fn aggregate<'a>(function: &str, cells: impl Iterator<Item = &'a Cell>) -> Result<Cell, GfqlError> {
+    let mut cells: Vec<&Cell> = cells.filter(|c| !c.is_null()).collect();
+    if function.ends_with("_distinct") {
+        let mut seen = std::collections::HashSet::new();
+        cells.retain(|c| seen.insert(c.key()));
+    }
+    Ok(match function {
+        "count" | "count_distinct" => Cell::Int(cells.len() as i64),
+        "collect" | "collect_distinct" => Cell::List(cells.into_iter().cloned().collect()),
+        "min" => cells.into_iter().min_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::Null),
+        "max" => cells.into_iter().max_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::Null),
+        _ => {
+            let mut whole: Option<i64> = Some(0);
+            let mut sum = 0.0;
+            for cell in &cells {
+                let number = match cell {
+                    Cell::Bool(v) => Cell::Int(i64::from(*v)),
+                    other => (*other).clone(),
+                };
+                let value = number.number().ok_or_else(|| {
+                    let text = format!("{function} needs numbers");
+                    GfqlError::new(ErrorCode::ColumnType, text)
+                        .field("aggregations")
+                        .value(cell.text())
+                })?;
+                sum += value;
+                whole = match number {
+                    Cell::Int(v) => whole.and_then(|w| w.checked_add(v)),
+                    _ => None,
+                };
+            }
+            match (function, whole) {
+                ("sum", Some(whole)) => Cell::Int(whole),
+                ("sum", None) => Cell::Float(sum),
+                _ if cells.is_empty() => Cell::Null,
+                _ => Cell::Float(sum / cells.len() as f64),
+            }
+        }
+    })
+}

@@ -1,0 +1,307 @@
+//! Calls on rows: choose a table, then filter, project, group and order it.
+
+use std::collections::HashSet;
+
+use arrow_array::{Array, ArrayRef};
+use graphlume_table::Table;
+use serde_json::Value;
+
+use super::Params;
+use crate::bind::{Side, Strictness, bind};
+use crate::chain::{Scope, Step};
+use crate::columns::{columns, table_of};
+use crate::error::{ErrorCode, GfqlError};
+use crate::expr::{Cell, Expr, Rows, column, parse, plain_column};
+use crate::graph::PropertyGraph;
+use crate::select::take;
+use crate::wire::{Op, Query};
+
+/// The functions here; `rows` itself chooses the table.
+pub(super) const FUNCTIONS: &[&str] = &[
+    "select",
+    "return_",
+    "with_",
+    "where_rows",
+    "order_by",
+    "skip",
+    "limit",
+    "distinct",
+    "unwind",
+    "group_by",
+    "drop_cols",
+    "fill_empty_row",
+];
+
+/// The table that `rows` chooses: of the graph as it is now, or of all matches of a pattern in
+/// `base`.
+pub(super) fn choose(
+    graph: &PropertyGraph,
+    base: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    if params.get("alias_endpoints").is_some() {
+        let text = "rows of edges with the names of their ends are not available";
+        return Err(GfqlError::new(ErrorCode::Unsupported, text)
+            .field("alias_endpoints")
+            .suggest("describe the path with \"binding_ops\""));
+    }
+    if let Some(ops) = params.get("binding_ops") {
+        let Query::Chain(pattern) = crate::wire::parse(ops)? else {
+            return Err(params.wrong("binding_ops", "a list of node and edge steps", ops));
+        };
+        let step = |op: Op| match op {
+            Op::Node(op) => Ok(Step::Node(op)),
+            Op::Edge(op) => Ok(Step::Edge(op)),
+            Op::Call(_) => Err(params.wrong("binding_ops", "a list of node and edge steps", ops)),
+        };
+        let steps = pattern.ops.into_iter().map(step).collect::<Result<Vec<_>, _>>()?;
+        return super::paths::run(base, &steps, scope);
+    }
+    table_of_side(graph, params, scope)
+}
+
+fn table_of_side(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let table = match params.text("table")?.unwrap_or("nodes") {
+        "nodes" => graph.node_table(scope.cancel)?,
+        "edges" => graph.edges().cloned().ok_or_else(|| {
+            GfqlError::new(ErrorCode::NoEdges, "the graph has no edge table").field("table")
+        })?,
+        other => return Err(params.wrong("table", "\"nodes\" or \"edges\"", &other.into())),
+    };
+    let Some(source) = params.text("source")? else { return Ok(table) };
+    let Some(marker) = table.column(source) else {
+        let text = format!("no step is named {source:?}");
+        return Err(GfqlError::new(ErrorCode::Column, text).field("source"));
+    };
+    let marked = crate::expr::Reader::new(marker);
+    let marked = marked.filter(|_| marker.data_type() == &arrow_schema::DataType::Boolean);
+    let Some(marked) = marked else {
+        return Err(params.wrong("source", "a named step", &source.into()));
+    };
+    let rows = (0..table.num_rows()).filter(|r| marked.get(*r) == Cell::Bool(true));
+    take(&table, rows.map(|r| r as u32).collect())
+}
+
+/// A count of the rows that `rows` would choose.
+pub(super) fn count(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let rows = table_of_side(graph, params, scope)?.num_rows();
+    let name = params.text("alias")?.unwrap_or("count(*)");
+    table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)])?)], 1)
+}
+
+/// Applies a function to a table.
+pub(super) fn apply(
+    table: &Table,
+    function: &str,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    match function {
+        "select" | "return_" => project(table, params, false, scope),
+        "with_" => project(table, params, params.flag("extend", false)?, scope),
+        "where_rows" => keep(table, params, scope),
+        "order_by" => order(table, params, scope),
+        "skip" => {
+            let from = params.count("value")?.min(table.num_rows());
+            take(table, (from as u32..table.num_rows() as u32).collect())
+        }
+        "limit" => {
+            let count = params.count("value")?.min(table.num_rows());
+            take(table, (0..count as u32).collect())
+        }
+        "distinct" => distinct(table, params),
+        "unwind" => unwind(table, params, scope),
+        "group_by" => super::group::run(table, params, scope),
+        "drop_cols" => {
+            let gone = params.texts("cols")?;
+            let kept = columns(table).into_iter().filter(|(n, _)| !gone.contains(n)).collect();
+            table_of(kept, table.num_rows())
+        }
+        _ => fill(table, params),
+    }
+}
+
+/// A parsed expression with the text it came from.
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) expr: Expr,
+}
+
+/// `"column"` or `[alias, expression]`; anything but a text is a constant.
+pub(super) fn item(value: &Value, params: &Params<'_>) -> Result<Item, GfqlError> {
+    let wrong = || params.wrong("items", "names or pairs of a name and an expression", value);
+    let read = |name: &str, source: &Value| {
+        let expr = match source {
+            // A name may contain what an expression cannot.
+            Value::String(text) => parse(text)?,
+            constant => Expr::Literal(Cell::from_json(constant).ok_or_else(wrong)?),
+        };
+        Ok(Item { name: name.to_owned(), expr })
+    };
+    match value {
+        Value::String(name) => Ok(Item { name: name.clone(), expr: Expr::Name(name.clone()) }),
+        Value::Array(pair) => match pair.as_slice() {
+            [Value::String(name), source] => read(name, source),
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
+}
+
+/// The values of an expression in all rows.
+pub(super) fn values(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<Vec<Cell>, GfqlError> {
+    let rows = Rows::new(table, &[expr], scope.strictness, false)?;
+    let mut out = Vec::with_capacity(table.num_rows());
+    for row in 0..table.num_rows() {
+        if row % 65_536 == 0 {
+            scope.cancel.check()?;
+        }
+        out.push(rows.eval(expr, row)?);
+    }
+    Ok(out)
+}
+
+fn computed(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<ArrayRef, GfqlError> {
+    match plain_column(table, expr) {
+        Some(array) => Ok(ArrayRef::clone(array)),
+        None => column(&values(table, expr, scope)?),
+    }
+}
+
+fn project(
+    table: &Table,
+    params: &Params<'_>,
+    extend: bool,
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let mut out: Vec<(String, ArrayRef)> = if extend { columns(table) } else { vec![] };
+    for value in params.list("items")? {
+        let item = item(value, params)?;
+        let array = computed(table, &item.expr, scope)?;
+        match out.iter_mut().find(|(n, _)| *n == item.name) {
+            Some((_, old)) => *old = array,
+            None => out.push((item.name, array)),
+        }
+    }
+    table_of(out, table.num_rows())
+}
+
+fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+    let mut kept: Vec<u32> = (0..table.num_rows() as u32).collect();
+    if params.get("filter_dict").is_some() {
+        let filter = crate::wire::filter(params.get("filter_dict"), "filter_dict")?;
+        let rows = PropertyGraph::of_rows(table.clone(), None);
+        let bound = bind(&rows, table, Side::Nodes, &filter, scope.strictness)?;
+        kept.retain(|row| bound.passes(*row));
+    }
+    if let Some(text) = params.text("expr")? {
+        let answers = values(table, &parse(text)?, scope)?;
+        kept.retain(|row| answers[*row as usize] == Cell::Bool(true));
+    }
+    take(table, kept)
+}
+
+fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+    let mut keys = Vec::new();
+    for value in params.list("keys")? {
+        let wrong =
+            || params.wrong("keys", "pairs of an expression and \"asc\" or \"desc\"", value);
+        let (text, descending) = match value.as_array().map(Vec::as_slice) {
+            Some([Value::String(text), Value::String(way)]) => match way.to_lowercase().as_str() {
+                "asc" | "ascending" => (text, false),
+                "desc" | "descending" => (text, true),
+                _ => return Err(wrong()),
+            },
+            _ => return Err(wrong()),
+        };
+        let expr = match table.column(text) {
+            Some(_) => Expr::Name(text.clone()),
+            None => parse(text)?,
+        };
+        keys.push((values(table, &expr, scope)?, descending));
+    }
+    let mut rows: Vec<u32> = (0..table.num_rows() as u32).collect();
+    rows.sort_by(|a, b| {
+        let parts = keys.iter().map(|(cells, descending)| {
+            let order = cells[*a as usize].sort(&cells[*b as usize]);
+            if *descending { order.reverse() } else { order }
+        });
+        parts.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+    });
+    take(table, rows)
+}
+
+/// For each row a text that equal rows share.
+pub(super) fn row_keys(table: &Table, names: &[String]) -> Result<Vec<String>, GfqlError> {
+    let exprs: Vec<Expr> = names.iter().map(|n| Expr::Name(n.clone())).collect();
+    let wanted: Vec<&Expr> = exprs.iter().collect();
+    let rows = Rows::new(table, &wanted, Strictness::Lenient, false)?;
+    let key = |row: usize| {
+        let cells = exprs.iter().map(|e| Ok(format!("{:?}", rows.eval(e, row)?.key())));
+        Ok(cells.collect::<Result<Vec<_>, GfqlError>>()?.join(","))
+    };
+    (0..table.num_rows()).map(key).collect()
+}
+
+fn distinct(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
+    let names = match params.get("subset") {
+        Some(_) => params.texts("subset")?,
+        None => table.column_names().into_iter().map(str::to_owned).collect(),
+    };
+    let keys = row_keys(table, &names)?;
+    let mut seen: HashSet<&str> = HashSet::new();
+    let rows = (0..keys.len()).filter(|row| seen.insert(&keys[*row]));
+    take(table, rows.map(|row| row as u32).collect())
+}
+
+fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+    let expr = match params.get("expr") {
+        Some(Value::String(text)) => parse(text)?,
+        Some(list @ Value::Array(_)) => Expr::Literal(
+            Cell::from_json(list).ok_or_else(|| params.wrong("expr", "a list of scalars", list))?,
+        ),
+        _ => return Err(params.missing("expr")),
+    };
+    let name = params.text("as_")?.unwrap_or("value");
+    let (mut rows, mut cells) = (Vec::new(), Vec::new());
+    for (row, cell) in values(table, &expr, scope)?.into_iter().enumerate() {
+        match cell {
+            Cell::List(items) => {
+                rows.extend(std::iter::repeat_n(row as u32, items.len()));
+                cells.extend(items);
+            }
+            Cell::Null => {}
+            one => {
+                rows.push(row as u32);
+                cells.push(one);
+            }
+        }
+    }
+    crate::columns::with(&take(table, rows)?, name, column(&cells)?)
+}
+
+fn fill(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
+    if table.num_rows() > 0 {
+        return Ok(table.clone());
+    }
+    let row = match params.get("row") {
+        None => return Ok(table.clone()),
+        Some(Value::Object(row)) => row,
+        Some(other) => return Err(params.wrong("row", "an object", other)),
+    };
+    let mut out = Vec::new();
+    for (name, value) in row {
+        let cell = Cell::from_json(value).ok_or_else(|| params.wrong("row", "scalars", value))?;
+        out.push((name.clone(), column(&[cell])?));
+    }
+    table_of(out, 1)
+}

@@ -1,0 +1,467 @@
+//! Chains: forward along the steps, back to what leads to an end, and together.
+//!
+//! Chains of single directed hops keep exactly the elements that are on a whole match. A step of
+//! several hops, or one that goes either way, is cut down as a whole: its elements lie between the
+//! nodes before and after it, though perhaps on no single path within the bounds.
+
+use graphlume_graph::Topology;
+use graphlume_graph::canon::Column;
+use graphlume_types::CancelToken;
+
+use crate::bind::{RowFilter, Side, Strictness, named_values};
+use crate::error::{ErrorCode, GfqlError};
+use crate::filter::{NodeFilter, row_filter};
+use crate::graph::PropertyGraph;
+use crate::hop::{Hops, Reached, ends};
+use crate::select::{Added, Selection, take};
+use crate::set::{Grow, IdMap, IdSet};
+use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
+
+/// A step of a pattern.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Node(NodeOp),
+    Edge(Box<EdgeOp>),
+}
+
+/// What evaluation needs besides the query.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) strictness: Strictness,
+    pub(crate) cancel: &'a CancelToken,
+}
+
+/// Evaluates a pattern.
+pub(crate) fn run(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    clauses: &[Clause],
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    check_names(graph, steps)?;
+    if let ([Step::Node(op)], true) = (steps, clauses.is_empty()) {
+        return single_node(graph, op, scope);
+    }
+    if graph.is_rows() {
+        return Err(GfqlError::new(ErrorCode::NoGraph, "rows have no nodes and edges to follow")
+            .suggest("put the steps before the call of rows"));
+    }
+    if graph.edges().is_none() && steps.iter().any(|s| matches!(s, Step::Edge(_))) {
+        return Err(GfqlError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
+            .suggest("use node steps only, or bind edges"));
+    }
+    let steps = closed(steps);
+    let selection = match clauses {
+        [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps)?,
+        _ => crate::path::select(graph, &steps, clauses, scope)?,
+    };
+    selection.gather(graph, scope.cancel)
+}
+
+/// The steps with nodes at both ends and between edges.
+fn closed(steps: &[Step]) -> Vec<Step> {
+    let mut out: Vec<Step> = Vec::with_capacity(steps.len() * 2 + 1);
+    for step in steps {
+        if matches!(step, Step::Edge(_)) && !matches!(out.last(), Some(Step::Node(_))) {
+            out.push(Step::Node(NodeOp::default()));
+        }
+        out.push(step.clone());
+    }
+    if let Some(Step::Edge(_)) = out.last() {
+        out.push(Step::Node(NodeOp::default()));
+    }
+    out
+}
+
+fn check_names(graph: &PropertyGraph, steps: &[Step]) -> Result<(), GfqlError> {
+    let mut seen: Vec<(bool, &str)> = Vec::new();
+    let bindings = graph.bindings();
+    for (i, step) in steps.iter().enumerate() {
+        let (edge, name) = match step {
+            Step::Node(op) => (false, op.name.as_deref()),
+            Step::Edge(op) => (true, op.name.as_deref()),
+        };
+        let Some(name) = name else { continue };
+        let bound = if edge {
+            [bindings.source.as_deref(), bindings.destination.as_deref()].contains(&Some(name))
+        } else {
+            graph.node_column() == name
+        };
+        if bound {
+            let text = format!("the name {name:?} is the graph's own id column");
+            return Err(GfqlError::new(ErrorCode::Query, text).field("name").value(name).at(i));
+        }
+        if seen.contains(&(edge, name)) {
+            let text = format!("the name {name:?} is used by two steps");
+            return Err(GfqlError::new(ErrorCode::Type, text)
+                .field("name")
+                .value(name)
+                .suggest("give each step its own name")
+                .at(i));
+        }
+        seen.push((edge, name));
+    }
+    Ok(())
+}
+
+/// A filter on nodes keeps rows, those with the same id included, and no edges.
+fn single_node(
+    graph: &PropertyGraph,
+    op: &NodeOp,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    let table = graph.node_table(scope.cancel)?;
+    let filter = row_filter(graph, &table, Side::Nodes, op, scope)?;
+    let rows: Vec<u32> = if filter.is_trivial() {
+        (0..table.num_rows() as u32).collect()
+    } else if filter.is_never() {
+        vec![]
+    } else {
+        let passed = filter.run().iter().enumerate().filter(|(_, passes)| **passes);
+        passed.map(|(row, _)| row as u32).collect()
+    };
+    let mut nodes = take(&table, rows)?;
+    if let Some(name) = &op.name {
+        nodes = crate::columns::with_constant(&nodes, name, true)?;
+    }
+    let edges = graph.edges().map(|t| take(t, vec![])).transpose()?;
+    graph.replaced(Some(nodes), edges)
+}
+
+pub(crate) struct Pass<'a> {
+    pub(crate) graph: &'a PropertyGraph,
+    pub(crate) scope: Scope<'a>,
+    pub(crate) t: &'a Topology,
+}
+
+/// An edge step, bound: the parts that traversals in both directions share.
+pub(crate) struct BoundEdge {
+    pub(crate) edge: RowFilter,
+    pub(crate) source: Option<IdSet>,
+    pub(crate) destination: Option<IdSet>,
+}
+
+/// Elements of one step and their hop numbers.
+#[derive(Default)]
+struct Layer {
+    nodes: Option<IdSet>,
+    edges: Option<IdSet>,
+    node_hops: IdMap<u32>,
+    edge_hops: IdMap<u32>,
+}
+
+type Passes = (Vec<Option<BoundEdge>>, Vec<Layer>, Vec<Layer>);
+
+impl Layer {
+    fn nodes(&self) -> &IdSet {
+        const NONE: &IdSet = &IdSet::First(0);
+        self.nodes.as_ref().unwrap_or(NONE)
+    }
+
+    fn edges(&self) -> &IdSet {
+        const NONE: &IdSet = &IdSet::First(0);
+        self.edges.as_ref().unwrap_or(NONE)
+    }
+}
+
+impl From<Reached> for Layer {
+    fn from(r: Reached) -> Self {
+        Self {
+            nodes: Some(r.nodes),
+            edges: Some(r.edges),
+            node_hops: r.node_hops,
+            edge_hops: r.edge_hops,
+        }
+    }
+}
+
+impl<'a> Pass<'a> {
+    /// The nodes that pass a step's tests.
+    pub(crate) fn filter(&self, op: &NodeOp) -> Result<NodeFilter<'a>, GfqlError> {
+        let cancel = self.scope.cancel;
+        if op.filter.is_empty() && op.query.is_none() {
+            return Ok(NodeFilter::Any);
+        }
+        let table = self.graph.node_table(cancel)?;
+        let filter = row_filter(self.graph, &table, Side::Nodes, op, self.scope)?;
+        let Some(row_nodes) = self.graph.row_nodes(cancel)? else {
+            // Ids that are named are looked up instead of searched, where equality is that of ids.
+            let id = self.graph.node_column();
+            let column = self.graph.column(&table, false, id);
+            let plain = column.is_some_and(|c| {
+                matches!(*c, Column::Int(_) | Column::UInt(_) | Column::Float(_) | Column::Text(_))
+            });
+            if let Some(ids) = named_values(&op.filter, id).filter(|_| plain) {
+                let existing = self.graph.existing(cancel)?;
+                let mut found = Vec::new();
+                for id in ids {
+                    found.extend(self.graph.find(&id, cancel)?.filter(|v| existing.contains(*v)));
+                }
+                found.retain(|v| filter.passes(*v));
+                return Ok(NodeFilter::Set(IdSet::from_vec(found)));
+            }
+            return Ok(NodeFilter::Rows(filter, self.graph));
+        };
+        // Several rows may describe a node: one that passes is enough.
+        let passed = filter.run().iter().zip(row_nodes).filter(|(passes, _)| **passes);
+        let nodes = passed.map(|(_, v)| *v).filter(|v| *v != u32::MAX);
+        Ok(NodeFilter::Set(IdSet::from_vec(nodes.collect())))
+    }
+
+    pub(crate) fn bind_edge(&self, op: &EdgeOp) -> Result<BoundEdge, GfqlError> {
+        let cancel = self.scope.cancel;
+        let edges = self.graph.edges().ok_or_else(|| {
+            GfqlError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
+        })?;
+        let existing = self.graph.existing(cancel)?;
+        let side = |op: &NodeOp| match self.filter(op)? {
+            NodeFilter::Any => Ok::<_, GfqlError>(None),
+            filter => Ok(Some(filter.and(&existing, cancel)?)),
+        };
+        Ok(BoundEdge {
+            edge: row_filter(self.graph, edges, Side::Edges, &op.edge, self.scope)?,
+            source: side(&op.source)?,
+            destination: side(&op.destination)?,
+        })
+    }
+
+    fn hop(
+        &self,
+        op: &EdgeOp,
+        bound: &BoundEdge,
+        seeds: &IdSet,
+        back: Option<(&IdSet, &IdSet)>,
+        edges: Option<&IdSet>,
+    ) -> Result<Reached, GfqlError> {
+        let existing = self.graph.existing(self.scope.cancel)?;
+        let forward = back.is_none();
+        let (source, destination) = if forward {
+            (&bound.source, &bound.destination)
+        } else {
+            (&bound.destination, &bound.source)
+        };
+        // The way back only asks whether there is a path; the least number of hops was seen to.
+        let min = match (forward, op.max) {
+            (true, _) => op.min,
+            (false, Some(0)) => 0,
+            (false, _) => u32::from(!(op.zero_hop_seed && op.min == 0)),
+        };
+        Hops {
+            direction: if forward { op.direction } else { op.direction.reversed() },
+            min,
+            max: op.max,
+            edge: &bound.edge,
+            edges: edges.or(back.map(|(edges, _)| edges)),
+            existing: &existing,
+            source: source.as_ref(),
+            destination: destination.as_ref(),
+            target: back.map(|(_, target)| target),
+            wavefront: true,
+            labels: forward && (op.needs_labels() || op.min_named),
+            zero_hop_seed: op.zero_hop_seed,
+        }
+        .run(self.t, seeds, self.scope.cancel)
+    }
+
+    fn select(&self, steps: &[Step]) -> Result<Selection, GfqlError> {
+        let (bound, ahead, kept) = self.passes(steps)?;
+        self.combine(steps, &bound, &ahead, &kept)
+    }
+
+    /// The nodes or edges that each step can have at most, for a closer look along paths.
+    pub(crate) fn candidates(
+        &self,
+        steps: &[Step],
+    ) -> Result<(Vec<IdSet>, Vec<Option<BoundEdge>>), GfqlError> {
+        let (bound, _, kept) = self.passes(steps)?;
+        let own = |(step, layer): (&Step, Layer)| match step {
+            Step::Node(_) => layer.nodes.unwrap_or(IdSet::empty()),
+            Step::Edge(_) => layer.edges.unwrap_or(IdSet::empty()),
+        };
+        Ok((steps.iter().zip(kept).map(own).collect(), bound))
+    }
+
+    /// The bound edge steps, and what the forward and the backward pass leave of each step.
+    fn passes(&self, steps: &[Step]) -> Result<Passes, GfqlError> {
+        let mut bound = Vec::with_capacity(steps.len());
+        let mut filters = Vec::with_capacity(steps.len());
+        for (i, step) in steps.iter().enumerate() {
+            match step {
+                Step::Node(op) => filters.push(self.filter(op).map_err(|e| e.at(i))?),
+                Step::Edge(_) => filters.push(NodeFilter::Any),
+            }
+            bound.push(match step {
+                Step::Edge(op) => Some(self.bind_edge(op).map_err(|e| e.at(i))?),
+                Step::Node(_) => None,
+            });
+        }
+        let ahead = self.forward(steps, &filters, &bound)?;
+        let kept = self.backward(steps, &filters, &bound, &ahead)?;
+        Ok((bound, ahead, kept))
+    }
+
+    fn forward(
+        &self,
+        steps: &[Step],
+        filters: &[NodeFilter<'_>],
+        bound: &[Option<BoundEdge>],
+    ) -> Result<Vec<Layer>, GfqlError> {
+        let cancel = self.scope.cancel;
+        let mut layers: Vec<Layer> = Vec::with_capacity(steps.len());
+        for (i, step) in steps.iter().enumerate() {
+            let existing = self.graph.existing(cancel)?;
+            let before = layers.last().map_or(&existing, Layer::nodes);
+            let layer = match (step, &bound[i]) {
+                (Step::Edge(op), Some(edge)) => self.hop(op, edge, before, None, None)?.into(),
+                _ => Layer { nodes: Some(filters[i].and(before, cancel)?), ..Layer::default() },
+            };
+            layers.push(layer);
+        }
+        Ok(layers)
+    }
+
+    fn backward(
+        &self,
+        steps: &[Step],
+        filters: &[NodeFilter<'_>],
+        bound: &[Option<BoundEdge>],
+        ahead: &[Layer],
+    ) -> Result<Vec<Layer>, GfqlError> {
+        let cancel = self.scope.cancel;
+        let mut kept: Vec<Layer> = Vec::with_capacity(steps.len());
+        for i in (0..steps.len()).rev() {
+            let next = kept.last().or(ahead.last()).map_or(&IdSet::First(0), Layer::nodes);
+            let before = (i > 0).then(|| ahead[i - 1].nodes());
+            let layer = match (&steps[i], &bound[i], before) {
+                (Step::Edge(op), Some(_), Some(before)) if op.is_single() => {
+                    self.back_one(op.direction, ahead[i].edges(), before, next)
+                }
+                (Step::Edge(op), Some(edge), Some(before)) => {
+                    let back = Some((ahead[i].edges(), before));
+                    self.hop(op, edge, next, back, None)?.into()
+                }
+                _ => {
+                    let mut nodes = filters[i].and(next, cancel)?;
+                    if let Some(before) = before {
+                        nodes = nodes.and(before);
+                    }
+                    Layer { nodes: Some(nodes), ..Layer::default() }
+                }
+            };
+            kept.push(layer);
+        }
+        kept.reverse();
+        Ok(kept)
+    }
+
+    /// The edges of a single hop that lead from `before` to `next`, and the nodes they leave.
+    fn back_one(&self, direction: Direction, edges: &IdSet, before: &IdSet, next: &IdSet) -> Layer {
+        let mut nodes = Grow::new(self.t.num_nodes());
+        let mut kept = Grow::new(self.t.num_edges());
+        ends(self.t, edges, |position, s, d| {
+            let along = |from, to| before.contains(from) && next.contains(to);
+            let keeps = match direction {
+                Direction::Forward => along(s, d),
+                Direction::Reverse => along(d, s),
+                Direction::Undirected => along(s, d) || along(d, s),
+            };
+            if keeps {
+                kept.insert(position);
+                if direction != Direction::Reverse {
+                    nodes.insert(s);
+                }
+                if direction != Direction::Forward {
+                    nodes.insert(d);
+                }
+            }
+        });
+        Layer { nodes: Some(nodes.finish()), edges: Some(kept.finish()), ..Layer::default() }
+    }
+
+    fn combine(
+        &self,
+        steps: &[Step],
+        bound: &[Option<BoundEdge>],
+        ahead: &[Layer],
+        kept: &[Layer],
+    ) -> Result<Selection, GfqlError> {
+        let mut edges = Grow::new(self.t.num_edges());
+        let mut step_edges = Vec::with_capacity(steps.len());
+        for (i, step) in steps.iter().enumerate() {
+            let own = match (step, &bound[i]) {
+                (Step::Edge(op), Some(edge)) if !op.is_single() => {
+                    self.hop(op, edge, ahead[i - 1].nodes(), None, Some(kept[i].edges()))?.edges
+                }
+                _ => kept[i].edges().clone(),
+            };
+            edges.extend(&own);
+            step_edges.push(own);
+        }
+        let mut nodes = Grow::new(self.t.num_nodes());
+        kept.iter().for_each(|layer| nodes.extend(layer.nodes()));
+        let labels = crate::labels::Labels::collect(
+            steps,
+            ahead.iter().map(|l| (&l.node_hops, &l.edge_hops)),
+        );
+        let (edges, nodes) = (edges.finish(), nodes.finish());
+        let edges = labels.slice_edges(steps, edges);
+        let marks = self.markers(steps, kept, &step_edges, &labels);
+        let nodes = labels.slice_nodes(steps, nodes, &marks.0);
+        let mut whole = Grow::new(self.t.num_nodes());
+        whole.extend(&nodes);
+        ends(self.t, &edges, |_, s, d| {
+            whole.insert(s);
+            whole.insert(d);
+        });
+        let first = ahead.first().map(Layer::nodes);
+        let (mut node_columns, mut edge_columns) = labels.columns(self.graph, steps, first);
+        node_columns.extend(marks.0);
+        edge_columns.extend(marks.1);
+        Ok(Selection { nodes: whole.finish(), edges, node_columns, edge_columns })
+    }
+
+    /// The named steps: nodes that the next step leaves, and edges that were followed.
+    fn markers(
+        &self,
+        steps: &[Step],
+        kept: &[Layer],
+        step_edges: &[IdSet],
+        labels: &crate::labels::Labels,
+    ) -> (Vec<Added>, Vec<Added>) {
+        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
+        for (i, step) in steps.iter().enumerate() {
+            match step {
+                Step::Edge(op) => {
+                    if let Some(name) = &op.name {
+                        edges.push(Added::Marker(name.clone(), step_edges[i].clone()));
+                    }
+                }
+                Step::Node(op) => {
+                    let Some(name) = &op.name else { continue };
+                    let mut set = kept[i].nodes().clone();
+                    if let Some(Step::Edge(next)) = steps.get(i + 1) {
+                        set = set.and(&self.departures(next.direction, kept[i + 1].edges()));
+                    }
+                    if let Some(Step::Edge(before)) = i.checked_sub(1).map(|i| &steps[i]) {
+                        set = labels.within(before, set);
+                    }
+                    nodes.push(Added::Marker(name.clone(), set));
+                }
+            }
+        }
+        (nodes, edges)
+    }
+
+    fn departures(&self, direction: Direction, edges: &IdSet) -> IdSet {
+        let mut left = Grow::new(self.t.num_nodes());
+        ends(self.t, edges, |_, s, d| {
+            if direction != Direction::Reverse {
+                left.insert(s);
+            }
+            if direction != Direction::Forward {
+                left.insert(d);
+            }
+        });
+        left.finish()
+    }
+}

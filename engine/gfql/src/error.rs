@@ -1,0 +1,295 @@
+//! Why a query is refused: a code, a slug, what was wrong where, and what to write instead.
+
+use std::fmt;
+
+use graphlume_types::{Cancelled, Code, Coded};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $slug:literal;)*) => {
+        /// The kinds of refusal, as the clients know them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($(#[$doc])* $name,)* }
+
+        impl ErrorCode {
+            /// The number, such as `E301`.
+            #[must_use]
+            pub const fn number(self) -> &'static str {
+                match self { $(Self::$name => $number,)* }
+            }
+
+            /// The name on the wire, such as `column-not-found`.
+            #[must_use]
+            pub const fn slug(self) -> &'static str {
+                match self { $(Self::$name => $slug,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The query, or one of its operations, is of no known kind.
+    ChainType = "E101", "invalid-chain-type";
+    /// A filter's key is no text.
+    FilterKey = "E102", "invalid-filter-key";
+    /// Hop bounds that are no whole numbers or contradict each other.
+    Hops = "E103", "invalid-hops-value";
+    /// An edge direction that does not exist.
+    Direction = "E104", "invalid-direction";
+    /// A field that must be there is not.
+    MissingField = "E105", "missing-required-field";
+    /// A name that must not be empty is.
+    Empty = "E106", "empty-chain";
+    /// An expression that cannot be read.
+    Syntax = "E107", "invalid-cypher-syntax";
+    /// A query that is understood and not supported.
+    Query = "E108", "unsupported-cypher-query";
+    /// An output was named for a query that has no bindings.
+    Output = "E109", "output-requires-let-query";
+    /// An operation that this server does not do.
+    Unsupported = "E110", "unsupported-operation";
+    /// A name that no binding has.
+    Unresolved = "E151", "unresolved-graph-reference";
+    /// Bindings that need each other.
+    Circular = "E153", "circular-graph-reference";
+    /// A value of the wrong type.
+    Type = "E201", "type-mismatch";
+    /// A predicate that does not exist or has wrong parameters.
+    Predicate = "E203", "invalid-predicate-value";
+    /// A name that is no text.
+    Name = "E204", "invalid-name-type";
+    /// A query text that is no text.
+    QueryType = "E205", "invalid-query-type";
+    /// A column that the table does not have.
+    Column = "E301", "column-not-found";
+    /// A column whose type does not fit the test.
+    ColumnType = "E302", "incompatible-column-type";
+    /// A call that does not exist or may not be made here.
+    Call = "E303", "invalid-node-reference";
+    /// A traversal over a graph without edges.
+    NoEdges = "E304", "invalid-edge-reference";
+    /// No graph at all.
+    NoGraph = "E305", "graph-not-bound";
+    /// A call that failed while it ran.
+    CallFailed = "E306", "call-execution-error";
+    /// A limit of the server.
+    Limit = "E110", "query-too-large";
+    /// The query was stopped.
+    Stopped = "E110", "query-stopped";
+    /// A defect of the engine.
+    Internal = "E110", "internal-error";
+}
+
+/// A refused query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GfqlError {
+    code: ErrorCode,
+    message: String,
+    detail: Box<Detail>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Detail {
+    field: Option<String>,
+    value: Option<String>,
+    suggestion: Option<String>,
+    position: Option<usize>,
+}
+
+/// Characters of a value that a message shows.
+const VALUE_CHARS: usize = 50;
+
+impl GfqlError {
+    /// A refusal that says `message`.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), detail: Box::default() }
+    }
+
+    /// Names the field at fault.
+    #[must_use]
+    pub fn field(mut self, field: impl Into<String>) -> Self {
+        self.detail.field.get_or_insert(field.into());
+        self
+    }
+
+    /// Shows the value at fault, shortened.
+    #[must_use]
+    pub fn value(mut self, value: impl fmt::Display) -> Self {
+        let text = value.to_string();
+        let short: String = text.chars().take(VALUE_CHARS).collect();
+        let cut = short.len() < text.len();
+        self.detail.value.get_or_insert(if cut { format!("{short}...") } else { short });
+        self
+    }
+
+    /// Says what to do instead.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.detail.suggestion.get_or_insert(suggestion.into());
+        self
+    }
+
+    /// Says which operation of the chain is at fault, counted from zero.
+    #[must_use]
+    pub fn at(mut self, position: usize) -> Self {
+        self.detail.position.get_or_insert(position);
+        self
+    }
+
+    /// The kind of refusal.
+    #[must_use]
+    pub const fn error_code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// What is wrong, without field, value and suggestion.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The suggestion, when there is one.
+    #[must_use]
+    pub fn suggestion(&self) -> Option<&str> {
+        self.detail.suggestion.as_deref()
+    }
+
+    /// A column is missing; names the nearest one when there is one.
+    #[must_use]
+    pub fn no_column(name: &str, table: &str, columns: &[&str]) -> Self {
+        let error = Self::new(
+            ErrorCode::Column,
+            format!("column {name:?} does not exist in the {table} table"),
+        )
+        .field(name);
+        match nearest(name, columns) {
+            Some(near) => error.suggest(format!("did you mean {near:?}?")),
+            None => error.suggest(format!("available columns: {}", listed(columns))),
+        }
+    }
+
+    /// A call that exists and that this server does not do.
+    #[must_use]
+    pub fn unsupported_call(function: &str) -> Self {
+        Self::new(ErrorCode::Unsupported, format!("call {function:?} is not available here"))
+            .field("function")
+            .value(format!("{function:?}"))
+            .suggest("run this call in the client and upload its result")
+    }
+}
+
+impl fmt::Display for GfqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.code.slug(), self.message)?;
+        let d = &self.detail;
+        let parts = [("field", &d.field), ("value", &d.value), ("suggestion", &d.suggestion)];
+        for (name, text) in parts {
+            if let Some(text) = text {
+                write!(f, " | {name}: {text}")?;
+            }
+        }
+        match d.position {
+            Some(position) => write!(f, " | operation_index: {position}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for GfqlError {}
+
+impl Coded for GfqlError {
+    fn code(&self) -> Code {
+        match self.code {
+            ErrorCode::Unsupported => Code::Unsupported,
+            ErrorCode::Limit => Code::TooLarge,
+            ErrorCode::Stopped => Code::Cancelled,
+            ErrorCode::Internal => Code::Internal,
+            _ => Code::InvalidArgument,
+        }
+    }
+
+    fn slug(&self) -> &'static str {
+        self.code.slug()
+    }
+
+    fn field(&self) -> Option<&str> {
+        self.detail.field.as_deref()
+    }
+}
+
+impl From<Cancelled> for GfqlError {
+    fn from(stopped: Cancelled) -> Self {
+        Self::new(ErrorCode::Stopped, stopped.to_string())
+            .suggest("ask for less: fewer hops, narrower filters or a limit")
+    }
+}
+
+impl From<arrow_schema::ArrowError> for GfqlError {
+    fn from(e: arrow_schema::ArrowError) -> Self {
+        Self::new(ErrorCode::Internal, format!("the result cannot be gathered: {e}"))
+    }
+}
+
+impl From<graphlume_table::TableError> for GfqlError {
+    fn from(e: graphlume_table::TableError) -> Self {
+        Self::new(ErrorCode::Limit, e.to_string())
+    }
+}
+
+impl From<graphlume_graph::GraphError> for GfqlError {
+    fn from(e: graphlume_graph::GraphError) -> Self {
+        Self::new(ErrorCode::NoGraph, e.to_string())
+    }
+}
+
+/// The name that is written most like `name`, if one is near enough to be meant.
+#[must_use]
+pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let allowed = name.chars().count() / 3 + 1;
+    let scored = names.iter().map(|n| (edits(&name.to_lowercase(), &n.to_lowercase()), *n));
+    scored.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, n)| n)
+}
+
+/// Insertions, deletions and substitutions that turn `a` into `b`.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut corner = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let next = (corner + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
+            corner = row[j + 1];
+            row[j + 1] = next;
+        }
+    }
+    row[b.len()]
+}
+
+/// At most ten names, separated by commas.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let shown = names.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > 10 { format!("{shown}, ...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_carries_the_slug_and_the_parts() {
+        let e = GfqlError::no_column("scoer", "node", &["id", "score", "name"]).at(2);
+        let want = "[column-not-found] column \"scoer\" does not exist in the node table \
+                    | field: scoer | suggestion: did you mean \"score\"? | operation_index: 2";
+        assert_eq!(e.to_string(), want);
+        assert_eq!((e.error_code().number(), Coded::field(&e)), ("E301", Some("scoer")));
+    }
+
+    #[test]
+    fn far_names_are_listed_and_long_values_are_cut() {
+        let e = GfqlError::no_column("zzz", "node", &["id", "score"]);
+        assert_eq!(e.suggestion(), Some("available columns: id, score"));
+        let long = GfqlError::new(ErrorCode::Type, "no").value("x".repeat(80)).to_string();
+        assert!(long.ends_with(&format!("{}...", "x".repeat(50))));
+    }
+}

@@ -1,0 +1,300 @@
+//! Evaluation, one row at a time. A null operand makes most results null.
+
+use std::cmp::Ordering;
+
+use super::parse::{Binary, Expr, Quantifier};
+use super::value::Cell;
+use crate::error::{ErrorCode, GfqlError};
+use crate::predicate::Cmp;
+use crate::wire::regex;
+
+/// Where names get their values.
+pub(super) trait Names {
+    /// The value of a column in the present row.
+    fn column(&self, name: &str) -> Cell;
+}
+
+/// An evaluation of one row.
+pub(super) struct Eval<'a> {
+    pub(super) names: &'a dyn Names,
+    /// Whether comparisons with null are false, as in data frame queries, instead of null.
+    pub(super) frame: bool,
+    variables: Vec<(String, Cell)>,
+}
+
+type Found = Result<Cell, GfqlError>;
+
+fn wrong(what: impl Into<String>) -> GfqlError {
+    GfqlError::new(ErrorCode::ColumnType, what)
+}
+
+impl<'a> Eval<'a> {
+    pub(super) fn new(names: &'a dyn Names, frame: bool) -> Self {
+        Self { names, frame, variables: vec![] }
+    }
+
+    pub(super) fn eval(&mut self, expr: &Expr) -> Found {
+        Ok(match expr {
+            Expr::Literal(cell) => cell.clone(),
+            Expr::Name(name) => match self.variables.iter().rev().find(|(n, _)| n == name) {
+                Some((_, cell)) => cell.clone(),
+                None => self.names.column(name),
+            },
+            Expr::Not(inner) => match self.eval(inner)? {
+                Cell::Bool(v) => Cell::Bool(!v),
+                Cell::Null => Cell::Null,
+                other => return Err(wrong("NOT needs a truth value").value(other.text())),
+            },
+            Expr::Negative(inner) => match self.eval(inner)? {
+                Cell::Int(v) => Cell::Int(v.checked_neg().ok_or_else(too_large)?),
+                Cell::Float(v) => Cell::Float(-v),
+                Cell::Null => Cell::Null,
+                other => return Err(wrong("- needs a number").value(other.text())),
+            },
+            Expr::IsNull(inner) => Cell::Bool(self.eval(inner)?.is_null()),
+            Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
+            Expr::Index(list, index) => self.index(list, index)?,
+            Expr::Slice(list, from, to) => self.slice(list, from.as_deref(), to.as_deref())?,
+            Expr::Call(name, args) => {
+                if name == "coalesce" {
+                    for arg in args {
+                        let cell = self.eval(arg)?;
+                        if !cell.is_null() {
+                            return Ok(cell);
+                        }
+                    }
+                    return Ok(Cell::Null);
+                }
+                let args = args.iter().map(|a| self.eval(a)).collect::<Result<Vec<_>, _>>()?;
+                super::function::call(name, &args)?
+            }
+            Expr::Case(operand, arms, otherwise) => {
+                let operand = operand.as_ref().map(|o| self.eval(o)).transpose()?;
+                for (test, then) in arms {
+                    let test = self.eval(test)?;
+                    let holds = match &operand {
+                        Some(o) => o.order(&test) == Some(Ordering::Equal),
+                        None => test == Cell::Bool(true),
+                    };
+                    if holds {
+                        return self.eval(then);
+                    }
+                }
+                otherwise.as_ref().map_or(Ok(Cell::Null), |e| self.eval(e))?
+            }
+            Expr::List(items) => {
+                Cell::List(items.iter().map(|i| self.eval(i)).collect::<Result<_, _>>()?)
+            }
+            Expr::Quantified(quantifier, name, list, test) => {
+                self.quantified(*quantifier, name, list, test)?
+            }
+            Expr::Comprehension(name, list, test, item) => {
+                let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+                let mut out = Vec::new();
+                for cell in items {
+                    let kept = match test {
+                        Some(test) => self.with(name, &cell, test)? == Cell::Bool(true),
+                        None => true,
+                    };
+                    if kept {
+                        out.push(match item {
+                            Some(item) => self.with(name, &cell, item)?,
+                            None => cell,
+                        });
+                    }
+                }
+                Cell::List(out)
+            }
+        })
+    }
+
+    fn with(&mut self, name: &str, cell: &Cell, expr: &Expr) -> Found {
+        self.variables.push((name.to_owned(), cell.clone()));
+        let found = self.eval(expr);
+        self.variables.pop();
+        found
+    }
+
+    fn quantified(
+        &mut self,
+        quantifier: Quantifier,
+        name: &str,
+        list: &Expr,
+        test: &Expr,
+    ) -> Found {
+        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+        let (mut yes, mut no, mut unknown) = (0, 0, 0);
+        for cell in &items {
+            match self.with(name, cell, test)? {
+                Cell::Bool(true) => yes += 1,
+                Cell::Bool(false) => no += 1,
+                Cell::Null => unknown += 1,
+                other => return Err(wrong("WHERE needs a truth value").value(other.text())),
+            }
+        }
+        let sure = unknown == 0;
+        Ok(match quantifier {
+            Quantifier::Any if yes > 0 => Cell::Bool(true),
+            Quantifier::All if no > 0 => Cell::Bool(false),
+            Quantifier::None if yes > 0 => Cell::Bool(false),
+            Quantifier::Single if yes > 1 => Cell::Bool(false),
+            _ if !sure => Cell::Null,
+            Quantifier::Any => Cell::Bool(false),
+            Quantifier::All | Quantifier::None => Cell::Bool(true),
+            Quantifier::Single => Cell::Bool(yes == 1),
+        })
+    }
+
+    fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, GfqlError> {
+        match self.eval(expr)? {
+            Cell::Bool(v) => Ok(Some(v)),
+            Cell::Null => Ok(None),
+            other => Err(wrong("AND, OR and XOR need truth values").value(other.text())),
+        }
+    }
+
+    fn binary(&mut self, op: Binary, a: &Expr, b: &Expr) -> Found {
+        let known = |v: Option<bool>| v.map_or(Cell::Null, Cell::Bool);
+        if matches!(op, Binary::Or | Binary::And | Binary::Xor) {
+            let (x, y) = (self.truth(a)?, self.truth(b)?);
+            return Ok(known(match op {
+                Binary::And if x == Some(false) || y == Some(false) => Some(false),
+                Binary::Or if x == Some(true) || y == Some(true) => Some(true),
+                Binary::And => x.zip(y).map(|(x, y)| x && y),
+                Binary::Or => x.zip(y).map(|(x, y)| x || y),
+                _ => x.zip(y).map(|(x, y)| x != y),
+            }));
+        }
+        let (x, y) = (self.eval(a)?, self.eval(b)?);
+        match op {
+            Binary::Compare(cmp) => Ok(self.compare(cmp, &x, &y)),
+            Binary::In => Ok(known(within(&x, &y)?)),
+            Binary::Contains | Binary::Starts | Binary::Ends | Binary::Match => {
+                let (Cell::Text(x), Cell::Text(y)) = (&x, &y) else { return Ok(Cell::Null) };
+                Ok(Cell::Bool(match op {
+                    Binary::Contains => x.contains(y.as_str()),
+                    Binary::Starts => x.starts_with(y.as_str()),
+                    Binary::Ends => x.ends_with(y.as_str()),
+                    _ => {
+                        let pattern = regex(&format!(r"\A(?:{y})\z"), 0);
+                        let pattern = pattern.map_err(|e| {
+                            GfqlError::new(ErrorCode::Predicate, e.to_string()).value(y)
+                        })?;
+                        pattern.is_match(x)
+                    }
+                }))
+            }
+            _ => arithmetic(op, x, y),
+        }
+    }
+
+    fn compare(&self, cmp: Cmp, x: &Cell, y: &Cell) -> Cell {
+        if x.is_null() || y.is_null() {
+            return if self.frame { Cell::Bool(cmp == Cmp::Ne) } else { Cell::Null };
+        }
+        match x.order(y) {
+            Some(ordering) => Cell::Bool(cmp.accepts(ordering)),
+            None if matches!(cmp, Cmp::Eq | Cmp::Ne) => Cell::Bool(cmp == Cmp::Ne),
+            None if self.frame => Cell::Bool(false),
+            None => Cell::Null,
+        }
+    }
+
+    fn index(&mut self, list: &Expr, index: &Expr) -> Found {
+        let (list, index) = (self.eval(list)?, self.eval(index)?);
+        match (list, index) {
+            (Cell::Null, _) | (_, Cell::Null) => Ok(Cell::Null),
+            (Cell::List(items), Cell::Int(i)) => {
+                let at = if i < 0 { i + items.len() as i64 } else { i };
+                let cell = usize::try_from(at).ok().and_then(|at| items.get(at).cloned());
+                Ok(cell.unwrap_or(Cell::Null))
+            }
+            (other, _) => Err(wrong("[ ] needs a list and a whole number").value(other.text())),
+        }
+    }
+
+    fn slice(&mut self, list: &Expr, from: Option<&Expr>, to: Option<&Expr>) -> Found {
+        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+        let len = items.len() as i64;
+        let mut end = |expr: Option<&Expr>, default: i64| {
+            Ok(match expr.map(|e| self.eval(e)).transpose()? {
+                None => Some(default),
+                Some(Cell::Int(i)) => Some((if i < 0 { i + len } else { i }).clamp(0, len)),
+                Some(Cell::Null) => None,
+                Some(other) => return Err(wrong("a slice needs whole numbers").value(other.text())),
+            })
+        };
+        let (from, to) = (end(from, 0)?, end(to, len)?);
+        let (Some(from), Some(to)) = (from, to) else { return Ok(Cell::Null) };
+        Ok(Cell::List(items.get(from as usize..to as usize).unwrap_or_default().to_vec()))
+    }
+}
+
+fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {
+    let items = match list {
+        Cell::List(items) => items,
+        Cell::Null => return Ok(None),
+        other => return Err(wrong("IN needs a list").value(other.text())),
+    };
+    if items.is_empty() {
+        return Ok(Some(false));
+    }
+    if items.iter().any(|i| x.order(i) == Some(Ordering::Equal)) {
+        return Ok(Some(true));
+    }
+    let unknown = x.is_null() || items.iter().any(Cell::is_null);
+    Ok(if unknown { None } else { Some(false) })
+}
+
+fn too_large() -> GfqlError {
+    GfqlError::new(ErrorCode::Predicate, "a whole number does not fit into 64 bits")
+}
+
+fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
+    Ok(match (op, x, y) {
+        (Binary::Add, Cell::List(mut a), Cell::List(b)) => {
+            a.extend(b);
+            Cell::List(a)
+        }
+        (_, Cell::Null, _) | (_, _, Cell::Null) => Cell::Null,
+        (Binary::Add, Cell::List(mut a), b) => {
+            a.push(b);
+            Cell::List(a)
+        }
+        (Binary::Add, a, Cell::List(mut b)) => {
+            b.insert(0, a);
+            Cell::List(b)
+        }
+        (Binary::Add, Cell::Text(a), Cell::Text(b)) => Cell::Text(a + &b),
+        (op, Cell::Int(a), Cell::Int(b)) => {
+            if b == 0 && matches!(op, Binary::Div | Binary::Rem) {
+                return Err(GfqlError::new(
+                    ErrorCode::Predicate,
+                    "division of whole numbers by zero",
+                )
+                .suggest("guard it with CASE WHEN"));
+            }
+            let result = match op {
+                Binary::Add => a.checked_add(b),
+                Binary::Sub => a.checked_sub(b),
+                Binary::Mul => a.checked_mul(b),
+                Binary::Div => a.checked_div(b),
+                _ => a.checked_rem(b),
+            };
+            Cell::Int(result.ok_or_else(too_large)?)
+        }
+        (op, a, b) => {
+            let (Some(x), Some(y)) = (a.number(), b.number()) else {
+                let text = "arithmetic needs two numbers, two texts or a list";
+                return Err(wrong(text).value(format!("{} and {}", a.text(), b.text())));
+            };
+            Cell::Float(match op {
+                Binary::Add => x + y,
+                Binary::Sub => x - y,
+                Binary::Mul => x * y,
+                Binary::Div => x / y,
+                _ => x % y,
+            })
+        }
+    })
+}

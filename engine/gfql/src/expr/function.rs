@@ -1,0 +1,141 @@
+//! Functions of expressions.
+
+use super::value::Cell;
+use crate::error::{ErrorCode, GfqlError, nearest};
+
+/// Functions and how many arguments they take at least and at most; coalesce takes any number.
+const FUNCTIONS: &[(&str, usize, usize)] = &[
+    ("size", 1, 1),
+    ("abs", 1, 1),
+    ("sqrt", 1, 1),
+    ("floor", 1, 1),
+    ("ceil", 1, 1),
+    ("ceiling", 1, 1),
+    ("round", 1, 2),
+    ("sign", 1, 1),
+    ("tolower", 1, 1),
+    ("lower", 1, 1),
+    ("toupper", 1, 1),
+    ("upper", 1, 1),
+    ("substring", 2, 3),
+    ("tointeger", 1, 1),
+    ("tofloat", 1, 1),
+    ("toboolean", 1, 1),
+    ("tostring", 1, 1),
+    ("range", 2, 3),
+    ("head", 1, 1),
+    ("tail", 1, 1),
+    ("reverse", 1, 1),
+];
+
+/// Items of a range at most.
+const RANGE_MAX: i64 = 1_000_000;
+
+/// Checks a call before any row is there.
+pub(super) fn check(name: &str, args: usize) -> Result<(), GfqlError> {
+    if name == "coalesce" && args > 0 {
+        return Ok(());
+    }
+    match FUNCTIONS.iter().find(|(n, _, _)| *n == name) {
+        Some((_, least, most)) if (*least..=*most).contains(&args) => Ok(()),
+        Some((_, least, most)) => Err(GfqlError::new(
+            ErrorCode::Syntax,
+            format!("{name} takes {least} to {most} arguments and got {args}"),
+        )),
+        None => {
+            let names: Vec<&str> = FUNCTIONS.iter().map(|(n, _, _)| *n).collect();
+            let error = GfqlError::new(
+                ErrorCode::Unsupported,
+                format!("function {name:?} is not available"),
+            );
+            Err(match nearest(name, &names) {
+                Some(near) => error.suggest(format!("did you mean {near:?}?")),
+                None => error.suggest(format!("functions: {}, coalesce", names.join(", "))),
+            })
+        }
+    }
+}
+
+/// Calls a function; null in, null out.
+pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, GfqlError> {
+    check(name, args.len())?;
+    if args.iter().any(Cell::is_null) {
+        return Ok(Cell::Null);
+    }
+    let wrong = || {
+        let shown: Vec<String> = args.iter().map(Cell::text).collect();
+        let text = format!("{name} cannot take this value");
+        GfqlError::new(ErrorCode::ColumnType, text).value(shown.join(", "))
+    };
+    let number = || args[0].number().ok_or_else(wrong);
+    let text = || if let Cell::Text(t) = &args[0] { Ok(t.as_str()) } else { Err(wrong()) };
+    Ok(match (name, &args[0]) {
+        ("size", Cell::Text(t)) => Cell::Int(t.chars().count() as i64),
+        ("size", Cell::List(items)) => Cell::Int(items.len() as i64),
+        ("abs", Cell::Int(v)) => Cell::Int(v.checked_abs().ok_or_else(wrong)?),
+        ("abs", _) => Cell::Float(number()?.abs()),
+        ("sqrt", _) => Cell::Float(number()?.sqrt()),
+        ("floor", _) => Cell::Float(number()?.floor()),
+        ("ceil" | "ceiling", _) => Cell::Float(number()?.ceil()),
+        ("round", _) => match args.get(1) {
+            None => Cell::Float((number()? + 0.5).floor()),
+            Some(Cell::Int(places)) => {
+                let scale = 10_f64.powi((*places).clamp(-300, 300) as i32);
+                // The ties go away from zero.
+                Cell::Float((number()? * scale).round() / scale)
+            }
+            Some(_) => return Err(wrong()),
+        },
+        ("sign", _) => {
+            let v = number()?;
+            Cell::Int(i64::from(v > 0.0) - i64::from(v < 0.0))
+        }
+        ("tolower" | "lower", _) => Cell::Text(text()?.to_lowercase()),
+        ("toupper" | "upper", _) => Cell::Text(text()?.to_uppercase()),
+        ("substring", _) => {
+            let place = |i: usize| match args.get(i) {
+                Some(Cell::Int(v)) => usize::try_from(*v).map(Some).map_err(|_| wrong()),
+                None => Ok(None),
+                Some(_) => Err(wrong()),
+            };
+            let (from, len) = (place(1)?.unwrap_or(0), place(2)?.unwrap_or(usize::MAX));
+            Cell::Text(text()?.chars().skip(from).take(len).collect())
+        }
+        ("tointeger", Cell::Int(v)) => Cell::Int(*v),
+        ("tointeger", Cell::Float(v)) => Cell::Int(v.trunc() as i64),
+        ("tointeger", Cell::Text(t)) => {
+            let whole = t.trim().parse::<i64>().ok();
+            let parsed = whole.or_else(|| t.trim().parse::<f64>().ok().map(|v| v.trunc() as i64));
+            parsed.map_or(Cell::Null, Cell::Int)
+        }
+        ("tofloat", Cell::Text(t)) => t.trim().parse().map_or(Cell::Null, Cell::Float),
+        ("tofloat", _) => Cell::Float(number()?),
+        ("toboolean", Cell::Bool(v)) => Cell::Bool(*v),
+        ("toboolean", Cell::Text(t)) => match t.trim().to_lowercase().as_str() {
+            "true" => Cell::Bool(true),
+            "false" => Cell::Bool(false),
+            _ => Cell::Null,
+        },
+        ("tostring", Cell::List(_)) => return Err(wrong()),
+        ("tostring", cell) => Cell::Text(cell.text()),
+        ("head", Cell::List(items)) => items.first().cloned().unwrap_or(Cell::Null),
+        ("tail", Cell::List(items)) => Cell::List(items.iter().skip(1).cloned().collect()),
+        ("reverse", Cell::List(items)) => Cell::List(items.iter().rev().cloned().collect()),
+        ("reverse", Cell::Text(t)) => Cell::Text(t.chars().rev().collect()),
+        ("range", _) => range(args).ok_or_else(wrong)?,
+        _ => return Err(wrong()),
+    })
+}
+
+fn range(args: &[Cell]) -> Option<Cell> {
+    let whole = |i: usize| if let Some(Cell::Int(v)) = args.get(i) { Some(*v) } else { None };
+    let (from, to) = (whole(0)?, whole(1)?);
+    let step = if args.len() == 3 { whole(2)? } else { 1 };
+    let count = to.checked_sub(from)?.checked_div(step)?.checked_add(1)?.max(0);
+    let ahead = if step > 0 { from <= to } else { from >= to };
+    if count > RANGE_MAX {
+        return None;
+    }
+    let count = if ahead { count } else { 0 };
+    Some(Cell::List((0..count).map(|i| Cell::Int(from + i * step)).collect()))
+}

@@ -1,0 +1,226 @@
+//! Values of expressions, read from columns and written to columns.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
+    TimestampNanosecondArray,
+};
+use arrow_schema::{DataType, Field};
+use graphlume_graph::canon::{Canon, Column};
+
+use crate::error::GfqlError;
+
+/// A value of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    /// Seconds since 1970 and nanoseconds.
+    Time(i64, u32),
+    List(Vec<Cell>),
+}
+
+/// Reads columns by row.
+#[derive(Clone, Debug)]
+pub(crate) enum Reader {
+    /// Lists, cell by cell.
+    Lists(ArrayRef),
+    Scalars(Arc<Column>),
+}
+
+impl Reader {
+    /// A reader of any column that has values.
+    pub(crate) fn new(array: &ArrayRef) -> Option<Self> {
+        Some(match array.data_type() {
+            DataType::List(_) | DataType::LargeList(_) => Self::Lists(ArrayRef::clone(array)),
+            _ => Self::Scalars(Arc::new(Column::try_new(array).ok()?)),
+        })
+    }
+
+    pub(crate) fn get(&self, row: usize) -> Cell {
+        match self {
+            Self::Lists(array) => {
+                if array.is_null(row) {
+                    return Cell::Null;
+                }
+                let items: ArrayRef = match array.data_type() {
+                    DataType::List(_) => {
+                        arrow_array::cast::AsArray::as_list::<i32>(array.as_ref()).value(row)
+                    }
+                    _ => arrow_array::cast::AsArray::as_list::<i64>(array.as_ref()).value(row),
+                };
+                let Some(reader) = Self::new(&items) else { return Cell::Null };
+                Cell::List((0..items.len()).map(|i| reader.get(i)).collect())
+            }
+            Self::Scalars(column) => {
+                let whole = !matches!(column.as_ref(), Column::Float(_));
+                match column.get(row) {
+                    None => Cell::Null,
+                    Some(Canon::Int(v)) if whole => Cell::Int(v),
+                    Some(Canon::Int(v)) => Cell::Float(v as f64),
+                    Some(Canon::UInt(v)) => Cell::Float(v as f64),
+                    Some(Canon::Float(bits)) => Cell::Float(f64::from_bits(bits)),
+                    Some(Canon::Bool(v)) => Cell::Bool(v),
+                    Some(Canon::Text(v) | Canon::Compound(v)) => Cell::Text(v.to_owned()),
+                    Some(Canon::Instant(s, ns)) => Cell::Time(s, ns),
+                    Some(Canon::Span(s, _)) => Cell::Int(s),
+                    Some(Canon::Clock(ns)) => Cell::Int(ns),
+                    Some(Canon::Bytes(_)) => Cell::Null,
+                }
+            }
+        }
+    }
+}
+
+impl Cell {
+    /// Values of JSON; objects have no counterpart.
+    pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
+        use serde_json::Value;
+        Some(match value {
+            Value::Null => Self::Null,
+            Value::Bool(v) => Self::Bool(*v),
+            Value::Number(n) => match n.as_i64() {
+                Some(v) => Self::Int(v),
+                None => Self::Float(n.as_f64()?),
+            },
+            Value::String(v) => Self::Text(v.clone()),
+            Value::Array(items) => {
+                Self::List(items.iter().map(Self::from_json).collect::<Option<_>>()?)
+            }
+            Value::Object(_) => return None,
+        })
+    }
+
+    pub(crate) const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    pub(crate) const fn number(&self) -> Option<f64> {
+        match self {
+            Self::Int(v) => Some(*v as f64),
+            Self::Float(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// The order of two values of one kind; `None` across kinds and with null.
+    pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
+            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
+            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
+            (Self::Time(a, an), Self::Time(b, bn)) => Some((a, an).cmp(&(b, bn))),
+            (Self::List(a), Self::List(b)) => {
+                for (x, y) in a.iter().zip(b) {
+                    match x.order(y)? {
+                        Ordering::Equal => {}
+                        other => return Some(other),
+                    }
+                }
+                Some(a.len().cmp(&b.len()))
+            }
+            _ => self.number()?.partial_cmp(&other.number()?),
+        }
+    }
+
+    /// A total order for sorting: null is the largest, then kinds among themselves.
+    pub(crate) fn sort(&self, other: &Self) -> Ordering {
+        match (self.is_null(), other.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) => self.order(other).unwrap_or_else(|| self.rank().cmp(&other.rank())),
+        }
+    }
+
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::List(_) => 0,
+            Self::Time(..) => 1,
+            Self::Text(_) => 2,
+            Self::Bool(_) => 3,
+            Self::Int(_) | Self::Float(_) => 4,
+            Self::Null => 5,
+        }
+    }
+
+    /// A text that is the same for equal values and for no others.
+    pub(crate) fn key(&self) -> String {
+        match self {
+            Self::Int(v) => format!("n{v}"),
+            Self::Float(v) => match graphlume_graph::canon::of_f64(*v) {
+                Some(Canon::Int(whole)) => format!("n{whole}"),
+                _ => format!("n{v}"),
+            },
+            Self::List(items) => format!("{:?}", items.iter().map(Self::key).collect::<Vec<_>>()),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// The value as text.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Null => String::new(),
+            Self::Bool(v) => v.to_string(),
+            Self::Int(v) => v.to_string(),
+            Self::Float(v) if v.fract() == 0.0 && v.abs() < 1e16 => format!("{v:.1}"),
+            Self::Float(v) => v.to_string(),
+            Self::Text(v) => v.clone(),
+            Self::Time(..) => {
+                let column = column(std::slice::from_ref(self));
+                let text = column.ok().and_then(|c| graphlume_table::cell_text(c.as_ref(), 0));
+                text.unwrap_or_default()
+            }
+            Self::List(items) => {
+                format!("[{}]", items.iter().map(Self::text).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+}
+
+/// A column of the plainest type that holds all values; mixed kinds become text.
+pub(crate) fn column(cells: &[Cell]) -> Result<ArrayRef, GfqlError> {
+    let all = |test: fn(&Cell) -> bool| cells.iter().all(|c| c.is_null() || test(c));
+    if all(|_| false) {
+        return Ok(Arc::new(NullArray::new(cells.len())));
+    }
+    if all(|c| matches!(c, Cell::Bool(_))) {
+        let cell = |c: &Cell| if let Cell::Bool(v) = c { Some(*v) } else { None };
+        return Ok(Arc::new(cells.iter().map(cell).collect::<BooleanArray>()));
+    }
+    if all(|c| matches!(c, Cell::Int(_))) {
+        let cell = |c: &Cell| if let Cell::Int(v) = c { Some(*v) } else { None };
+        return Ok(Arc::new(cells.iter().map(cell).collect::<Int64Array>()));
+    }
+    if all(|c| c.number().is_some()) {
+        return Ok(Arc::new(cells.iter().map(Cell::number).collect::<Float64Array>()));
+    }
+    if all(|c| matches!(c, Cell::Time(..))) {
+        let cell = |c: &Cell| match c {
+            Cell::Time(s, ns) => s.checked_mul(1_000_000_000)?.checked_add(i64::from(*ns)),
+            _ => None,
+        };
+        return Ok(Arc::new(cells.iter().map(cell).collect::<TimestampNanosecondArray>()));
+    }
+    if all(|c| matches!(c, Cell::List(_))) {
+        let mut items = Vec::new();
+        let mut lengths = Vec::new();
+        for cell in cells {
+            let list = if let Cell::List(list) = cell { list.as_slice() } else { &[] };
+            items.extend_from_slice(list);
+            lengths.push(list.len());
+        }
+        let values = column(&items)?;
+        let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+        let nulls = cells.iter().map(|c| !c.is_null()).collect::<Vec<bool>>();
+        let offsets = arrow_buffer::OffsetBuffer::from_lengths(lengths);
+        return Ok(Arc::new(ListArray::try_new(field, offsets, values, Some(nulls.into()))?));
+    }
+    let cell = |c: &Cell| if c.is_null() { None } else { Some(c.text()) };
+    Ok(Arc::new(cells.iter().map(cell).collect::<StringArray>()))
+}

@@ -1,0 +1,55 @@
+//! Filters of steps: asked row by row, or known for all nodes.
+
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+
+use crate::bind::{RowFilter, Side, bind};
+use crate::chain::Scope;
+use crate::error::GfqlError;
+use crate::graph::PropertyGraph;
+use crate::set::IdSet;
+use crate::wire::NodeOp;
+
+/// Nodes from which on a filter is tested on all rows at once.
+const FILTER_ALL: u32 = 1 << 12;
+
+/// The filter and the query of a step, bound to a table.
+pub(crate) fn row_filter(
+    graph: &PropertyGraph,
+    table: &Table,
+    side: Side,
+    op: &NodeOp,
+    scope: Scope<'_>,
+) -> Result<RowFilter, GfqlError> {
+    let mut filter = bind(graph, table, side, &op.filter, scope.strictness)?;
+    if let Some(query) = &op.query {
+        filter.and_rows(crate::expr::query(table, query)?);
+    }
+    Ok(filter)
+}
+
+/// Nodes of the graph that pass a step's filter, asked one by one or known all together.
+pub(crate) enum NodeFilter<'a> {
+    Any,
+    Rows(RowFilter, &'a PropertyGraph),
+    Set(IdSet),
+}
+
+impl NodeFilter<'_> {
+    pub(crate) fn and(&self, nodes: &IdSet, cancel: &CancelToken) -> Result<IdSet, GfqlError> {
+        Ok(match self {
+            Self::Any => nodes.clone(),
+            Self::Set(set) => nodes.and(set),
+            Self::Rows(filter, graph) => {
+                if filter.is_never() {
+                    return Ok(IdSet::empty());
+                }
+                if nodes.len() > FILTER_ALL {
+                    filter.run();
+                }
+                let frame = graph.frame(cancel)?;
+                nodes.filter(|v| graph.node_row(frame, v).is_some_and(|row| filter.passes(row)))
+            }
+        })
+    }
+}

@@ -1,0 +1,332 @@
+//! The graph that a query sees: tables, bindings, and adjacency built when the first step needs it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
+use arrow_schema::{DataType, Field, Schema};
+use graphlume_graph::canon::{Canon, Column, Hasher};
+use graphlume_graph::{Graph, GraphSpec, Topology, build};
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use rayon::prelude::*;
+
+use crate::error::{ErrorCode, GfqlError};
+use crate::set::IdSet;
+use crate::wire::CallOp;
+
+/// Name of the id column of nodes that only edges mention.
+const ID: &str = "id";
+
+/// Which columns make the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bindings {
+    /// Column of the node ids.
+    pub node: Option<String>,
+    /// Column of the sources.
+    pub source: Option<String>,
+    /// Column of the destinations.
+    pub destination: Option<String>,
+}
+
+/// A graph with properties. Cloning shares everything.
+#[derive(Clone, Debug)]
+pub struct PropertyGraph {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    nodes: Option<Table>,
+    edges: Option<Table>,
+    bindings: Bindings,
+    frame: OnceLock<Graph>,
+    columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
+    ids: OnceLock<Vec<(u64, u32)>>,
+    row_nodes: OnceLock<Vec<u32>>,
+    notes: Vec<CallOp>,
+}
+
+impl PropertyGraph {
+    /// A graph of these tables.
+    ///
+    /// # Errors
+    /// [`ErrorCode::NoGraph`] without any table, or when a bound column is not in its table.
+    pub fn new(
+        nodes: Option<Table>,
+        edges: Option<Table>,
+        bindings: Bindings,
+    ) -> Result<Self, GfqlError> {
+        // A node table whose ids nobody knows cannot be matched with anything.
+        let nodes = nodes.filter(|_| bindings.node.is_some());
+        if nodes.is_none() && edges.is_none() {
+            return Err(GfqlError::new(
+                ErrorCode::NoGraph,
+                "the dataset has no nodes and no edges",
+            ));
+        }
+        let Bindings { node, source, destination } = &bindings;
+        let wanted =
+            [(&nodes, node, "node"), (&edges, source, "edge"), (&edges, destination, "edge")];
+        for (table, column, kind) in wanted {
+            if let (Some(table), Some(column)) = (table, column)
+                && table.column(column).is_none()
+            {
+                return Err(GfqlError::no_column(column, kind, &table.column_names()));
+            }
+        }
+        if edges.is_some() && (source.is_none() || destination.is_none()) {
+            let text = "the edges have no source and destination columns";
+            return Err(GfqlError::new(ErrorCode::NoGraph, text).suggest("bind both columns"));
+        }
+        Ok(Self::unchecked(nodes, edges, bindings, OnceLock::new()))
+    }
+
+    /// A graph whose adjacency is already there.
+    #[must_use]
+    pub fn with_frame(
+        nodes: Option<Table>,
+        edges: Table,
+        bindings: Bindings,
+        frame: Graph,
+    ) -> Self {
+        let nodes = nodes.filter(|_| bindings.node.is_some());
+        Self::unchecked(nodes, Some(edges), bindings, OnceLock::from(frame))
+    }
+
+    fn unchecked(
+        nodes: Option<Table>,
+        edges: Option<Table>,
+        bindings: Bindings,
+        frame: OnceLock<Graph>,
+    ) -> Self {
+        let inner = Inner {
+            nodes,
+            edges,
+            bindings,
+            frame,
+            columns: Mutex::default(),
+            ids: OnceLock::new(),
+            row_nodes: OnceLock::new(),
+            notes: vec![],
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The node table, if one was bound.
+    #[must_use]
+    pub fn nodes(&self) -> Option<&Table> {
+        self.inner.nodes.as_ref()
+    }
+
+    /// The edge table.
+    #[must_use]
+    pub fn edges(&self) -> Option<&Table> {
+        self.inner.edges.as_ref()
+    }
+
+    /// The bound columns.
+    #[must_use]
+    pub fn bindings(&self) -> &Bindings {
+        &self.inner.bindings
+    }
+
+    /// The same bindings over other tables; the id column of nodes is always named.
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::new`].
+    pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, GfqlError> {
+        let mut bindings = self.inner.bindings.clone();
+        bindings.node.get_or_insert_with(|| ID.to_owned());
+        Ok(Self::new(nodes, edges, bindings)?.with_notes(self.inner.notes.clone()))
+    }
+
+    /// The same nodes, or none, over other edges.
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::new`].
+    pub(crate) fn with_edges(&self, edges: Table) -> Result<Self, GfqlError> {
+        let nodes = self.inner.nodes.clone();
+        let graph = Self::new(nodes, Some(edges), self.inner.bindings.clone())?;
+        Ok(graph.with_notes(self.inner.notes.clone()))
+    }
+
+    /// Rows in the place of nodes, beside an edge table without rows. What is asked of such a graph as a
+    /// graph is refused when its id column is not among the rows.
+    pub(crate) fn of_rows(rows: Table, edges: Option<&Table>) -> Self {
+        let none = edges.and_then(|t| Table::try_new(t.batch().slice(0, 0)).ok());
+        Self::unchecked(Some(rows), none, Bindings::default(), OnceLock::new())
+    }
+
+    /// Whether this is a table of rows and no graph.
+    pub(crate) fn is_rows(&self) -> bool {
+        self.inner.nodes.is_some() && self.inner.bindings.node.is_none()
+    }
+
+    /// Remembers a call that changes how the graph is shown.
+    pub(crate) fn noted(&self, call: &CallOp) -> Self {
+        let mut notes = self.inner.notes.clone();
+        notes.push(call.clone());
+        let inner = &self.inner;
+        let copy = Self::unchecked(
+            inner.nodes.clone(),
+            inner.edges.clone(),
+            inner.bindings.clone(),
+            inner.frame.clone(),
+        );
+        copy.with_notes(notes)
+    }
+
+    fn with_notes(mut self, notes: Vec<CallOp>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.notes = notes;
+        }
+        self
+    }
+
+    /// The calls that say how the graph is shown, in order.
+    #[must_use]
+    pub fn notes(&self) -> &[CallOp] {
+        &self.inner.notes
+    }
+
+    /// Column of the node ids.
+    #[must_use]
+    pub fn node_column(&self) -> &str {
+        self.inner.bindings.node.as_deref().unwrap_or(ID)
+    }
+
+    /// Node numbers and adjacency.
+    ///
+    /// # Errors
+    /// [`GfqlError`] when the ids have no values to compare, or the work was stopped.
+    pub fn frame(&self, cancel: &CancelToken) -> Result<&Graph, GfqlError> {
+        if let Some(frame) = self.inner.frame.get() {
+            return Ok(frame);
+        }
+        let bindings = &self.inner.bindings;
+        let frame = match (&self.inner.edges, &bindings.source, &bindings.destination) {
+            (Some(edges), Some(source), Some(destination)) => build(
+                &GraphSpec {
+                    edges,
+                    source,
+                    destination,
+                    nodes: self.nodes(),
+                    node: bindings.node.as_deref(),
+                },
+                cancel,
+            )?,
+            _ => {
+                let edges = no_edges(self.id_type())?;
+                build(
+                    &GraphSpec {
+                        edges: &edges,
+                        source: "source",
+                        destination: "destination",
+                        nodes: self.nodes(),
+                        node: bindings.node.as_deref(),
+                    },
+                    cancel,
+                )?
+            }
+        };
+        Ok(self.inner.frame.get_or_init(|| frame))
+    }
+
+    fn id_type(&self) -> DataType {
+        let column = self.nodes().and_then(|t| t.column(self.node_column()));
+        column.map_or(DataType::Int64, |c| c.data_type().clone())
+    }
+
+    /// The node table, made from the edges' endpoints when none was bound.
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn node_table(&self, cancel: &CancelToken) -> Result<Table, GfqlError> {
+        if let Some(table) = self.nodes() {
+            return Ok(table.clone());
+        }
+        let ids = ArrayRef::clone(&self.frame(cancel)?.ids);
+        Ok(Table::try_new(RecordBatch::try_from_iter([(self.node_column(), ids)])?)?)
+    }
+
+    /// The adjacency.
+    pub(crate) fn topology(&self, cancel: &CancelToken) -> Result<&Topology, GfqlError> {
+        Ok(&self.frame(cancel)?.topology)
+    }
+
+    /// The nodes that a traversal may visit: with a node table those it lists, else all.
+    pub(crate) fn existing(&self, cancel: &CancelToken) -> Result<IdSet, GfqlError> {
+        let frame = self.frame(cancel)?;
+        Ok(IdSet::First(match self.nodes() {
+            Some(_) => frame.nodes_in_table,
+            None => frame.topology.num_nodes(),
+        }))
+    }
+
+    /// Row of the node table that describes a node.
+    pub(crate) fn node_row(&self, frame: &Graph, v: u32) -> Option<u32> {
+        match self.nodes() {
+            Some(_) => frame.row_of(v),
+            None => Some(v),
+        }
+    }
+
+    /// Node of every row of the node table, `u32::MAX` for rows without an id. `None` when each row is
+    /// the node of its number.
+    pub(crate) fn row_nodes(&self, cancel: &CancelToken) -> Result<Option<&[u32]>, GfqlError> {
+        let frame = self.frame(cancel)?;
+        let Some(table) = self.nodes().filter(|_| frame.node_row.is_some()) else {
+            return Ok(None);
+        };
+        let Some(column) = table.column(self.node_column()) else { return Ok(None) };
+        // The node table is numbered before the edges, so its own numbering is the graph's.
+        let numbers = self
+            .inner
+            .row_nodes
+            .get_or_init(|| graphlume_graph::distinct(column).map(|d| d.codes).unwrap_or_default());
+        Ok(Some(numbers))
+    }
+
+    /// A column of the node table or of the edge table, ready to be read by value.
+    pub(crate) fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
+        let key = (edges, name.to_owned());
+        let mut columns = self.inner.columns.lock().ok()?;
+        if let Some(column) = columns.get(&key) {
+            return Some(Arc::clone(column));
+        }
+        let column = Arc::new(Column::try_new(table.column(name)?).ok()?);
+        columns.insert(key, Arc::clone(&column));
+        Some(column)
+    }
+
+    /// The node with this id.
+    pub(crate) fn find(
+        &self,
+        id: &Canon<'_>,
+        cancel: &CancelToken,
+    ) -> Result<Option<u32>, GfqlError> {
+        let frame = self.frame(cancel)?;
+        let Ok(column) = Column::try_new(&frame.ids) else { return Ok(None) };
+        let hasher = Hasher::new();
+        let index = self.inner.ids.get_or_init(|| {
+            let mut index: Vec<(u64, u32)> = (0..column.len() as u32)
+                .into_par_iter()
+                .filter_map(|v| Some((hasher.canon(&column.get(v as usize)?), v)))
+                .collect();
+            index.par_sort_unstable();
+            index
+        });
+        let hash = hasher.canon(id);
+        let from = index.partition_point(|(h, _)| *h < hash);
+        let same = index[from..].iter().take_while(|(h, _)| *h == hash);
+        Ok(same.map(|(_, v)| *v).find(|v| column.get(*v as usize).as_ref() == Some(id)))
+    }
+}
+
+fn no_edges(id_type: DataType) -> Result<Table, GfqlError> {
+    let ends = ["source", "destination"];
+    let fields: Vec<Field> = ends.iter().map(|n| Field::new(*n, id_type.clone(), true)).collect();
+    let columns = vec![new_empty_array(&id_type), new_empty_array(&id_type)];
+    Ok(Table::try_new(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)?)
+}

@@ -1,0 +1,119 @@
+//! What a pattern keeps of a graph, and the tables made of it.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
+use arrow_schema::{Field, Schema};
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+
+use crate::error::GfqlError;
+use crate::graph::PropertyGraph;
+use crate::set::{IdMap, IdSet};
+
+/// A column that a query adds.
+pub(crate) enum Added {
+    /// Whether the element belongs to a step.
+    Marker(String, IdSet),
+    /// The hop that reached it.
+    Hops(String, IdMap<u32>),
+}
+
+/// Kept nodes, and kept edges by position in the adjacency.
+pub(crate) struct Selection {
+    pub(crate) nodes: IdSet,
+    pub(crate) edges: IdSet,
+    pub(crate) node_columns: Vec<Added>,
+    pub(crate) edge_columns: Vec<Added>,
+}
+
+impl Selection {
+    /// The graph of the kept elements, in the order of the input.
+    pub(crate) fn gather(
+        &self,
+        graph: &PropertyGraph,
+        cancel: &CancelToken,
+    ) -> Result<PropertyGraph, GfqlError> {
+        let frame = graph.frame(cancel)?;
+        let (mut ids, mut rows) = (Vec::new(), Vec::new());
+        for v in self.nodes.iter() {
+            if let Some(row) = graph.node_row(frame, v) {
+                ids.push(v);
+                rows.push(row);
+            }
+        }
+        let nodes = extended(&graph.node_table(cancel)?, rows, &ids, &self.node_columns)?;
+        cancel.check()?;
+        let edges = match graph.edges() {
+            None => None,
+            Some(table)
+                if self.edges.len() as usize == table.num_rows()
+                    && self.edge_columns.is_empty() =>
+            {
+                Some(table.clone())
+            }
+            Some(table) => {
+                let all_rows = frame.topology.out_row();
+                let mut order: Vec<(u32, u32)> = self
+                    .edges
+                    .iter()
+                    .map(|position| (all_rows[position as usize], position))
+                    .collect();
+                order.sort_unstable();
+                let (rows, positions): (Vec<u32>, Vec<u32>) = order.into_iter().unzip();
+                Some(extended(table, rows, &positions, &self.edge_columns)?)
+            }
+        };
+        graph.replaced(Some(nodes), edges)
+    }
+}
+
+/// The rows of a table with columns added; `elements` are the elements that the rows stand for.
+fn extended(
+    table: &Table,
+    rows: Vec<u32>,
+    elements: &[u32],
+    added: &[Added],
+) -> Result<Table, GfqlError> {
+    let batch = taken(table, rows)?;
+    let mut fields: Vec<Arc<Field>> = batch.schema_ref().fields().iter().cloned().collect();
+    let mut columns = batch.columns().to_vec();
+    for column in added {
+        let (name, array): (&str, ArrayRef) = match column {
+            Added::Marker(name, set) => {
+                let cells = elements.iter().map(|e| Some(set.contains(*e)));
+                (name, Arc::new(cells.collect::<BooleanArray>()))
+            }
+            Added::Hops(name, hops) => {
+                let cells = elements.iter().map(|e| hops.get(e).map(|h| i64::from(*h)));
+                (name, Arc::new(cells.collect::<Int64Array>()))
+            }
+        };
+        let field = Arc::new(Field::new(name, array.data_type().clone(), true));
+        match fields.iter().position(|f| f.name() == name) {
+            Some(at) => (fields[at], columns[at]) = (field, array),
+            None => {
+                fields.push(field);
+                columns.push(array);
+            }
+        }
+    }
+    let schema = Arc::new(Schema::new(fields));
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(elements.len()));
+    Ok(Table::try_new(RecordBatch::try_new_with_options(schema, columns, &options)?)?)
+}
+
+/// The rows of a table, in the order given.
+pub(crate) fn taken(table: &Table, rows: Vec<u32>) -> Result<RecordBatch, GfqlError> {
+    let whole =
+        rows.len() == table.num_rows() && rows.iter().enumerate().all(|(i, r)| i as u32 == *r);
+    if whole {
+        return Ok(table.batch().clone());
+    }
+    Ok(arrow_select::take::take_record_batch(table.batch(), &UInt32Array::from(rows))?)
+}
+
+/// The rows of a table as a table.
+pub(crate) fn take(table: &Table, rows: Vec<u32>) -> Result<Table, GfqlError> {
+    Ok(Table::try_new(taken(table, rows)?)?)
+}

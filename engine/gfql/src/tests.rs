@@ -1,0 +1,266 @@
+//! Behaviour of whole queries: refusals, bindings, rows, hop numbers, size of the work.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use graphlume_table::{Table, cell_text};
+use graphlume_types::CancelToken;
+use serde_json::{Value, json};
+
+use crate::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
+
+fn graph() -> PropertyGraph {
+    let nodes = RecordBatch::try_from_iter([
+        ("id", Arc::new(StringArray::from(vec!["a", "b", "c", "d"])) as ArrayRef),
+        ("kind", Arc::new(StringArray::from(vec![Some("p"), Some("q"), None, Some("p")]))),
+        ("n", Arc::new(Int64Array::from(vec![3, 1, 4, 1]))),
+        ("ok", Arc::new(BooleanArray::from(vec![true, false, true, true]))),
+    ]);
+    let edges = RecordBatch::try_from_iter([
+        ("s", Arc::new(StringArray::from(vec!["a", "b", "c", "a", "d", "d"])) as ArrayRef),
+        ("d", Arc::new(StringArray::from(vec!["b", "c", "d", "b", "d", "x"]))),
+        ("w", Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5, 6]))),
+    ]);
+    let table = |batch: Result<RecordBatch, _>| Some(Table::try_new(batch.unwrap()).unwrap());
+    let name = |n: &str| Some(n.to_owned());
+    let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
+    PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
+}
+
+fn ask_with(query: Value, strictness: Strictness) -> Result<PropertyGraph, GfqlError> {
+    let query = parse(&query)?;
+    Ok(run(&graph(), &query, None, strictness, &CancelToken::new())?.graph)
+}
+
+fn ask(query: Value) -> PropertyGraph {
+    ask_with(query, Strictness::Lenient).unwrap()
+}
+
+fn refusal(query: Value) -> String {
+    ask_with(query, Strictness::Strict).unwrap_err().to_string()
+}
+
+/// A column as texts joined by spaces; null is `-`.
+fn column(table: Option<&Table>, name: &str) -> String {
+    let table = table.unwrap();
+    let array = table.column(name).unwrap();
+    let cell = |row| cell_text(array.as_ref(), row).unwrap_or_else(|| "-".to_owned());
+    (0..table.num_rows()).map(cell).collect::<Vec<_>>().join(" ")
+}
+
+fn ids_of(g: &PropertyGraph) -> String {
+    column(g.nodes(), "id")
+}
+
+fn ws(g: &PropertyGraph) -> String {
+    column(g.edges(), "w")
+}
+
+#[test]
+fn refusals_name_the_field_and_what_to_write() {
+    let cases = [
+        (json!(3), "[invalid-chain-type]"),
+        (json!({"type": "Node"}), "put it into an array"),
+        (json!([{"type": "Nod"}]), "did you mean \"Node\"?"),
+        (json!([{"filter_dict": {}}]), "[missing-required-field]"),
+        (json!([{"type": "Edge"}]), "[missing-required-field] the edge has no direction"),
+        (json!([{"type": "Edge", "direction": "up"}]), "[invalid-direction]"),
+        (json!([{"type": "Edge", "direction": "forward", "hops": 0}]), "[invalid-hops-value]"),
+        (
+            json!([{"type": "Edge", "direction": "forward", "min_hops": 3, "max_hops": 2}]),
+            "[invalid-hops-value]",
+        ),
+        (json!([{"type": "Node", "filter_dict": 1}]), "[type-mismatch]"),
+        (json!([{"type": "Node", "name": 1}]), "[invalid-name-type]"),
+        (json!([{"type": "Node", "query": 1}]), "[invalid-query-type]"),
+        (
+            json!([{"type": "Node", "filter_dict": {"n": {"type": "GR", "val": 1}}}]),
+            "did you mean \"GT\"?",
+        ),
+        (
+            json!([{"type": "Node", "filter_dict": {"n": {"type": "GT"}}}]),
+            "[invalid-predicate-value]",
+        ),
+        (json!([{"type": "Node", "filter_dict": {"kin": "p"}}]), "[column-not-found]"),
+        (json!([{"type": "Node", "filter_dict": {"kin": "p"}}]), "did you mean \"kind\"?"),
+        (json!([{"type": "Node", "filter_dict": {"n": "p"}}]), "[incompatible-column-type]"),
+        (json!([{"type": "Node", "name": "id"}]), "[unsupported-cypher-query]"),
+        (
+            json!([{"type": "Node", "name": "a"}, {"type": "Node", "name": "a"}]),
+            "operation_index: 1",
+        ),
+        (json!([{"type": "Call", "function": "get_degree"}]), "did you mean \"get_degrees\"?"),
+        (json!([{"type": "Call", "function": "umap"}]), "[unsupported-operation] call \"umap\""),
+        (
+            json!({"type": "Let", "bindings": {"a": {"type": "Ref", "ref": "b"}}}),
+            "[unresolved-graph-reference]",
+        ),
+        (
+            json!({"type": "Let", "bindings": {"a": {"type": "Ref", "ref": "b"}, "b": {"type": "Ref", "ref": "a"}}}),
+            "[circular-graph-reference]",
+        ),
+        (json!([{"type": "Node", "query": "n >"}]), "[invalid-cypher-syntax]"),
+    ];
+    for (query, want) in cases {
+        let text = refusal(query.clone());
+        assert!(text.contains(want), "{query}: {text}");
+    }
+}
+
+#[test]
+fn absent_columns_are_null_unless_strictness_is_asked_for() {
+    let by = |test: Value| ids_of(&ask(json!([{"type": "Node", "filter_dict": {"absent": test}}])));
+    assert_eq!((by(json!(1)), by(json!({"type": "IsNA"}))), (String::new(), "a b c d".to_owned()));
+}
+
+#[test]
+fn edges_without_a_node_at_an_end_are_not_followed() {
+    let g = ask(
+        json!([{"type": "Node", "filter_dict": {"id": "d"}}, {"type": "Edge", "direction": "forward"}]),
+    );
+    assert_eq!((ids_of(&g), ws(&g)), ("d".to_owned(), "5".to_owned()));
+}
+
+#[test]
+fn hop_numbers_are_written_and_slices_cut_by_them() {
+    let g = ask(json!([
+        {"type": "Node", "filter_dict": {"id": "a"}},
+        {"type": "Edge", "direction": "forward", "min_hops": 1, "max_hops": 3,
+         "label_node_hops": "at", "label_edge_hops": "by"},
+        {"type": "Node", "name": "end"}
+    ]));
+    assert_eq!((ids_of(&g), column(g.nodes(), "at")), ("a b c d".to_owned(), "- 1 2 3".to_owned()));
+    assert_eq!((ws(&g), column(g.edges(), "by")), ("1 2 3 4".to_owned(), "1 2 3 1".to_owned()));
+    let g = ask(json!([
+        {"type": "Node", "filter_dict": {"id": "a"}},
+        {"type": "Edge", "direction": "forward", "min_hops": 1, "max_hops": 3,
+         "output_min_hops": 2, "output_max_hops": 2},
+        {"type": "Node"}
+    ]));
+    assert_eq!((ids_of(&g), ws(&g)), ("b c".to_owned(), "2".to_owned()));
+}
+
+#[test]
+fn bindings_are_made_in_the_order_of_need() {
+    let g = ask(json!({"type": "Let", "bindings": {
+        "last": {"type": "Ref", "ref": "start", "chain": [{"type": "Node", "filter_dict": {"n": 1}}]},
+        "start": [{"type": "Node", "filter_dict": {"kind": "p"}}]
+    }}));
+    assert_eq!(ids_of(&g), "d");
+}
+
+#[test]
+fn query_texts_filter_by_the_rules_of_data_frames() {
+    let by = |text: &str| ids_of(&ask(json!([{"type": "Node", "query": text}])));
+    assert_eq!(by("n >= 3 and kind != 'p'"), "c");
+    assert_eq!(by("1 < n < 4 | kind == 'q'"), "a b");
+    assert_eq!(by("n in [1, 4] & ~(`id` == \"b\")"), "c d");
+}
+
+#[test]
+fn rows_are_filtered_projected_grouped_and_ordered() {
+    let call = |function: &str, params: Value| json!({"type": "Call", "function": function, "params": params});
+    let g = ask(json!([
+        {"type": "Node", "name": "z"},
+        call("rows", json!({"table": "nodes", "source": "z"})),
+        call("where_rows", json!({"expr": "n < 4 OR kind IS NULL"})),
+        call("select", json!({"items": [["k", "kind"], ["m", "CASE WHEN ok THEN n * 10 ELSE n / 2 END"], ["l", "[x IN [1, 2] WHERE x < n | x]"]]})),
+        call("order_by", json!({"keys": [["m", "desc"]]})),
+    ]));
+    assert_eq!(column(g.nodes(), "k"), "- p p q");
+    assert_eq!(column(g.nodes(), "m"), "40 30 10 0");
+    assert_eq!(column(g.nodes(), "l"), "[1, 2] [1, 2] [] []");
+    let g = ask(json!([
+        {"type": "Node", "name": "z"},
+        call("rows", json!({"table": "nodes", "source": "z"})),
+        call("group_by", json!({"keys": ["kind"], "aggregations": [["c", "count"], ["s", "sum", "n"], ["a", "avg", "n"]]})),
+    ]));
+    assert_eq!(column(g.nodes(), "kind"), "p q -");
+    assert_eq!(
+        (column(g.nodes(), "c"), column(g.nodes(), "s")),
+        ("2 1 1".to_owned(), "4 1 4".to_owned())
+    );
+}
+
+#[test]
+fn calls_describe_and_cut_the_graph() {
+    let call = |function: &str, params: Value| {
+        ask(json!([{"type": "Call", "function": function, "params": params}]))
+    };
+    let g = call("get_degrees", json!({}));
+    assert_eq!(column(g.nodes(), "degree_in"), "0 2 1 2");
+    assert_eq!(column(g.nodes(), "degree_out"), "2 1 1 2");
+    assert_eq!(column(g.nodes(), "degree"), "2 3 2 4");
+    assert_eq!(ws(&call("prune_self_edges", json!({}))), "1 2 3 4 6");
+    let g = call("drop_nodes", json!({"nodes": ["b"]}));
+    assert_eq!((ids_of(&g), ws(&g)), ("a c d".to_owned(), "3 5 6".to_owned()));
+    let g = call("keep_nodes", json!({"nodes": {"kind": ["p", "q"]}}));
+    assert_eq!((ids_of(&g), ws(&g)), ("a b d".to_owned(), "1 4 5".to_owned()));
+    let notes = call("encode_point_color", json!({"column": "kind"}));
+    assert_eq!(notes.notes()[0].function, "encode_point_color");
+}
+
+#[test]
+fn rows_of_paths_have_a_row_for_each_match_and_use_an_edge_once() {
+    let call = |function: &str, params: Value| json!({"type": "Call", "function": function, "params": params});
+    let node = |name: &str| json!({"type": "Node", "name": name});
+    let edge =
+        |direction: &str, name: &str| json!({"type": "Edge", "direction": direction, "name": name});
+    let items = json!({"items": [["p", "a.id"], ["q", "c.id"], ["w", "e.w"]]});
+    let steps = [node("a"), edge("forward", "e"), node("b"), edge("forward", "f"), node("c")];
+    let bare: Vec<Value> = steps
+        .iter()
+        .cloned()
+        .chain([call("rows", json!({"table": "nodes"})), call("select", items.clone())])
+        .collect();
+    let g = ask(json!(bare));
+    let found = |g: &PropertyGraph| {
+        (column(g.nodes(), "p"), column(g.nodes(), "q"), column(g.nodes(), "w"))
+    };
+    let want = ("a a b c".to_owned(), "c c d d".to_owned(), "1 4 2 3".to_owned());
+    assert_eq!(found(&g), want);
+    let g = ask(json!([
+        call("rows", json!({"table": "nodes", "binding_ops": steps})),
+        call("select", items)
+    ]));
+    assert_eq!(found(&g), want);
+    let g = ask(json!([
+        call("rows", json!({"binding_ops": [node("x"), node("y")]})),
+        call("where_rows", json!({"expr": "x.n > y.n"}))
+    ]));
+    assert_eq!(
+        (column(g.nodes(), "x"), column(g.nodes(), "y")),
+        ("a a c c c".to_owned(), "b d a b d".to_owned())
+    );
+}
+
+#[test]
+fn a_stopped_query_says_so() {
+    let query =
+        parse(&json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}])).unwrap();
+    let cancel = CancelToken::new();
+    let graph = graph();
+    graph.frame(&cancel).unwrap();
+    cancel.cancel(graphlume_types::CancelReason::Deadline);
+    let error = run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap_err();
+    assert_eq!(error.error_code().slug(), "query-stopped");
+}
+
+#[test]
+fn two_hops_from_a_named_node_find_its_neighbourhood() {
+    let n = 400_000_i64;
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..n));
+    let next: ArrayRef = Arc::new(Int64Array::from_iter_values((0..n).map(|v| (v * 7 + 1) % n)));
+    let table = |columns: Vec<(&str, ArrayRef)>| {
+        Some(Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap())
+    };
+    let name = |n: &str| Some(n.to_owned());
+    let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
+    let nodes = table(vec![("id", ids.clone())]);
+    let graph = PropertyGraph::new(nodes, table(vec![("s", ids), ("d", next)]), bindings).unwrap();
+    let query = json!([{"type": "Node", "filter_dict": {"id": 5}},
+        {"type": "Edge", "direction": "forward", "hops": 2}, {"type": "Node"}]);
+    let query = parse(&query).unwrap();
+    let found = run(&graph, &query, None, Strictness::Strict, &CancelToken::new()).unwrap().graph;
+    assert_eq!((ids_of(&found), found.edges().unwrap().num_rows()), ("5 36 253".to_owned(), 2));
+}

@@ -1,0 +1,225 @@
+//! Literal values of a query, temporal tags included.
+
+use serde_json::Value;
+
+use crate::error::{ErrorCode, GfqlError};
+
+/// A value that cells are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// No value; compares with nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// Text.
+    Text(String),
+    /// A moment: seconds since 1970 and nanoseconds.
+    Instant(i64, u32),
+    /// A calendar day: days since 1970.
+    Day(i64),
+    /// A time of day in nanoseconds.
+    Clock(i64),
+}
+
+impl Literal {
+    /// Whether this is a moment, a day or a time of day.
+    #[must_use]
+    pub const fn is_temporal(&self) -> bool {
+        matches!(self, Self::Instant(..) | Self::Day(_) | Self::Clock(_))
+    }
+
+    /// Whether this is a number; truth values count.
+    #[must_use]
+    pub const fn is_number(&self) -> bool {
+        matches!(self, Self::Int(_) | Self::Float(_) | Self::Bool(_))
+    }
+}
+
+/// Reads a scalar; `None` for an array or an object.
+pub(crate) fn scalar(value: &Value) -> Option<Literal> {
+    Some(match value {
+        Value::Null => Literal::Null,
+        Value::Bool(v) => Literal::Bool(*v),
+        Value::Number(n) => match n.as_i64() {
+            Some(v) => Literal::Int(v),
+            None => Literal::Float(n.as_f64()?),
+        },
+        Value::String(v) => Literal::Text(v.clone()),
+        Value::Array(_) | Value::Object(_) => return None,
+    })
+}
+
+/// Reads a scalar or a temporal tag.
+pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, GfqlError> {
+    if let Some(v) = scalar(value) {
+        return Ok(v);
+    }
+    temporal(value).ok_or_else(|| {
+        GfqlError::new(ErrorCode::Predicate, "the value is no scalar and no temporal tag")
+            .field(field)
+            .value(value)
+            .suggest(
+                "use a number, a text or {\"type\": \"datetime\", \
+                 \"value\": \"2024-01-31T00:00:00\", \"timezone\": \"UTC\"}; \
+                 zones are UTC or an offset such as +02:00",
+            )
+    })
+}
+
+fn temporal(value: &Value) -> Option<Literal> {
+    let tag = value.as_object()?;
+    let content = tag.get("value")?;
+    match tag.get("type")?.as_str()? {
+        "datetime" => {
+            if let Some(unit) = tag.get("unit") {
+                let count = content.as_i64()?;
+                return match unit.as_str()? {
+                    "s" => Some(Literal::Instant(count, 0)),
+                    "ms" => {
+                        let nanos = count.rem_euclid(1000) as u32 * 1_000_000;
+                        Some(Literal::Instant(count.div_euclid(1000), nanos))
+                    }
+                    _ => None,
+                };
+            }
+            let zone = match tag.get("timezone") {
+                None | Some(Value::Null) => 0,
+                Some(zone) => offset(zone.as_str()?)?,
+            };
+            let (seconds, nanos) = instant(content.as_str()?, zone)?;
+            Some(Literal::Instant(seconds, nanos))
+        }
+        "date" => date(content.as_str()?.get(..10)?).map(Literal::Day),
+        "time" => {
+            let text = content.as_str()?;
+            let clock = text.rsplit(['T', ' ']).next()?;
+            time_of_day(clock).map(Literal::Clock)
+        }
+        _ => None,
+    }
+}
+
+/// Days since 1970 of a proleptic Gregorian date (Howard Hinnant's `days_from_civil`).
+#[must_use]
+pub(crate) fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Year, month and day of a day since 1970; the inverse of [`days_of`].
+#[must_use]
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let of_era = z.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}
+
+fn number(text: &str, digits: usize) -> Option<i64> {
+    let plain = text.len() == digits && text.bytes().all(|b| b.is_ascii_digit());
+    if plain { text.parse().ok() } else { None }
+}
+
+fn date(text: &str) -> Option<i64> {
+    let mut parts = text.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    let (year, month, day) = (number(year, 4)?, number(month, 2)?, number(day, 2)?);
+    let days = days_of(year, month, day);
+    (parts.next().is_none() && civil(days) == (year, month, day)).then_some(days)
+}
+
+fn time_of_day(text: &str) -> Option<i64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = whole.split(':');
+    let hour = number(parts.next()?, 2)?;
+    let minute = number(parts.next()?, 2)?;
+    let second = parts.next().map_or(Some(0), |s| number(s, 2))?;
+    let valid = hour < 24 && minute < 60 && second < 60 && parts.next().is_none();
+    let digits = fraction.len();
+    if !valid || digits > 9 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let nanos =
+        if digits == 0 { 0 } else { fraction.parse::<i64>().ok()? * 10_i64.pow(9 - digits as u32) };
+    Some((hour * 3600 + minute * 60 + second) * 1_000_000_000 + nanos)
+}
+
+/// Seconds east of UTC.
+fn offset(zone: &str) -> Option<i64> {
+    if matches!(zone, "UTC" | "utc" | "Z" | "GMT" | "Etc/UTC") {
+        return Some(0);
+    }
+    let sign = match zone.as_bytes().first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let digits: String = zone[1..].chars().filter(|c| *c != ':').collect();
+    let hours = number(digits.get(..2)?, 2)?;
+    let minutes = if digits.len() > 2 { number(digits.get(2..)?, 2)? } else { 0 };
+    Some(sign * (hours * 3600 + minutes * 60))
+}
+
+/// A moment in ISO form; one without an offset is in the zone `zone` seconds east of UTC.
+pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
+    let day = date(text.get(..10)?)?;
+    let rest = &text[10..];
+    if rest.is_empty() {
+        return Some((day * 86_400 - zone, 0));
+    }
+    let rest = rest.strip_prefix(['T', ' '])?;
+    let cut = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
+    let (clock, tail) = rest.split_at(cut);
+    let zone = if tail.is_empty() { zone } else { offset(tail)? };
+    let nanos = time_of_day(clock)?;
+    Some((day * 86_400 + nanos / 1_000_000_000 - zone, (nanos % 1_000_000_000) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn days_and_dates_are_inverse() {
+        for days in (-1_000_000..1_000_000).step_by(997) {
+            let (y, m, d) = civil(days);
+            assert_eq!(days_of(y, m, d), days);
+        }
+        assert_eq!((civil(0), civil(19_782)), ((1970, 1, 1), (2024, 2, 29)));
+    }
+
+    #[test]
+    fn tags_become_moments() {
+        let at = |v: Value| literal(&v, "val");
+        let tag =
+            json!({"type": "datetime", "value": "2024-06-01T12:00:00.5", "timezone": "+02:00"});
+        assert_eq!(at(tag), Ok(Literal::Instant(1_717_236_000, 500_000_000)));
+        let aware =
+            json!({"type": "datetime", "value": "2024-06-01T12:00:00Z", "timezone": "+02:00"});
+        assert_eq!(at(aware), Ok(Literal::Instant(1_717_243_200, 0)));
+        let unit = json!({"type": "datetime", "value": -1, "unit": "ms"});
+        assert_eq!(at(unit), Ok(Literal::Instant(-1, 999_000_000)));
+        assert_eq!(at(json!({"type": "date", "value": "1970-01-02"})), Ok(Literal::Day(1)));
+        assert_eq!(
+            at(json!({"type": "time", "value": "00:00:01"})),
+            Ok(Literal::Clock(1_000_000_000))
+        );
+        for bad in ["2024-13-01", "2024-02-30", "yesterday"] {
+            assert!(at(json!({"type": "date", "value": bad})).is_err(), "{bad}");
+        }
+    }
+}
