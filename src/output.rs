@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
-use graphlume_table::{Table, cell_text};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use graphlume_ingest::{ExportFormat, export};
+use graphlume_table::Table;
 
 use crate::cmd::{Failure, failure};
 
@@ -39,23 +37,17 @@ fn kind(path: &Path) -> Result<String, Failure> {
 
 /// Writes columns to `path`: `.parquet`, `.csv` or `.arrow`. The file appears whole or not at all.
 pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
-    let batch = batch(columns)?;
+    let table = table(columns)?;
     let kind = kind(path)?;
     let partial = path.with_extension(format!("{kind}.partial"));
     let file =
         File::create(&partial).map_err(|e| failure(format!("{}: {e}", partial.display())))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
     match kind.as_str() {
-        "parquet" => {
-            let properties =
-                WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            let mut writer = ArrowWriter::try_new(&mut out, batch.schema(), Some(properties))?;
-            writer.write(&batch)?;
-            writer.close()?;
-        }
-        "csv" => write_csv(&mut out, &batch)?,
+        "parquet" => export(&table, ExportFormat::Parquet, &mut out)?,
+        "csv" => export(&table, ExportFormat::Csv, &mut out)?,
         _ => {
-            Table::try_new(batch)?.write_arrow(&mut out)?;
+            table.write_arrow(&mut out)?;
         }
     }
     out.flush()?;
@@ -65,50 +57,21 @@ pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure>
 
 /// Writes columns to standard output as CSV.
 pub fn print(columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
-    let batch = batch(columns)?;
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    match write_csv(&mut out, &batch).and_then(|()| Ok(out.flush()?)) {
+    let table = table(columns)?;
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout());
+    let written = export(&table, ExportFormat::Csv, &mut out);
+    match written.map_err(Failure::from).and_then(|()| Ok(out.flush()?)) {
         // A reader such as `head` that has seen enough is no failure.
         Err(e) if e.message.contains("Broken pipe") => Ok(()),
         other => other,
     }
 }
 
-fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch, Failure> {
+fn table(columns: Vec<(&str, ArrayRef)>) -> Result<Table, Failure> {
     let fields: Vec<Field> =
         columns.iter().map(|(name, a)| Field::new(*name, a.data_type().clone(), true)).collect();
     let arrays = columns.into_iter().map(|(_, a)| a).collect();
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
-}
-
-fn write_csv(out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
-    let schema = batch.schema();
-    let header: Vec<String> = schema.fields().iter().map(|f| quoted(f.name())).collect();
-    writeln!(out, "{}", header.join(","))?;
-    let mut line = String::new();
-    for row in 0..batch.num_rows() {
-        line.clear();
-        for (i, column) in batch.columns().iter().enumerate() {
-            if i > 0 {
-                line.push(',');
-            }
-            if let Some(text) = cell_text(column.as_ref(), row) {
-                line.push_str(&quoted(&text));
-            }
-        }
-        line.push('\n');
-        out.write_all(line.as_bytes())?;
-    }
-    Ok(())
-}
-
-/// Quotes a field when it needs it (RFC 4180).
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    Ok(Table::try_new(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)?)
 }
 
 #[cfg(test)]

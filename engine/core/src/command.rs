@@ -73,6 +73,7 @@ commands! {
     Edges = cmd::edges::Edges,
     Positions = cmd::positions::Positions,
     Preload = cmd::preload::Preload,
+    Query = cmd::query::QueryGraph,
     Changed = cmd::changed::Changed,
     Forget = cmd::forget::Forget,
     Canary = cmd::canary::Canary,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use graphlume_gfql::{GfqlError, Outcome};
 use graphlume_scene::SearchHit;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
 use serde_json::Value;
 
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
+use crate::cmd::query::QueryRequest;
 use crate::command::{Apply, Command};
 use crate::error::EngineError;
 use crate::health::{EngineHealth, Shared};
@@ -188,6 +190,19 @@ impl EngineHandle {
         limit: usize,
     ) -> Result<Vec<SearchHit>, EngineError> {
         self.call(cmd::search::Search { target: target.into(), text, limit }).await
+    }
+
+    /// Asks the graph of a dataset, which is loaded first if it is not resident. What is wrong with the
+    /// query itself is the inner error.
+    ///
+    /// # Errors
+    /// What loading the graph may answer; [`EngineError::Busy`] when too many queries wait.
+    pub async fn query(
+        &self,
+        dataset: DatasetId,
+        request: QueryRequest,
+    ) -> Result<Result<Outcome, GfqlError>, EngineError> {
+        self.call(cmd::query::QueryGraph { dataset, request }).await
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn

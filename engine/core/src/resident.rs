@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
+use graphlume_gfql::{Bindings, PropertyGraph};
 use graphlume_graph::{Graph, GraphSpec, Topology};
 use graphlume_scene::{EdgeOrder, Encodings, Scene};
 use graphlume_table::{Table, pandas_dtype};
@@ -31,7 +32,8 @@ const LABEL_BYTES: u64 = 1 << 20;
 pub(crate) struct Resident {
     pub(crate) dataset: DatasetId,
     pub(crate) facts: Arc<GraphFacts>,
-    pub(crate) graph: Graph,
+    pub(crate) graph: Arc<Graph>,
+    bindings: Bindings,
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
     pub(crate) encodings: Encodings,
@@ -46,10 +48,19 @@ pub(crate) struct Resident {
     pub(crate) wants_communities: bool,
     pub(crate) order: EdgeOrder,
     stream: OnceLock<Bytes>,
+    properties: OnceLock<PropertyGraph>,
     _held: Vec<Reservation>,
 }
 
 impl Resident {
+    /// The graph as queries see it; made by the first one, over the same tables and adjacency.
+    pub(crate) fn properties(&self) -> &PropertyGraph {
+        self.properties.get_or_init(|| {
+            let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
+            PropertyGraph::with_frame(nodes, edges, self.bindings.clone(), Arc::clone(&self.graph))
+        })
+    }
+
     /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
     pub(crate) fn edge_stream(&self) -> Bytes {
         self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
@@ -202,7 +213,12 @@ impl LoadJob {
             dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,
-            graph,
+            graph: Arc::new(graph),
+            bindings: Bindings {
+                node: loaded.node,
+                source: Some(loaded.source),
+                destination: Some(loaded.destination),
+            },
             nodes: loaded.nodes,
             edges: loaded.edges,
             encodings: loaded.encodings,
@@ -212,6 +228,7 @@ impl LoadJob {
             scene: Arc::new(frames),
             order,
             stream: OnceLock::new(),
+            properties: OnceLock::new(),
             _held: held,
         })
     }

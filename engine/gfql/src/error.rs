@@ -148,6 +148,29 @@ impl GfqlError {
         &self.message
     }
 
+    /// The whole text without the slug.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let d = &self.detail;
+        let mut text = self.message.clone();
+        let parts = [("field", &d.field), ("value", &d.value), ("suggestion", &d.suggestion)];
+        for (name, part) in parts {
+            if let Some(part) = part {
+                text.push_str(&format!(" | {name}: {part}"));
+            }
+        }
+        if let Some(position) = d.position {
+            text.push_str(&format!(" | operation_index: {position}"));
+        }
+        text
+    }
+
+    /// The field at fault, when one is named.
+    #[must_use]
+    pub fn field_name(&self) -> Option<&str> {
+        self.detail.field.as_deref()
+    }
+
     /// The suggestion, when there is one.
     #[must_use]
     pub fn suggestion(&self) -> Option<&str> {
@@ -180,18 +203,7 @@ impl GfqlError {
 
 impl fmt::Display for GfqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}] {}", self.code.slug(), self.message)?;
-        let d = &self.detail;
-        let parts = [("field", &d.field), ("value", &d.value), ("suggestion", &d.suggestion)];
-        for (name, text) in parts {
-            if let Some(text) = text {
-                write!(f, " | {name}: {text}")?;
-            }
-        }
-        match d.position {
-            Some(position) => write!(f, " | operation_index: {position}"),
-            None => Ok(()),
-        }
+        write!(f, "[{}] {}", self.code.slug(), self.text())
     }
 }
 

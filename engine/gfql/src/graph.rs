@@ -40,7 +40,7 @@ struct Inner {
     nodes: Option<Table>,
     edges: Option<Table>,
     bindings: Bindings,
-    frame: OnceLock<Graph>,
+    frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
     row_nodes: OnceLock<Vec<u32>>,
@@ -88,7 +88,7 @@ impl PropertyGraph {
         nodes: Option<Table>,
         edges: Table,
         bindings: Bindings,
-        frame: Graph,
+        frame: Arc<Graph>,
     ) -> Self {
         let nodes = nodes.filter(|_| bindings.node.is_some());
         Self::unchecked(nodes, Some(edges), bindings, OnceLock::from(frame))
@@ -98,7 +98,7 @@ impl PropertyGraph {
         nodes: Option<Table>,
         edges: Option<Table>,
         bindings: Bindings,
-        frame: OnceLock<Graph>,
+        frame: OnceLock<Arc<Graph>>,
     ) -> Self {
         let inner = Inner {
             nodes,
@@ -230,7 +230,7 @@ impl PropertyGraph {
                 )?
             }
         };
-        Ok(self.inner.frame.get_or_init(|| frame))
+        Ok(self.inner.frame.get_or_init(|| Arc::new(frame)))
     }
 
     fn id_type(&self) -> DataType {

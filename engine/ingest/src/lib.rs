@@ -10,6 +10,7 @@ mod decompress;
 mod demand;
 mod error;
 mod excel;
+mod export;
 mod json;
 mod memory;
 mod meter;
@@ -36,6 +37,7 @@ use serde_json::{Map, Value};
 
 pub use decompress::Compression;
 pub use error::{FileError, IngestError, known_slug};
+pub use export::{ExportError, ExportFormat, archive, export};
 pub use options::{OptionInfo, option_infos, options_from_query};
 pub use sql::{SqlTransform, sql_transforms};
 pub use work::{Answer, Done, Failed, Stored, work};

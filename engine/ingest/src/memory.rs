@@ -1,26 +1,102 @@
 //! Memory for columns.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use arrow_buffer::Buffer;
 use bytemuck::Pod;
 use bytes::Bytes;
-use memmap2::MmapMut;
+use memmap2::{Advice, MmapMut, UncheckedAdvice};
+use parking_lot::Mutex;
 
 use crate::IngestError;
 
 /// Bytes from which memory is mapped by itself, in pages of two megabytes where the system has them:
 /// handing out a column in small pages costs as much as parsing it.
 const MAPPED_BYTES_MIN: usize = 4 << 20;
+/// Bytes of mapped memory that are kept when a table is dropped, for the next one: having the system
+/// clear new pages costs a fifth of reading a table of numbers. The system is told that it may take the
+/// pages back whenever it wants them.
+const SPARE_BYTES_MAX: usize = 256 << 20;
 
-/// Zeroed memory, which the system hands out as it is written.
+static SPARES: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+static SPARE_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// Memory with some content or other, which the system hands out as it is written.
 pub enum Memory {
     Heap(Vec<u64>),
-    Mapped(MmapMut),
+    Mapped(Mapped),
+}
+
+/// A mapping that is kept for later use when it is dropped.
+pub struct Mapped(Option<MmapMut>);
+
+impl Mapped {
+    /// A spare one of about this size, else a new one.
+    fn new(bytes: usize) -> std::io::Result<Self> {
+        if let Some(map) = take_spare(bytes) {
+            return Ok(Self(Some(map)));
+        }
+        let map = MmapMut::map_anon(bytes).or_else(|_| {
+            // What is kept for later may be what is missing now.
+            SPARES.lock().clear();
+            SPARE_BYTES.store(0, Ordering::Relaxed);
+            MmapMut::map_anon(bytes)
+        })?;
+        // A hint only: a system without large pages gives small ones.
+        let _ = map.advise(Advice::HugePage);
+        Ok(Self(Some(map)))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        self.0.as_deref_mut().unwrap_or_default()
+    }
+}
+
+/// The smallest spare mapping that holds `bytes` and is not much too large.
+fn take_spare(bytes: usize) -> Option<MmapMut> {
+    if SPARE_BYTES.load(Ordering::Relaxed) < bytes {
+        return None;
+    }
+    let mut spares = SPARES.lock();
+    let fits = |m: &MmapMut| m.len() >= bytes && m.len() <= bytes.saturating_add(bytes / 2);
+    let fitting = spares.iter().enumerate().filter(|(_, m)| fits(m));
+    let (at, _) = fitting.min_by_key(|(_, m)| m.len())?;
+    let map = spares.swap_remove(at);
+    SPARE_BYTES.fetch_sub(map.len(), Ordering::Relaxed);
+    Some(map)
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let Some(map) = self.0.take() else { return };
+        let mut spares = SPARES.lock();
+        if SPARE_BYTES.load(Ordering::Relaxed) + map.len() > SPARE_BYTES_MAX {
+            return;
+        }
+        // SAFETY: the advice may turn the content into zeros at any moment. Nobody has a reference into
+        // a mapping that is being dropped, and whoever takes it next expects any content.
+        let advised = unsafe { map.unchecked_advise(UncheckedAdvice::Free) };
+        if advised.is_ok() {
+            SPARE_BYTES.fetch_add(map.len(), Ordering::Relaxed);
+            spares.push(map);
+        }
+    }
+}
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
 }
 
 impl Memory {
-    /// Room for `count` values of type `T`. What there is no memory for is an error and not the end of
-    /// the process.
-    pub fn zeroed<T: Pod>(count: usize) -> Result<Self, IngestError> {
+    /// Room for `count` values of type `T`, of any content. What there is no memory for is an error and
+    /// not the end of the process.
+    pub fn room<T: Pod>(count: usize) -> Result<Self, IngestError> {
         let full = || {
             let message = format!(
                 "there is no memory for a column of {count} values; send the data in parts or as \
@@ -32,18 +108,16 @@ impl Memory {
         if bytes < MAPPED_BYTES_MIN {
             return Ok(Self::Heap(vec![0; bytes.div_ceil(size_of::<u64>())]));
         }
-        let map = MmapMut::map_anon(bytes).map_err(|_| full())?;
-        // A hint only: a system without large pages gives small ones.
-        let _ = map.advise(memmap2::Advice::HugePage);
-        Ok(Self::Mapped(map))
+        Ok(Self::Mapped(Mapped::new(bytes).map_err(|_| full())?))
     }
 
-    /// All of the memory, as values; there may be a few more than were asked for.
+    /// All of the memory, as values; there may be more than were asked for.
     pub fn values<T: Pod>(&self) -> &[T] {
         match self {
             Self::Heap(words) => bytemuck::cast_slice(words),
             Self::Mapped(map) => {
-                bytemuck::cast_slice(&map[..map.len() - map.len() % size_of::<T>()])
+                let bytes = map.bytes();
+                bytemuck::cast_slice(&bytes[..bytes.len() - bytes.len() % size_of::<T>()])
             }
         }
     }
@@ -53,8 +127,9 @@ impl Memory {
         match self {
             Self::Heap(words) => bytemuck::cast_slice_mut(words),
             Self::Mapped(map) => {
-                let len = map.len() - map.len() % size_of::<T>();
-                bytemuck::cast_slice_mut(&mut map[..len])
+                let bytes = map.bytes_mut();
+                let len = bytes.len() - bytes.len() % size_of::<T>();
+                bytemuck::cast_slice_mut(&mut bytes[..len])
             }
         }
     }
@@ -77,9 +152,8 @@ mod tests {
     #[test]
     fn small_and_large_memory_hold_what_is_written() {
         for count in [0usize, 1, 7, 1_000, MAPPED_BYTES_MIN] {
-            let mut memory = Memory::zeroed::<u32>(count).unwrap();
+            let mut memory = Memory::room::<u32>(count).unwrap();
             assert!(memory.values::<u32>().len() >= count);
-            assert!(memory.values::<u32>().iter().all(|v| *v == 0));
             for (i, v) in memory.values_mut::<u32>()[..count].iter_mut().enumerate() {
                 *v = i as u32;
             }
@@ -90,6 +164,27 @@ mod tests {
                 (count, (count as u32).checked_sub(1))
             );
         }
-        assert!(Memory::zeroed::<u64>(usize::MAX / 4).is_err());
+        assert!(Memory::room::<u64>(usize::MAX / 4).is_err());
+    }
+
+    #[test]
+    fn dropped_memory_is_used_again_up_to_a_bound() {
+        let count = MAPPED_BYTES_MIN + 4096;
+        let buffers: Vec<_> = (0..80)
+            .map(|i| {
+                let mut memory = Memory::room::<u8>(count).unwrap();
+                memory.values_mut::<u8>()[..count].fill(i);
+                memory.into_buffer::<u8>(count)
+            })
+            .collect();
+        let places: Vec<_> = buffers.iter().map(Buffer::as_ptr).collect();
+        // Of two that are alive, neither ever sees the other's bytes.
+        for (i, buffer) in buffers.iter().enumerate() {
+            assert!(buffer.iter().all(|b| usize::from(*b) == i));
+        }
+        drop(buffers);
+        assert!(SPARE_BYTES.load(Ordering::Relaxed) <= SPARE_BYTES_MAX);
+        let again = Memory::room::<u8>(count).unwrap();
+        assert!(places.contains(&again.values::<u8>().as_ptr()));
     }
 }

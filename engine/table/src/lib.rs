@@ -22,6 +22,6 @@ pub use table::{Table, TableSummary, pandas_dtype};
 pub use text::TextColumn;
 
 // The Arrow crates that users of a table need, so that the whole build names one version of them.
-pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};
+pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 pub use arrow_buffer::Buffer;
 pub use arrow_schema::{DataType, Field, Schema, SchemaRef};

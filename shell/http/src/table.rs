@@ -223,6 +223,33 @@ pub static ROUTES: &[Route] = &[
         E::DirectEdges,
         "Uploads the edge table of a dataset; parse options are query parameters.",
     ),
+    row(
+        Method::POST,
+        "/api/v2/etl/datasets/{dataset_id}/gfql/{output_type}",
+        Bearer,
+        Json,
+        E::DatasetQuery,
+        "Answers a GFQL query: all, nodes, edges or shape, as json, csv or parquet.",
+    )
+    .either(),
+    row(
+        Method::POST,
+        "/api/v2/etl/datasets/{dataset_id}/gfql",
+        Bearer,
+        Json,
+        E::DatasetQueryAll,
+        "Answers a GFQL query with nodes and edges.",
+    )
+    .either(),
+    row(
+        Method::POST,
+        "/api/v2/datasets/{dataset_id}/python",
+        Bearer,
+        Json,
+        E::DatasetPython,
+        "Refuses to run Python code.",
+    )
+    .either(),
     get(
         "/api/v1/datasets/",
         Public,

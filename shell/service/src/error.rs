@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use graphlume_engine::EngineError;
+use graphlume_gfql::GfqlError;
 use graphlume_ingest::IngestError;
 use graphlume_storage::StoreError;
 use graphlume_table::TableError;
@@ -91,6 +92,9 @@ pub enum ServiceError {
         /// The parser's kind of the first one.
         code: Code,
     },
+    /// A query that is refused.
+    #[error("{}", .0.text())]
+    Query(Box<GfqlError>),
     /// The record store or a blob.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -194,6 +198,7 @@ impl Coded for ServiceError {
             Self::TooLarge { .. } => Code::TooLarge,
             Self::Unsupported { .. } => Code::Unsupported,
             Self::Unreadable { code, .. } => *code,
+            Self::Query(e) => e.code(),
             Self::Store(e) => e.code(),
             Self::Engine(e) => e.code(),
             Self::Table(e) => e.code(),
@@ -220,6 +225,7 @@ impl Coded for ServiceError {
             Self::TooLarge { .. } => "too-large",
             Self::Unsupported { .. } => "unsupported",
             Self::Unreadable { slug, .. } => slug,
+            Self::Query(e) => e.slug(),
             Self::Store(e) => e.slug(),
             Self::Engine(e) => e.slug(),
             Self::Table(e) => e.slug(),
@@ -233,6 +239,7 @@ impl Coded for ServiceError {
         match self {
             Self::Invalid { field, .. } => Some(field),
             Self::Unsupported { field, .. } => Some(field),
+            Self::Query(e) => e.field_name(),
             _ => None,
         }
     }

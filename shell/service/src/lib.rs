@@ -25,6 +25,7 @@ mod loader;
 mod page;
 mod parsers;
 mod principal;
+mod queries;
 pub mod reply;
 mod service;
 mod sessions;
@@ -41,6 +42,7 @@ pub use health::Component;
 pub use page::PageRequest;
 pub use parsers::{ParsersHealth, WorkerConfig};
 pub use principal::Principal;
+pub use queries::{QueryOutput, QueryReply};
 pub use reply::{
     ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,
     FileReply, HealthReply, LoginReply, Page, SessionReply, SessionsReply, StatusReply, TokenReply,

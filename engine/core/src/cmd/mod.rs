@@ -15,6 +15,7 @@ pub(crate) mod info;
 pub(crate) mod open;
 pub(crate) mod positions;
 pub(crate) mod preload;
+pub(crate) mod query;
 mod read;
 pub(crate) mod search;
 pub(crate) mod wake;

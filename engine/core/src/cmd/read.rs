@@ -1,5 +1,7 @@
 //! What all commands share that only read a graph: the work runs on a query worker under a lease.
 
+use graphlume_types::{CancelToken, DatasetId};
+
 use crate::command::Call;
 use crate::core::Core;
 use crate::error::EngineError;
@@ -16,11 +18,22 @@ pub(super) fn read_graph<R: Send + 'static>(
     call: Call<R>,
     work: impl FnOnce(&Lease) -> Answer<R> + Send + 'static,
 ) {
-    let Call { reply, cancel } = call;
     let dataset = match core.target(target) {
         Ok(s) => s.dataset,
-        Err(e) => return reply.send(Err(e)),
+        Err(e) => return call.reply.send(Err(e)),
     };
+    read_dataset(core, what, dataset, call, |lease, _| work(lease));
+}
+
+/// Answers `call` with what `work` finds in the dataset's graph, which is loaded first if need be.
+pub(super) fn read_dataset<R: Send + 'static>(
+    core: &mut Core,
+    what: &'static str,
+    dataset: DatasetId,
+    call: Call<R>,
+    work: impl FnOnce(&Lease, &CancelToken) -> Answer<R> + Send + 'static,
+) {
+    let Call { reply, cancel } = call;
     core.with_graph(
         dataset,
         Box::new(move |core: &mut Core, found: Result<Lease, EngineError>| {
@@ -32,7 +45,7 @@ pub(super) fn read_graph<R: Send + 'static>(
             let pool = core.pool.clone();
             let run = move || {
                 reply.send(match cancel.check() {
-                    Ok(()) => pool.install(|| work(&lease)),
+                    Ok(()) => pool.install(|| work(&lease, &cancel)),
                     Err(stopped) => Err(stopped.into()),
                 });
                 None

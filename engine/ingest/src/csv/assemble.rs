@@ -128,8 +128,9 @@ fn text<O: OffsetSizeTrait + Pod>(
 ) -> Result<ArrayRef, Unfit> {
     let total: u64 = pieces.iter().map(|p| p.text_bytes).sum();
     let total = usize::try_from(total).unwrap_or(usize::MAX);
-    let mut bytes = Memory::zeroed::<u8>(total)?;
-    let mut offsets = Memory::zeroed::<O>(slab.len() + 1)?;
+    let mut bytes = Memory::room::<u8>(total)?;
+    let mut offsets = Memory::room::<O>(slab.len() + 1)?;
+    offsets.values_mut::<O>()[0] = O::usize_as(0);
     let mut out = &mut bytes.values_mut::<u8>()[..total];
     let (mut slots, mut ends) = (slab, &mut offsets.values_mut::<O>()[1..=slab.len()]);
     let mut base = 0;

@@ -82,7 +82,7 @@ fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize)
     let columns = &job.plan.columns;
     check_size(job, rows_max)?;
     let mut slabs = (columns.iter())
-        .map(|_| Memory::zeroed::<u64>(rows_max as usize))
+        .map(|_| Memory::room::<u64>(rows_max as usize))
         .collect::<Result<Vec<_>, _>>()?;
     let hints = sample(job, chunks);
     let mut rests: Vec<&mut [u64]> = slabs.iter_mut().map(Memory::values_mut).collect();

@@ -33,6 +33,9 @@ pub struct Facts {
     pub cr: bool,
 }
 
+/// Bytes that are looked at for one thing before the next.
+const SURVEY_BYTES: usize = 16 << 10;
+
 struct Part {
     range: Range<usize>,
     lines: usize,
@@ -45,12 +48,14 @@ fn survey(body: &[u8], quote: Option<u8>, bytes: usize) -> Vec<Part> {
     let part = |i: usize| {
         let range = i * bytes..((i + 1) * bytes).min(body.len());
         let data = &body[range.clone()];
-        Part {
-            lines: memchr_iter(b'\n', data).count(),
-            quotes: quote.map_or(0, |q| memchr_iter(q, data).count()),
-            cr: memchr(b'\r', data).is_some(),
-            range,
+        let mut part = Part { lines: 0, quotes: 0, cr: false, range };
+        // In pieces that stay in the nearest cache for the second and the third look.
+        for near in data.chunks(SURVEY_BYTES) {
+            part.lines += memchr_iter(b'\n', near).count();
+            part.quotes += quote.map_or(0, |q| memchr_iter(q, near).count());
+            part.cr |= memchr(b'\r', near).is_some();
         }
+        part
     };
     (0..count).into_par_iter().map(part).collect()
 }

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use graphlume_service::Part;
-use http::StatusCode;
+use graphlume_types::Code;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
 
 use super::files::{check_declared, count};
 use super::{json, no_content, ok};
@@ -65,6 +68,30 @@ pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, Api
         upload.write(piece).await?;
     }
     ok(&upload.finish().await?)
+}
+
+/// A query; the last part of the address says what its answer holds.
+pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.principal(&shell.service)?;
+    let id = req.param("dataset_id").to_owned();
+    let output = match req.hit.route.endpoint {
+        Endpoint::DatasetQueryAll => "all".to_owned(),
+        _ => req.param("output_type").to_owned(),
+    };
+    let body = req.json().await?;
+    let answer = shell.service.query_dataset(&who, &id, &output, &body).await?;
+    let mut reply = Response::new(Bytes::from(answer.body));
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
+    Ok(reply)
+}
+
+/// Code of clients is never run here.
+pub(crate) fn no_python() -> ApiError {
+    ApiError::new(
+        Code::Unsupported,
+        "unsupported-operation",
+        "this server runs no Python code; ask with gfql_remote instead of python_remote",
+    )
 }
 
 pub(crate) async fn share(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -1,0 +1,300 @@
+//! The way out: tables as CSV, JSON or Parquet, and several of them as one archive.
+
+use std::fmt;
+use std::io::{Seek, Write};
+use std::str::FromStr;
+
+use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::DataType;
+use graphlume_table::{Table, cell_json, cell_text};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+
+/// A format that tables are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// RFC 4180 with a header, nulls as empty cells.
+    Csv,
+    /// An array of records.
+    Json,
+    /// Parquet, Snappy-compressed.
+    Parquet,
+}
+
+impl ExportFormat {
+    /// The formats, as clients name them.
+    pub const NAMES: [&'static str; 3] = ["csv", "json", "parquet"];
+
+    /// The name, which also is the extension of files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    /// The media type.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::Json => "application/json; charset=utf-8",
+            Self::Parquet => "application/octet-stream",
+        }
+    }
+}
+
+impl FromStr for ExportFormat {
+    type Err = ();
+
+    fn from_str(s: &str) -> Result<Self, ()> {
+        match s {
+            "csv" => Ok(Self::Csv),
+            "json" => Ok(Self::Json),
+            "parquet" => Ok(Self::Parquet),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Why a table was not written.
+#[derive(Debug)]
+pub struct ExportError(String);
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<std::io::Error> for ExportError {
+    fn from(e: std::io::Error) -> Self {
+        Self(e.to_string())
+    }
+}
+
+impl From<zip::result::ZipError> for ExportError {
+    fn from(e: zip::result::ZipError) -> Self {
+        Self(e.to_string())
+    }
+}
+
+/// Writes `table` in `format`.
+///
+/// # Errors
+/// [`ExportError`] when `out` fails, or for a column type that the format does not have.
+pub fn export<W: Write + Send>(
+    table: &Table,
+    format: ExportFormat,
+    out: &mut W,
+) -> Result<(), ExportError> {
+    match format {
+        ExportFormat::Csv => write_csv(table.batch(), out),
+        ExportFormat::Json => write_json(table.batch(), out),
+        ExportFormat::Parquet => write_parquet(table.batch(), out),
+    }
+}
+
+/// Writes an archive of `members`: names and contents, which are stored as they are because Parquet is
+/// compressed and CSV in an archive is read at once.
+///
+/// # Errors
+/// [`ExportError`] when `out` fails.
+pub fn archive<W: Write + Seek>(
+    members: &[(String, Vec<u8>)],
+    out: &mut W,
+) -> Result<(), ExportError> {
+    let mut zip = zip::ZipWriter::new(out);
+    for (name, content) in members {
+        let stored = zip::CompressionMethod::Stored;
+        let large = content.len() > u32::MAX as usize;
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(name, options.compression_method(stored).large_file(large))?;
+        zip.write_all(content)?;
+    }
+    zip.finish()?;
+    Ok(())
+}
+
+fn write_parquet<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
+    let failed = |e: parquet::errors::ParquetError| {
+        ExportError(format!("the result does not go into parquet: {e}; ask for json"))
+    };
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties)).map_err(failed)?;
+    writer.write(batch).map_err(failed)?;
+    writer.close().map_err(failed)?;
+    Ok(())
+}
+
+fn write_json<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
+    let schema = batch.schema();
+    let names: Vec<String> = (schema.fields().iter())
+        .map(|f| serde_json::Value::from(f.name().as_str()).to_string())
+        .collect();
+    out.write_all(b"[")?;
+    for row in 0..batch.num_rows() {
+        out.write_all(if row == 0 { b"{" } else { b",{" })?;
+        for (i, (name, column)) in names.iter().zip(batch.columns()).enumerate() {
+            if i > 0 {
+                out.write_all(b",")?;
+            }
+            out.write_all(name.as_bytes())?;
+            out.write_all(b":")?;
+            serde_json::to_writer(&mut *out, &cell_json(column.as_ref(), row))
+                .map_err(std::io::Error::from)?;
+        }
+        out.write_all(b"}")?;
+    }
+    out.write_all(b"]")?;
+    Ok(())
+}
+
+/// How the cells of one column are written.
+enum Cells<'a> {
+    /// As Arrow shows them.
+    Shown(ArrayFormatter<'a>),
+    /// As tables show them, where Arrow has no form for a cell.
+    Text(&'a dyn Array),
+}
+
+impl<'a> Cells<'a> {
+    fn new(array: &'a dyn Array, options: &'a FormatOptions<'a>) -> Self {
+        // The common types, for which both forms are the same and this one is made once a column.
+        let simple = array.data_type().is_primitive() && !array.data_type().is_temporal()
+            || matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8);
+        match ArrayFormatter::try_new(array, options) {
+            Ok(shown) if simple => Self::Shown(shown),
+            _ => Self::Text(array),
+        }
+    }
+
+    fn write(&self, row: usize, out: &mut String) {
+        use std::fmt::Write as _;
+        match self {
+            // Writing to a string does not fail.
+            Self::Shown(cells) => drop(write!(out, "{}", cells.value(row))),
+            Self::Text(array) => out.push_str(&cell_text(*array, row).unwrap_or_default()),
+        }
+    }
+}
+
+fn write_csv<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
+    let schema = batch.schema();
+    let options = FormatOptions::default();
+    let columns: Vec<Cells<'_>> =
+        batch.columns().iter().map(|c| Cells::new(c.as_ref(), &options)).collect();
+    let mut line = String::new();
+    let mut cell = String::new();
+    for (i, field) in schema.fields().iter().enumerate() {
+        push_cell(&mut line, i, field.name());
+    }
+    line.push('\n');
+    out.write_all(line.as_bytes())?;
+    for row in 0..batch.num_rows() {
+        line.clear();
+        for (i, column) in columns.iter().enumerate() {
+            cell.clear();
+            column.write(row, &mut cell);
+            push_cell(&mut line, i, &cell);
+        }
+        line.push('\n');
+        out.write_all(line.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Adds a cell to a line, quoted when it needs it (RFC 4180).
+fn push_cell(line: &mut String, at: usize, text: &str) {
+    if at > 0 {
+        line.push(',');
+    }
+    if text.contains([',', '"', '\n', '\r']) {
+        line.push('"');
+        line.push_str(&text.replace('"', "\"\""));
+        line.push('"');
+    } else {
+        line.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::io::Cursor;
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Float64Array, Int64Array, NullArray, StringArray};
+
+    use super::*;
+    use crate::{Format, ParseCx, Recipe, Source, parse};
+
+    fn sample() -> Table {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("text", Arc::new(StringArray::from(vec![Some("a,b"), Some("say \"x\""), None]))),
+            ("whole", Arc::new(Int64Array::from(vec![Some(1), None, Some(-3)]))),
+            ("part", Arc::new(Float64Array::from(vec![0.5, f64::NAN, 1e300]))),
+            ("void", Arc::new(NullArray::new(3))),
+        ];
+        Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap()
+    }
+
+    fn written(table: &Table, format: ExportFormat) -> Vec<u8> {
+        let mut out = Vec::new();
+        export(table, format, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn csv_quotes_only_what_needs_it_and_leaves_nulls_empty() {
+        let text = String::from_utf8(written(&sample(), ExportFormat::Csv)).unwrap();
+        assert_eq!(
+            text,
+            "text,whole,part,void\n\"a,b\",1,0.5,\n\"say \"\"x\"\"\",,NaN,\n,-3,1e300,\n"
+        );
+    }
+
+    #[test]
+    fn json_is_an_array_of_records() {
+        let value: serde_json::Value =
+            serde_json::from_slice(&written(&sample(), ExportFormat::Json)).unwrap();
+        assert_eq!(
+            value,
+            serde_json::json!([
+                {"text": "a,b", "whole": 1, "part": 0.5, "void": null},
+                {"text": "say \"x\"", "whole": null, "part": null, "void": null},
+                {"text": null, "whole": -3, "part": 1e300, "void": null},
+            ])
+        );
+    }
+
+    #[test]
+    fn parquet_and_arrow_types_come_back() {
+        let bytes = written(&sample(), ExportFormat::Parquet);
+        let source = Source::Bytes(bytes.into());
+        let read = parse(&Recipe::plain(Format::Parquet), &source, &ParseCx::default()).unwrap();
+        let back = read.tables[0].1.batch();
+        assert_eq!(back.column(0), sample().batch().column(0));
+        assert_eq!(back.column(1), sample().batch().column(1));
+        assert_eq!((back.num_rows(), back.num_columns()), (3, 4));
+    }
+
+    #[test]
+    fn an_archive_holds_its_members() {
+        let mut out = Cursor::new(Vec::new());
+        let members =
+            [("nodes.csv".to_owned(), b"a\n1\n".to_vec()), ("edges.csv".to_owned(), vec![])];
+        archive(&members, &mut out).unwrap();
+        let mut zip = zip::ZipArchive::new(out).unwrap();
+        assert_eq!(zip.len(), 2);
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut zip.by_name("nodes.csv").unwrap(), &mut text).unwrap();
+        assert_eq!(text, "a\n1\n");
+    }
+}

@@ -1,0 +1,305 @@
+//! Queries over a dataset's graph, answered in the shapes that clients of the remote endpoint read.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use graphlume_engine::QueryRequest;
+use graphlume_gfql::{GfqlError, PropertyGraph, Query, Strictness};
+use graphlume_ingest::{ExportError, ExportFormat, archive, export};
+use graphlume_table::Table;
+use graphlume_types::{Code, Coded};
+use serde_json::{Map, Value, json};
+
+use crate::authz::Action;
+use crate::body::object;
+use crate::datasets::find_for;
+use crate::principal::Principal;
+use crate::{Service, ServiceError};
+
+/// What a query's answer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryOutput {
+    /// Nodes and edges.
+    All,
+    /// Nodes, or the rows of a row result.
+    Nodes,
+    /// Edges.
+    Edges,
+    /// How many rows and columns there are.
+    Shape,
+}
+
+impl QueryOutput {
+    fn parse(name: &str) -> Result<Self, ServiceError> {
+        Ok(match name {
+            "all" => Self::All,
+            "nodes" => Self::Nodes,
+            "edges" => Self::Edges,
+            "shape" => Self::Shape,
+            other => {
+                let message =
+                    format!("output type {other:?} does not exist; use all, nodes, edges or shape");
+                return Err(ServiceError::invalid("output_type", message));
+            }
+        })
+    }
+}
+
+/// An answer, ready to be sent.
+#[derive(Debug)]
+pub struct QueryReply {
+    /// The media type of the body.
+    pub media_type: &'static str,
+    /// The tables in the format that was asked for.
+    pub body: Vec<u8>,
+}
+
+/// The request beside the query itself.
+struct Wish {
+    output: QueryOutput,
+    format: ExportFormat,
+    node_columns: Option<Vec<String>>,
+    edge_columns: Option<Vec<String>>,
+}
+
+impl Service {
+    /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
+    /// `shape`; the body has `gfql_query` or `gfql_operations`, and may have `gfql_output`, `format`,
+    /// `strictness`, `node_col_subset` and `edge_col_subset`.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`]; a body field that is missing or wrong; [`ServiceError::Query`] for a
+    /// query that is refused, with its slug.
+    pub async fn query_dataset(
+        &self,
+        who: &Principal,
+        id: &str,
+        output: &str,
+        body: &[u8],
+    ) -> Result<QueryReply, ServiceError> {
+        let dataset = find_for(&self.core, who, Action::Read, id)?.id();
+        let output = QueryOutput::parse(output)?;
+        let body = object(body)?;
+        let wish = Wish {
+            output,
+            format: format_of(&body, output)?,
+            node_columns: columns_of(&body, "node_col_subset")?,
+            edge_columns: columns_of(&body, "edge_col_subset")?,
+        };
+        if body.get("persist").is_some_and(|v| *v == Value::Bool(true)) {
+            return Err(ServiceError::Unsupported {
+                field: "persist",
+                message: "persist is not available: ask for the result and upload it as a dataset"
+                    .to_owned(),
+            });
+        }
+        let request = QueryRequest {
+            query: Arc::new(query_of(&body)?),
+            output: text_of(&body, "gfql_output")?,
+            strictness: strictness_of(&body)?,
+        };
+        let outcome = self.engine.query(dataset, request).await??;
+        self.blocking(move |_| render(&outcome.graph, &wish)).await
+    }
+}
+
+fn text_of(body: &Map<String, Value>, field: &'static str) -> Result<Option<String>, ServiceError> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => {
+            Err(ServiceError::invalid(field, format!("{field} is {other}; it has to be a text")))
+        }
+    }
+}
+
+fn columns_of(
+    body: &Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<Vec<String>>, ServiceError> {
+    let wrong =
+        || ServiceError::invalid(field, format!("{field} has to be a list of column names"));
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => {
+            let names = items.iter().map(|v| v.as_str().map(str::to_owned).ok_or_else(wrong));
+            Ok(Some(names.collect::<Result<_, _>>()?))
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn format_of(body: &Map<String, Value>, output: QueryOutput) -> Result<ExportFormat, ServiceError> {
+    let Some(name) = text_of(body, "format")? else {
+        let shape = output == QueryOutput::Shape;
+        return Ok(if shape { ExportFormat::Json } else { ExportFormat::Parquet });
+    };
+    name.parse().map_err(|()| {
+        let names = ExportFormat::NAMES.join(", ");
+        ServiceError::invalid(
+            "format",
+            format!("format {name:?} does not exist; use one of {names}"),
+        )
+    })
+}
+
+fn strictness_of(body: &Map<String, Value>) -> Result<Strictness, ServiceError> {
+    match text_of(body, "strictness")?.as_deref() {
+        None | Some("warn" | "quiet") => Ok(Strictness::Lenient),
+        Some("strict") => Ok(Strictness::Strict),
+        Some(other) => {
+            let message = format!("strictness {other:?} does not exist; use strict, warn or quiet");
+            Err(ServiceError::invalid("strictness", message))
+        }
+    }
+}
+
+/// The query: `gfql_query` where it is given, else `gfql_operations`.
+fn query_of(body: &Map<String, Value>) -> Result<Query, ServiceError> {
+    let given = |field: &str| body.get(field).filter(|v| !v.is_null());
+    let query = given("gfql_query").or_else(|| given("gfql_operations")).ok_or_else(|| {
+        let message = "send the query as gfql_query, or a list of operations as gfql_operations";
+        ServiceError::invalid("gfql_query", message)
+    })?;
+    Ok(graphlume_gfql::parse(query)?)
+}
+
+/// The tables of a graph, with a node table in every case.
+fn tables(graph: &PropertyGraph) -> Result<(Table, Option<Table>), ServiceError> {
+    let nodes = graph.node_table(&graphlume_types::CancelToken::new())?;
+    Ok((nodes, graph.edges().cloned()))
+}
+
+fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError> {
+    let bindings = graph.bindings();
+    let (nodes, edges) = tables(graph)?;
+    let rows = bindings.node.is_none() && graph.nodes().is_some();
+    let node_id = (!rows).then(|| graph.node_column());
+    let nodes = kept(nodes, wish.node_columns.as_deref(), &[node_id], "node_col_subset")?;
+    let ends = [bindings.source.as_deref(), bindings.destination.as_deref()];
+    let edges = edges
+        .map(|edges| kept(edges, wish.edge_columns.as_deref(), &ends, "edge_col_subset"))
+        .transpose()?;
+    let format = wish.format;
+    let media_type = format.media_type();
+    let bytes = |table: Option<&Table>| written(table, format);
+    let body = match (wish.output, format) {
+        (QueryOutput::Shape, _) => bytes(Some(&shape(&nodes, edges.as_ref())?))?,
+        (QueryOutput::Nodes, _) => bytes(Some(&nodes))?,
+        (QueryOutput::Edges, _) => bytes(edges.as_ref())?,
+        (QueryOutput::All, ExportFormat::Json) => {
+            let mut body = br#"{"nodes":"#.to_vec();
+            body.extend(bytes(Some(&nodes))?);
+            body.extend_from_slice(br#","edges":"#);
+            body.extend(bytes(edges.as_ref())?);
+            body.extend_from_slice(br#","metadata":"#);
+            body.extend(metadata(graph).to_string().into_bytes());
+            body.push(b'}');
+            body
+        }
+        (QueryOutput::All, _) => {
+            let meta = json!({ "gfql_metadata": metadata(graph) }).to_string().into_bytes();
+            let members = [
+                (format!("nodes.{}", format.name()), bytes(Some(&nodes))?),
+                (format!("edges.{}", format.name()), bytes(edges.as_ref())?),
+                ("metadata.json".to_owned(), meta),
+            ];
+            let mut out = Cursor::new(Vec::new());
+            archive(&members, &mut out).map_err(unwritten)?;
+            return Ok(QueryReply { media_type: "application/zip", body: out.into_inner() });
+        }
+    };
+    Ok(QueryReply { media_type, body })
+}
+
+/// A table in its format; no table is an empty list or an empty file.
+fn written(table: Option<&Table>, format: ExportFormat) -> Result<Vec<u8>, ServiceError> {
+    let mut out = Vec::new();
+    match table {
+        Some(table) if table.num_cols() > 0 => {
+            export(table, format, &mut out).map_err(unwritten)?;
+        }
+        _ if format == ExportFormat::Json => out.extend_from_slice(b"[]"),
+        _ => {}
+    }
+    Ok(out)
+}
+
+fn unwritten(e: ExportError) -> ServiceError {
+    ServiceError::invalid("format", e.to_string())
+}
+
+/// The columns that were asked for. Those that make the graph are kept in any case: clients refuse a
+/// result without them.
+fn kept(
+    table: Table,
+    wanted: Option<&[String]>,
+    bound: &[Option<&str>],
+    field: &'static str,
+) -> Result<Table, ServiceError> {
+    let Some(wanted) = wanted else { return Ok(table) };
+    let names = table.column_names();
+    if let Some(missing) = wanted.iter().find(|w| !names.contains(&w.as_str())) {
+        let names = names.join(", ");
+        let message = format!("{field} names column {missing:?}; the result has {names}");
+        return Err(ServiceError::invalid(field, message));
+    }
+    let keep = |name: &str| wanted.iter().any(|w| w == name) || bound.contains(&Some(name));
+    let places: Vec<usize> =
+        names.iter().enumerate().filter(|(_, n)| keep(n)).map(|(i, _)| i).collect();
+    let batch = table.batch().project(&places);
+    let batch = batch.map_err(|e| ServiceError::Internal(e.to_string()))?;
+    Ok(Table::try_new(batch)?)
+}
+
+/// The table of sizes.
+fn shape(nodes: &Table, edges: Option<&Table>) -> Result<Table, ServiceError> {
+    use graphlume_table::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    let size = |f: fn(&Table) -> usize| -> ArrayRef {
+        let of_edges = edges.map_or(0, f) as i64;
+        Arc::new(Int64Array::from(vec![f(nodes) as i64, of_edges]))
+    };
+    let kinds: ArrayRef = Arc::new(StringArray::from(vec!["nodes", "edges"]));
+    let columns =
+        [("kind", kinds), ("rows", size(Table::num_rows)), ("cols", size(Table::num_cols))];
+    let batch =
+        RecordBatch::try_from_iter(columns).map_err(|e| ServiceError::Internal(e.to_string()))?;
+    Ok(Table::try_new(batch)?)
+}
+
+/// What clients restore beside the tables: bindings, and the calls that say how the graph is shown.
+fn metadata(graph: &PropertyGraph) -> Value {
+    let bindings = graph.bindings();
+    let mut bound = Map::new();
+    let roles = [
+        ("node", bindings.node.as_deref()),
+        ("source", bindings.source.as_deref()),
+        ("destination", bindings.destination.as_deref()),
+    ];
+    for (role, column) in roles {
+        if let Some(column) = column {
+            bound.insert(role.to_owned(), column.into());
+        }
+    }
+    let (mut encodings, mut texts) = (Map::new(), Map::new());
+    for note in graph.notes() {
+        let params = &note.params;
+        if let Some(role) = note.function.strip_prefix("encode_")
+            && let Some(column) = params.get("column")
+        {
+            encodings.insert(role.to_owned(), column.clone());
+        } else if let Some(text) = params.get(note.function.as_str()) {
+            texts.insert(note.function.clone(), text.clone());
+        }
+    }
+    json!({"bindings": bound, "encodings": encodings, "metadata": texts})
+}
+
+impl From<GfqlError> for ServiceError {
+    fn from(e: GfqlError) -> Self {
+        if e.code() == Code::Internal {
+            return Self::Internal(e.to_string());
+        }
+        Self::Query(Box::new(e))
+    }
+}

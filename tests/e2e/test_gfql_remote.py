@@ -1,0 +1,174 @@
+"""The unchanged client's `gfql_remote` against its own local `gfql`, over one property graph: the shapes of
+the client's documentation, every output and format, errors, and who may ask."""
+
+import io
+import zipfile
+
+import pandas as pd
+import pytest
+import requests
+from graphistry import (
+    between, contains, e, e_forward, e_reverse, e_undirected, endswith, fullmatch, ge, gt, is_in, isna, lt, match, n,
+    ne, notna, startswith,
+)
+from graphistry.compute.ast import call, let, ref
+
+import gfql_cases
+
+NODES = pd.DataFrame({
+    "id": [0, 1, 2, 3, 4, 5],
+    "type": ["person", "person", "company", "account", "account", "person"],
+    "name": ["Ann", "bob", "Acme", None, "main", "Carla"],
+    "risk": [0.9, 0.2, None, 0.5, 0.7, 0.1],
+    "age": [31, 45, 12, 3, 4, 28],
+    "since": pd.to_datetime(["2020-01-01", "2021-06-30", "2019-12-31", "2024-02-29", "2023-03-01", "2022-07-15"]),
+    "active": [True, False, True, True, False, True],
+})
+EDGES = pd.DataFrame({
+    "s": [0, 1, 2, 3, 3, 4, 0, 0, 5],
+    "d": [1, 2, 3, 4, 0, 1, 1, 0, 9],
+    "kind": ["knows", "works", "owns", "pays", "pays", "pays", "knows", "self", "knows"],
+    "amount": [1.0, 20.5, 3.0, 400.0, 50.0, None, 7.0, 8.0, 9.0],
+})
+
+CHAINS = {
+    "everything": [],
+    "nodes by value": [n({"type": "person"})],
+    "nodes by test": [n({"risk": gt(0.4), "type": is_in(["person", "account"])})],
+    "one hop": [n({"type": "person"}), e_forward(), n()],
+    "one hop back": [n({"id": 1}), e_reverse(), n()],
+    "edge test": [n(), e_forward({"kind": "pays", "amount": ge(50)}), n()],
+    "named": [n({"type": "account"}, name="from"), e_undirected(name="via"), n(name="to")],
+    "two hops": [n({"id": 0}), e_forward(hops=2), n()],
+    "two or three hops": [n({"id": 0}), e_forward(min_hops=2, max_hops=3), n()],
+    "to a fixed point": [n({"id": 2}), e_forward(to_fixed_point=True), n()],
+    "through nodes": [n({"id": 1}), e(source_node_match={"type": "person"}, hops=2), n()],
+    "to nodes": [n(), e_forward(destination_node_match={"active": True}), n({"age": between(3, 40)})],
+    "triangle": [n({"type": "person"}), e_forward(), n({"type": "company"}), e_forward(), n({"type": "account"})],
+    "texts": [n({"name": contains("a", case=False)})],
+    "text ends": [n({"name": startswith("A")}), e_undirected(), n({"name": endswith("b")})],
+    "patterns": [n({"name": match("[a-c]")}), e_undirected(), n({"name": fullmatch("[A-Z][a-z]+")})],
+    "nulls": [n({"name": isna()}), e_undirected(), n({"risk": notna()})],
+    "not equal": [n({"type": ne("person")}), e_reverse({"amount": lt(100)}), n()],
+    "query text": [n(query="age > 20 and active"), e_forward(edge_query="amount > 5"), n()],
+    "degrees": [call("get_degrees"), n({"degree": gt(2)})],
+    "rows": [n({"type": "person"}), call("rows", {"table": "nodes"}), call("select", {"items": ["name", ["twice", "age * 2"]]}),
+             call("order_by", {"keys": [["twice", "desc"]]}), call("limit", {"value": 2})],
+    "groups": [call("rows", {"table": "edges"}), call("group_by", {"keys": ["kind"], "aggregations": [["total", "sum", "amount"], ["many", "count"]]})],
+}
+LETS = {
+    "reference": let({"people": [n({"type": "person"}), e_undirected(), n()], "old": ref("people", [n({"age": gt(30)})])}),
+    "two hops in parts": let({"a": [n({"id": 0}), e_forward(), n()], "b": ref("a", [n({"id": 1})])}),
+}
+TEXTS = [
+    "MATCH (a)-[r]->(b) WHERE a.age > 20 RETURN a.name AS a, b.name AS b, r.amount AS amount ORDER BY amount",
+    "MATCH (p) WHERE p.type = 'person' RETURN p.name AS name, p.age AS age ORDER BY age DESC LIMIT 2",
+    "MATCH (a)-[r]->(b) RETURN r.kind AS kind, count(*) AS many ORDER BY kind",
+]
+
+
+@pytest.fixture(scope="module")
+def graph(server):
+    import graphistry
+
+    from conftest import PASSWORD
+
+    graphistry.register(api=3, protocol="http", server=server.server, username="alice", password=PASSWORD)
+    return graphistry.nodes(NODES, "id").edges(EDGES, "s", "d").upload(validate=False)
+
+
+def same(mine, theirs, rows=False):
+    found = gfql_cases.difference({"rows": rows}, {"nodes": mine._nodes, "edges": mine._edges},
+                                  {"nodes": theirs._nodes, "edges": theirs._edges})
+    assert found is None, found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(CHAINS))
+def test_a_chain_gives_what_it_gives_locally(graph, name):
+    rows = name in ("rows", "groups")
+    same(graph.gfql_remote(CHAINS[name]), graph.gfql(CHAINS[name]), rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", list(LETS))
+def test_a_let_gives_what_it_gives_locally(graph, name):
+    same(graph.gfql_remote(LETS[name]), graph.gfql(LETS[name]))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("text", TEXTS)
+def test_cypher_that_the_client_compiles_gives_the_same_rows(graph, text):
+    mine = graph.gfql_remote(text, output_type="nodes")._nodes
+    theirs = graph.gfql(text)._nodes
+    pd.testing.assert_frame_equal(mine[list(theirs.columns)], theirs, check_dtype=False)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_every_format_carries_the_same_tables(graph, form):
+    chain = CHAINS["named"]
+    whole = graph.gfql_remote(chain, format=form)
+    local = graph.gfql(chain)
+    for part in ("_nodes", "_edges"):
+        assert len(getattr(whole, part)) == len(getattr(local, part))
+        one = graph.gfql_remote(chain, format=form, output_type=part[1:])
+        assert getattr(one, part).shape == getattr(whole, part).shape
+    shape = graph.gfql_remote_shape(chain, format=form)
+    assert list(shape["kind"]) == ["nodes", "edges"]
+    assert list(shape["rows"]) == [len(local._nodes), len(local._edges)]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_columns_are_cut_down_and_those_of_the_graph_stay(graph):
+    some = graph.gfql_remote(CHAINS["one hop"], node_col_subset=["name"], edge_col_subset=["kind"])
+    assert set(some._nodes.columns) == {"id", "name"} and set(some._edges.columns) == {"s", "d", "kind"}
+    none = graph.gfql_remote([n({"type": "nobody"}), e_forward(), n()])
+    assert len(none._nodes) == 0 and list(none._edges.columns) == list(EDGES.columns)
+
+
+def post(server, token, dataset, output, body):
+    return requests.post(f"{server.url}/api/v2/etl/datasets/{dataset}/gfql{output}", json=body,
+                         headers={"Authorization": f"Bearer {token}"})
+
+
+BAD = {
+    "column-not-found": {"gfql_operations": [{"type": "Node", "filter_dict": {"agee": 1}}], "strictness": "strict"},
+    "invalid-chain-type": {"gfql_operations": [{"type": "Nod"}]},
+    "invalid-direction": {"gfql_operations": [{"type": "Edge", "direction": "sideways"}]},
+    "invalid-hops-value": {"gfql_operations": [{"type": "Edge", "direction": "forward", "hops": -1}]},
+    "invalid-node-reference": {"gfql_operations": [{"type": "Call", "function": "get_degreez"}]},
+    "incompatible-column-type": {"gfql_operations": [{"type": "Node", "filter_dict": {"age": "old"}}]},
+    "invalid-predicate-value": {"gfql_operations": [{"type": "Node", "filter_dict": {"age": {"type": "GTT", "val": 1}}}]},
+    "unresolved-graph-reference": {"gfql_query": {"type": "Let", "bindings": {"a": {"type": "Ref", "ref": "b", "chain": []}}}},
+    "output-requires-let-query": {"gfql_operations": [], "gfql_output": "a"},
+    "invalid-argument": {"format": "xml", "gfql_operations": []},
+}
+
+
+@pytest.mark.parametrize("slug", list(BAD))
+def test_a_bad_query_is_refused_by_name(graph, server, slug):
+    r = post(server, server.token("alice"), graph._dataset_id, "/nodes", BAD[slug])
+    assert 400 <= r.status_code < 500, r.text
+    assert r.json()["error"].startswith(f"[{slug}]"), r.text
+    assert r.headers["content-type"].startswith("application/json")
+
+
+def test_addresses_and_rights(graph, server):
+    alice, bob, body = server.token("alice"), server.token("bob"), {"gfql_operations": []}
+    dataset = graph._dataset_id
+    whole = post(server, alice, dataset, "", body)
+    assert whole.headers["content-type"] == "application/zip"
+    assert zipfile.ZipFile(io.BytesIO(whole.content)).namelist() == ["nodes.parquet", "edges.parquet", "metadata.json"]
+    assert post(server, alice, dataset, "/pictures", body).status_code == 400
+    assert post(server, alice, "0" * 32, "/nodes", body).status_code == 404
+    api = server.api("alice")
+    private = api.dataset([api.file(b"s,d\n1,2\n", "csv")["file_id"]])
+    share = {"obj_pk": private, "obj_type": "dataset", "mode": "private"}
+    assert api("POST", "/api/v2/share/link/", json=share).status_code == 200
+    assert post(server, alice, private, "/shape", body).json()[1]["rows"] == 1
+    assert post(server, bob, private, "/shape", body).status_code == 404
+    assert post(server, "nonsense", dataset, "/shape", body).status_code == 401
+    r = requests.post(f"{server.url}/api/v2/datasets/{dataset}/python", json={"execute": "1"},
+                      headers={"Authorization": f"Bearer {alice}"})
+    assert r.status_code == 422 and r.json()["error"].startswith("[unsupported-operation]")
