@@ -45,6 +45,8 @@ pub enum Command {
     Layout(LayoutArgs),
     /// Run an algorithm on the graph of a table file
     Compute(ComputeArgs),
+    /// Ask the graph of table files in GFQL or Cypher
+    Query(QueryArgs),
     /// Make a deterministic benchmark graph
     Generate(GenerateArgs),
     /// Write a logical backup of the data folder
@@ -450,6 +452,62 @@ pub struct ComputeArgs {
     /// The rest.
     #[command(flatten)]
     pub run: RunOptions,
+}
+
+/// Options of `query`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  graphlume query edges.csv --cypher 'MATCH (a)-->(b) RETURN b.id, count(*) AS n ORDER BY n DESC LIMIT 5'\n  \
+    echo '[{\"type\":\"Node\",\"filter_dict\":{\"id\":7}},{\"type\":\"Edge\",\"direction\":\"forward\",\"hops\":2},{\"type\":\"Node\"}]' \\\n    \
+    | graphlume query edges.parquet --nodes nodes.parquet --gfql - --output nodes\n\n\
+    Tables are written as CSV, all as one JSON object."
+)]
+#[command(group = clap::ArgGroup::new("language").required(true).args(["gfql", "cypher"]))]
+pub struct QueryArgs {
+    /// The tables.
+    #[command(flatten)]
+    pub files: GraphFiles,
+    /// File with a GFQL query as JSON: a list of operations, a Chain or a Let; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    pub gfql: Option<PathBuf>,
+    /// A Cypher query
+    #[arg(long, value_name = "TEXT")]
+    pub cypher: Option<String>,
+    /// Parameter of the Cypher query, its value as JSON or as plain text; repeat for several
+    #[arg(long = "param", short = 'p', value_name = "NAME=VALUE", requires = "cypher")]
+    pub params: Vec<String>,
+    /// Binding of a GFQL Let to return
+    #[arg(long, value_name = "NAME", requires = "gfql")]
+    pub binding: Option<String>,
+    /// What to write; default: all, or the rows (nodes) of a query in Cypher
+    #[arg(long, value_enum)]
+    pub output: Option<QueryOutputArg>,
+    /// Refuse names of columns that do not exist, instead of taking them for null
+    #[arg(long)]
+    pub strict: bool,
+    /// Print the plan of a Cypher query instead of its result
+    #[arg(long, requires = "cypher")]
+    pub explain: bool,
+    /// CPU threads; 0 takes all cores
+    #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
+        value_parser = threads)]
+    pub threads: usize,
+    /// Result file: .parquet, .csv, .json or .arrow; standard output when absent
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// What of a query's result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum QueryOutputArg {
+    /// Nodes, or the rows of a row result
+    Nodes,
+    /// Edges
+    Edges,
+    /// Both, as one JSON object
+    All,
+    /// How many rows and columns there are
+    Shape,
 }
 
 /// The libraries whose names and definitions are followed.

@@ -83,7 +83,9 @@ pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
     Ok(Loaded { graph, weights, load_s, build_s: start.elapsed().as_secs_f64() })
 }
 
-fn node_column(table: &Table, named: Option<&str>) -> String {
+/// The id column of a node table: the named one, else a usual one, else the first.
+#[must_use]
+pub fn node_column(table: &Table, named: Option<&str>) -> String {
     let names = table.column_names();
     let usual = || ["id", "node", "nodeID", "name"].into_iter().find(|n| names.contains(n));
     let first = || names.first().copied().unwrap_or("id");

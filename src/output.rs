@@ -26,30 +26,45 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// The format that the extension tells.
 fn kind(path: &Path) -> Result<String, Failure> {
     let kind = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-    if matches!(kind.as_str(), "parquet" | "csv" | "arrow") {
+    if matches!(kind.as_str(), "parquet" | "csv" | "json" | "arrow") {
         return Ok(kind);
     }
     let shown = path.display();
     Err(failure(format!(
-        "--out {shown}: the extension tells the format; use .parquet, .csv or .arrow"
+        "--out {shown}: the extension tells the format; use .parquet, .csv, .json or .arrow"
     )))
 }
 
-/// Writes columns to `path`: `.parquet`, `.csv` or `.arrow`. The file appears whole or not at all.
+/// Writes columns to `path`, in the format that its extension tells.
 pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
-    let table = table(columns)?;
+    write_table(path, &table(columns)?)
+}
+
+/// Writes a table to `path`: `.parquet`, `.csv`, `.json` or `.arrow`. The file appears whole or not at
+/// all.
+pub fn write_table(path: &Path, table: &Table) -> Result<(), Failure> {
+    write_with(path, |kind, out| {
+        match kind.parse::<ExportFormat>() {
+            Ok(format) => export(table, format, out)?,
+            Err(()) => {
+                table.write_arrow(out)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Writes a file with `fill`, which is told the extension. The file appears whole or not at all.
+pub fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&str, &mut BufWriter<File>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let kind = kind(path)?;
     let partial = path.with_extension(format!("{kind}.partial"));
     let file =
         File::create(&partial).map_err(|e| failure(format!("{}: {e}", partial.display())))?;
     let mut out = BufWriter::with_capacity(1 << 20, file);
-    match kind.as_str() {
-        "parquet" => export(&table, ExportFormat::Parquet, &mut out)?,
-        "csv" => export(&table, ExportFormat::Csv, &mut out)?,
-        _ => {
-            table.write_arrow(&mut out)?;
-        }
-    }
+    fill(&kind, &mut out)?;
     out.flush()?;
     drop(out);
     std::fs::rename(&partial, path).map_err(|e| failure(format!("{}: {e}", path.display())))
@@ -58,9 +73,15 @@ pub fn write(path: &Path, columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure>
 /// Writes columns to standard output as CSV.
 pub fn print(columns: Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
     let table = table(columns)?;
+    print_with(|out| Ok(export(&table, ExportFormat::Csv, out)?))
+}
+
+/// Writes to standard output.
+pub fn print_with(
+    fill: impl FnOnce(&mut BufWriter<std::io::Stdout>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout());
-    let written = export(&table, ExportFormat::Csv, &mut out);
-    match written.map_err(Failure::from).and_then(|()| Ok(out.flush()?)) {
+    match fill(&mut out).and_then(|()| Ok(out.flush()?)) {
         // A reader such as `head` that has seen enough is no failure.
         Err(e) if e.message.contains("Broken pipe") => Ok(()),
         other => other,

@@ -9,6 +9,7 @@ mod generate;
 mod key;
 mod layout;
 mod parse_worker;
+mod query;
 mod serve;
 mod user;
 
@@ -62,6 +63,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Key(command) => key::run(command),
         Command::Layout(args) => layout::run(&args),
         Command::Compute(args) => compute::run(&args),
+        Command::Query(args) => query::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Export(args) => backup::export(&args),
         Command::Import(args) => backup::import(&args),

@@ -10,7 +10,7 @@ import requests
 
 from conftest import PASSWORD, Server, counted, run_cli
 
-COMMANDS = ["serve", "user", "key", "layout", "compute", "generate", "export", "import", "doctor", "bench"]
+COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "generate", "export", "import", "doctor", "bench"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

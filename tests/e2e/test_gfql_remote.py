@@ -64,6 +64,11 @@ TEXTS = [
     "MATCH (a)-[r]->(b) WHERE a.age > 20 RETURN a.name AS a, b.name AS b, r.amount AS amount ORDER BY amount",
     "MATCH (p) WHERE p.type = 'person' RETURN p.name AS name, p.age AS age ORDER BY age DESC LIMIT 2",
     "MATCH (a)-[r]->(b) RETURN r.kind AS kind, count(*) AS many ORDER BY kind",
+    "MATCH (a)-[*1..2]->(b) RETURN a.id AS a, b.id AS b ORDER BY a, b",
+    "MATCH (a)-[*2]-(b) WHERE a.id = 2 RETURN a.id AS a, b.id AS b ORDER BY b",
+    "MATCH (a) WHERE (a)-[]->() RETURN a.id AS id ORDER BY id",
+    "MATCH (a) WHERE NOT (a)<-[]-() RETURN a.id AS id ORDER BY id",
+    "MATCH (a) WHERE a.name CONTAINS 'a' OR a.age > 40 RETURN a.name AS name ORDER BY name",
 ]
 
 
@@ -125,6 +130,21 @@ def test_columns_are_cut_down_and_those_of_the_graph_stay(graph):
     assert set(some._nodes.columns) == {"id", "name"} and set(some._edges.columns) == {"s", "d", "kind"}
     none = graph.gfql_remote([n({"type": "nobody"}), e_forward(), n()])
     assert len(none._nodes) == 0 and list(none._edges.columns) == list(EDGES.columns)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_algorithms_and_layouts_are_calls(graph, client):
+    import networkx as nx
+
+    ranked = graph.gfql_remote([call("compute_cugraph", {"alg": "pagerank", "out_col": "rank"}), n({"rank": gt(0.1)})])
+    ranks = nx.pagerank(nx.DiGraph(list(zip(EDGES["s"], EDGES["d"]))), weight=None)
+    assert set(ranked._nodes["id"]) == {v for v, r in ranks.items() if r > 0.1 and v in set(NODES["id"])}
+    groups = graph.gfql_remote([call("compute_igraph", {"alg": "community_multilevel"})])._nodes
+    assert groups["community_multilevel"].nunique() < len(NODES)
+    placed = graph.gfql_remote([call("fa2_layout", {"fa2_params": {"max_iter": 20}})])
+    assert placed._nodes[["x", "y"]].notna().all().all() and placed._point_x == "x"
+    shown = graph.gfql_remote([n(), call("encode_point_size", {"column": "age"}), call("name", {"name": "mine"})])
+    assert (shown._point_size, shown._name) == ("age", "mine")
 
 
 def post(server, token, dataset, output, body):

@@ -94,7 +94,46 @@ pub(crate) fn ends(t: &Topology, edges: &IdSet, mut f: impl FnMut(u32, u32, u32)
     }
 }
 
+/// The edges that may be followed, by the node that they are followed from.
+struct Few(Vec<(u32, u32, u32)>);
+
+impl Few {
+    fn new(t: &Topology, edges: &IdSet, direction: Direction) -> Self {
+        let mut list = Vec::with_capacity(edges.len() as usize);
+        ends(t, edges, |position, s, d| {
+            if direction != Direction::Reverse {
+                list.push((s, position, d));
+            }
+            // A self-loop is followed once.
+            if direction == Direction::Reverse || (direction == Direction::Undirected && s != d) {
+                list.push((d, position, s));
+            }
+        });
+        list.sort_unstable();
+        Self(list)
+    }
+
+    fn arcs(&self, v: u32, mut f: impl FnMut(u32, u32)) {
+        let from = self.0.partition_point(|(s, ..)| *s < v);
+        let own = self.0[from..].iter().take_while(|(s, ..)| *s == v);
+        own.for_each(|(_, position, to)| f(*position, *to));
+    }
+}
+
 impl Hops<'_> {
+    /// The edges as a list of their own, where looking through them costs less than looking through all
+    /// edges at `frontier`.
+    fn few(&self, t: &Topology, frontier: &[u32]) -> Option<Few> {
+        let edges = self.edges?;
+        let most = u64::from(edges.len()) * 4;
+        let mut sum = 0;
+        frontier.iter().find(|v| {
+            sum += u64::from(t.degree(**v));
+            sum > most
+        })?;
+        Some(Few::new(t, edges, self.direction))
+    }
+
     fn allows(&self, t: &Topology, position: u32, to: u32, last: bool) -> bool {
         self.existing.contains(to)
             && self.destination.is_none_or(|d| d.contains(to))
@@ -108,12 +147,24 @@ impl Hops<'_> {
         &self,
         t: &Topology,
         frontier: &[u32],
+        few: Option<&Few>,
         last: bool,
         cancel: &CancelToken,
         mut found: impl FnMut(u32, u32, u32),
     ) -> Result<(), GfqlError> {
         let usable =
             |v: u32| self.existing.contains(v) && self.source.is_none_or(|s| s.contains(v));
+        if let Some(few) = few {
+            cancel.check()?;
+            for v in frontier.iter().copied().filter(|v| usable(*v)) {
+                few.arcs(v, |position, to| {
+                    if self.allows(t, position, to, last) {
+                        found(v, position, to);
+                    }
+                });
+            }
+            return Ok(());
+        }
         let weight = |v: &u32| u64::from(t.degree(*v)) + 1;
         let mut rest = frontier;
         while !rest.is_empty() {
@@ -191,7 +242,7 @@ impl Hops<'_> {
         let (mut nodes, mut edges) = (Grow::new(n), Grow::new(m));
         let (mut node_hops, mut edge_hops) = (IdMap::default(), IdMap::default());
         let mut frontier = seeds.to_vec();
-        let (mut hop, mut deepest) = (0, 0);
+        let (mut hop, mut deepest, mut few) = (0, 0, None);
         while self.max.is_none_or(|max| hop < max) && !frontier.is_empty() {
             hop += 1;
             let last = self.max == Some(hop);
@@ -200,7 +251,10 @@ impl Hops<'_> {
             let mut left = Vec::new();
             let mut any = false;
             let mut fresh = Vec::new();
-            self.expand(t, &frontier, last, cancel, |from, position, to| {
+            if few.is_none() {
+                few = self.few(t, &frontier);
+            }
+            self.expand(t, &frontier, few.as_ref(), last, cancel, |from, position, to| {
                 any = true;
                 if edges.insert(position) && labels {
                     edge_hops.insert(position, hop);

@@ -2,10 +2,28 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
 use arrow_schema::{Field, Schema};
 
 use crate::{Table, TableError};
+
+/// How many rows and columns tables have: columns `kind`, `rows` and `cols`, one row for each pair of a
+/// name and a table; an absent table has none.
+///
+/// # Errors
+/// [`TableError`]: never for tables that exist.
+pub fn shape(tables: &[(&str, Option<&Table>)]) -> Result<Table, TableError> {
+    let size = |f: fn(&Table) -> usize| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(
+            tables.iter().map(|(_, t)| t.map_or(0, |t| f(t) as i64)),
+        ))
+    };
+    let kinds: ArrayRef = Arc::new(StringArray::from_iter_values(tables.iter().map(|(k, _)| k)));
+    let columns =
+        [("kind", kinds), ("rows", size(Table::num_rows)), ("cols", size(Table::num_cols))];
+    let batch = RecordBatch::try_from_iter(columns).map_err(|e| TableError::Join(e.to_string()))?;
+    Table::try_new(batch)
+}
 
 impl Table {
     /// The rows `rows` in that order; `u32::MAX` gives a row of nulls.

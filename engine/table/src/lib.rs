@@ -13,6 +13,7 @@ mod text;
 
 pub use cell::{cell_json, cell_text};
 pub use error::TableError;
+pub use extend::shape;
 pub use hypergraph::{
     Hypergraph, HypergraphCx, HypergraphError, Names as HypergraphNames,
     Options as HypergraphOptions, Plan as HypergraphPlan, hypergraph, union as hypergraph_union,
@@ -22,6 +23,6 @@ pub use table::{Table, TableSummary, pandas_dtype};
 pub use text::TextColumn;
 
 // The Arrow crates that users of a table need, so that the whole build names one version of them.
-pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};
 pub use arrow_buffer::Buffer;
 pub use arrow_schema::{DataType, Field, Schema, SchemaRef};

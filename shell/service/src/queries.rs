@@ -184,7 +184,10 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
     let media_type = format.media_type();
     let bytes = |table: Option<&Table>| written(table, format);
     let body = match (wish.output, format) {
-        (QueryOutput::Shape, _) => bytes(Some(&shape(&nodes, edges.as_ref())?))?,
+        (QueryOutput::Shape, _) => {
+            let parts = [("nodes", Some(&nodes)), ("edges", edges.as_ref())];
+            bytes(Some(&graphlume_table::shape(&parts)?))?
+        }
         (QueryOutput::Nodes, _) => bytes(Some(&nodes))?,
         (QueryOutput::Edges, _) => bytes(edges.as_ref())?,
         (QueryOutput::All, ExportFormat::Json) => {
@@ -249,21 +252,6 @@ fn kept(
         names.iter().enumerate().filter(|(_, n)| keep(n)).map(|(i, _)| i).collect();
     let batch = table.batch().project(&places);
     let batch = batch.map_err(|e| ServiceError::Internal(e.to_string()))?;
-    Ok(Table::try_new(batch)?)
-}
-
-/// The table of sizes.
-fn shape(nodes: &Table, edges: Option<&Table>) -> Result<Table, ServiceError> {
-    use graphlume_table::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    let size = |f: fn(&Table) -> usize| -> ArrayRef {
-        let of_edges = edges.map_or(0, f) as i64;
-        Arc::new(Int64Array::from(vec![f(nodes) as i64, of_edges]))
-    };
-    let kinds: ArrayRef = Arc::new(StringArray::from(vec!["nodes", "edges"]));
-    let columns =
-        [("kind", kinds), ("rows", size(Table::num_rows)), ("cols", size(Table::num_cols))];
-    let batch =
-        RecordBatch::try_from_iter(columns).map_err(|e| ServiceError::Internal(e.to_string()))?;
     Ok(Table::try_new(batch)?)
 }
 

@@ -1,7 +1,9 @@
 //! Calls before and after a pattern.
 
+mod algorithm;
 mod graph;
 mod group;
+mod matching;
 mod paths;
 mod rows;
 
@@ -14,20 +16,9 @@ use crate::wire::{CallOp, Chain, Op};
 
 /// Functions that exist and are answered with their name, because they are not done here.
 const ELSEWHERE: &[&str] = &[
-    "rows",
-    "count_table",
-    "semi_apply_mark",
-    "anti_semi_apply",
-    "join_apply",
-    "search_any",
     "collapse",
     "get_topological_levels",
-    "compute_cugraph",
-    "compute_igraph",
-    "layout_cugraph",
-    "layout_igraph",
     "layout_graphviz",
-    "fa2_layout",
     "group_in_a_box_layout",
     "circle_layout",
     "tree_layout",
@@ -157,13 +148,26 @@ fn function(
             let table = rows::apply(&graph.node_table(scope.cancel)?, name, &params, scope)?;
             Ok(PropertyGraph::of_rows(table, graph.edges()))
         }
+        _ if matching::FUNCTIONS.contains(&name) => {
+            let table = matching::run(graph, base, &params, scope)?;
+            Ok(PropertyGraph::of_rows(table, graph.edges()))
+        }
         _ if graph::FUNCTIONS.contains(&name) => graph::run(graph, &params, scope),
+        _ if algorithm::FUNCTIONS.contains(&name) => algorithm::run(graph, &params, scope),
         _ if NOTES.contains(&name) => Ok(graph.noted(call)),
         _ if IDLE.contains(&name) => Ok(graph.clone()),
         _ if ELSEWHERE.contains(&name) => Err(GfqlError::unsupported_call(name)),
         _ => {
-            let lists = [ELSEWHERE, NOTES, rows::FUNCTIONS, graph::FUNCTIONS];
-            let names: Vec<&str> = lists.concat();
+            let names: Vec<&str> = [
+                &["rows", "count_table"],
+                ELSEWHERE,
+                NOTES,
+                rows::FUNCTIONS,
+                matching::FUNCTIONS,
+                graph::FUNCTIONS,
+                algorithm::FUNCTIONS,
+            ]
+            .concat();
             let error = GfqlError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
             let error = error.field("function").value(format!("{name:?}"));
             Err(match nearest(name, &names) {

@@ -1,7 +1,8 @@
 //! Rows of whole paths: one row for each way to match a pattern.
 //!
 //! An edge is used once on a path. Parallel edges give a row each; an edge between two different nodes
-//! that is followed either way gives a row for each way.
+//! that is followed either way gives a row for each way. A step of several hops gives a row for each
+//! way to walk it.
 
 use std::collections::HashMap;
 
@@ -21,6 +22,33 @@ use crate::wire::EdgeOp;
 /// Paths so far, column by column: the element of each step for every path.
 struct Paths {
     steps: Vec<Vec<u32>>,
+    /// Last edge of each path in [`Trails`].
+    last: Vec<u32>,
+}
+
+/// The edges that paths have used, as linked lists that share their beginnings.
+#[derive(Default)]
+struct Trails(Vec<(u32, u32)>);
+
+impl Trails {
+    /// No edge yet.
+    const NONE: u32 = u32::MAX;
+
+    /// A trail that goes on with an edge.
+    fn then(&mut self, trail: u32, edge: u32) -> u32 {
+        self.0.push((edge, trail));
+        self.0.len() as u32 - 1
+    }
+
+    fn has(&self, mut trail: u32, edge: u32) -> bool {
+        while let Some((used, before)) = self.0.get(trail as usize) {
+            if *used == edge {
+                return true;
+            }
+            trail = *before;
+        }
+        false
+    }
 }
 
 impl Paths {
@@ -29,11 +57,13 @@ impl Paths {
     }
 
     /// The paths that continue with new elements: `from[i]` is the path that row `i` continues.
-    fn continued(self, from: &[u32], added: Vec<Vec<u32>>) -> Self {
-        let pick = |column: Vec<u32>| from.iter().map(|i| column[*i as usize]).collect();
+    fn continued(self, from: &[u32], added: Vec<Vec<u32>>, last: Option<Vec<u32>>) -> Self {
+        let pick =
+            |column: Vec<u32>| from.iter().map(|i| column[*i as usize]).collect::<Vec<u32>>();
+        let last = last.unwrap_or_else(|| pick(self.last));
         let mut steps: Vec<Vec<u32>> = self.steps.into_iter().map(pick).collect();
         steps.extend(added);
-        Self { steps }
+        Self { steps, last }
     }
 }
 
@@ -62,7 +92,9 @@ pub(super) fn run(
         Step::Node(op) => pass.filter(op)?.and(&existing, scope.cancel),
         Step::Edge(_) => Ok(IdSet::empty()),
     };
-    let mut paths = Paths { steps: vec![node(&steps[0])?.to_vec()] };
+    let first = node(&steps[0])?.to_vec();
+    let mut trails = Trails::default();
+    let mut paths = Paths { last: vec![Trails::NONE; first.len()], steps: vec![first] };
     let mut at = 1;
     while at < steps.len() {
         scope.cancel.check()?;
@@ -74,7 +106,8 @@ pub(super) fn run(
                     _ => NodeFilter::Any,
                 };
                 let next = next.and(&existing, scope.cancel)?;
-                paths = follow(&pass, op, &bound, paths, &next)?;
+                paths = Follow { pass: &pass, op, bound: &bound, existing: &existing, next: &next }
+                    .run(paths, &mut trails)?;
                 at += 2;
             }
             step => {
@@ -85,7 +118,7 @@ pub(super) fn run(
                 let from: Vec<u32> =
                     (0..count).flat_map(|i| std::iter::repeat_n(i, others.len())).collect();
                 let added = (0..count).flat_map(|_| others.iter().copied()).collect();
-                paths = paths.continued(&from, vec![added]);
+                paths = paths.continued(&from, vec![added], None);
                 at += 1;
             }
         }
@@ -106,11 +139,19 @@ fn check(steps: &[Step]) -> Result<(), GfqlError> {
         let name = match step {
             Step::Node(op) => &op.name,
             Step::Edge(op) if op.is_single() => &op.name,
-            Step::Edge(_) => {
-                let text = "rows of paths with several hops in a step are not available";
-                return Err(GfqlError::new(ErrorCode::Unsupported, text)
-                    .field("binding_ops")
-                    .suggest("write each hop as a step of its own"));
+            Step::Edge(op) => {
+                let labels = op.label_nodes.is_some() || op.label_edges.is_some();
+                if labels {
+                    let text = "rows of paths have no columns for the number of hops";
+                    return Err(GfqlError::new(ErrorCode::Unsupported, text)
+                        .field("binding_ops")
+                        .suggest("leave label_node_hops and label_edge_hops out"));
+                }
+                if op.name.is_some() {
+                    let text = "a step of several hops has many edges, and cannot be named";
+                    return Err(refuse(text, "leave its name out"));
+                }
+                &None
             }
         };
         if let Some(name) = name {
@@ -123,40 +164,109 @@ fn check(steps: &[Step]) -> Result<(), GfqlError> {
     Ok(())
 }
 
-/// Continues every path by one edge to a node in `next`.
-fn follow(
-    pass: &Pass<'_>,
-    op: &EdgeOp,
-    bound: &BoundEdge,
-    paths: Paths,
-    next: &IdSet,
-) -> Result<Paths, GfqlError> {
-    let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
-    let Some(last) = paths.steps.last() else { return Ok(paths) };
-    let (mut from, mut edges, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
-    for (path, v) in last.iter().enumerate() {
-        if !allows(&bound.source, *v) {
-            continue;
+/// One edge step and the nodes that it may end at.
+struct Follow<'a> {
+    pass: &'a Pass<'a>,
+    op: &'a EdgeOp,
+    bound: &'a BoundEdge,
+    existing: &'a IdSet,
+    next: &'a IdSet,
+}
+
+/// What continues the paths: the path, its new edge, the node reached and the trail.
+#[derive(Default)]
+struct Found {
+    from: Vec<u32>,
+    edges: Vec<u32>,
+    nodes: Vec<u32>,
+    last: Vec<u32>,
+}
+
+impl Found {
+    fn push(&mut self, path: usize, edge: u32, node: u32, trail: u32) {
+        self.from.push(path as u32);
+        self.edges.push(edge);
+        self.nodes.push(node);
+        self.last.push(trail);
+    }
+}
+
+impl Follow<'_> {
+    /// Continues every path by the step, to nodes in `next`.
+    fn run(&self, paths: Paths, trails: &mut Trails) -> Result<Paths, GfqlError> {
+        let Some(ends) = paths.steps.last() else { return Ok(paths) };
+        let mut found = Found::default();
+        for (path, v) in ends.iter().enumerate() {
+            let trail = paths.last[path];
+            if self.op.is_single() {
+                self.one(path, *v, trail, trails, &mut found);
+            } else {
+                self.many(path, *v, trail, trails, &mut found)?;
+            }
+            check_size(found.from.len())?;
+            if path % 1024 == 0 {
+                self.pass.scope.cancel.check()?;
+            }
         }
-        arcs(pass.t, *v, op.direction, |position, to| {
-            let row = pass.t.out_row()[position as usize];
-            let used = || paths.steps.iter().skip(1).step_by(2).any(|e| e[path] == row);
-            if next.contains(to)
-                && allows(&bound.destination, to)
-                && (bound.edge.is_trivial() || bound.edge.passes(row))
-                && !used()
-            {
-                from.push(path as u32);
-                edges.push(row);
-                nodes.push(to);
+        let Found { from, edges, nodes, last } = found;
+        Ok(paths.continued(&from, vec![edges, nodes], Some(last)))
+    }
+
+    fn one(&self, path: usize, v: u32, trail: u32, trails: &mut Trails, found: &mut Found) {
+        self.arcs(v, |row, to| {
+            if self.next.contains(to) && !trails.has(trail, row) {
+                let trail = trails.then(trail, row);
+                found.push(path, row, to, trail);
             }
         });
-        check_size(from.len())?;
-        if path % 1024 == 0 {
-            pass.scope.cancel.check()?;
-        }
     }
-    Ok(paths.continued(&from, vec![edges, nodes]))
+
+    /// All walks of the step that use no edge twice.
+    fn many(
+        &self,
+        path: usize,
+        v: u32,
+        trail: u32,
+        trails: &mut Trails,
+        found: &mut Found,
+    ) -> Result<(), GfqlError> {
+        let min = if self.op.zero_hop_seed { self.op.min } else { self.op.min.max(1) };
+        let mut open = vec![(v, trail, 0u32)];
+        let mut seen = 0usize;
+        while let Some((v, trail, hops)) = open.pop() {
+            if hops >= min && self.next.contains(v) {
+                found.push(path, u32::MAX, v, trail);
+            }
+            if self.op.max.is_none_or(|max| hops < max) {
+                self.arcs(v, |row, to| {
+                    if !trails.has(trail, row) {
+                        open.push((to, trails.then(trail, row), hops + 1));
+                    }
+                });
+            }
+            check_size(trails.0.len())?;
+            seen += 1;
+            if seen.is_multiple_of(1024) {
+                self.pass.scope.cancel.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Row and end of every edge that may be followed from `v`.
+    fn arcs(&self, v: u32, mut take: impl FnMut(u32, u32)) {
+        let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
+        if !allows(&self.bound.source, v) {
+            return;
+        }
+        arcs(self.pass.t, v, self.op.direction, |position, to| {
+            let row = self.pass.t.out_row()[position as usize];
+            let passes = self.bound.edge.is_trivial() || self.bound.edge.passes(row);
+            if passes && self.existing.contains(to) && allows(&self.bound.destination, to) {
+                take(row, to);
+            }
+        });
+    }
 }
 
 fn gather(

@@ -47,18 +47,21 @@ pub(super) fn choose(
             .suggest("describe the path with \"binding_ops\""));
     }
     if let Some(ops) = params.get("binding_ops") {
-        let Query::Chain(pattern) = crate::wire::parse(ops)? else {
-            return Err(params.wrong("binding_ops", "a list of node and edge steps", ops));
-        };
-        let step = |op: Op| match op {
-            Op::Node(op) => Ok(Step::Node(op)),
-            Op::Edge(op) => Ok(Step::Edge(op)),
-            Op::Call(_) => Err(params.wrong("binding_ops", "a list of node and edge steps", ops)),
-        };
-        let steps = pattern.ops.into_iter().map(step).collect::<Result<Vec<_>, _>>()?;
-        return super::paths::run(base, &steps, scope);
+        return super::paths::run(base, &pattern(ops, params)?, scope);
     }
     table_of_side(graph, params, scope)
+}
+
+/// The steps of a pattern.
+pub(super) fn pattern(ops: &Value, params: &Params<'_>) -> Result<Vec<Step>, GfqlError> {
+    let wrong = || params.wrong("binding_ops", "a list of node and edge steps", ops);
+    let Query::Chain(pattern) = crate::wire::parse(ops)? else { return Err(wrong()) };
+    let step = |op: Op| match op {
+        Op::Node(op) => Ok(Step::Node(op)),
+        Op::Edge(op) => Ok(Step::Edge(op)),
+        Op::Call(_) => Err(wrong()),
+    };
+    pattern.ops.into_iter().map(step).collect()
 }
 
 fn table_of_side(

@@ -1,0 +1,109 @@
+//! `graphlume query`.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use graphlume_device::CpuPool;
+use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_ingest::{ExportFormat, export};
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+
+use super::{Failure, failure};
+use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
+use crate::graph_files::{node_column, read_table};
+use crate::output;
+
+/// Bytes of a query file.
+const QUERY_BYTES_MAX: u64 = graphlume_types::limits::JSON_BODY_BYTES_MAX;
+
+/// Reads the tables, asks, and writes the answer.
+pub fn run(args: &QueryArgs) -> Result<(), Failure> {
+    if let Some(out) = &args.out {
+        output::check(out)?;
+    }
+    let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
+    let cancel = CancelToken::new();
+    let pool = CpuPool::new(args.threads)?;
+    let Some(path) = &args.gfql else { return Err(failure("name a query with --gfql")) };
+    let query = graphlume_gfql::parse(&json(path)?)?;
+    let outcome = pool.install(|| {
+        let graph = graph(&args.files)?;
+        let binding = args.binding.as_deref();
+        Ok::<_, Failure>(graphlume_gfql::run(&graph, &query, binding, strictness, &cancel)?)
+    })?;
+    let nodes = outcome.graph.node_table(&cancel)?;
+    answer(args, args.output.unwrap_or(QueryOutputArg::All), &nodes, outcome.graph.edges())
+}
+
+fn graph(files: &GraphFiles) -> Result<PropertyGraph, Failure> {
+    let edges = read_table(&files.edges)?;
+    let nodes = files.nodes.as_deref().map(read_table).transpose()?;
+    let bindings = Bindings {
+        node: nodes.as_ref().map(|table| node_column(table, files.node.as_deref())),
+        source: Some(files.source.clone()),
+        destination: Some(files.destination.clone()),
+    };
+    Ok(PropertyGraph::new(nodes, Some(edges), bindings)?)
+}
+
+/// The JSON of a file, or of standard input.
+fn json(path: &Path) -> Result<serde_json::Value, Failure> {
+    let mut text = String::new();
+    let stdin = path.as_os_str() == "-";
+    let shown = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let read = if stdin {
+        std::io::stdin().take(QUERY_BYTES_MAX + 1).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path)
+            .and_then(|f| f.take(QUERY_BYTES_MAX + 1).read_to_string(&mut text))
+    };
+    let bytes = read.map_err(|e| failure(format!("{shown}: {e}")))?;
+    if bytes as u64 > QUERY_BYTES_MAX {
+        return Err(failure(format!("{shown}: a query has at most {QUERY_BYTES_MAX} bytes")));
+    }
+    serde_json::from_str(&text).map_err(|e| failure(format!("{shown}: no JSON: {e}")))
+}
+
+/// Writes what was asked for: tables as CSV, all as one JSON object, unless a file says otherwise.
+fn answer(
+    args: &QueryArgs,
+    wanted: QueryOutputArg,
+    nodes: &Table,
+    edges: Option<&Table>,
+) -> Result<(), Failure> {
+    let shape;
+    let table = match wanted {
+        QueryOutputArg::Nodes => Some(nodes),
+        QueryOutputArg::Edges => edges,
+        QueryOutputArg::Shape => {
+            shape = graphlume_table::shape(&[("nodes", Some(nodes)), ("edges", edges)])?;
+            Some(&shape)
+        }
+        QueryOutputArg::All => {
+            return match &args.out {
+                None => output::print_with(|out| both(nodes, edges, out)),
+                Some(path) => output::write_with(path, |kind, out| match kind {
+                    "json" => both(nodes, edges, out),
+                    _ => Err(failure("--output all is one JSON object: name a .json file")),
+                }),
+            };
+        }
+    };
+    let Some(table) = table else { return Err(failure("the result has no edges")) };
+    match &args.out {
+        Some(path) => output::write_table(path, table),
+        None => output::print_with(|out| Ok(export(table, ExportFormat::Csv, out)?)),
+    }
+}
+
+fn both<W: Write + Send>(nodes: &Table, edges: Option<&Table>, out: &mut W) -> Result<(), Failure> {
+    out.write_all(br#"{"nodes":"#)?;
+    export(nodes, ExportFormat::Json, out)?;
+    out.write_all(br#","edges":"#)?;
+    match edges {
+        Some(edges) => export(edges, ExportFormat::Json, out)?,
+        None => out.write_all(b"[]")?,
+    }
+    Ok(out.write_all(b"}\n")?)
+}
