@@ -77,7 +77,9 @@ fn answer(
         QueryOutputArg::Nodes => Some(nodes),
         QueryOutputArg::Edges => edges,
         QueryOutputArg::Shape => {
-            shape = graphlume_table::shape(&[("nodes", Some(nodes)), ("edges", edges)])?;
+            let size = |t: Option<&Table>| t.map_or((0, 0), |t| (t.num_rows(), t.num_cols()));
+            let parts = [("nodes", size(Some(nodes))), ("edges", size(edges))];
+            shape = graphlume_table::shape(&parts)?;
             Some(&shape)
         }
         QueryOutputArg::All => {

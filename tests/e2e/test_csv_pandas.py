@@ -1,7 +1,8 @@
 """Random CSV texts under random options: the tables are those of `pandas.read_csv`.
 
 `GRAPHLUME_CSV_CASES` sets how many (2,000), `GRAPHLUME_SEED` repeats a run. A case that differs must be one of
-`DIFFERENCES`, which are the documented ones (engine/ingest/src/csv.rs has the same list), each a narrow predicate.
+`DIFFERENCES`, which are the documented ones (engine/ingest/src/csv.rs and engine/doc/ingestion.md have the same list),
+each a narrow predicate.
 """
 
 import io
@@ -137,7 +138,7 @@ def text_and_options(rng):
     if maybe(0.04) and not python and sep != "§" and eol == "\n" and "skipfooter" not in o:
         text, o["lineterminator"] = text.replace("\n", "~"), "~"
     if maybe(0.12):
-        numbers = [] if "decimal" in o or "thousands" in o else ["Int64", "boolean"]
+        numbers = [] if "decimal" in o or "thousands" in o else ["Int64", "boolean", "bool"]
         types = ["str", "float64", "category", *numbers, "int64", "string", "float32", "object", "int8", "uint64"]
         known = names if "names" not in o else o["names"]
         known = [n for n in dict.fromkeys(known) if n and known.count(n) == 1] if o.get("header", 0) == 0 else []
@@ -196,6 +197,7 @@ def without_footer(text, o):
     starts, at, quote = [], 0, None if o.get("quoting") == 3 or is_pattern(o) else o.get("quotechar", '"')
     sep, ends = separator(o), "\r\n"
     is_sep = lambda c: c in " \t" if sep == r"\s+" else c == sep
+    escaped = lambda: at + 1 < len(text) and text[at] == o.get("escapechar")
     while at < len(text):
         starts.append(at)
         comment = text[at] == o.get("comment")
@@ -204,7 +206,9 @@ def without_footer(text, o):
             if fresh and text[at] == quote and not comment:
                 at += 1
                 while at < len(text) and (text[at] != quote or (o.get("doublequote", True) and text[at + 1 : at + 2] == quote)):
-                    at += 2 if text[at] == quote else 1
+                    at += 2 if text[at] == quote or escaped() else 1
+            elif escaped() and not comment:
+                at, fresh = at + 1, False
             else:
                 blank = text[at] == " " and (o.get("skipinitialspace") or sep == r"\s+")
                 comment = comment or text[at] == o.get("comment")
@@ -235,7 +239,8 @@ def in_first_parser(data, o):
                 if cut >= 0:
                     break
             lines.append("\x01".join(cells))
-        text = "\n".join(lines)
+        # A last line of blanks is a line, also where it has no end and its blanks are stripped.
+        text = "\n".join(lines) + ("\n" if lines[-1] == "" and text[-1:] not in ("", "\r", "\n") else "")
         # Quotes are text, which the numbers of QUOTE_NONNUMERIC need said in another way.
         o.update(sep="\x01", quotechar="\x02", skipinitialspace=False)
     elif sep == "§":
@@ -298,34 +303,44 @@ def column_differs(case, name, column, series):
     if ours == "bool" and gaps and theirs == "object" and all(map(same, values, wanted)):
         return "gaps"
     cells = [v for v in wanted if not missing(v)]
-    if any(BIG.fullmatch(str(v)) or (isinstance(v, float) and abs(v) >= 2**63) for v in [*values, *cells]):
+    if any(BIG.fullmatch(str(v)) for v in [*values, *cells]):
         given = case.options.get("na_values", [])
-        words = {*CELLS["na"], *(map(str, given) if isinstance(given, list) else ())}
-        return "big" if all(same_big(a, b, words, case.options.get("thousands", ",")) for a, b in zip(values, wanted)) else ""
+        given = given.get(name, []) if isinstance(given, dict) else given
+        words = {*CELLS["na"], *([given] if isinstance(given, str) else map(str, given))}
+        return "big" if all(same_big(a, b, words, case.options) for a, b in zip(values, wanted)) else ""
     if ours == "category" and theirs == "category":
         spelled = lambda a, b: missing(b) if a is None else isinstance(b, bool) or (not isinstance(b, str) and number(a) == b)
         return "category" if all(map(spelled, values, wanted)) else ""
     if "parse_dates" in case.options and ("datetime" in ours or "datetime" in theirs):
         nat = {"", "NaT", "nat", "NaN", "nan", "NAN"}
-        moment = lambda v: None if missing(v) or v in nat else pd.Timestamp(str(v).strip())
+        moment = lambda v: None if missing(v) or v in nat else moment_of(str(v).strip())
         iso = all(ISO.fullmatch(str(v).strip()) for v in values if not missing(v) and v not in nat)
         return "dates" if iso == ("datetime" in ours) and list(map(moment, values)) == list(map(moment, wanted)) else ""
     return ""
+
+
+def moment_of(text):
+    """The time that a text stands for, or the text."""
+    try:
+        return pd.Timestamp(text)
+    except ValueError:
+        return text
 
 
 BIG = re.compile(r"\s*[-+]?[0-9]{19,}\s*")
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 
 
-def same_big(a, b, words, thousands):
+def same_big(a, b, words, options):
     """Whether numbers are the same apart from their type; a missing one may be one of these words."""
+    plain = lambda v: v.replace(options.get("thousands", ""), "").replace(options.get("decimal", "."), ".")
     if missing(a):
         return missing(b) or b in words or number(b) in map(number, words)
     if missing(b):
         return False
     if isinstance(a, str) and isinstance(b, str):
         return a == b
-    return a == str(b) or number(a) == number(str(b).replace(thousands, ""))
+    return a == str(b) or number(a) == number(plain(b) if isinstance(b, str) else b)
 
 
 class Case:
@@ -366,16 +381,15 @@ class Case:
         if "skipfooter" in self.options or is_pattern(self.options) or separator(self.options) == "§":
             data, options = in_first_parser(self.data, self.options)
             frame = read_pandas(data, options)
-            if isinstance(frame, pd.DataFrame):
-                for i, dtype in enumerate(frame.dtypes):
-                    if str(dtype) in ("str", "string"):
-                        frame.isetitem(i, frame.iloc[:, i].str.replace("\x01", "§"))
             headless = isinstance(frame, pd.errors.EmptyDataError) or "Passed header" in str(frame)
             if headless and "skipfooter" in self.options:
                 # The footer reaches into the header, which counts all the same.
                 whole = {k: v for k, v in self.options.items() if k != "skipfooter"}
                 frame = read_pandas(*in_first_parser(self.data, whole), nrows=0)
-            if "" not in (more := self.against(frame)):
+                if "EOF inside string" in str(frame):
+                    # A quoted cell that is never closed is the last line, and so one of the footer.
+                    frame = read_pandas(*in_first_parser(self.data, {**self.options, "skipfooter": 1}), nrows=0)
+            if "" not in (more := self.against(with_separators(frame))):
                 return more | {"parser"}
         else:
             data, options = self.data, self.options
@@ -383,19 +397,29 @@ class Case:
             code = options.get("encoding", "utf-8")
             text = re.sub("\r\n?", "\n", data.decode(code))
             again = Case(self.data, self.options)
-            again.answer, again.table = self.answer, self.table and line_feeds(self.table)
-            if "" not in (more := again.against(read_pandas(text.encode(code), options))):
+            again.answer, again.table = self.answer, None if self.table is None else line_feeds(self.table)
+            if "" not in (more := again.against(with_separators(read_pandas(text.encode(code), options)))):
                 return more | {"returns"}
         return found
 
 
+def with_separators(frame):
+    """The frame of `in_first_parser` with the separators that names and texts have in them."""
+    if isinstance(frame, pd.DataFrame):
+        for i, dtype in enumerate(frame.dtypes):
+            if str(dtype) in ("str", "string"):
+                frame.isetitem(i, frame.iloc[:, i].str.replace("\x01", "§"))
+        frame.columns = [str(c).replace("\x01", "§") for c in frame.columns]
+    return frame
+
+
 def line_feeds(table):
-    """The table with line feeds for all line ends in its texts."""
+    """The table with line feeds for all line ends in its names and texts."""
     for i, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             column = pa.compute.replace_substring_regex(table.column(i), "\r\n?", "\n")
             table = table.set_column(i, field.name, column)
-    return table
+    return table.rename_columns([re.sub("\r\n?", "\n", n) for n in table.column_names])
 
 
 def surplus(case, frame, error):
@@ -406,17 +430,28 @@ def surplus(case, frame, error):
         return False
     if "has no columns" in error["message"]:
         return frame.shape[1] == 0
-    index = not isinstance(frame.index, pd.RangeIndex) or (frame.index.start, frame.index.step) != (0, 1)
-    return index or "usecols" in case.options
+    if "usecols" in case.options:
+        return True
+    # Cells that count from 0 make the same index as none does; without one the rows hold other values.
+    if isinstance(frame.index, pd.RangeIndex) and (frame.index.start, frame.index.step) == (0, 1):
+        plain = read_pandas(case.data, case.options, index_col=False)
+        return isinstance(plain, Exception) or not plain.equals(frame)
+    return True
+
+
+# What its parsers say then. Numbers become floats where there are gaps, which are no booleans.
+REFUSED = re.compile("has NA values in column|due to NA values|Unable to convert column|Cannot convert to numerical dtype|"
+                     "cannot safely convert passed user dtype of (bool|u?int)")
 
 
 def refused_gaps(case, frame, error):
-    if not isinstance(frame, ValueError) or error:
+    """pandas has no room for the gaps of a column that is demanded as whole numbers or booleans."""
+    if not isinstance(frame, ValueError) or error or not REFUSED.search(str(frame)):
         return False
     dtype = case.options.get("dtype", {})
     kinds = dtype if isinstance(dtype, dict) else dict.fromkeys(case.table.column_names, dtype)
     written = lambda n: n if n in kinds else re.sub(r"\.[0-9]+$", "", n)
-    whole = [n for n in case.table.column_names if "int" in kinds.get(written(n), "")]
+    whole = [n for n in case.table.column_names if "int" in kinds.get(written(n), "") or kinds.get(written(n)) == "bool"]
     return any(case.table.column(n).null_count for n in whole)
 
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_gfql::{GfqlError, Outcome};
+use graphlume_gfql::GfqlError;
 use graphlume_scene::SearchHit;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
 use serde_json::Value;
 
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
-use crate::cmd::query::QueryRequest;
+use crate::cmd::query::{QueryAnswer, QueryRequest};
 use crate::command::{Apply, Command};
 use crate::error::EngineError;
 use crate::health::{EngineHealth, Shared};
@@ -201,7 +201,7 @@ impl EngineHandle {
         &self,
         dataset: DatasetId,
         request: QueryRequest,
-    ) -> Result<Result<Outcome, GfqlError>, EngineError> {
+    ) -> Result<Result<QueryAnswer, GfqlError>, EngineError> {
         self.call(cmd::query::QueryGraph { dataset, request }).await
     }
 

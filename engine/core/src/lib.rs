@@ -33,7 +33,7 @@ mod tests;
 mod workers;
 
 pub use cmd::info::SessionInfo;
-pub use cmd::query::QueryRequest;
+pub use cmd::query::{Ask, QueryAnswer, QueryRequest};
 pub use compute::{ComputeError, ComputeRequest, schema};
 pub use config::{Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};

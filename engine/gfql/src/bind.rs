@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::predicate::{Cmp, Keep, Predicate};
+use crate::range::Range;
 use crate::wire::value::instant;
 use crate::wire::{Filter, Literal};
 
@@ -54,6 +55,8 @@ pub(crate) struct RowFilter {
 enum ColumnTest {
     /// Cell by cell.
     Cells { column: Arc<Column>, predicate: Predicate, truth: bool },
+    /// Numbers of an interval.
+    Range { column: Arc<Column>, range: Range },
     /// The answers of the distinct values, and of null.
     Codes { column: Arc<Column>, answers: Vec<bool>, null: bool },
     /// The answers of the rows.
@@ -66,6 +69,7 @@ impl ColumnTest {
             Self::Cells { column, predicate, truth } => {
                 predicate.holds(column.get(row).as_ref(), *truth)
             }
+            Self::Range { column, range } => range.passes(column, row),
             Self::Codes { column, answers, null } => match column.as_ref() {
                 Column::Text(text) => match text.dictionary() {
                     Some((keys, _)) if keys.is_valid(row) => answers[keys.value(row) as usize],
@@ -74,6 +78,18 @@ impl ColumnTest {
                 _ => false,
             },
             Self::Rows(answers) => answers[row],
+        }
+    }
+}
+
+impl ColumnTest {
+    /// Clears the marks of the rows from `from` on that do not pass.
+    fn narrow(&self, from: usize, marks: &mut [bool]) {
+        if let Self::Range { column, range } = self {
+            return range.narrow(column, from, marks);
+        }
+        for (i, mark) in marks.iter_mut().enumerate() {
+            *mark = *mark && self.passes(from + i);
         }
     }
 }
@@ -100,11 +116,13 @@ impl RowFilter {
     /// Tests all rows at once, by all threads, so that later questions are answered from memory.
     pub(crate) fn run(&self) -> &[bool] {
         self.all_rows.get_or_init(|| {
-            (0..self.rows)
-                .into_par_iter()
-                .with_min_len(1 << 12)
-                .map(|row| !self.never && self.tests.iter().all(|t| t.passes(row)))
-                .collect()
+            // A test at a time over rows that stay in the nearest cache.
+            const ROWS: usize = 1 << 13;
+            let mut marks = vec![!self.never; self.rows];
+            marks.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, marks)| {
+                self.tests.iter().for_each(|test| test.narrow(chunk * ROWS, marks));
+            });
+            marks
         })
     }
 
@@ -293,6 +311,9 @@ fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
         let answers = values.iter().map(holds).collect();
         let null = holds(None);
         return ColumnTest::Codes { column, answers, null };
+    }
+    if let Some(range) = Range::new(&column, &predicate) {
+        return ColumnTest::Range { column, range };
     }
     let truth = matches!(column.as_ref(), Column::Bool(_));
     ColumnTest::Cells { column, predicate, truth }

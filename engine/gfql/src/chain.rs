@@ -38,10 +38,21 @@ pub(crate) fn run(
     clauses: &[Clause],
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
-    check_names(graph, steps)?;
     if let ([Step::Node(op)], true) = (steps, clauses.is_empty()) {
+        check_names(graph, steps)?;
         return single_node(graph, op, scope);
     }
+    selection(graph, steps, clauses, scope)?.gather(graph, scope.cancel)
+}
+
+/// What a pattern of more than one node keeps.
+pub(crate) fn selection(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    clauses: &[Clause],
+    scope: Scope<'_>,
+) -> Result<Selection, GfqlError> {
+    check_names(graph, steps)?;
     if graph.is_rows() {
         return Err(GfqlError::new(ErrorCode::NoGraph, "rows have no nodes and edges to follow")
             .suggest("put the steps before the call of rows"));
@@ -51,11 +62,10 @@ pub(crate) fn run(
             .suggest("use node steps only, or bind edges"));
     }
     let steps = closed(steps);
-    let selection = match clauses {
-        [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps)?,
-        _ => crate::path::select(graph, &steps, clauses, scope)?,
-    };
-    selection.gather(graph, scope.cancel)
+    match clauses {
+        [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps),
+        _ => crate::path::select(graph, &steps, clauses, scope),
+    }
 }
 
 /// The steps with nodes at both ends and between edges.

@@ -20,6 +20,7 @@ mod labels;
 mod naive;
 mod path;
 mod predicate;
+mod range;
 mod select;
 mod set;
 #[cfg(test)]
@@ -31,12 +32,13 @@ pub use bind::Strictness;
 pub use error::{ErrorCode, GfqlError, nearest};
 pub use graph::{Bindings, PropertyGraph};
 pub use predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
+pub use select::Sizes;
 pub use wire::{Query, parse};
 
 use graphlume_types::CancelToken;
 
 use chain::Scope;
-use wire::Chain;
+use wire::{Chain, Op};
 
 /// What a query yields.
 #[derive(Clone, Debug)]
@@ -68,6 +70,45 @@ pub fn run(
         }
     };
     Ok(Outcome { graph })
+}
+
+/// How large the answer to a query is. A pattern is only counted, and its tables are never made.
+///
+/// # Errors
+/// As [`run`].
+pub fn sizes(
+    graph: &PropertyGraph,
+    query: &Query,
+    output: Option<&str>,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<Sizes, GfqlError> {
+    if let (Query::Chain(chain), None) = (query, output)
+        && let Some(steps) = pattern(chain)
+    {
+        let scope = Scope { strictness, cancel };
+        return chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel);
+    }
+    let graph = run(graph, query, output, strictness, cancel)?.graph;
+    let nodes = graph.node_table(cancel)?;
+    let edges = graph.edges();
+    Ok(Sizes {
+        nodes: nodes.num_rows(),
+        node_columns: nodes.num_cols(),
+        edges: edges.map_or(0, graphlume_table::Table::num_rows),
+        edge_columns: edges.map_or(0, graphlume_table::Table::num_cols),
+    })
+}
+
+/// The steps of a chain that is nothing but a pattern with edges.
+fn pattern(chain: &Chain) -> Option<Vec<chain::Step>> {
+    let steps = chain.ops.iter().map(|op| match op {
+        Op::Node(op) => Some(chain::Step::Node(op.clone())),
+        Op::Edge(op) => Some(chain::Step::Edge(op.clone())),
+        Op::Call(_) => None,
+    });
+    let steps: Vec<_> = steps.collect::<Option<_>>()?;
+    steps.iter().any(|s| matches!(s, chain::Step::Edge(_))).then_some(steps)
 }
 
 fn run_chain(

@@ -19,6 +19,27 @@ pub(crate) enum Added {
     Hops(String, IdMap<u32>),
 }
 
+impl Added {
+    fn name(&self) -> &str {
+        match self {
+            Self::Marker(name, _) | Self::Hops(name, _) => name,
+        }
+    }
+}
+
+/// Rows and columns of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Nodes, or rows of a row result.
+    pub nodes: usize,
+    /// Columns of the nodes.
+    pub node_columns: usize,
+    /// Edges.
+    pub edges: usize,
+    /// Columns of the edges.
+    pub edge_columns: usize,
+}
+
 /// Kept nodes, and kept edges by position in the adjacency.
 pub(crate) struct Selection {
     pub(crate) nodes: IdSet,
@@ -28,6 +49,29 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// How large the tables of [`Selection::gather`] are, without making them.
+    pub(crate) fn sizes(
+        &self,
+        graph: &PropertyGraph,
+        cancel: &CancelToken,
+    ) -> Result<Sizes, GfqlError> {
+        let frame = graph.frame(cancel)?;
+        let described = |v: &u32| graph.node_row(frame, *v).is_some();
+        let wider = |table: Option<&Table>, added: &[Added]| {
+            let names = table.map(Table::column_names).unwrap_or_default();
+            let new = added.iter().filter(|a| !names.contains(&a.name()));
+            names.len() + new.count()
+        };
+        Ok(Sizes {
+            nodes: self.nodes.iter().filter(described).count(),
+            // Without a node table there is the column of ids.
+            node_columns: wider(graph.nodes(), &self.node_columns)
+                + usize::from(graph.nodes().is_none()),
+            edges: self.edges.len() as usize,
+            edge_columns: wider(graph.edges(), &self.edge_columns),
+        })
+    }
+
     /// The graph of the kept elements, in the order of the input.
     pub(crate) fn gather(
         &self,

@@ -49,11 +49,16 @@ pub enum Then {
 pub struct Demand {
     pub kind: Kind,
     pub then: Then,
-    /// Whether booleans count as 1 and 0.
+    /// Whether booleans count as 1 and 0, and all spellings of these numbers as booleans.
     pub bools: bool,
 }
 
 impl Demand {
+    /// Whether numbers and booleans may stand in one column.
+    pub fn takes_mixtures(&self) -> bool {
+        self.kind == Kind::Text || (self.kind == Kind::Bool && !self.bools)
+    }
+
     pub const fn new(kind: Kind, then: Then) -> Self {
         Self { kind, then, bools: true }
     }
@@ -63,9 +68,10 @@ impl Demand {
 pub fn demand(value: &Value) -> Result<Demand, IngestError> {
     use DataType as D;
     let written = value.as_str().unwrap_or_default();
-    // The types that pandas writes with a capital are stricter.
-    let bools = !written.starts_with(|c: char| c.is_ascii_uppercase());
     let name = written.to_ascii_lowercase();
+    // The types of pandas that have room for missing values are stricter: those with a capital, and
+    // `boolean`, which knows 1 and 0 as words beside the others.
+    let bools = !written.starts_with(|c: char| c.is_ascii_uppercase()) && name != "boolean";
     let (kind, then) = match name.as_str() {
         "int" | "int64" => (Kind::Int, Then::Nothing),
         "int8" => (Kind::Int, Then::Cast(D::Int8)),

@@ -31,6 +31,7 @@ mod reader;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -232,22 +232,22 @@ fn plain_integer(text: &[u8]) -> Option<Int> {
     }
 }
 
-/// Any decimal number with or without exponent, and infinity; blanks around it allowed. Correctly
-/// rounded. `nan` is no number: it is a word for a missing value.
+/// Any decimal number with or without exponent, blanks around it allowed, and infinity, a word that
+/// stands by itself. Correctly rounded. `nan` is no number: it is a word for a missing value.
 pub fn float(text: &[u8], style: Style) -> Option<f64> {
     let plain;
-    let text = if style == Style::PLAIN {
+    let digits = if style == Style::PLAIN {
         text
     } else {
         plain = style.plain(text)?;
         &plain
     };
-    let text = std::str::from_utf8(text.trim_ascii()).ok()?;
+    let trimmed = std::str::from_utf8(digits.trim_ascii()).ok()?;
     let numeric = |b: u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
-    if text.bytes().all(numeric) {
-        return text.parse().ok();
+    if trimmed.bytes().all(numeric) {
+        return trimmed.parse().ok();
     }
-    let (sign, word) = match text.as_bytes() {
+    let (sign, word) = match text {
         [b'-', rest @ ..] => (-1.0, rest),
         [b'+', rest @ ..] => (1.0, rest),
         all => (1.0, all),
@@ -337,7 +337,11 @@ mod tests {
             (plain("nan"), plain("infinit"), plain("e"), plain("1e")),
             (None, None, None, None)
         );
-        assert_eq!(plain("1e5"), Some(1e5));
+        // Blanks stand around digits, not around words.
+        assert_eq!((plain(" inf"), plain("inf "), plain("-Infinity\t")), (None, None, None));
+        let style = Style { decimal: b',', thousands: Some(b'.') };
+        assert_eq!((float(b"inf ", style), float(b"inf", style)), (None, Some(f64::INFINITY)));
+        assert_eq!((plain("1e5"), plain(" 1e5 ")), (Some(1e5), Some(1e5)));
     }
 
     proptest! {

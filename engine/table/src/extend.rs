@@ -7,20 +7,16 @@ use arrow_schema::{Field, Schema};
 
 use crate::{Table, TableError};
 
-/// How many rows and columns tables have: columns `kind`, `rows` and `cols`, one row for each pair of a
-/// name and a table; an absent table has none.
+/// Sizes as a table: columns `kind`, `rows` and `cols`, one row for each name and its rows and columns.
 ///
 /// # Errors
-/// [`TableError`]: never for tables that exist.
-pub fn shape(tables: &[(&str, Option<&Table>)]) -> Result<Table, TableError> {
-    let size = |f: fn(&Table) -> usize| -> ArrayRef {
-        Arc::new(Int64Array::from_iter_values(
-            tables.iter().map(|(_, t)| t.map_or(0, |t| f(t) as i64)),
-        ))
+/// [`TableError`]: never.
+pub fn shape(sizes: &[(&str, (usize, usize))]) -> Result<Table, TableError> {
+    let count = |size: fn(&(usize, usize)) -> usize| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values(sizes.iter().map(|(_, s)| size(s) as i64)))
     };
-    let kinds: ArrayRef = Arc::new(StringArray::from_iter_values(tables.iter().map(|(k, _)| k)));
-    let columns =
-        [("kind", kinds), ("rows", size(Table::num_rows)), ("cols", size(Table::num_cols))];
+    let kinds: ArrayRef = Arc::new(StringArray::from_iter_values(sizes.iter().map(|(k, _)| k)));
+    let columns = [("kind", kinds), ("rows", count(|s| s.0)), ("cols", count(|s| s.1))];
     let batch = RecordBatch::try_from_iter(columns).map_err(|e| TableError::Join(e.to_string()))?;
     Table::try_new(batch)
 }

@@ -3,8 +3,8 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use graphlume_engine::QueryRequest;
-use graphlume_gfql::{GfqlError, PropertyGraph, Query, Strictness};
+use graphlume_engine::{Ask, QueryAnswer, QueryRequest};
+use graphlume_gfql::{GfqlError, PropertyGraph, Sizes, Strictness};
 use graphlume_ingest::{ExportError, ExportFormat, archive, export};
 use graphlume_table::Table;
 use graphlume_types::{Code, Coded};
@@ -94,12 +94,17 @@ impl Service {
             });
         }
         let request = QueryRequest {
-            query: Arc::new(query_of(&body)?),
-            output: text_of(&body, "gfql_output")?,
+            ask: ask_of(&body)?,
             strictness: strictness_of(&body)?,
+            // Columns that are left out count, too.
+            sizes: output == QueryOutput::Shape
+                && wish.node_columns.is_none()
+                && wish.edge_columns.is_none(),
         };
-        let outcome = self.engine.query(dataset, request).await??;
-        self.blocking(move |_| render(&outcome.graph, &wish)).await
+        match self.engine.query(dataset, request).await?? {
+            QueryAnswer::Graph(graph) => self.blocking(move |_| render(&graph, &wish)).await,
+            QueryAnswer::Sizes(sizes) => sized(sizes, wish.format),
+        }
     }
 }
 
@@ -155,13 +160,14 @@ fn strictness_of(body: &Map<String, Value>) -> Result<Strictness, ServiceError> 
 }
 
 /// The query: `gfql_query` where it is given, else `gfql_operations`.
-fn query_of(body: &Map<String, Value>) -> Result<Query, ServiceError> {
+fn ask_of(body: &Map<String, Value>) -> Result<Ask, ServiceError> {
     let given = |field: &str| body.get(field).filter(|v| !v.is_null());
     let query = given("gfql_query").or_else(|| given("gfql_operations")).ok_or_else(|| {
         let message = "send the query as gfql_query, or a list of operations as gfql_operations";
         ServiceError::invalid("gfql_query", message)
     })?;
-    Ok(graphlume_gfql::parse(query)?)
+    let output = text_of(body, "gfql_output")?;
+    Ok(Ask::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
 }
 
 /// The tables of a graph, with a node table in every case.
@@ -185,7 +191,7 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
     let bytes = |table: Option<&Table>| written(table, format);
     let body = match (wish.output, format) {
         (QueryOutput::Shape, _) => {
-            let parts = [("nodes", Some(&nodes)), ("edges", edges.as_ref())];
+            let parts = [("nodes", size_of(Some(&nodes))), ("edges", size_of(edges.as_ref()))];
             bytes(Some(&graphlume_table::shape(&parts)?))?
         }
         (QueryOutput::Nodes, _) => bytes(Some(&nodes))?,
@@ -213,6 +219,19 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
         }
     };
     Ok(QueryReply { media_type, body })
+}
+
+fn sized(sizes: Sizes, format: ExportFormat) -> Result<QueryReply, ServiceError> {
+    let Sizes { nodes, node_columns, edges, edge_columns } = sizes;
+    let shape = graphlume_table::shape(&[
+        ("nodes", (nodes, node_columns)),
+        ("edges", (edges, edge_columns)),
+    ])?;
+    Ok(QueryReply { media_type: format.media_type(), body: written(Some(&shape), format)? })
+}
+
+fn size_of(table: Option<&Table>) -> (usize, usize) {
+    table.map_or((0, 0), |t| (t.num_rows(), t.num_cols()))
 }
 
 /// A table in its format; no table is an empty list or an empty file.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use graphlume_gfql::{GfqlError, Outcome, Query, Strictness};
-use graphlume_types::DatasetId;
+use graphlume_gfql::{GfqlError, PropertyGraph, Query, Sizes, Strictness};
+use graphlume_types::{CancelToken, DatasetId};
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call};
@@ -14,11 +14,27 @@ use crate::lane::Lane;
 #[derive(Clone, Debug)]
 pub struct QueryRequest {
     /// What is asked.
-    pub query: Arc<Query>,
-    /// Name of the binding to return, of a query with bindings.
-    pub output: Option<String>,
+    pub ask: Ask,
     /// What an absent column means.
     pub strictness: Strictness,
+    /// Whether only the sizes are wanted.
+    pub sizes: bool,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub enum Ask {
+    /// Operations, and the name of the binding to return.
+    Gfql(Arc<Query>, Option<String>),
+}
+
+/// What a query yields.
+#[derive(Clone, Debug)]
+pub enum QueryAnswer {
+    /// A graph; of a row result the rows are its nodes.
+    Graph(PropertyGraph),
+    /// Sizes.
+    Sizes(Sizes),
 }
 
 pub(crate) struct QueryGraph {
@@ -28,17 +44,35 @@ pub(crate) struct QueryGraph {
 
 impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<Outcome, GfqlError>;
+    type Answer = Result<QueryAnswer, GfqlError>;
     const LANE: Lane = Lane::Interactive;
 
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
-        let QueryRequest { query, output, strictness } = self.request;
+        let request = self.request;
         read_dataset(core, "query", self.dataset, call, move |lease, cancel| {
-            let graph = lease.properties();
-            let answer = graphlume_gfql::run(graph, &query, output.as_deref(), strictness, cancel);
+            let answer = answer(lease.properties(), &request, cancel);
             // A stopped query is the engine's to report, whatever the step that noticed made of it.
             cancel.check()?;
             Ok(answer)
         });
+    }
+}
+
+fn answer(
+    graph: &PropertyGraph,
+    request: &QueryRequest,
+    cancel: &CancelToken,
+) -> Result<QueryAnswer, GfqlError> {
+    let strictness = request.strictness;
+    match &request.ask {
+        Ask::Gfql(query, output) => {
+            let output = output.as_deref();
+            if request.sizes {
+                let sizes = graphlume_gfql::sizes(graph, query, output, strictness, cancel)?;
+                return Ok(QueryAnswer::Sizes(sizes));
+            }
+            let outcome = graphlume_gfql::run(graph, query, output, strictness, cancel)?;
+            Ok(QueryAnswer::Graph(outcome.graph))
+        }
     }
 }

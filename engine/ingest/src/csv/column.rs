@@ -94,7 +94,7 @@ pub struct ChunkColumn<'a> {
     /// How the slots are to be read; `None` once a cell did not fit, when only `seen` still counts.
     pub repr: Option<Kind>,
     forced: bool,
-    /// Whether booleans count as 1 and 0.
+    /// As [`Demand::bools`].
     bools: bool,
     pub seen: Seen,
     pub rows: usize,
@@ -269,7 +269,7 @@ impl<'a> ChunkColumn<'a> {
             return Ok(());
         }
         let cell = cx.classify(&text);
-        let value = Self::value(repr, cell).or_else(|| self.converted(repr, cell));
+        let value = Self::value(repr, cell).or_else(|| self.converted(repr, cell, &text));
         let number = match cell {
             Cell::NullNumber => true,
             Cell::Int(_) => {
@@ -317,7 +317,7 @@ impl<'a> ChunkColumn<'a> {
     }
 
     /// The slot of a cell that loses nothing in the type that was demanded.
-    fn converted(&self, repr: Kind, cell: Cell) -> Option<u64> {
+    fn converted(&self, repr: Kind, cell: Cell, text: &[u8]) -> Option<u64> {
         const BOUND: f64 = 9_223_372_036_854_775_808.0;
         if !self.forced {
             return None;
@@ -331,8 +331,13 @@ impl<'a> ChunkColumn<'a> {
             (Kind::UInt, Cell::Float(v)) if v.fract() == 0.0 && (0.0..2.0 * BOUND).contains(&v) => {
                 Some(v as u64)
             }
-            (Kind::Bool, Cell::Int(Int::Signed(v @ 0..=1))) => Some(v as u64),
-            (Kind::Bool, Cell::Float(v)) if v == 0.0 || v == 1.0 => Some(v as u64),
+            (Kind::Bool, Cell::Int(Int::Signed(v @ 0..=1))) if self.bools => Some(v as u64),
+            (Kind::Bool, Cell::Float(v)) if self.bools && (v == 0.0 || v == 1.0) => Some(v as u64),
+            (Kind::Bool, _) if !self.bools => match text {
+                b"1" | b"1.0" => Some(1),
+                b"0" | b"0.0" => Some(0),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -78,7 +78,7 @@ pub fn explain(text: &[u8], dialect: &Dialect, plan: Option<&Plan>, fault: Fault
                 "quote cells that hold separators"
             };
             let expected = match plan {
-                Some(plan) => format!("expected {} cells, found {cells}", plan.width),
+                Some(plan) => format!("expected {} cells, found {cells}", plan.cells_max),
                 None => format!("the first record has {cells} cells, more than there are names"),
             };
             (at, format!("{expected}; {hint}"))

@@ -67,7 +67,8 @@ impl<'a> Job<'a> {
         let s = dialect.syntax;
         let simple = s.line_end.is_none() && s.comment.is_none() && s.quote.escape.is_none();
         let byte = matches!(s.separator, Separator::Byte(_));
-        let fast = simple && byte && !s.skip_space && !tuning.general;
+        let even = plan.cells_max == plan.width;
+        let fast = simple && byte && even && !s.skip_space && !tuning.general;
         // Assumed until the text has been looked at.
         let facts = Facts { quotes: true, cr: true };
         Self { text, dialect, plan, facts, fast, cx, meter: Meter::new(cx) }
@@ -99,7 +100,7 @@ impl<'a> Job<'a> {
     pub fn fill(&self, tokenizer: &mut Tokenizer<'a>, out: &mut [Token]) -> Result<usize, Stop> {
         match tokenizer {
             Tokenizer::Fast(t) => t.fill(out),
-            Tokenizer::Other(t) => t.fill(out, self.plan.width, self.plan.drop_extra),
+            Tokenizer::Other(t) => t.fill(out, self.plan),
         }
     }
 

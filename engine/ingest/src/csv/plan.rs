@@ -32,6 +32,9 @@ pub struct Column {
 pub struct Plan {
     /// Cells per record.
     pub width: usize,
+    /// Cells that a record may have: fewer than the width where there are names for columns that only
+    /// a record above the header has.
+    pub cells_max: usize,
     /// Wanted columns in the order of the file.
     pub columns: Vec<Column>,
     /// Whether cells past the width are dropped.
@@ -53,20 +56,31 @@ pub fn plan(
     warnings: &mut Vec<String>,
 ) -> Result<Plan, Halt> {
     let mut walk = Walk::new(text, dialect, cancel);
-    let written = header(&mut walk, dialect)?;
+    let (written, widest) = header(&mut walk, dialect)?;
     let mut pieces = walk.kept()?;
+    let whole = pieces.clone();
+    if dialect.footer > 0 {
+        let end = Walk::new(text, dialect, cancel).footer(dialect.footer)?;
+        pieces.iter_mut().for_each(|p| p.end = p.end.min(end));
+        pieces.retain(|p| p.start < p.end);
+    }
     let first = first_record(text, &pieces, dialect)?;
     // Without rows to read, nothing can be wrong with their cells.
     let found = first.map(|(_, cells)| cells).filter(|_| dialect.rows_max != Some(0));
     let mut drop_extra = dialect.usecols.is_some();
+    let mut cells_max = usize::MAX;
     let (written, names) = match (written, &dialect.names) {
         (written, Some(names)) => {
             let wide = written.as_ref().map_or(0, Vec::len);
+            if written.is_some() {
+                cells_max = found.unwrap_or(0).max(wide);
+            }
             if wide > names.len() && found.is_some() && dialect.usecols.is_none() {
                 let message = format!("names {} columns but the header has {wide}", names.len());
                 return Err(IngestError::option("names", message).into());
             }
-            let cells = found.max(written.map(|w| w.len()));
+            // Names may be as many as the widest record has cells, also if that is above the header.
+            let cells = found.max(written.map(|_| widest));
             let padded = dialect.header == Header::None && dialect.usecols.is_none();
             if let (Some(cells), Some(_), false) = (cells, found, padded)
                 && names.len() > cells
@@ -75,7 +89,9 @@ pub fn plan(
                 return Err(IngestError::option("names", message).into());
             }
             let names = match &dialect.usecols {
-                Some(picks) => names_of_picks(names, picks, found.map(|f| f.max(wide)))?,
+                Some(picks) => {
+                    names_of_picks(names, picks, first.map(|(_, cells)| cells.max(wide)))?
+                }
                 None => names.clone(),
             };
             (Vec::new(), names)
@@ -86,7 +102,9 @@ pub fn plan(
             (filled, names)
         }
         (None, None) => {
-            let (_, count) = first.ok_or_else(no_columns)?;
+            // A footer has columns, too.
+            let first = first.map_or_else(|| first_record(text, &whole, dialect), |f| Ok(Some(f)));
+            let (_, count) = first?.ok_or_else(no_columns)?;
             (Vec::new(), (0..count).map(|i| format!("{}{i}", dialect.prefix)).collect())
         }
     };
@@ -105,23 +123,22 @@ pub fn plan(
         }
     }
     let columns = choose(&names, &written, dialect, warnings)?;
-    if dialect.footer > 0 {
-        let end = Walk::new(text, dialect, cancel).footer(dialect.footer)?;
-        pieces.iter_mut().for_each(|p| p.end = p.end.min(end));
-        pieces.retain(|p| p.start < p.end);
-    }
-    Ok(Plan { width: names.len(), columns, drop_extra, pieces })
+    let width = names.len();
+    Ok(Plan { width, cells_max: cells_max.min(width), columns, drop_extra, pieces })
 }
 
-/// The names as they are written; `None` where the file has none.
-fn header(walk: &mut Walk<'_>, dialect: &Dialect) -> Result<Option<Vec<String>>, Halt> {
-    let Header::Row(row) = dialect.header else { return Ok(None) };
+/// The names as they are written, `None` where the file has none, and the cells of the widest record up
+/// to them.
+fn header(walk: &mut Walk<'_>, dialect: &Dialect) -> Result<(Option<Vec<String>>, usize), Halt> {
+    let Header::Row(row) = dialect.header else { return Ok((None, 0)) };
+    let mut widest = 0;
     for before in 0..=row {
         if !walk.record()? {
             // With names from elsewhere, an empty file is an empty table.
             let empty = before == 0 && dialect.names.is_some();
-            return if empty { Ok(None) } else { Err(no_columns().into()) };
+            return if empty { Ok((None, 0)) } else { Err(no_columns().into()) };
         }
+        widest = widest.max(walk.cells().0.len());
     }
     let (tokens, data) = walk.cells();
     let mut names = Vec::with_capacity(tokens.len());
@@ -133,7 +150,7 @@ fn header(walk: &mut Walk<'_>, dialect: &Dialect) -> Result<Option<Vec<String>>,
         };
         names.push(name.to_owned());
     }
-    Ok(Some(names))
+    Ok((Some(names), widest))
 }
 
 /// Where the first record begins, and how many cells it has.

@@ -270,7 +270,7 @@ fn kinds(
     let kind = |(column, seen): (&Column, &AtomicU16)| {
         let seen = Seen(seen.load(Ordering::Relaxed));
         match &column.demand {
-            Some(demand) if seen.is_mixture() && demand.kind != Kind::Text => {
+            Some(demand) if seen.is_mixture() && !demand.takes_mixtures() => {
                 let name = &column.name;
                 let message = format!("column {name:?} mixes numbers and booleans");
                 Err(IngestError::Malformed {

@@ -5,6 +5,7 @@ use graphlume_types::CancelToken;
 use super::dialect::Dialect;
 use super::general::{General, Step};
 use super::lines::{Lines, Manner};
+use super::plan::Plan;
 use super::token::{Stop, Token};
 use crate::IngestError;
 
@@ -61,17 +62,13 @@ impl<'a> Reader<'a> {
     }
 
     /// As [`super::fast::Fast::fill`].
-    pub fn fill(
-        &mut self,
-        out: &mut [Token],
-        columns: usize,
-        drop_extra: bool,
-    ) -> Result<usize, Stop> {
+    pub fn fill(&mut self, out: &mut [Token], plan: &Plan) -> Result<usize, Stop> {
+        let columns = plan.width;
         let mut cells = Vec::with_capacity(columns);
         let mut rows = 0;
         for row in out.chunks_exact_mut(columns) {
             let Some(at) = self.record(&mut cells)? else { break };
-            if cells.len() > columns && !drop_extra {
+            if cells.len() > plan.cells_max && !plan.drop_extra {
                 return Err(Stop::TooMany { at, cells: cells.len() });
             }
             let n = cells.len().min(columns);

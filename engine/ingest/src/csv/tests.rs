@@ -9,6 +9,8 @@ use serde_json::json;
 use super::*;
 use crate::Format;
 
+mod corners;
+
 type Rows = Vec<Vec<Option<String>>>;
 
 fn options(options: Value) -> Map<String, Value> {

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, LargeStringArray, StringArray, UInt64Array,
-};
-use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, StringArray, UInt64Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 
+use super::texts::{Texts, append, fitted};
 use crate::demand::Kind;
 
 /// A scalar of JSON. Arrays and objects are their own compact text.
@@ -44,10 +43,7 @@ enum Values {
     Int(Vec<i64>),
     UInt(Vec<u64>),
     Float(Vec<f64>),
-    Text {
-        ends: Vec<usize>,
-        bytes: String,
-    },
+    Text(Texts),
 }
 
 /// Collects scalars. Whole numbers widen to doubles when a fraction appears; any other mixture becomes
@@ -65,8 +61,7 @@ pub struct ColumnBuilder {
 impl ColumnBuilder {
     /// A column that takes everything as text, as it is written.
     pub fn text() -> Self {
-        let values = Values::Text { ends: Vec::new(), bytes: String::new() };
-        Self { values, ..Self::default() }
+        Self { values: Values::Text(Texts::empty(0)), ..Self::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -103,15 +98,12 @@ impl ColumnBuilder {
             (Values::Float(v), Scalar::Int(i)) => v.push(i as f64),
             (Values::Float(v), Scalar::UInt(u)) => v.push(u as f64),
             (Values::Float(v), _) => v.push(0.0),
-            (Values::Text { ends, bytes }, scalar) => {
-                bytes.push_str(match scalar {
-                    Scalar::Null => "",
-                    Scalar::Bool(b) => bool_text(b),
-                    Scalar::Text(text) => text,
-                    Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_) => raw,
-                });
-                ends.push(bytes.len());
-            }
+            (Values::Text(texts), scalar) => texts.push(match scalar {
+                Scalar::Null => "",
+                Scalar::Bool(b) => bool_text(b),
+                Scalar::Text(text) => text,
+                Scalar::Int(_) | Scalar::UInt(_) | Scalar::Float(_) => raw,
+            }),
             (Values::Bool(v), Scalar::Bool(b)) => v.push(b),
             (Values::Bool(v), _) => v.push(false),
             (Values::UInt(v), Scalar::UInt(u)) => v.push(u),
@@ -132,7 +124,7 @@ impl ColumnBuilder {
             | (Values::Int(_), Scalar::Int(_))
             | (Values::UInt(_), Scalar::UInt(_))
             | (Values::Float(_), Scalar::Float(_) | Scalar::Int(_) | Scalar::UInt(_))
-            | (Values::Text { .. }, _) => {}
+            | (Values::Text(_), _) => {}
             (Values::UInt(_), Scalar::Int(i)) if i >= 0 => {}
             _ => self.widen(scalar),
         }
@@ -155,11 +147,11 @@ impl ColumnBuilder {
             (Values::Int(v), Scalar::UInt(_)) if v.iter().all(|i| *i >= 0) => {
                 Values::UInt(v.into_iter().map(i64::unsigned_abs).collect())
             }
-            (Values::Void, _) => Values::Text { ends: vec![0; rows], bytes: String::new() },
+            (Values::Void, _) => Values::Text(Texts::empty(rows)),
             // What is written is found by reading once more.
             _ => {
                 self.mixed = true;
-                Values::Text { ends: vec![0; rows], bytes: String::new() }
+                Values::Text(Texts::empty(rows))
             }
         };
     }
@@ -175,10 +167,7 @@ impl ColumnBuilder {
             Values::Int(v) => Scalar::Int(v[row]),
             Values::UInt(v) => Scalar::UInt(v[row]),
             Values::Float(v) => Scalar::Float(v[row]),
-            Values::Text { ends, bytes } => {
-                let start = if row == 0 { 0 } else { ends[row - 1] };
-                Scalar::Text(&bytes[start..ends[row]])
-            }
+            Values::Text(texts) => Scalar::Text(texts.get(row)),
         }
     }
 
@@ -188,27 +177,24 @@ impl ColumnBuilder {
         self.mixed |= other.mixed;
     }
 
-    /// Appends all values of another column.
-    pub fn append(&mut self, mut other: Self) {
+    /// Appends all values of another column; `ahead` times as many are expected to follow.
+    pub fn append(&mut self, mut other: Self, ahead: f64) {
         let (first, more) = (self.rows, other.rows);
         if let Some(sample) = other.sample() {
             self.make_room(sample);
         }
-        if matches!(self.values, Values::Text { .. })
-            && !matches!(other.values, Values::Text { .. } | Values::Void)
+        if matches!(self.values, Values::Text(_))
+            && !matches!(other.values, Values::Text(_) | Values::Void)
         {
             self.mixed = true;
         }
         match (&mut self.values, &mut other.values) {
             (Values::Void, Values::Void) => {}
-            (Values::Bool(a), Values::Bool(b)) => a.append(b),
-            (Values::Int(a), Values::Int(b)) => a.append(b),
-            (Values::UInt(a), Values::UInt(b)) => a.append(b),
-            (Values::Float(a), Values::Float(b)) => a.append(b),
-            (Values::Text { ends, bytes }, Values::Text { ends: more, bytes: new }) => {
-                ends.extend(more.iter().map(|end| bytes.len() + end));
-                bytes.push_str(new);
-            }
+            (Values::Bool(a), Values::Bool(b)) => append(a, b, ahead),
+            (Values::Int(a), Values::Int(b)) => append(a, b, ahead),
+            (Values::UInt(a), Values::UInt(b)) => append(a, b, ahead),
+            (Values::Float(a), Values::Float(b)) => append(a, b, ahead),
+            (Values::Text(a), Values::Text(b)) => a.append(b, ahead),
             _ => {
                 (0..more).for_each(|row| self.push_from(&other, row));
                 return;
@@ -217,7 +203,7 @@ impl ColumnBuilder {
         if !self.valid.is_empty() || !other.valid.is_empty() {
             self.valid.resize(first, true);
             other.valid.resize(more, true);
-            self.valid.append(&mut other.valid);
+            append(&mut self.valid, &mut other.valid, ahead);
         }
         self.rows += more;
         self.mixed |= other.mixed;
@@ -231,7 +217,7 @@ impl ColumnBuilder {
             Values::Int(v) => Some(Scalar::Int(v.iter().copied().min().unwrap_or(0))),
             Values::UInt(_) => Some(Scalar::UInt(u64::MAX)),
             Values::Float(_) => Some(Scalar::Float(0.0)),
-            Values::Text { .. } => Some(Scalar::Text("")),
+            Values::Text(_) => Some(Scalar::Text("")),
         }
     }
 
@@ -261,10 +247,10 @@ impl ColumnBuilder {
             Values::Void if rows == 0 => Arc::new(StringArray::from(Vec::<&str>::new())),
             Values::Void => Arc::new(Float64Array::new(vec![0.0; rows].into(), nulls)),
             Values::Bool(v) => Arc::new(BooleanArray::new(BooleanBuffer::from(v), nulls)),
-            Values::Int(v) => Arc::new(Int64Array::new(v.into(), nulls)),
-            Values::UInt(v) => Arc::new(UInt64Array::new(v.into(), nulls)),
-            Values::Float(v) => Arc::new(Float64Array::new(v.into(), nulls)),
-            Values::Text { ends, bytes } => text(&ends, bytes, nulls),
+            Values::Int(v) => Arc::new(Int64Array::new(fitted(v).into(), nulls)),
+            Values::UInt(v) => Arc::new(UInt64Array::new(fitted(v).into(), nulls)),
+            Values::Float(v) => Arc::new(Float64Array::new(fitted(v).into(), nulls)),
+            Values::Text(texts) => texts.finish(nulls),
         }
     }
 }
@@ -308,19 +294,5 @@ fn converted(scalar: Scalar<'_>, kind: Kind) -> Option<Scalar<'_>> {
             Some(Scalar::Int(v as i64))
         }
         _ => None,
-    }
-}
-
-fn text(ends: &[usize], bytes: String, nulls: Option<NullBuffer>) -> ArrayRef {
-    let small = i32::try_from(bytes.len()).is_ok();
-    let values = Buffer::from_vec(bytes.into_bytes());
-    if small {
-        let offsets: ScalarBuffer<i32> =
-            [0].into_iter().chain(ends.iter().map(|e| *e as i32)).collect();
-        Arc::new(StringArray::new(OffsetBuffer::new(offsets), values, nulls))
-    } else {
-        let offsets: ScalarBuffer<i64> =
-            [0].into_iter().chain(ends.iter().map(|e| *e as i64)).collect();
-        Arc::new(LargeStringArray::new(OffsetBuffer::new(offsets), values, nulls))
     }
 }

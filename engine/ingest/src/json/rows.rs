@@ -92,14 +92,15 @@ impl Rows {
         check_size(rows, self.columns.len() as u64, guard).map_err(|e| reader.limit(e))
     }
 
-    /// Appends the rows of `other`, whose columns may be others.
-    fn append(&mut self, mut other: Self, guard: Guard<'_>) -> Result<(), String> {
+    /// Appends the rows of `other`, whose columns may be others; `ahead` times as many are expected to
+    /// follow.
+    fn append(&mut self, mut other: Self, ahead: f64, guard: Guard<'_>) -> Result<(), String> {
         for (guess, name) in other.names.iter().enumerate() {
             let at = self.locate(name, guess, guard)?;
             let mut column = std::mem::take(&mut other.columns[guess]);
             column.pad(other.count);
             self.columns[at].pad(self.count);
-            self.columns[at].append(column);
+            self.columns[at].append(column, ahead);
         }
         self.count += other.count;
         check_size(self.count as u64, self.columns.len() as u64, guard)
@@ -254,8 +255,9 @@ pub fn lines(text: &str, start: usize, guard: Guard<'_>) -> Result<Rows, Bad> {
             Ok(rows)
         });
         let read: Vec<Result<Rows, Bad>> = read.collect();
-        for (rows, (at, _)) in read.into_iter().zip(wave) {
-            all.append(rows?, guard).map_err(|e| Reader::new(text, *at).limit(e))?;
+        for (rows, (at, end)) in read.into_iter().zip(wave) {
+            let ahead = (bytes.len() - end) as f64 / (end - at).max(1) as f64;
+            all.append(rows?, ahead, guard).map_err(|e| Reader::new(text, *at).limit(e))?;
         }
     }
     Ok(all)
