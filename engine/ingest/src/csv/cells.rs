@@ -86,32 +86,37 @@ impl Cells {
     }
 }
 
-/// The words for a missing value that pandas knows.
-#[inline]
+/// Whether `text` is a word for a missing value that pandas knows. Most cells are none by their first
+/// byte.
+#[inline(always)]
 pub fn is_default_na(text: &[u8]) -> bool {
     match text.first() {
         None => true,
-        Some(b'#' | b'-' | b'1' | b'<' | b'N' | b'n') if text.len() <= 8 => matches!(
-            text,
-            b"#N/A"
-                | b"#N/A N/A"
-                | b"#NA"
-                | b"-1.#IND"
-                | b"-1.#QNAN"
-                | b"-NaN"
-                | b"-nan"
-                | b"1.#IND"
-                | b"1.#QNAN"
-                | b"<NA>"
-                | b"N/A"
-                | b"NA"
-                | b"NULL"
-                | b"NaN"
-                | b"None"
-                | b"n/a"
-                | b"nan"
-                | b"null"
-        ),
+        Some(b'#' | b'-' | b'1' | b'<' | b'N' | b'n') if text.len() <= 8 => is_na_spelling(text),
         Some(_) => false,
     }
+}
+
+fn is_na_spelling(text: &[u8]) -> bool {
+    matches!(
+        text,
+        b"#N/A"
+            | b"#N/A N/A"
+            | b"#NA"
+            | b"-1.#IND"
+            | b"-1.#QNAN"
+            | b"-NaN"
+            | b"-nan"
+            | b"1.#IND"
+            | b"1.#QNAN"
+            | b"<NA>"
+            | b"N/A"
+            | b"NA"
+            | b"NULL"
+            | b"NaN"
+            | b"None"
+            | b"n/a"
+            | b"nan"
+            | b"null"
+    )
 }

@@ -71,22 +71,8 @@ pub struct BadCell {
     pub kind: Kind,
 }
 
-/// One column of row-major tokens.
-struct Cursor<'a> {
-    tokens: &'a [Token],
-    step: usize,
-}
-
-impl Iterator for Cursor<'_> {
-    type Item = Token;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Token> {
-        let token = *self.tokens.first()?;
-        self.tokens = self.tokens.get(self.step..).unwrap_or_default();
-        Some(token)
-    }
-}
+/// The tokens of one column among row-major ones.
+type Cursor<'a> = std::iter::StepBy<std::iter::Copied<std::slice::Iter<'a, Token>>>;
 
 /// See the module.
 pub struct ChunkColumn<'a> {
@@ -167,7 +153,8 @@ impl<'a> ChunkColumn<'a> {
         columns: usize,
         at: usize,
     ) -> Result<(), BadCell> {
-        let mut cells = Cursor { tokens: tokens.get(at..).unwrap_or_default(), step: columns };
+        let mut cells: Cursor<'_> =
+            tokens.get(at..).unwrap_or_default().iter().copied().step_by(columns);
         let end = self.rows + tokens.len() / columns;
         let plain = cx.digits_are_numbers();
         while self.rows < end {
@@ -192,7 +179,7 @@ impl<'a> ChunkColumn<'a> {
     /// Takes plain integers; returns the first cell that is none.
     #[inline(always)]
     fn push_ints(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
-        let mut signs = 0i64;
+        let (mut signs, mut taken) = (0i64, 0);
         let first = self.rows;
         let mut stuck = None;
         for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
@@ -202,9 +189,10 @@ impl<'a> ChunkColumn<'a> {
             };
             *slot = v as u64;
             signs |= v;
-            self.rows += 1;
+            taken += 1;
         }
-        if self.rows > first {
+        self.rows = first + taken;
+        if taken > 0 {
             self.seen.0 |= Seen::INT | Seen::NUMBER;
             self.seen.0 |= if signs < 0 { Seen::NEGATIVE } else { 0 };
         }
@@ -214,21 +202,27 @@ impl<'a> ChunkColumn<'a> {
     #[inline(always)]
     fn push_floats(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
         let first = self.rows;
+        let (mut taken, mut stuck) = (0, None);
         for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
-            let fast = fast_float(data, token.start(), token.plain_len());
-            let Some(v) = fast else { return Some(token) };
+            let Some(v) = fast_float(data, token.start(), token.plain_len()) else {
+                stuck = Some(token);
+                break;
+            };
             *slot = v.to_bits();
-            self.rows += 1;
+            taken += 1;
+        }
+        self.rows = first + taken;
+        if taken > 0 {
             // A column is read as floats because a fraction was met somewhere.
             self.seen.0 |= Seen::FLOAT | Seen::NUMBER;
         }
-        None
+        stuck
     }
 
     #[inline(always)]
     fn push_text(&mut self, cx: &Cells, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
         let first = self.rows;
-        let mut bytes = 0;
+        let (mut bytes, mut taken) = (0, 0);
         let mut stuck = None;
         for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
             if !token.is_plain() || cx.is_na(token.raw(data)) {
@@ -237,8 +231,9 @@ impl<'a> ChunkColumn<'a> {
             }
             *slot = token.0;
             bytes += token.len() as u64;
-            self.rows += 1;
+            taken += 1;
         }
+        self.rows = first + taken;
         self.text_bytes += bytes;
         stuck
     }
