@@ -4,6 +4,13 @@ source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 started=$(date +%s)
 stage() { say "$* ($(($(date +%s) - started)) s)"; }
+# A test that hangs is a failure with a name, and does not hold everything up.
+limited() {
+    local rc=0
+    timeout -k 10 1800 "$@" || rc=$?
+    [ $rc -ne 124 ] || say "stopped after half an hour: the last test named above hangs"
+    return $rc
+}
 
 need_rust
 need_node
@@ -29,12 +36,12 @@ cargo build --release --locked --workspace --all-targets --quiet
 cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
 stage "unit and integration tests"
-cargo test --release --locked --workspace --quiet
+limited cargo test --release --locked --workspace --quiet
 
 stage "kernels under AddressSanitizer"
 triple=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
 kernel_tests
-env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
+limited env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
     cargo test --release --locked --quiet "${KERNEL_TESTS[@]}"
 
 stage "fuzz targets"
@@ -47,5 +54,5 @@ export GRAPHLUME_BIN=$BIN
 stage "end-to-end tests"
 args=(-q -rs --durations=8 -p no:cacheprovider)
 [ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle")
-"$VENV/bin/python" -m pytest tests/e2e "${args[@]}"
+limited "$VENV/bin/python" -m pytest tests/e2e "${args[@]}"
 stage "done"

@@ -8,6 +8,7 @@ use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
 use graphlume_ingest::{ExportFormat, export};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
+use serde_json::{Map, Value};
 
 use super::{Failure, failure};
 use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
@@ -25,6 +26,20 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
     let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
     let cancel = CancelToken::new();
     let pool = CpuPool::new(args.threads)?;
+    if let Some(text) = &args.cypher {
+        let query = graphlume_cypher::parse(text)?;
+        if args.explain {
+            return output::print_with(|out| {
+                Ok(out.write_all(graphlume_cypher::explain(&query).as_bytes())?)
+            });
+        }
+        let params = params(&args.params)?;
+        let rows = pool.install(|| {
+            let graph = graph(&args.files)?;
+            Ok::<_, Failure>(graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?)
+        })?;
+        return answer(args, args.output.unwrap_or(QueryOutputArg::Nodes), &rows.table()?, None);
+    }
     let Some(path) = &args.gfql else { return Err(failure("name a query with --gfql")) };
     let query = graphlume_gfql::parse(&json(path)?)?;
     let outcome = pool.install(|| {
@@ -47,8 +62,20 @@ fn graph(files: &GraphFiles) -> Result<PropertyGraph, Failure> {
     Ok(PropertyGraph::new(nodes, Some(edges), bindings)?)
 }
 
+/// Parameters; a value that is no JSON is a text.
+fn params(given: &[String]) -> Result<Map<String, Value>, Failure> {
+    let pair = |text: &String| {
+        let (name, value) = text
+            .split_once('=')
+            .ok_or_else(|| failure(format!("--param {text}: write it as name=value")))?;
+        let plain = || Value::String(value.to_owned());
+        Ok((name.trim().to_owned(), serde_json::from_str(value).unwrap_or_else(|_| plain())))
+    };
+    given.iter().map(pair).collect()
+}
+
 /// The JSON of a file, or of standard input.
-fn json(path: &Path) -> Result<serde_json::Value, Failure> {
+fn json(path: &Path) -> Result<Value, Failure> {
     let mut text = String::new();
     let stdin = path.as_os_str() == "-";
     let shown = if stdin { "standard input".to_owned() } else { path.display().to_string() };

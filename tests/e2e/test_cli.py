@@ -208,3 +208,30 @@ def test_compute_agrees_with_networkx(tmp_path, rmat):
 def test_doctor_says_how_things_stand(tmp_path):
     r = run_cli("doctor", "--data", tmp_path / "data")
     assert "data folder" in r.stdout.lower() and "gpu" in r.stdout.lower() and "memory" in r.stdout.lower()
+
+
+def test_query_asks_table_files(tmp_path):
+    edges, nodes, steps = tmp_path / "e.csv", tmp_path / "n.csv", tmp_path / "q.json"
+    edges.write_text("src,dst,w\n1,2,5\n2,3,6\n3,1,7\n7,8,9\n")
+    nodes.write_text("id,name\n1,ann\n2,bob\n3,carl\n7,dora\n")
+    steps.write_text(json.dumps([{"type": "Node", "filter_dict": {"id": 1}}, {"type": "Edge", "direction": "forward", "hops": 2},
+                                 {"type": "Node"}]))
+    both = json.loads(run_cli("query", edges, "--nodes", nodes, "--gfql", steps).stdout)
+    assert [n["name"] for n in both["nodes"]] == ["ann", "bob", "carl"] and [e["w"] for e in both["edges"]] == [5, 6]
+    piped = run_cli("query", edges, "--nodes", nodes, "--gfql", "-", "--output", "nodes", input=steps.read_text()).stdout
+    assert piped == "id,name\n1,ann\n2,bob\n3,carl\n"
+    assert run_cli("query", edges, "--gfql", steps, "--output", "shape").stdout == "kind,rows,cols\nnodes,3,1\nedges,2,3\n"
+    out = tmp_path / "rows.parquet"
+    run_cli("query", edges, "--nodes", nodes, "--cypher", "MATCH (a)-->(b) WHERE a.id > $least RETURN a.name AS a, b.name AS b ORDER BY a",
+            "--param", "least=1", "--out", out)
+    assert pd.read_parquet(out).values.tolist() == [["bob", "carl"], ["carl", "ann"]]
+    plan = run_cli("query", edges, "--cypher", "MATCH (a)-->(b) RETURN b.id, count(*)", "--explain").stdout
+    assert "Expand" in plan and "Aggregate" in plan
+    for args, word in [
+        (["--cypher", "CREATE (n)"], "CREATE"), (["--gfql", tmp_path / "none.json"], "none.json"),
+        (["--cypher", "MATCH (n) RETURN n", "--output", "edges"], "no edges"), (["--cypher", "RETURN 1", "--param", "x"], "name=value"),
+        (["--cypher", "RETURN 1", "--output", "all", "--out", tmp_path / "x.csv"], ".json"),
+    ]:
+        r = run_cli("query", edges, *args, check=False)
+        assert r.returncode == 1 and word in r.stderr and not r.stdout, (args, r)
+    assert run_cli("query", edges, check=False).returncode == 2

@@ -192,3 +192,41 @@ def test_addresses_and_rights(graph, server):
     r = requests.post(f"{server.url}/api/v2/datasets/{dataset}/python", json={"execute": "1"},
                       headers={"Authorization": f"Bearer {alice}"})
     assert r.status_code == 422 and r.json()["error"].startswith("[unsupported-operation]")
+
+
+CYPHER = {
+    # What the client's own compilation would lose on the way is kept by sending the text.
+    "optional": ("MATCH (a) OPTIONAL MATCH (a)-[r]->(b) WHERE r.amount > 100 RETURN a.id AS a, b.id AS b ORDER BY a",
+                 [[0, None], [1, None], [2, None], [3, 4], [4, None], [5, None]]),
+    "limit before match": ("MATCH (a) WITH a ORDER BY a.age DESC LIMIT 1 MATCH (a)-[r]->(b) RETURN a.name AS a, b.name AS b",
+                           [["bob", "Acme"]]),
+    "branches": ("MATCH (x)<--(a)-->(y) WHERE x.id < y.id RETURN a.id AS a, x.id AS x, y.id AS y ORDER BY a, x, y",
+                 [[0, 0, 1], [0, 0, 1], [3, 0, 4]]),
+    "inequality along a path": ("MATCH (a)-[r]->(b)-[q]->(c) WHERE a.age < c.age RETURN count(*) AS n", [[8]]),
+    "lists and parameters": ("UNWIND $ids AS id MATCH (n) WHERE n.id = id RETURN id, [x IN range(1, id) | x * x] AS squares",
+                             [[1, [1]], [3, [1, 4, 9]]]),
+    "nothing": ("MATCH (n:Nobody) RETURN n.name AS name", []),
+    "aggregate over nothing": ("MATCH (n:Nobody) RETURN count(*) AS n, sum(n.age) AS s", [[0, 0]]),
+}
+
+
+@pytest.mark.parametrize("name", list(CYPHER))
+def test_a_text_in_cypher_is_answered_with_its_rows(graph, server, name):
+    text, want = CYPHER[name]
+    body = {"gfql_query": text, "params": {"ids": [1, 3]}, "format": "json"}
+    token = server.token("alice")
+    r = post(server, token, graph._dataset_id, "/nodes", body)
+    assert r.status_code == 200, r.text
+    assert [list(row.values()) for row in r.json()] == want
+    shape = post(server, token, graph._dataset_id, "/shape", body).json()
+    assert [(row["kind"], row["rows"]) for row in shape] == [("nodes", len(want)), ("edges", 0)]
+
+
+@pytest.mark.parametrize("text, slug", [
+    ("CREATE (n)", "invalid-cypher-syntax"), ("MATCH (n) DETACH DELETE n", "invalid-cypher-syntax"),
+    ("MATCH (n) SET n.age = 1 RETURN n", "invalid-cypher-syntax"), ("MATCH (n) RETURN m", "invalid-cypher-syntax"),
+    ("MATCH (n) RETURN 1 / 0", "invalid-predicate-value"), ("CALL db.labels()", "unsupported-operation"), ("", "invalid-cypher-syntax"),
+])
+def test_a_text_that_is_refused_says_why(graph, server, text, slug):
+    r = post(server, server.token("alice"), graph._dataset_id, "/nodes", {"gfql_query": text})
+    assert 400 <= r.status_code < 500 and r.json()["error"].startswith(f"[{slug}]"), r.text

@@ -153,7 +153,8 @@ impl PropertyGraph {
 
     /// Rows in the place of nodes, beside an edge table without rows. What is asked of such a graph as a
     /// graph is refused when its id column is not among the rows.
-    pub(crate) fn of_rows(rows: Table, edges: Option<&Table>) -> Self {
+    #[must_use]
+    pub fn of_rows(rows: Table, edges: Option<&Table>) -> Self {
         let none = edges.and_then(|t| Table::try_new(t.batch().slice(0, 0)).ok());
         Self::unchecked(Some(rows), none, Bindings::default(), OnceLock::new())
     }
@@ -289,7 +290,8 @@ impl PropertyGraph {
     }
 
     /// A column of the node table or of the edge table, ready to be read by value.
-    pub(crate) fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
+    #[must_use]
+    pub fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
         let key = (edges, name.to_owned());
         let mut columns = self.inner.columns.lock().ok()?;
         if let Some(column) = columns.get(&key) {
@@ -301,11 +303,10 @@ impl PropertyGraph {
     }
 
     /// The node with this id.
-    pub(crate) fn find(
-        &self,
-        id: &Canon<'_>,
-        cancel: &CancelToken,
-    ) -> Result<Option<u32>, GfqlError> {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn find(&self, id: &Canon<'_>, cancel: &CancelToken) -> Result<Option<u32>, GfqlError> {
         let frame = self.frame(cancel)?;
         let Ok(column) = Column::try_new(&frame.ids) else { return Ok(None) };
         let hasher = Hasher::new();

@@ -180,6 +180,30 @@ pub const QUERY_OPTIONS_MAX: usize = 100_000;
 pub const QUERY_TEXT_CHARS_MAX: usize = 20_000;
 /// States that matching along paths may keep: each is a node together with the values still compared.
 pub const QUERY_STATES_MAX: usize = 20_000_000;
+/// Characters of one Cypher query.
+pub const CYPHER_TEXT_CHARS_MAX: usize = 100_000;
+/// Levels that the expressions and patterns of a Cypher query may nest, operators of one row included.
+pub const CYPHER_DEPTH_MAX: usize = 120;
+/// Nodes and relationships of the patterns of one clause.
+pub const CYPHER_PATTERN_STEPS_MAX: usize = 256;
+/// Clauses of one Cypher query, over all parts of a union.
+pub const CYPHER_CLAUSES_MAX: usize = 256;
+/// Operators of the plan of one Cypher query.
+pub const CYPHER_OPERATORS_MAX: usize = 2_000;
+/// Variables of one Cypher query, those without a name included.
+pub const CYPHER_SLOTS_MAX: usize = 4_096;
+/// Rows that sorting, grouping and results may hold at once.
+pub const CYPHER_ROWS_MAX: usize = 20_000_000;
+/// Values that the rows held at once may have.
+pub const CYPHER_CELLS_MAX: usize = 100_000_000;
+/// Elements of one list that an expression makes, those of lists inside of it included.
+pub const CYPHER_LIST_MAX: usize = 10_000_000;
+/// Lists and maps that may be inside of each other in one value.
+pub const CYPHER_VALUE_DEPTH_MAX: u32 = 200;
+/// Bytes of a text that an expression makes.
+pub const CYPHER_TEXT_BYTES_MAX: usize = 16 << 20;
+/// Relationships of one path that variable length matches.
+pub const CYPHER_HOPS_MAX: usize = 100_000;
 
 const _: () = {
     assert!(RECORD_INLINE_BYTES_MAX < RECORD_BYTES_MAX);
@@ -198,4 +222,7 @@ const _: () = {
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
     assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);
     assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
+    assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);
+    assert!(CYPHER_PATTERN_STEPS_MAX <= CYPHER_OPERATORS_MAX);
+    assert!(CYPHER_DEPTH_MAX <= CYPHER_VALUE_DEPTH_MAX as usize);
 };

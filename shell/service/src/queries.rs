@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use graphlume_engine::{Ask, QueryAnswer, QueryRequest};
-use graphlume_gfql::{GfqlError, PropertyGraph, Sizes, Strictness};
+use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness};
 use graphlume_ingest::{ExportError, ExportFormat, archive, export};
 use graphlume_table::Table;
 use graphlume_types::{Code, Coded};
@@ -64,7 +64,7 @@ struct Wish {
 
 impl Service {
     /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
-    /// `shape`; the body has `gfql_query` or `gfql_operations`, and may have `gfql_output`, `format`,
+    /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or `gfql_operations`, and may have `gfql_output`, `format`,
     /// `strictness`, `node_col_subset` and `edge_col_subset`.
     ///
     /// # Errors
@@ -103,6 +103,9 @@ impl Service {
         };
         match self.engine.query(dataset, request).await?? {
             QueryAnswer::Graph(graph) => self.blocking(move |_| render(&graph, &wish)).await,
+            QueryAnswer::Rows(rows) => {
+                self.blocking(move |_| render(&PropertyGraph::of_rows(rows, None), &wish)).await
+            }
             QueryAnswer::Sizes(sizes) => sized(sizes, wish.format),
         }
     }
@@ -167,6 +170,21 @@ fn ask_of(body: &Map<String, Value>) -> Result<Ask, ServiceError> {
         ServiceError::invalid("gfql_query", message)
     })?;
     let output = text_of(body, "gfql_output")?;
+    if let Value::String(text) = query {
+        if let Some(output) = output {
+            return Err(GfqlError::new(ErrorCode::Output, "only a Let has named results")
+                .field("gfql_output")
+                .value(output)
+                .suggest("leave gfql_output out")
+                .into());
+        }
+        let params = match body.get("params") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(params)) => params.clone(),
+            Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
+        };
+        return Ok(Ask::Cypher(Arc::new(graphlume_cypher::parse(text)?), params));
+    }
     Ok(Ask::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
 }
 

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use graphlume_gfql::{GfqlError, PropertyGraph, Query, Sizes, Strictness};
+use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId};
+use serde_json::{Map, Value};
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call};
@@ -26,6 +28,8 @@ pub struct QueryRequest {
 pub enum Ask {
     /// Operations, and the name of the binding to return.
     Gfql(Arc<Query>, Option<String>),
+    /// A Cypher query, and its parameters.
+    Cypher(Arc<graphlume_cypher::Query>, Map<String, Value>),
 }
 
 /// What a query yields.
@@ -33,6 +37,8 @@ pub enum Ask {
 pub enum QueryAnswer {
     /// A graph; of a row result the rows are its nodes.
     Graph(PropertyGraph),
+    /// Rows, in their order.
+    Rows(Table),
     /// Sizes.
     Sizes(Sizes),
 }
@@ -73,6 +79,15 @@ fn answer(
             }
             let outcome = graphlume_gfql::run(graph, query, output, strictness, cancel)?;
             Ok(QueryAnswer::Graph(outcome.graph))
+        }
+        Ask::Cypher(query, params) => {
+            let rows = graphlume_cypher::run(graph, query, params, strictness, cancel)?;
+            if request.sizes {
+                let (nodes, node_columns) = (rows.num_rows(), rows.names().len());
+                let sizes = Sizes { nodes, node_columns, edges: 0, edge_columns: 0 };
+                return Ok(QueryAnswer::Sizes(sizes));
+            }
+            Ok(QueryAnswer::Rows(rows.table()?))
         }
     }
 }

@@ -1,0 +1,336 @@
+//! Operators that are not patterns.
+
+use super::eval::set;
+use super::groups::{Coder, Joint};
+use super::store::{Column, Rows};
+use super::{Exec, Flow, Sink, Stop};
+use crate::error::{Res, type_error, value_error};
+use crate::plan::{Ex, Op, Plan, Slot};
+use crate::value::Value;
+
+/// Rows beyond twice the wanted ones that a sort with a limit holds before it drops the rest.
+const TOP_SLACK: usize = 4_096;
+
+/// Names of the result columns and their values.
+pub(super) type Columns = (Vec<String>, Vec<Column>);
+
+impl Exec<'_> {
+    /// Runs a whole plan and holds its rows.
+    pub(super) fn collect(&self, plan: &Plan) -> Res<Columns> {
+        let mut row = vec![Value::Null; plan.slots];
+        let width = plan.columns.len();
+        let gather = |exec: &Exec<'_>, row: &mut [Value]| {
+            let mut rows = Rows::new(width);
+            let result = exec.run(&plan.root, row, &mut |row| {
+                let values = plan.columns.iter().map(|(_, s)| row.get(*s).unwrap_or(&Value::Null));
+                exec.hold(rows.len(), values.clone().map(|v| v.size().weight as usize).sum())?;
+                rows.push(values);
+                Ok(())
+            });
+            match result {
+                Err(Stop::Failed(e)) => Err(e),
+                _ => Ok(rows),
+            }
+        };
+        let rows = match self.shares(&plan.root) {
+            None => match &plan.root {
+                // Where all rows are wanted, DISTINCT is grouping, which can be shared out.
+                Op::Distinct { input, slots } if self.shares(input).is_some() => {
+                    let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
+                    let mut rows = Rows::new(width);
+                    let result = self.aggregate(input, &keys, &[], &mut row, &mut |row| {
+                        self.hold(rows.len(), width)?;
+                        let columns = plan.columns.iter();
+                        rows.push(columns.map(|(_, s)| row.get(*s).unwrap_or(&Value::Null)));
+                        Ok(())
+                    });
+                    match result {
+                        Err(Stop::Failed(e)) => return Err(e),
+                        _ => rows,
+                    }
+                }
+                _ => gather(self, &mut row)?,
+            },
+            Some(shares) => self.joined_rows(self.share(shares, &row, gather)?, width)?,
+        };
+        let names = plan.columns.iter().map(|(n, _)| n.clone()).collect();
+        Ok((names, rows.into_columns()))
+    }
+
+    /// Rows of several parts behind each other.
+    fn joined_rows(&self, parts: Vec<Rows>, width: usize) -> Res<Rows> {
+        let mut all = Rows::new(width);
+        for part in parts {
+            self.hold(all.len() + part.len(), 0)?;
+            all.append(part);
+        }
+        Ok(all)
+    }
+
+    /// Runs a procedure that is the whole query: its columns are the result.
+    pub(super) fn whole_call(&self, plan: &Plan) -> Res<Columns> {
+        let Op::Call { name, args, .. } = &plan.root else { return self.collect(plan) };
+        let mut row = vec![Value::Null; plan.slots];
+        let args: Res<Vec<Value>> = args.iter().map(|a| self.eval(a, &mut row)).collect();
+        let table = self.procedures.call(self.view.graph(), name, &args?, self.cancel);
+        let table = table.map_err(Box::new)?;
+        let mut rows = Rows::new(table.columns.len());
+        for values in &table.rows {
+            self.hold(rows.len(), table.columns.len())?;
+            rows.push(values.iter());
+        }
+        Ok((table.columns, rows.into_columns()))
+    }
+
+    /// Runs an operator on a row and pushes what it yields.
+    pub(super) fn run(&self, op: &Op, row: &mut [Value], sink: &mut Sink<'_>) -> Flow {
+        match op {
+            Op::Argument => sink(row),
+            Op::Scan { input, slot, labels, seek } => {
+                self.run(input, row, &mut |row| self.scan(row, *slot, labels, seek, sink))
+            }
+            Op::Check { input, slot, labels } => {
+                self.run(input, row, &mut |row| match super::expand::node_at(row, *slot)? {
+                    Some(v) if self.has_labels(v, labels) => sink(row),
+                    _ => Ok(()),
+                })
+            }
+            Op::Expand { input, step } => {
+                self.run(input, row, &mut |row| self.expand(row, step, sink))
+            }
+            Op::Ends { input, step, from_bound } => {
+                self.run(input, row, &mut |row| self.ends(row, step, *from_bound, sink))
+            }
+            Op::VarExpand { input, step, span } => {
+                self.run(input, row, &mut |row| self.var_expand(row, step, span, sink))
+            }
+            Op::Walk { input, step } => self.run(input, row, &mut |row| self.walk(row, step, sink)),
+            Op::Shortest { input, step, span, path, all } => {
+                self.run(input, row, &mut |row| self.shortest(row, step, span, (*path, *all), sink))
+            }
+            Op::Path { input, slot, nodes, rels } => self.run(input, row, &mut |row| {
+                let path = self.path(row, nodes, rels)?;
+                set(row, *slot, path);
+                sink(row)
+            }),
+            Op::Filter { input, test } => self.run(input, row, &mut |row| {
+                if self.test(test, row)? == Some(true) { sink(row) } else { Ok(()) }
+            }),
+            Op::Project { input, items } => self.run(input, row, &mut |row| {
+                for (slot, item) in items {
+                    let value = self.eval(item, row)?;
+                    set(row, *slot, value);
+                }
+                sink(row)
+            }),
+            Op::Aggregate { input, keys, aggs } => self.aggregate(input, keys, aggs, row, sink),
+            Op::Distinct { input, slots } => self.distinct(input, slots, row, sink),
+            Op::Sort { input, keys, keep, top } => {
+                self.sort(input, keys, keep, top.as_ref(), row, sink)
+            }
+            Op::Skip { input, count } => {
+                let mut left = self.count(count, row)?;
+                self.run(input, row, &mut |row| {
+                    if left == 0 {
+                        return sink(row);
+                    }
+                    left -= 1;
+                    Ok(())
+                })
+            }
+            Op::Limit { input, count } => self.limit(input, count, row, sink),
+            Op::Unwind { input, list, slot } => {
+                self.run(input, row, &mut |row| match self.eval(list, row)? {
+                    Value::Null => Ok(()),
+                    Value::List(list) => {
+                        for item in list.iter() {
+                            self.tick()?;
+                            set(row, *slot, item.clone());
+                            sink(row)?;
+                        }
+                        Ok(())
+                    }
+                    other => {
+                        set(row, *slot, other);
+                        sink(row)
+                    }
+                })
+            }
+            Op::Optional { input, inner, slots } => self.run(input, row, &mut |row| {
+                let mut found = false;
+                self.run(inner, row, &mut |row| {
+                    found = true;
+                    sink(row)
+                })?;
+                if found {
+                    return Ok(());
+                }
+                slots.iter().for_each(|s| set(row, *s, Value::Null));
+                sink(row)
+            }),
+            Op::Union { parts, out } => {
+                for (part, slots) in parts {
+                    self.run(part, row, &mut |row| {
+                        for (from, to) in slots.iter().zip(out) {
+                            let value = row.get(*from).cloned().unwrap_or_default();
+                            set(row, *to, value);
+                        }
+                        sink(row)
+                    })?;
+                }
+                Ok(())
+            }
+            Op::Call { input, name, args, yields } => {
+                self.run(input, row, &mut |row| self.call(name, args, yields, row, sink))
+            }
+        }
+    }
+
+    fn call(
+        &self,
+        name: &str,
+        args: &[Ex],
+        yields: &[(String, Slot)],
+        row: &mut [Value],
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let args: Res<Vec<Value>> = args.iter().map(|a| self.eval(a, row)).collect();
+        let table = self.procedures.call(self.view.graph(), name, &args?, self.cancel);
+        let table = table.map_err(Box::new)?;
+        let mut columns = Vec::new();
+        for (from, slot) in yields {
+            let Some(i) = table.columns.iter().position(|c| c == from) else {
+                let what = format!("the procedure {name} has no result {from:?}");
+                let known = table.columns.join(", ");
+                let error = *value_error(what);
+                return Err(Box::new(error.suggest(format!("its results: {known}"))).into());
+            };
+            columns.push((i, *slot));
+        }
+        for values in &table.rows {
+            self.tick()?;
+            for (i, slot) in &columns {
+                set(row, *slot, values.get(*i).cloned().unwrap_or_default());
+            }
+            sink(row)?;
+        }
+        Ok(())
+    }
+
+    /// A number of rows.
+    fn count(&self, e: &Ex, row: &mut [Value]) -> Res<usize> {
+        match self.eval(e, row)? {
+            Value::Int(n) => usize::try_from(n)
+                .map_err(|_| value_error(format!("a number of rows cannot be negative: {n}"))),
+            other => Err(type_error(format!(
+                "a number of rows must be an integer, not {}",
+                other.kind()
+            ))),
+        }
+    }
+
+    fn limit(&self, input: &Op, count: &Ex, row: &mut [Value], sink: &mut Sink<'_>) -> Flow {
+        let mut left = self.count(count, row)?;
+        if left == 0 {
+            return Ok(());
+        }
+        let mut enough = false;
+        let result = self.run(input, row, &mut |row| {
+            left -= 1;
+            sink(row)?;
+            enough = left == 0;
+            if enough { Err(Stop::Done) } else { Ok(()) }
+        });
+        match result {
+            // Only an end that came from here ends here.
+            Err(Stop::Done) if enough => Ok(()),
+            other => other,
+        }
+    }
+
+    fn distinct(&self, input: &Op, slots: &[Slot], row: &mut [Value], sink: &mut Sink<'_>) -> Flow {
+        let exprs: Vec<Ex> = slots.iter().map(|s| Ex::Slot(*s)).collect();
+        let nodes = self.view.num_nodes() as usize;
+        let mut coders: Vec<Coder<'_>> = exprs.iter().map(|e| Coder::new(e, nodes)).collect();
+        let mut joint = Joint::new(slots.len());
+        let mut codes = Vec::with_capacity(slots.len());
+        let mut any = false;
+        self.run(input, row, &mut |row| {
+            self.tick()?;
+            codes.clear();
+            for coder in &mut coders {
+                codes.push(coder.code(self, row)?);
+            }
+            let (group, new) = joint.group(&codes);
+            // Of rows without columns there is one.
+            let first = new || slots.is_empty() && !any;
+            any = true;
+            if !first {
+                return Ok(());
+            }
+            self.hold(group, 1)?;
+            sink(row)
+        })
+    }
+
+    fn sort(
+        &self,
+        input: &Op,
+        keys: &[(Ex, bool)],
+        keep: &[Slot],
+        top: Option<&(Option<Ex>, Ex)>,
+        row: &mut [Value],
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let wanted = match top {
+            None => usize::MAX,
+            Some((skip, limit)) => {
+                let skip = skip.as_ref().map(|s| self.count(s, row)).transpose()?.unwrap_or(0);
+                self.count(limit, row)?.saturating_add(skip)
+            }
+        };
+        if wanted == 0 {
+            return Ok(());
+        }
+        let down: Vec<bool> = keys.iter().map(|(_, down)| *down).collect();
+        let width = keys.len() + keep.len();
+        let most = wanted.saturating_mul(2).saturating_add(TOP_SLACK);
+        let gather = |exec: &Exec<'_>, row: &mut [Value]| {
+            let mut rows = Rows::new(width);
+            let mut values = Vec::with_capacity(keys.len());
+            let result = exec.run(input, row, &mut |row| {
+                values.clear();
+                for (key, _) in keys {
+                    values.push(exec.eval(key, row)?);
+                }
+                exec.hold(rows.len(), if wanted == usize::MAX { width } else { 0 })?;
+                let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
+                rows.push(values.iter().chain(kept));
+                if rows.len() >= most {
+                    let mut best = rows.sorted(&down);
+                    best.truncate(wanted);
+                    rows.keep(&best);
+                }
+                exec.tick()?;
+                Ok(())
+            });
+            match result {
+                Err(Stop::Failed(e)) => Err(e),
+                _ => Ok(rows),
+            }
+        };
+        let rows = match self.shares(input) {
+            None => gather(self, row)?,
+            Some(shares) => self.joined_rows(self.share(shares, row, gather)?, width)?,
+        };
+        self.cancel.check().map_err(|e| Box::new(e.into()))?;
+        for i in rows.sorted(&down).into_iter().take(wanted) {
+            self.tick()?;
+            for (n, slot) in keep.iter().enumerate() {
+                set(row, *slot, rows.get(i as usize, keys.len() + n));
+            }
+            sink(row)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Comparisons of a column with a constant, without making a value of the cell.
+
+use std::cmp::Ordering;
+
+use arrow_array::Array;
+use graphlume_graph::canon::Column;
+
+use super::Exec;
+use super::cells::Cells;
+use super::eval::accepts;
+use crate::ast::Compare;
+use crate::error::Res;
+use crate::plan::{Ex, Seek};
+use crate::value::Value;
+
+/// The order of a cell and a constant of the same plain kind; `None` when a value has to be made.
+/// The inner option is `None` for a null cell.
+pub(super) fn order_of(cells: &Cells, row: u32, constant: &Value) -> Option<Option<Ordering>> {
+    let row = row as usize;
+    match (cells.column(), constant) {
+        (Column::Text(text), Value::Text(word)) if row < text.len() => {
+            Some(text.get(row).map(|cell| cell.cmp(word)))
+        }
+        (Column::Int(a), Value::Int(v)) if row < a.len() => {
+            Some(a.is_valid(row).then(|| a.value(row).cmp(v)))
+        }
+        (Column::Float(a), Value::Float(v)) if row < a.len() && !v.is_nan() => {
+            let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
+            Some(cell.partial_cmp(v))
+        }
+        // Integers of this size are floats too.
+        (Column::Float(a), Value::Int(v)) if row < a.len() && v.abs() < 1 << 53 => {
+            let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
+            Some(cell.partial_cmp(&(*v as f64)))
+        }
+        _ => None,
+    }
+}
+
+impl Exec<'_> {
+    /// A constant or a parameter.
+    pub(super) fn fixed<'v>(&'v self, e: &'v Ex) -> Option<&'v Value> {
+        match e {
+            Ex::Const(v) => Some(v),
+            Ex::Param(i) => self.params.get(*i),
+            _ => None,
+        }
+    }
+
+    /// A property compared with a constant.
+    pub(super) fn quick(
+        &self,
+        left: &Ex,
+        op: Compare,
+        right: &Ex,
+        row: &[Value],
+    ) -> Option<Option<bool>> {
+        let Ex::Prop(base, key) = left else { return None };
+        let Ex::Slot(slot) = base.as_ref() else { return None };
+        let constant = self.fixed(right)?;
+        let key = self.keys.get(*key)?;
+        let order = match row.get(*slot)? {
+            Value::Node(v) => order_of(key.node.as_ref()?, self.view.node_row(*v)?, constant)?,
+            Value::Edge(e) => order_of(key.edge.as_ref()?, e.row, constant)?,
+            _ => return None,
+        };
+        Some(order.map(|o| accepts(op, o)))
+    }
+
+    /// Nodes that a seek names by their id; `None` when it names none so.
+    pub(super) fn sought(&self, seeks: &[Seek], row: &mut [Value]) -> Res<Option<Vec<u32>>> {
+        for seek in seeks {
+            let by_id = match seek.key {
+                None => true,
+                Some(key) => self.keys.get(key).is_some_and(|k| self.view.is_id(&k.name)),
+            };
+            if !by_id {
+                continue;
+            }
+            let value = self.eval(&seek.value, row)?;
+            let mut found = Vec::new();
+            match (&value, seek.any) {
+                (Value::List(list), true) => {
+                    for id in list.iter() {
+                        found.extend(self.view.find(id, self.cancel)?);
+                    }
+                    found.sort_unstable();
+                    found.dedup();
+                }
+                (id, _) => found.extend(self.view.find(id, self.cancel)?),
+            }
+            return Ok(Some(found));
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,134 @@
+//! Plans as text.
+
+use crate::ast::Direction;
+use crate::plan::{Op, Plan, Slot, Span, Step};
+use crate::{Query, Value};
+
+/// The plan of a query as a tree of operators, the last one first. The text is stable.
+#[must_use]
+pub fn explain(query: &Query) -> String {
+    let mut out = String::new();
+    let names = query.plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
+    out.push_str(&format!("Result [{}]\n", names.join(", ")));
+    write(&query.plan, &query.plan.root, 1, &mut out);
+    out
+}
+
+fn write(plan: &Plan, op: &Op, depth: usize, out: &mut String) {
+    if matches!(op, Op::Argument) {
+        return;
+    }
+    out.push_str(&"  ".repeat(depth));
+    out.push_str(&line(plan, op));
+    out.push('\n');
+    match op {
+        Op::Optional { inner, .. } => {
+            out.push_str(&"  ".repeat(depth + 1));
+            out.push_str("Inner\n");
+            write(plan, inner, depth + 2, out);
+        }
+        Op::Union { parts, .. } => {
+            parts.iter().for_each(|(part, _)| write(plan, part, depth + 1, out));
+        }
+        _ => {}
+    }
+    if let Some(input) = op.input() {
+        write(plan, input, depth, out);
+    }
+}
+
+fn name(plan: &Plan, slot: Slot) -> String {
+    match plan.names.get(slot) {
+        Some(name) if !name.is_empty() => name.clone(),
+        _ => format!("#{slot}"),
+    }
+}
+
+fn names(plan: &Plan, slots: impl Iterator<Item = Slot>) -> String {
+    slots.map(|s| name(plan, s)).collect::<Vec<_>>().join(", ")
+}
+
+fn labels(list: &[String], numbers: &[usize]) -> String {
+    numbers.iter().filter_map(|i| list.get(*i)).map(|l| format!(":{l}")).collect()
+}
+
+fn step(plan: &Plan, step: &Step, span: Option<&Span>) -> String {
+    let types = numbers(&plan.types, &step.types);
+    let length = span.map_or(String::new(), |s| match s.max {
+        Some(max) => format!("*{}..{max}", s.min),
+        None => format!("*{}..", s.min),
+    });
+    let (left, right) = match step.direction {
+        Direction::Out => ("-", "->"),
+        Direction::In => ("<-", "-"),
+        Direction::Both => ("-", "-"),
+    };
+    let rel = name(plan, step.rel);
+    let far = format!("{}{}", name(plan, step.to), labels(&plan.labels, &step.labels));
+    let near = name(plan, step.from);
+    let closes = if step.closes { " closing" } else { "" };
+    format!("({near}){left}[{rel}{types}{length}]{right}({far}){closes}")
+}
+
+fn numbers(list: &[String], numbers: &[usize]) -> String {
+    let names: Vec<&str> =
+        numbers.iter().filter_map(|i| list.get(*i)).map(String::as_str).collect();
+    if names.is_empty() { String::new() } else { format!(":{}", names.join("|")) }
+}
+
+fn line(plan: &Plan, op: &Op) -> String {
+    match op {
+        Op::Argument => String::new(),
+        Op::Scan { slot, labels: l, seek, .. } => {
+            let by = seek.iter().map(|s| match s.key.and_then(|k| plan.keys.get(k)) {
+                Some(key) => key.clone(),
+                None => "id()".to_owned(),
+            });
+            let by = by.collect::<Vec<_>>().join(", ");
+            let by = if by.is_empty() { by } else { format!(" by {by}") };
+            format!("Scan ({}{}){by}", name(plan, *slot), labels(&plan.labels, l))
+        }
+        Op::Check { slot, labels: l, .. } => {
+            format!("Check ({}{})", name(plan, *slot), labels(&plan.labels, l))
+        }
+        Op::Expand { step: s, .. } => format!("Expand {}", step(plan, s, None)),
+        Op::Ends { step: s, .. } => format!("Ends {}", step(plan, s, None)),
+        Op::VarExpand { step: s, span, .. } => format!("Expand {}", step(plan, s, Some(span))),
+        Op::Walk { step: s, .. } => format!("Walk {}", step(plan, s, None)),
+        Op::Shortest { step: s, span, all, .. } => {
+            let which = if *all { "AllShortest" } else { "Shortest" };
+            format!("{which} {}", step(plan, s, Some(span)))
+        }
+        Op::Path { slot, .. } => format!("Path {}", name(plan, *slot)),
+        Op::Filter { .. } => "Filter".to_owned(),
+        Op::Project { items, .. } => {
+            format!("Project {}", names(plan, items.iter().map(|i| i.0)))
+        }
+        Op::Aggregate { keys, aggs, .. } => {
+            let kinds: Vec<String> = aggs.iter().map(|a| format!("{:?}", a.kind)).collect();
+            format!("Aggregate [{}] {}", names(plan, keys.iter().map(|k| k.0)), kinds.join(", "))
+        }
+        Op::Distinct { slots, .. } => {
+            format!("Distinct {}", names(plan, slots.iter().copied()))
+        }
+        Op::Sort { keys, top, .. } => {
+            let directions: Vec<&str> =
+                keys.iter().map(|(_, down)| if *down { "desc" } else { "asc" }).collect();
+            let top = if top.is_some() { " top" } else { "" };
+            format!("Sort {}{top}", directions.join(", "))
+        }
+        Op::Skip { count, .. } => format!("Skip{}", amount(count)),
+        Op::Limit { count, .. } => format!("Limit{}", amount(count)),
+        Op::Unwind { slot, .. } => format!("Unwind {}", name(plan, *slot)),
+        Op::Optional { slots, .. } => format!("Optional {}", names(plan, slots.iter().copied())),
+        Op::Union { .. } => "Union".to_owned(),
+        Op::Call { name, .. } => format!("Call {name}"),
+    }
+}
+
+fn amount(count: &crate::plan::Ex) -> String {
+    match count {
+        crate::plan::Ex::Const(Value::Int(n)) => format!(" {n}"),
+        _ => String::new(),
+    }
+}

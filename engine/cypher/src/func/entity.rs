@@ -1,0 +1,182 @@
+//! Functions of nodes, relationships and paths, and conversions.
+
+use std::sync::Arc;
+
+use super::{Function, arg, wrong};
+use crate::bind::Ty;
+use crate::error::Res;
+use crate::exec::view::View;
+use crate::value::{Value, text_of};
+
+const ENTITY: Ty = Ty::NODE.or(Ty::EDGE);
+const SCALAR: Ty = Ty::NUMBER.or(Ty::TEXT).or(Ty::BOOL);
+const TIME: Ty = Ty::TEMPORAL.or(Ty::DURATION);
+
+macro_rules! f {
+    ($name:literal, $min:literal..=$max:literal, $args:expr, $result:expr, $run:expr) => {
+        Function { name: $name, min: $min, max: $max, args: $args, result: $result, run: $run }
+    };
+}
+
+pub(super) const TABLE: &[Function] = &[
+    f!("id", 1..=1, &[ENTITY], Ty::ANY, id),
+    f!("elementId", 1..=1, &[ENTITY], Ty::TEXT, |view, args| {
+        Ok(match id(view, args)? {
+            Value::Null => Value::Null,
+            other => Value::text(text_of(view, &other)),
+        })
+    }),
+    f!("labels", 1..=1, &[Ty::NODE], Ty::TEXT.list_of(), |view, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Node(v) => {
+            Ok(Value::list(view.labels(*v).into_iter().map(Value::Text).collect()))
+        }
+        other => Err(wrong("labels", "a node", other)),
+    }),
+    f!("type", 1..=1, &[Ty::EDGE], Ty::TEXT, |view, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Edge(e) => Ok(view.edge_type(e.row).map_or(Value::Null, Value::Text)),
+        other => Err(wrong("type", "a relationship", other)),
+    }),
+    f!("keys", 1..=1, &[ENTITY.or(Ty::MAP)], Ty::TEXT.list_of(), |view, args| {
+        let entries = match arg(args, 0) {
+            Value::Null => return Ok(Value::Null),
+            Value::Node(v) => view.node_properties(*v),
+            Value::Edge(e) => view.edge_properties(e.row),
+            Value::Map(m) => m.to_vec(),
+            other => return Err(wrong("keys", "a node, a relationship or a map", other)),
+        };
+        Ok(Value::list(entries.into_iter().map(|(k, _)| Value::Text(k)).collect()))
+    }),
+    f!("properties", 1..=1, &[ENTITY.or(Ty::MAP)], Ty::MAP, |view, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Node(v) => Ok(Value::map(view.node_properties(*v))),
+        Value::Edge(e) => Ok(Value::map(view.edge_properties(e.row))),
+        Value::Map(m) => Ok(Value::Map(Arc::clone(m))),
+        other => Err(wrong("properties", "a node, a relationship or a map", other)),
+    }),
+    f!("startNode", 1..=1, &[Ty::EDGE], Ty::NODE, |_, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Edge(e) => Ok(Value::Node(e.source)),
+        other => Err(wrong("startNode", "a relationship", other)),
+    }),
+    f!("endNode", 1..=1, &[Ty::EDGE], Ty::NODE, |_, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Edge(e) => Ok(Value::Node(e.destination)),
+        other => Err(wrong("endNode", "a relationship", other)),
+    }),
+    f!("nodes", 1..=1, &[Ty::PATH], Ty::NODE.list_of(), |_, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Path(p) => Ok(Value::list(p.nodes.iter().map(|v| Value::Node(*v)).collect())),
+        other => Err(wrong("nodes", "a path", other)),
+    }),
+    f!("relationships", 1..=1, &[Ty::PATH], Ty::EDGE.list_of(), |_, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Path(p) => Ok(Value::list(p.edges.iter().map(|e| Value::Edge(*e)).collect())),
+        other => Err(wrong("relationships", "a path", other)),
+    }),
+    f!("length", 1..=1, &[Ty::PATH], Ty::INT, |_, args| match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Path(p) => Ok(Value::Int(p.edges.len() as i64)),
+        other => Err(wrong("length", "a path", other)),
+    }),
+    f!("coalesce", 1..=255, &[Ty::ANY], Ty::ANY, |_, args| {
+        Ok(args.iter().find(|v| !v.is_null()).cloned().unwrap_or_default())
+    }),
+    f!("nullIf", 2..=2, &[Ty::ANY], Ty::ANY, |_, args| {
+        let same = crate::value::equal(arg(args, 0), arg(args, 1)) == Some(true);
+        Ok(if same { Value::Null } else { arg(args, 0).clone() })
+    }),
+    f!("toInteger", 1..=1, &[SCALAR], Ty::INT, |_, args| {
+        to_integer(arg(args, 0))
+            .ok_or_else(|| wrong("toInteger", "a number or a text", arg(args, 0)))
+    }),
+    f!("toFloat", 1..=1, &[Ty::NUMBER.or(Ty::TEXT)], Ty::FLOAT, |_, args| {
+        to_float(arg(args, 0)).ok_or_else(|| wrong("toFloat", "a number or a text", arg(args, 0)))
+    }),
+    f!("toBoolean", 1..=1, &[Ty::BOOL.or(Ty::TEXT).or(Ty::INT)], Ty::BOOL, |_, args| {
+        to_boolean(arg(args, 0))
+            .ok_or_else(|| wrong("toBoolean", "a truth value, an integer or a text", arg(args, 0)))
+    }),
+    f!("toString", 1..=1, &[SCALAR.or(TIME)], Ty::TEXT, |view, args| {
+        to_text(view, arg(args, 0)).ok_or_else(|| wrong("toString", "a plain value", arg(args, 0)))
+    }),
+    f!("toIntegerOrNull", 1..=1, &[Ty::ANY], Ty::INT, |_, args| {
+        Ok(to_integer(arg(args, 0)).unwrap_or_default())
+    }),
+    f!("toFloatOrNull", 1..=1, &[Ty::ANY], Ty::FLOAT, |_, args| {
+        Ok(to_float(arg(args, 0)).unwrap_or_default())
+    }),
+    f!("toBooleanOrNull", 1..=1, &[Ty::ANY], Ty::BOOL, |_, args| {
+        Ok(to_boolean(arg(args, 0)).unwrap_or_default())
+    }),
+    f!("toStringOrNull", 1..=1, &[Ty::ANY], Ty::TEXT, |view, args| {
+        Ok(to_text(view, arg(args, 0)).unwrap_or_default())
+    }),
+];
+
+fn id(view: &View, args: &[Value]) -> Res<Value> {
+    match arg(args, 0) {
+        Value::Null => Ok(Value::Null),
+        Value::Node(v) => Ok(view.node_id(*v)),
+        Value::Edge(e) => Ok(view.edge_id(e.row)),
+        other => Err(wrong("id", "a node or a relationship", other)),
+    }
+}
+
+/// A float without its fraction, when that fits.
+fn truncated(v: f64) -> Value {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&v) { Value::Int(v.trunc() as i64) } else { Value::Null }
+}
+
+/// `None` for a value of a kind that has no integer.
+fn to_integer(v: &Value) -> Option<Value> {
+    Some(match v {
+        Value::Null => Value::Null,
+        Value::Int(v) => Value::Int(*v),
+        Value::Bool(v) => Value::Int(i64::from(*v)),
+        Value::Float(v) => truncated(*v),
+        Value::Text(text) => {
+            let text = text.trim();
+            let float = || text.parse::<f64>().ok().filter(|v| v.is_finite()).map(truncated);
+            text.parse().ok().map(Value::Int).or_else(float).unwrap_or_default()
+        }
+        _ => return None,
+    })
+}
+
+fn to_float(v: &Value) -> Option<Value> {
+    Some(match v {
+        Value::Null => Value::Null,
+        Value::Int(v) => Value::Float(*v as f64),
+        Value::Float(v) => Value::Float(*v),
+        Value::Text(text) => text.trim().parse().ok().map_or(Value::Null, Value::Float),
+        _ => return None,
+    })
+}
+
+fn to_boolean(v: &Value) -> Option<Value> {
+    Some(match v {
+        Value::Null => Value::Null,
+        Value::Bool(v) => Value::Bool(*v),
+        Value::Int(v) => Value::Bool(*v != 0),
+        Value::Text(text) => match text.trim().to_lowercase().as_str() {
+            "true" => Value::Bool(true),
+            "false" => Value::Bool(false),
+            _ => Value::Null,
+        },
+        _ => return None,
+    })
+}
+
+fn to_text(view: &View, v: &Value) -> Option<Value> {
+    Some(match v {
+        Value::Null => Value::Null,
+        Value::Text(text) => Value::Text(Arc::clone(text)),
+        Value::Temporal(t) => Value::text(t.to_string()),
+        Value::Duration(d) => Value::text(d.to_string()),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::text(text_of(view, v)),
+        _ => return None,
+    })
+}

@@ -1,0 +1,152 @@
+//! Cypher: read-only queries over a property graph, from text to rows.
+//!
+//! [`parse()`] reads a query and plans it, with every check that needs no data; [`run`] evaluates it on a
+//! graph. Clauses that change a graph have no form in the syntax tree: the parser refuses them.
+//!
+//! Results are bags of rows. Relationships of one MATCH differ from each other, variable length means
+//! trails, and logic has three values.
+//!
+//! | Module | Does |
+//! |---|---|
+//! | `lex`, `parse`, `ast` | text to syntax tree |
+//! | `bind` | names to slots, checks, patterns to operators |
+//! | `plan`, `explain` | the operators and how they are shown |
+//! | `exec` | rows through operators, by several threads where that pays |
+//! | `value`, `temporal`, `func` | values, their orders, time, functions |
+//! | `answer` | results as values, as a table and as JSON |
+
+mod answer;
+mod ast;
+mod bind;
+mod error;
+mod exec;
+mod explain;
+mod func;
+mod lex;
+mod parse;
+mod plan;
+mod temporal;
+#[doc(hidden)]
+pub mod testkit;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests;
+mod value;
+
+pub use answer::Answer;
+pub use explain::explain;
+pub use temporal::{Duration, Temporal, Zoned};
+pub use value::{Edge, Entries, Path, Shared, Value};
+
+use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_types::CancelToken;
+use graphlume_types::clock::{Clock, SystemClock};
+use serde_json::Map;
+
+use plan::Plan;
+
+/// A query that can be run any number of times.
+#[derive(Clone, Debug)]
+pub struct Query {
+    plan: Plan,
+}
+
+impl Query {
+    /// Names of the result columns; those of a procedure that is the whole query are not known yet.
+    #[must_use]
+    pub fn columns(&self) -> Vec<&str> {
+        self.plan.columns.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// Names of the parameters that must be given.
+    #[must_use]
+    pub fn params(&self) -> &[String] {
+        &self.plan.params
+    }
+}
+
+/// Reads a query.
+///
+/// # Errors
+/// [`GfqlError`] that says what is wrong at which character, and what to write instead.
+pub fn parse(text: &str) -> Result<Query, GfqlError> {
+    let tree = parse::parse(text)?;
+    Ok(Query { plan: bind::bind(text, &tree)? })
+}
+
+/// What a procedure returns.
+#[derive(Clone, Debug, Default)]
+pub struct ProcedureTable {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, as wide as there are columns.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// The procedures that CALL may name.
+pub trait Procedures: Sync {
+    /// Runs a procedure.
+    ///
+    /// # Errors
+    /// [`GfqlError`] when there is no such procedure, or it refuses.
+    fn call(
+        &self,
+        graph: &PropertyGraph,
+        name: &str,
+        args: &[Value],
+        cancel: &CancelToken,
+    ) -> Result<ProcedureTable, GfqlError>;
+}
+
+/// No procedure at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProcedures;
+
+impl Procedures for NoProcedures {
+    fn call(
+        &self,
+        _: &PropertyGraph,
+        name: &str,
+        _: &[Value],
+        _: &CancelToken,
+    ) -> Result<ProcedureTable, GfqlError> {
+        let what = format!("the procedure {name:?} is not available here");
+        Err(GfqlError::new(ErrorCode::Unsupported, what)
+            .field("query")
+            .suggest("use MATCH and functions instead of the procedure"))
+    }
+}
+
+/// Evaluates a query on a graph.
+///
+/// # Errors
+/// [`GfqlError`] with its slug: a parameter without a value, a value of the wrong kind, a limit, or
+/// because the work was stopped.
+pub fn run(
+    graph: &PropertyGraph,
+    query: &Query,
+    params: &Map<String, serde_json::Value>,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<Answer, GfqlError> {
+    run_with(graph, query, params, strictness, &NoProcedures, cancel)
+}
+
+/// Evaluates a query that may call procedures.
+///
+/// # Errors
+/// Those of [`run`], and those of the procedures.
+pub fn run_with(
+    graph: &PropertyGraph,
+    query: &Query,
+    params: &Map<String, serde_json::Value>,
+    strictness: Strictness,
+    procedures: &dyn Procedures,
+    cancel: &CancelToken,
+) -> Result<Answer, GfqlError> {
+    let micros = SystemClock.unix_micros();
+    let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
+    let now = (micros.div_euclid(1_000_000), nanos);
+    let setting = exec::Setting { params, strictness, procedures, now, cancel };
+    exec::run(graph, &query.plan, &setting)
+}
