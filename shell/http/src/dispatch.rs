@@ -77,7 +77,7 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::DatasetDelete => datasets::delete(s, req).boxed(),
         E::DirectNodes | E::DirectEdges => datasets::direct(s, req).boxed(),
         E::DatasetQuery | E::DatasetQueryAll => datasets::query(s, req).boxed(),
-        E::DatasetPython => now(Err(datasets::no_python())),
+        E::DatasetPython => datasets::no_python(s, req).boxed(),
         E::ShareLink => datasets::share(s, req).boxed(),
         E::SessionsList => sessions::list(s, req).boxed(),
         E::SessionGet => sessions::get(s, req).boxed(),

@@ -86,12 +86,13 @@ pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 }
 
 /// Code of clients is never run here.
-pub(crate) fn no_python() -> ApiError {
-    ApiError::new(
+pub(crate) async fn no_python(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    req.principal(&shell.service)?;
+    Err(ApiError::new(
         Code::Unsupported,
         "unsupported-operation",
         "this server runs no Python code; ask with gfql_remote instead of python_remote",
-    )
+    ))
 }
 
 pub(crate) async fn share(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
