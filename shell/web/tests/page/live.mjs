@@ -65,8 +65,13 @@ test('a late joiner sees the picture of those who were there', async () => {
       assert.ok((await seq(second)) > joined);
       await stopped(first);
       await stopped(second);
-      const [a, b] = [await places(first), await places(second)];
-      const worst = Math.max(...a.map(([x, y], i) => Math.hypot(x - b[i][0], y - b[i][1])));
+      // A page that has stopped may still be gliding to its last frame.
+      let worst = Infinity;
+      for (let look = 0; look < 50 && worst >= 0.5; look += 1) {
+        if (look > 0) await second.waitForTimeout(200);
+        const [a, b] = [await places(first), await places(second)];
+        worst = Math.max(...a.map(([x, y], i) => Math.hypot(x - b[i][0], y - b[i][1])));
+      }
       assert.ok(worst < 0.5, `${worst} pixels apart`);
       const differ = changed(await pixels(first), await pixels(second), 24);
       assert.ok(differ < 0.015 * 1000 * 600, `${differ} pixels differ`);
