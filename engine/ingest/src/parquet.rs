@@ -130,8 +130,27 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Looks at the page headers of the column at `root` before the reader does.
+    fn check_pages(&self, group: usize, root: usize) -> Result<(), IngestError> {
+        let schema = self.metadata.parquet_schema();
+        for (leaf, column) in self.metadata.metadata().row_group(group).columns().iter().enumerate()
+        {
+            if schema.get_column_root_idx(leaf) != root {
+                continue;
+            }
+            let place = |v: i64| usize::try_from(v).ok();
+            let start = place(column.dictionary_page_offset().unwrap_or(column.data_page_offset()));
+            let end =
+                start.zip(place(column.compressed_size())).and_then(|(s, n)| s.checked_add(n));
+            let chunk = start.zip(end).and_then(|(start, end)| self.bytes.get(start..end));
+            footer::check_pages(chunk.ok_or_else(|| bad("a column is cut off"))?)?;
+        }
+        Ok(())
+    }
+
     /// The column at `root` in a row group.
     fn part(&self, group: usize, root: usize) -> Result<Vec<ArrayRef>, IngestError> {
+        self.check_pages(group, root)?;
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), [root]);
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
             self.bytes.clone(),

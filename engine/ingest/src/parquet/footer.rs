@@ -45,6 +45,19 @@ pub fn check(bytes: &[u8]) -> Result<(), IngestError> {
     }
 }
 
+/// Refuses damaged page headers in the bytes of a column chunk. The reader steps over what it does not
+/// know for as many elements as a list claims to have, even where there are no bytes any more, which
+/// can take for ever.
+pub fn check_pages(chunk: &[u8]) -> Result<(), IngestError> {
+    let mut reader = Compact { bytes: chunk };
+    // A header without any field is padding behind the last page.
+    while reader.bytes.first().is_some_and(|b| *b != 0) {
+        let stepped = reader.page_header().and_then(|size| reader.skip(size));
+        stepped.ok_or_else(|| bad("a page is damaged or cut off"))?;
+    }
+    Ok(())
+}
+
 struct Compact<'a> {
     bytes: &'a [u8],
 }
@@ -139,6 +152,18 @@ impl Compact<'_> {
         match kind {
             BOOL_TRUE | BOOL_FALSE => self.skip(1),
             kind => self.skip_value(kind, depth),
+        }
+    }
+
+    /// Steps over a page header; answers the bytes of the page behind it.
+    fn page_header(&mut self) -> Option<u64> {
+        let (mut last, mut size) = (0, None);
+        loop {
+            match (self.field(&mut last)?, last) {
+                (0, _) => return size,
+                (INT32, 3) => size = u64::try_from(self.zigzag()?).ok(),
+                (kind, _) => self.skip_value(kind, STRUCT_DEPTH_MAX)?,
+            }
         }
     }
 

@@ -114,3 +114,14 @@ fn a_schema_nested_without_end_does_not_end_the_process() {
     assert_eq!(e.slug(), "too-large", "{e}");
     assert_eq!(read(&nested(10), Value::Null).unwrap_err().slug(), "malformed-parquet");
 }
+
+#[test]
+fn a_page_header_that_claims_more_than_there_is_is_refused_at_once() {
+    // Three numbers, the last one the size of the page, then the page and padding.
+    let page = [0x15, 0, 0x15, 2, 0x15, 2, 0, 0xAA];
+    let twice = [&page[..], &page[..], &[0, 0]].concat();
+    assert!(footer::check_pages(&twice).is_ok());
+    assert!(footer::check_pages(&page[..7]).is_err(), "the page is cut off");
+    // A list of two thousand million numbers in a few bytes.
+    assert!(footer::check_pages(&[0x19, 0xF5, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0]).is_err());
+}
