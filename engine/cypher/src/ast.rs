@@ -1,5 +1,7 @@
 //! What was written. There is no form for a clause that writes.
 
+use graphlume_gfql::Cmp;
+
 /// A name and the byte where it stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
@@ -112,16 +114,6 @@ pub(crate) struct RelPattern {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Add,
     Sub,
@@ -184,7 +176,7 @@ pub(crate) enum Kind {
     Not(Box<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
-    Compare(Box<Expr>, Vec<(Compare, Expr)>),
+    Compare(Box<Expr>, Vec<(Cmp, Expr)>),
     Binary(Binary, Box<Expr>, Box<Expr>),
     Neg(Box<Expr>),
     Plus(Box<Expr>),

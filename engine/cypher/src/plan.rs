@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::ast::{Binary, Compare, Direction, Quantifier};
+use graphlume_gfql::Cmp;
+
+use crate::ast::{Binary, Direction, Quantifier};
 use crate::func::Function;
 use crate::value::Value;
 
@@ -29,7 +31,7 @@ pub(crate) enum Ex {
     Not(Box<Ex>),
     And(Vec<Ex>),
     Or(Vec<Ex>),
-    Compare(Box<Ex>, Vec<(Compare, Ex)>),
+    Compare(Box<Ex>, Vec<(Cmp, Ex)>),
     Binary(Binary, Box<Ex>, Box<Ex>),
     Neg(Box<Ex>),
     Plus(Box<Ex>),

@@ -248,6 +248,14 @@ impl Search<'_> {
         out
     }
 
+    /// Notes a move from a state to one that [`Self::number`] gave; a new one is `waiting` to be followed.
+    fn moved(&mut self, from: u32, (to, new): (u32, bool), position: u32, waiting: &mut Vec<u32>) {
+        self.moves.push((from, to, position));
+        if new {
+            waiting.push(to);
+        }
+    }
+
     fn one(
         &mut self,
         i: usize,
@@ -264,11 +272,8 @@ impl Search<'_> {
             for (position, to) in self.edges(op, edge, i, v) {
                 let row = self.pass.t.out_row()[position as usize];
                 let Some(live) = self.carried(i, row as usize, &live) else { continue };
-                if let Some((reached, new)) = self.enter(i + 1, to, &live)? {
-                    self.moves.push((*state, reached, position));
-                    if new {
-                        next.push(reached);
-                    }
+                if let Some(reached) = self.enter(i + 1, to, &live)? {
+                    self.moved(*state, reached, position, &mut next);
                 }
             }
         }
@@ -287,11 +292,8 @@ impl Search<'_> {
         let mut work = Vec::new();
         for state in front {
             let (_, _, v, live) = self.states[*state as usize].clone();
-            let (inner, new) = self.number((i as u32, 0, v, live))?;
-            self.moves.push((*state, inner, NONE));
-            if new {
-                work.push(inner);
-            }
+            let inner = self.number((i as u32, 0, v, live))?;
+            self.moved(*state, inner, NONE, &mut work);
         }
         let mut steps_taken = 0_usize;
         while let Some(state) = work.pop() {
@@ -301,23 +303,17 @@ impl Search<'_> {
             }
             let (_, hop, v, live) = self.states[state as usize].clone();
             if hop >= op.min
-                && let Some((reached, new)) = self.enter(i + 1, v, &live)?
+                && let Some(reached) = self.enter(i + 1, v, &live)?
             {
-                self.moves.push((state, reached, NONE));
-                if new {
-                    next.push(reached);
-                }
+                self.moved(state, reached, NONE, &mut next);
             }
             if op.max.is_some_and(|max| hop >= max) {
                 continue;
             }
             let after = if op.max.is_none() { (hop + 1).min(op.min.max(1)) } else { hop + 1 };
             for (position, to) in self.edges(op, edge, i, v) {
-                let (reached, new) = self.number((i as u32, after, to, Rc::clone(&live)))?;
-                self.moves.push((state, reached, position));
-                if new {
-                    work.push(reached);
-                }
+                let reached = self.number((i as u32, after, to, Rc::clone(&live)))?;
+                self.moved(state, reached, position, &mut work);
             }
         }
         Ok(next)

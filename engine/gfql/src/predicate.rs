@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 use std::sync::OnceLock;
 
 use graphlume_graph::canon::Canon;
+use graphlume_types::calendar::civil;
 use regex::Regex;
 
 use crate::wire::Literal;
-use crate::wire::value::civil;
 
 /// How a cell is compared with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@ use arrow_array::{
     Array, ArrayRef, DurationNanosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
 };
 use graphlume_table::TextColumn;
+use graphlume_types::calendar::{days_in_month, days_of};
 
 const SECS_PER_DAY: i64 = 86_400;
 const NANOS_PER_SEC: i64 = 1_000_000_000;
@@ -57,24 +58,6 @@ impl Digits<'_> {
     }
 }
 
-fn days_in_month(year: i64, month: i64) -> i64 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days since 1970 of a date in the Gregorian calendar. Years begin in March here, so that the leap day
-/// is the last one of its year.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month < 3);
-    let month = (month + 9) % 12;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
-}
-
 /// ISO 8601: `YYYY-MM-DD`, `YYYYMMDD`, `YYYY-MM` or `YYYY`, behind a day also `T` or a blank and
 /// `HH:MM[:SS[.f]]`, and then `Z`, `+HH`, `+HH:MM` or `+HHMM`.
 fn moment(text: &str) -> Option<Moment> {
@@ -95,8 +78,12 @@ fn moment(text: &str) -> Option<Moment> {
     if !(1..=12).contains(&month) || !(1..=days_in_month(year, month)).contains(&day) {
         return None;
     }
-    let mut out =
-        Moment { secs: days(year, month, day) * SECS_PER_DAY, nanos: 0, zoned: false, fine: false };
+    let mut out = Moment {
+        secs: days_of((year, month, day)) * SECS_PER_DAY,
+        nanos: 0,
+        zoned: false,
+        fine: false,
+    };
     if text.0.is_empty() {
         return Some(out);
     }

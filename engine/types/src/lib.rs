@@ -1,9 +1,10 @@
-//! Vocabulary shared by every crate of Graphlume: ids, error codes, limits, clocks, cancellation and
-//! memory budgets.
+//! Vocabulary shared by every crate of Graphlume: ids, error codes, limits, clocks, the calendar,
+//! cancellation and memory budgets.
 //!
 //! This crate does no I/O, knows no async runtime and no device, so that anything may depend on it.
 
 pub mod budget;
+pub mod calendar;
 pub mod cancel;
 pub mod clock;
 pub mod code;

@@ -64,8 +64,9 @@ struct Wish {
 
 impl Service {
     /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
-    /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or `gfql_operations`, and may have `gfql_output`, `format`,
-    /// `strictness`, `node_col_subset` and `edge_col_subset`.
+    /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or
+    /// `gfql_operations`, and may have `gfql_output`, `format`, `strictness`, `node_col_subset` and
+    /// `edge_col_subset`.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`]; a body field that is missing or wrong; [`ServiceError::Query`] for a

@@ -2,13 +2,11 @@
 
 use std::collections::HashSet;
 
-use graphlume_gfql::ErrorCode;
+use graphlume_gfql::{Cmp, ErrorCode};
 use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 
 use super::{Binder, Bound, Ty, intern};
-use crate::ast::{
-    Compare, Direction, Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern,
-};
+use crate::ast::{Direction, Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
 use crate::error::placed;
 use crate::plan::{Ex, Op, Seek, Slot, Span, Step};
 
@@ -179,7 +177,7 @@ impl Binder<'_> {
                 let needs = self.used.get(mark..).unwrap_or_default().to_vec();
                 let key = self.entity_key(key);
                 let left = Box::new(Ex::Prop(Box::new(Ex::Slot(slot)), key));
-                let test = Ex::Compare(left, vec![(Compare::Eq, value)]);
+                let test = Ex::Compare(left, vec![(Cmp::Eq, value)]);
                 let seek = seek_of(&test);
                 elements.preds.push(Pred { test, needs, done: false, seek });
             }
@@ -338,7 +336,7 @@ fn seek_of(test: &Ex) -> Option<(Slot, Seek)> {
     };
     let (left, right, any) = match test {
         Ex::Compare(left, rest) => match rest.as_slice() {
-            [(Compare::Eq, right)] => (left.as_ref(), right, false),
+            [(Cmp::Eq, right)] => (left.as_ref(), right, false),
             _ => return None,
         },
         Ex::Binary(crate::ast::Binary::In, left, right) => (left.as_ref(), right.as_ref(), true),

@@ -104,6 +104,20 @@ impl Binder<'_> {
         columns.iter().map(known).collect()
     }
 
+    /// The column of an item; what has no slot yet goes into `made` with its new one.
+    fn column(&mut self, item: &Item, made: &mut Vec<(Slot, Ex)>) -> Bound<Column> {
+        let (ex, ty) = self.expr(&item.expr)?;
+        let slot = match ex {
+            Ex::Slot(slot) => slot,
+            ex => {
+                let slot = self.slot(&item.name.text)?;
+                made.push((slot, ex));
+                slot
+            }
+        };
+        Ok(Column { name: item.name.clone(), slot, ty, expr: item.expr.clone() })
+    }
+
     #[allow(clippy::type_complexity, reason = "the parts of one clause")]
     fn plain(
         &mut self,
@@ -114,16 +128,7 @@ impl Binder<'_> {
         let mut columns = Vec::new();
         let mut made = Vec::new();
         for item in items {
-            let (ex, ty) = self.expr(&item.expr)?;
-            let slot = match ex {
-                Ex::Slot(slot) => slot,
-                ex => {
-                    let slot = self.slot(&item.name.text)?;
-                    made.push((slot, ex));
-                    slot
-                }
-            };
-            columns.push(Column { name: item.name.clone(), slot, ty, expr: item.expr.clone() });
+            columns.push(self.column(item, &mut made)?);
         }
         self.see_columns(&columns);
         if body.distinct {
@@ -176,16 +181,7 @@ impl Binder<'_> {
                 columns.extend(key_columns.next());
                 continue;
             }
-            let (ex, ty) = self.expr(&item.expr)?;
-            let slot = match ex {
-                Ex::Slot(slot) => slot,
-                ex => {
-                    let slot = self.slot(&item.name.text)?;
-                    made.push((slot, ex));
-                    slot
-                }
-            };
-            columns.push(Column { name: item.name.clone(), slot, ty, expr: item.expr.clone() });
+            columns.push(self.column(item, &mut made)?);
         }
         if let Some(grouping) = &mut self.grouping {
             grouping.known = Self::known(&columns);

@@ -1,14 +1,14 @@
 //! Expressions over a row.
 
-use std::cmp::Ordering;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use graphlume_gfql::Cmp;
 use graphlume_types::limits::{CYPHER_LIST_MAX, CYPHER_TEXT_BYTES_MAX, CYPHER_VALUE_DEPTH_MAX};
 use regex::Regex;
 
 use super::{Exec, Flow, Stop, arith};
-use crate::ast::{Binary, Compare, Quantifier};
+use crate::ast::{Binary, Quantifier};
 use crate::error::{Res, internal, limit_error, type_error, value_error};
 use crate::plan::{Ex, MapItem, Op, Slot};
 use crate::temporal::{component, duration_component};
@@ -328,12 +328,7 @@ impl Exec<'_> {
         self.view.type_test(vec![self.labels.get(*label)?.name().to_owned()])
     }
 
-    fn comparison(
-        &self,
-        first: &Ex,
-        rest: &[(Compare, Ex)],
-        row: &mut [Value],
-    ) -> Res<Option<bool>> {
+    fn comparison(&self, first: &Ex, rest: &[(Cmp, Ex)], row: &mut [Value]) -> Res<Option<bool>> {
         if let [(op, right)] = rest
             && let Some(result) = self.quick(first, *op, right, row)
         {
@@ -510,28 +505,17 @@ pub(super) fn contains(list: &[Value], value: &Value) -> Option<bool> {
 }
 
 /// One comparison; `None` when it is unknown.
-pub(super) fn compared(op: Compare, a: &Value, b: &Value) -> Option<bool> {
+pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Option<bool> {
     match op {
-        Compare::Eq => equal(a, b),
-        Compare::Ne => equal(a, b).map(|v| !v),
+        Cmp::Eq => equal(a, b),
+        Cmp::Ne => equal(a, b).map(|v| !v),
         _ => {
             let nan = |v: &Value| matches!(v, Value::Float(f) if f.is_nan());
             let number = |v: &Value| v.as_f64().is_some();
             if number(a) && number(b) && (nan(a) || nan(b)) {
                 return Some(false);
             }
-            compare(a, b).map(|order| accepts(op, order))
+            compare(a, b).map(|order| op.accepts(order))
         }
-    }
-}
-
-pub(super) fn accepts(op: Compare, order: Ordering) -> bool {
-    match op {
-        Compare::Eq => order.is_eq(),
-        Compare::Ne => order.is_ne(),
-        Compare::Lt => order.is_lt(),
-        Compare::Le => order.is_le(),
-        Compare::Gt => order.is_gt(),
-        Compare::Ge => order.is_ge(),
     }
 }

@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 
 use arrow_array::Array;
+use graphlume_gfql::Cmp;
 use graphlume_graph::canon::Column;
 
 use super::Exec;
 use super::cells::Cells;
-use super::eval::accepts;
-use crate::ast::Compare;
 use crate::error::Res;
 use crate::plan::{Ex, Seek};
 use crate::value::Value;
@@ -51,7 +50,7 @@ impl Exec<'_> {
     pub(super) fn quick(
         &self,
         left: &Ex,
-        op: Compare,
+        op: Cmp,
         right: &Ex,
         row: &[Value],
     ) -> Option<Option<bool>> {
@@ -64,7 +63,7 @@ impl Exec<'_> {
             Value::Edge(e) => order_of(key.edge.as_ref()?, e.row, constant)?,
             _ => return None,
         };
-        Some(order.map(|o| accepts(op, o)))
+        Some(order.map(|o| op.accepts(o)))
     }
 
     /// Nodes that a seek names by their id; `None` when it names none so.

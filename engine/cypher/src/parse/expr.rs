@@ -1,7 +1,9 @@
 //! Operators, by precedence.
 
+use graphlume_gfql::Cmp;
+
 use super::{Parsed, Parser};
-use crate::ast::{Binary, Compare, Expr, Kind};
+use crate::ast::{Binary, Expr, Kind};
 use crate::lex::Tok;
 
 const OR: u8 = 1;
@@ -18,7 +20,7 @@ const SIGN: u8 = 10;
 enum Infix {
     Or,
     And,
-    Compare(Compare),
+    Compare(Cmp),
     Binary(Binary, u8),
     IsNull,
 }
@@ -87,12 +89,12 @@ impl Parser<'_> {
                 let of = |op, level| (Infix::Binary(op, level), level);
                 let compare = |op| (Infix::Compare(op), COMPARE);
                 match *symbol {
-                    "=" => compare(Compare::Eq),
-                    "<>" => compare(Compare::Ne),
-                    "<" => compare(Compare::Lt),
-                    "<=" => compare(Compare::Le),
-                    ">" => compare(Compare::Gt),
-                    ">=" => compare(Compare::Ge),
+                    "=" => compare(Cmp::Eq),
+                    "<>" => compare(Cmp::Ne),
+                    "<" => compare(Cmp::Lt),
+                    "<=" => compare(Cmp::Le),
+                    ">" => compare(Cmp::Gt),
+                    ">=" => compare(Cmp::Ge),
                     "=~" => of(Binary::Matches, TEST),
                     "+" => of(Binary::Add, SUM),
                     "-" => of(Binary::Sub, SUM),

@@ -2,47 +2,12 @@
 
 use std::fmt;
 
-use super::SECOND_NANOS;
+pub(super) use graphlume_types::calendar::{Civil, civil, days_in_month, days_of, is_leap};
 
-/// Year, month and day.
-pub(super) type Civil = (i64, i64, i64);
+use super::SECOND_NANOS;
 
 /// Years that a date may have.
 pub(super) const YEAR_MAX: i64 = 999_999_999;
-
-/// Days since 1970 of a proleptic Gregorian date.
-pub(super) const fn days_of((year, month, day): Civil) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The inverse of [`days_of`].
-pub(super) const fn civil(days: i64) -> Civil {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let of_era = z.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (era * 400 + year + if month <= 2 { 1 } else { 0 }, month, day)
-}
-
-pub(super) const fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-pub(super) const fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 => 28 + is_leap(year) as i64,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
 
 /// Monday is 1.
 pub(super) const fn weekday(days: i64) -> i64 {

@@ -9,6 +9,7 @@ use arrow_array::{
 };
 use arrow_cast::parse::string_to_timestamp_nanos;
 use calamine::ExcelDateTime;
+use graphlume_types::calendar::civil;
 
 use crate::csv::cells::is_default_na;
 use crate::number::{Int, Style, float, integer};
@@ -102,19 +103,6 @@ fn clock(micros: i64, out: &mut String) -> std::fmt::Result {
     let (seconds, rest) = (micros / SECOND_MICROS, micros % SECOND_MICROS);
     write!(out, "{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)?;
     if rest > 0 { write!(out, ".{rest:06}") } else { Ok(()) }
-}
-
-/// Year, month and day of a day since 1970-01-01: shifted to March, a year is a regular pattern of months.
-fn civil(day: i64) -> (i64, i64, i64) {
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let (m, d) =
-        (if month < 10 { month + 3 } else { month - 9 }, of_year - (153 * month + 2) / 5 + 1);
-    (year + era * 400 + i64::from(m <= 2), m, d)
 }
 
 /// A cell whose text lies in the column's memory.

@@ -8,6 +8,7 @@ use arrow_array::timezone::Tz;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, TimeUnit};
+use graphlume_types::calendar::civil;
 
 use super::HypergraphError;
 use crate::{TextColumn, cell_text};
@@ -249,20 +250,6 @@ fn half_digits(v: <Float16Type as ArrowPrimitiveType>::Native) -> String {
             back.is_ok_and(|b| b == v)
         })
         .unwrap_or_else(|| format!("{exact:e}"))
-}
-
-/// Year, month and day of a count of days since 1970 (Hinnant, "chrono-compatible low-level date
-/// algorithms").
-fn civil(days: i64) -> (i64, u32, u32) {
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let day = z.rem_euclid(146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let in_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * in_year + 2) / 153;
-    let d = in_year - (153 * month + 2) / 5 + 1;
-    let m = if month < 10 { month + 3 } else { month - 9 };
-    (year + era * 400 + i64::from(m <= 2), m as u32, d as u32)
 }
 
 fn date(out: &mut String, days: i64) {
