@@ -7,6 +7,7 @@ pub mod generate;
 mod input;
 mod layout;
 pub mod probe;
+mod query;
 mod rows;
 pub mod task;
 pub mod work;

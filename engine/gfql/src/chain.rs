@@ -69,7 +69,7 @@ pub(crate) fn selection(
 }
 
 /// The steps with nodes at both ends and between edges.
-fn closed(steps: &[Step]) -> Vec<Step> {
+pub(crate) fn closed(steps: &[Step]) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::with_capacity(steps.len() * 2 + 1);
     for step in steps {
         if matches!(step, Step::Edge(_)) && !matches!(out.last(), Some(Step::Node(_))) {
@@ -399,7 +399,10 @@ impl<'a> Pass<'a> {
         let mut step_edges = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
             let own = match (step, &bound[i]) {
-                (Step::Edge(op), Some(edge)) if !op.is_single() => {
+                // What loses no edge on the way back would give the same edges again.
+                (Step::Edge(op), Some(edge))
+                    if !op.is_single() && kept[i].edges().len() < ahead[i].edges().len() =>
+                {
                     self.hop(op, edge, ahead[i - 1].nodes(), None, Some(kept[i].edges()))?.edges
                 }
                 _ => kept[i].edges().clone(),

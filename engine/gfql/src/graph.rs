@@ -43,6 +43,8 @@ struct Inner {
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
+    /// The ids of all nodes, ready to be compared.
+    id_column: OnceLock<Option<Column>>,
     row_nodes: OnceLock<Vec<u32>>,
     notes: Vec<CallOp>,
 }
@@ -107,6 +109,7 @@ impl PropertyGraph {
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),
+            id_column: OnceLock::new(),
             row_nodes: OnceLock::new(),
             notes: vec![],
         };
@@ -308,7 +311,8 @@ impl PropertyGraph {
     /// Those of [`PropertyGraph::frame`].
     pub fn find(&self, id: &Canon<'_>, cancel: &CancelToken) -> Result<Option<u32>, GfqlError> {
         let frame = self.frame(cancel)?;
-        let Ok(column) = Column::try_new(&frame.ids) else { return Ok(None) };
+        let made = || Column::try_new(&frame.ids).ok();
+        let Some(column) = self.inner.id_column.get_or_init(made) else { return Ok(None) };
         let hasher = Hasher::new();
         let index = self.inner.ids.get_or_init(|| {
             let mut index: Vec<(u64, u32)> = (0..column.len() as u32)

@@ -8,6 +8,7 @@ mod bind;
 mod call;
 mod chain;
 mod columns;
+mod count;
 mod dag;
 mod error;
 mod expr;
@@ -87,6 +88,11 @@ pub fn sizes(
         && let Some(steps) = pattern(chain)
     {
         let scope = Scope { strictness, cancel };
+        if chain.clauses.is_empty()
+            && let Some(sizes) = count::sizes(graph, &steps, scope)?
+        {
+            return Ok(sizes);
+        }
         return chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel);
     }
     let graph = run(graph, query, output, strictness, cancel)?.graph;

@@ -33,20 +33,26 @@ pub(crate) mod cells;
 mod column;
 mod demands;
 mod dialect;
+mod digits;
 mod encoding;
 mod fast;
 mod fault;
 mod general;
 mod job;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod lines;
 mod plan;
 mod read;
 mod records;
+mod room;
 mod split;
 mod spool;
 #[cfg(test)]
 mod tests;
 mod token;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 use std::borrow::Cow;
 

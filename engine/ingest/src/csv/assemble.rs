@@ -11,35 +11,36 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::column::ChunkColumn;
+use super::room::Filled;
 use super::split::Chunk;
-use super::token::{Quote, Token};
 use crate::IngestError;
 use crate::demand::Kind;
 use crate::memory::Memory;
 
 /// What is left of a chunk's column when its slots go back to the whole column.
 pub struct Piece {
-    /// Where the chunk begins in the body.
-    start: usize,
     /// Slots that the chunk had.
     slots: usize,
     rows: usize,
     nulls: Vec<u64>,
-    text_bytes: u64,
+    text: Filled,
 }
 
 impl Piece {
     pub fn new(chunk: &Chunk, column: ChunkColumn<'_>) -> Self {
-        let (rows, text_bytes) = (column.rows, column.text_bytes);
-        let (start, slots) = (chunk.range.start, chunk.rows_max);
-        Self { start, slots, rows, nulls: column.into_nulls(), text_bytes }
+        let rows = column.rows;
+        let (nulls, text) = column.into_parts();
+        Self { slots: chunk.rows_max, rows, nulls, text }
     }
 }
 
 /// Why pieces do not make a column.
 pub enum Unfit {
-    /// The cell that begins here is not UTF-8 text.
-    NotText(usize),
+    /// The cell in this row of this piece is not UTF-8 text.
+    NotText {
+        piece: usize,
+        row: usize,
+    },
     Error(IngestError),
 }
 
@@ -49,13 +50,12 @@ impl From<IngestError> for Unfit {
     }
 }
 
-/// Joins the pieces of one column.
+/// Joins the pieces of one column, of which `room` has the text that it had room for.
 pub fn column(
     mut slab: Memory,
+    room: Memory,
     pieces: Vec<Piece>,
     kind: Kind,
-    body: &[u8],
-    quote: Quote,
 ) -> Result<ArrayRef, Unfit> {
     let rows = compact(slab.values_mut(), &pieces);
     let nulls = nulls(&pieces, rows);
@@ -80,11 +80,11 @@ pub fn column(
         }
         Kind::Text => {
             let slots = &slab.values::<u64>()[..rows];
-            let total: u64 = pieces.iter().map(|p| p.text_bytes).sum();
+            let total: usize = pieces.iter().map(|p| p.text.len).sum();
             if i32::try_from(total).is_ok() {
-                text::<i32>(slots, &pieces, nulls, body, quote)?
+                text::<i32>(slots, room, pieces, nulls, total)?
             } else {
-                text::<i64>(slots, &pieces, nulls, body, quote)?
+                text::<i64>(slots, room, pieces, nulls, total)?
             }
         }
     })
@@ -121,83 +121,74 @@ fn nulls(pieces: &[Piece], rows: usize) -> Option<NullBuffer> {
 
 fn text<O: OffsetSizeTrait + Pod>(
     slab: &[u64],
-    pieces: &[Piece],
+    room: Memory,
+    mut pieces: Vec<Piece>,
     nulls: Option<NullBuffer>,
-    body: &[u8],
-    quote: Quote,
+    total: usize,
 ) -> Result<ArrayRef, Unfit> {
-    let total: u64 = pieces.iter().map(|p| p.text_bytes).sum();
-    let total = usize::try_from(total).unwrap_or(usize::MAX);
-    let mut bytes = Memory::room::<u8>(total)?;
     let mut offsets = Memory::room::<O>(slab.len() + 1)?;
     offsets.values_mut::<O>()[0] = O::usize_as(0);
-    let mut out = &mut bytes.values_mut::<u8>()[..total];
     let (mut slots, mut ends) = (slab, &mut offsets.values_mut::<O>()[1..=slab.len()]);
-    let mut base = 0;
-    let mut work = Vec::with_capacity(pieces.len());
-    for piece in pieces {
+    let (mut base, mut work) = (0, Vec::with_capacity(pieces.len()));
+    for piece in &pieces {
         let (own_slots, rest) = slots.split_at(piece.rows);
         slots = rest;
-        let (own_out, rest) = out.split_at_mut(piece.text_bytes as usize);
-        out = rest;
         let (own_ends, rest) = ends.split_at_mut(piece.rows);
         ends = rest;
-        work.push((own_slots, own_out, own_ends, base, &body[piece.start..]));
-        base += piece.text_bytes as usize;
+        work.push((own_slots, own_ends, base));
+        base += piece.text.len;
     }
-    work.into_par_iter().for_each(|(slots, out, ends, base, data)| {
-        copy_text(slots, out, ends, base, data, quote);
+    work.into_par_iter().for_each(|(slots, ends, base)| {
+        for (end, slot) in ends.iter_mut().zip(slots) {
+            *end = O::usize_as(base + *slot as usize);
+        }
     });
+    let bytes = joined(room, &mut pieces, total)?.into_buffer::<u8>(total);
     let ends = slab.len() + 1;
     let offsets = OffsetBuffer::new(ScalarBuffer::new(offsets.into_buffer::<O>(ends), 0, ends));
-    let array = GenericStringArray::<O>::try_new(offsets, bytes.into_buffer::<u8>(total), nulls);
-    match array {
+    match GenericStringArray::<O>::try_new(offsets.clone(), bytes.clone(), nulls) {
         Ok(array) => Ok(Arc::new(array)),
-        Err(_) => Err(Unfit::NotText(first_bad(slab, pieces, body, quote))),
+        Err(_) => Err(first_bad(&offsets, &bytes, &pieces)),
     }
 }
 
-fn copy_text<O: OffsetSizeTrait>(
-    slots: &[u64],
-    out: &mut [u8],
-    ends: &mut [O],
-    base: usize,
-    data: &[u8],
-    quote: Quote,
-) {
-    const SHORT: usize = 16;
-    let mut at = 0;
-    for (slot, end) in slots.iter().zip(ends) {
-        let token = Token(*slot);
-        let (start, len) = (token.start(), token.len());
-        if token.is_plain() {
-            // Most cells are short: a copy of fixed size is one load and one store. What it writes
-            // beyond the cell is overwritten by the next.
-            let source = data.get(start..start + SHORT).filter(|_| len <= SHORT);
-            match (source, out.get_mut(at..at + SHORT)) {
-                (Some(source), Some(target)) => target.copy_from_slice(source),
-                _ => out[at..at + len].copy_from_slice(&data[start..start + len]),
+/// The pieces' text without gaps, in the memory where it is when nothing had to move out of that.
+fn joined(mut room: Memory, pieces: &mut [Piece], total: usize) -> Result<Memory, IngestError> {
+    let (mut from, mut to) = (0, 0);
+    if pieces.iter().all(|p| p.text.own.is_none()) {
+        let bytes = room.values_mut::<u8>();
+        for Filled { room, len, .. } in pieces.iter().map(|p| &p.text) {
+            if from != to {
+                bytes.copy_within(from..from + len, to);
             }
-            at += len;
-        } else {
-            let text = token.text(data, quote);
-            out[at..at + text.len()].copy_from_slice(&text);
-            at += text.len();
+            (from, to) = (from + room, to + len);
         }
-        *end = O::usize_as(base + at);
+        return Ok(room);
     }
+    let mut bytes = Memory::room::<u8>(total)?;
+    let out = bytes.values_mut::<u8>();
+    for Filled { room: part, len, own } in pieces.iter_mut().map(|p| &mut p.text) {
+        // Taken, so that a piece's text is gone as soon as it is copied.
+        match own.take() {
+            Some(own) => out[to..to + *len].copy_from_slice(&own),
+            None => out[to..to + *len].copy_from_slice(&room.values::<u8>()[from..from + *len]),
+        }
+        (from, to) = (from + *part, to + *len);
+    }
+    Ok(bytes)
 }
 
+/// Which cell is no text.
 #[cold]
-fn first_bad(slab: &[u64], pieces: &[Piece], body: &[u8], quote: Quote) -> usize {
-    let mut rows = slab.iter();
-    for piece in pieces {
-        for slot in rows.by_ref().take(piece.rows) {
-            let token = Token(*slot);
-            if std::str::from_utf8(&token.text(&body[piece.start..], quote)).is_err() {
-                return piece.start + token.start();
-            }
+fn first_bad<O: OffsetSizeTrait>(offsets: &[O], bytes: &[u8], pieces: &[Piece]) -> Unfit {
+    let cell = |pair: &[O]| &bytes[pair[0].as_usize()..pair[1].as_usize()];
+    let bad = |pair: &[O]| std::str::from_utf8(cell(pair)).is_err();
+    let mut row = offsets.windows(2).position(bad).unwrap_or(0);
+    for (piece, rows) in pieces.iter().map(|p| p.rows).enumerate() {
+        if row < rows {
+            return Unfit::NotText { piece, row };
         }
+        row -= rows;
     }
-    0
+    Unfit::NotText { piece: 0, row: 0 }
 }

@@ -1,7 +1,9 @@
 //! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
 
 use super::cells::{Cell, Cells};
-
+#[cfg(target_arch = "x86_64")]
+use super::lanes;
+use super::room::{Filled, Room};
 use super::token::Token;
 use crate::demand::{Demand, Kind};
 use crate::number::{Int, fast_float, fast_int};
@@ -71,8 +73,54 @@ pub struct BadCell {
     pub kind: Kind,
 }
 
+/// Cells that are read one by one before four at a time are tried again; doubled while that fails.
+#[cfg(target_arch = "x86_64")]
+const PATIENCE: usize = 4;
+
 /// The tokens of one column among row-major ones.
-type Cursor<'a> = std::iter::StepBy<std::iter::Copied<std::slice::Iter<'a, Token>>>;
+struct Cursor<'a> {
+    tokens: &'a [Token],
+    step: usize,
+    #[cfg(target_arch = "x86_64")]
+    patience: usize,
+}
+
+impl Cursor<'_> {
+    /// The next `most` cells, as far as there are any.
+    fn iter(&mut self, most: usize) -> impl Iterator<Item = Token> {
+        self.tokens.iter().step_by(self.step).take(most).copied()
+    }
+
+    fn pass(&mut self, cells: usize) {
+        self.tokens = self.tokens.get(cells * self.step..).unwrap_or_default();
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        let token = self.tokens.first().copied();
+        self.pass(1);
+        token
+    }
+
+    /// Reads four cells at a time as long as they are ordinary numbers. Returns how many were, and how
+    /// many to read one by one.
+    #[cfg(target_arch = "x86_64")]
+    fn fours(&mut self, data: &[u8], kind: Kind, slots: &mut [u64]) -> (usize, usize) {
+        if !lanes::available() {
+            return (0, usize::MAX);
+        }
+        let read = if kind == Kind::Int { lanes::ints } else { lanes::floats };
+        // SAFETY: the processor has what the functions are compiled for.
+        let taken = unsafe { read(data, self.tokens, self.step, slots) };
+        self.patience = if taken > self.patience { PATIENCE } else { 2 * self.patience };
+        self.pass(taken);
+        (taken, self.patience)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn fours(&mut self, _: &[u8], _: Kind, _: &mut [u64]) -> (usize, usize) {
+        (0, usize::MAX)
+    }
+}
 
 /// See the module.
 pub struct ChunkColumn<'a> {
@@ -86,8 +134,9 @@ pub struct ChunkColumn<'a> {
     pub rows: usize,
     /// Bit set: the row is null. Empty while no row is.
     nulls: Vec<u64>,
-    /// Bytes of decoded text, when the representation is text.
-    pub text_bytes: u64,
+    /// The cells' text without gaps, when the representation is text; slots are then the ends of cells
+    /// in it. It is put together while the chunk is in the nearest cache.
+    text: Room<'a>,
 }
 
 impl<'a> ChunkColumn<'a> {
@@ -101,8 +150,14 @@ impl<'a> ChunkColumn<'a> {
             seen: Seen::default(),
             rows: 0,
             nulls: Vec::new(),
-            text_bytes: 0,
+            text: Room::default(),
         }
+    }
+
+    /// Gives the column a part of the memory for its text.
+    pub fn with_room(mut self, part: &'a mut [u8]) -> Self {
+        self.text = Room::new(part);
+        self
     }
 
     /// Begins as a demanded type.
@@ -113,13 +168,14 @@ impl<'a> ChunkColumn<'a> {
 
     /// Forgets all rows, to read them again as `kind`.
     pub fn restart(&mut self, kind: Kind) {
-        (self.repr, self.forced, self.rows, self.text_bytes) = (Some(kind), true, 0, 0);
+        (self.repr, self.forced, self.rows) = (Some(kind), true, 0);
         self.nulls.clear();
+        self.text.clear();
     }
 
-    /// The null rows as bits; empty when there is none.
-    pub fn into_nulls(self) -> Vec<u64> {
-        self.nulls
+    /// The null rows as bits, empty when there is none; and the text.
+    pub fn into_parts(self) -> (Vec<u64>, Filled) {
+        (self.nulls, self.text.finish())
     }
 
     /// The slots of rows to come.
@@ -141,7 +197,7 @@ impl<'a> ChunkColumn<'a> {
             self.nulls = vec![0; self.slots.len().div_ceil(64)];
         }
         self.nulls[row / 64] |= 1 << (row % 64);
-        self.slots[row] = 0;
+        self.slots[row] = self.text.len() as u64;
     }
 
     /// Appends `rows` cells: column `at` of the row-major `tokens` with `columns` cells per row.
@@ -153,8 +209,12 @@ impl<'a> ChunkColumn<'a> {
         columns: usize,
         at: usize,
     ) -> Result<(), BadCell> {
-        let mut cells: Cursor<'_> =
-            tokens.get(at..).unwrap_or_default().iter().copied().step_by(columns);
+        let mut cells = Cursor {
+            tokens: tokens.get(at..).unwrap_or_default(),
+            step: columns,
+            #[cfg(target_arch = "x86_64")]
+            patience: PATIENCE,
+        };
         let end = self.rows + tokens.len() / columns;
         let plain = cx.digits_are_numbers();
         while self.rows < end {
@@ -177,65 +237,93 @@ impl<'a> ChunkColumn<'a> {
     }
 
     /// Takes plain integers; returns the first cell that is none.
-    #[inline(always)]
     fn push_ints(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
-        let (mut signs, mut taken) = (0i64, 0);
-        let first = self.rows;
-        let mut stuck = None;
-        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
-            let Some(v) = fast_int(data, token.start(), token.plain_len()) else {
-                stuck = Some(token);
-                break;
-            };
-            *slot = v as u64;
+        let mut signs = 0;
+        let taken = self.push_numbers(data, cells, Kind::Int, |token| {
+            let v = fast_int(data, token.start(), token.plain_len())?;
             signs |= v;
-            taken += 1;
-        }
-        self.rows = first + taken;
+            Some(v as u64)
+        });
         if taken > 0 {
             self.seen.0 |= Seen::INT | Seen::NUMBER;
             self.seen.0 |= if signs < 0 { Seen::NEGATIVE } else { 0 };
         }
-        stuck
+        cells.next()
     }
 
-    #[inline(always)]
+    /// Takes plain decimals; returns the first cell that is none.
     fn push_floats(&mut self, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
-        let first = self.rows;
-        let (mut taken, mut stuck) = (0, None);
-        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
-            let Some(v) = fast_float(data, token.start(), token.plain_len()) else {
-                stuck = Some(token);
-                break;
-            };
-            *slot = v.to_bits();
-            taken += 1;
-        }
-        self.rows = first + taken;
+        let taken = self.push_numbers(data, cells, Kind::Float, |token| {
+            fast_float(data, token.start(), token.plain_len()).map(f64::to_bits)
+        });
         if taken > 0 {
             // A column is read as floats because a fraction was met somewhere.
             self.seen.0 |= Seen::FLOAT | Seen::NUMBER;
         }
-        stuck
+        cells.next()
     }
 
+    /// Takes cells that are ordinary numbers, four at a time or by `read`. Returns how many.
+    #[inline(always)]
+    fn push_numbers(
+        &mut self,
+        data: &[u8],
+        cells: &mut Cursor<'_>,
+        kind: Kind,
+        mut read: impl FnMut(Token) -> Option<u64>,
+    ) -> usize {
+        let first = self.rows;
+        loop {
+            let (taken, some) = cells.fours(data, kind, &mut self.slots[self.rows..]);
+            self.rows += taken;
+            let mut few = 0;
+            let mut ordinary = true;
+            for (slot, token) in self.slots[self.rows..].iter_mut().zip(cells.iter(some)) {
+                let Some(v) = read(token) else {
+                    ordinary = false;
+                    break;
+                };
+                *slot = v;
+                few += 1;
+            }
+            cells.pass(few);
+            self.rows += few;
+            if !ordinary || few < some {
+                return self.rows - first;
+            }
+        }
+    }
+
+    /// Takes cells that are text as they stand; returns the first one that is not.
     #[inline(always)]
     fn push_text(&mut self, cx: &Cells, data: &[u8], cells: &mut Cursor<'_>) -> Option<Token> {
+        const SHORT: usize = 16;
         let first = self.rows;
-        let (mut bytes, mut taken) = (0, 0);
-        let mut stuck = None;
-        for (slot, token) in self.slots[first..].iter_mut().zip(&mut *cells) {
-            if !token.is_plain() || cx.is_na(token.raw(data)) {
-                stuck = Some(token);
+        let ordinary = |t: &Token| t.is_plain() && !cx.is_na(t.raw(data));
+        let slots = &mut self.slots[first..];
+        let bytes: usize = cells.iter(slots.len()).map(Token::len).sum();
+        let (before, mut at, mut taken) = (self.text.len(), 0, 0);
+        let space = self.text.space(bytes + SHORT);
+        for (slot, token) in slots.iter_mut().zip(cells.iter(usize::MAX)) {
+            if !ordinary(&token) {
                 break;
             }
-            *slot = token.0;
-            bytes += token.len() as u64;
+            let (start, len) = (token.start(), token.len());
+            // Most cells are short: a copy of fixed size is one load and one store. What it writes
+            // beyond the cell is overwritten by the next.
+            let source = data.get(start..start + SHORT).filter(|_| len <= SHORT);
+            match (source, space.get_mut(at..at + SHORT)) {
+                (Some(source), Some(target)) => target.copy_from_slice(source),
+                _ => space[at..at + len].copy_from_slice(&data[start..start + len]),
+            }
+            at += len;
+            *slot = (before + at) as u64;
             taken += 1;
         }
+        self.text.took(at);
         self.rows = first + taken;
-        self.text_bytes += bytes;
-        stuck
+        cells.pass(taken);
+        cells.next()
     }
 
     /// Any cell in any representation; may change the representation.
@@ -251,8 +339,8 @@ impl<'a> ChunkColumn<'a> {
             return Ok(());
         }
         if repr == Kind::Text {
-            self.text_bytes += text.len() as u64;
-            self.slots[row] = token.0;
+            self.text.push(&text);
+            self.slots[row] = self.text.len() as u64;
             return Ok(());
         }
         if repr == Kind::Bool
@@ -293,7 +381,7 @@ impl<'a> ChunkColumn<'a> {
         if self.forced {
             return Err(BadCell { token, kind: repr });
         }
-        self.change(cx, cell, token, &text);
+        self.change(cx, cell, &text);
         Ok(())
     }
 
@@ -356,7 +444,7 @@ impl<'a> ChunkColumn<'a> {
     }
 
     /// A cell that does not fit: widens in place where that is possible, else gives up on values.
-    fn change(&mut self, cx: &Cells, cell: Cell, token: Token, text: &[u8]) {
+    fn change(&mut self, cx: &Cells, cell: Cell, text: &[u8]) {
         let row = self.rows;
         let void = self.seen.is_void();
         let repr = self.repr;
@@ -381,9 +469,9 @@ impl<'a> ChunkColumn<'a> {
                 Some(Kind::Bool)
             }
             Cell::Text if void => {
-                // Everything before is null, and a zero slot is an empty token.
-                self.slots[row] = token.0;
-                self.text_bytes = text.len() as u64;
+                // Everything before is null, and its slots are zero.
+                self.text.push(text);
+                self.slots[row] = self.text.len() as u64;
                 Some(Kind::Text)
             }
             _ => None,

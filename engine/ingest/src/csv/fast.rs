@@ -1,7 +1,9 @@
 //! The tokenizer of ordinary files: one separator byte, optional quotes. It looks at 64 bytes at once.
 
+use super::digits;
 use super::token::{Quote, Stop, Token, check_len, is_blank};
-use crate::number::known_digits;
+#[cfg(target_arch = "x86_64")]
+use super::{lanes, wide};
 
 /// Bit `i` is set when byte `i` is `a`, `b` or `c`.
 #[cfg(target_arch = "x86_64")]
@@ -38,37 +40,8 @@ fn scalar_positions(block: &[u8; 64], a: u8, b: u8, c: u8) -> u64 {
     (0..64).fold(0, |mask, i| mask | hit(i) << i)
 }
 
-/// Bit `i` is set when byte `i` is no digit.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn foreign(block: &[u8; 64]) -> u64 {
-    use std::arch::x86_64::{
-        __m128i, _mm_add_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8,
-    };
-    let mut digits = 0u64;
-    for lane in 0..4 {
-        // SAFETY: as in `positions`: SSE2 is part of the baseline, and the 16 bytes at 16 * lane lie
-        // inside the 64 bytes of `block`.
-        let bits = unsafe {
-            let bytes = _mm_loadu_si128(block.as_ptr().add(16 * lane).cast::<__m128i>());
-            // Digits become the ten lowest of the signed bytes.
-            let moved = _mm_add_epi8(bytes, _mm_set1_epi8(i8::MIN.wrapping_sub(b'0' as i8)));
-            _mm_movemask_epi8(_mm_cmplt_epi8(moved, _mm_set1_epi8(i8::MIN + 10)))
-        };
-        digits |= u64::from(bits as u32) << (16 * lane);
-    }
-    !digits
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn foreign(block: &[u8; 64]) -> u64 {
-    scalar_foreign(block)
-}
-
-#[cfg(any(test, not(target_arch = "x86_64")))]
-fn scalar_foreign(block: &[u8; 64]) -> u64 {
-    (0..64).fold(0, |mask, i| mask | u64::from(!block[i].is_ascii_digit()) << i)
-}
+/// The least [`Fast::patience`]; it doubles while many at a time bring less.
+const PATIENCE: usize = 16;
 
 /// What a [`Fast`] reader needs to know of the dialect.
 #[derive(Debug, Clone, Copy)]
@@ -96,11 +69,13 @@ pub struct Fast<'a> {
     start: usize,
     base: usize,
     mask: u64,
+    /// Records that are read one by one before many at a time are tried again.
+    patience: usize,
 }
 
 impl<'a> Fast<'a> {
     pub fn new(data: &'a [u8], shape: Shape) -> Self {
-        let mut this = Self { data, shape, start: 0, base: 0, mask: 0 };
+        let mut this = Self { data, shape, start: 0, base: 0, mask: 0, patience: PATIENCE };
         this.mask = this.block(0);
         this
     }
@@ -149,75 +124,59 @@ impl<'a> Fast<'a> {
         self.mask &= !0u64 << (at & 63);
     }
 
-    /// The positions of bytes that are no digits in the block at `base`.
-    #[inline(always)]
-    fn foreign_block(&self, base: usize) -> u64 {
-        match self.data.get(base..).and_then(|d| d.first_chunk::<64>()) {
-            Some(block) => foreign(block),
-            None => {
-                let tail = self.data.get(base..).unwrap_or_default();
-                let mut block = [0u8; 64];
-                block[..tail.len()].copy_from_slice(tail);
-                foreign(&block) & ((1u64 << tail.len()) - 1)
-            }
-        }
-    }
-
     /// The shortest way for edge lists: reads records that are nothing but plain digits straight into
     /// one slice per column, and stops before the first record that is anything else. Returns the
     /// number of records.
     pub fn digits(&mut self, columns: &mut [&mut [u64]]) -> usize {
-        const DIGITS_MAX: usize = 16;
-        let data = self.data;
-        let separator = self.shape.separator;
-        let rows_max = columns.iter().map(|c| c.len()).min().unwrap_or(0);
-        let last = columns.len().wrapping_sub(1);
-        let mut at = self.start;
-        let mut base = at & !63;
-        let mut mask = self.foreign_block(base) & (!0u64 << (at & 63));
-        let mut rows = 0;
-        'rows: while rows < rows_max {
-            for (c, column) in columns.iter_mut().enumerate() {
-                while mask == 0 {
-                    base += 64;
-                    if base >= data.len() {
-                        break 'rows;
-                    }
-                    mask = self.foreign_block(base);
-                }
-                let end = base + mask.trailing_zeros() as usize;
-                mask &= mask - 1;
-                let len = end.wrapping_sub(at);
-                if len.wrapping_sub(1) >= DIGITS_MAX {
-                    break 'rows;
-                }
-                column[rows] = known_digits(data, at, len);
-                let mark = data[end];
-                at = end + 1;
-                if mark != if c == last { b'\n' } else { separator } {
-                    let crlf = c == last && mark == b'\r' && data.get(at) == Some(&b'\n');
-                    if !crlf {
-                        break 'rows;
-                    }
-                    at += 1;
-                    base = at & !63;
-                    mask = self.foreign_block(base) & (!0u64 << (at & 63));
-                }
-            }
-            self.start = at;
-            rows += 1;
-        }
-        self.seek(self.start);
+        let (rows, at) = digits::read(self.data, self.start, self.shape.separator, columns);
+        self.start = at;
+        self.seek(at);
         rows
     }
 
     /// Fills `out` with whole rows of `columns` tokens, short rows padded with empty ones. Returns the
     /// number of rows, which is less than fit only at the end of the data.
     pub fn fill(&mut self, out: &mut [Token]) -> Result<usize, Stop> {
-        match self.shape.quote.mark {
-            Some(_) => self.fill_as::<true>(out),
-            None => self.fill_as::<false>(out),
+        let columns = self.shape.columns;
+        let rows_max = out.len() / columns;
+        let mut rows = 0;
+        while rows < rows_max {
+            let many = self.many(&mut out[rows * columns..]);
+            rows += many;
+            self.patience = if many > self.patience { PATIENCE } else { 2 * self.patience };
+            let some = self.patience.min(rows_max - rows);
+            let out = &mut out[rows * columns..][..some * columns];
+            let found = match self.shape.quote.mark {
+                Some(_) => self.fill_as::<true>(out),
+                None => self.fill_as::<false>(out),
+            }?;
+            rows += found;
+            if found < some {
+                break;
+            }
         }
+        Ok(rows)
+    }
+
+    /// Reads records as long as they are ordinary ones. Returns their number.
+    #[cfg(target_arch = "x86_64")]
+    fn many(&mut self, out: &mut [Token]) -> usize {
+        let Shape { separator, quote, columns, cr, .. } = self.shape;
+        // A lone cell may be a blank line.
+        if cr || !(2..=wide::COLUMNS_MAX).contains(&columns) || !lanes::available() {
+            return 0;
+        }
+        let ends = wide::Ends { separator, stop: quote.mark.unwrap_or(separator), width: columns };
+        // SAFETY: the processor has what the function is compiled for.
+        let (rows, at) = unsafe { wide::records(self.data, self.start, ends, out) };
+        self.start = at;
+        self.seek(at);
+        rows
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn many(&mut self, _: &mut [Token]) -> usize {
+        0
     }
 
     #[inline(always)]
@@ -306,15 +265,6 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_vector_form_tells_digits_from_all_other_bytes(
-            bytes in proptest::collection::vec(any::<u8>(), 64)
-        ) {
-            let mut block = [0u8; 64];
-            block.copy_from_slice(&bytes);
-            prop_assert_eq!(foreign(&block), scalar_foreign(&block));
-        }
-
-        #[test]
         fn the_vector_form_finds_what_the_loop_finds(
             bytes in proptest::collection::vec(0u8..8, 64), a in 0u8..8, b in 0u8..8, c in 0u8..8
         ) {
@@ -322,5 +272,31 @@ mod tests {
             block.copy_from_slice(&bytes);
             prop_assert_eq!(positions(&block, a, b, c), scalar_positions(&block, a, b, c));
         }
+
+        #[test]
+        fn many_records_at_a_time_are_what_one_by_one_gives(
+            rows in proptest::collection::vec((record(), 0usize..40), 0..120), columns in 2usize..4, quotes in any::<bool>()
+        ) {
+            let text: String = rows.iter().map(|(r, ends)| r.clone() + if *ends == 0 { "\n\n" } else { "\n" }).collect();
+            let mark = quotes.then_some(b'"');
+            let quote = Quote { mark, doubled: true, escape: None };
+            let shape = Shape { separator: b',', quote, cr: false, columns, drop_extra: false, skip_blank: true };
+            let mut out = vec![Token::EMPTY; (rows.len() + 3) * columns];
+            let mut many = Fast::new(text.as_bytes(), shape);
+            let found = many.fill(&mut out).map(|rows| (rows, out[..rows * columns].to_vec()));
+            // With a carriage return among the line ends the ordinary form alone is used.
+            let mut one = Fast::new(text.as_bytes(), Shape { cr: true, ..shape });
+            let wanted = one.fill(&mut out).map(|rows| (rows, out[..rows * columns].to_vec()));
+            prop_assert_eq!(found, wanted);
+        }
+    }
+
+    /// Mostly of three cells.
+    fn record() -> impl Strategy<Value = String> {
+        let cell = prop_oneof![20 => "[a-z0-9]{0,12}", 1 => Just("\"a,b\"".to_owned()), 1 => "[a-z]{60,140}"];
+        prop_oneof![
+            30 => proptest::collection::vec(cell, 3).prop_map(|c| c.join(",")),
+            1 => "[a-z,]{0,5}",
+        ]
     }
 }

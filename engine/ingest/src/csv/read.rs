@@ -24,6 +24,8 @@ use crate::{Format, IngestError, ParseCx};
 
 /// Rows whose types are looked at before the first chunk is read.
 const SAMPLE_ROWS: usize = 100;
+/// Memory for text, in lengths of the sample.
+const TEXT_SLACK: f64 = 1.25;
 /// Cells beyond one per byte that short records may be padded with.
 const PADDING_CELLS_MAX: u64 = 1 << 26;
 
@@ -84,15 +86,21 @@ fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize)
     let mut slabs = (columns.iter())
         .map(|_| Memory::room::<u64>(rows_max as usize))
         .collect::<Result<Vec<_>, _>>()?;
-    let hints = sample(job, chunks);
+    let (hints, lengths) = sample(job, chunks);
+    let mut texts = (lengths.iter())
+        .map(|length| Memory::room::<u8>(chunks.iter().map(|c| room(c, *length)).sum()))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut rests: Vec<&mut [u64]> = slabs.iter_mut().map(Memory::values_mut).collect();
+    let mut rooms: Vec<&mut [u8]> = texts.iter_mut().map(Memory::values_mut).collect();
     let mut parts = Vec::with_capacity(chunks.len());
     for chunk in chunks {
         let mut columns = Vec::with_capacity(rests.len());
-        for rest in &mut rests {
+        for ((rest, text), length) in rests.iter_mut().zip(&mut rooms).zip(&lengths) {
             let (slots, tail) = std::mem::take(rest).split_at_mut(chunk.rows_max);
             *rest = tail;
-            columns.push(ChunkColumn::new(slots, Kind::Int, false));
+            let (part, tail) = std::mem::take(text).split_at_mut(room(chunk, *length));
+            *text = tail;
+            columns.push(ChunkColumn::new(slots, Kind::Int, false).with_room(part));
         }
         parts.push(ChunkRows { chunk: chunk.clone(), columns });
     }
@@ -109,19 +117,32 @@ fn read_chunks(job: &Job<'_>, chunks: &[Chunk]) -> Result<(Vec<ArrayRef>, usize)
             list.push(Piece::new(&part.chunk, column));
         }
     }
-    let work: Vec<_> = slabs.into_iter().zip(pieces).zip(&kinds).collect();
-    let arrays = work.into_par_iter().map(|((slab, pieces), kind)| {
-        assemble::column(slab, pieces, *kind, job.text, job.dialect.syntax.quote)
-    });
+    let work: Vec<_> = slabs.into_iter().zip(texts).zip(pieces).zip(&kinds).collect();
+    let arrays = work
+        .into_par_iter()
+        .map(|(((slab, text), pieces), kind)| assemble::column(slab, text, pieces, *kind));
     let arrays: Vec<Result<ArrayRef, Unfit>> = arrays.collect();
     let mut done = Vec::with_capacity(arrays.len());
     for (array, column) in arrays.into_iter().zip(columns) {
         done.push(array.map_err(|unfit| match unfit {
-            Unfit::NotText(at) => Fault::NotText { at, column: column.name.clone() },
+            Unfit::NotText { piece, row } => {
+                let at = locate(job, &chunks[piece], row, column.index);
+                Fault::NotText { at, column: column.name.clone() }
+            }
             Unfit::Error(e) => Fault::Error(e),
         })?);
     }
     Ok((done, rows))
+}
+
+/// Where the cell in this row of a chunk begins that was read before.
+#[cold]
+fn locate(job: &Job<'_>, chunk: &Chunk, row: usize, index: usize) -> usize {
+    let width = job.plan.width;
+    let mut tokenizer = job.tokenizer(chunk.range.clone());
+    let mut token = vec![Token::EMPTY; width];
+    let read = (0..=row).all(|_| job.fill(&mut tokenizer, &mut token) == Ok(1));
+    chunk.range.start + if read { token[index].start() } else { 0 }
 }
 
 /// The first fault in the order of the text, except that a wrong cut makes all others meaningless.
@@ -148,10 +169,17 @@ fn check_size(job: &Job<'_>, rows_max: u64) -> Result<(), IngestError> {
     Ok(())
 }
 
-/// Looks at the types of the first rows, so that chunks rarely begin with a wrong guess.
-fn sample(job: &Job<'_>, chunks: &[Chunk]) -> Vec<AtomicU16> {
+/// Bytes for the text of cells of this mean length in a chunk, which never has more text than bytes.
+fn room(chunk: &Chunk, length: f64) -> usize {
+    ((chunk.rows_max as f64 * length * TEXT_SLACK) as usize).min(chunk.range.len())
+}
+
+/// Looks at the first rows, so that chunks rarely begin with a wrong guess: what was met in each column,
+/// and the mean length of the cells of those that are text, else 0.
+fn sample(job: &Job<'_>, chunks: &[Chunk]) -> (Vec<AtomicU16>, Vec<f64>) {
     let columns = &job.plan.columns;
     let mut seen = vec![0u16; columns.len()];
+    let mut lengths = vec![0.0; columns.len()];
     if let Some(chunk) = chunks.first() {
         let width = job.plan.width;
         let rows = SAMPLE_ROWS.min(chunk.rows_max).min((1 << 20) / width);
@@ -160,15 +188,23 @@ fn sample(job: &Job<'_>, chunks: &[Chunk]) -> Vec<AtomicU16> {
         // A fault in the sample is met again, and reported, when the chunk is read.
         let rows = job.fill(&mut tokenizer, &mut tokens).unwrap_or(0);
         let mut slots = vec![0u64; rows];
-        for (seen, column) in seen.iter_mut().zip(columns) {
+        for ((seen, length), column) in seen.iter_mut().zip(&mut lengths).zip(columns) {
             let mut values = ChunkColumn::new(&mut slots, Kind::Int, false);
             let cells = &tokens[..rows * width];
             let data = &job.text[chunk.range.start..];
             let _ = values.push(&column.cells, data, cells, width, column.index);
             *seen = values.seen.0;
+            let kind = match &column.demand {
+                Some(demand) => demand.kind,
+                None => values.seen.kind(job.dialect.floats),
+            };
+            if kind == Kind::Text && rows > 0 {
+                let own = cells.iter().skip(column.index).step_by(width);
+                *length = own.map(|t| t.len()).sum::<usize>() as f64 / rows as f64;
+            }
         }
     }
-    seen.into_iter().map(AtomicU16::new).collect()
+    (seen.into_iter().map(AtomicU16::new).collect(), lengths)
 }
 
 fn read_chunk(job: &Job<'_>, part: &mut ChunkRows<'_>, hints: &[AtomicU16]) -> Result<(), Fault> {

@@ -1,0 +1,125 @@
+//! Queries on a resident graph: how long each takes inside the engine.
+
+use std::path::Path;
+use std::time::Instant;
+
+use graphlume_gfql::{Bindings, ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_types::CancelToken;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::clock::measure;
+use crate::input::read;
+use crate::task::{Report, Spec, TaskError, finish};
+
+/// One query of the file that the parameter `queries` names, which is a JSON array of these.
+#[derive(Deserialize)]
+struct Asked {
+    /// Times of queries of one name are put together.
+    name: String,
+    /// Operations, in the wire format.
+    gfql: Option<Value>,
+    /// Or a query in Cypher.
+    cypher: Option<String>,
+    /// Whether only sizes are wanted.
+    #[serde(default)]
+    shape: bool,
+}
+
+enum Query {
+    Gfql(graphlume_gfql::Query),
+    Cypher(graphlume_cypher::Query),
+}
+
+/// Parameters: `queries` (a file, see [`Asked`]), `nodes` (a table, with the column `id`), `source` and
+/// `destination` (columns, `src` and `dst` by default). Every query runs once unmeasured and then as
+/// often as asked; parsing it is not counted, making its answer is.
+pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
+    let param = |name: &str| {
+        let pairs = spec.params.iter().filter_map(|p| p.split_once('='));
+        pairs.into_iter().find(|(n, _)| *n == name).map(|(_, v)| v)
+    };
+    let file = param("queries").ok_or_else(|| bad("--param queries=FILE", "is missing"))?;
+    let text = std::fs::read(file).map_err(|e| bad(file, &e.to_string()))?;
+    let asked: Vec<Asked> = serde_json::from_slice(&text).map_err(|e| bad(file, &e.to_string()))?;
+    let (graph, load) = measure(|| graph(spec.edges, &param));
+    let graph = graph?;
+    let mut all = Vec::new();
+    let mut names: Vec<(String, Vec<f64>, Vec<f64>, Value)> = Vec::new();
+    for one in asked {
+        let query = parse(&one).map_err(|e| bad(&one.name, &e.to_string()))?;
+        let ask = || answer(&graph, &query, one.shape).map_err(|e| bad(&one.name, &e.to_string()));
+        let size = ask()?;
+        let at = names.iter().position(|n| n.0 == one.name).unwrap_or_else(|| {
+            names.push((one.name.clone(), Vec::new(), Vec::new(), size));
+            names.len() - 1
+        });
+        for _ in 0..spec.repeat.max(1) {
+            // The clock of the processor ticks too coarsely for one short query.
+            let begin = Instant::now();
+            let (size, took) = measure(&ask);
+            names[at].1.push(begin.elapsed().as_secs_f64());
+            names[at].2.push(took.cpu_seconds);
+            size?;
+            all.push(took);
+        }
+    }
+    let mut result = Map::new();
+    for (name, mut seconds, cpu, size) in names {
+        seconds.sort_by(f64::total_cmp);
+        let at = |q: f64| seconds[((seconds.len() - 1) as f64 * q).round() as usize];
+        let cpu = cpu.iter().sum::<f64>() / cpu.len() as f64;
+        let mut sorted =
+            json!({"count": seconds.len(), "p50": at(0.5), "p90": at(0.9), "p99": at(0.99)});
+        sorted["cpu"] = cpu.into();
+        sorted["size"] = size;
+        result.insert(name, sorted);
+    }
+    Ok(finish(all, load.seconds, result, Vec::new(), None))
+}
+
+fn bad(path: &str, message: &str) -> TaskError {
+    TaskError::Input { path: path.to_owned(), message: message.to_owned() }
+}
+
+fn graph<'p>(
+    edges: &Path,
+    param: &dyn Fn(&str) -> Option<&'p str>,
+) -> Result<PropertyGraph, TaskError> {
+    let nodes = param("nodes").map(|path| read(Path::new(path))).transpose()?;
+    let name = |n: &str, default: &str| Some(param(n).unwrap_or(default).to_owned());
+    let bindings = Bindings {
+        node: nodes.is_some().then(|| "id".to_owned()),
+        source: name("source", "src"),
+        destination: name("destination", "dst"),
+    };
+    let made = PropertyGraph::new(nodes, Some(read(edges)?), bindings);
+    made.map_err(|e| bad("the graph", &e.to_string()))
+}
+
+fn parse(asked: &Asked) -> Result<Query, GfqlError> {
+    match (&asked.gfql, &asked.cypher) {
+        (Some(wire), None) => graphlume_gfql::parse(wire).map(Query::Gfql),
+        (None, Some(text)) => graphlume_cypher::parse(text).map(Query::Cypher),
+        _ => Err(GfqlError::new(ErrorCode::Output, "a query has gfql or cypher")),
+    }
+}
+
+fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, GfqlError> {
+    let (cancel, strictness) = (CancelToken::new(), Strictness::default());
+    match query {
+        Query::Gfql(query) if shape => {
+            let sizes = graphlume_gfql::sizes(graph, query, None, strictness, &cancel)?;
+            Ok(json!([sizes.nodes, sizes.edges]))
+        }
+        Query::Gfql(query) => {
+            let graph = graphlume_gfql::run(graph, query, None, strictness, &cancel)?.graph;
+            let rows = |t: Option<&graphlume_table::Table>| t.map_or(0, |t| t.num_rows());
+            Ok(json!([rows(graph.nodes()), rows(graph.edges())]))
+        }
+        Query::Cypher(query) => {
+            let rows = graphlume_cypher::run(graph, query, &Map::new(), strictness, &cancel)?;
+            Ok(json!([rows.table()?.num_rows(), 0]))
+        }
+    }
+}

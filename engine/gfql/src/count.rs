@@ -1,0 +1,234 @@
+//! How much a few hops reach, counted without a list of it.
+//!
+//! Where every edge that the hops follow is kept, it takes no second look along the paths: the edges are
+//! those at the nodes that were left, and the nodes are their ends. This is what an agent or a person asks
+//! most, "how large is the neighbourhood".
+
+use std::cell::RefCell;
+
+use graphlume_graph::Topology;
+use graphlume_types::CancelToken;
+
+use crate::chain::{Pass, Scope, Step, closed};
+use crate::error::GfqlError;
+use crate::graph::PropertyGraph;
+use crate::select::Sizes;
+use crate::set::IdSet;
+use crate::wire::{Direction, EdgeOp, NodeOp};
+
+/// Edges between two looks at whether the work is still wanted.
+const CHECK_ARCS: u64 = 1 << 18;
+
+thread_local! {
+    /// Bits of nodes, all zero between two counts: clearing the few that were set costs less than zeroing
+    /// a bit for each node of a large graph.
+    static MARKS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The sizes of a pattern of nodes, plain hops and any nodes; `None` for every other pattern.
+pub(crate) fn sizes(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    scope: Scope<'_>,
+) -> Result<Option<Sizes>, GfqlError> {
+    let Some(table) = graph.edges().filter(|_| !graph.is_rows()) else { return Ok(None) };
+    let steps = closed(steps);
+    let [Step::Node(from), Step::Edge(op), Step::Node(to)] = steps.as_slice() else {
+        return Ok(None);
+    };
+    let any = |op: &NodeOp| op.filter.is_empty() && op.query.is_none() && op.name.is_none();
+    let plain = |op: &EdgeOp| {
+        op.min == 1
+            && !op.min_named
+            && !op.needs_labels()
+            && !op.zero_hop_seed
+            && op.name.is_none()
+            && [&op.edge, &op.source, &op.destination].into_iter().all(any)
+    };
+    let Some(hops) = op.max.filter(|max| *max > 0 && plain(op) && any(to)) else { return Ok(None) };
+    let t = graph.topology(scope.cancel)?;
+    let existing = graph.existing(scope.cancel)?;
+    if from.name.is_some() || existing.len() < t.num_nodes() {
+        return Ok(None);
+    }
+    let pass = Pass { graph, scope, t };
+    let seeds = pass.filter(from).map_err(|e| e.at(0))?.and(&existing, scope.cancel)?;
+    // Edges between several first nodes that go either way may lead nowhere.
+    if op.direction == Direction::Undirected && seeds.len() > 1 {
+        return Ok(None);
+    }
+    let (nodes, edges) = reached(t, &seeds, op.direction, hops, scope.cancel)?;
+    Ok(Some(Sizes {
+        nodes,
+        node_columns: graph.nodes().map_or(1, graphlume_table::Table::num_cols),
+        edges,
+        edge_columns: table.num_cols(),
+    }))
+}
+
+/// Takes the marks back, whatever the end.
+struct Marked<'a> {
+    words: &'a mut Vec<u64>,
+    list: Vec<u32>,
+}
+
+impl Marked<'_> {
+    /// Whether the node is new.
+    fn add(&mut self, v: u32) -> bool {
+        let (word, bit) = (&mut self.words[v as usize / 64], 1 << (v % 64));
+        let new = *word & bit == 0;
+        if new {
+            *word |= bit;
+            self.list.push(v);
+        }
+        new
+    }
+}
+
+impl Drop for Marked<'_> {
+    fn drop(&mut self) {
+        for v in &self.list {
+            self.words[*v as usize / 64] = 0;
+        }
+    }
+}
+
+/// Nodes and edges within `hops` hops of the seeds.
+fn reached(
+    t: &Topology,
+    seeds: &IdSet,
+    direction: Direction,
+    hops: u32,
+    cancel: &CancelToken,
+) -> Result<(usize, usize), GfqlError> {
+    let out = |v: u32| if direction == Direction::Reverse { &[] } else { t.out_neighbors(v) };
+    let into = |v: u32| if direction == Direction::Forward { &[] } else { t.in_neighbors(v) };
+    MARKS.with_borrow_mut(|words| {
+        words.resize(words.len().max(t.num_nodes().div_ceil(64) as usize), 0);
+        let mut marked = Marked { words, list: Vec::new() };
+        // A seed without edges is no part of the answer unless it is reached.
+        for v in seeds.iter().filter(|v| !out(*v).is_empty() || !into(*v).is_empty()) {
+            marked.add(v);
+        }
+        let (mut left, mut arcs, mut next_check) = (0, 0u64, CHECK_ARCS);
+        for _ in 0..hops {
+            let end = marked.list.len();
+            if left == end {
+                break;
+            }
+            for i in left..end {
+                let v = marked.list[i];
+                for list in [out(v), into(v)] {
+                    arcs += list.len() as u64;
+                    for to in list {
+                        marked.add(*to);
+                    }
+                }
+                if arcs >= next_check {
+                    cancel.check()?;
+                    next_check = arcs + CHECK_ARCS;
+                }
+            }
+            left = end;
+        }
+        let mut edges = arcs;
+        if direction == Direction::Undirected {
+            edges -= twice(t, &marked.list[..left], cancel)?;
+        }
+        Ok((marked.list.len(), edges as usize))
+    })
+}
+
+/// The edges that were met from both of their ends, loops included.
+fn twice(t: &Topology, left: &[u32], cancel: &CancelToken) -> Result<u64, GfqlError> {
+    let mut sorted = left.to_vec();
+    sorted.sort_unstable();
+    let mut count = 0;
+    for (i, v) in sorted.iter().enumerate() {
+        if i % 4_096 == 0 {
+            cancel.check()?;
+        }
+        // Both lists ascend, so one walk through them finds what they share, parallel edges repeated; from
+        // a long one only the part is searched where the other has something.
+        let mut rest = t.out_neighbors(*v);
+        if sorted.len() * 8 < rest.len() {
+            for to in &sorted {
+                let from = rest.partition_point(|x| x < to);
+                let same = rest[from..].iter().take_while(|x| *x == to).count();
+                count += same as u64;
+                rest = &rest[from + same..];
+            }
+        } else {
+            let own = rest.iter().filter(|to| sorted.binary_search(to).is_ok());
+            count += own.count() as u64;
+        }
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use graphlume_table::Table;
+    use graphlume_types::hash::h64;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{Bindings, Strictness, parse};
+
+    fn table(columns: &[(&str, Vec<i64>)]) -> Table {
+        let array = |v: &Vec<i64>| Arc::new(Int64Array::from(v.clone())) as ArrayRef;
+        let columns = columns.iter().map(|(name, v)| (*name, array(v)));
+        Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap()
+    }
+
+    /// Few nodes and many edges make loops and parallel edges.
+    fn graph(seed: u64, nodes: u64, edges: u64, listed: Option<u64>) -> PropertyGraph {
+        let end = |stream| (0..edges).map(|i| (h64(seed, stream, i) % nodes) as i64).collect();
+        let name = |n: &str| Some(n.to_owned());
+        let bindings =
+            Bindings { node: listed.and(name("id")), source: name("s"), destination: name("d") };
+        let nodes = listed.map(|count| {
+            let group = (0..count).map(|i| (h64(seed, 9, i) % 5) as i64).collect();
+            table(&[("id", (0..count as i64).collect()), ("group", group)])
+        });
+        PropertyGraph::new(nodes, Some(table(&[("s", end(1)), ("d", end(2))])), bindings).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_counted_is_what_would_be_made(
+            seed in any::<u64>(),
+            nodes in 1u64..40,
+            edges in 1u64..60,
+            listed in proptest::option::of(1u64..50),
+            direction in proptest::sample::select(vec!["forward", "reverse", "undirected"]),
+            hops in 1u32..5,
+            group in any::<bool>(),
+        ) {
+            let graph = graph(seed, nodes, edges, listed);
+            let cancel = CancelToken::new();
+            let filter = if group && listed.is_some() { json!({"group": 1}) } else { json!({"id": seed % nodes}) };
+            let query = json!([
+                {"type": "Node", "filter_dict": filter},
+                {"type": "Edge", "direction": direction, "hops": hops},
+                {"type": "Node"},
+            ]);
+            let query = parse(&query).unwrap();
+            let made = crate::run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap().graph;
+            for _ in 0..2 {
+                // The second time the marks of the first are gone.
+                let sizes = crate::sizes(&graph, &query, None, Strictness::Lenient, &cancel).unwrap();
+                let (v, e) = (made.nodes().unwrap(), made.edges().unwrap());
+                prop_assert_eq!(
+                    (sizes.nodes, sizes.node_columns, sizes.edges, sizes.edge_columns),
+                    (v.num_rows(), v.num_cols(), e.num_rows(), e.num_cols())
+                );
+            }
+        }
+    }
+}
