@@ -85,8 +85,16 @@ impl ColumnTest {
 impl ColumnTest {
     /// Clears the marks of the rows from `from` on that do not pass.
     fn narrow(&self, from: usize, marks: &mut [bool]) {
-        if let Self::Range { column, range } = self {
-            return range.narrow(column, from, marks);
+        match self {
+            Self::Range { column, range } => return range.narrow(column, from, marks),
+            Self::Codes { column, answers, null } => {
+                if let Column::Text(text) = column.as_ref()
+                    && let Some((keys, _)) = text.dictionary()
+                {
+                    return crate::codes::narrow(keys, answers, *null, from, marks);
+                }
+            }
+            _ => {}
         }
         for (i, mark) in marks.iter_mut().enumerate() {
             *mark = *mark && self.passes(from + i);

@@ -395,7 +395,6 @@ impl<'a> Pass<'a> {
         ahead: &[Layer],
         kept: &[Layer],
     ) -> Result<Selection, GfqlError> {
-        let mut edges = Grow::new(self.t.num_edges());
         let mut step_edges = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
             let own = match (step, &bound[i]) {
@@ -407,16 +406,25 @@ impl<'a> Pass<'a> {
                 }
                 _ => kept[i].edges().clone(),
             };
-            edges.extend(&own);
             step_edges.push(own);
         }
+        let mut some = step_edges.iter().filter(|own| own.len() > 0);
+        let edges = match (some.next(), some.next()) {
+            (None, _) => IdSet::empty(),
+            (Some(one), None) => one.clone(),
+            _ => {
+                let mut edges = Grow::new(self.t.num_edges());
+                step_edges.iter().for_each(|own| edges.extend(own));
+                edges.finish()
+            }
+        };
         let mut nodes = Grow::new(self.t.num_nodes());
         kept.iter().for_each(|layer| nodes.extend(layer.nodes()));
         let labels = crate::labels::Labels::collect(
             steps,
             ahead.iter().map(|l| (&l.node_hops, &l.edge_hops)),
         );
-        let (edges, nodes) = (edges.finish(), nodes.finish());
+        let nodes = nodes.finish();
         let edges = labels.slice_edges(steps, edges);
         let marks = self.markers(steps, kept, &step_edges, &labels);
         let nodes = labels.slice_nodes(steps, nodes, &marks.0);

@@ -7,7 +7,9 @@
 use std::cell::RefCell;
 
 use graphlume_graph::Topology;
+use graphlume_table::Table;
 use graphlume_types::CancelToken;
+use rayon::prelude::*;
 
 use crate::chain::{Pass, Scope, Step, closed};
 use crate::error::GfqlError;
@@ -43,7 +45,8 @@ pub(crate) fn sizes(
             && !op.needs_labels()
             && !op.zero_hop_seed
             && op.name.is_none()
-            && [&op.edge, &op.source, &op.destination].into_iter().all(any)
+            && op.edge.name.is_none()
+            && [&op.source, &op.destination].into_iter().all(any)
     };
     let Some(hops) = op.max.filter(|max| *max > 0 && plain(op) && any(to)) else { return Ok(None) };
     let t = graph.topology(scope.cancel)?;
@@ -52,18 +55,76 @@ pub(crate) fn sizes(
         return Ok(None);
     }
     let pass = Pass { graph, scope, t };
+    if !any(&op.edge) {
+        if hops > 1 || !any(from) {
+            return Ok(None);
+        }
+        let edge = pass.bind_edge(op).map_err(|e| e.at(1))?.edge;
+        let (nodes, edges) = passing(graph, t, edge.run(), scope.cancel)?;
+        return Ok(Some(sized(graph, table, nodes, edges)));
+    }
     let seeds = pass.filter(from).map_err(|e| e.at(0))?.and(&existing, scope.cancel)?;
     // Edges between several first nodes that go either way may lead nowhere.
     if op.direction == Direction::Undirected && seeds.len() > 1 {
         return Ok(None);
     }
     let (nodes, edges) = reached(t, &seeds, op.direction, hops, scope.cancel)?;
-    Ok(Some(Sizes {
-        nodes,
-        node_columns: graph.nodes().map_or(1, graphlume_table::Table::num_cols),
-        edges,
-        edge_columns: table.num_cols(),
-    }))
+    Ok(Some(sized(graph, table, nodes, edges)))
+}
+
+fn sized(graph: &PropertyGraph, edge_table: &Table, nodes: usize, edges: usize) -> Sizes {
+    let node_columns = graph.nodes().map_or(1, Table::num_cols);
+    Sizes { nodes, node_columns, edges, edge_columns: edge_table.num_cols() }
+}
+
+/// The edges whose rows pass, and their ends.
+fn passing(
+    graph: &PropertyGraph,
+    t: &Topology,
+    passes: &[bool],
+    cancel: &CancelToken,
+) -> Result<(usize, usize), GfqlError> {
+    let ends = graph.row_ends(cancel)?;
+    let part = passes.len().div_ceil(2 * rayon::current_num_threads()).max(1 << 14);
+    let parts: Vec<(Vec<u64>, usize)> = (passes.par_chunks(part).zip(ends.par_chunks(part)))
+        .map(|(passes, ends)| {
+            let mut words = vec![0_u64; t.num_nodes().div_ceil(64) as usize];
+            let mut edges = 0;
+            for (passes, ends) in passes.chunks(64).zip(ends.chunks(64)) {
+                let mut rest = bits(passes);
+                while rest != 0 {
+                    let [s, d] = ends[rest.trailing_zeros() as usize];
+                    rest &= rest - 1;
+                    if s != u32::MAX {
+                        edges += 1;
+                        words[s as usize / 64] |= 1 << (s % 64);
+                        words[d as usize / 64] |= 1 << (d % 64);
+                    }
+                }
+            }
+            (words, edges)
+        })
+        .collect();
+    cancel.check()?;
+    let edges = parts.iter().map(|p| p.1).sum();
+    let mut parts = parts.into_iter().map(|p| p.0);
+    let mut words = parts.next().unwrap_or_default();
+    for part in parts {
+        words.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
+    }
+    Ok((words.iter().map(|w| w.count_ones() as usize).sum(), edges))
+}
+
+/// Up to 64 answers as bits, the first one lowest.
+fn bits(answers: &[bool]) -> u64 {
+    let (eights, rest) = answers.as_chunks::<8>();
+    let rest = rest.iter().enumerate().fold(0, |word, (i, a)| word | u64::from(*a) << i);
+    let rest = rest.checked_shl(8 * eights.len() as u32).unwrap_or(0);
+    eights.iter().enumerate().fold(rest, |word, (i, eight)| {
+        // The product moves the lowest bit of each byte into the highest byte.
+        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        word | (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
+    })
 }
 
 /// Takes the marks back, whatever the end.
@@ -172,7 +233,6 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-    use graphlume_table::Table;
     use graphlume_types::hash::h64;
     use proptest::prelude::*;
     use serde_json::json;
@@ -196,10 +256,20 @@ mod tests {
             let group = (0..count).map(|i| (h64(seed, 9, i) % 5) as i64).collect();
             table(&[("id", (0..count as i64).collect()), ("group", group)])
         });
-        PropertyGraph::new(nodes, Some(table(&[("s", end(1)), ("d", end(2))])), bindings).unwrap()
+        let weight = (0..edges).map(|i| (h64(seed, 3, i) % 4) as i64).collect();
+        let edges = table(&[("s", end(1)), ("d", end(2)), ("weight", weight)]);
+        PropertyGraph::new(nodes, Some(edges), bindings).unwrap()
     }
 
     proptest! {
+        #[test]
+        fn answers_become_bits(answers in proptest::collection::vec(any::<bool>(), 0..=64)) {
+            let word = bits(&answers);
+            for i in 0..64 {
+                prop_assert_eq!(word >> i & 1 == 1, answers.get(i) == Some(&true));
+            }
+        }
+
         #[test]
         fn what_is_counted_is_what_would_be_made(
             seed in any::<u64>(),
@@ -209,16 +279,20 @@ mod tests {
             direction in proptest::sample::select(vec!["forward", "reverse", "undirected"]),
             hops in 1u32..5,
             group in any::<bool>(),
+            weighed in 0..4,
         ) {
             let graph = graph(seed, nodes, edges, listed);
             let cancel = CancelToken::new();
             let filter = if group && listed.is_some() { json!({"group": 1}) } else { json!({"id": seed % nodes}) };
-            let query = json!([
-                {"type": "Node", "filter_dict": filter},
-                {"type": "Edge", "direction": direction, "hops": hops},
-                {"type": "Node"},
-            ]);
-            let query = parse(&query).unwrap();
+            let mut from = json!({"type": "Node", "filter_dict": filter});
+            let mut edge = json!({"type": "Edge", "direction": direction, "hops": hops});
+            if weighed > 0 {
+                edge["edge_match"] = json!({"weight": {"type": "LT", "val": weighed}});
+            }
+            if weighed > 1 {
+                (from, edge["hops"]) = (json!({"type": "Node"}), 1.into());
+            }
+            let query = parse(&json!([from, edge, {"type": "Node"}])).unwrap();
             let made = crate::run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap().graph;
             for _ in 0..2 {
                 // The second time the marks of the first are gone.

@@ -46,6 +46,8 @@ struct Inner {
     /// The ids of all nodes, ready to be compared.
     id_column: OnceLock<Option<Column>>,
     row_nodes: OnceLock<Vec<u32>>,
+    /// Source and destination of every row of the edge table.
+    row_ends: OnceLock<Vec<[u32; 2]>>,
     notes: Vec<CallOp>,
 }
 
@@ -111,6 +113,7 @@ impl PropertyGraph {
             ids: OnceLock::new(),
             id_column: OnceLock::new(),
             row_nodes: OnceLock::new(),
+            row_ends: OnceLock::new(),
             notes: vec![],
         };
         Self { inner: Arc::new(inner) }
@@ -292,6 +295,22 @@ impl PropertyGraph {
         Ok(Some(numbers))
     }
 
+    /// Source and destination of every row of the edge table, `u32::MAX` for rows that are no edge. Made
+    /// at the first question, 8 bytes a row.
+    pub(crate) fn row_ends(&self, cancel: &CancelToken) -> Result<&[[u32; 2]], GfqlError> {
+        let t = self.topology(cancel)?;
+        let rows = self.edges().map_or(0, Table::num_rows);
+        Ok(self.inner.row_ends.get_or_init(|| {
+            let mut ends = vec![[u32::MAX; 2]; rows];
+            for v in 0..t.num_nodes() {
+                for (row, to) in t.out_rows(v).iter().zip(t.out_neighbors(v)) {
+                    ends[*row as usize] = [v, *to];
+                }
+            }
+            ends
+        }))
+    }
+
     /// A column of the node table or of the edge table, ready to be read by value.
     #[must_use]
     pub fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
@@ -300,7 +319,9 @@ impl PropertyGraph {
         if let Some(column) = columns.get(&key) {
             return Some(Arc::clone(column));
         }
-        let column = Arc::new(Column::try_new(table.column(name)?).ok()?);
+        let array = table.column(name)?;
+        let coded = crate::codes::coded(array);
+        let column = Arc::new(Column::try_new(coded.as_ref().unwrap_or(array)).ok()?);
         columns.insert(key, Arc::clone(&column));
         Some(column)
     }

@@ -236,6 +236,9 @@ impl Hops<'_> {
                 edge_hops: IdMap::default(),
             });
         }
+        if let Some(reached) = self.filtered(t, seeds, cancel)? {
+            return Ok(reached);
+        }
         // A walk that must go on although it finds nothing new keeps all it arrives at.
         let walk = self.min > 1;
         let labels = self.labels || walk;
@@ -305,15 +308,61 @@ impl Hops<'_> {
         self.close(t, seeds, reached)
     }
 
+    /// One hop from all nodes over the edges that pass a test: the rows are tested as a whole, and their
+    /// bits gathered into those of the edges.
+    fn filtered(
+        &self,
+        t: &Topology,
+        seeds: &IdSet,
+        cancel: &CancelToken,
+    ) -> Result<Option<Reached>, GfqlError> {
+        /// Words of bits that a thread fills at a time.
+        const WORDS: usize = 1 << 8;
+        if !self.is_one_from_all(t.num_nodes(), seeds) || self.edge.is_never() {
+            return Ok(None);
+        }
+        let passes = self.edge.run();
+        cancel.check()?;
+        let mut words = vec![0_u64; t.num_edges().div_ceil(64) as usize];
+        let count: u64 = (words.par_chunks_mut(WORDS).zip(t.out_row().par_chunks(64 * WORDS)))
+            .map(|(words, rows)| {
+                let mut count = 0;
+                for (word, rows) in words.iter_mut().zip(rows.chunks(64)) {
+                    let bits = rows.iter().enumerate();
+                    *word = bits.fold(0, |w, (i, row)| w | u64::from(passes[*row as usize]) << i);
+                    count += u64::from(word.count_ones());
+                }
+                count
+            })
+            .sum();
+        cancel.check()?;
+        let edges = IdSet::Mask(words, count as u32);
+        let mut nodes = Grow::new(t.num_nodes());
+        ends(t, &edges, |_, s, d| {
+            if self.direction != Direction::Forward {
+                nodes.insert(s);
+            }
+            if self.direction != Direction::Reverse {
+                nodes.insert(d);
+            }
+        });
+        let (node_hops, edge_hops) = (IdMap::default(), IdMap::default());
+        Ok(Some(Reached { nodes: nodes.finish(), edges, node_hops, edge_hops }))
+    }
+
     /// Whether this is one hop from all nodes over all edges.
     fn is_everything(&self, n: u32, seeds: &IdSet) -> bool {
+        self.edge.is_trivial() && self.is_one_from_all(n, seeds)
+    }
+
+    /// Whether this is one hop from all nodes, with no limit but the test of edges.
+    fn is_one_from_all(&self, n: u32, seeds: &IdSet) -> bool {
         let whole = |set: &IdSet| matches!(set, IdSet::First(len) if *len == n);
         let limits = [self.edges, self.source, self.destination, self.target];
         self.max == Some(1)
             && self.min == 1
             && self.wavefront
             && !self.labels
-            && self.edge.is_trivial()
             && limits.iter().all(Option::is_none)
             && whole(self.existing)
             && whole(seeds)

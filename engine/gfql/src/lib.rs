@@ -7,6 +7,7 @@
 mod bind;
 mod call;
 mod chain;
+mod codes;
 mod columns;
 mod count;
 mod dag;
