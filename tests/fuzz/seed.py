@@ -69,6 +69,33 @@ QUERIES = ["sep=%3B&nrows=3", "names=a,b&usecols=[0]&header=0", "dtype={\"a\":\"
            "encoding=utf-16&quoting=3&byte_range=1,2"]
 
 
+GFQL = [
+    [{"type": "Node", "filter_dict": {"type": "A", "i": {"type": "GT", "val": 1}}, "name": "a"},
+     {"type": "Edge", "direction": "forward", "min_hops": 1, "max_hops": 3, "edge_match": {"w": {"type": "Between", "lower": 1, "upper": 5}},
+      "label_node_hops": "hop", "output_min_hops": 1}, {"type": "Node", "query": "f > 0.5 and t != 'x'", "name": "b"}],
+    {"type": "Chain", "chain": [{"type": "Node", "name": "a"}, {"type": "Edge", "direction": "undirected", "to_fixed_point": True},
+                                {"type": "Node", "name": "b"}], "where": [{"lt": {"left": "a.i", "right": "b.i"}}]},
+    {"type": "Let", "bindings": {"x": [{"type": "Node"}], "y": {"type": "Ref", "ref": "x", "chain": [{"type": "Edge", "direction": "reverse", "hops": 2}]}}},
+    [{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
+     {"type": "Call", "function": "with_", "params": {"items": [["x", "[v IN range(1, i) WHERE v % 2 = 0 | v * f]"]], "extend": True}},
+     {"type": "Call", "function": "unwind", "params": {"expr": "x", "as_": "v"}},
+     {"type": "Call", "function": "group_by", "params": {"keys": ["type"], "aggregations": [["n", "count"], ["s", "sum", "v"]]}},
+     {"type": "Call", "function": "order_by", "params": {"keys": [["n", "desc"]]}}],
+    [{"type": "Call", "function": "rows", "params": {"binding_ops": [
+        {"type": "Node", "name": "a"}, {"type": "Edge", "direction": "forward", "name": "e"}, {"type": "Node", "name": "b"}]}},
+     {"type": "Call", "function": "where_rows", "params": {"expr": "CASE WHEN a.t IS NULL THEN b.b ELSE a.t =~ 'x.*' END"}},
+     {"type": "Call", "function": "distinct", "params": {}}, {"type": "Call", "function": "limit", "params": {"value": "2"}}],
+    [{"type": "Call", "function": "get_degrees", "params": {}}, {"type": "Node", "filter_dict": {"degree": {"type": "IsIn", "options": [1, None]},
+      "t": {"type": "AllOf", "predicates": [{"type": "Match", "pat": "[a-z]", "flags": 2}, {"type": "NotNA"}]}}}],
+]
+CYPHER = ["MATCH (a:A)-[r:X*1..3]->(b) WHERE a.i < b.i RETURN a.t AS t, count(r) AS n ORDER BY n DESC LIMIT 2",
+          "MATCH p = shortestPath((a {id: 'a'})-[*]-(b {id: 'c'})) RETURN length(p), [n IN nodes(p) | n.id]",
+          "OPTIONAL MATCH (a)-->(b) WITH a, collect(b.f) AS fs UNWIND fs AS f RETURN a.id, avg(f), max(fs)",
+          "RETURN date('2024-02-29') + duration('P1M') AS d, toString(1.5) + 'x', $a, $c.d, CASE WHEN $a = 1 THEN [1, 2][0] END",
+          "MATCH (a), (b) WHERE NOT (a)-->(b) AND EXISTS { (b)-->() } RETURN DISTINCT a.type UNION MATCH (c) RETURN c.t",
+          "RETURN reduce(s = '', x IN split('a,b', ',') | s + x), all(x IN [1, null] WHERE x > 0), {a: {b: [1]}}.a.b"]
+
+
 def seeds():
     arrow = [ipc(t, new, compression=c) for t in (TABLE, NESTED) for new in (pa.ipc.new_file, pa.ipc.new_stream)
              for c in (None, "lz4", "zstd")]
@@ -93,6 +120,8 @@ def seeds():
               lzma.compress(text, check=lzma.CHECK_CRC32) * 2, gzip.compress(gzip.compress(text)), text]
     kinds = [1, 1, 2, 3, 3, 4, 4, 1, 0]
     yield "compressed", [bytes([k]) + b for k, b in zip(kinds, bodies)]
+    yield "gfql", [b"\0" + json.dumps(q).encode() for q in GFQL]
+    yield "cypher", [b"\0" + q.encode() for q in CYPHER]
     yield "options", [bytes([i % 7]) + q.encode() for i, q in enumerate(QUERIES * 2)]
 
 

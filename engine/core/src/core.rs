@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crossbeam::channel::Sender;
+use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
 use graphlume_types::{
-    CancelReason, Code, Coded, DatasetId, Refused, Reservation, SessionId, limits,
+    CancelReason, Code, Coded, DatasetId, Refused, Reservation, SessionId, Share, limits,
 };
 
 use crate::config::Config;
+use crate::desk::Desk;
 use crate::device::OnDeviceLost;
 use crate::device::card::Card;
 use crate::error::{ClosedReason, EngineError};
@@ -34,6 +35,7 @@ pub(crate) struct Crews {
     /// Slices of layouts on the GPU.
     pub(crate) device: Workers,
     pub(crate) queries: Workers,
+    pub(crate) desk: Desk,
     pub(crate) background: Workers,
 }
 
@@ -135,6 +137,19 @@ impl Core {
             self.shared.counters.memory_refusals.fetch_add(1, Ordering::Relaxed);
         }
         again
+    }
+
+    /// What one query may take of the memory, evicting what nobody needs.
+    pub(crate) fn query_share(&self) -> Share {
+        let events = self.events.clone();
+        let limit = self.config.host_budget_bytes / limits::QUERY_MEMORY_PART;
+        let room = move |bytes| {
+            let refused = Refused { name: "host", need: bytes, used: limit, limit };
+            let (answer, room) = bounded(1);
+            events.send(Event::Room { bytes, answer }).map_err(|_| refused)?;
+            room.recv().unwrap_or(Err(refused))
+        };
+        Share::new(self.shared.budget.clone(), limit, Some(Box::new(room)))
     }
 
     /// Starts a load if one is needed and tells where the dataset is.
@@ -443,7 +458,8 @@ impl Core {
         self.store.tidy(|id| used.contains(&id));
         gauges.sessions = self.sessions.len();
         gauges.resident_graphs = self.store.num_resident();
-        gauges.jobs_waiting = self.crews.queries.depth() + self.crews.background.depth();
+        gauges.jobs_waiting =
+            self.crews.queries.depth() + self.crews.desk.depth() + self.crews.background.depth();
         gauges.loads_waiting = self.crews.loaders.depth();
         gauges.layouts_waiting = self.turns.len();
         *self.shared.gauges.lock() = gauges;

@@ -173,7 +173,9 @@ impl Coded for EngineError {
             Self::Cancelled(Cancelled(reason)) => match reason {
                 CancelReason::Deadline => Code::DeadlineExceeded,
                 CancelReason::Shutdown => Code::Unavailable,
-                CancelReason::ClientGone | CancelReason::Superseded => Code::Cancelled,
+                CancelReason::ClientGone | CancelReason::Superseded | CancelReason::TurnOver => {
+                    Code::Cancelled
+                }
             },
             Self::SessionNotFound(_) | Self::Index { .. } => Code::NotFound,
             Self::SessionClosed { .. } | Self::Epoch { .. } => Code::Gone,

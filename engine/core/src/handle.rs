@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
-use crate::cmd::query::{QueryAnswer, QueryRequest};
+use crate::cmd::query::{Answered, QueryRequest};
 use crate::command::{Apply, Command};
 use crate::error::EngineError;
 use crate::health::{EngineHealth, Shared};
@@ -26,7 +26,7 @@ use crate::stats::EngineStats;
 use crate::target::Target;
 
 /// How long the engine may take over a call before it answers that the deadline has passed.
-pub const CALL_DEADLINE: Duration = Duration::from_secs(60);
+pub const CALL_DEADLINE: Duration = Duration::from_secs(graphlume_types::limits::QUERY_SECS_MAX);
 
 /// A cheap handle to the engine. Every call is a future that any runtime may drive; dropping it
 /// cancels the call. A call is refused at once when too many wait already.
@@ -201,7 +201,7 @@ impl EngineHandle {
         &self,
         dataset: DatasetId,
         request: QueryRequest,
-    ) -> Result<Result<QueryAnswer, GfqlError>, EngineError> {
+    ) -> Result<Result<Answered, GfqlError>, EngineError> {
         self.call(cmd::query::QueryGraph { dataset, request }).await
     }
 

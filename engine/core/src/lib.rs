@@ -13,6 +13,7 @@ mod command;
 mod compute;
 mod config;
 mod core;
+mod desk;
 mod device;
 mod error;
 mod event;
@@ -33,7 +34,7 @@ mod tests;
 mod workers;
 
 pub use cmd::info::SessionInfo;
-pub use cmd::query::{Ask, QueryAnswer, QueryRequest};
+pub use cmd::query::{Answered, Ask, QueryAnswer, QueryRequest};
 pub use compute::{ComputeError, ComputeRequest, schema};
 pub use config::{Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};

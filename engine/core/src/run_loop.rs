@@ -13,6 +13,7 @@ use graphlume_types::{Budget, Clock, Code, limits};
 use crate::cmd;
 use crate::config::Config;
 use crate::core::{Core, Crews};
+use crate::desk::Desk;
 use crate::device::GpuChoice;
 use crate::device::card::Card;
 use crate::device::watch::{Patience, Watchdog};
@@ -138,6 +139,7 @@ fn crews(config: &Config, events: &Sender<Event>, shared: &Arc<Shared>) -> std::
         // One at a time: what runs on the device runs on one stream after the other anyway.
         device: crew("device", 1, 2)?,
         queries: crew("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
+        desk: Desk::start(shared.threads.load(Ordering::Relaxed), shared)?,
         background: crew("background", 1, limits::JOBS_QUEUED_MAX)?,
     })
 }
@@ -257,7 +259,8 @@ fn end(mut core: Core, inbox: &Inbox) {
         device.into_iter().for_each(|thread| drop(thread.join()));
     }
     let crews = [&mut crews.layouts, &mut crews.queries, &mut crews.background];
-    let threads: Vec<JoinHandle<()>> = crews.into_iter().flat_map(Workers::close).collect();
+    let mut threads: Vec<JoinHandle<()>> = crews.into_iter().flat_map(Workers::close).collect();
+    threads.extend(core.crews.desk.close());
     drop(core);
     drop(threads);
 }

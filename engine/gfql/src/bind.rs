@@ -7,10 +7,12 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use graphlume_graph::canon::{Canon, Column, of_f64};
 use graphlume_table::{Table, TextColumn};
+use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
+use crate::members::Members;
 use crate::predicate::{Cmp, Keep, Predicate};
 use crate::range::Range;
 use crate::wire::value::instant;
@@ -48,6 +50,7 @@ pub(crate) struct RowFilter {
     tests: Vec<ColumnTest>,
     never: bool,
     rows: usize,
+    cancel: CancelToken,
     all_rows: OnceLock<Vec<bool>>,
 }
 
@@ -55,6 +58,8 @@ pub(crate) struct RowFilter {
 enum ColumnTest {
     /// Cell by cell.
     Cells { column: Arc<Column>, predicate: Predicate, truth: bool },
+    /// Cell by cell, in a long list.
+    Members { column: Arc<Column>, members: Members },
     /// Numbers of an interval.
     Range { column: Arc<Column>, range: Range },
     /// The answers of the distinct values, and of null.
@@ -69,6 +74,7 @@ impl ColumnTest {
             Self::Cells { column, predicate, truth } => {
                 predicate.holds(column.get(row).as_ref(), *truth)
             }
+            Self::Members { column, members } => members.holds(column.get(row).as_ref()),
             Self::Range { column, range } => range.passes(column, row),
             Self::Codes { column, answers, null } => match column.as_ref() {
                 Column::Text(text) => match text.dictionary() {
@@ -128,10 +134,20 @@ impl RowFilter {
             const ROWS: usize = 1 << 13;
             let mut marks = vec![!self.never; self.rows];
             marks.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, marks)| {
+                // Whoever asked looks at the token before the answers are used.
+                if self.cancel.is_cancelled() {
+                    return;
+                }
                 self.tests.iter().for_each(|test| test.narrow(chunk * ROWS, marks));
             });
             marks
         })
+    }
+
+    /// Makes a test of all rows end early when the work is stopped.
+    pub(crate) fn until(mut self, cancel: &CancelToken) -> Self {
+        self.cancel = cancel.clone();
+        self
     }
 
     /// Adds answers that were found another way.
@@ -186,7 +202,13 @@ pub(crate) fn bind(
                 .field(key.as_str())
         })?;
         let predicate = checked(&column, predicate, key, table.num_rows())?;
-        bound.tests.push(compile(column, predicate));
+        match predicate {
+            // Each part by the way that suits it; duplicates need to see the others.
+            Predicate::All(parts) if parts.iter().all(|p| p.duplicated().is_none()) => {
+                bound.tests.extend(parts.into_iter().map(|p| compile(Arc::clone(&column), p)));
+            }
+            predicate => bound.tests.push(compile(column, predicate)),
+        }
     }
     Ok(bound)
 }
@@ -311,19 +333,26 @@ fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
     if let Some(keep) = predicate.duplicated() {
         return ColumnTest::Rows(duplicated(&column, keep, &predicate));
     }
+    let truth = matches!(column.as_ref(), Column::Bool(_));
+    let members = Members::new(&predicate);
+    let holds = |cell: Option<&Canon<'_>>| match &members {
+        Some(members) => members.holds(cell),
+        None => predicate.holds(cell, truth),
+    };
     if let Column::Text(text) = column.as_ref()
         && let Some((_, values)) = text.dictionary()
         && values.len() <= text.len()
     {
-        let holds = |v: Option<&str>| predicate.holds(v.map(Canon::Text).as_ref(), false);
-        let answers = values.iter().map(holds).collect();
+        let answers = values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
         let null = holds(None);
         return ColumnTest::Codes { column, answers, null };
     }
     if let Some(range) = Range::new(&column, &predicate) {
         return ColumnTest::Range { column, range };
     }
-    let truth = matches!(column.as_ref(), Column::Bool(_));
+    if let Some(members) = members {
+        return ColumnTest::Members { column, members };
+    }
     ColumnTest::Cells { column, predicate, truth }
 }
 

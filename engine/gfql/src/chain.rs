@@ -128,6 +128,7 @@ fn single_node(
         vec![]
     } else {
         let passed = filter.run().iter().enumerate().filter(|(_, passes)| **passes);
+        scope.cancel.check()?;
         passed.map(|(row, _)| row as u32).collect()
     };
     let mut nodes = take(&table, rows)?;
@@ -166,6 +167,13 @@ impl Layer {
     fn nodes(&self) -> &IdSet {
         const NONE: &IdSet = &IdSet::First(0);
         self.nodes.as_ref().unwrap_or(NONE)
+    }
+
+    /// Bytes that this takes.
+    fn bytes(&self) -> u64 {
+        // Maps keep a part of their places free.
+        let hops = (self.node_hops.capacity() + self.edge_hops.capacity()) as u64 * 10;
+        self.nodes().bytes() + self.edges().bytes() + hops
     }
 
     fn edges(&self) -> &IdSet {
@@ -214,6 +222,7 @@ impl<'a> Pass<'a> {
         };
         // Several rows may describe a node: one that passes is enough.
         let passed = filter.run().iter().zip(row_nodes).filter(|(passes, _)| **passes);
+        cancel.check()?;
         let nodes = passed.map(|(_, v)| *v).filter(|v| *v != u32::MAX);
         Ok(NodeFilter::Set(IdSet::from_vec(nodes.collect())))
     }
@@ -325,6 +334,7 @@ impl<'a> Pass<'a> {
                 (Step::Edge(op), Some(edge)) => self.hop(op, edge, before, None, None)?.into(),
                 _ => Layer { nodes: Some(filters[i].and(before, cancel)?), ..Layer::default() },
             };
+            cancel.take(layer.bytes())?;
             layers.push(layer);
         }
         Ok(layers)
@@ -358,6 +368,7 @@ impl<'a> Pass<'a> {
                     Layer { nodes: Some(nodes), ..Layer::default() }
                 }
             };
+            cancel.take(layer.bytes())?;
             kept.push(layer);
         }
         kept.reverse();
@@ -406,6 +417,7 @@ impl<'a> Pass<'a> {
                 }
                 _ => kept[i].edges().clone(),
             };
+            self.scope.cancel.take(own.bytes())?;
             step_edges.push(own);
         }
         let mut some = step_edges.iter().filter(|own| own.len() > 0);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use graphlume_types::{Cancelled, Code, Coded};
+use graphlume_types::{Cancelled, Code, Coded, Refused};
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $slug:literal;)*) => {
@@ -73,6 +73,10 @@ codes! {
     CallFailed = "E306", "call-execution-error";
     /// A limit of the server.
     Limit = "E110", "query-too-large";
+    /// The query took too long.
+    Timeout = "E110", "query-timeout";
+    /// The query takes more memory than it may.
+    Memory = "E110", "query-out-of-memory";
     /// The query was stopped.
     Stopped = "E110", "query-stopped";
     /// A defect of the engine.
@@ -213,7 +217,8 @@ impl Coded for GfqlError {
     fn code(&self) -> Code {
         match self.code {
             ErrorCode::Unsupported => Code::Unsupported,
-            ErrorCode::Limit => Code::TooLarge,
+            ErrorCode::Limit | ErrorCode::Memory => Code::TooLarge,
+            ErrorCode::Timeout => Code::DeadlineExceeded,
             ErrorCode::Stopped => Code::Cancelled,
             ErrorCode::Internal => Code::Internal,
             _ => Code::InvalidArgument,
@@ -233,6 +238,19 @@ impl From<Cancelled> for GfqlError {
     fn from(stopped: Cancelled) -> Self {
         Self::new(ErrorCode::Stopped, stopped.to_string())
             .suggest("ask for less: fewer hops, narrower filters or a limit")
+    }
+}
+
+impl From<Refused> for GfqlError {
+    fn from(refused: Refused) -> Self {
+        let Refused { name, need, used, limit } = refused;
+        let text = format!(
+            "the query needs {need} bytes more than there are: {used} of the {limit} bytes of its \
+             {name} memory are in use"
+        );
+        Self::new(ErrorCode::Memory, text).suggest(
+            "filter earlier, ask for fewer hops or add a limit; or raise the memory budget",
+        )
     }
 }
 

@@ -11,7 +11,7 @@ use crate::set::IdSet;
 use crate::wire::NodeOp;
 
 /// Nodes from which on a filter is tested on all rows at once.
-const FILTER_ALL: u32 = 1 << 12;
+const FILTER_ALL: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 
 /// The filter and the query of a step, bound to a table.
 pub(crate) fn row_filter(
@@ -21,10 +21,15 @@ pub(crate) fn row_filter(
     op: &NodeOp,
     scope: Scope<'_>,
 ) -> Result<RowFilter, GfqlError> {
-    let mut filter = bind(graph, table, side, &op.filter, scope.strictness)?;
+    let mut filter = bind(graph, table, side, &op.filter, scope.strictness)?.until(scope.cancel);
     if let Some(query) = &op.query {
-        filter.and_rows(crate::expr::query(table, query)?);
+        filter.and_rows(crate::expr::query(table, query, scope.cancel)?);
     }
+    if !filter.is_trivial() {
+        // The answers of all rows.
+        scope.cancel.take(table.num_rows() as u64)?;
+    }
+    scope.cancel.check()?;
     Ok(filter)
 }
 
@@ -46,6 +51,7 @@ impl NodeFilter<'_> {
                 }
                 if nodes.len() > FILTER_ALL {
                     filter.run();
+                    cancel.check()?;
                 }
                 let frame = graph.frame(cancel)?;
                 nodes.filter(|v| graph.node_row(frame, v).is_some_and(|row| filter.passes(row)))

@@ -10,9 +10,9 @@ use crate::set::{Grow, IdMap, IdSet};
 use crate::wire::Direction;
 
 /// Edges that are gathered before they are entered into the sets.
-const BATCH_ARCS: u64 = 1 << 21;
+const BATCH_ARCS: u64 = if cfg!(test) { 24 } else { 1 << 21 };
 /// Edges from which on several threads gather.
-const PARALLEL_ARCS: u64 = 1 << 14;
+const PARALLEL_ARCS: u64 = if cfg!(test) { 8 } else { 1 << 14 };
 
 /// Which edges may be followed and how far.
 pub(crate) struct Hops<'a> {

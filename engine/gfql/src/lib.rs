@@ -12,11 +12,16 @@ mod columns;
 mod count;
 mod dag;
 mod error;
+mod explain;
 mod expr;
 mod filter;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod fuzz;
 mod graph;
 mod hop;
 mod labels;
+mod members;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod naive;
@@ -32,6 +37,7 @@ pub mod wire;
 
 pub use bind::Strictness;
 pub use error::{ErrorCode, GfqlError, nearest};
+pub use explain::explain;
 pub use graph::{Bindings, PropertyGraph};
 pub use predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
 pub use select::Sizes;

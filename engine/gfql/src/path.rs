@@ -22,6 +22,13 @@ use crate::select::{Added, Selection};
 use crate::set::{Grow, IdSet};
 use crate::wire::{Clause, EdgeOp};
 
+/// Bytes of a state: in the list, in the index and on the heap.
+const STATE_BYTES: usize = 160;
+/// Bytes of a move, in a list that may have just grown.
+const MOVE_BYTES: usize = 24;
+/// States or moves whose memory is taken at once.
+const STATES_PER_TAKE: usize = 1 << 12;
+
 /// No value yet, or no edge.
 const NONE: u32 = u32::MAX;
 
@@ -192,6 +199,10 @@ impl Search<'_> {
                 .field("where")
                 .suggest("filter the steps more narrowly"));
         }
+        if self.states.len().is_multiple_of(STATES_PER_TAKE) {
+            let bytes = STATE_BYTES + 4 * self.conditions.len();
+            self.pass.scope.cancel.take((STATES_PER_TAKE * bytes) as u64)?;
+        }
         let number = self.states.len() as u32;
         self.numbers.insert(state.clone(), number);
         self.states.push(state);
@@ -249,11 +260,21 @@ impl Search<'_> {
     }
 
     /// Notes a move from a state to one that [`Self::number`] gave; a new one is `waiting` to be followed.
-    fn moved(&mut self, from: u32, (to, new): (u32, bool), position: u32, waiting: &mut Vec<u32>) {
+    fn moved(
+        &mut self,
+        from: u32,
+        (to, new): (u32, bool),
+        position: u32,
+        waiting: &mut Vec<u32>,
+    ) -> Result<(), GfqlError> {
+        if self.moves.len().is_multiple_of(STATES_PER_TAKE) {
+            self.pass.scope.cancel.take((STATES_PER_TAKE * MOVE_BYTES) as u64)?;
+        }
         self.moves.push((from, to, position));
         if new {
             waiting.push(to);
         }
+        Ok(())
     }
 
     fn one(
@@ -273,7 +294,7 @@ impl Search<'_> {
                 let row = self.pass.t.out_row()[position as usize];
                 let Some(live) = self.carried(i, row as usize, &live) else { continue };
                 if let Some(reached) = self.enter(i + 1, to, &live)? {
-                    self.moved(*state, reached, position, &mut next);
+                    self.moved(*state, reached, position, &mut next)?;
                 }
             }
         }
@@ -293,8 +314,10 @@ impl Search<'_> {
         for state in front {
             let (_, _, v, live) = self.states[*state as usize].clone();
             let inner = self.number((i as u32, 0, v, live))?;
-            self.moved(*state, inner, NONE, &mut work);
+            self.moved(*state, inner, NONE, &mut work)?;
         }
+        // Staying where one is is no walk unless the step says so.
+        let least = if op.zero_hop_seed { op.min } else { op.min.max(1) };
         let mut steps_taken = 0_usize;
         while let Some(state) = work.pop() {
             steps_taken += 1;
@@ -302,10 +325,10 @@ impl Search<'_> {
                 self.pass.scope.cancel.check()?;
             }
             let (_, hop, v, live) = self.states[state as usize].clone();
-            if hop >= op.min
+            if hop >= least
                 && let Some(reached) = self.enter(i + 1, v, &live)?
             {
-                self.moved(state, reached, NONE, &mut next);
+                self.moved(state, reached, NONE, &mut next)?;
             }
             if op.max.is_some_and(|max| hop >= max) {
                 continue;
@@ -313,7 +336,7 @@ impl Search<'_> {
             let after = if op.max.is_none() { (hop + 1).min(op.min.max(1)) } else { hop + 1 };
             for (position, to) in self.edges(op, edge, i, v) {
                 let reached = self.number((i as u32, after, to, Rc::clone(&live)))?;
-                self.moved(state, reached, position, &mut work);
+                self.moved(state, reached, position, &mut work)?;
             }
         }
         Ok(next)

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt32Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Int64Array, LargeStringArray, RecordBatch, StringArray,
+    UInt32Array,
+};
 use arrow_schema::{Field, Schema};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -86,7 +89,9 @@ impl Selection {
                 rows.push(row);
             }
         }
-        let nodes = extended(&graph.node_table(cancel)?, rows, &ids, &self.node_columns)?;
+        let table = graph.node_table(cancel)?;
+        cancel.take(taken_bytes(&table, &rows) + added_bytes(&rows, &self.node_columns))?;
+        let nodes = extended(&table, rows, &ids, &self.node_columns)?;
         cancel.check()?;
         let edges = match graph.edges() {
             None => None,
@@ -105,6 +110,7 @@ impl Selection {
                     .collect();
                 order.sort_unstable();
                 let (rows, positions): (Vec<u32>, Vec<u32>) = order.into_iter().unzip();
+                cancel.take(taken_bytes(table, &rows) + added_bytes(&rows, &self.edge_columns))?;
                 Some(extended(table, rows, &positions, &self.edge_columns)?)
             }
         };
@@ -147,12 +153,42 @@ fn extended(
     Ok(Table::try_new(RecordBatch::try_new_with_options(schema, columns, &options)?)?)
 }
 
+fn added_bytes(rows: &[u32], columns: &[Added]) -> u64 {
+    let cell = |c: &Added| if matches!(c, Added::Hops(..)) { 8 } else { 1 };
+    rows.len() as u64 * columns.iter().map(cell).sum::<u64>()
+}
+
+/// Bytes that the rows of a table take once more: the texts of just these rows, and of all other columns
+/// the mean of a row.
+pub(crate) fn taken_bytes(table: &Table, rows: &[u32]) -> u64 {
+    let of = |array: &ArrayRef| {
+        let texts = |length: &dyn Fn(usize) -> u64| {
+            rows.iter().map(|r| length(*r as usize) + 8).sum::<u64>()
+        };
+        if let Some(text) = array.as_any().downcast_ref::<StringArray>() {
+            return texts(&|r| text.value_length(r).unsigned_abs().into());
+        }
+        if let Some(text) = array.as_any().downcast_ref::<LargeStringArray>() {
+            return texts(&|r| text.value_length(r).unsigned_abs());
+        }
+        let all = array.get_array_memory_size() as u64;
+        (u128::from(all) * rows.len() as u128 / array.len().max(1) as u128) as u64
+    };
+    table.batch().columns().iter().map(of).sum()
+}
+
 /// The rows of a table, in the order given.
 pub(crate) fn taken(table: &Table, rows: Vec<u32>) -> Result<RecordBatch, GfqlError> {
     let whole =
         rows.len() == table.num_rows() && rows.iter().enumerate().all(|(i, r)| i as u32 == *r);
     if whole {
         return Ok(table.batch().clone());
+    }
+    if table.num_cols() == 0 {
+        // Rows without columns are nothing but their number.
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let schema = table.batch().schema();
+        return Ok(RecordBatch::try_new_with_options(schema, vec![], &options)?);
     }
     Ok(arrow_select::take::take_record_batch(table.batch(), &UInt32Array::from(rows))?)
 }

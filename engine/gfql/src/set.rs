@@ -5,8 +5,10 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use graphlume_types::hash::mix64;
 
-/// Up to this many indices a bit for each costs less than hashing.
-const BITS_ALWAYS: u32 = 1 << 17;
+/// Up to this many indices a bit for each costs less than hashing. Tests take every form on small graphs.
+const BITS_ALWAYS: u32 = if cfg!(test) { 3 } else { 1 << 17 };
+/// A set with more than this part of its bound is kept as bits.
+const BITS_PART: u64 = if cfg!(test) { 2 } else { 128 };
 
 /// A set of indices below a bound; immutable.
 #[derive(Clone, Debug)]
@@ -36,6 +38,15 @@ impl IdSet {
             Self::First(n) => *n,
             Self::List(list) => list.len() as u32,
             Self::Mask(_, count) => *count,
+        }
+    }
+
+    /// Bytes that this takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::First(_) => 0,
+            Self::List(list) => list.len() as u64 * 4,
+            Self::Mask(words, _) => words.len() as u64 * 8,
         }
     }
 
@@ -142,7 +153,7 @@ impl Grow {
         if new {
             self.list.push(i);
             if let Seen::Hash(_) = self.seen
-                && self.list.len() as u64 > u64::from(self.bound) / 128
+                && self.list.len() as u64 > u64::from(self.bound) / BITS_PART
             {
                 let mut words = vec![0; self.bound.div_ceil(64) as usize];
                 self.list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
@@ -176,7 +187,7 @@ impl Grow {
 
     pub(crate) fn finish(self) -> IdSet {
         match self.seen {
-            Seen::Bits(words) if self.list.len() as u64 * 128 > u64::from(self.bound) => {
+            Seen::Bits(words) if self.list.len() as u64 * BITS_PART > u64::from(self.bound) => {
                 IdSet::Mask(words, self.list.len() as u32)
             }
             _ => {

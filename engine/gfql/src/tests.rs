@@ -264,3 +264,86 @@ fn two_hops_from_a_named_node_find_its_neighbourhood() {
     let found = run(&graph, &query, None, Strictness::Strict, &CancelToken::new()).unwrap().graph;
     assert_eq!((ids_of(&found), found.edges().unwrap().num_rows()), ("5 36 253".to_owned(), 2));
 }
+
+#[test]
+fn hostile_expressions_end_at_limits() {
+    let rows = |expr: String| {
+        json!([{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
+            {"type": "Call", "function": "with_", "params": {"items": [["x", expr]]}}])
+    };
+    let limited = "[query-too-large]";
+    for hostile in [
+        format!("n{}", " + n".repeat(6_000)),
+        format!("n{}", " IS NULL".repeat(2_000)),
+        format!("{}true", "NOT ".repeat(4_000)),
+        format!("labels{}", "[0]".repeat(5_000)),
+        "[a IN range(1, 2000) | range(1, 2000)]".to_owned(),
+        "any(a IN range(1, 900000) WHERE any(b IN range(1, 900000) WHERE b < 0))".to_owned(),
+        "[a IN range(1, 999999) | 'a long text that is made again and again']".to_owned(),
+    ] {
+        let refused = refusal(rows(hostile.clone()));
+        assert!(refused.starts_with(limited), "{}: {refused}", &hostile[..20]);
+    }
+    let doubled = json!({"type": "Call", "function": "with_",
+        "params": {"items": [["kind", "kind + kind"]], "extend": true}});
+    let mut chain = vec![json!({"type": "Call", "function": "rows", "params": {"table": "nodes"}})];
+    chain.extend(std::iter::repeat_n(doubled, 40));
+    assert!(refusal(json!(chain)).starts_with(limited));
+    let long = json!({"type": "Call", "function": "unwind",
+        "params": {"expr": "range(1, 100000)", "as_": "i"}});
+    let mut chain = vec![json!({"type": "Call", "function": "rows", "params": {"table": "nodes"}})];
+    chain.extend(std::iter::repeat_n(long, 2));
+    assert!(refusal(json!(chain)).starts_with(limited));
+}
+
+#[test]
+fn a_long_expression_is_stopped() {
+    let query = parse(&json!([{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
+        {"type": "Call", "function": "where_rows",
+            "params": {"expr": "any(a IN range(1, 900000) WHERE a < 0)"}}]))
+    .unwrap();
+    let graph = graph();
+    graph.frame(&CancelToken::new()).unwrap();
+    let cancel = CancelToken::new();
+    cancel.cancel(graphlume_types::CancelReason::Deadline);
+    let error = run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap_err();
+    assert_eq!(error.error_code(), crate::ErrorCode::Stopped, "{error}");
+}
+
+#[test]
+fn a_query_takes_its_memory_from_a_share() {
+    let query = parse(
+        &json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"},
+        {"type": "Call", "function": "rows", "params": {"table": "edges"}},
+        {"type": "Call", "function": "unwind", "params": {"expr": "range(1, 2000)", "as_": "i"}}]),
+    )
+    .unwrap();
+    let budget = graphlume_types::Budget::new("host", 10 << 20);
+    let ask = |limit: u64| {
+        let share = graphlume_types::Share::new(budget.clone(), limit, None);
+        let cancel = CancelToken::new().with_memory(share.clone());
+        let answer = run(&graph(), &query, None, Strictness::Lenient, &cancel);
+        (answer.map(|_| share.used()), share)
+    };
+    let used = ask(10 << 20).0.unwrap();
+    assert!(used > 8_000 * 32, "{used}");
+    ask(used).0.expect("what it takes is enough");
+    let (refused, _) = ask(used - 1);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.starts_with("[query-out-of-memory]"), "{refused}");
+    assert!(refused.contains(&format!("of the {} bytes", used - 1)), "{refused}");
+    assert_eq!(budget.used(), 0, "the memory is back");
+}
+
+#[test]
+fn a_walk_of_no_hops_counts_only_where_the_step_says_so() {
+    let chain = |zero: bool| {
+        json!({"chain": [{"type": "Node", "filter_dict": {"id": "a"}, "name": "m"},
+            {"type": "Edge", "direction": "forward", "min_hops": 0, "max_hops": 1,
+                "include_zero_hop_seed": zero},
+            {"type": "Node", "name": "n"}],
+            "where": [{"eq": {"left": "m.n", "right": "m.n"}}]})
+    };
+    assert_eq!(column(ask(chain(false)).nodes(), "n"), "false true");
+    assert_eq!(column(ask(chain(true)).nodes(), "n"), "true true");
+}

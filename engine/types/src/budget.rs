@@ -1,7 +1,8 @@
 //! Memory is reserved before it is allocated, and released when the reservation is dropped.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A ledger of bytes with a ceiling. Cloning shares the ledger.
 #[derive(Debug, Clone)]
@@ -114,9 +115,146 @@ impl Drop for Reservation {
     }
 }
 
+/// Bytes that a [`Share`] takes from its budget at once.
+const SHARE_STEP_BYTES: u64 = 4 << 20;
+
+/// How more bytes of a budget are got, when it is full, by having others give theirs up.
+pub type MakeRoom = dyn Fn(u64) -> Result<Reservation, Refused> + Send + Sync;
+
+/// What one piece of work may take of a budget while it goes on: it cannot say beforehand how much it
+/// needs. Cloning shares it; what it took goes back to the budget with the last clone.
+#[derive(Clone)]
+pub struct Share(Arc<Taken>);
+
+struct Taken {
+    budget: Budget,
+    limit: u64,
+    used: AtomicU64,
+    held: Mutex<(u64, Vec<Reservation>)>,
+    room: Option<Box<MakeRoom>>,
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Share({} of {})", self.used(), self.0.limit)
+    }
+}
+
+impl Share {
+    /// At most `limit` bytes of `budget`; `room` is asked when the budget is full.
+    #[must_use]
+    pub fn new(budget: Budget, limit: u64, room: Option<Box<MakeRoom>>) -> Self {
+        let (used, held) = (AtomicU64::new(0), Mutex::default());
+        Self(Arc::new(Taken { budget, limit, used, held, room }))
+    }
+
+    /// Takes `bytes`. They are given back by [`Share::give`], or at the end of the share.
+    ///
+    /// # Errors
+    /// [`Refused`] past the limit of the share or of the budget; nothing is taken then.
+    pub fn take(&self, bytes: u64) -> Result<(), Refused> {
+        let all = &self.0;
+        let used = all.used.fetch_add(bytes, Ordering::AcqRel);
+        let now = used.saturating_add(bytes);
+        let got = if now > all.limit {
+            Err(Refused { name: "query", need: bytes, used, limit: all.limit })
+        } else {
+            self.cover(now)
+        };
+        if got.is_err() {
+            self.give(bytes);
+        }
+        got
+    }
+
+    /// Makes the reservations cover what is in use.
+    fn cover(&self, bytes: u64) -> Result<(), Refused> {
+        let all = &self.0;
+        let mut held = all.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if bytes <= held.0 {
+            return Ok(());
+        }
+        let least = bytes - held.0;
+        let step = least.max(SHARE_STEP_BYTES.min(all.limit - held.0));
+        let got = all.budget.try_reserve(step).or_else(|refused| match &all.room {
+            Some(room) => room(least),
+            None if step > least => all.budget.try_reserve(least),
+            None => Err(refused),
+        })?;
+        held.0 += got.bytes();
+        held.1.push(got);
+        Ok(())
+    }
+
+    /// Gives `bytes` back to the share.
+    pub fn give(&self, bytes: u64) {
+        self.0.used.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    /// Bytes in use.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.0.used.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes of a [`Share`], given back on drop.
+#[derive(Debug, Default)]
+pub struct Hold(Option<(Share, u64)>);
+
+impl Hold {
+    pub(crate) fn new(share: Option<&Share>, bytes: u64) -> Result<Self, Refused> {
+        let Some(share) = share else { return Ok(Self(None)) };
+        share.take(bytes)?;
+        Ok(Self(Some((share.clone(), bytes))))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if let Some((share, bytes)) = &self.0 {
+            share.give(*bytes);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_ends_at_its_limit_and_at_the_budget_s() {
+        let b = Budget::new("host", 100);
+        let share = Share::new(b.clone(), 60, None);
+        share.take(60).expect("the whole share");
+        let refused = share.take(1).expect_err("one byte too many");
+        assert_eq!((refused.name, refused.need, refused.used, refused.limit), ("query", 1, 60, 60));
+        share.give(60);
+        assert_eq!((share.used(), b.used()), (0, 60), "a share keeps what it took");
+        let other = Share::new(b.clone(), 60, None);
+        other.take(40).expect("what is left");
+        assert_eq!(other.take(1).expect_err("the budget is full").name, "host");
+        drop(share);
+        other.take(20).expect("the first share has given its bytes back");
+        drop(other);
+        assert_eq!(b.used(), 0);
+    }
+
+    #[test]
+    fn a_share_asks_for_room_when_the_budget_is_full() {
+        let b = Budget::new("host", 100);
+        let idle = Mutex::new(Some(b.try_reserve(80).expect("fits")));
+        let again = b.clone();
+        let room = move |bytes| {
+            idle.lock().expect("no panic").take();
+            again.try_reserve(bytes)
+        };
+        let share = Share::new(b.clone(), 90, Some(Box::new(room)));
+        let hold = Hold::new(Some(&share), 90).expect("the idle bytes go");
+        assert_eq!((share.used(), b.used()), (90, 90));
+        drop(hold);
+        assert_eq!(share.used(), 0);
+    }
 
     #[test]
     fn a_dropped_reservation_returns_its_bytes() {

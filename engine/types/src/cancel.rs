@@ -1,8 +1,10 @@
-//! Cooperative cancellation: one flag, one optional deadline, one reason.
+//! Cooperative cancellation: one flag, one optional deadline, one reason; and the memory that the work may take.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
+
+use crate::budget::{Hold, Refused, Share};
 
 /// Why work was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum CancelReason {
     Shutdown = 3,
     /// Newer work made this one useless.
     Superseded = 4,
+    /// Its turn is over: it is begun again where it may take longer.
+    TurnOver = 5,
 }
 
 /// Returned by [`CancelToken::check`]; propagate it with `?`.
@@ -28,6 +32,8 @@ pub struct Cancelled(pub CancelReason);
 pub struct CancelToken {
     state: Arc<AtomicU8>,
     deadline: Option<Instant>,
+    turn: Option<Instant>,
+    memory: Option<Share>,
 }
 
 impl Default for CancelToken {
@@ -40,13 +46,41 @@ impl CancelToken {
     /// A token without a deadline.
     #[must_use]
     pub fn new() -> Self {
-        Self { state: Arc::new(AtomicU8::new(0)), deadline: None }
+        Self { state: Arc::new(AtomicU8::new(0)), deadline: None, turn: None, memory: None }
     }
 
     /// A token that trips by itself at `deadline`.
     #[must_use]
     pub fn with_deadline(deadline: Instant) -> Self {
-        Self { state: Arc::new(AtomicU8::new(0)), deadline: Some(deadline) }
+        Self { deadline: Some(deadline), ..Self::new() }
+    }
+
+    /// The same token for a turn of the work, which ends at `until` and leaves the token as it is.
+    #[must_use]
+    pub fn turn(&self, until: Instant) -> Self {
+        Self { turn: Some(until), ..self.clone() }
+    }
+
+    /// The same token for work that takes its memory from `share`. Without a share nothing is counted.
+    #[must_use]
+    pub fn with_memory(&self, share: Share) -> Self {
+        Self { memory: Some(share), ..self.clone() }
+    }
+
+    /// Takes `bytes` of memory until the share ends.
+    ///
+    /// # Errors
+    /// [`Refused`] past the limit.
+    pub fn take(&self, bytes: u64) -> Result<(), Refused> {
+        self.memory.as_ref().map_or(Ok(()), |share| share.take(bytes))
+    }
+
+    /// Takes `bytes` of memory for as long as the answer lives.
+    ///
+    /// # Errors
+    /// [`Refused`] past the limit.
+    pub fn hold(&self, bytes: u64) -> Result<Hold, Refused> {
+        Hold::new(self.memory.as_ref(), bytes)
     }
 
     /// Asks the work to stop. The first reason wins.
@@ -69,6 +103,9 @@ impl CancelToken {
                     self.cancel(CancelReason::Deadline);
                     Err(Cancelled(CancelReason::Deadline))
                 }
+                _ if self.turn.is_some_and(|t| Instant::now() >= t) => {
+                    Err(Cancelled(CancelReason::TurnOver))
+                }
                 _ => Ok(()),
             },
             1 => Err(Cancelled(CancelReason::ClientGone)),
@@ -90,6 +127,16 @@ mod tests {
         a.cancel(CancelReason::ClientGone);
         a.cancel(CancelReason::Shutdown);
         assert_eq!(b.check(), Err(Cancelled(CancelReason::ClientGone)));
+    }
+
+    #[test]
+    fn the_end_of_a_turn_does_not_end_the_work() {
+        let whole = CancelToken::new();
+        let turn = whole.turn(Instant::now());
+        assert_eq!(turn.check(), Err(Cancelled(CancelReason::TurnOver)));
+        assert_eq!(whole.check(), Ok(()));
+        whole.cancel(CancelReason::ClientGone);
+        assert_eq!(turn.check(), Err(Cancelled(CancelReason::ClientGone)));
     }
 
     #[test]

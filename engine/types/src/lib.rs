@@ -12,7 +12,7 @@ pub mod hash;
 pub mod id;
 pub mod limits;
 
-pub use budget::{Budget, Refused, Reservation};
+pub use budget::{Budget, Hold, MakeRoom, Refused, Reservation, Share};
 pub use cancel::{CancelReason, CancelToken, Cancelled};
 pub use clock::{Clock, SystemClock, TestClock};
 pub use code::{Code, Coded};

@@ -180,6 +180,30 @@ pub const QUERY_OPTIONS_MAX: usize = 100_000;
 pub const QUERY_TEXT_CHARS_MAX: usize = 20_000;
 /// States that matching along paths may keep: each is a node together with the values still compared.
 pub const QUERY_STATES_MAX: usize = 20_000_000;
+/// Rows that the calls of a query may make of a graph at once.
+pub const QUERY_ROWS_MAX: usize = 20_000_000;
+/// Values that one expression of a query may have in all rows, those in lists included.
+pub const QUERY_CELLS_MAX: usize = 100_000_000;
+/// Elements of one list that an expression of a query makes.
+pub const QUERY_LIST_MAX: usize = 1_000_000;
+/// Bytes of one text that an expression of a query makes.
+pub const QUERY_CELL_BYTES_MAX: usize = CELL_BYTES_MAX;
+/// Operators of one expression of a query.
+pub const QUERY_OPERATORS_MAX: usize = 500;
+/// One query takes at most this part of the memory budget.
+pub const QUERY_MEMORY_PART: u64 = 4;
+/// Seconds that one query may take, waiting included.
+pub const QUERY_SECS_MAX: u64 = 60;
+/// Milliseconds of the first turn of a query. What takes longer is begun again at low priority.
+pub const QUERY_TURN_MILLIS: u64 = 200;
+/// First turns at once, of different users.
+pub const QUERY_TURNS_AT_ONCE: usize = 4;
+/// Long queries at once, of different users.
+pub const QUERIES_LONG_AT_ONCE: usize = 2;
+/// Queries of one user, those that wait included.
+pub const QUERIES_PER_USER_MAX: usize = 32;
+/// Queries of all users, those that wait included.
+pub const QUERIES_MAX: usize = 1_024;
 /// Characters of one Cypher query.
 pub const CYPHER_TEXT_CHARS_MAX: usize = 100_000;
 /// Levels that the expressions and patterns of a Cypher query may nest, operators of one row included.
@@ -222,6 +246,7 @@ const _: () = {
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
     assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);
     assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
+    assert!(QUERIES_PER_USER_MAX < QUERIES_MAX);
     assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);
     assert!(CYPHER_PATTERN_STEPS_MAX <= CYPHER_OPERATORS_MAX);
     assert!(CYPHER_DEPTH_MAX <= CYPHER_VALUE_DEPTH_MAX as usize);

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use graphlume_engine::{Ask, QueryAnswer, QueryRequest};
+use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest};
 use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness};
 use graphlume_ingest::{ExportError, ExportFormat, archive, export};
 use graphlume_table::Table;
@@ -66,7 +66,7 @@ impl Service {
     /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
     /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or
     /// `gfql_operations`, and may have `gfql_output`, `format`, `strictness`, `node_col_subset` and
-    /// `edge_col_subset`.
+    /// `edge_col_subset`. With `explain` the answer is the plan as text, and nothing is evaluated.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`]; a body field that is missing or wrong; [`ServiceError::Query`] for a
@@ -87,7 +87,7 @@ impl Service {
             node_columns: columns_of(&body, "node_col_subset")?,
             edge_columns: columns_of(&body, "edge_col_subset")?,
         };
-        if body.get("persist").is_some_and(|v| *v == Value::Bool(true)) {
+        if flag_of(&body, "persist")? {
             return Err(ServiceError::Unsupported {
                 field: "persist",
                 message: "persist is not available: ask for the result and upload it as a dataset"
@@ -97,18 +97,32 @@ impl Service {
         let request = QueryRequest {
             ask: ask_of(&body)?,
             strictness: strictness_of(&body)?,
+            user: who.user(),
             // Columns that are left out count, too.
             sizes: output == QueryOutput::Shape
                 && wish.node_columns.is_none()
                 && wish.edge_columns.is_none(),
         };
-        match self.engine.query(dataset, request).await?? {
-            QueryAnswer::Graph(graph) => self.blocking(move |_| render(&graph, &wish)).await,
-            QueryAnswer::Rows(rows) => {
-                self.blocking(move |_| render(&PropertyGraph::of_rows(rows, None), &wish)).await
-            }
-            QueryAnswer::Sizes(sizes) => sized(sizes, wish.format),
+        if flag_of(&body, "explain")? {
+            let plan = match &request.ask {
+                Ask::Gfql(query, _) => graphlume_gfql::explain(query),
+                Ask::Cypher(query, _) => graphlume_cypher::explain(query),
+            };
+            return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes() });
         }
+        let Answered { answer, memory } = self.engine.query(dataset, request).await??;
+        let graph = match answer {
+            QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format),
+            QueryAnswer::Graph(graph) => graph,
+            QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
+        };
+        self.blocking(move |_| {
+            let reply = render(&graph, &wish);
+            // The tables are counted until they are gone.
+            drop((graph, memory));
+            reply
+        })
+        .await
     }
 }
 
@@ -119,6 +133,20 @@ fn text_of(body: &Map<String, Value>, field: &'static str) -> Result<Option<Stri
         Some(other) => {
             Err(ServiceError::invalid(field, format!("{field} is {other}; it has to be a text")))
         }
+    }
+}
+
+/// Media type of a plan.
+const PLAN_TYPE: &str = "text/plain; charset=utf-8";
+
+fn flag_of(body: &Map<String, Value>, field: &'static str) -> Result<bool, ServiceError> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(v)) => Ok(*v),
+        Some(other) => Err(ServiceError::invalid(
+            field,
+            format!("{field} is {other}; it has to be true or false"),
+        )),
     }
 }
 

@@ -1,19 +1,23 @@
-//! Fuzz targets: every way in which untrusted bytes become tables. `GRAPHLUME_FUZZ` names the target.
+//! Fuzz targets: every way in which untrusted bytes become tables, and queries as they are sent. `GRAPHLUME_FUZZ` names the target.
 //! `scripts/fuzz.sh` builds and runs them.
 //!
 //! An input begins with two bytes that choose options and compression; the rest is the file. A target
 //! fails when our code panics anywhere, even where the product would catch it, when a panic of somebody
 //! else's reader is not caught, when a parse takes too long or too much memory (the limits are libFuzzer's),
-//! and when a table that came out cannot be stored and read.
+//! and when a table that came out cannot be stored and read. The queries run on a small graph, with the limits
+//! of time and memory that a server sets; what they answer is compared elsewhere (`engine/gfql/src/fuzz`).
 
 #![no_main]
 
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
+use graphlume_gfql::{Bindings, ErrorCode, GfqlError, PropertyGraph, Strictness};
 use graphlume_ingest::{
     Compression, Format, ParseCx, Recipe, Source, options_from_query, parse, sql_transforms,
 };
 use graphlume_table::{Buffer, Table};
+use graphlume_types::{Budget, CancelToken, Share};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
 
@@ -30,6 +34,8 @@ const TARGETS: &[Target] = &[
     ("xlsx", |data| file(Format::Xlsx, &[], data)),
     ("compressed", compressed),
     ("options", options),
+    ("gfql", gfql),
+    ("cypher", cypher),
 ];
 
 /// Option sets for CSV, one line each.
@@ -120,6 +126,67 @@ fn options(data: &[u8]) {
     }
     let value = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
     let _ = sql_transforms(&value);
+}
+
+/// A graph with parallel edges, a loop, an end that no node has, and columns of several types.
+fn graph() -> &'static PropertyGraph {
+    static GRAPH: OnceLock<PropertyGraph> = OnceLock::new();
+    GRAPH.get_or_init(|| {
+        let table = |text: &'static str| {
+            let source = Source::Bytes(text.as_bytes().into());
+            let parsed = parse(&Recipe::plain(Format::Csv), &source, &ParseCx::default());
+            parsed.expect("the fuzzer's own table").tables.swap_remove(0).1
+        };
+        let nodes = table("id,type,i,f,t,b\na,A,1,0.5,x,true\nb,B,2,,ab,false\nc,A,,1.5,,true\nd,B,4,2.0,y z,\n");
+        let edges = table("s,d,type,w\na,b,X,1\na,b,X,2\nb,c,Y,3\nc,a,X,\nd,d,Y,5\nb,e,X,6\n");
+        let name = |n: &str| Some(n.to_owned());
+        let bindings = Bindings { node: name("id"), source: name("s"), destination: name("d") };
+        PropertyGraph::new(Some(nodes), Some(edges), bindings).expect("a graph")
+    })
+}
+
+/// What a server allows a query, made small.
+fn limits() -> CancelToken {
+    let share = Share::new(Budget::new("host", 64 << 20), 64 << 20, None);
+    CancelToken::with_deadline(Instant::now() + Duration::from_millis(500)).with_memory(share)
+}
+
+fn refused(error: &GfqlError) {
+    assert!(!error.message().is_empty());
+    assert_ne!(error.error_code(), ErrorCode::Internal, "{error}");
+}
+
+/// JSON as a query of operations.
+fn gfql(data: &[u8]) {
+    let Some((choice, text)) = data.split_first() else { return };
+    let Ok(value) = serde_json::from_slice::<Value>(text) else { return };
+    let strictness = [Strictness::Lenient, Strictness::Strict][usize::from(*choice) % 2];
+    let query = match graphlume_gfql::parse(&value) {
+        Ok(query) => query,
+        Err(e) => return refused(&e),
+    };
+    assert!(!graphlume_gfql::explain(&query).is_empty());
+    match graphlume_gfql::run(graph(), &query, None, strictness, &limits()) {
+        Ok(outcome) => drop(outcome.graph.node_table(&CancelToken::new())),
+        Err(e) => refused(&e),
+    }
+}
+
+/// Text as a query in Cypher.
+fn cypher(data: &[u8]) {
+    let Some((choice, text)) = data.split_first() else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let strictness = [Strictness::Lenient, Strictness::Strict][usize::from(*choice) % 2];
+    let query = match graphlume_cypher::parse(text) {
+        Ok(query) => query,
+        Err(e) => return refused(&e),
+    };
+    assert!(!graphlume_cypher::explain(&query).is_empty());
+    let params = map(r#"{"a": 1, "b": ["x", null], "c": {"d": 2.5}}"#);
+    match graphlume_cypher::run(graph(), &query, &params, strictness, &limits()) {
+        Ok(rows) => drop(rows.table().expect("rows become a table")),
+        Err(e) => refused(&e),
+    }
 }
 
 /// The product catches panics of foreign readers; one of our own code is a finding wherever it is caught.

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
-use graphlume_gfql::{GfqlError, PropertyGraph, Query, Sizes, Strictness};
+use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Query, Sizes, Strictness};
 use graphlume_table::Table;
-use graphlume_types::{CancelToken, DatasetId};
+use graphlume_types::limits::QUERY_SECS_MAX;
+use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Share, UserId};
 use serde_json::{Map, Value};
 
-use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call};
 use crate::core::Core;
+use crate::desk::{Progress, Turn};
+use crate::error::EngineError;
 use crate::lane::Lane;
+use crate::reply::Answer;
+use crate::store::Lease;
 
 /// A query and how to answer it.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub struct QueryRequest {
     pub strictness: Strictness,
     /// Whether only the sizes are wanted.
     pub sizes: bool,
+    /// Who asks: users take turns.
+    pub user: Option<UserId>,
 }
 
 /// What is asked.
@@ -43,6 +49,15 @@ pub enum QueryAnswer {
     Sizes(Sizes),
 }
 
+/// An answer, and the memory that it takes of the budget while it is held.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The answer.
+    pub answer: QueryAnswer,
+    /// Its memory.
+    pub memory: Share,
+}
+
 pub(crate) struct QueryGraph {
     pub(crate) dataset: DatasetId,
     pub(crate) request: QueryRequest,
@@ -50,18 +65,75 @@ pub(crate) struct QueryGraph {
 
 impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<QueryAnswer, GfqlError>;
+    type Answer = Result<Answered, GfqlError>;
     const LANE: Lane = Lane::Interactive;
 
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+        let Call { reply, cancel } = call;
         let request = self.request;
-        read_dataset(core, "query", self.dataset, call, move |lease, cancel| {
-            let answer = answer(lease.properties(), &request, cancel);
-            // A stopped query is the engine's to report, whatever the step that noticed made of it.
-            cancel.check()?;
-            Ok(answer)
-        });
+        let ready = move |core: &mut Core, found: Result<Lease, EngineError>| {
+            let room = core.crews.desk.check_room(request.user);
+            let lease = match room.and(found) {
+                Ok(lease) => lease,
+                Err(e) => return reply.send(Err(e)),
+            };
+            // A turn that is given up gives its memory back, so that the next begins with all of it.
+            let mut share = core.query_share();
+            let mut next = Some(core.query_share());
+            let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
+            let work = move |turn| {
+                let answer = one_turn(&lease, &request, &cancel, &share, turn);
+                let Some(answer) = answer else {
+                    if let Some(next) = next.take() {
+                        share = next;
+                    }
+                    return Progress::Overran;
+                };
+                if let Some(reply) = reply.take() {
+                    reply.send(answer);
+                }
+                Progress::Answered
+            };
+            core.crews.desk.submit(user, stop, Box::new(work));
+        };
+        core.with_graph(self.dataset, Box::new(ready));
     }
+}
+
+/// The answer to a query; `None` when its turn is over before there is one.
+fn one_turn(
+    lease: &Lease,
+    request: &QueryRequest,
+    cancel: &CancelToken,
+    share: &Share,
+    turn: Turn,
+) -> Option<Answer<Result<Answered, GfqlError>>> {
+    let cancel = cancel.with_memory(share.clone());
+    let cancel = match turn {
+        Turn::First(time) => cancel.turn(std::time::Instant::now() + time),
+        Turn::Long => cancel,
+    };
+    let error = match cancel
+        .check()
+        .map_err(GfqlError::from)
+        .and_then(|()| answer(lease.properties(), request, &cancel))
+    {
+        Ok(answer) => return Some(Ok(Ok(Answered { answer, memory: share.clone() }))),
+        Err(error) => error,
+    };
+    // Why a query was stopped is seen at its token, whatever the step that noticed made of it.
+    match cancel.check() {
+        Err(Cancelled(CancelReason::TurnOver)) => None,
+        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long()))),
+        Err(stopped) => Some(Err(stopped.into())),
+        Ok(()) => Some(Ok(Err(error))),
+    }
+}
+
+fn too_long() -> GfqlError {
+    let text = format!("the query took more than {QUERY_SECS_MAX} seconds");
+    GfqlError::new(ErrorCode::Timeout, text)
+        .suggest("ask for less: fewer hops, narrower filters or a limit")
 }
 
 fn answer(

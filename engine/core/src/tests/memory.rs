@@ -4,7 +4,7 @@ use std::time::Duration;
 use graphlume_types::Coded;
 
 use super::kit::{config, engine, grid, next_frame, until};
-use crate::{Config, Phase, block_on};
+use crate::{Ask, Config, Phase, QueryRequest, block_on};
 
 /// Bytes that a grid of this side needs while it loads, and keeps.
 fn bytes_of(side: i64) -> (u64, u64) {
@@ -124,4 +124,34 @@ fn closing_sessions_and_forgetting_datasets_returns_every_byte() {
     block_on(e.handle.forget(data)).expect("forgotten");
     until("an empty ledger", || e.handle.stats().memory_bytes == 0);
     until("no session", || e.handle.stats().sessions == 0);
+}
+
+#[test]
+fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
+    let e = engine(Config { host_budget_bytes: 64 << 20, ..config() });
+    let data = e.add(1, grid(20));
+    // A quarter of the budget has room for 418,816 values of 40 bytes, 1,024 at a time.
+    let ask = |rows: u32| {
+        let text = format!("UNWIND range(1, {rows}) AS i RETURN i");
+        let query = graphlume_cypher::parse(&text).expect("a query");
+        let request = QueryRequest {
+            ask: Ask::Cypher(query.into(), serde_json::Map::new()),
+            strictness: graphlume_gfql::Strictness::Strict,
+            sizes: false,
+            user: None,
+        };
+        block_on(e.handle.query(data, request)).expect("the engine answers")
+    };
+    let answered = ask(418_000).expect("it fits");
+    assert!((16_000_000..=16 << 20).contains(&answered.memory.used()), "{:?}", answered.memory);
+    let held = e.handle.stats().memory_bytes;
+    drop(answered);
+    let rest = e.handle.stats().memory_bytes;
+    assert!(held - rest >= 16_000_000, "an answer is counted while it is held: {held} {rest}");
+    let refused = ask(421_000).expect_err("too much");
+    assert_eq!(refused.slug(), "query-out-of-memory");
+    let text = refused.to_string();
+    assert!(text.contains("of the 16777216 bytes") && text.contains("suggestion"), "{text}");
+    assert_eq!(e.handle.stats().memory_bytes, rest, "what the refused query took is back");
+    drop(ask(418_000).expect("it fits again"));
 }

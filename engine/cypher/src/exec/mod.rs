@@ -60,6 +60,8 @@ pub(crate) type Sink<'s> = dyn FnMut(&mut [Value]) -> Flow + 's;
 
 /// Values that a thread holds before it accounts for them.
 const HELD_STEP: usize = 1_024;
+/// Bytes that a value takes, with what it points to; long texts count as several values.
+const VALUE_BYTES: usize = 40;
 /// Rows between two looks at the cancel token.
 const ROWS_PER_CHECK: u32 = 4_096;
 
@@ -192,6 +194,8 @@ impl<'a> Exec<'a> {
         }
         // Threads tell each other now and then, so that a part may hold more than its share.
         self.held.set(0);
+        let bytes = (held * VALUE_BYTES) as u64;
+        self.cancel.take(bytes).map_err(|e| Box::new(GfqlError::from(e)))?;
         if self.shared.held.fetch_add(held, Ordering::Relaxed) + held > CYPHER_CELLS_MAX {
             return Err(limit_error(format!(
                 "the query holds more than {CYPHER_CELLS_MAX} values"

@@ -298,12 +298,15 @@ impl Exec<'_> {
         let gather = |exec: &Exec<'_>, row: &mut [Value]| {
             let mut rows = Rows::new(width);
             let mut values = Vec::with_capacity(keys.len());
+            let mut peak = 0;
             let result = exec.run(input, row, &mut |row| {
                 values.clear();
                 for (key, _) in keys {
                     values.push(exec.eval(key, row)?);
                 }
-                exec.hold(rows.len(), if wanted == usize::MAX { width } else { 0 })?;
+                // Rows that fall out of the best make place for others.
+                exec.hold(rows.len(), if rows.len() >= peak { width } else { 0 })?;
+                peak = peak.max(rows.len() + 1);
                 let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
                 rows.push(values.iter().chain(kept));
                 if rows.len() >= most {

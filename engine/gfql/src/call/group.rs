@@ -31,7 +31,7 @@ pub(super) fn run(
     }
     let (mut number, mut firsts) = (HashMap::new(), Vec::new());
     let mut members: Vec<Vec<usize>> = Vec::new();
-    for (row, key) in row_keys(table, &keys)?.into_iter().enumerate() {
+    for (row, key) in row_keys(table, &keys, scope.cancel)?.into_iter().enumerate() {
         let group = *number.entry(key).or_insert_with(|| {
             firsts.push(row as u32);
             members.push(vec![]);
@@ -68,6 +68,8 @@ pub(super) fn run(
             Some(cells) => aggregate(function, rows.iter().map(|r| &cells[*r])),
         };
         let found = members.iter().map(one).collect::<Result<Vec<_>, GfqlError>>()?;
+        // As everywhere, the last of several columns of one name stands.
+        out.retain(|(n, _)| n != name);
         out.push((name.clone(), column(&found)?));
     }
     table_of(out, members.len())

@@ -16,6 +16,7 @@ use crate::error::{ErrorCode, GfqlError};
 use crate::filter::NodeFilter;
 use crate::graph::PropertyGraph;
 use crate::hop::arcs;
+use crate::select::taken_bytes;
 use crate::set::IdSet;
 use crate::wire::EdgeOp;
 
@@ -67,6 +68,11 @@ impl Paths {
     }
 }
 
+/// Rows or edges whose memory is taken at once.
+const ROWS_PER_TAKE: usize = 1 << 12;
+/// Bytes of what continues a path, in lists that may have just grown.
+const FOUND_BYTES: u64 = 40;
+
 fn refuse(text: &str, hint: &str) -> GfqlError {
     GfqlError::new(ErrorCode::Query, text).field("binding_ops").suggest(hint)
 }
@@ -114,6 +120,8 @@ pub(super) fn run(
                 // Nodes beside each other are combined in all ways.
                 let others = node(step)?.to_vec();
                 check_size(paths.len().saturating_mul(others.len()))?;
+                let rows = paths.len() as u64 * others.len() as u64;
+                scope.cancel.take(rows * 4 * (at as u64 + 3))?;
                 let count = paths.len() as u32;
                 let from: Vec<u32> =
                     (0..count).flat_map(|i| std::iter::repeat_n(i, others.len())).collect();
@@ -196,6 +204,7 @@ impl Follow<'_> {
     fn run(&self, paths: Paths, trails: &mut Trails) -> Result<Paths, GfqlError> {
         let Some(ends) = paths.steps.last() else { return Ok(paths) };
         let mut found = Found::default();
+        let (mut counted, width) = (0, paths.steps.len() as u64);
         for (path, v) in ends.iter().enumerate() {
             let trail = paths.last[path];
             if self.op.is_single() {
@@ -204,6 +213,12 @@ impl Follow<'_> {
                 self.many(path, *v, trail, trails, &mut found)?;
             }
             check_size(found.from.len())?;
+            if found.from.len() - counted > ROWS_PER_TAKE {
+                // The elements found, and the paths that they will continue.
+                let rows = (found.from.len() - counted) as u64;
+                self.pass.scope.cancel.take(rows * (FOUND_BYTES + 4 * width))?;
+                counted = found.from.len();
+            }
             if path % 1024 == 0 {
                 self.pass.scope.cancel.check()?;
             }
@@ -233,6 +248,7 @@ impl Follow<'_> {
         let min = if self.op.zero_hop_seed { self.op.min } else { self.op.min.max(1) };
         let mut open = vec![(v, trail, 0u32)];
         let mut seen = 0usize;
+        let mut counted = trails.0.len();
         while let Some((v, trail, hops)) = open.pop() {
             if hops >= min && self.next.contains(v) {
                 found.push(path, u32::MAX, v, trail);
@@ -245,6 +261,11 @@ impl Follow<'_> {
                 });
             }
             check_size(trails.0.len())?;
+            if trails.0.len() - counted > ROWS_PER_TAKE {
+                let bytes = (trails.0.len() - counted) as u64 * FOUND_BYTES;
+                self.pass.scope.cancel.take(bytes)?;
+                counted = trails.0.len();
+            }
             seen += 1;
             if seen.is_multiple_of(1024) {
                 self.pass.scope.cancel.check()?;
@@ -296,6 +317,7 @@ fn gather(
             Step::Edge(op) => (&op.name, graph.edges(), elements.clone()),
         };
         let (Some(name), Some(table)) = (name, table) else { continue };
+        scope.cancel.take(taken_bytes(table, &rows))?;
         let rows = UInt32Array::from(rows);
         let is_node = matches!(step, Step::Node(_));
         for (column, array) in crate::columns::columns(table) {

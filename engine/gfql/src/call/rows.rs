@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use arrow_array::{Array, ArrayRef};
 use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
 use serde_json::Value;
 
 use super::Params;
@@ -121,7 +123,7 @@ pub(super) fn apply(
             let count = params.count("value")?.min(table.num_rows());
             take(table, (0..count as u32).collect())
         }
-        "distinct" => distinct(table, params),
+        "distinct" => distinct(table, params, scope),
         "unwind" => unwind(table, params, scope),
         "group_by" => super::group::run(table, params, scope),
         "drop_cols" => {
@@ -160,16 +162,39 @@ pub(super) fn item(value: &Value, params: &Params<'_>) -> Result<Item, GfqlError
     }
 }
 
+/// Bytes that are taken at once for values that are being made.
+const TAKE_BYTES: u64 = 1 << 18;
+
 /// The values of an expression in all rows.
 pub(super) fn values(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<Vec<Cell>, GfqlError> {
-    let rows = Rows::new(table, &[expr], scope.strictness, false)?;
+    bounded_values(table, expr, scope, QUERY_CELLS_MAX)
+}
+
+/// The same, with at most `most` values in all, those in lists included.
+fn bounded_values(
+    table: &Table,
+    expr: &Expr,
+    scope: Scope<'_>,
+    most: usize,
+) -> Result<Vec<Cell>, GfqlError> {
+    let rows = Rows::new(table, &[expr], scope.strictness, false, scope.cancel)?;
     let mut out = Vec::with_capacity(table.num_rows());
+    let (mut bytes, mut made) = (0, 0);
     for row in 0..table.num_rows() {
-        if row % 65_536 == 0 {
-            scope.cancel.check()?;
+        let cell = rows.eval(expr, row)?;
+        bytes += cell.bytes();
+        made += cell.weight();
+        if made > most {
+            let text = format!("the values of an expression are more than {most} in all");
+            return Err(GfqlError::new(ErrorCode::Limit, text)
+                .suggest("make shorter lists, or limit the rows first"));
         }
-        out.push(rows.eval(expr, row)?);
+        if bytes > TAKE_BYTES {
+            scope.cancel.take(std::mem::take(&mut bytes))?;
+        }
+        out.push(cell);
     }
+    scope.cancel.take(bytes)?;
     Ok(out)
 }
 
@@ -243,28 +268,41 @@ fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, 
     take(table, rows)
 }
 
+/// Bytes of the places of a key.
+const KEY_BYTES: u64 = 64;
+
 /// For each row a text that equal rows share.
-pub(super) fn row_keys(table: &Table, names: &[String]) -> Result<Vec<String>, GfqlError> {
+pub(super) fn row_keys(
+    table: &Table,
+    names: &[String],
+    cancel: &CancelToken,
+) -> Result<Vec<String>, GfqlError> {
     let exprs: Vec<Expr> = names.iter().map(|n| Expr::Name(n.clone())).collect();
     let wanted: Vec<&Expr> = exprs.iter().collect();
-    let rows = Rows::new(table, &wanted, Strictness::Lenient, false)?;
+    let rows = Rows::new(table, &wanted, Strictness::Lenient, false, cancel)?;
     let key = |row: usize| {
         let cells = exprs.iter().map(|e| Ok(format!("{:?}", rows.eval(e, row)?.key())));
-        Ok(cells.collect::<Result<Vec<_>, GfqlError>>()?.join(","))
+        let key = cells.collect::<Result<Vec<_>, GfqlError>>()?.join(",");
+        // A key stands in a list and in an index.
+        cancel.take(key.capacity() as u64 + KEY_BYTES)?;
+        Ok(key)
     };
     (0..table.num_rows()).map(key).collect()
 }
 
-fn distinct(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
+fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
     let names = match params.get("subset") {
         Some(_) => params.texts("subset")?,
         None => table.column_names().into_iter().map(str::to_owned).collect(),
     };
-    let keys = row_keys(table, &names)?;
+    let keys = row_keys(table, &names, scope.cancel)?;
     let mut seen: HashSet<&str> = HashSet::new();
     let rows = (0..keys.len()).filter(|row| seen.insert(&keys[*row]));
     take(table, rows.map(|row| row as u32).collect())
 }
+
+/// Bytes of a row number and a value, and of the column they become.
+const UNWOUND_BYTES: u64 = 48;
 
 fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
     let expr = match params.get("expr") {
@@ -276,7 +314,21 @@ fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table,
     };
     let name = params.text("as_")?.unwrap_or("value");
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
-    for (row, cell) in values(table, &expr, scope)?.into_iter().enumerate() {
+    // Each list counts as one value beside its own.
+    let most = QUERY_ROWS_MAX.saturating_add(table.num_rows());
+    let cells_of = bounded_values(table, &expr, scope, most)?;
+    let count = |cell: &Cell| match cell {
+        Cell::List(items) => items.len(),
+        cell => usize::from(!cell.is_null()),
+    };
+    let total: usize = cells_of.iter().map(count).sum();
+    if total > QUERY_ROWS_MAX {
+        let text = format!("unwind would make {total} rows; the limit is {QUERY_ROWS_MAX}");
+        return Err(GfqlError::new(ErrorCode::Limit, text).suggest("unwind shorter lists"));
+    }
+    let width = table.memory_bytes() / table.num_rows().max(1) as u64;
+    scope.cancel.take(total as u64 * (width + UNWOUND_BYTES))?;
+    for (row, cell) in cells_of.into_iter().enumerate() {
         match cell {
             Cell::List(items) => {
                 rows.extend(std::iter::repeat_n(row as u32, items.len()));

@@ -2,16 +2,24 @@
 
 use std::cmp::Ordering;
 
+use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
+use regex::Regex;
+
 use super::parse::{Binary, Expr, Quantifier};
 use super::value::Cell;
 use crate::error::{ErrorCode, GfqlError};
 use crate::predicate::Cmp;
-use crate::wire::regex;
 
 /// Where names get their values.
 pub(super) trait Names {
     /// The value of a column in the present row.
     fn column(&self, name: &str) -> Cell;
+
+    /// Counts a step; an error when the work is to stop.
+    fn step(&self) -> Result<(), GfqlError>;
+
+    /// A pattern, compiled once for all rows.
+    fn pattern(&self, text: &str) -> Result<Regex, GfqlError>;
 }
 
 /// An evaluation of one row.
@@ -20,6 +28,8 @@ pub(super) struct Eval<'a> {
     /// Whether comparisons with null are false, as in data frame queries, instead of null.
     pub(super) frame: bool,
     variables: Vec<(String, Cell)>,
+    /// Elements of lists that were made for this row.
+    made: usize,
 }
 
 type Found = Result<Cell, GfqlError>;
@@ -30,10 +40,21 @@ fn wrong(what: impl Into<String>) -> GfqlError {
 
 impl<'a> Eval<'a> {
     pub(super) fn new(names: &'a dyn Names, frame: bool) -> Self {
-        Self { names, frame, variables: vec![] }
+        Self { names, frame, variables: vec![], made: 0 }
+    }
+
+    /// Counts elements that a list gets; long texts count more.
+    fn make(&mut self, elements: usize) -> Result<(), GfqlError> {
+        self.made = self.made.saturating_add(elements);
+        if self.made <= QUERY_LIST_MAX {
+            return Ok(());
+        }
+        let text = format!("an expression makes more than {QUERY_LIST_MAX} list elements in a row");
+        Err(GfqlError::new(ErrorCode::Limit, text).suggest("make shorter lists"))
     }
 
     pub(super) fn eval(&mut self, expr: &Expr) -> Found {
+        self.names.step()?;
         Ok(match expr {
             Expr::Literal(cell) => cell.clone(),
             Expr::Name(name) => match self.variables.iter().rev().find(|(n, _)| n == name) {
@@ -66,7 +87,11 @@ impl<'a> Eval<'a> {
                     return Ok(Cell::Null);
                 }
                 let args = args.iter().map(|a| self.eval(a)).collect::<Result<Vec<_>, _>>()?;
-                super::function::call(name, &args)?
+                let found = super::function::call(name, &args)?;
+                if let Cell::List(items) = &found {
+                    self.make(items.len())?;
+                }
+                found
             }
             Expr::Case(operand, arms, otherwise) => {
                 let operand = operand.as_ref().map(|o| self.eval(o)).transpose()?;
@@ -97,10 +122,12 @@ impl<'a> Eval<'a> {
                         None => true,
                     };
                     if kept {
-                        out.push(match item {
+                        let item = match item {
                             Some(item) => self.with(name, &cell, item)?,
                             None => cell,
-                        });
+                        };
+                        self.make(item.weight())?;
+                        out.push(item);
                     }
                 }
                 Cell::List(out)
@@ -175,16 +202,22 @@ impl<'a> Eval<'a> {
                     Binary::Contains => x.contains(y.as_str()),
                     Binary::Starts => x.starts_with(y.as_str()),
                     Binary::Ends => x.ends_with(y.as_str()),
-                    _ => {
-                        let pattern = regex(&format!(r"\A(?:{y})\z"), 0);
-                        let pattern = pattern.map_err(|e| {
-                            GfqlError::new(ErrorCode::Predicate, e.to_string()).value(y)
-                        })?;
-                        pattern.is_match(x)
-                    }
+                    _ => self.names.pattern(y)?.is_match(x),
                 }))
             }
-            _ => arithmetic(op, x, y),
+            _ => {
+                let found = arithmetic(op, x, y)?;
+                match &found {
+                    Cell::Text(text) if text.len() > QUERY_CELL_BYTES_MAX => {
+                        let what =
+                            format!("a text would have more than {QUERY_CELL_BYTES_MAX} bytes");
+                        return Err(GfqlError::new(ErrorCode::Limit, what));
+                    }
+                    Cell::List(items) => self.make(items.len())?,
+                    _ => {}
+                }
+                Ok(found)
+            }
         }
     }
 

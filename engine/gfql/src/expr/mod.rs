@@ -6,15 +6,18 @@ mod lex;
 mod parse;
 mod value;
 
-use std::cell::Cell as Place;
+use std::cell::{Cell as Place, RefCell};
 use std::collections::HashMap;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use regex::Regex;
 
 use crate::bind::Strictness;
 use crate::error::{ErrorCode, GfqlError};
+use crate::wire::regex;
 use eval::{Eval, Names};
 use parse::parse_frame;
 pub(crate) use parse::{Expr, parse};
@@ -25,7 +28,13 @@ pub(crate) struct Rows {
     readers: HashMap<String, Source>,
     row: Place<usize>,
     frame: bool,
+    steps: Place<u32>,
+    pattern: RefCell<Option<(String, Regex)>>,
+    cancel: CancelToken,
 }
+
+/// Steps of evaluation between two looks at the cancel token.
+const STEPS_PER_CHECK: u32 = 16_384;
 
 enum Source {
     Column(Reader),
@@ -45,6 +54,28 @@ impl Names for Rows {
             _ => Cell::Null,
         }
     }
+
+    fn step(&self) -> Result<(), GfqlError> {
+        let steps = self.steps.get().wrapping_add(1);
+        self.steps.set(steps);
+        if steps.is_multiple_of(STEPS_PER_CHECK) {
+            self.cancel.check()?;
+        }
+        Ok(())
+    }
+
+    fn pattern(&self, text: &str) -> Result<Regex, GfqlError> {
+        let mut known = self.pattern.borrow_mut();
+        if let Some((_, pattern)) = known.as_ref().filter(|(t, _)| t == text) {
+            return Ok(pattern.clone());
+        }
+        // Each row may have a pattern of its own, and a large one takes long to compile.
+        self.cancel.check()?;
+        let pattern = regex(&format!(r"\A(?:{text})\z"), 0)
+            .map_err(|e| GfqlError::new(ErrorCode::Predicate, e.to_string()).value(text))?;
+        *known = Some((text.to_owned(), pattern.clone()));
+        Ok(pattern)
+    }
 }
 
 /// The array of a name, when it simply is a column of the table.
@@ -62,8 +93,16 @@ impl Rows {
         exprs: &[&Expr],
         strictness: Strictness,
         frame: bool,
+        cancel: &CancelToken,
     ) -> Result<Self, GfqlError> {
-        let mut rows = Self { readers: HashMap::new(), row: Place::new(0), frame };
+        let mut rows = Self {
+            readers: HashMap::new(),
+            row: Place::new(0),
+            frame,
+            steps: Place::new(0),
+            pattern: RefCell::default(),
+            cancel: cancel.clone(),
+        };
         for expr in exprs {
             rows.find(table, expr, strictness, &mut Vec::new())?;
         }
@@ -162,10 +201,14 @@ fn source(table: &Table, name: &str, strictness: Strictness) -> Result<Source, G
 }
 
 /// The rows of a table for which a data frame query is true.
-pub(crate) fn query(table: &Table, text: &str) -> Result<Vec<bool>, GfqlError> {
+pub(crate) fn query(
+    table: &Table,
+    text: &str,
+    cancel: &CancelToken,
+) -> Result<Vec<bool>, GfqlError> {
     let place = |e: GfqlError| e.field("query");
     let expr = parse_frame(text).map_err(place)?;
-    let rows = Rows::new(table, &[&expr], Strictness::Strict, true).map_err(place)?;
+    let rows = Rows::new(table, &[&expr], Strictness::Strict, true, cancel).map_err(place)?;
     (0..table.num_rows())
         .map(|row| match rows.eval(&expr, row).map_err(place)? {
             Cell::Bool(v) => Ok(v),

@@ -1,6 +1,6 @@
 //! Tokens to expressions.
 
-use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_TEXT_CHARS_MAX};
+use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPERATORS_MAX, QUERY_TEXT_CHARS_MAX};
 
 use super::lex::{Token, broken, tokens};
 use super::value::Cell;
@@ -72,11 +72,26 @@ fn read(text: &str, frame: bool) -> Result<Expr, GfqlError> {
         let message = format!("the expression is longer than {QUERY_TEXT_CHARS_MAX} characters");
         return Err(GfqlError::new(ErrorCode::Limit, message));
     }
-    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0, frame };
+    let tokens = tokens(text)?;
+    // Each operator may be a level of the tree, and the stack ends.
+    if tokens.iter().filter(|(t, _)| is_operator(t)).count() > QUERY_OPERATORS_MAX {
+        let message = format!("the expression has more than {QUERY_OPERATORS_MAX} operators");
+        return Err(GfqlError::new(ErrorCode::Limit, message).suggest("test for a list with IN"));
+    }
+    let mut parser = Parser { text, tokens, at: 0, depth: 0, frame };
     let expr = parser.or()?;
     match parser.peek() {
         Token::End => Ok(expr),
         _ => Err(parser.broken("unexpected text")),
+    }
+}
+
+fn is_operator(token: &Token) -> bool {
+    const WORDS: [&str; 9] = ["and", "or", "xor", "not", "is", "in", "contains", "starts", "ends"];
+    match token {
+        Token::Symbol(s) => !matches!(*s, "(" | ")" | "]" | "," | "."),
+        Token::Name(name) => WORDS.iter().any(|w| name.eq_ignore_ascii_case(w)),
+        _ => false,
     }
 }
 

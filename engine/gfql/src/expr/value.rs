@@ -96,6 +96,20 @@ impl Cell {
         })
     }
 
+    /// How many plain values this counts as; long texts count more.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Text(text) => 1 + text.len() / std::mem::size_of::<Self>(),
+            Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes that this takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (self.weight() * std::mem::size_of::<Self>()) as u64
+    }
+
     pub(crate) const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }

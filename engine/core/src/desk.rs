@@ -1,0 +1,328 @@
+//! Where queries wait and run: in two lanes, so that nobody's long queries keep others from short ones.
+//!
+//! Every query gets a first turn of [`QUERY_TURN_MILLIS`]. One that is not done by then is begun again in
+//! the second lane, on threads that the operating system runs only when nothing else wants the cores; a
+//! query changes nothing, so that all it costs is the turn. In each lane a user has one query at a time,
+//! and users take turns. Each thread has a pool of its own: the work of one query never waits behind
+//! the parts of another's.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use graphlume_types::limits::{
+    QUERIES_LONG_AT_ONCE, QUERIES_MAX, QUERIES_PER_USER_MAX, QUERY_TURN_MILLIS, QUERY_TURNS_AT_ONCE,
+};
+use graphlume_types::{CancelToken, UserId};
+
+use crate::error::EngineError;
+use crate::health::Shared;
+use crate::workers::panic_text;
+
+/// Which lane a query runs in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// For this long.
+    First(Duration),
+    /// To its end.
+    Long,
+}
+
+/// Runs a query. In its first turn it may give itself back, to be run again.
+pub(crate) type Work = Box<dyn FnMut(Turn) -> Progress + Send>;
+
+/// What a turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Answered,
+    Overran,
+}
+
+struct Waiting {
+    user: Option<UserId>,
+    cancel: CancelToken,
+    work: Work,
+}
+
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<Waiting>,
+    running: Vec<Option<UserId>>,
+}
+
+impl Lane {
+    /// The first that waits of a user who has nothing running here.
+    fn next(&mut self) -> Option<Waiting> {
+        let free = |w: &Waiting| !self.running.contains(&w.user);
+        let at = self.waiting.iter().position(free)?;
+        let next = self.waiting.remove(at)?;
+        self.running.push(next.user);
+        Some(next)
+    }
+
+    /// One that waits although it was stopped, or its time is over.
+    fn next_ended(&mut self) -> Option<Waiting> {
+        let at = self.waiting.iter().position(|w| w.cancel.is_cancelled())?;
+        self.waiting.remove(at)
+    }
+
+    fn done(&mut self, user: Option<UserId>) {
+        if let Some(at) = self.running.iter().position(|u| *u == user) {
+            self.running.swap_remove(at);
+        }
+    }
+
+    fn count(&self, user: Option<UserId>) -> usize {
+        self.waiting.iter().filter(|w| w.user == user).count()
+            + self.running.iter().filter(|u| **u == user).count()
+    }
+
+    fn len(&self) -> usize {
+        self.waiting.len() + self.running.len()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    first: Lane,
+    long: Lane,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    wake: Condvar,
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The desk that takes queries in.
+pub(crate) struct Desk {
+    inner: Arc<Inner>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// How often the first lane looks for queries whose time ended while they waited.
+const LOOK: Duration = Duration::from_millis(500);
+/// Bytes of the stack of a thread that evaluates queries.
+const STACK_BYTES: usize = 8 << 20;
+/// Niceness of the threads for long queries.
+const LONG_NICE: i32 = 5;
+
+impl Desk {
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub(crate) fn start(threads: usize, shared: &Arc<Shared>) -> std::io::Result<Self> {
+        let mut desk = Self { inner: Arc::default(), threads: Vec::new() };
+        for i in 0..QUERY_TURNS_AT_ONCE + QUERIES_LONG_AT_ONCE {
+            let long = i >= QUERY_TURNS_AT_ONCE;
+            let (inner, shared) = (desk.inner.clone(), shared.clone());
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .stack_size(STACK_BYTES)
+                .thread_name(move |n| format!("gl-query-{i}-{n}"))
+                .start_handler(move |_| yield_to_others(long))
+                .build()
+                .map_err(std::io::Error::other)?;
+            let thread = std::thread::Builder::new().name(format!("gl-query-{i}"));
+            desk.threads.push(thread.spawn(move || {
+                yield_to_others(long);
+                serve(&inner, &shared, &pool, long);
+            })?);
+        }
+        Ok(desk)
+    }
+
+    /// Queries of all users that wait or run.
+    pub(crate) fn depth(&self) -> usize {
+        let state = self.inner.state();
+        state.first.len() + state.long.len()
+    }
+
+    /// Whether a query of a user is taken.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`] when the user, or all together, have too many.
+    pub(crate) fn check_room(&self, user: Option<UserId>) -> Result<(), EngineError> {
+        let state = self.inner.state();
+        if state.first.count(user) + state.long.count(user) >= QUERIES_PER_USER_MAX {
+            let limit = QUERIES_PER_USER_MAX;
+            return Err(EngineError::Busy { what: "queries of one user", limit });
+        }
+        if state.first.len() + state.long.len() >= QUERIES_MAX {
+            return Err(EngineError::Busy { what: "queries", limit: QUERIES_MAX });
+        }
+        Ok(())
+    }
+
+    /// Takes a query in. Ask [`Desk::check_room`] first.
+    pub(crate) fn submit(&self, user: Option<UserId>, cancel: CancelToken, work: Work) {
+        let mut state = self.inner.state();
+        if !state.closed {
+            state.first.waiting.push_back(Waiting { user, cancel, work });
+            self.inner.wake.notify_all();
+        }
+    }
+
+    /// Lets the threads finish what they have begun, and forgets what waits.
+    pub(crate) fn close(&mut self) -> Vec<JoinHandle<()>> {
+        let mut state = self.inner.state();
+        state.closed = true;
+        state.first.waiting.clear();
+        state.long.waiting.clear();
+        self.inner.wake.notify_all();
+        drop(state);
+        std::mem::take(&mut self.threads)
+    }
+}
+
+/// Makes this thread run only when others leave a core idle.
+fn yield_to_others(long: bool) {
+    if long && cfg!(target_os = "linux") {
+        // To Linux no process is the calling thread.
+        if let Err(e) = rustix::process::setpriority_process(None, LONG_NICE) {
+            tracing::warn!(error = %e, "long queries run at normal priority");
+        }
+    }
+}
+
+fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, long: bool) {
+    let mut state = inner.state();
+    loop {
+        let ended =
+            if long { None } else { state.first.next_ended().or_else(|| state.long.next_ended()) };
+        if let Some(mut ended) = ended {
+            // It has nothing to do any more but to say so.
+            drop(state);
+            let _ = catch_unwind(AssertUnwindSafe(|| (ended.work)(Turn::Long)));
+            state = inner.state();
+            continue;
+        }
+        let lane = if long { &mut state.long } else { &mut state.first };
+        let Some(Waiting { user, cancel, mut work }) = lane.next() else {
+            if state.closed {
+                return;
+            }
+            let waited = inner.wake.wait_timeout(state, LOOK);
+            state = waited.map_or_else(|e| e.into_inner().0, |(state, _)| state);
+            continue;
+        };
+        drop(state);
+        let turn =
+            if long { Turn::Long } else { Turn::First(Duration::from_millis(QUERY_TURN_MILLIS)) };
+        let run = AssertUnwindSafe(|| pool.install(|| work(turn)));
+        let progress = catch_unwind(run).unwrap_or_else(|payload| {
+            shared.counters.panics.fetch_add(1, Ordering::Relaxed);
+            let panic = panic_text(payload.as_ref());
+            tracing::error!(job = "query", panic, "a job panicked");
+            Progress::Answered
+        });
+        // What the query held is given back before the lock is taken: the engine's loop waits for that.
+        let again = match progress {
+            Progress::Overran => Some(Waiting { user, cancel, work }),
+            Progress::Answered => {
+                drop((cancel, work));
+                None
+            }
+        };
+        state = inner.state();
+        let lane = if long { &mut state.long } else { &mut state.first };
+        lane.done(user);
+        if !state.closed {
+            state.long.waiting.extend(again);
+        }
+        inner.wake.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    fn shared() -> Arc<Shared> {
+        let clock = Arc::new(graphlume_types::clock::SystemClock);
+        let card = Err(Arc::from("a test"));
+        Arc::new(Shared::new(clock, graphlume_types::Budget::new("host", 1 << 20), card))
+    }
+
+    fn user(n: u64) -> Option<UserId> {
+        Some(UserId(n))
+    }
+
+    #[test]
+    fn a_user_s_long_queries_do_not_keep_others_waiting() {
+        let mut desk = Desk::start(1, &shared()).expect("threads");
+        let (stop, stopped) = mpsc::channel::<()>();
+        let stopped = Arc::new(Mutex::new(stopped));
+        let busy = Arc::new(AtomicUsize::new(0));
+        for _ in 0..8 {
+            let (stopped, busy) = (stopped.clone(), busy.clone());
+            desk.check_room(user(1)).expect("room");
+            desk.submit(
+                user(1),
+                CancelToken::new(),
+                Box::new(move |turn| {
+                    if turn != Turn::Long {
+                        return Progress::Overran;
+                    }
+                    busy.fetch_add(1, Ordering::SeqCst);
+                    let _ = stopped.lock().map(|s| s.recv());
+                    Progress::Answered
+                }),
+            );
+        }
+        let (done, answer) = mpsc::channel();
+        for i in 0..100 {
+            let done = done.clone();
+            desk.submit(
+                user(2),
+                CancelToken::new(),
+                Box::new(move |_| {
+                    let _ = done.send(i);
+                    Progress::Answered
+                }),
+            );
+        }
+        let answers: Vec<i32> = answer.iter().take(100).collect();
+        assert_eq!(answers, (0..100).collect::<Vec<_>>(), "one user's queries stay in order");
+        assert!(busy.load(Ordering::SeqCst) <= 1, "a user has one long query at a time");
+        drop(stop);
+        desk.close().into_iter().for_each(|t| t.join().expect("no panic"));
+        assert_eq!(desk.depth(), 0);
+    }
+
+    #[test]
+    fn a_user_has_a_bound_of_queries_and_others_have_room() {
+        let mut desk = Desk::start(1, &shared()).expect("threads");
+        let (stop, stopped) = mpsc::channel::<()>();
+        let stopped = Arc::new(Mutex::new(stopped));
+        for _ in 0..QUERIES_PER_USER_MAX {
+            let stopped = stopped.clone();
+            desk.check_room(user(1)).expect("room");
+            desk.submit(
+                user(1),
+                CancelToken::new(),
+                Box::new(move |_| {
+                    let _ = stopped.lock().map(|s| s.recv());
+                    Progress::Answered
+                }),
+            );
+        }
+        let refused = desk.check_room(user(1)).expect_err("too many");
+        assert!(refused.to_string().contains("queries of one user, limit 32"), "{refused}");
+        desk.check_room(user(2)).expect("room for others");
+        drop(stop);
+        desk.close().into_iter().for_each(|t| t.join().expect("no panic"));
+    }
+}
