@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use graphlume_gfql::{Bindings, ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_gfql::{Bindings, ErrorCode, GfqlError, Others, PropertyGraph, Strictness};
 use graphlume_types::CancelToken;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -28,7 +28,7 @@ struct Asked {
 
 enum Query {
     Gfql(graphlume_gfql::Query),
-    Cypher(graphlume_cypher::Query),
+    Cypher(Box<graphlume_cypher::Query>),
 }
 
 /// Parameters: `queries` (a file, see [`Asked`]), `nodes` (a table, with the column `id`), `source` and
@@ -57,7 +57,7 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
         for _ in 0..spec.repeat.max(1) {
             // The clock of the processor ticks too coarsely for one short query.
             let begin = Instant::now();
-            let (size, took) = measure(&ask);
+            let (size, took) = measure(ask);
             names[at].1.push(begin.elapsed().as_secs_f64());
             names[at].2.push(took.cpu_seconds);
             size?;
@@ -100,7 +100,7 @@ fn graph<'p>(
 fn parse(asked: &Asked) -> Result<Query, GfqlError> {
     match (&asked.gfql, &asked.cypher) {
         (Some(wire), None) => graphlume_gfql::parse(wire).map(Query::Gfql),
-        (None, Some(text)) => graphlume_cypher::parse(text).map(Query::Cypher),
+        (None, Some(text)) => graphlume_cypher::parse(text).map(|q| Query::Cypher(Box::new(q))),
         _ => Err(GfqlError::new(ErrorCode::Output, "a query has gfql or cypher")),
     }
 }
@@ -109,7 +109,8 @@ fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, Gf
     let (cancel, strictness) = (CancelToken::new(), Strictness::default());
     match query {
         Query::Gfql(query) if shape => {
-            let sizes = graphlume_gfql::sizes(graph, query, None, strictness, &cancel)?;
+            let sizes =
+                graphlume_gfql::sizes(graph, &Others::default(), query, None, strictness, &cancel)?;
             Ok(json!([sizes.nodes, sizes.edges]))
         }
         Query::Gfql(query) => {

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -221,3 +222,10 @@ def browser(script, *args, timeout=180):
 
 def unique(prefix):
     return f"{prefix}-{secrets.token_hex(4)}"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Says with which seed random cases were made, so that a run can be repeated."""
+    oracle = sys.modules.get("test_gfql_oracle")
+    if oracle:
+        terminalreporter.write_line(f"queries compared with the reference: GRAPHLUME_ORACLE_SEED={oracle.SEED}")

@@ -387,7 +387,7 @@ def difference(case, ours, theirs):
         a, b = bag(mine, sorted(names[0])), bag(other, sorted(names[0]))
         if case.get("where") and part == "edges":
             # The reference keeps one of several parallel edges; ours keeps all.
-            a, b = (sorted(set(bag(f, ["from", "to"]))) for f in (mine, other))
+            a, b = (sorted(set(bag(f, case.get("ends", ["from", "to"])))) for f in (mine, other))
         if collections.Counter(a) != collections.Counter(b):
             ca, cb = collections.Counter(a), collections.Counter(b)
             return part, f"{sorted(names[0])}: only ours {list((ca - cb).elements())[:3]}, only theirs {list((cb - ca).elements())[:3]}"

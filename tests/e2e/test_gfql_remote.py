@@ -225,7 +225,7 @@ def test_a_text_in_cypher_is_answered_with_its_rows(graph, server, name):
 @pytest.mark.parametrize("text, slug", [
     ("CREATE (n)", "invalid-cypher-syntax"), ("MATCH (n) DETACH DELETE n", "invalid-cypher-syntax"),
     ("MATCH (n) SET n.age = 1 RETURN n", "invalid-cypher-syntax"), ("MATCH (n) RETURN m", "invalid-cypher-syntax"),
-    ("MATCH (n) RETURN 1 / 0", "invalid-predicate-value"), ("CALL db.labels()", "unsupported-operation"), ("", "invalid-cypher-syntax"),
+    ("MATCH (n) RETURN 1 / 0", "invalid-predicate-value"), ("CALL db.labels()", "unsupported-cypher-query"), ("", "invalid-cypher-syntax"),
 ])
 def test_a_text_that_is_refused_says_why(graph, server, text, slug):
     r = post(server, server.token("alice"), graph._dataset_id, "/nodes", {"gfql_query": text})

@@ -81,6 +81,20 @@ def test_the_layout_is_watched_from_first_positions_to_rest(server, dataset):
     viewer.close()
 
 
+def test_a_graph_that_was_loaded_for_a_query_is_placed_when_it_is_opened(fresh, community_graph):
+    api = fresh.api("admin")
+    dataset = api.dataset([api.file(community_graph, "csv")["file_id"]], edges={"source": "src", "destination": "dst"})
+    fresh.stop()
+    fresh.start()
+    api = fresh.api("admin")
+    counted = api("POST", f"/api/v2/etl/datasets/{dataset}/gfql/shape", json={"gfql_query": []})
+    assert counted.json()[1]["rows"] > 10900
+    viewer = Viewer(fresh, dataset, session_of(fresh, dataset))
+    viewer.until(lambda: viewer.frames >= 1)
+    assert np.isfinite(viewer.positions).all() and np.ptp(viewer.positions, 0).min() > 0
+    viewer.close()
+
+
 def test_edges_positions_cards_and_search_come_over_http(server, dataset):
     session = session_of(server, dataset, "&play=0")
     viewer = Viewer(server, dataset, session)

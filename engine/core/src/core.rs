@@ -9,7 +9,8 @@ use std::time::Instant;
 use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
 use graphlume_types::{
-    CancelReason, Code, Coded, DatasetId, Refused, Reservation, SessionId, Share, limits,
+    CancelReason, CancelToken, Code, Coded, DatasetId, Refused, Reservation, SessionId, Share,
+    limits,
 };
 
 use crate::config::Config;
@@ -20,7 +21,7 @@ use crate::error::{ClosedReason, EngineError};
 use crate::event::{Event, LoadFailure};
 use crate::health::Shared;
 use crate::loader::Loader;
-use crate::resident::{LoadJob, Resident};
+use crate::resident::{LoadJob, PLACING, Resident};
 use crate::session::layout::Layout;
 use crate::session::machine::{GraphState, VizSession};
 use crate::stats::Gauges;
@@ -153,18 +154,26 @@ impl Core {
     }
 
     /// Starts a load if one is needed and tells where the dataset is.
-    pub(crate) fn want_dataset(&mut self, dataset: DatasetId, again: bool) -> GraphState {
+    /// `seen` says that it is wanted to be looked at, which takes positions.
+    pub(crate) fn want_dataset(
+        &mut self,
+        dataset: DatasetId,
+        again: bool,
+        seen: bool,
+    ) -> GraphState {
         let now = self.now();
-        match self.store.request(dataset, now, again) {
+        match self.store.request(dataset, now, again, seen) {
+            Found::Resident if seen => self.want_positions(dataset),
             Found::Resident => GraphState::Ready,
             Found::Loading => GraphState::Loading(self.load_stage(dataset)),
             Found::Refused(error) => graph_state(&error),
-            Found::Begin { ticket, epoch, cancel } => {
+            Found::Begin { ticket, epoch, cancel, seen } => {
                 let job = LoadJob {
                     dataset,
                     ticket,
                     epoch,
                     cancel,
+                    seen,
                     loader: self.loader.clone(),
                     pool: self.pool.clone(),
                     budget: self.shared.budget.clone(),
@@ -193,6 +202,58 @@ impl Core {
         }
     }
 
+    /// Places the nodes of a graph that was loaded for queries alone.
+    fn want_positions(&mut self, dataset: DatasetId) -> GraphState {
+        let Some(lease) = self.store.resident(dataset) else { return GraphState::Ready };
+        if lease.start().is_some() {
+            return GraphState::Ready;
+        }
+        let Some(entry) = self.store.entry_mut(dataset) else { return GraphState::Ready };
+        if entry.placing.is_some() {
+            return GraphState::Loading(PLACING);
+        }
+        let cancel = CancelToken::new();
+        let (pool, stop) = (self.pool.clone(), cancel.clone());
+        let run = move || {
+            let result = lease.place(&pool, &stop);
+            Some(Event::Placed { dataset, result })
+        };
+        let lost = move || Event::Placed { dataset, result: Err(EngineError::Dropped) };
+        let job = Job { what: "place", run: Box::new(run), lost: Some(Box::new(lost)) };
+        match self.crews.loaders.submit(job) {
+            Ok(()) => {
+                if let Some(entry) = self.store.entry_mut(dataset) {
+                    entry.placing = Some(cancel);
+                }
+                GraphState::Loading(PLACING)
+            }
+            Err(error) => graph_state(&error),
+        }
+    }
+
+    fn on_placed(&mut self, dataset: DatasetId, result: Result<(), EngineError>) {
+        if let Some(entry) = self.store.entry_mut(dataset) {
+            entry.placing = None;
+        }
+        let now = self.now();
+        // Where the graph has gone meanwhile, the next load answers.
+        let failed = result.err().filter(|_| self.store.resident(dataset).is_some());
+        for id in self.waiting_sessions(dataset) {
+            match (&failed, self.sessions.get_mut(&id)) {
+                (Some(e), Some(session)) => session.graph_missing(graph_state(e), now),
+                _ => self.want_graph(&id, false),
+            }
+        }
+    }
+
+    /// The sessions that want the dataset's graph and have none.
+    fn waiting_sessions(&self, dataset: DatasetId) -> Vec<SessionId> {
+        let waits = |s: &&VizSession| {
+            s.dataset == dataset && s.lease.is_none() && s.graph != GraphState::Released
+        };
+        self.sessions.values().filter(waits).map(|s| s.id.clone()).collect()
+    }
+
     fn load_stage(&self, dataset: DatasetId) -> &'static str {
         match self.store.entry(dataset).map(|e| &e.slot) {
             Some(Slot::Loading { stage, .. }) => stage,
@@ -203,7 +264,7 @@ impl Core {
     /// Gives the session its graph, or makes it wait for one.
     pub(crate) fn want_graph(&mut self, id: &SessionId, again: bool) {
         let Some(dataset) = self.sessions.get(id).map(|s| s.dataset) else { return };
-        let state = self.want_dataset(dataset, again);
+        let state = self.want_dataset(dataset, again, true);
         let now = self.now();
         if state == GraphState::Ready {
             self.give_graph(id);
@@ -257,7 +318,7 @@ impl Core {
 
     /// Calls `then` with the dataset's graph: at once, or when its load has ended.
     pub(crate) fn with_graph(&mut self, dataset: DatasetId, then: Waiter) {
-        match self.want_dataset(dataset, false) {
+        match self.want_dataset(dataset, false, false) {
             GraphState::Ready => {
                 let lease = self.store.resident(dataset);
                 then(self, lease.ok_or(EngineError::Dropped));
@@ -299,14 +360,8 @@ impl Core {
     fn load_done(&mut self, dataset: DatasetId, resident: Resident) {
         let now = self.now();
         let waiters = self.store.loaded(dataset, resident, now);
-        let ids: Vec<SessionId> = self
-            .sessions
-            .values()
-            .filter(|s| s.dataset == dataset && s.graph != GraphState::Released)
-            .map(|s| s.id.clone())
-            .collect();
-        for id in ids {
-            self.give_graph(&id);
+        for id in self.waiting_sessions(dataset) {
+            self.want_graph(&id, false);
         }
         for waiter in waiters {
             let lease = self.store.resident(dataset);
@@ -336,6 +391,7 @@ impl Core {
             Event::Sliced { session, generation, place, result } => {
                 self.on_sliced(&session, generation, place, result);
             }
+            Event::Placed { dataset, result } => self.on_placed(dataset, result),
             Event::Communities { dataset, epoch, result } => {
                 self.on_communities(dataset, epoch, result);
             }

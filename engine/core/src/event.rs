@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Room { bytes: u64, answer: Sender<Result<Reservation, Refused>> },
     /// A load has ended.
     Loaded { dataset: DatasetId, ticket: u64, result: Result<Box<Resident>, LoadFailure> },
+    /// The nodes of a graph that is in memory have been placed.
+    Placed { dataset: DatasetId, result: Result<(), EngineError> },
     /// A layout comes home.
     Sliced { session: SessionId, generation: u64, place: Place, result: Result<Slice, EngineError> },
     /// Colours by community are there, or are not to be had.

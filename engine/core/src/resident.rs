@@ -1,5 +1,6 @@
 //! From tables to a graph that can be shown: what a loader thread does, and what it makes.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
@@ -19,6 +20,8 @@ use crate::loader::{LoadError, Loaded, Loader};
 use crate::session::frames::{scene_frames, scene_of};
 use crate::session::slot::{ColumnInfo, GraphFacts, SceneFrames};
 
+/// What a load that places nodes says of itself.
+pub(crate) const PLACING: &str = "placing the nodes";
 /// Seed of the edge order and of the start placement: every load of a dataset gives the same picture.
 const SEED: u64 = 1;
 /// Bytes per node and per edge held beside the topology: positions, importance and colours; colours
@@ -27,6 +30,9 @@ const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8;
 const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
 const LABEL_BYTES: u64 = 1 << 20;
+
+/// Where nodes are, by index.
+type Positions = Vec<[f32; 2]>;
 
 /// A graph in memory. Immutable, so that any number of jobs read it at once.
 pub(crate) struct Resident {
@@ -37,8 +43,8 @@ pub(crate) struct Resident {
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
     pub(crate) encodings: Encodings,
-    /// Bound positions with NaN for absent ones, or a start placement.
-    pub(crate) start: Vec<[f32; 2]>,
+    /// Bound positions with NaN for absent ones, or a start placement; not there while nobody looks.
+    start: OnceLock<Positions>,
     /// Edge weights by edge table row.
     pub(crate) edge_weights: Option<Vec<f32>>,
     pub(crate) importance: Vec<f32>,
@@ -61,10 +67,29 @@ impl Resident {
         })
     }
 
+    /// Where the nodes begin; `None` before [`Resident::place`].
+    pub(crate) fn start(&self) -> Option<&[[f32; 2]]> {
+        self.start.get().map(Vec::as_slice)
+    }
+
+    /// Places the nodes, unless they are placed.
+    pub(crate) fn place(&self, pool: &CpuPool, cancel: &CancelToken) -> Result<(), EngineError> {
+        if self.start.get().is_none() {
+            let placed = pool.install(|| placed(&self.graph, cancel));
+            let _ = self.start.set(placed?);
+        }
+        Ok(())
+    }
+
     /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
     pub(crate) fn edge_stream(&self) -> Bytes {
         self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
     }
+}
+
+fn placed(graph: &Graph, cancel: &CancelToken) -> Result<Positions, EngineError> {
+    let placed = graphlume_algo::layout::start::place(&graph.topology, SEED, cancel);
+    placed.map_err(|e| EngineError::from_coded(&e))
 }
 
 /// Source of every edge by CSR position would cost memory; a search in the offsets costs little time.
@@ -89,6 +114,8 @@ pub(crate) struct LoadJob {
     pub(crate) ticket: u64,
     pub(crate) epoch: u32,
     pub(crate) cancel: CancelToken,
+    /// Whether somebody wants to see the graph, so that its nodes are placed.
+    pub(crate) seen: Arc<AtomicBool>,
     pub(crate) loader: Arc<dyn Loader>,
     pub(crate) pool: Arc<CpuPool>,
     pub(crate) budget: Budget,
@@ -192,8 +219,9 @@ impl LoadJob {
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
-        self.stage("placing the nodes");
+        self.stage(PLACING);
         let (scene, start) = self.pool.install(|| self.scene_and_start(&graph, &loaded))?;
+        let start = start.map_or_else(OnceLock::new, OnceLock::from);
         let order = EdgeOrder::new(m, SEED);
         let frames =
             self.pool.install(|| scene_frames(&scene, &graph.topology, order, self.epoch, 1));
@@ -233,14 +261,15 @@ impl LoadJob {
         })
     }
 
-    /// The scene and, unless positions are bound, a start placement, side by side.
+    /// The scene and, unless positions are bound or nobody looks, a start placement, side by side.
     fn scene_and_start(
         &self,
         graph: &Graph,
         loaded: &Loaded,
-    ) -> Result<(Scene, Vec<[f32; 2]>), LoadFailure> {
-        let place = || {
-            graphlume_algo::layout::start::place(&graph.topology, SEED, &self.cancel).map_err(coded)
+    ) -> Result<(Scene, Option<Positions>), LoadFailure> {
+        let place = || match self.seen.load(Ordering::Relaxed) {
+            true => placed(graph, &self.cancel).map(Some).map_err(LoadFailure::from),
+            false => Ok(None),
         };
         let scene =
             || scene_of(graph, loaded.nodes.as_ref(), &loaded.edges, &loaded.encodings, None);
@@ -248,7 +277,7 @@ impl LoadJob {
             let scene = scene()?;
             // The binding may be unusable, which the scene's warnings say.
             let start = match &scene.positions {
-                Some(bound) => bound.clone(),
+                Some(bound) => Some(bound.clone()),
                 None => place()?,
             };
             return Ok((scene, start));

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use graphlume_types::{Budget, CancelReason, CancelToken, DatasetId, Refused, Reservation, limits};
@@ -46,6 +47,8 @@ pub(crate) enum Slot {
         ticket: u64,
         cancel: CancelToken,
         stage: &'static str,
+        /// Set when somebody wants to see the graph.
+        seen: Arc<AtomicBool>,
     },
     /// The loader says that there are no data yet.
     Waiting {
@@ -64,9 +67,23 @@ pub(crate) struct Entry {
     pub(crate) epoch: u32,
     pub(crate) scene: Option<Arc<SceneFrames>>,
     pub(crate) communities: Communities,
+    /// Stops the job that places the nodes of a graph that was loaded for queries.
+    pub(crate) placing: Option<CancelToken>,
     last_used: Instant,
     failures: u32,
     waiters: Vec<Waiter>,
+}
+
+impl Entry {
+    /// Stops the jobs that run for the dataset.
+    fn stop(&self, reason: CancelReason) {
+        if let Slot::Loading { cancel, .. } = &self.slot {
+            cancel.cancel(reason);
+        }
+        if let Some(placing) = &self.placing {
+            placing.cancel(reason);
+        }
+    }
 }
 
 /// What [`GraphStore::request`] found.
@@ -76,7 +93,7 @@ pub(crate) enum Found {
     /// A load runs; its answer will come.
     Loading,
     /// The caller must start a load under this ticket.
-    Begin { ticket: u64, epoch: u32, cancel: CancelToken },
+    Begin { ticket: u64, epoch: u32, cancel: CancelToken, seen: Arc<AtomicBool> },
     /// No data, or failed a moment ago.
     Refused(EngineError),
 }
@@ -125,8 +142,14 @@ impl GraphStore {
     }
 
     /// Finds the graph, or says what to do. `again` tries even a dataset that waits for data or failed
-    /// a moment ago.
-    pub(crate) fn request(&mut self, dataset: DatasetId, now: Instant, again: bool) -> Found {
+    /// a moment ago; `seen` says that the graph is wanted to be looked at.
+    pub(crate) fn request(
+        &mut self,
+        dataset: DatasetId,
+        now: Instant,
+        again: bool,
+        seen: bool,
+    ) -> Found {
         if !self.entries.contains_key(&dataset) {
             let epoch = self.fresh_epoch();
             let entry = Entry {
@@ -134,6 +157,7 @@ impl GraphStore {
                 epoch,
                 scene: None,
                 communities: Communities::Unknown,
+                placing: None,
                 last_used: now,
                 failures: 0,
                 waiters: Vec::new(),
@@ -147,7 +171,10 @@ impl GraphStore {
         entry.last_used = now;
         match &entry.slot {
             Slot::Resident(_) => return Found::Resident,
-            Slot::Loading { .. } => return Found::Loading,
+            Slot::Loading { seen: already, .. } => {
+                already.fetch_or(seen, Ordering::Relaxed);
+                return Found::Loading;
+            }
             Slot::Waiting { error } if !again => return Found::Refused(error.clone()),
             Slot::Failed { error, until } if !again && now < *until => {
                 return Found::Refused(error.clone());
@@ -155,9 +182,11 @@ impl GraphStore {
             _ => {}
         }
         let cancel = CancelToken::new();
-        entry.slot = Slot::Loading { ticket, cancel: cancel.clone(), stage: "reading the tables" };
+        let (stage, seen) = ("reading the tables", Arc::new(AtomicBool::new(seen)));
+        entry.slot =
+            Slot::Loading { ticket, cancel: cancel.clone(), stage, seen: Arc::clone(&seen) };
         self.next_ticket += 1;
-        Found::Begin { ticket, epoch: entry.epoch, cancel }
+        Found::Begin { ticket, epoch: entry.epoch, cancel, seen }
     }
 
     /// Keeps somebody waiting for a load that runs.
@@ -223,9 +252,7 @@ impl GraphStore {
     /// Forgets the dataset and stops its load.
     pub(crate) fn forget(&mut self, dataset: DatasetId) -> Vec<Waiter> {
         let Some(entry) = self.entries.remove(&dataset) else { return Vec::new() };
-        if let Slot::Loading { cancel, .. } = &entry.slot {
-            cancel.cancel(CancelReason::Superseded);
-        }
+        entry.stop(CancelReason::Superseded);
         entry.waiters
     }
 
@@ -284,9 +311,7 @@ impl GraphStore {
     pub(crate) fn cancel_all(&mut self, reason: CancelReason) -> Vec<Waiter> {
         let mut waiters = Vec::new();
         for entry in self.entries.values_mut() {
-            if let Slot::Loading { cancel, .. } = &entry.slot {
-                cancel.cancel(reason);
-            }
+            entry.stop(reason);
             waiters.append(&mut entry.waiters);
         }
         waiters

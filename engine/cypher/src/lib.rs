@@ -13,6 +13,7 @@
 //! | `plan`, `explain` | the operators and how they are shown |
 //! | `exec` | rows through operators, by several threads where that pays |
 //! | `value`, `temporal`, `func` | values, their orders, time, functions |
+//! | `procedures` | what CALL may name |
 //! | `answer` | results as values, as a table and as JSON |
 
 mod answer;
@@ -25,6 +26,7 @@ mod func;
 mod lex;
 mod parse;
 mod plan;
+mod procedures;
 mod temporal;
 #[doc(hidden)]
 pub mod testkit;
@@ -35,10 +37,11 @@ mod value;
 
 pub use answer::Answer;
 pub use explain::explain;
+pub use procedures::Algorithms;
 pub use temporal::{Duration, Temporal, Zoned};
 pub use value::{Edge, Entries, Path, Shared, Value};
 
-use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
 use graphlume_types::CancelToken;
 use graphlume_types::clock::{Clock, SystemClock};
 use serde_json::Map;
@@ -98,25 +101,6 @@ pub trait Procedures: Sync {
     ) -> Result<ProcedureTable, GfqlError>;
 }
 
-/// No procedure at all.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoProcedures;
-
-impl Procedures for NoProcedures {
-    fn call(
-        &self,
-        _: &PropertyGraph,
-        name: &str,
-        _: &[Value],
-        _: &CancelToken,
-    ) -> Result<ProcedureTable, GfqlError> {
-        let what = format!("the procedure {name:?} is not available here");
-        Err(GfqlError::new(ErrorCode::Unsupported, what)
-            .field("query")
-            .suggest("use MATCH and functions instead of the procedure"))
-    }
-}
-
 /// Evaluates a query on a graph.
 ///
 /// # Errors
@@ -129,10 +113,10 @@ pub fn run(
     strictness: Strictness,
     cancel: &CancelToken,
 ) -> Result<Answer, GfqlError> {
-    run_with(graph, query, params, strictness, &NoProcedures, cancel)
+    run_with(graph, query, params, strictness, &Algorithms::default(), cancel)
 }
 
-/// Evaluates a query that may call procedures.
+/// Evaluates a query that may call other procedures than [`Algorithms`].
 ///
 /// # Errors
 /// Those of [`run`], and those of the procedures.

@@ -28,6 +28,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) strictness: Strictness,
+    pub(crate) others: &'a crate::Others,
     pub(crate) cancel: &'a CancelToken,
 }
 

@@ -54,12 +54,9 @@ fn evaluate(
                 None => Err(unresolved(other, query)),
             },
             Binding::Let(inner) => evaluate(graph, inner, None, Some(&names), scope, depth + 1),
-            Binding::Remote(dataset) => Err(GfqlError::new(
-                ErrorCode::Unsupported,
-                "other datasets cannot be read in a query",
-            )
-            .value(dataset)
-            .suggest("query that dataset by its own address")),
+            Binding::Remote(dataset) => {
+                scope.others.get(dataset).cloned().ok_or_else(|| no_dataset(dataset))
+            }
         }
         .map_err(place)?;
         last = result.clone();
@@ -80,6 +77,16 @@ fn chain_of(
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
     crate::run_chain(graph, chain, scope)
+}
+
+/// The refusal of a dataset that is not there, or not for the one who asks.
+#[must_use]
+pub fn no_dataset(dataset: &str) -> GfqlError {
+    let text = format!("there is no dataset {dataset:?} that can be read here");
+    GfqlError::new(ErrorCode::NoGraph, text)
+        .field("dataset_id")
+        .value(dataset)
+        .suggest("use the id of a dataset that you may read")
 }
 
 fn unresolved(name: &str, query: &Let) -> GfqlError {

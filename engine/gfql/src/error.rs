@@ -195,13 +195,13 @@ impl GfqlError {
         }
     }
 
-    /// A call that exists and that this server does not do.
+    /// Counts the operation at fault from the beginning of a longer chain, whose first `steps` went well.
     #[must_use]
-    pub fn unsupported_call(function: &str) -> Self {
-        Self::new(ErrorCode::Unsupported, format!("call {function:?} is not available here"))
-            .field("function")
-            .value(format!("{function:?}"))
-            .suggest("run this call in the client and upload its result")
+    pub(crate) fn after(mut self, steps: usize) -> Self {
+        if let Some(position) = &mut self.detail.position {
+            *position += steps;
+        }
+        self
     }
 }
 

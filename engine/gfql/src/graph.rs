@@ -1,6 +1,7 @@
 //! The graph that a query sees: tables, bindings, and adjacency built when the first step needs it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
@@ -17,6 +18,8 @@ use crate::wire::CallOp;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
+/// Ids that are looked for one by one before they are indexed.
+const LOOKS_MAX: usize = 16;
 
 /// Which columns make the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,8 @@ struct Inner {
     ids: OnceLock<Vec<(u64, u32)>>,
     /// The ids of all nodes, ready to be compared.
     id_column: OnceLock<Option<Column>>,
+    /// How often an id was looked for without an index.
+    looks: AtomicUsize,
     row_nodes: OnceLock<Vec<u32>>,
     /// Source and destination of every row of the edge table.
     row_ends: OnceLock<Vec<[u32; 2]>>,
@@ -112,6 +117,7 @@ impl PropertyGraph {
             columns: Mutex::default(),
             ids: OnceLock::new(),
             id_column: OnceLock::new(),
+            looks: AtomicUsize::new(0),
             row_nodes: OnceLock::new(),
             row_ends: OnceLock::new(),
             notes: vec![],
@@ -334,6 +340,13 @@ impl PropertyGraph {
         let frame = self.frame(cancel)?;
         let made = || Column::try_new(&frame.ids).ok();
         let Some(column) = self.inner.id_column.get_or_init(made) else { return Ok(None) };
+        // An index takes as long as many looks through the ids; those who ask for a few need none.
+        if self.inner.ids.get().is_none()
+            && self.inner.looks.fetch_add(1, Ordering::Relaxed) < LOOKS_MAX
+        {
+            let same = |v: &u32| column.get(*v as usize).as_ref() == Some(id);
+            return Ok((0..column.len() as u32).into_par_iter().find_any(same));
+        }
         let hasher = Hasher::new();
         let index = self.inner.ids.get_or_init(|| {
             let mut index: Vec<(u64, u32)> = (0..column.len() as u32)

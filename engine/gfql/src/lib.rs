@@ -36,6 +36,8 @@ mod tests;
 pub mod wire;
 
 pub use bind::Strictness;
+pub use call::{CALLS, Callable, Does, Made, procedure, shown};
+pub use dag::no_dataset;
 pub use error::{ErrorCode, GfqlError, nearest};
 pub use explain::explain;
 pub use graph::{Bindings, PropertyGraph};
@@ -66,7 +68,25 @@ pub fn run(
     strictness: Strictness,
     cancel: &CancelToken,
 ) -> Result<Outcome, GfqlError> {
-    let scope = Scope { strictness, cancel };
+    run_with(graph, &Others::default(), query, output, strictness, cancel)
+}
+
+/// The graphs of other datasets, by the names under which a query asks for them.
+pub type Others = std::collections::BTreeMap<String, PropertyGraph>;
+
+/// Evaluates a query that may ask for other datasets.
+///
+/// # Errors
+/// Those of [`run`], and one for a dataset that is not among `others`.
+pub fn run_with(
+    graph: &PropertyGraph,
+    others: &Others,
+    query: &Query,
+    output: Option<&str>,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<Outcome, GfqlError> {
+    let scope = Scope { strictness, others, cancel };
     let graph = match (query, output) {
         (Query::Chain(chain), None) => run_chain(graph, chain, scope)?,
         (Query::Let(bindings), output) => dag::run(graph, bindings, output, scope)?,
@@ -83,9 +103,10 @@ pub fn run(
 /// How large the answer to a query is. A pattern is only counted, and its tables are never made.
 ///
 /// # Errors
-/// As [`run`].
+/// As [`run_with`].
 pub fn sizes(
     graph: &PropertyGraph,
+    others: &Others,
     query: &Query,
     output: Option<&str>,
     strictness: Strictness,
@@ -94,7 +115,7 @@ pub fn sizes(
     if let (Query::Chain(chain), None) = (query, output)
         && let Some(steps) = pattern(chain)
     {
-        let scope = Scope { strictness, cancel };
+        let scope = Scope { strictness, others, cancel };
         if chain.clauses.is_empty()
             && let Some(sizes) = count::sizes(graph, &steps, scope)?
         {
@@ -102,7 +123,7 @@ pub fn sizes(
         }
         return chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel);
     }
-    let graph = run(graph, query, output, strictness, cancel)?.graph;
+    let graph = run_with(graph, others, query, output, strictness, cancel)?.graph;
     let nodes = graph.node_table(cancel)?;
     let edges = graph.edges();
     Ok(Sizes {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use graphlume_graph::canon::Canon;
 use graphlume_table::{Table, cell_text};
 use graphlume_types::CancelToken;
 use serde_json::{Value, json};
@@ -244,6 +245,81 @@ fn a_stopped_query_says_so() {
     cancel.cancel(graphlume_types::CancelReason::Deadline);
     let error = run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap_err();
     assert_eq!(error.error_code().slug(), "query-stopped");
+}
+
+#[test]
+fn ids_are_found_with_and_without_an_index() {
+    let (graph, cancel) = (graph(), CancelToken::new());
+    for _ in 0..40 {
+        let found = |id: &str| graph.find(&Canon::Text(id), &cancel).unwrap();
+        assert_eq!((found("c"), found("nobody")), (Some(2), None));
+    }
+}
+
+#[test]
+fn calls_refuse_what_they_do_not_know() {
+    let refusal = |function: &str, params: Value| {
+        refusal(json!([{"type": "Call", "function": function, "params": params}]))
+    };
+    let starts = |text: String, slug: &str| assert!(text.starts_with(slug), "{text}");
+    starts(refusal("get_degree", json!({})), "[invalid-node-reference]");
+    starts(refusal("get_degrees", json!({"colm": "x"})), "[invalid-node-reference]");
+    starts(refusal("limit", json!({})), "[missing-required-field]");
+    starts(refusal("umap", json!({})), "[unsupported-operation]");
+    starts(refusal("encode_point_color", json!({"column": "nope"})), "[column-not-found]");
+    let palette = json!({"column": "kind", "palette": ["red"]});
+    starts(refusal("encode_point_color", palette), "[missing-required-field]");
+    starts(refusal("graphistry.nx.pagerank.write", json!({})), "[unsupported-operation]");
+    starts(refusal("graphistry.dgree", json!({})), "[unsupported-cypher-query]");
+    let loops = json!({"allow_cycles": false, "remove_self_loops": false});
+    starts(refusal("get_topological_levels", loops), "[call-execution-error]");
+}
+
+#[test]
+fn levels_run_from_nodes_without_incoming_edges_and_break_cycles() {
+    let call = |params: Value| {
+        ask(json!([{"type": "Call", "function": "get_topological_levels", "params": params}]))
+    };
+    assert_eq!(column(call(json!({})).nodes(), "level"), "0 1 2 3");
+    let kept = json!({"level_col": "at", "remove_self_loops": false});
+    assert_eq!(column(call(kept).nodes(), "at"), "0 1 2 3");
+}
+
+#[test]
+fn procedures_are_calls_and_enrich_the_graph_or_make_rows() {
+    let call = |name: &str, options: Value| {
+        ask(json!([{"type": "Call", "function": name, "params": options}]))
+    };
+    let written = call("graphistry.degree.write", json!({}));
+    assert_eq!(column(written.nodes(), "degree"), "2 3 2 4");
+    assert_eq!(ws(&written), "1 2 3 4 5 6");
+    let rows = call("graphistry.degree", json!({}));
+    assert_eq!(
+        rows.nodes().unwrap().column_names(),
+        ["nodeId", "degree", "degree_in", "degree_out"]
+    );
+    let ranked = call("graphistry.cugraph.pagerank", json!({"out_col": "rank", "alpha": 0.5}));
+    assert_eq!(ranked.nodes().unwrap().column_names(), ["nodeId", "rank"]);
+}
+
+#[test]
+fn other_datasets_are_read_where_they_are_given() {
+    let query = parse(&json!({"type": "Let", "bindings": {
+        "far": {"type": "RemoteGraph", "dataset_id": "d1"},
+        "some": {"type": "Ref", "ref": "far", "chain": [{"type": "Node", "filter_dict": {"id": "b"}}]},
+    }}))
+    .unwrap();
+    assert_eq!(query.datasets(), ["d1"]);
+    let cancel = CancelToken::new();
+    let at = |others: &crate::Others| {
+        crate::run_with(&graph(), others, &query, None, Strictness::Strict, &cancel)
+    };
+    let refused = at(&crate::Others::new()).unwrap_err().to_string();
+    assert!(refused.starts_with("[graph-not-bound]"), "{refused}");
+    let others = [("d1".to_owned(), graph())].into();
+    assert_eq!(ids_of(&at(&others).unwrap().graph), "b");
+    let token = json!({"a": {"type": "RemoteGraph", "dataset_id": "d1", "token": "t"}});
+    assert!(parse(&token).unwrap_err().to_string().starts_with("[unsupported-operation]"));
 }
 
 #[test]

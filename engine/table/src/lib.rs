@@ -10,6 +10,7 @@ mod hypergraph;
 mod numeric;
 mod table;
 mod text;
+mod zone;
 
 pub use cell::{cell_json, cell_text};
 pub use error::TableError;
@@ -21,6 +22,7 @@ pub use hypergraph::{
 pub use numeric::{is_numeric, to_f64};
 pub use table::{Table, TableSummary, pandas_dtype};
 pub use text::TextColumn;
+pub use zone::{Tz, resolve_local, zone_offset};
 
 // The Arrow crates that users of a table need, so that the whole build names one version of them.
 pub use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};

@@ -172,6 +172,8 @@ pub const QUERY_DEPTH_MAX: usize = 16;
 pub const QUERY_STEPS_MAX: usize = 256;
 /// Bindings of one query.
 pub const QUERY_BINDINGS_MAX: usize = 256;
+/// Other datasets that one query may read.
+pub const QUERY_DATASETS_MAX: usize = 8;
 /// Hops that one step of a query may name; more is asked for with `to_fixed_point`.
 pub const QUERY_HOPS_MAX: u32 = 10_000;
 /// Values of one membership test of a query.

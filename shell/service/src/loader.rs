@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use graphlume_engine::{Encodings, LoadError, Loaded, Loader};
 use graphlume_storage::{Batch, DatasetRec, TableRec};
-use graphlume_table::Table;
+use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
 use graphlume_types::{CancelToken, DatasetId};
 
 use crate::ServiceError;
@@ -55,14 +55,19 @@ impl TableLoader {
     fn stored(&self, rec: &DatasetRec, cancel: &CancelToken) -> Result<Loaded, LoadError> {
         let failed = |e: ServiceError| LoadError::from_coded(&e);
         let mut warnings = Vec::new();
-        let (edges, made_nodes) = self
-            .edges(rec, cancel, &mut warnings)
-            .map_err(failed)?
-            .ok_or_else(|| LoadError::Waiting("no edges have been uploaded yet".to_owned()))?;
+        let edges = self.edges(rec, cancel, &mut warnings).map_err(failed)?;
         cancel.check()?;
         let given =
             self.tables(rec.direct_nodes.as_ref(), &rec.node_tables, cancel).map_err(failed)?;
         let given = stack(given).map_err(failed)?;
+        let (edges, made_nodes) = match (edges, &given) {
+            (Some(edges), _) => edges,
+            (None, Some(nodes)) => (no_edges(rec, nodes).map_err(failed)?, None),
+            (None, None) => {
+                let text = "neither edges nor nodes have been uploaded yet";
+                return Err(LoadError::Waiting(text.to_owned()));
+            }
+        };
         let mut node_encodings = rec.node_encodings.clone();
         if let (None, Some(transforms)) = (&given, Transforms::of(rec).map_err(failed)?) {
             bind_default(&mut node_encodings, "node", transforms.node_id());
@@ -71,13 +76,14 @@ impl TableLoader {
             }
         }
         let nodes = given.or(made_nodes);
-        let column = |role: &str| {
-            bound(&rec.edge_encodings, role).map(str::to_owned).ok_or_else(|| {
-                failed(ServiceError::invalid(
-                    role.to_owned(),
-                    format!("no column is bound as {role}"),
-                ))
-            })
+        let empty = edges.num_rows() == 0;
+        let column = |role: &str| match bound(&rec.edge_encodings, role) {
+            Some(column) => Ok(column.to_owned()),
+            None if empty => Ok(role.to_owned()),
+            None => Err(failed(ServiceError::invalid(
+                role.to_owned(),
+                format!("no column is bound as {role}"),
+            ))),
         };
         // Datasets may hold a `compute` that was never promised to be run.
         let compute = compute::requests(Some(&rec.compute)).unwrap_or_else(|e| {
@@ -101,6 +107,18 @@ impl TableLoader {
             warnings,
         })
     }
+}
+
+/// The edge table of a dataset that has nodes and no edges: its two ends, without rows.
+fn no_edges(rec: &DatasetRec, nodes: &Table) -> Result<Table, ServiceError> {
+    let id = bound(&rec.node_encodings, "node").and_then(|name| nodes.column(name));
+    let kind = id.map_or(DataType::Utf8, |ids| ids.data_type().clone());
+    let ends = ["source", "destination"];
+    let fields: Vec<Field> = ends
+        .iter()
+        .map(|end| Field::new(bound(&rec.edge_encodings, end).unwrap_or(end), kind.clone(), true))
+        .collect();
+    Ok(Table::try_new(RecordBatch::new_empty(Arc::new(Schema::new(fields))))?)
 }
 
 /// A table uploaded into the dataset stands in for its files.

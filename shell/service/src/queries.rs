@@ -4,10 +4,11 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest};
-use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness};
+use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness, no_dataset, shown};
 use graphlume_ingest::{ExportError, ExportFormat, archive, export};
 use graphlume_table::Table;
-use graphlume_types::{Code, Coded};
+use graphlume_types::limits::QUERY_DATASETS_MAX;
+use graphlume_types::{Code, Coded, DatasetId};
 use serde_json::{Map, Value, json};
 
 use crate::authz::Action;
@@ -94,8 +95,10 @@ impl Service {
                     .to_owned(),
             });
         }
+        let ask = ask_of(&body)?;
         let request = QueryRequest {
-            ask: ask_of(&body)?,
+            others: self.others_of(who, &ask)?,
+            ask,
             strictness: strictness_of(&body)?,
             user: who.user(),
             // Columns that are left out count, too.
@@ -123,6 +126,36 @@ impl Service {
             reply
         })
         .await
+    }
+}
+
+impl Service {
+    /// The other datasets that a query names, when the caller may read them all. One that does not exist
+    /// and one that is not for the caller are told apart by nothing.
+    fn others_of(
+        &self,
+        who: &Principal,
+        ask: &Ask,
+    ) -> Result<Vec<(String, DatasetId)>, ServiceError> {
+        let Ask::Gfql(query, _) = ask else { return Ok(vec![]) };
+        let names = query.datasets();
+        if names.len() > QUERY_DATASETS_MAX {
+            let text = format!(
+                "the query reads {} other datasets; the limit is {QUERY_DATASETS_MAX}",
+                names.len()
+            );
+            return Err(GfqlError::new(ErrorCode::Limit, text)
+                .field("dataset_id")
+                .suggest("ask in several queries")
+                .into());
+        }
+        let found =
+            names.into_iter().map(|name| match find_for(&self.core, who, Action::Read, name) {
+                Ok(found) => Ok((name.to_owned(), found.id())),
+                Err(e) if e.code() == Code::Internal => Err(e),
+                Err(_) => Err(no_dataset(name).into()),
+            });
+        found.collect()
     }
 }
 
@@ -249,12 +282,12 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
             body.extend_from_slice(br#","edges":"#);
             body.extend(bytes(edges.as_ref())?);
             body.extend_from_slice(br#","metadata":"#);
-            body.extend(metadata(graph).to_string().into_bytes());
+            body.extend(shown(graph).to_string().into_bytes());
             body.push(b'}');
             body
         }
         (QueryOutput::All, _) => {
-            let meta = json!({ "gfql_metadata": metadata(graph) }).to_string().into_bytes();
+            let meta = json!({ "gfql_metadata": shown(graph) }).to_string().into_bytes();
             let members = [
                 (format!("nodes.{}", format.name()), bytes(Some(&nodes))?),
                 (format!("edges.{}", format.name()), bytes(edges.as_ref())?),
@@ -319,34 +352,6 @@ fn kept(
     let batch = table.batch().project(&places);
     let batch = batch.map_err(|e| ServiceError::Internal(e.to_string()))?;
     Ok(Table::try_new(batch)?)
-}
-
-/// What clients restore beside the tables: bindings, and the calls that say how the graph is shown.
-fn metadata(graph: &PropertyGraph) -> Value {
-    let bindings = graph.bindings();
-    let mut bound = Map::new();
-    let roles = [
-        ("node", bindings.node.as_deref()),
-        ("source", bindings.source.as_deref()),
-        ("destination", bindings.destination.as_deref()),
-    ];
-    for (role, column) in roles {
-        if let Some(column) = column {
-            bound.insert(role.to_owned(), column.into());
-        }
-    }
-    let (mut encodings, mut texts) = (Map::new(), Map::new());
-    for note in graph.notes() {
-        let params = &note.params;
-        if let Some(role) = note.function.strip_prefix("encode_")
-            && let Some(column) = params.get("column")
-        {
-            encodings.insert(role.to_owned(), column.clone());
-        } else if let Some(text) = params.get(note.function.as_str()) {
-            texts.insert(note.function.clone(), text.clone());
-        }
-    }
-    json!({"bindings": bound, "encodings": encodings, "metadata": texts})
 }
 
 impl From<GfqlError> for ServiceError {

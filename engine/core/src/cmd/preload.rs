@@ -24,7 +24,7 @@ impl Apply for Preload {
 
 /// Starts a load unless one runs or the graph is there, even if the last one failed a moment ago.
 pub(super) fn load_again(core: &mut Core, dataset: DatasetId) -> Result<(), EngineError> {
-    let state = core.want_dataset(dataset, true);
+    let state = core.want_dataset(dataset, true, true);
     let now = core.now();
     if matches!(state, GraphState::Loading(_)) {
         for session in core.sessions.values_mut().filter(|s| s.dataset == dataset) {

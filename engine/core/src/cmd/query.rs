@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Query, Sizes, Strictness};
+use graphlume_gfql::{ErrorCode, GfqlError, Others, PropertyGraph, Query, Sizes, Strictness};
 use graphlume_table::Table;
 use graphlume_types::limits::QUERY_SECS_MAX;
 use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Share, UserId};
 use serde_json::{Map, Value};
 
+use crate::cmd::read::gather;
 use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::desk::{Progress, Turn};
@@ -27,6 +28,8 @@ pub struct QueryRequest {
     pub sizes: bool,
     /// Who asks: users take turns.
     pub user: Option<UserId>,
+    /// The other datasets that the query names, by the names it gives them.
+    pub others: Vec<(String, DatasetId)>,
 }
 
 /// What is asked.
@@ -71,10 +74,11 @@ impl Apply for QueryGraph {
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
         let Call { reply, cancel } = call;
         let request = self.request;
-        let ready = move |core: &mut Core, found: Result<Lease, EngineError>| {
+        let others: Vec<DatasetId> = request.others.iter().map(|(_, id)| *id).collect();
+        let ready = move |core: &mut Core, found: Result<Vec<Lease>, EngineError>| {
             let room = core.crews.desk.check_room(request.user);
-            let lease = match room.and(found) {
-                Ok(lease) => lease,
+            let leases = match room.and(found) {
+                Ok(leases) => leases,
                 Err(e) => return reply.send(Err(e)),
             };
             // A turn that is given up gives its memory back, so that the next begins with all of it.
@@ -82,7 +86,7 @@ impl Apply for QueryGraph {
             let mut next = Some(core.query_share());
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let work = move |turn| {
-                let answer = one_turn(&lease, &request, &cancel, &share, turn);
+                let answer = one_turn(&leases, &request, &cancel, &share, turn);
                 let Some(answer) = answer else {
                     if let Some(next) = next.take() {
                         share = next;
@@ -96,18 +100,24 @@ impl Apply for QueryGraph {
             };
             core.crews.desk.submit(user, stop, Box::new(work));
         };
-        core.with_graph(self.dataset, Box::new(ready));
+        let wanted = std::iter::once(self.dataset).chain(others).collect();
+        gather(core, wanted, vec![], Box::new(ready));
     }
 }
 
 /// The answer to a query; `None` when its turn is over before there is one.
 fn one_turn(
-    lease: &Lease,
+    leases: &[Lease],
     request: &QueryRequest,
     cancel: &CancelToken,
     share: &Share,
     turn: Turn,
 ) -> Option<Answer<Result<Answered, GfqlError>>> {
+    let Some((lease, others)) = leases.split_first() else {
+        return Some(Err(EngineError::Dropped));
+    };
+    let names = request.others.iter().map(|(name, _)| name.clone());
+    let others = names.zip(others.iter().map(|lease| lease.properties().clone())).collect();
     let cancel = cancel.with_memory(share.clone());
     let cancel = match turn {
         Turn::First(time) => cancel.turn(std::time::Instant::now() + time),
@@ -116,7 +126,7 @@ fn one_turn(
     let error = match cancel
         .check()
         .map_err(GfqlError::from)
-        .and_then(|()| answer(lease.properties(), request, &cancel))
+        .and_then(|()| answer(lease.properties(), &others, request, &cancel))
     {
         Ok(answer) => return Some(Ok(Ok(Answered { answer, memory: share.clone() }))),
         Err(error) => error,
@@ -138,6 +148,7 @@ fn too_long() -> GfqlError {
 
 fn answer(
     graph: &PropertyGraph,
+    others: &Others,
     request: &QueryRequest,
     cancel: &CancelToken,
 ) -> Result<QueryAnswer, GfqlError> {
@@ -146,10 +157,12 @@ fn answer(
         Ask::Gfql(query, output) => {
             let output = output.as_deref();
             if request.sizes {
-                let sizes = graphlume_gfql::sizes(graph, query, output, strictness, cancel)?;
+                let sizes =
+                    graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
                 return Ok(QueryAnswer::Sizes(sizes));
             }
-            let outcome = graphlume_gfql::run(graph, query, output, strictness, cancel)?;
+            let outcome =
+                graphlume_gfql::run_with(graph, others, query, output, strictness, cancel)?;
             Ok(QueryAnswer::Graph(outcome.graph))
         }
         Ask::Cypher(query, params) => {

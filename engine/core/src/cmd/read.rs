@@ -1,5 +1,7 @@
 //! What all commands share that only read a graph: the work runs on a query worker under a lease.
 
+use std::collections::VecDeque;
+
 use graphlume_types::{CancelToken, DatasetId};
 
 use crate::command::Call;
@@ -51,6 +53,29 @@ pub(super) fn read_dataset<R: Send + 'static>(
                 None
             };
             let _ = core.crews.queries.submit(Job { what, run: Box::new(run), lost: None });
+        }),
+    );
+}
+
+pub(super) type Gathered = Box<dyn FnOnce(&mut Core, Result<Vec<Lease>, EngineError>) + Send>;
+
+/// Calls `then` with the graphs of `wanted`, in their order, behind those that are held already; each is
+/// loaded first if need be.
+pub(super) fn gather(
+    core: &mut Core,
+    mut wanted: VecDeque<DatasetId>,
+    mut held: Vec<Lease>,
+    then: Gathered,
+) {
+    let Some(dataset) = wanted.pop_front() else { return then(core, Ok(held)) };
+    core.with_graph(
+        dataset,
+        Box::new(move |core: &mut Core, found: Result<Lease, EngineError>| match found {
+            Ok(lease) => {
+                held.push(lease);
+                gather(core, wanted, held, then);
+            }
+            Err(e) => then(core, Err(e)),
         }),
     );
 }

@@ -112,7 +112,7 @@ impl Layout {
     pub(crate) fn new(lease: &Lease, seq: u32, held: Reservation) -> Self {
         Self {
             epoch: lease.facts.epoch,
-            positions: lease.start.clone(),
+            positions: lease.start().map(<[_]>::to_vec).unwrap_or_default(),
             spare: Vec::new(),
             stale: false,
             forces: None,

@@ -1,10 +1,20 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use graphlume_types::{Code, Coded};
+use crossbeam::channel::bounded;
+use graphlume_device::CpuPool;
+use graphlume_gfql::{Strictness, parse};
+use graphlume_types::{Budget, CancelToken, Code, Coded};
+use serde_json::json;
 
 use super::kit::{Source, config, engine, graph, grid, id, next, next_frame, placed_path, until};
-use crate::{ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, ViewerEvent, block_on};
+use crate::event::Event;
+use crate::resident::LoadJob;
+use crate::{
+    Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
+    ViewerEvent, block_on,
+};
 
 #[test]
 fn any_number_of_sessions_cause_one_load() {
@@ -27,6 +37,42 @@ fn any_number_of_sessions_cause_one_load() {
     }
     assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1);
     assert_eq!(e.handle.stats().resident_graphs, 1);
+}
+
+#[test]
+fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
+    let e = engine(config());
+    let data = e.add(1, grid(5));
+    let (events, _reported) = bounded(16);
+    let job = LoadJob {
+        dataset: data,
+        ticket: 1,
+        epoch: 1,
+        cancel: CancelToken::new(),
+        seen: Arc::default(),
+        loader: e.loader.clone(),
+        pool: Arc::new(CpuPool::new(1).expect("a pool")),
+        budget: Budget::new("graphs", 1 << 30),
+        events,
+    };
+    let Event::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
+    assert!(resident.start().is_none());
+    let ask = Ask::Gfql(Arc::new(parse(&json!([{"type": "Node"}])).expect("a query")), None);
+    let request = || QueryRequest {
+        ask: ask.clone(),
+        strictness: Strictness::Strict,
+        sizes: true,
+        user: None,
+        others: vec![],
+    };
+    let answered = block_on(e.handle.query(data, request())).expect("asked").expect("an answer");
+    let QueryAnswer::Sizes(sizes) = answered.answer else { panic!("sizes") };
+    assert_eq!((sizes.nodes, sizes.edges), (25, 40));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    next_frame(&mut viewer);
+    e.reach(&s, Phase::Settled);
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1, "one load serves both");
 }
 
 #[test]

@@ -139,6 +139,7 @@ fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
             strictness: graphlume_gfql::Strictness::Strict,
             sizes: false,
             user: None,
+            others: vec![],
         };
         block_on(e.handle.query(data, request)).expect("the engine answers")
     };

@@ -43,6 +43,12 @@ pub(crate) struct Parser<'a> {
 /// Reads a query.
 pub(crate) fn parse(text: &str) -> Parsed<Union> {
     let mut parser = Parser::new(text)?;
+    if parser.is_word("GRAPH") || parser.is_word("USE") {
+        let what = "GRAPH { } and USE are not available in a text";
+        return Err(GfqlError::new(ErrorCode::Unsupported, what).field("query").suggest(
+            "send the stages as operations: a Let with a binding for each graph, as the Python client does",
+        ));
+    }
     let union = parser.union(false)?;
     parser.eat(";");
     parser.end()?;

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::temporal_conversions::as_datetime_with_timezone;
-use arrow_array::timezone::Tz;
-use arrow_array::types::TimestampSecondType;
+use graphlume_table::{Tz, resolve_local, zone_offset};
 
 use super::Zoned;
 use crate::error::{Res, value_error};
@@ -63,24 +61,14 @@ impl Zone {
     pub(super) fn offset_at(&self, utc: i64) -> i32 {
         match self {
             Self::Fixed(offset) => *offset,
-            Self::Named(_, tz) => as_datetime_with_timezone::<TimestampSecondType>(utc, *tz)
-                .map_or(0, |t| (t.naive_local().and_utc().timestamp() - t.timestamp()) as i32),
+            Self::Named(_, tz) => zone_offset(*tz, utc),
         }
     }
 
     /// The moment at which the local clock shows `local`: the earlier of two, and in a gap the clock
     /// as it was before.
     pub(super) fn resolve(&self, local: i64) -> (i64, i32) {
-        let before = self.offset_at(local.saturating_sub(86_400));
-        let after = self.offset_at(local.saturating_add(86_400));
-        for offset in [before, after] {
-            let utc = local.saturating_sub(i64::from(offset));
-            if self.offset_at(utc) == offset {
-                return (utc, offset);
-            }
-        }
-        let utc = local.saturating_sub(i64::from(before));
-        (utc, self.offset_at(utc))
+        resolve_local(|utc| self.offset_at(utc), local)
     }
 
     /// A moment given by the local clock.

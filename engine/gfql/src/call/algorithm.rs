@@ -15,10 +15,6 @@ use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::wire::CallOp;
 
-/// The functions here.
-pub(super) const FUNCTIONS: &[&str] =
-    &["compute_cugraph", "compute_igraph", "layout_cugraph", "layout_igraph", "fa2_layout"];
-
 /// Evaluates a call.
 pub(super) fn run(
     graph: &PropertyGraph,
@@ -91,6 +87,12 @@ pub(super) fn run(
         for (function, column) in shown {
             let params = Map::from_iter([("column".to_owned(), Value::String(column))]);
             found = found.noted(&CallOp { function, params });
+        }
+        if kind == Kind::Layout {
+            // A page that opens the graph leaves the nodes where they are.
+            let play = params.get("play").cloned().unwrap_or_else(|| 0.into());
+            let params = Map::from_iter([("play".to_owned(), play)]);
+            found = found.noted(&CallOp { function: "play".to_owned(), params });
         }
     }
     Ok(found)

@@ -18,20 +18,6 @@ use crate::select::{Added, Selection, take};
 use crate::set::IdSet;
 use crate::wire::{Direction, Literal};
 
-/// The functions here.
-pub(super) const FUNCTIONS: &[&str] = &[
-    "get_degrees",
-    "get_indegrees",
-    "get_outdegrees",
-    "filter_nodes_by_dict",
-    "filter_edges_by_dict",
-    "prune_self_edges",
-    "drop_nodes",
-    "keep_nodes",
-    "materialize_nodes",
-    "hop",
-];
-
 /// Evaluates a call.
 pub(super) fn run(
     graph: &PropertyGraph,
@@ -70,11 +56,13 @@ pub(super) fn run(
         "materialize_nodes" => {
             graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
         }
+        "get_topological_levels" => super::levels::run(graph, params, scope),
+        "hypergraph" => super::hypergraph::run(graph, params, scope),
         _ => hop(graph, params, scope),
     }
 }
 
-fn edge_table(graph: &PropertyGraph) -> Result<&Table, GfqlError> {
+pub(super) fn edge_table(graph: &PropertyGraph) -> Result<&Table, GfqlError> {
     graph.edges().ok_or_else(|| GfqlError::new(ErrorCode::NoEdges, "the graph has no edge table"))
 }
 

@@ -17,10 +17,6 @@ use crate::expr::{Cell, Reader};
 use crate::graph::PropertyGraph;
 use crate::select::take;
 
-/// The functions here.
-pub(super) const FUNCTIONS: &[&str] =
-    &["semi_apply_mark", "anti_semi_apply", "join_apply", "search_any"];
-
 /// Evaluates a call over the rows of `graph`; patterns are matched in `base`.
 pub(super) fn run(
     graph: &PropertyGraph,

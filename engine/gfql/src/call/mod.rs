@@ -3,56 +3,25 @@
 mod algorithm;
 mod graph;
 mod group;
+mod hypergraph;
+mod levels;
 mod matching;
 mod paths;
+mod procedure;
 mod rows;
+mod safelist;
+mod show;
 
 use serde_json::{Map, Value};
 
 use crate::chain::{self, Scope, Step};
-use crate::error::{ErrorCode, GfqlError, nearest};
+use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::wire::{CallOp, Chain, Op};
 
-/// Functions that exist and are answered with their name, because they are not done here.
-const ELSEWHERE: &[&str] = &[
-    "collapse",
-    "get_topological_levels",
-    "layout_graphviz",
-    "group_in_a_box_layout",
-    "circle_layout",
-    "tree_layout",
-    "mercator_layout",
-    "modularity_weighted_layout",
-    "ring_continuous_layout",
-    "ring_categorical_layout",
-    "time_ring_layout",
-    "hypergraph",
-    "umap",
-];
-
-/// Calls that change how a graph is shown and not what it is.
-const NOTES: &[&str] = &[
-    "name",
-    "description",
-    "encode_point_color",
-    "encode_edge_color",
-    "encode_point_size",
-    "encode_edge_size",
-    "encode_edge_weight",
-    "encode_point_opacity",
-    "encode_edge_opacity",
-    "encode_point_icon",
-    "encode_edge_icon",
-    "encode_point_label",
-    "encode_edge_label",
-    "encode_point_title",
-    "encode_edge_title",
-    "encode_axis",
-];
-
-/// Calls that never change an answer.
-const IDLE: &[&str] = &["create_index", "drop_index"];
+pub use procedure::{Made, procedure};
+pub use safelist::{CALLS, Callable, Does};
+pub use show::shown;
 
 /// Evaluates a chain: calls, then a pattern, then calls.
 pub(crate) fn run(
@@ -60,6 +29,10 @@ pub(crate) fn run(
     chain: &Chain,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
+    if let Some((first, rest)) = parts(chain) {
+        let made = run(graph, &first, scope)?;
+        return run(&made, &rest, scope).map_err(|e| e.after(first.ops.len()));
+    }
     let is_call = |op: &Op| matches!(op, Op::Call(_));
     let before = chain.ops.iter().take_while(|op| is_call(op)).count();
     let after = chain.ops[before..].iter().rev().take_while(|op| is_call(op)).count();
@@ -118,6 +91,23 @@ pub(crate) fn run(
     Ok(state)
 }
 
+/// A chain whose calls make another graph in the middle: what stands before that call, or the call, and
+/// the rest.
+fn parts(chain: &Chain) -> Option<(Chain, Chain)> {
+    let makes = |op: &Op| matches!(op, Op::Call(call) if call.function == "hypergraph");
+    let at = chain.ops.iter().position(makes)?;
+    if chain.ops.len() == 1 {
+        return None;
+    }
+    let (first, rest) = chain.ops.split_at(at.max(1));
+    let part = |ops: &[Op]| Chain { ops: ops.to_vec(), clauses: vec![] };
+    let (mut first, mut rest) = (part(first), part(rest));
+    let followed = first.ops.iter().any(|op| matches!(op, Op::Edge(_)));
+    let clauses = if followed { &mut first.clauses } else { &mut rest.clauses };
+    clauses.clone_from(&chain.clauses);
+    Some((first, rest))
+}
+
 fn is_bare_rows(call: &CallOp) -> bool {
     let table = call.params.get("table").and_then(Value::as_str).unwrap_or("nodes");
     call.function == "rows"
@@ -133,48 +123,26 @@ fn function(
     call: &CallOp,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
-    let name = call.function.as_str();
-    let params = Params { function: name, map: &call.params };
-    match name {
-        "rows" => {
-            let table = rows::choose(graph, base, &params, scope)?;
-            Ok(PropertyGraph::of_rows(table, graph.edges()))
+    if call.function.starts_with(procedure::PREFIX) {
+        return procedure::run(graph, call, scope);
+    }
+    let found = safelist::find(call)?;
+    let params = Params { function: found.name, map: &call.params };
+    let rows = |table| PropertyGraph::of_rows(table, graph.edges());
+    match found.does {
+        Does::Choose if found.name == "rows" => {
+            Ok(rows(rows::choose(graph, base, &params, scope)?))
         }
-        "count_table" => {
-            let table = rows::count(graph, &params, scope)?;
-            Ok(PropertyGraph::of_rows(table, graph.edges()))
+        Does::Choose => Ok(rows(rows::count(graph, &params, scope)?)),
+        Does::Rows => {
+            let table = graph.node_table(scope.cancel)?;
+            Ok(rows(rows::apply(&table, found.name, &params, scope)?))
         }
-        _ if rows::FUNCTIONS.contains(&name) => {
-            let table = rows::apply(&graph.node_table(scope.cancel)?, name, &params, scope)?;
-            Ok(PropertyGraph::of_rows(table, graph.edges()))
-        }
-        _ if matching::FUNCTIONS.contains(&name) => {
-            let table = matching::run(graph, base, &params, scope)?;
-            Ok(PropertyGraph::of_rows(table, graph.edges()))
-        }
-        _ if graph::FUNCTIONS.contains(&name) => graph::run(graph, &params, scope),
-        _ if algorithm::FUNCTIONS.contains(&name) => algorithm::run(graph, &params, scope),
-        _ if NOTES.contains(&name) => Ok(graph.noted(call)),
-        _ if IDLE.contains(&name) => Ok(graph.clone()),
-        _ if ELSEWHERE.contains(&name) => Err(GfqlError::unsupported_call(name)),
-        _ => {
-            let names: Vec<&str> = [
-                &["rows", "count_table"],
-                ELSEWHERE,
-                NOTES,
-                rows::FUNCTIONS,
-                matching::FUNCTIONS,
-                graph::FUNCTIONS,
-                algorithm::FUNCTIONS,
-            ]
-            .concat();
-            let error = GfqlError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
-            let error = error.field("function").value(format!("{name:?}"));
-            Err(match nearest(name, &names) {
-                Some(near) => error.suggest(format!("did you mean {near:?}?")),
-                None => error.suggest("see the list of calls in the documentation"),
-            })
-        }
+        Does::Match => Ok(rows(matching::run(graph, base, &params, scope)?)),
+        Does::Graph => graph::run(graph, &params, scope),
+        Does::Algorithm => algorithm::run(graph, &params, scope),
+        Does::Show => show::noted(graph, call, &params),
+        Does::Index | Does::Refused(_) => Ok(graph.clone()),
     }
 }
 

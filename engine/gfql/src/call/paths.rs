@@ -5,8 +5,9 @@
 //! way to walk it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::{ArrayRef, Int64Array, UInt32Array};
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 
@@ -318,6 +319,11 @@ fn gather(
         };
         let (Some(name), Some(table)) = (name, table) else { continue };
         scope.cancel.take(taken_bytes(table, &rows))?;
+        if matches!(step, Step::Edge(_)) {
+            // An edge has no id: its row stands for it where edges are counted or compared.
+            let rows = rows.iter().map(|row| i64::from(*row));
+            add(name.clone(), Arc::new(Int64Array::from_iter_values(rows)));
+        }
         let rows = UInt32Array::from(rows);
         let is_node = matches!(step, Step::Node(_));
         for (column, array) in crate::columns::columns(table) {

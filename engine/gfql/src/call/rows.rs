@@ -18,22 +18,6 @@ use crate::graph::PropertyGraph;
 use crate::select::take;
 use crate::wire::{Op, Query};
 
-/// The functions here; `rows` itself chooses the table.
-pub(super) const FUNCTIONS: &[&str] = &[
-    "select",
-    "return_",
-    "with_",
-    "where_rows",
-    "order_by",
-    "skip",
-    "limit",
-    "distinct",
-    "unwind",
-    "group_by",
-    "drop_cols",
-    "fill_empty_row",
-];
-
 /// The table that `rows` chooses: of the graph as it is now, or of all matches of a pattern in
 /// `base`.
 pub(super) fn choose(

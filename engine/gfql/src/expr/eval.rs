@@ -225,7 +225,15 @@ impl<'a> Eval<'a> {
         if x.is_null() || y.is_null() {
             return if self.frame { Cell::Bool(cmp == Cmp::Ne) } else { Cell::Null };
         }
-        match x.order(y) {
+        // A time is compared with a text that says one.
+        let moment = |other: &Cell, cell: &Cell| match (other, cell) {
+            (Cell::Time(..), Cell::Text(text)) => {
+                crate::wire::value::instant(text, 0).map(|(s, ns)| Cell::Time(s, ns))
+            }
+            _ => None,
+        };
+        let (a, b) = (moment(y, x), moment(x, y));
+        match a.as_ref().unwrap_or(x).order(b.as_ref().unwrap_or(y)) {
             Some(ordering) => Cell::Bool(cmp.accepts(ordering)),
             None if matches!(cmp, Cmp::Eq | Cmp::Ne) => Cell::Bool(cmp == Cmp::Ne),
             None if self.frame => Cell::Bool(false),

@@ -174,6 +174,27 @@ pub enum Binding {
     Remote(String),
 }
 
+impl Query {
+    /// The ids of the other datasets that the query names, each once.
+    #[must_use]
+    pub fn datasets(&self) -> Vec<&str> {
+        fn collect<'a>(query: &'a Let, into: &mut Vec<&'a str>) {
+            for (_, binding) in &query.bindings {
+                match binding {
+                    Binding::Remote(id) if !into.contains(&id.as_str()) => into.push(id),
+                    Binding::Let(inner) => collect(inner, into),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        if let Self::Let(query) = self {
+            collect(query, &mut found);
+        }
+        found
+    }
+}
+
 /// Reads a query.
 ///
 /// # Errors
@@ -314,7 +335,15 @@ fn binding(value: &Value, depth: usize) -> Result<Binding, GfqlError> {
             };
             Ok(Binding::Ref(name, ops))
         }
-        Some("RemoteGraph") => Ok(Binding::Remote(op::name(object, "dataset_id")?)),
+        Some("RemoteGraph") => {
+            if object.get("token").is_some_and(|token| !token.is_null()) {
+                let text = "another dataset is read with the rights of the one who asks";
+                return Err(GfqlError::new(ErrorCode::Unsupported, text)
+                    .field("token")
+                    .suggest("leave the token out"));
+            }
+            Ok(Binding::Remote(op::name(object, "dataset_id")?))
+        }
         _ if object.contains_key("chain") => Ok(Binding::Chain(chain_object(object)?)),
         _ => Ok(Binding::Chain(Chain { ops: op::op(value)?, clauses: vec![] })),
     }

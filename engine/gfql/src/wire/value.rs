@@ -1,5 +1,6 @@
 //! Literal values of a query, temporal tags included.
 
+use graphlume_table::{Tz, resolve_local, zone_offset};
 use graphlume_types::calendar::{civil, days_of};
 use serde_json::Value;
 
@@ -66,7 +67,7 @@ pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, GfqlError> 
             .suggest(
                 "use a number, a text or {\"type\": \"datetime\", \
                  \"value\": \"2024-01-31T00:00:00\", \"timezone\": \"UTC\"}; \
-                 zones are UTC or an offset such as +02:00",
+                 zones are UTC, an offset such as +02:00, or a name such as Europe/London",
             )
     })
 }
@@ -87,11 +88,9 @@ fn temporal(value: &Value) -> Option<Literal> {
                     _ => None,
                 };
             }
-            let zone = match tag.get("timezone") {
-                None | Some(Value::Null) => 0,
-                Some(zone) => offset(zone.as_str()?)?,
-            };
-            let (seconds, nanos) = instant(content.as_str()?, zone)?;
+            let zone = tag.get("timezone").filter(|zone| !zone.is_null());
+            let zone = zone.map_or(Some("UTC"), Value::as_str)?;
+            let (seconds, nanos) = instant_in(content.as_str()?, zone)?;
             Some(Literal::Instant(seconds, nanos))
         }
         "date" => date(content.as_str()?.get(..10)?).map(Literal::Day),
@@ -149,6 +148,19 @@ fn offset(zone: &str) -> Option<i64> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
+/// A moment in ISO form; one without an offset is what the clocks of `zone` show: `UTC`, an offset, or a
+/// name such as `Europe/London`.
+fn instant_in(text: &str, zone: &str) -> Option<(i64, u32)> {
+    if let Some(offset) = offset(zone) {
+        return instant(text, offset);
+    }
+    let zone: Tz = zone.parse().ok()?;
+    let (local, nanos) = instant(text, 0)?;
+    let has_offset = instant(text, 1)? == (local, nanos);
+    let utc = if has_offset { local } else { resolve_local(|utc| zone_offset(zone, utc), local).0 };
+    Some((utc, nanos))
+}
+
 /// A moment in ISO form; one without an offset is in the zone `zone` seconds east of UTC.
 pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
     let day = date(text.get(..10)?)?;
@@ -179,6 +191,13 @@ mod tests {
         let aware =
             json!({"type": "datetime", "value": "2024-06-01T12:00:00Z", "timezone": "+02:00"});
         assert_eq!(at(aware), Ok(Literal::Instant(1_717_243_200, 0)));
+        let named = |value: &str, zone: &str| {
+            at(json!({"type": "datetime", "value": value, "timezone": zone}))
+        };
+        let morning = Ok(Literal::Instant(1_686_824_400, 0));
+        assert_eq!(named("2023-06-15T11:20:00", "Europe/London"), morning);
+        assert_eq!(named("2023-06-15T06:20:00-04:00", "US/Eastern"), morning);
+        assert!(named("2023-06-15T11:20:00", "Europe/Nowhere").is_err());
         let unit = json!({"type": "datetime", "value": -1, "unit": "ms"});
         assert_eq!(at(unit), Ok(Literal::Instant(-1, 999_000_000)));
         assert_eq!(at(json!({"type": "date", "value": "1970-01-02"})), Ok(Literal::Day(1)));

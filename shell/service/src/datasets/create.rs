@@ -137,9 +137,13 @@ impl Service {
         let edge_hypergraph_transform = Transforms::of_create(map)?;
         let node_encodings = normalize(map, Part::Nodes, warnings)?;
         let edge_encodings = normalize(map, Part::Edges, warnings)?;
+        let some =
+            |field: &str| map.get(field).and_then(Value::as_array).is_some_and(|f| !f.is_empty());
+        let nodes_alone = some("node_files") && !some("edge_files");
         for role in ["source", "destination"] {
-            // A transform makes the columns itself and knows what they are called.
-            if edge_hypergraph_transform.is_empty() && bound(&edge_encodings, role).is_none() {
+            // A transform makes the columns itself and knows what they are called; nodes alone have none.
+            let needed = edge_hypergraph_transform.is_empty() && !nodes_alone;
+            if needed && bound(&edge_encodings, role).is_none() {
                 let field = format!("edge_encodings.bindings.{role}");
                 return Err(missing(&field, "the name of a column of the edges"));
             }

@@ -169,7 +169,9 @@ fn readiness(rec: &DatasetRec, part: Part, had_edges: bool) -> News {
     if !has_edges(rec) {
         return News::NotYet;
     }
-    if had_edges {
+    // Nodes alone are a picture, which somebody may have asked for.
+    let had_nodes = rec.direct_nodes.is_some() || !rec.node_tables.is_empty();
+    if had_edges || (part == Part::Edges && had_nodes) {
         return News::Again;
     }
     // Clients send the edges first. With a bound node id the node table probably follows at once, and

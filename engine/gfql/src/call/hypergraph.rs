@@ -1,0 +1,87 @@
+//! The call that makes a graph of the values of a table.
+
+use graphlume_table::{Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions};
+use graphlume_types::{Code, Coded};
+use serde_json::{Map, Value};
+
+use super::Params;
+use crate::chain::Scope;
+use crate::error::{ErrorCode, GfqlError};
+use crate::graph::{Bindings, PropertyGraph};
+use crate::predicate::Predicate;
+use crate::wire::Literal;
+
+/// What the transform itself reads.
+const OPTIONS: &[&str] = &["entity_types", "opts", "drop_na", "drop_edge_attrs", "direct"];
+
+/// The graph, or one of its tables as rows.
+pub(super) fn run(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    let from_edges = params.flag("from_edges", false)?;
+    let table = match (from_edges, graph.nodes(), graph.edges()) {
+        (true, _, Some(table)) | (false, Some(table), _) => table,
+        (true, _, None) => return Err(missing("edge", "leave from_edges out to use the nodes")),
+        (false, None, _) => return Err(missing("node", "use the edges: from_edges: true")),
+    };
+    let wanted = OPTIONS.iter().filter_map(|key| {
+        let value = params.get(key)?;
+        Some(((*key).to_owned(), value.clone()))
+    });
+    let options = Value::Object(wanted.collect::<Map<_, _>>());
+    let options = HypergraphOptions::from_json(&options, "params").map_err(refused)?;
+    let cx = HypergraphCx { cancel: scope.cancel, first_event: 0 };
+    let Hypergraph { edges, nodes, .. } =
+        graphlume_table::hypergraph(table, &options, cx).map_err(refused)?;
+    // The client runs edges from the values to the row, and draws them so.
+    let (first, second) = options.ends();
+    let (source, destination) = if options.direct { (first, second) } else { (second, first) };
+    let bindings = Bindings {
+        node: Some(options.names.node_id.clone()),
+        source: Some(source.to_owned()),
+        destination: Some(destination.to_owned()),
+    };
+    let made = PropertyGraph::new(Some(nodes.clone()), Some(edges.clone()), bindings)?;
+    let rows = |table| Ok(PropertyGraph::of_rows(table, Some(&edges)));
+    let of_kind = |events: bool| {
+        let kind = Predicate::Same(Literal::Text(options.event_type.clone()));
+        let filter = vec![(options.names.node_type.clone(), kind)];
+        let kinds =
+            crate::bind::bind(&made, &nodes, crate::bind::Side::Nodes, &filter, scope.strictness)?;
+        let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);
+        crate::select::take(&nodes, kept.collect())
+    };
+    match params.text("return_as")?.unwrap_or("graph") {
+        "graph" => Ok(made),
+        "nodes" => rows(nodes),
+        "edges" => rows(edges.clone()),
+        "entities" => rows(of_kind(false)?),
+        "events" => rows(of_kind(true)?),
+        other => Err(GfqlError::new(ErrorCode::Type, "the result has no such part")
+            .field("params.return_as")
+            .value(other)
+            .suggest("use \"graph\", \"nodes\", \"edges\", \"entities\" or \"events\"")),
+    }
+}
+
+fn missing(kind: &str, instead: &str) -> GfqlError {
+    GfqlError::new(ErrorCode::NoGraph, format!("the graph has no {kind} table to transform"))
+        .field("params.from_edges")
+        .suggest(instead)
+}
+
+fn refused(e: HypergraphError) -> GfqlError {
+    let code = match e.code() {
+        Code::InvalidArgument => ErrorCode::Type,
+        Code::TooLarge => ErrorCode::Limit,
+        Code::Cancelled => ErrorCode::Stopped,
+        _ => ErrorCode::CallFailed,
+    };
+    let error = GfqlError::new(code, e.to_string());
+    match e.field() {
+        Some(field) => error.field(field),
+        None => error.field("hypergraph"),
+    }
+}

@@ -1,0 +1,151 @@
+//! Procedures: the algorithms under the names that Cypher's CALL gives them.
+//!
+//! `graphistry.degree`, `graphistry.igraph.<algorithm>` and `graphistry.cugraph.<algorithm>` make rows of
+//! node ids and values; with `.write` at the end the values become columns of the graph.
+
+use std::sync::Arc;
+
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use serde_json::{Map, Value};
+
+use super::safelist;
+use crate::bind::Strictness;
+use crate::chain::Scope;
+use crate::columns::{columns, table_of};
+use crate::error::{ErrorCode, GfqlError, nearest};
+use crate::graph::PropertyGraph;
+use crate::wire::CallOp;
+
+/// What stands before every name.
+pub(super) const PREFIX: &str = "graphistry.";
+/// Column of the node ids in a procedure's rows.
+const NODE: &str = "nodeId";
+/// Columns of the degree procedure, in their order.
+const DEGREES: &[&str] = &["degree", "degree_in", "degree_out"];
+
+/// What a procedure makes.
+#[derive(Clone, Debug)]
+pub enum Made {
+    /// The graph with what was computed.
+    Graph(PropertyGraph),
+    /// Node ids and values.
+    Rows(Table),
+}
+
+/// Runs the procedure `name` with its options.
+///
+/// # Errors
+/// [`GfqlError`] when there is no such procedure, or it refuses.
+pub fn procedure(
+    graph: &PropertyGraph,
+    name: &str,
+    options: &Map<String, Value>,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<Made, GfqlError> {
+    let others = crate::Others::default();
+    let scope = Scope { strictness, others: &others, cancel };
+    let (path, write) = match name.strip_suffix(".write") {
+        Some(path) => (path, true),
+        None => (name, false),
+    };
+    let Some(call) = call_of(path, options, name)? else {
+        return Ok(Made::Graph(graph.clone()));
+    };
+    safelist::find(&call)?;
+    let before = graph.node_table(cancel)?;
+    let graph = match graph.nodes() {
+        Some(_) => graph.clone(),
+        None => graph.replaced(Some(before.clone()), graph.edges().cloned())?,
+    };
+    let made = super::function(&graph, &graph, &call, scope)?;
+    if write {
+        return Ok(Made::Graph(made));
+    }
+    let (before, after) = (columns(&before), columns(&made.node_table(cancel)?));
+    let rows = after.first().map_or(0, |(_, column)| column.len());
+    let mut out = Vec::new();
+    out.extend(after.iter().find(|(n, _)| n == made.node_column()).cloned());
+    out.iter_mut().for_each(|(name, _)| NODE.clone_into(name));
+    let is_new = |(name, column): &&(String, _)| {
+        before.iter().find(|(n, _)| n == name).is_none_or(|(_, old)| !Arc::ptr_eq(old, column))
+    };
+    if call.function == "get_degrees" {
+        let named = |name: &&str| after.iter().find(|(n, _)| n == name).cloned();
+        out.extend(DEGREES.iter().filter_map(named));
+    } else {
+        out.extend(after.iter().filter(is_new).cloned());
+    }
+    Ok(Made::Rows(table_of(out, rows)?))
+}
+
+/// The call in a chain: rows stand in the place of nodes.
+pub(super) fn run(
+    graph: &PropertyGraph,
+    call: &CallOp,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    match procedure(graph, &call.function, &call.params, scope.strictness, scope.cancel)? {
+        Made::Graph(graph) => Ok(graph),
+        Made::Rows(rows) => Ok(PropertyGraph::of_rows(rows, graph.edges())),
+    }
+}
+
+/// The call that does what the procedure means; nothing for those of indexes.
+fn call_of(
+    path: &str,
+    options: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<CallOp>, GfqlError> {
+    let unknown = |instead: String| {
+        GfqlError::new(ErrorCode::Query, format!("the procedure {name:?} does not exist"))
+            .field("procedure")
+            .value(name)
+            .suggest(instead)
+    };
+    let parts: Vec<&str> = path.split('.').collect();
+    match parts.as_slice() {
+        ["graphistry", "degree"] => {
+            if let Some(option) = options.keys().next() {
+                let text = "graphistry.degree takes no options";
+                return Err(GfqlError::new(ErrorCode::Query, text).field(option.as_str()));
+            }
+            Ok(Some(CallOp { function: "get_degrees".to_owned(), params: Map::new() }))
+        }
+        ["graphistry", "create_index" | "drop_index"] => Ok(None),
+        ["graphistry", library @ ("cugraph" | "igraph"), algorithm] => {
+            let function = format!("compute_{library}");
+            let (mut params, mut inner) = (Map::new(), Map::new());
+            for (key, value) in options {
+                let own = ["out_col", "directed", "kind", "use_vids"].contains(&key.as_str());
+                let into = if own { &mut params } else { &mut inner };
+                match (key.as_str(), value) {
+                    ("params", Value::Object(more)) => inner.extend(more.clone()),
+                    _ => {
+                        into.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+            params.insert("alg".to_owned(), (*algorithm).into());
+            if !inner.is_empty() {
+                params.insert("params".to_owned(), inner.into());
+            }
+            Ok(Some(CallOp { function, params }))
+        }
+        ["graphistry", "nx", algorithm] => {
+            let text = format!("algorithms of the library nx are not available: {algorithm:?}");
+            Err(GfqlError::new(ErrorCode::Unsupported, text)
+                .field("procedure")
+                .value(name)
+                .suggest("use graphistry.cugraph.* or graphistry.igraph.*"))
+        }
+        ["graphistry", other] if nearest(other, &["degree"]).is_some() => {
+            Err(unknown("did you mean \"graphistry.degree\"?".to_owned()))
+        }
+        _ => Err(unknown(format!(
+            "procedures: {PREFIX}degree, {PREFIX}igraph.<algorithm>, {PREFIX}cugraph.<algorithm>; \
+             each may end in .write"
+        ))),
+    }
+}

@@ -1,0 +1,468 @@
+//! Which functions may be called, with which parameters, and who does them.
+
+use serde_json::Value;
+
+use crate::error::{ErrorCode, GfqlError, listed, nearest};
+use crate::wire::CallOp;
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Chooses or counts the rows of a table.
+    Choose,
+    /// Changes rows.
+    Rows,
+    /// Compares rows with the matches of a pattern.
+    Match,
+    /// Cuts a graph, describes its nodes or makes another graph.
+    Graph,
+    /// Runs an algorithm or a layout of the registry.
+    Algorithm,
+    /// Says how the graph is shown.
+    Show,
+    /// Nothing: indexes never change an answer.
+    Index,
+    /// Nothing here; says what to do instead.
+    Refused(&'static str),
+}
+
+/// A function that a query may call.
+#[derive(Clone, Copy, Debug)]
+pub struct Callable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub does: Does,
+    /// The parameters that must be given.
+    pub required: &'static [&'static str],
+    /// The parameters that may be given.
+    pub optional: &'static [&'static str],
+}
+
+const fn entry(
+    name: &'static str,
+    does: Does,
+    required: &'static [&'static str],
+    optional: &'static [&'static str],
+) -> Callable {
+    Callable { name, does, required, optional }
+}
+
+const COLUMN: &[&str] = &["column"];
+const ITEMS: &[&str] = &["items"];
+const VALUE: &[&str] = &["value"];
+const FILTER: &[&str] = &["filter_dict"];
+const NODES: &[&str] = &["nodes"];
+const PATTERN: &[&str] = &["binding_ops", "join_aliases"];
+const MARK: &[&str] = &["binding_ops", "join_aliases", "out_col"];
+const PATTERN_MORE: &[&str] = &["neq", "requested_property_columns"];
+const COLORS: &[&str] =
+    &["palette", "as_categorical", "as_continuous", "categorical_mapping", "default_mapping"];
+const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
+const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
+
+const IN_THE_CLIENT: &str = "compute this layout in the client and upload its x and y columns";
+const WEIGHTS: &str = "compute the weights in the client and upload them as a column of the edges";
+const COLLAPSE: &str = "collapse the graph in the client and upload its nodes and edges";
+const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
+const GRAPHVIZ: &str = "use layout_igraph with \"sugiyama\" or \"reingold_tilford\" where it is \
+                        available, or compute the layout in the client";
+
+/// Every function that may be called.
+pub const CALLS: &[Callable] = &[
+    entry(
+        "rows",
+        Does::Choose,
+        &[],
+        &[
+            "table",
+            "source",
+            "binding_ops",
+            "alias_endpoints",
+            "alias_prefilters",
+            "attach_prop_aliases",
+            "attach_prop_columns",
+        ],
+    ),
+    entry("count_table", Does::Choose, &[], &["table", "source", "alias"]),
+    entry("select", Does::Rows, ITEMS, &[]),
+    entry("return_", Does::Rows, ITEMS, &[]),
+    entry("with_", Does::Rows, ITEMS, &["extend"]),
+    entry("where_rows", Does::Rows, &[], &["filter_dict", "expr"]),
+    entry("order_by", Does::Rows, &["keys"], &[]),
+    entry("skip", Does::Rows, VALUE, &[]),
+    entry("limit", Does::Rows, VALUE, &[]),
+    entry("distinct", Does::Rows, &[], &["subset"]),
+    entry("unwind", Does::Rows, &["expr"], &["as_"]),
+    entry("group_by", Does::Rows, &["keys", "aggregations"], &["key_prefixes"]),
+    entry("drop_cols", Does::Rows, &["cols"], &[]),
+    entry("fill_empty_row", Does::Rows, &["row"], &[]),
+    entry("semi_apply_mark", Does::Match, MARK, PATTERN_MORE),
+    entry("anti_semi_apply", Does::Match, PATTERN, PATTERN_MORE),
+    entry("join_apply", Does::Match, PATTERN, &["how"]),
+    entry(
+        "search_any",
+        Does::Match,
+        &["alias", "term", "out_col"],
+        &["case_sensitive", "regex", "columns"],
+    ),
+    entry("get_degrees", Does::Graph, &[], &["col", "degree_in", "degree_out", "engine"]),
+    entry("get_indegrees", Does::Graph, &[], &["col"]),
+    entry("get_outdegrees", Does::Graph, &[], &["col"]),
+    entry("filter_nodes_by_dict", Does::Graph, FILTER, &[]),
+    entry("filter_edges_by_dict", Does::Graph, FILTER, &[]),
+    entry("prune_self_edges", Does::Graph, &[], &[]),
+    entry("drop_nodes", Does::Graph, NODES, &[]),
+    entry("keep_nodes", Does::Graph, NODES, &[]),
+    entry("materialize_nodes", Does::Graph, &[], &["engine", "reuse"]),
+    entry(
+        "hop",
+        Does::Graph,
+        &[],
+        &[
+            "nodes",
+            "hops",
+            "min_hops",
+            "max_hops",
+            "output_min_hops",
+            "output_max_hops",
+            "label_node_hops",
+            "label_edge_hops",
+            "label_seeds",
+            "to_fixed_point",
+            "direction",
+            "source_node_match",
+            "edge_match",
+            "destination_node_match",
+            "source_node_query",
+            "edge_query",
+            "destination_node_query",
+            "return_as_wave_front",
+            "target_wave_front",
+            "engine",
+        ],
+    ),
+    entry(
+        "get_topological_levels",
+        Does::Graph,
+        &[],
+        &["level_col", "allow_cycles", "warn_cycles", "remove_self_loops"],
+    ),
+    entry(
+        "collapse",
+        Does::Refused(COLLAPSE),
+        &[],
+        &["node", "attribute", "column", "self_edges", "unwrap", "verbose"],
+    ),
+    entry(
+        "hypergraph",
+        Does::Graph,
+        &[],
+        &[
+            "entity_types",
+            "opts",
+            "drop_na",
+            "drop_edge_attrs",
+            "verbose",
+            "direct",
+            "engine",
+            "npartitions",
+            "chunksize",
+            "from_edges",
+            "return_as",
+        ],
+    ),
+    entry(
+        "compute_cugraph",
+        Does::Algorithm,
+        &["alg"],
+        &["out_col", "params", "kind", "directed", "G"],
+    ),
+    entry(
+        "compute_igraph",
+        Does::Algorithm,
+        &["alg"],
+        &["out_col", "directed", "use_vids", "params"],
+    ),
+    entry(
+        "layout_cugraph",
+        Does::Algorithm,
+        &[],
+        &[
+            "layout",
+            "params",
+            "kind",
+            "directed",
+            "G",
+            "bind_position",
+            "x_out_col",
+            "y_out_col",
+            "play",
+        ],
+    ),
+    entry(
+        "layout_igraph",
+        Does::Algorithm,
+        &["layout"],
+        &["directed", "use_vids", "bind_position", "x_out_col", "y_out_col", "params", "play"],
+    ),
+    entry(
+        "fa2_layout",
+        Does::Algorithm,
+        &[],
+        &[
+            "fa2_params",
+            "circle_layout_params",
+            "partition_key",
+            "remove_self_edges",
+            "engine",
+            "featurize",
+        ],
+    ),
+    entry("mercator_layout", Does::Refused(IN_THE_CLIENT), &[], &["scale_for_graphistry"]),
+    entry(
+        "modularity_weighted_layout",
+        Does::Refused(WEIGHTS),
+        &[],
+        &[
+            "community_col",
+            "community_alg",
+            "community_params",
+            "same_community_weight",
+            "cross_community_weight",
+            "edge_influence",
+            "engine",
+        ],
+    ),
+    entry(
+        "circle_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &[],
+        &[
+            "bounding_box",
+            "ring_spacing",
+            "point_spacing",
+            "partition_by",
+            "sort_by",
+            "ascending",
+            "na_position",
+            "ignore_index",
+            "engine",
+        ],
+    ),
+    entry(
+        "ring_continuous_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &[],
+        &[
+            "ring_col",
+            "min_r",
+            "max_r",
+            "normalize_ring_col",
+            "num_rings",
+            "ring_step",
+            "v_start",
+            "v_end",
+            "v_step",
+            "axis",
+            "format_axis",
+            "format_labels",
+            "reverse",
+            "play_ms",
+            "engine",
+        ],
+    ),
+    entry(
+        "ring_categorical_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &["ring_col"],
+        &[
+            "order",
+            "drop_empty",
+            "combine_unhandled",
+            "append_unhandled",
+            "min_r",
+            "max_r",
+            "axis",
+            "format_axis",
+            "format_labels",
+            "reverse",
+            "play_ms",
+            "engine",
+        ],
+    ),
+    entry(
+        "time_ring_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &["time_col"],
+        &[
+            "time_start",
+            "time_end",
+            "time_unit",
+            "num_rings",
+            "min_r",
+            "max_r",
+            "format_axis",
+            "format_label",
+            "reverse",
+            "play_ms",
+            "engine",
+        ],
+    ),
+    entry(
+        "tree_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &[],
+        &[
+            "level_col",
+            "level_sort_values_by",
+            "level_sort_values_by_ascending",
+            "width",
+            "height",
+            "rotate",
+            "allow_cycles",
+            "root",
+        ],
+    ),
+    entry(
+        "group_in_a_box_layout",
+        Does::Refused(IN_THE_CLIENT),
+        &[],
+        &[
+            "partition_alg",
+            "partition_params",
+            "layout_alg",
+            "layout_params",
+            "x",
+            "y",
+            "w",
+            "h",
+            "encode_colors",
+            "colors",
+            "partition_key",
+            "engine",
+        ],
+    ),
+    entry(
+        "layout_graphviz",
+        Does::Refused(GRAPHVIZ),
+        &[],
+        &[
+            "prog",
+            "args",
+            "directed",
+            "strict",
+            "graph_attr",
+            "node_attr",
+            "edge_attr",
+            "x_out_col",
+            "y_out_col",
+            "bind_position",
+        ],
+    ),
+    entry(
+        "umap",
+        Does::Refused(UMAP),
+        &[],
+        &[
+            "X",
+            "y",
+            "kind",
+            "scale",
+            "n_neighbors",
+            "min_dist",
+            "spread",
+            "local_connectivity",
+            "repulsion_strength",
+            "negative_sample_rate",
+            "n_components",
+            "metric",
+            "suffix",
+            "play",
+            "encode_position",
+            "encode_weight",
+            "dbscan",
+            "engine",
+            "feature_engine",
+            "inplace",
+            "memoize",
+            "umap_kwargs",
+            "umap_fit_kwargs",
+            "umap_transform_kwargs",
+        ],
+    ),
+    entry("encode_point_color", Does::Show, COLUMN, COLORS),
+    entry("encode_edge_color", Does::Show, COLUMN, COLORS),
+    entry("encode_point_size", Does::Show, COLUMN, MAPPING),
+    entry("encode_edge_size", Does::Show, COLUMN, MAPPING),
+    entry("encode_edge_weight", Does::Show, COLUMN, MAPPING),
+    entry("encode_point_opacity", Does::Show, COLUMN, MAPPING),
+    entry("encode_edge_opacity", Does::Show, COLUMN, MAPPING),
+    entry("encode_point_icon", Does::Show, COLUMN, ICONS),
+    entry("encode_edge_icon", Does::Show, COLUMN, ICONS),
+    entry("encode_point_label", Does::Show, COLUMN, &[]),
+    entry("encode_edge_label", Does::Show, COLUMN, &[]),
+    entry("encode_point_title", Does::Show, COLUMN, &[]),
+    entry("encode_edge_title", Does::Show, COLUMN, &[]),
+    entry("encode_axis", Does::Show, &[], &["rows"]),
+    entry("name", Does::Show, &["name"], &[]),
+    entry("description", Does::Show, &["description"], &[]),
+    entry("create_index", Does::Index, &["kind"], &["column", "name", "engine"]),
+    entry("drop_index", Does::Index, &[], &["kind", "column"]),
+];
+
+/// The function of a call, when it exists, its parameters are known and those it needs are there.
+pub(super) fn find(call: &CallOp) -> Result<&'static Callable, GfqlError> {
+    let name = call.function.as_str();
+    let Some(found) = CALLS.iter().find(|c| c.name == name) else {
+        let names: Vec<&str> = CALLS.iter().map(|c| c.name).collect();
+        let error = GfqlError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
+        let error = error.field("function").value(format!("{name:?}"));
+        return Err(match nearest(name, &names) {
+            Some(near) => error.suggest(format!("did you mean {near:?}?")),
+            None => error.suggest("see the list of calls in the documentation"),
+        });
+    };
+    let known: Vec<&str> = found.required.iter().chain(found.optional).copied().collect();
+    if let Some(other) = call.params.keys().find(|key| !known.contains(&key.as_str())) {
+        let text = format!("call {name:?} has no parameter {other:?}");
+        let error = GfqlError::new(ErrorCode::Call, text).field(format!("params.{other}"));
+        return Err(match nearest(other, &known) {
+            Some(near) => error.suggest(format!("did you mean {near:?}?")),
+            None if known.is_empty() => error.suggest("it takes none"),
+            None => error.suggest(format!("its parameters: {}", listed(&known))),
+        });
+    }
+    let given = |key: &str| call.params.get(key).is_some_and(|v| *v != Value::Null);
+    if let Some(missing) = found.required.iter().find(|key| !given(key)) {
+        let text = format!("call {name:?} needs {missing:?}");
+        return Err(
+            GfqlError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
+        );
+    }
+    if let Does::Refused(instead) = found.does {
+        return Err(GfqlError::new(
+            ErrorCode::Unsupported,
+            format!("call {name:?} is not available here"),
+        )
+        .field("function")
+        .value(format!("{name:?}"))
+        .suggest(instead));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_stands_once_and_every_parameter_once_in_it() {
+        for (i, call) in CALLS.iter().enumerate() {
+            assert!(CALLS[..i].iter().all(|other| other.name != call.name), "{}", call.name);
+            let mut params = [call.required, call.optional].concat();
+            params.sort_unstable();
+            assert!(params.windows(2).all(|pair| pair[0] != pair[1]), "{}", call.name);
+        }
+    }
+}
