@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_user_s_long_queries_do_not_keep_others_waiting() {
         let mut desk = Desk::start(1, &shared()).expect("threads");
-        let (stop, stopped) = mpsc::channel::<()>();
+        let (stop, stopped) = mpsc::sync_channel::<()>(1);
         let stopped = Arc::new(Mutex::new(stopped));
         let busy = Arc::new(AtomicUsize::new(0));
         for _ in 0..8 {
@@ -282,7 +282,7 @@ mod tests {
                 }),
             );
         }
-        let (done, answer) = mpsc::channel();
+        let (done, answer) = mpsc::sync_channel(100);
         for i in 0..100 {
             let done = done.clone();
             desk.submit(
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_user_has_a_bound_of_queries_and_others_have_room() {
         let mut desk = Desk::start(1, &shared()).expect("threads");
-        let (stop, stopped) = mpsc::channel::<()>();
+        let (stop, stopped) = mpsc::sync_channel::<()>(1);
         let stopped = Arc::new(Mutex::new(stopped));
         for _ in 0..QUERIES_PER_USER_MAX {
             let stopped = stopped.clone();
