@@ -330,7 +330,12 @@ pub(super) fn rows(state: &State, steps: &[&Op], strict: bool) -> Result<State, 
         let row = |path: &Vec<usize>| {
             if node { graph.row(path[i]).unwrap_or(0) } else { path[i] / 1000 }
         };
-        let picked = table.picked(&paths.iter().map(row).collect::<Vec<_>>());
+        let rows: Vec<usize> = paths.iter().map(row).collect();
+        let picked = table.picked(&rows);
+        if !node {
+            // An edge has no id but the place of its row.
+            out.put(name, Kind::Int, rows.iter().map(|row| V::Int(*row as i64)).collect());
+        }
         for head in &table.heads {
             if !node && (head.name == "s" || head.name == "d") {
                 continue;
