@@ -107,6 +107,16 @@ node_modules() {
     echo "$stamp" >"$web/node_modules/.stamp"
 }
 
+# The clients of the tool endpoint that the tests drive, exactly as locked.
+client_modules() {
+    local folder=$ROOT/tests/clients stamp
+    stamp=$(sha256sum <"$folder/package-lock.json" | cut -d' ' -f1)
+    [ "$(cat "$folder/node_modules/.stamp" 2>/dev/null)" = "$stamp" ] && return 0
+    say "installing the clients of the tool endpoint"
+    (cd "$folder" && npm ci --silent --no-audit --no-fund --ignore-scripts)
+    echo "$stamp" >"$folder/node_modules/.stamp"
+}
+
 # Fills KERNEL_TESTS with cargo's arguments for the kernel tests. By target and not by package: the selection of packages
 # decides the features, and other features mean a second build.
 kernel_tests() {

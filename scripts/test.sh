@@ -51,8 +51,9 @@ stage "page unit tests"
 (cd shell/web && npm run --silent test)
 
 export GRAPHLUME_BIN=$BIN
+client_modules
 stage "end-to-end tests"
 args=(-q -rs --durations=8 -p no:cacheprovider)
-[ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle")
+[ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle and not takes_a_minute")
 limited "$VENV/bin/python" -m pytest tests/e2e "${args[@]}"
 stage "done"

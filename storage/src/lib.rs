@@ -59,9 +59,9 @@ pub use index::Scope;
 pub use list::Page;
 pub use open::{Opened, Options};
 pub use record::{
-    DatasetRec, FileRec, FileRef, Invitation, KeyRec, Kind, Member, OrgRec, PasswordHash, Privacy,
-    PrivacyMode, Record, RecordKey, Role, SecretDigest, SessionRec, SettingRec, TableRec,
-    TableSchema, UserRec,
+    CollectionRec, DatasetRec, FileRec, FileRef, Invitation, KeyRec, Kind, Member, OrgRec,
+    PasswordHash, Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest, SessionRec,
+    SettingRec, TableRec, TableSchema, UserRec,
 };
 pub use store::{Store, StoreStats};
 pub use sweep::SweepReport;

@@ -66,6 +66,8 @@ commands! {
     Close = cmd::close::Close,
     Attach = cmd::attach::Attach,
     Control = cmd::control::ControlSession,
+    Collect = cmd::collect::Collect,
+    Dress = cmd::collect::Dress,
     Info = cmd::info::Info,
     NodeCard = cmd::card::NodeCard,
     EdgeCard = cmd::card::EdgeCard,

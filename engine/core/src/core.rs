@@ -289,10 +289,12 @@ impl Core {
             return;
         }
         let Some(session) = self.sessions.get_mut(id) else { return };
-        session.graph_ready(lease, scene, !kept, now);
+        let painted = session.coat.ready(&scene);
+        session.graph_ready(lease, painted.unwrap_or(scene), !kept, now);
         // Whoever already watches makes it run in this turn.
         self.woken = true;
         self.queue(id);
+        self.repaint(id);
     }
 
     /// Whether there was memory for one.
@@ -395,6 +397,7 @@ impl Core {
             Event::Communities { dataset, epoch, result } => {
                 self.on_communities(dataset, epoch, result);
             }
+            Event::Coated { session, slot, result } => self.on_coated(&session, &slot, result),
             Event::Canary { result } => {
                 self.canary_runs = false;
                 self.shared.set_canary(result);

@@ -1,5 +1,7 @@
 //! What workers report to the loop.
 
+use std::sync::Arc;
+
 use crossbeam::channel::Sender;
 use graphlume_types::{DatasetId, Refused, Reservation, SessionId};
 
@@ -7,9 +9,10 @@ use crate::error::EngineError;
 use crate::health::Canary;
 use crate::loader::LoadError;
 use crate::resident::Resident;
+use crate::session::collections::Coating;
 use crate::session::layout::{Layout, SliceReport};
 use crate::session::schedule::Place;
-use crate::session::slot::SceneFrames;
+use crate::session::slot::{SceneFrames, Slot};
 
 /// Finished or half-finished work.
 pub(crate) enum Event {
@@ -25,6 +28,8 @@ pub(crate) enum Event {
     Sliced { session: SessionId, generation: u64, place: Place, result: Result<Slice, EngineError> },
     /// Colours by community are there, or are not to be had.
     Communities { dataset: DatasetId, epoch: u32, result: Result<SceneFrames, EngineError> },
+    /// Collections have been painted over a session's picture.
+    Coated { session: SessionId, slot: Arc<Slot>, result: Result<Box<Coating>, EngineError> },
     /// The known-answer job has run.
     Canary { result: Canary },
 }

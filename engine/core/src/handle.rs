@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use crate::health::{EngineHealth, Shared};
 use crate::lane::{Envelope, Lanes};
 use crate::reply::{Answer, Reply};
+use crate::session::collections::{CollectionsShown, Found, Layers, Rule};
 use crate::session::control::Control;
 use crate::session::slot::SessionState;
 use crate::session::viewer::Viewer;
@@ -203,6 +204,33 @@ impl EngineHandle {
         request: QueryRequest,
     ) -> Result<Result<Answered, GfqlError>, EngineError> {
         self.call(cmd::query::QueryGraph { dataset, request }).await
+    }
+
+    /// Finds what a collection of a session would hold. What is wrong with the query itself is the inner
+    /// error.
+    ///
+    /// # Errors
+    /// As [`Self::query`]; [`EngineError::SessionNotFound`].
+    pub async fn collect(
+        &self,
+        target: impl Into<Target>,
+        rule: Arc<Rule>,
+    ) -> Result<Result<Found, GfqlError>, EngineError> {
+        self.call(cmd::collect::Collect { target: target.into(), rule }).await
+    }
+
+    /// Gives a session its collections; `found` holds those that [`Self::collect`] has just evaluated.
+    /// Answers when the picture shows them, or at once while the graph is not there.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`]; [`EngineError::Memory`] when there is none to paint with.
+    pub async fn dress(
+        &self,
+        target: impl Into<Target>,
+        layers: Arc<Layers>,
+        found: Vec<(String, Found)>,
+    ) -> Result<Arc<CollectionsShown>, EngineError> {
+        self.call(cmd::collect::Dress { target: target.into(), layers, found }).await
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn

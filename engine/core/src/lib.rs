@@ -40,11 +40,12 @@ pub use config::{Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};
 pub use error::{ClosedReason, EngineError, MemoryError};
 pub use graphlume_device::cuda::GpuState;
-pub use graphlume_scene::{Encodings, SearchHit};
+pub use graphlume_scene::{Encodings, Paint, SearchHit};
 pub use handle::{CALL_DEADLINE, EngineHandle};
 pub use health::{Canary, EngineHealth};
 pub use loader::{LoadError, Loaded, Loader};
 pub use run_loop::{EngineThread, start};
+pub use session::collections::{CollectionsShown, Found, Layer, Layers, Rule};
 pub use session::control::Control;
 pub use session::slot::{
     Backend, ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,

@@ -246,6 +246,13 @@ impl PropertyGraph {
         Ok(self.inner.frame.get_or_init(|| Arc::new(frame)))
     }
 
+    /// [`PropertyGraph::frame`] to be shared with another graph of the same rows.
+    pub(crate) fn shared_frame(&self, cancel: &CancelToken) -> Result<Arc<Graph>, GfqlError> {
+        self.frame(cancel)?;
+        let frame = self.inner.frame.get().cloned();
+        frame.ok_or_else(|| GfqlError::new(ErrorCode::NoGraph, "the graph has no adjacency"))
+    }
+
     fn id_type(&self) -> DataType {
         let column = self.nodes().and_then(|t| t.column(self.node_column()));
         column.map_or(DataType::Int64, |c| c.data_type().clone())

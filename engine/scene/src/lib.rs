@@ -3,6 +3,7 @@
 
 mod bind;
 mod card;
+mod collection;
 mod css;
 mod error;
 mod hues;
@@ -17,6 +18,7 @@ mod search;
 pub mod wire;
 
 pub use card::{edge_card, node_card};
+pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use error::SceneError;
 pub use order::EdgeOrder;
 pub use scene::{Encodings, Scene, build};

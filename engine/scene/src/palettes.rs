@@ -58,6 +58,11 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Palette> {
     PALETTES.iter().find(|p| p.name.eq_ignore_ascii_case(name))
 }
 
+/// The names of all palettes.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PALETTES.iter().map(|p| p.name)
+}
+
 /// Codes at or above this name no palette.
 pub(crate) const CODES: i64 = 265_000;
 

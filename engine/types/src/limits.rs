@@ -134,6 +134,37 @@ pub const INVITED_USERS_MAX: usize = 256;
 pub const TOKEN_REFRESH_SECS: i64 = 86_400;
 /// Collections of one session; past it the oldest is dropped.
 pub const COLLECTIONS_MAX: usize = 10;
+/// Characters of a collection's name.
+pub const COLLECTION_NAME_CHARS_MAX: usize = 256;
+/// Bytes of the expression of one collection.
+pub const COLLECTION_EXPR_BYTES_MAX: usize = 256 << 10;
+/// Seconds after which a visualization that nobody has open counts as closed: a page that is loaded again,
+/// or loses its connection for a moment, keeps its agents.
+pub const PAGE_AWAY_SECS_MAX: u64 = 3;
+/// Days for which a visualization that nobody opens is remembered.
+pub const SESSION_IDLE_DAYS_MAX: i64 = 90;
+/// Bytes of one message to the tool endpoint.
+pub const TOOL_MESSAGE_BYTES_MAX: u64 = 1 << 20;
+/// Seconds that a tool call may take.
+pub const TOOL_CALL_SECS_MAX: u64 = 60;
+/// Tool calls in progress of one connection of an agent.
+pub const TOOL_CALLS_PER_AGENT_MAX: usize = 16;
+/// Seconds after which an idle connection of an agent is forgotten.
+pub const AGENT_IDLE_SECS_MAX: u64 = 1_800;
+/// Connections of agents that the server remembers.
+pub const AGENTS_MAX: usize = 1_000;
+/// Connections of agents of one account, and of one address as long as they have shown no credential.
+pub const AGENTS_PER_HOLDER_MAX: usize = 32;
+/// Seconds between two signs of life on an event stream.
+pub const EVENT_STREAM_BEAT_SECS: u64 = 15;
+/// Rows that `query_graph` returns.
+pub const TOOL_ROWS_MAX: usize = 50;
+/// Rows that `query_graph` returns when the query names no columns.
+pub const TOOL_WHOLE_ROWS_MAX: usize = 20;
+/// Characters of one text in a row that `query_graph` returns.
+pub const TOOL_CELL_CHARS_MAX: usize = 2_000;
+/// Column names of each table that `get_session_info` lists.
+pub const TOOL_COLUMNS_MAX: usize = 120;
 /// Iterations that a layout may be asked for.
 pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
 /// Milliseconds that a layout plays when the page's address does not say.
@@ -250,6 +281,11 @@ const _: () = {
     assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
     assert!(QUERIES_PER_USER_MAX < QUERIES_MAX);
     assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);
+    assert!(COLLECTION_EXPR_BYTES_MAX * COLLECTIONS_MAX < RECORD_BYTES_MAX);
+    assert!((COLLECTION_EXPR_BYTES_MAX as u64) < TOOL_MESSAGE_BYTES_MAX);
+    assert!(AGENTS_PER_HOLDER_MAX <= AGENTS_MAX);
+    assert!(TOOL_WHOLE_ROWS_MAX <= TOOL_ROWS_MAX);
+    assert!(TOOL_COLUMNS_MAX.is_multiple_of(2));
     assert!(CYPHER_PATTERN_STEPS_MAX <= CYPHER_OPERATORS_MAX);
     assert!(CYPHER_DEPTH_MAX <= CYPHER_VALUE_DEPTH_MAX as usize);
 };

@@ -13,7 +13,7 @@ use crate::rest::{datasets, files, health, sessions, tokens, viz};
 use crate::route::Endpoint;
 use crate::shell::Shell;
 use crate::status::{ApiError, code_name};
-use crate::{html, openapi, page, ws};
+use crate::{html, mcp, openapi, page, ws};
 
 /// What every handler returns.
 type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
@@ -25,7 +25,13 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
     let wants_html = hit.route.endpoint.is_page()
         && req.header(&ACCEPT).is_some_and(|accept| accept.contains("text/html"));
     let error = match handle(&shell, req).await {
-        Ok(reply) => return reply,
+        Ok(reply) => {
+            // The tool endpoint refuses in its own words.
+            if reply.status().is_client_error() && !told_to_wait {
+                body::discard(&leftover, shell.discard_patience()).await;
+            }
+            return reply;
+        }
         Err(error) => error,
     };
     let reason = code_name(error.problem);
@@ -104,6 +110,9 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::VizEdge => viz::edge(s, req).boxed(),
         E::VizSearch => viz::search(s, req).boxed(),
         E::VizFrame => viz::frame(s, req).boxed(),
+        E::ToolMessage => mcp::post(s, req).boxed(),
+        E::ToolStream => now(Ok(mcp::get(&s, &req))),
+        E::ToolClose => now(Ok(mcp::delete(&s, &req))),
         E::LegacyGone => now(Err(ApiError::new(
             Code::Gone,
             "removed",

@@ -14,6 +14,7 @@ mod cors;
 mod dispatch;
 mod error;
 mod html;
+mod mcp;
 mod metrics;
 mod openapi;
 mod page;

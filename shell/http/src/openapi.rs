@@ -78,6 +78,7 @@ fn operation(route: &Route) -> Value {
     match route.auth {
         Auth::Bearer | Auth::Switch => out["security"] = json!([{"bearer": []}]),
         Auth::PersonalKey => out["security"] = json!([{"personalKey": []}]),
+        Auth::Tool => out["security"] = json!([{}, {"bearer": []}]),
         Auth::Viewer => out["security"] = json!([{}, {"bearer": []}, {"cookie": []}]),
         Auth::Public | Auth::Credentials => {}
     }

@@ -174,7 +174,7 @@ fn is_host(text: &str) -> bool {
 }
 
 /// Whether arrays and objects nest deeper than `max`. Brackets inside of strings do not count.
-fn depth_exceeds(json: &[u8], max: usize) -> bool {
+pub(crate) fn depth_exceeds(json: &[u8], max: usize) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in json {
         if in_string {

@@ -20,6 +20,8 @@ pub enum Auth {
     Bearer,
     /// As [`Auth::Bearer`], and failures say `"status":"Failed"`.
     Switch,
+    /// The tool endpoint: some of its methods ask for `Authorization: Bearer <key id>:<key>` or a token.
+    Tool,
     /// A viewer: Bearer header or cookie or nobody, as far as the dataset's privacy allows.
     Viewer,
 }
@@ -139,6 +141,9 @@ pub enum Endpoint {
     VizEdge,
     VizSearch,
     VizFrame,
+    ToolMessage,
+    ToolStream,
+    ToolClose,
     LegacyGone,
     CheckWorkers,
     Metrics,
@@ -163,6 +168,7 @@ impl Endpoint {
                 | Self::HealthAll
                 | Self::VizSocket
                 | Self::VizFrame
+                | Self::ToolStream
                 | Self::CheckWorkers
                 | Self::Metrics
         )
@@ -219,7 +225,7 @@ pub fn methods_of(listener: Listener, path: &str) -> Option<(String, bool)> {
 fn answers_head(route: &Route) -> bool {
     route.method == Method::GET
         && !matches!(route.auth, Auth::PersonalKey)
-        && route.endpoint != Endpoint::VizSocket
+        && !matches!(route.endpoint, Endpoint::VizSocket | Endpoint::ToolStream)
 }
 
 /// The value of `Allow` for these rows.

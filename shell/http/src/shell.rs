@@ -28,6 +28,7 @@ use crate::config::HttpConfig;
 use crate::conn::Conn;
 use crate::cors;
 use crate::html;
+use crate::mcp::{self, Agents};
 use crate::metrics::Metrics;
 use crate::request::{self, Hit};
 use crate::route::{self, Auth, Listener, Resolution, Route};
@@ -49,6 +50,7 @@ pub(crate) struct Shell {
     pub(crate) config: HttpConfig,
     pub(crate) service: Arc<UseCases>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) agents: Agents,
     /// Cancelled when the server begins to stop.
     pub(crate) stop: CancellationToken,
     /// Cancelled when it has waited long enough.
@@ -95,6 +97,7 @@ impl Shell {
             config,
             service,
             metrics: Metrics::new(),
+            agents: Agents::default(),
             stop,
             abort,
             tasks,
@@ -199,7 +202,7 @@ impl Shell {
         };
         request.extensions_mut().insert(hit);
         match caught(router.oneshot(request)).await {
-            Ok(Ok(response)) => response,
+            Ok(Ok(response)) => mcp::attach(response),
             Ok(Err(never)) => match never {},
             Err(error) => {
                 self.metrics.panics.inc();

@@ -56,7 +56,7 @@ const fn health(path: &'static str, endpoint: Endpoint, doc: &'static str) -> Ro
     get(path, Auth::Public, endpoint, doc)
 }
 
-use Auth::{Bearer, Credentials, PersonalKey, Public, Switch, Viewer};
+use Auth::{Bearer, Credentials, PersonalKey, Public, Switch, Tool, Viewer};
 use BodyKind::{Form, Json, OptionalJson, Raw};
 use Endpoint as E;
 
@@ -312,6 +312,17 @@ pub static ROUTES: &[Route] = &[
         E::VizPositions,
         "All positions as one frame of 32-bit floats.",
     ),
+    // The tool endpoint.
+    row(
+        Method::POST,
+        "/mcp",
+        Tool,
+        Json,
+        E::ToolMessage,
+        "One JSON-RPC message of an agent: initialize, tools/list, tools/call, notifications.",
+    ),
+    get("/mcp", Tool, E::ToolStream, "The event stream of an agent's connection, held open."),
+    row(Method::DELETE, "/mcp", Tool, BodyKind::None, E::ToolClose, "Ends an agent's connection."),
     // Pages.
     get("/", Public, E::StartPage, "The start page."),
     get("/graph/graph.html", Viewer, E::GraphPage, "The page of a visualization.")

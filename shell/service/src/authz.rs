@@ -1,6 +1,6 @@
 //! The one place that decides who may do what. What is not written down here is refused.
 
-use graphlume_storage::{DatasetRec, FileRec, PrivacyMode, Role, SessionRec};
+use graphlume_storage::{DatasetRec, FileRec, PrivacyMode, Role};
 use graphlume_types::{DatasetId, UserId};
 
 use crate::ServiceError;
@@ -15,6 +15,8 @@ pub enum Action {
     Write,
     /// Remove it for good.
     Delete,
+    /// Change what everybody sees who looks at it.
+    Steer,
     /// Decide who else may look at it or change it.
     Share,
 }
@@ -28,8 +30,11 @@ pub enum Resource<'a> {
     Dataset(&'a DatasetRec),
     /// A dataset that ships with the server.
     Builtin,
-    /// A viz session's record (the dataset behind it is asked for on its own).
-    Session(&'a SessionRec),
+    /// A viz session (the dataset behind it is asked for on its own).
+    Session {
+        /// Who has it open, when that is an account.
+        owner: Option<UserId>,
+    },
 }
 
 /// The answer.
@@ -49,6 +54,11 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
     if let Some(only) = who.scope() {
         return of_guest(only, action, resource);
     }
+    if let (Resource::Session { owner }, Action::Steer) = (resource, action) {
+        // Nobody's hand but the owner's is on the wheel, whatever the role.
+        let owns = owner.is_some() && owner == who.user();
+        return if owns { Decision::Allow } else { Decision::Forbid };
+    }
     if let Resource::Builtin = resource {
         return if action == Action::Read { Decision::Allow } else { Decision::Forbid };
     }
@@ -60,8 +70,8 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
             let owns = who.user() == Some(f.author);
             (owns || who.belongs_to(f.org_name.as_deref()), owns)
         }
-        Resource::Session(s) => {
-            let owns = s.owner.is_some() && who.user() == s.owner;
+        Resource::Session { owner } => {
+            let owns = owner.is_some() && who.user() == owner;
             (owns, owns)
         }
         Resource::Dataset(d) => (reads_dataset(who, d), acts_on_dataset(who, d, action)),
@@ -130,7 +140,7 @@ fn acts_on_dataset(who: &Principal, d: &DatasetRec, action: Action) -> bool {
     let Some(privacy) = &d.privacy else { return false };
     let needed = match action {
         Action::Read => 10,
-        Action::Write | Action::Delete => 20,
+        Action::Write | Action::Delete | Action::Steer => 20,
         Action::Share => 30,
     };
     let by_mode = match privacy.mode {

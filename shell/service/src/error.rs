@@ -82,6 +82,14 @@ pub enum ServiceError {
         /// What and why.
         message: String,
     },
+    /// The request makes no sense, for a reason with a name of its own.
+    #[error("{message}")]
+    Refused {
+        /// The name of the reason.
+        slug: &'static str,
+        /// What is wrong and what to do about it.
+        message: String,
+    },
     /// Uploaded bytes could not be read.
     #[error("{message}")]
     Unreadable {
@@ -185,7 +193,7 @@ impl From<IdError> for ServiceError {
 impl Coded for ServiceError {
     fn code(&self) -> Code {
         match self {
-            Self::Invalid { .. } => Code::InvalidArgument,
+            Self::Invalid { .. } | Self::Refused { .. } => Code::InvalidArgument,
             Self::BadCredentials
             | Self::TokenExpired
             | Self::RefreshExpired
@@ -212,6 +220,7 @@ impl Coded for ServiceError {
     fn slug(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid-argument",
+            Self::Refused { slug, .. } => slug,
             Self::BadCredentials => "bad-credentials",
             Self::TokenExpired => "token-expired",
             Self::RefreshExpired => "refresh-expired",

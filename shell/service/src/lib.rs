@@ -12,17 +12,21 @@
 //! 4. No secret reaches a log line, an error or a record in readable form.
 
 pub mod admin;
+mod answers;
 pub mod authz;
 mod body;
 mod builtin;
+mod collections;
 mod datasets;
 mod error;
 mod files;
 mod health;
 mod identity;
 mod intake;
+mod live;
 mod loader;
 mod page;
+mod pages;
 mod parsers;
 mod principal;
 mod queries;
@@ -35,11 +39,14 @@ mod tests;
 mod time_text;
 
 pub use builtin::DEMO;
+pub use collections::BACKGROUND_ID;
 pub use datasets::{Part, PartUpload};
 pub use error::ServiceError;
 pub use files::FileUpload;
 pub use health::Component;
+pub use live::{CollectionChange, Live, LiveError, NewCollection, ToolAccess};
 pub use page::PageRequest;
+pub use pages::OpenPage;
 pub use parsers::{ParsersHealth, WorkerConfig};
 pub use principal::Principal;
 pub use queries::{QueryOutput, QueryReply};

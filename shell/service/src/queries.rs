@@ -31,7 +31,22 @@ pub enum QueryOutput {
 }
 
 impl QueryOutput {
-    fn parse(name: &str) -> Result<Self, ServiceError> {
+    /// The name that requests give it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Shape => "shape",
+        }
+    }
+
+    /// The output of a name.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for any other name.
+    pub fn parse(name: &str) -> Result<Self, ServiceError> {
         Ok(match name {
             "all" => Self::All,
             "nodes" => Self::Nodes,
@@ -132,7 +147,7 @@ impl Service {
 impl Service {
     /// The other datasets that a query names, when the caller may read them all. One that does not exist
     /// and one that is not for the caller are told apart by nothing.
-    fn others_of(
+    pub(crate) fn others_of(
         &self,
         who: &Principal,
         ask: &Ask,

@@ -17,6 +17,7 @@ use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
 use crate::identity::{Identity, password, random_text};
 use crate::loader::TableLoader;
+use crate::pages::Pages;
 use crate::parsers::{Parsers, WorkerConfig};
 use crate::sessions::Visits;
 use crate::tables::TableCache;
@@ -102,6 +103,7 @@ pub struct Service {
     pub(crate) engine: EngineHandle,
     pub(crate) identity: Identity,
     pub(crate) visits: Visits,
+    pub(crate) pages: Arc<Pages>,
     pub(crate) parses: Arc<Semaphore>,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
@@ -127,12 +129,14 @@ impl Service {
         let board = Arc::default();
         let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache, parsers, board });
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
-        let (engine, engine_thread) = graphlume_engine::start(config.engine, loader, clock)?;
+        let (engine, engine_thread) =
+            graphlume_engine::start(config.engine, loader, Arc::clone(&clock))?;
         let service = Arc::new(Self {
             core,
             engine: engine.clone(),
             identity,
             visits: Visits::new(),
+            pages: Pages::new(clock),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
@@ -160,8 +164,8 @@ impl Service {
         self.access.send_modify(|n| *n = n.wrapping_add(1));
     }
 
-    /// The regular work on the data folder: an export of the records once a day, and the removal of
-    /// blobs that no record has referred to for a day. Call it every hour or so.
+    /// The regular work on the data folder: an export of the records once a day, the removal of blobs
+    /// that no record has referred to for a day, and of sessions that nobody has opened for long. Call it every hour or so.
     ///
     /// # Errors
     /// A disk that does not take it; nothing is lost then, and the next call tries again.
@@ -176,7 +180,7 @@ impl Service {
                 core.store.export()?;
             }
             core.store.sweep(day)?;
-            Ok(())
+            crate::sessions::forget_old(core)
         })
         .await
     }

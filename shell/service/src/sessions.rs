@@ -1,17 +1,23 @@
 //! Viz sessions: who opened which, on which dataset, and who may join.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use graphlume_engine::{LayoutSettings, Target};
 use graphlume_storage::{Batch, DatasetRec, Scope, SessionRec};
-use graphlume_types::limits::{PAGE_ROWS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX};
+use graphlume_types::limits::{
+    PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX,
+};
 use graphlume_types::{Code, Coded, DatasetId, SessionId, UserId};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 use crate::authz::{Action, Decision, decides};
 use crate::builtin::{self, DEMO};
+use crate::collections::{self, Background, Worn};
 use crate::datasets::{self, find_for};
+use crate::pages::OpenPage;
 use crate::principal::Principal;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
 use crate::service::Core;
@@ -47,32 +53,84 @@ impl Ticket {
 
 /// What is known of a session.
 #[derive(Debug, Clone)]
-struct Visit {
-    session: SessionId,
-    dataset: DatasetId,
-    owner: Option<UserId>,
+pub(crate) struct Visit {
+    pub session: SessionId,
+    pub dataset: DatasetId,
+    pub owner: Option<UserId>,
+    /// Organization of the owner when the session was made.
+    org: Option<String>,
     created_at: i64,
+    /// When its being open was last written down.
+    seen_at: i64,
     settings: LayoutSettings,
+    pub worn: Arc<Worn>,
     /// Whether the engine was told of it in this run.
     live: bool,
 }
 
+/// A session that is open for longer than this is written down as seen again.
+const SEEN_MICROS: i64 = 24 * 3600 * 1_000_000;
+const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
+/// Locks that changes of collections take turns on; two sessions rarely share one.
+const TURNS: usize = 64;
+/// Sessions that ended with their dataset and whose owners are told so.
+const CLOSED_MAX: usize = 1_024;
+
 /// Sessions of this run. Those of accounts are in the store, too; an anonymous visit leaves nothing on
 /// the disk, and its page opens it again after a restart.
-pub(crate) struct Visits(Mutex<HashMap<SessionId, Visit>>);
+pub(crate) struct Visits {
+    map: Mutex<HashMap<SessionId, Visit>>,
+    turns: Vec<Arc<tokio::sync::Mutex<()>>>,
+    closed: Mutex<VecDeque<(SessionId, UserId)>>,
+}
 
 impl Visits {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
+        let turns = (0..TURNS).map(|_| Arc::default()).collect();
+        Self { map: Mutex::default(), turns, closed: Mutex::default() }
     }
 
     fn get(&self, id: &SessionId) -> Option<Visit> {
-        self.0.lock().get(id).cloned()
+        self.map.lock().get(id).cloned()
+    }
+
+    /// The lock under which a session's collections change.
+    pub(crate) fn turn(&self, id: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+        let at = hasher.finish() as usize % self.turns.len();
+        Arc::clone(&self.turns[at])
+    }
+
+    /// A visit with other collections.
+    pub(crate) fn rewear(&self, visit: Visit, worn: Arc<Worn>) -> Visit {
+        Visit { worn, ..visit }
+    }
+
+    /// Remembers what is written down by now.
+    pub(crate) fn show(&self, id: &SessionId, worn: &Arc<Worn>) {
+        if let Some(visit) = self.map.lock().get_mut(id) {
+            visit.worn = Arc::clone(worn);
+        }
+    }
+
+    /// The sessions of an account, newest first.
+    pub(crate) fn of(&self, user: UserId) -> Vec<Visit> {
+        let mut own: Vec<Visit> =
+            self.map.lock().values().filter(|v| v.owner == Some(user)).cloned().collect();
+        own.sort_by(|a, b| (b.created_at, &b.session).cmp(&(a.created_at, &a.session)));
+        own
+    }
+
+    /// Whether a session of this account ended with its dataset.
+    pub(crate) fn was_closed_on(&self, id: &SessionId, user: UserId) -> bool {
+        self.closed.lock().iter().any(|(closed, owner)| closed == id && *owner == user)
     }
 
     /// Remembers a visit; past the limit the oldest is forgotten.
     fn put(&self, visit: Visit) {
-        let mut map = self.0.lock();
+        let mut map = self.map.lock();
         if map.len() >= SESSIONS_MAX && !map.contains_key(&visit.session) {
             let oldest = map.values().min_by_key(|v| v.created_at).map(|v| v.session.clone());
             oldest.and_then(|id| map.remove(&id));
@@ -81,11 +139,19 @@ impl Visits {
     }
 
     pub(crate) fn forget_dataset(&self, dataset: DatasetId) {
-        self.0.lock().retain(|_, v| v.dataset != dataset);
+        let mut closed = self.closed.lock();
+        self.map.lock().retain(|_, v| {
+            if let Some(owner) = v.owner.filter(|_| v.dataset == dataset) {
+                closed.push_back((v.session.clone(), owner));
+            }
+            v.dataset != dataset
+        });
+        let surplus = closed.len().saturating_sub(CLOSED_MAX);
+        closed.drain(..surplus);
     }
 
     fn all(&self) -> Vec<Visit> {
-        self.0.lock().values().cloned().collect()
+        self.map.lock().values().cloned().collect()
     }
 }
 
@@ -114,7 +180,23 @@ impl Service {
         if !warnings.is_empty() {
             tracing::debug!(%session, ?warnings, "parameters of a page were passed over");
         }
-        self.enter(who, session, dataset, Some(settings)).await
+        let now = self.core.clock.unix_micros();
+        let (records, background, warnings) = collections::from_query(query, now);
+        if !warnings.is_empty() {
+            tracing::debug!(%session, ?warnings, "collections of a page were passed over");
+        }
+        let worn = if records.is_empty() && background == Background::default() {
+            Worn::default()
+        } else {
+            Worn::new(records, background, &Worn::default(), None)
+        };
+        self.enter(who, session, dataset, Some((settings, worn))).await
+    }
+
+    /// Somebody has a session open until what this gives is dropped.
+    #[must_use]
+    pub fn page_opened(&self, who: &Principal, session: &SessionId) -> OpenPage {
+        self.pages.open(session.clone(), who.user())
     }
 
     /// Whether the caller may watch a session, for everything that hangs on the session's id. With
@@ -160,7 +242,7 @@ impl Service {
         who: &Principal,
         session: SessionId,
         dataset: DatasetId,
-        settings: Option<LayoutSettings>,
+        fresh: Option<(LayoutSettings, Worn)>,
     ) -> Result<Opened, ServiceError> {
         let known = self.visit(&session)?;
         if let Some(v) = &known
@@ -173,24 +255,45 @@ impl Service {
             )));
         }
         let known = known.filter(|v| v.dataset == dataset);
-        let settings = known.as_ref().map(|v| v.settings).or(settings).unwrap_or_default();
-        self.engine.open(session.clone(), dataset, settings).await?;
-        if let Some(visit) = known {
-            self.visits.put(Visit { live: true, ..visit });
-            return Ok(Opened { session_id: session, dataset_id: dataset });
-        }
-        let visit = Visit {
-            session: session.clone(),
-            dataset,
-            owner: who.user(),
-            created_at: self.core.clock.unix_micros(),
-            settings,
-            live: true,
+        let now = self.core.clock.unix_micros();
+        let org = || who.active_org().map(str::to_owned);
+        let (settings, worn) = fresh.unwrap_or_default();
+        let visit = match known.clone() {
+            // Whoever has it open is its owner; a session that was nobody's gets one.
+            Some(v) if v.owner.is_none() => {
+                Visit { owner: who.user(), org: org(), live: true, ..v }
+            }
+            Some(v) => Visit { live: true, ..v },
+            None => Visit {
+                session: session.clone(),
+                dataset,
+                owner: who.user(),
+                org: org(),
+                created_at: now,
+                seen_at: now,
+                settings,
+                worn: Arc::new(worn),
+                live: true,
+            },
         };
+        self.engine.open(session.clone(), dataset, visit.settings).await?;
+        if visit.worn.layers.revision > 0 {
+            // The picture need not wait for its collections.
+            let (engine, layers) = (self.engine.clone(), Arc::clone(&visit.worn.layers));
+            let target = (session.clone(), dataset);
+            tokio::spawn(async move { engine.dress(target, layers, vec![]).await.map(|_| ()) });
+        }
+        let is_new = known.as_ref().is_none_or(|v| v.owner != visit.owner);
+        let is_seen = visit.owner == who.user() && now.saturating_sub(visit.seen_at) > SEEN_MICROS;
+        let visit = if is_seen { Visit { seen_at: now, ..visit } } else { visit };
         self.visits.put(visit.clone());
-        if let Some(owner) = visit.owner {
-            let rec = record(&visit, who.active_org().map(str::to_owned));
-            match self.blocking(move |core| keep(core, &rec, owner)).await {
+        if let Some(owner) = visit.owner
+            && (is_new || is_seen)
+        {
+            let write = move |core: &Core| {
+                if is_new { keep(core, &record(&visit), owner) } else { seen(core, &visit) }
+            };
+            match self.blocking(write).await {
                 // Looking needs no disk: such a session merely does not outlive the process.
                 Err(e) if matches!(e.code(), Code::StorageFull | Code::Unavailable) => {
                     tracing::warn!(error = %e, "a session was not written down");
@@ -202,7 +305,7 @@ impl Service {
     }
 
     /// What is known of a session, from this run or an earlier one.
-    fn visit(&self, id: &SessionId) -> Result<Option<Visit>, ServiceError> {
+    pub(crate) fn visit(&self, id: &SessionId) -> Result<Option<Visit>, ServiceError> {
         if let Some(visit) = self.visits.get(id) {
             return Ok(Some(visit));
         }
@@ -307,7 +410,41 @@ fn keep(core: &Core, rec: &SessionRec, owner: UserId) -> Result<(), ServiceError
     Ok(core.store.commit(batch.put(rec))?)
 }
 
-fn record(visit: &Visit, org_name: Option<String>) -> SessionRec {
+/// Writes down that a session was opened again.
+fn seen(core: &Core, visit: &Visit) -> Result<(), ServiceError> {
+    core.store.update::<SessionRec>(&visit.session, |r| r.updated_at = visit.seen_at)?;
+    Ok(())
+}
+
+/// Writes the collections of a session down, and the session if that could not be done before.
+pub(crate) fn keep_collections(core: &Core, visit: &Visit) -> Result<(), ServiceError> {
+    let written = core.store.update::<SessionRec>(&visit.session, |r| {
+        r.collections.clone_from(&visit.worn.records);
+    })?;
+    match (written, visit.owner) {
+        (Some(_), _) => Ok(()),
+        (None, Some(owner)) => keep(core, &record(visit), owner),
+        (None, None) => Err(ServiceError::not_found("session", &visit.session)),
+    }
+}
+
+/// Forgets sessions that nobody has opened for long, and those whose dataset is gone.
+pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
+    let now = core.clock.unix_micros();
+    let mut batch = Batch::new();
+    for rec in core.store.scan::<SessionRec>() {
+        let rec = rec?;
+        let has_data = builtin::by_id(rec.dataset_id).is_some()
+            || core.store.exists::<DatasetRec>(&rec.dataset_id)?;
+        let idle = now.saturating_sub(rec.created_at.max(rec.updated_at));
+        if !has_data || idle > SESSION_IDLE_DAYS_MAX * DAY_MICROS {
+            batch = batch.delete::<SessionRec>(&rec.session_id);
+        }
+    }
+    if batch.is_empty() { Ok(()) } else { Ok(core.store.commit(batch)?) }
+}
+
+fn record(visit: &Visit) -> SessionRec {
     let layout = match serde_json::to_value(visit.settings) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
@@ -317,18 +454,29 @@ fn record(visit: &Visit, org_name: Option<String>) -> SessionRec {
         revision_id: revision(visit),
         dataset_id: visit.dataset,
         owner: visit.owner,
-        org_name,
+        org_name: visit.org.clone(),
         created_at: visit.created_at,
-        updated_at: visit.created_at,
+        updated_at: visit.seen_at,
         closed_at: None,
         layout,
         url_params: Vec::new(),
-        collections: Vec::new(),
+        collections: visit.worn.records.clone(),
+        background_node: visit.worn.background.node.clone(),
+        background_edge: visit.worn.background.edge.clone(),
     }
 }
 
 fn from_record(rec: SessionRec) -> Visit {
+    let background = Background { node: rec.background_node, edge: rec.background_edge };
+    let worn = if rec.collections.is_empty() && background == Background::default() {
+        Worn::default()
+    } else {
+        Worn::new(rec.collections, background, &Worn::default(), None)
+    };
     Visit {
+        org: rec.org_name,
+        seen_at: rec.updated_at.max(rec.created_at),
+        worn: Arc::new(worn),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
         session: rec.session_id,
         dataset: rec.dataset_id,

@@ -37,6 +37,7 @@ function doc(viewer: Viewer): Record<string, unknown> {
     size,
     theme: store.theme.value,
     software: viewer.picture.renderer.software,
+    collections: store.collections.value,
   };
 }
 

@@ -21,7 +21,7 @@ pub use dataset::{DatasetRec, FileRef, Invitation, Privacy, PrivacyMode, TableRe
 pub use file::{FileRec, TableSchema};
 pub use key::{KeyRec, SecretDigest};
 pub use org::{Member, OrgRec};
-pub use session::SessionRec;
+pub use session::{CollectionRec, SessionRec};
 pub use setting::SettingRec;
 pub use user::{EMAIL, PasswordHash, Role, USERNAME, UserRec};
 

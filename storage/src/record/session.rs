@@ -37,7 +37,41 @@ pub struct SessionRec {
     pub url_params: Vec<(String, String)>,
     /// Collections, the first painted on top.
     #[serde(default)]
-    pub collections: Vec<Value>,
+    pub collections: Vec<CollectionRec>,
+    /// Colour of nodes that are in no collection.
+    #[serde(default)]
+    pub background_node: Option<String>,
+    /// Colour of edges that are in no collection.
+    #[serde(default)]
+    pub background_edge: Option<String>,
+}
+
+/// A named part of the graph that a session paints over its own colours.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CollectionRec {
+    /// Unique within the session.
+    pub id: String,
+    /// Name given by the user; unique within the session.
+    pub name: String,
+    /// Description given by the user.
+    #[serde(default)]
+    pub description: String,
+    /// What it holds: operations of a query, or `{"type": "intersection", "sets": [id, ...]}`.
+    pub expr: Value,
+    /// Whether columns that the graph does not have are errors.
+    #[serde(default)]
+    pub strict: bool,
+    /// Colour of the nodes as CSS.
+    #[serde(default)]
+    pub node_color: Option<String>,
+    /// Colour of the edges as CSS; absent means that of the nodes.
+    #[serde(default)]
+    pub edge_color: Option<String>,
+    /// Name of a palette instead of one colour.
+    #[serde(default)]
+    pub palette: Option<String>,
+    /// Unix microseconds of its making or last replacement: past the limit the oldest goes.
+    pub created_at: i64,
 }
 
 impl Record for SessionRec {

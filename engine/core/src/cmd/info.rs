@@ -7,6 +7,7 @@ use graphlume_types::{DatasetId, SessionId};
 use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::lane::Lane;
+use crate::session::collections::CollectionsShown;
 use crate::session::slot::{GraphFacts, SessionState};
 
 /// What is known about a session at this moment.
@@ -20,6 +21,8 @@ pub struct SessionInfo {
     pub state: Arc<SessionState>,
     /// The graph, once it has been loaded.
     pub graph: Option<Arc<GraphFacts>>,
+    /// Its collections.
+    pub collections: Arc<CollectionsShown>,
 }
 
 pub(crate) struct Info {
@@ -36,6 +39,7 @@ impl Apply for Info {
             dataset: s.dataset,
             state: Arc::new(s.state_now()),
             graph: s.slot.graph(),
+            collections: s.slot.collections(),
         });
         call.reply.send(info);
     }

@@ -5,6 +5,7 @@ pub(crate) mod canary;
 pub(crate) mod card;
 pub(crate) mod changed;
 pub(crate) mod close;
+pub(crate) mod collect;
 pub(crate) mod control;
 pub(crate) mod drain;
 pub(crate) mod edges;

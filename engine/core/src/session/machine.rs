@@ -10,6 +10,7 @@ use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, limits};
 
 use crate::error::{ClosedReason, EngineError};
 use crate::reply::Reply;
+use crate::session::collections::Coat;
 use crate::session::control::Control;
 use crate::session::frames::Mark;
 use crate::session::layout::{Layout, Poke, SliceReport};
@@ -70,6 +71,7 @@ pub(crate) struct VizSession {
     /// The layout has been quick enough and rests until then.
     pub(crate) rest_until: Option<Instant>,
     pub(crate) exact_waiters: Vec<Reply<Bytes>>,
+    pub(crate) coat: Coat,
     pub(crate) iterations: u64,
     seq: u32,
     settle_after: u64,
@@ -120,6 +122,7 @@ impl VizSession {
             key_wanted: false,
             rest_until: None,
             exact_waiters: Vec::new(),
+            coat: Coat::default(),
             iterations: 0,
             seq: 0,
             settle_after: 0,
@@ -228,6 +231,7 @@ impl VizSession {
         self.layout = None;
         self.lease = None;
         self.pokes.clear();
+        self.coat.release();
         for waiter in self.exact_waiters.drain(..) {
             waiter.send(Err(EngineError::NotLoaded(self.id.clone())));
         }
@@ -254,6 +258,7 @@ impl VizSession {
             layout.rest();
         }
         self.lease = None;
+        self.coat.release();
         self.graph = GraphState::Released;
         true
     }

@@ -1,5 +1,6 @@
 //! Visualization sessions: what they show, who watches, and how their layout runs.
 
+pub(crate) mod collections;
 pub(crate) mod control;
 pub(crate) mod forces;
 pub(crate) mod frames;

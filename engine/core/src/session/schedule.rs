@@ -329,11 +329,18 @@ impl Core {
             Ok(scene) => {
                 let scene = Arc::new(scene);
                 entry.scene = Some(scene.clone());
+                let mut painted = Vec::new();
                 for session in self.sessions.values().filter(|s| s.dataset == dataset) {
-                    if session.slot.graph().is_some_and(|g| g.epoch == epoch) {
+                    if session.slot.graph().is_none_or(|g| g.epoch != epoch) {
+                        continue;
+                    }
+                    if session.coat.is_worn() {
+                        painted.push(session.id.clone());
+                    } else {
                         session.slot.set_scene(scene.clone());
                     }
                 }
+                painted.iter().for_each(|id| self.repaint(id));
             }
             Err(error) => tracing::info!(%dataset, %error, "no colours by community"),
         }

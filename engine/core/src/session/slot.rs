@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::ClosedReason;
+use crate::session::collections::CollectionsShown;
 use crate::settings::LayoutSettings;
 
 /// What a session is doing, in the page's words.
@@ -169,6 +170,8 @@ pub enum ViewerEvent {
     Frame(Arc<PositionFrame>),
     /// Colours, sizes and labels; after the first frame of the epoch and whenever they change.
     Scene(Arc<SceneFrames>),
+    /// The collections, when there are any and whenever they change.
+    Collections(Arc<CollectionsShown>),
     /// The session has ended; nothing follows.
     Closed(ClosedReason),
 }
@@ -192,6 +195,7 @@ impl ViewerEvent {
                 Some(v)
             }
             Self::Scene(s) => Some(json!({"t": "legend", "legend": s.legend})),
+            Self::Collections(shown) => Some(shown.message.clone()),
             Self::Closed(reason) => Some(json!({
                 "t": "error", "slug": "session-closed",
                 "message": format!("this session has ended: {reason}"),
@@ -217,6 +221,8 @@ struct Shown {
     state_version: u64,
     graph: Option<Arc<GraphFacts>>,
     scene: Option<Arc<SceneFrames>>,
+    collections: Arc<CollectionsShown>,
+    collections_version: u64,
     key: Option<Arc<PositionFrame>>,
     latest: Option<Arc<PositionFrame>>,
     closed: Option<ClosedReason>,
@@ -244,6 +250,8 @@ impl Slot {
                 state_version: 1,
                 graph: None,
                 scene: None,
+                collections: Arc::default(),
+                collections_version: 0,
                 key: None,
                 latest: None,
                 closed: None,
@@ -285,6 +293,21 @@ impl Slot {
         self.replace(|s| s.scene = Some(scene));
     }
 
+    pub(crate) fn collections(&self) -> Arc<CollectionsShown> {
+        self.shown.lock().collections.clone()
+    }
+
+    /// Shows the collections; viewers hear of it when anything about them differs.
+    pub(crate) fn set_collections(&self, collections: Arc<CollectionsShown>) {
+        if self.collections() == collections {
+            return;
+        }
+        self.replace(|s| {
+            s.collections = collections;
+            s.collections_version += 1;
+        });
+    }
+
     /// Takes the graph and its frames away, as when the dataset has been replaced.
     pub(crate) fn clear(&self) {
         self.replace(|s| (s.graph, s.scene, s.key, s.latest) = (None, None, None, None));
@@ -321,6 +344,7 @@ impl Slot {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cursor {
     state_version: u64,
+    collections_version: u64,
     epoch: Option<u32>,
     scene_version: u32,
     key_seq: Option<u32>,
@@ -357,10 +381,15 @@ impl Cursor {
             self.state_version = shown.state_version;
             return Some(ViewerEvent::State(shown.state.clone()));
         }
+        if self.collections_version != shown.collections_version {
+            self.collections_version = shown.collections_version;
+            return Some(ViewerEvent::Collections(shown.collections.clone()));
+        }
         let (graph, scene) = (shown.graph.as_ref()?, shown.scene.as_ref()?);
         if self.epoch != Some(graph.epoch) {
             let keep = Self { epoch: Some(graph.epoch), ..Self::default() };
-            *self = Self { state_version: self.state_version, ..keep };
+            let Self { state_version, collections_version, .. } = *self;
+            *self = Self { state_version, collections_version, ..keep };
             return Some(ViewerEvent::Graph(graph.clone(), shown.state.clone(), scene.clone()));
         }
         // The picture needs positions before colours, and every viewer gets both.

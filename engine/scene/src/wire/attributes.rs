@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Bounds, Header, Kind, Stamp, frame};
+use super::{Bounds, HEADER_BYTES, Header, Kind, Stamp, frame};
 
 /// Which elements a colour or size frame is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,10 +18,14 @@ pub enum Axis {
 const PREFIX_BYTES: usize = 16;
 
 fn channel(kind: Kind, stamp: Stamp, axis: Axis, count: usize, data: &[u8]) -> Bytes {
+    prefixed(kind, stamp, [axis as u8, 0], count, data)
+}
+
+fn prefixed(kind: Kind, stamp: Stamp, first: [u8; 2], count: usize, data: &[u8]) -> Bytes {
     let header = Header::new(kind, stamp, count as u32, Bounds::UNIT);
     let mut out = frame(&header, PREFIX_BYTES + data.len());
     let mut prefix = [0; PREFIX_BYTES];
-    prefix[0] = axis as u8;
+    prefix[..2].copy_from_slice(&first);
     out.extend_from_slice(&prefix);
     out.extend_from_slice(data);
     out.into()
@@ -31,6 +35,21 @@ fn channel(kind: Kind, stamp: Stamp, axis: Axis, count: usize, data: &[u8]) -> B
 #[must_use]
 pub fn encode_color(stamp: Stamp, axis: Axis, rgba: &[[u8; 4]]) -> Bytes {
     channel(Kind::Color, stamp, axis, rgba.len(), rgba.as_flattened())
+}
+
+/// [`Kind::Color`] of edges of which only some have a colour: an opacity of 0 leaves an edge the look that
+/// the page gives it. Without any colour, the page forgets those that it had.
+#[must_use]
+pub fn encode_some_edge_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> Bytes {
+    let first = [Axis::Edge as u8, 1];
+    prefixed(Kind::Color, stamp, first, rgba.len(), rgba.as_flattened())
+}
+
+/// The colours of a [`Kind::Color`] frame that [`encode_color`] made.
+#[must_use]
+pub fn colors_of(frame: &[u8]) -> Vec<[u8; 4]> {
+    let data = frame.get(HEADER_BYTES + PREFIX_BYTES..).unwrap_or_default();
+    data.as_chunks::<4>().0.to_vec()
 }
 
 /// [`Kind::Size`]: diameters of nodes in quarter pixels, or widths of edges in sixteenths of a pixel.

@@ -35,7 +35,9 @@ use flate2::write::DeflateEncoder;
 
 use crate::SceneError;
 
-pub use attributes::{Axis, encode_color, encode_labels, encode_size};
+pub use attributes::{
+    Axis, colors_of, encode_color, encode_labels, encode_size, encode_some_edge_colors,
+};
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
 pub use positions::{encode_f32, encode_key, encode_list, encode_stripe};

@@ -120,6 +120,7 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         })?,
     };
     let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
+    let _page = shell.service.page_opened(&req.viewer(&shell.service)?, &ticket.session);
     let session = ticket.session;
     let next = async {
         loop {
@@ -129,7 +130,10 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
                 ViewerEvent::Closed(reason) => {
                     return Err(EngineError::SessionClosed { session, reason });
                 }
-                ViewerEvent::Graph(..) | ViewerEvent::State(_) | ViewerEvent::Scene(_) => {}
+                ViewerEvent::Graph(..)
+                | ViewerEvent::State(_)
+                | ViewerEvent::Scene(_)
+                | ViewerEvent::Collections(_) => {}
             }
         }
     };

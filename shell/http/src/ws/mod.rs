@@ -9,4 +9,5 @@ mod handshake;
 mod page;
 mod viewer;
 
+pub(crate) use handshake::check_origin;
 pub(crate) use viewer::open;

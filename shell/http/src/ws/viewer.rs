@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{ClosedReason, Control, EngineError, Target, Viewer, ViewerEvent};
-use graphlume_service::Principal;
+use graphlume_service::{OpenPage, Principal};
 use graphlume_types::{Code, Coded, SessionId, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -87,6 +87,8 @@ struct Asked {
 struct Admitted {
     who: Principal,
     viewer: Viewer,
+    /// The visualization is open for as long as this lives.
+    page: OpenPage,
     access: watch::Receiver<u64>,
 }
 
@@ -157,7 +159,8 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
             "the session shows another dataset",
         ));
     }
-    Ok(Admitted { who, viewer, access })
+    let page = shell.service.page_opened(&who, &ticket.session);
+    Ok(Admitted { who, viewer, page, access })
 }
 
 /// A stream.
@@ -198,7 +201,7 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, mut viewer, mut access } = admitted;
+        let Admitted { who, mut viewer, page: _page, mut access } = admitted;
         let (who, viewer) = (&who, &mut viewer);
         self.hello(viewer).await?;
         let config = &self.shell.config;
@@ -276,7 +279,7 @@ impl Link<'_> {
             }
             // Frames of the graph before are not acknowledged any more.
             ViewerEvent::Graph(..) => self.credit.forgive(),
-            ViewerEvent::State(_) | ViewerEvent::Closed(_) => {}
+            ViewerEvent::State(_) | ViewerEvent::Collections(_) | ViewerEvent::Closed(_) => {}
         }
         self.message(&event).await?;
         match event {

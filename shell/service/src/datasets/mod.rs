@@ -52,6 +52,17 @@ impl Found {
         }
     }
 
+    /// Encodings of nodes and of edges.
+    pub(crate) fn encodings(&self) -> (Value, Value) {
+        match self {
+            Self::Stored(rec, _) => (rec.node_encodings.clone(), rec.edge_encodings.clone()),
+            Self::Builtin(b) => {
+                let reply = b.reply();
+                (reply.node_encodings, reply.edge_encodings)
+            }
+        }
+    }
+
     pub(crate) fn resource(&self) -> Resource<'_> {
         match self {
             Self::Stored(rec, _) => Resource::Dataset(rec),

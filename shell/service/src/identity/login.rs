@@ -178,6 +178,21 @@ impl Service {
         Ok(Principal::new(user, grant))
     }
 
+    /// Who the caller of a tool is: the bearer of a token, or of a personal key as `<id>:<secret>`. A
+    /// revoked key, a disabled account and a switched-off feature are seen at the next call.
+    ///
+    /// # Errors
+    /// As [`Service::authenticate`]; [`ServiceError::BadCredentials`] whatever is wrong with the key.
+    pub fn authenticate_tool(&self, credential: &str) -> Result<Principal, ServiceError> {
+        let Some((key_id, secret)) = credential.split_once(':') else {
+            return self.authenticate(credential);
+        };
+        let user = keys::verify(&self.core.store, key_id, secret)?;
+        let active_org = orgs::default_org(&user).to_owned();
+        let jti = format!("key:{key_id}");
+        Ok(Principal::new(user, Grant { jti, expires_at: i64::MAX, active_org, scope: None }))
+    }
+
     /// Whether the principal's account is still in force: for connections that outlive a request.
     #[must_use]
     pub fn is_current(&self, who: &Principal) -> bool {

@@ -6,6 +6,7 @@ mod access;
 mod datasets;
 mod files;
 mod identity;
+mod live;
 mod sessions;
 
 use std::net::{IpAddr, Ipv4Addr};

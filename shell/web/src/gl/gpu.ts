@@ -60,8 +60,8 @@ export class Program {
     return this;
   }
 
-  flags(name: string, a: boolean, b: boolean): this {
-    this.gl.uniform2i(this.at(name), Number(a), Number(b));
+  flags(name: string, a: boolean, b: boolean, c: boolean): this {
+    this.gl.uniform3i(this.at(name), Number(a), Number(b), Number(c));
     return this;
   }
 }

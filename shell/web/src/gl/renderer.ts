@@ -16,6 +16,8 @@ export interface SceneData {
   ends: Uint32Array;
   edgesKnown: number;
   edgeColor: Uint8Array | null;
+  /** An opacity of 0 in `edgeColor` stands for the edge's own look. */
+  edgeColorSome: boolean;
   edgeWidth: Uint8Array | null;
 }
 
@@ -341,7 +343,8 @@ export class Renderer {
     tables.edgeColor.bind(5);
     tables.edgeWidth.bind(8);
     p.int('uEnds', 4).int('uEdgeColor', 5).int('uEdgeWidth', 8);
-    p.flags('uHasEdge', Boolean(data?.edgeColor), Boolean(data?.edgeWidth));
+    const some = data?.edgeColorSome === true;
+    p.flags('uHasEdge', Boolean(data?.edgeColor), Boolean(data?.edgeWidth), some);
     p.float('uTint', 0.82, input.light ? 0.94 : 0.82);
     return p.float('uFade', input.fade).float('uFadeLength', input.fadeLength);
   }

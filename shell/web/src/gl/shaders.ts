@@ -40,7 +40,7 @@ const EDGE = `${PULL}
 uniform usampler2D uEnds;
 uniform sampler2D uEdgeColor;
 uniform sampler2D uEdgeWidth;
-uniform bvec2 uHasEdge;   // own colours, own widths
+uniform bvec3 uHasEdge;   // own colours, own widths, colours of some edges only
 uniform float uFadeLength;
 uniform float uFade;
 uniform float uGain;
@@ -51,7 +51,10 @@ vec3 tint(vec3 c) {
   return mix(vec3(grey), c, uTint.x) * uTint.y;
 }
 vec4 edgeColor(int e, int node) {
-  if (uHasEdge.x) return texelFetch(uEdgeColor, cell(e), 0);
+  if (uHasEdge.x) {
+    vec4 own = texelFetch(uEdgeColor, cell(e), 0);
+    if (!uHasEdge.z || own.a > 0.0) return own;
+  }
   vec4 c = texelFetch(uNodeColor, cell(node), 0);
   return vec4(tint(c.rgb), c.a);
 }

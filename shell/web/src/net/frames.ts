@@ -164,12 +164,19 @@ export function readList(frame: Frame): { index: Uint32Array; xy: Uint16Array } 
   };
 }
 
-/** The axis of a COLOR or SIZE frame and its data, which follow 16 bytes of prefix. */
-export function readChannel(frame: Frame, width: number): { axis: 'node' | 'edge'; data: Uint8Array } {
+/**
+ * The axis of a COLOR or SIZE frame and its data, which follow 16 bytes of prefix. With `some`, an opacity
+ * of 0 leaves an edge the look that it has by itself.
+ */
+export function readChannel(
+  frame: Frame,
+  width: number,
+): { axis: 'node' | 'edge'; some: boolean; data: Uint8Array } {
   const { payload, header } = frame;
   need(payload, 16 + header.count * width, 'channel');
   return {
     axis: payload[0] === 1 ? 'edge' : 'node',
+    some: payload[1] === 1,
     data: payload.subarray(16, 16 + header.count * width),
   };
 }

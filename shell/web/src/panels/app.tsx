@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import { Cards } from './card.tsx';
+import { CollectionsPanel } from './collections.tsx';
 import { LegendPanel } from './legend.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
 import { TopBar } from './top-bar.tsx';
@@ -31,10 +32,11 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   }, []);
   const ready = store.phase.value === 'ready';
   const legend = store.legendHere.value;
+  const listed = store.collections.value;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
-  }, [ready, legend]);
+  }, [ready, legend, listed]);
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
@@ -50,7 +52,10 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
           <canvas ref={overlay} id="labels" />
         </div>
         <EdgeProgress />
-        <LegendPanel />
+        <div class="left-panels">
+          <CollectionsPanel />
+          <LegendPanel />
+        </div>
         <ZoomButtons />
         <TinyTools />
         <Logo />

@@ -150,9 +150,16 @@ export class Picture {
     this.change();
   }
 
-  setEdgeStyle(kind: 'color' | 'width', bytes: Uint8Array): void {
-    if (kind === 'color') this.data.edgeColor = bytes.slice();
-    else this.data.edgeWidth = bytes.slice();
+  /** With `some`, an opacity of 0 stands for an edge's own look; no colour at all for that of all edges. */
+  setEdgeColors(rgba: Uint8Array, some: boolean): void {
+    this.data.edgeColor = rgba.length === 0 ? null : rgba.slice();
+    this.data.edgeColorSome = some;
+    this.renderer.uploadStyle();
+    this.change();
+  }
+
+  setEdgeWidths(bytes: Uint8Array): void {
+    this.data.edgeWidth = bytes.slice();
     this.renderer.uploadStyle();
     this.change();
   }
@@ -449,6 +456,7 @@ function emptyScene(numNodes: number, numEdges: number): SceneData {
     ends: new Uint32Array(numEdges * 2),
     edgesKnown: 0,
     edgeColor: null,
+    edgeColorSome: false,
     edgeWidth: null,
   };
 }

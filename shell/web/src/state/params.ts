@@ -33,6 +33,8 @@ export interface Params {
   bg: string | null;
   menu: boolean;
   info: boolean;
+  /** Whether the panel of collections is shown; null: when there are any. */
+  showCollections: boolean | null;
   /** False: never; true: always; a number: only when opened after that moment (epoch seconds). */
   splashAfter: boolean | number;
   pageTitle: string | null;
@@ -192,6 +194,7 @@ export function parseParams(search: string, hash: string): Params {
     bg: read.text('bg'),
     menu: read.bool('menu', true),
     info: read.bool('info', true),
+    showCollections: read.flag('showCollections'),
     splashAfter: splash(read),
     pageTitle: read.text('pageTitle'),
     favicon: read.text('favicon'),

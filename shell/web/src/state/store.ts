@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { NO_COLLECTIONS, type Collections } from './collections.ts';
 import type { Legend } from './legend.ts';
 import { parseParams } from './params.ts';
 
@@ -62,6 +63,8 @@ export const iterationsPerSecond = signal(0);
 
 export const legend = signal<Legend | null>(null);
 export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
+
+export const collections = signal<Collections>(NO_COLLECTIONS);
 
 export const hoverCard = signal<Card | null>(null);
 export const pinnedCard = signal<Card | null>(null);

@@ -6,6 +6,7 @@ import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
+import { readCollections } from './collections.ts';
 import { Dragging } from './dragging.ts';
 import { Focus } from './focus.ts';
 import { readLegend } from './legend.ts';
@@ -97,6 +98,7 @@ export class Viewer {
       if (message.t === 'hello') this.onHello(message);
       else if (message.t === 'graph') this.onGraph(message);
       else if (message.t === 'state') this.onState(message);
+      else if (message.t === 'collections') this.onCollections(message);
       else if (message.t === 'legend') this.onLegend(message.legend ?? message);
       else if (message.t === 'error') store.notice.value = String(message.message ?? message.slug ?? '');
     });
@@ -195,6 +197,14 @@ export class Viewer {
     this.refresh();
   }
 
+  private onCollections(message: Message): void {
+    const known = store.collections.value;
+    const list = readCollections(message);
+    store.collections.value = list;
+    const fresh = list.entries.find((entry) => !known.entries.some((old) => old.id === entry.id));
+    if (fresh) store.announcement.value = `New collection: ${fresh.name}.`;
+  }
+
   private onLegend(value: unknown): void {
     store.legend.value = readLegend(value);
   }
@@ -237,15 +247,15 @@ export class Viewer {
       case KIND.POS_LIST:
         return this.onPositions(frame);
       case KIND.COLOR: {
-        const { axis, data } = readChannel(frame, 4);
+        const { axis, some, data } = readChannel(frame, 4);
         if (axis === 'node') picture.setNodeColors(data);
-        else picture.setEdgeStyle('color', data);
+        else picture.setEdgeColors(data, some);
         break;
       }
       case KIND.SIZE: {
         const { axis, data } = readChannel(frame, 1);
         if (axis === 'node') picture.setNodeSizes(data);
-        else picture.setEdgeStyle('width', data);
+        else picture.setEdgeWidths(data);
         break;
       }
       case KIND.LABELS:

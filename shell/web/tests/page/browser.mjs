@@ -19,8 +19,9 @@ export function launch() {
 
 /** Opens the page of a dataset and collects what it complains about; `before` gets the page while blank. */
 export async function open(browser, base, query, options = {}) {
-  const { width = 1000, height = 640, wait = true, before } = options;
+  const { width = 1000, height = 640, wait = true, before, cookie } = options;
   const context = await browser.newContext({ viewport: { width, height } });
+  if (cookie) await context.addCookies([cookie]);
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   before?.(page);

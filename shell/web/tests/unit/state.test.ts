@@ -8,6 +8,7 @@ import {
   parseColor,
   recolorForLight,
 } from '../../src/scene/color.ts';
+import { fill, readCollections } from '../../src/state/collections.ts';
 import { readLegend } from '../../src/state/legend.ts';
 import { parseParams } from '../../src/state/params.ts';
 
@@ -108,4 +109,26 @@ test('legends of both kinds are read, and nothing is made of nothing', () => {
   assert.deepEqual(ramp?.ramp, { colors: ['#000', '#fff'], low: '0', high: '1,250' });
   for (const value of [null, {}, [], 'x', { node_color: { entries: [] } }])
     assert.equal(readLegend(value), null);
+});
+
+test('collections keep their order, and an unknown count is not zero', () => {
+  const read = readCollections({
+    collections: [
+      { id: 'a', name: 'A', description: 'd', swatches: ['#ff0000'], match_count: 0 },
+      { id: 'b', name: 'B', swatches: ['#111111', '#222222'], match_count: null },
+      7,
+    ],
+    background: ['#333333'],
+  });
+  assert.deepEqual(
+    read.entries.map((e) => [e.id, e.name, e.description, e.count]),
+    [
+      ['a', 'A', 'd', 0],
+      ['b', 'B', '', null],
+    ],
+  );
+  assert.equal(read.background, '#333333');
+  assert.equal(fill(read.entries[0].swatches), '#ff0000');
+  assert.ok(fill(read.entries[1].swatches).startsWith('linear-gradient'));
+  assert.deepEqual(readCollections({}), { entries: [], background: null });
 });

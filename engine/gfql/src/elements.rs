@@ -1,0 +1,190 @@
+//! Which elements of a graph a query keeps, without making tables of them.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
+use arrow_schema::{Field, Schema};
+use graphlume_graph::canon::Column;
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+
+use crate::Others;
+use crate::bind::Strictness;
+use crate::chain::{Pass, Scope, selection};
+use crate::error::{ErrorCode, GfqlError};
+use crate::graph::PropertyGraph;
+use crate::wire::{Op, Query};
+
+/// Name of the column that carries edge rows through queries that make tables.
+const ROW: &str = "__graphlume_edge_row";
+
+/// Elements of a graph, each ascending and distinct.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// Node indices.
+    pub nodes: Vec<u32>,
+    /// Edges by position in the outgoing adjacency.
+    pub edges: Vec<u32>,
+}
+
+/// The nodes and edges of `graph` that are in the result of a query.
+///
+/// # Errors
+/// As [`crate::run`]; [`ErrorCode::Output`] when the result is rows and no part of the graph.
+pub fn elements(
+    graph: &PropertyGraph,
+    query: &Query,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<Elements, GfqlError> {
+    let others = Others::default();
+    let scope = Scope { strictness, others: &others, cancel };
+    if let Query::Chain(chain) = query {
+        if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
+            let t = graph.topology(cancel)?;
+            let pass = Pass { graph, scope, t };
+            let nodes = pass.filter(op)?.and(&graph.existing(cancel)?, cancel)?;
+            return Ok(Elements { nodes: nodes.to_vec(), edges: vec![] });
+        }
+        if let Some(steps) = crate::pattern(chain) {
+            let kept = selection(graph, &steps, &chain.clauses, scope)?;
+            let frame = graph.frame(cancel)?;
+            let described = |v: &u32| graph.node_row(frame, *v).is_some();
+            let nodes = kept.nodes.iter().filter(described).collect();
+            return Ok(Elements { nodes, edges: kept.edges.to_vec() });
+        }
+    }
+    from_tables(graph, query, scope)
+}
+
+/// Runs the query over edges that carry their row, and looks the result's elements up.
+fn from_tables(
+    graph: &PropertyGraph,
+    query: &Query,
+    scope: Scope<'_>,
+) -> Result<Elements, GfqlError> {
+    let cancel = scope.cancel;
+    let tagged = tagged(graph, cancel)?;
+    let result = crate::run(&tagged, query, None, scope.strictness, cancel)?.graph;
+    if result.is_rows() {
+        return Err(GfqlError::new(
+            ErrorCode::Output,
+            "the expression gives rows, and a collection is a part of the graph",
+        )
+        .field("gfql_operations")
+        .suggest("leave out rows, select and what follows them"));
+    }
+    let mut out = Elements::default();
+    if let Some(ids) = result.nodes().and_then(|t| t.column(result.node_column())) {
+        let column = Column::try_new(ids)?;
+        for row in 0..column.len() {
+            if row % (1 << 16) == 0 {
+                cancel.check()?;
+            }
+            let Some(id) = column.get(row) else { continue };
+            out.nodes.extend(graph.find(&id, cancel)?);
+        }
+    }
+    if let Some(rows) = result.edges().and_then(|t| t.column(ROW))
+        && let Some(rows) = rows.as_any().downcast_ref::<UInt32Array>()
+    {
+        let topology = graph.topology(cancel)?;
+        let mut kept = vec![false; graph.edges().map_or(0, Table::num_rows)];
+        for row in rows.iter().flatten() {
+            if let Some(kept) = kept.get_mut(row as usize) {
+                *kept = true;
+            }
+        }
+        let positions = topology.out_row().iter().enumerate();
+        let positions = positions.filter(|(_, row)| kept.get(**row as usize) == Some(&true));
+        out.edges = positions.map(|(position, _)| position as u32).collect();
+    }
+    out.nodes.sort_unstable();
+    out.nodes.dedup();
+    Ok(out)
+}
+
+/// The same graph with the number of its row beside each edge.
+fn tagged(graph: &PropertyGraph, cancel: &CancelToken) -> Result<PropertyGraph, GfqlError> {
+    let Some(edges) = graph.edges() else { return Ok(graph.clone()) };
+    let frame = graph.shared_frame(cancel)?;
+    let rows: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..edges.num_rows() as u32));
+    let batch = edges.batch();
+    let mut fields: Vec<Arc<Field>> = batch.schema_ref().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(ROW, rows.data_type().clone(), false)));
+    let mut columns = batch.columns().to_vec();
+    columns.push(rows);
+    let edges = Table::try_new(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)?;
+    let nodes = graph.nodes().cloned();
+    Ok(PropertyGraph::with_frame(nodes, edges, graph.bindings().clone(), frame))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+    use crate::Bindings;
+    use arrow_array::{Int64Array, StringArray};
+    use serde_json::{Value, json};
+
+    fn graph() -> PropertyGraph {
+        let text = |v: &[&str]| -> ArrayRef { Arc::new(StringArray::from(v.to_vec())) };
+        let nodes = RecordBatch::try_from_iter([
+            ("id", text(&["a", "b", "c", "d"])),
+            ("kind", text(&["x", "y", "x", "y"])),
+        ])
+        .unwrap();
+        let w: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3, 4]));
+        let edges = RecordBatch::try_from_iter([
+            ("s", text(&["c", "a", "b", "a"])),
+            ("d", text(&["d", "b", "c", "c"])),
+            ("w", w),
+        ])
+        .unwrap();
+        let bindings = Bindings {
+            node: Some("id".to_owned()),
+            source: Some("s".to_owned()),
+            destination: Some("d".to_owned()),
+        };
+        let table = |batch| Some(Table::try_new(batch).unwrap());
+        PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
+    }
+
+    /// Node letters and edge weights, so that the numbering plays no part.
+    fn of(query: &Value) -> Result<(String, Vec<u32>), GfqlError> {
+        let (graph, cancel) = (graph(), CancelToken::new());
+        let query = crate::parse(query)?;
+        let found = elements(&graph, &query, Strictness::Strict, &cancel)?;
+        let letters = ["a", "b", "c", "d"];
+        let nodes = found.nodes.iter().map(|v| letters[*v as usize]).collect();
+        let rows = graph.topology(&cancel).unwrap().out_row();
+        let mut weights: Vec<u32> = found.edges.iter().map(|e| rows[*e as usize] + 1).collect();
+        weights.sort_unstable();
+        Ok((nodes, weights))
+    }
+
+    #[test]
+    fn patterns_and_tables_lead_to_the_same_elements() {
+        let node = json!({"type": "Node", "filter_dict": {"kind": "x"}});
+        let hop = json!({"type": "Edge", "direction": "forward"});
+        assert_eq!(of(&json!([node])).unwrap(), ("ac".to_owned(), vec![]));
+        let pattern = json!([node, hop, {"type": "Node"}]);
+        let want = ("abcd".to_owned(), vec![1, 2, 4]);
+        assert_eq!(of(&pattern).unwrap(), want);
+        let chain = json!({"type": "Chain", "chain": pattern});
+        let through = json!({"type": "Let", "bindings": {"p": chain}});
+        assert_eq!(of(&through).unwrap(), want, "a Let goes through tables");
+        let none = json!([{"type": "Node", "filter_dict": {"kind": "z"}}]);
+        assert_eq!(of(&none).unwrap(), (String::new(), vec![]));
+    }
+
+    #[test]
+    fn rows_and_missing_columns_are_refused_by_name() {
+        let rows = json!([{"type": "Node"}, {"type": "Call", "function": "rows", "params": {}}]);
+        assert_eq!(of(&rows).unwrap_err().error_code(), ErrorCode::Output);
+        let absent = json!([{"type": "Node", "filter_dict": {"kin": "x"}}]);
+        let error = of(&absent).unwrap_err();
+        assert_eq!(error.error_code(), ErrorCode::Column);
+        assert_eq!(error.suggestion(), Some("did you mean \"kind\"?"));
+    }
+}

@@ -1,0 +1,361 @@
+//! Collections: named parts of a graph that are painted over its own colours.
+
+use std::collections::HashMap;
+
+use graphlume_graph::Topology;
+
+use crate::css::{self, Rgba};
+use crate::order::EdgeOrder;
+use crate::palettes::{self, Kind};
+
+/// A set of indices below a bound, one bit for each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bits {
+    words: Vec<u64>,
+    count: u64,
+}
+
+impl Bits {
+    /// The distinct indices of `list` that are below `bound`.
+    #[must_use]
+    pub fn new(bound: u32, list: &[u32]) -> Self {
+        let mut words = vec![0u64; bound.div_ceil(64) as usize];
+        let mut count = 0;
+        for i in list.iter().filter(|i| **i < bound) {
+            let (word, bit) = (&mut words[*i as usize / 64], 1 << (i % 64));
+            count += u64::from(*word & bit == 0);
+            *word |= bit;
+        }
+        Self { words, count }
+    }
+
+    /// The indices that are in both.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let words: Vec<u64> = self.words.iter().zip(&other.words).map(|(a, b)| a & b).collect();
+        let count = words.iter().map(|w| u64::from(w.count_ones())).sum();
+        Self { words, count }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn contains(&self, i: u32) -> bool {
+        self.words.get(i as usize / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
+    }
+
+    /// The indices, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let bit = rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+                (bit < 64).then_some(at as u32 * 64 + bit)
+            })
+        })
+    }
+}
+
+/// The elements of a collection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Members {
+    /// Node indices.
+    pub nodes: Bits,
+    /// Edges by position in the outgoing adjacency.
+    pub edges: Bits,
+}
+
+impl Members {
+    /// How many elements there are.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.nodes.len() + self.edges.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// How the elements of a collection are coloured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paint(Colors);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Colors {
+    Flat { node: Option<Rgba>, edge: Option<Rgba> },
+    Palette(&'static str),
+}
+
+impl Default for Paint {
+    /// Paint that changes nothing.
+    fn default() -> Self {
+        Self(Colors::Flat { node: None, edge: None })
+    }
+}
+
+impl Paint {
+    /// One colour for nodes and one for edges, as CSS writes them; what is absent keeps its own. `None`
+    /// when a text is no colour.
+    #[must_use]
+    pub fn flat(node: Option<&str>, edge: Option<&str>) -> Option<Self> {
+        let read = |text: Option<&str>| match text {
+            None => Some(None),
+            Some(text) => css::parse(text).map(Some),
+        };
+        Some(Self(Colors::Flat { node: read(node)?, edge: read(edge)? }))
+    }
+
+    /// A palette by its name, whatever its case. Sequential and diverging palettes run from few links to
+    /// many; the colours of a qualitative one go to the connected parts of the collection, the largest
+    /// first.
+    #[must_use]
+    pub fn palette(name: &str) -> Option<Self> {
+        Some(Self(Colors::Palette(palettes::by_name(name)?.name)))
+    }
+
+    /// The names that [`Paint::palette`] knows.
+    #[must_use]
+    pub fn palette_names() -> Vec<&'static str> {
+        palettes::names().collect()
+    }
+
+    /// The name of the palette, when it is one.
+    #[must_use]
+    pub const fn palette_name(&self) -> Option<&'static str> {
+        match &self.0 {
+            Colors::Palette(name) => Some(name),
+            Colors::Flat { .. } => None,
+        }
+    }
+
+    /// The colours for a list: one, or those of the palette.
+    #[must_use]
+    pub fn swatches(&self) -> Vec<String> {
+        match &self.0 {
+            Colors::Flat { node, edge } => node.or(*edge).map(css::to_hex).into_iter().collect(),
+            Colors::Palette(name) => colors_of(name).into_iter().map(css::to_hex).collect(),
+        }
+    }
+}
+
+fn colors_of(name: &str) -> Vec<Rgba> {
+    palettes::by_name(name).map(|p| p.largest()).unwrap_or_default()
+}
+
+/// Colours with collections painted over them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Painted {
+    /// By node index.
+    pub nodes: Vec<[u8; 4]>,
+    /// By drawn index. An opacity of 0 where the scene gives edges no colours of their own stands for the
+    /// look that the page gives them. None when no edge is painted.
+    pub edges: Option<Vec<[u8; 4]>>,
+}
+
+/// Paints `layers` over the colours of a scene, the first on top, all of them over `background`. `edges`
+/// are the scene's own colours in drawn order.
+#[must_use]
+pub fn paint(
+    topology: &Topology,
+    order: EdgeOrder,
+    mut nodes: Vec<[u8; 4]>,
+    edges: Option<Vec<[u8; 4]>>,
+    layers: &[(&Paint, &Members)],
+    background: &Paint,
+) -> Painted {
+    let mut edges = EdgePaint { order, colors: edges };
+    if let Colors::Flat { node, edge } = background.0 {
+        node.iter().for_each(|color| nodes.fill(*color));
+        if let Some(color) = edge {
+            edges.colors().fill(color);
+        }
+    }
+    for (paint, members) in layers.iter().rev() {
+        match &paint.0 {
+            Colors::Flat { node, edge } => {
+                if let Some(color) = node {
+                    members.nodes.iter().for_each(|v| nodes[v as usize] = *color);
+                }
+                if let Some(color) = edge {
+                    members.edges.iter().for_each(|e| edges.set(e, *color));
+                }
+            }
+            Colors::Palette(name) => {
+                let chosen = of_palette(topology, members, name);
+                chosen.iter().for_each(|(v, color)| nodes[*v as usize] = *color);
+                let first = colors_of(name).first().copied();
+                for e in members.edges.iter() {
+                    let (source, destination, _) = topology.edge(e);
+                    let ends = chosen.get(&source).or_else(|| chosen.get(&destination));
+                    if let Some(color) = ends.copied().or(first) {
+                        edges.set(e, color);
+                    }
+                }
+            }
+        }
+    }
+    Painted { nodes, edges: edges.colors }
+}
+
+/// Colours of edges, made when the first one is painted.
+struct EdgePaint {
+    order: EdgeOrder,
+    colors: Option<Vec<Rgba>>,
+}
+
+impl EdgePaint {
+    fn colors(&mut self) -> &mut Vec<Rgba> {
+        let len = self.order.len() as usize;
+        self.colors.get_or_insert_with(|| vec![[0; 4]; len])
+    }
+
+    fn set(&mut self, position: u32, color: Rgba) {
+        let drawn = self.order.drawn(position) as usize;
+        self.colors()[drawn] = color;
+    }
+}
+
+/// The colour of every member under a palette.
+fn of_palette(topology: &Topology, members: &Members, name: &str) -> HashMap<u32, Rgba> {
+    let colors = colors_of(name);
+    let qualitative = palettes::by_name(name).is_some_and(|p| p.kind == Kind::Qualitative);
+    if colors.is_empty() {
+        return HashMap::new();
+    }
+    if qualitative {
+        let parts = parts(topology, members);
+        return parts.into_iter().map(|(v, part)| (v, colors[part % colors.len()])).collect();
+    }
+    // Degrees have long tails, so the ramp follows their logarithm.
+    let links = |v: u32| f64::from(topology.degree(v)).ln_1p();
+    let (low, high) = members
+        .nodes
+        .iter()
+        .map(links)
+        .fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(x), high.max(x)));
+    let span = if high > low { high - low } else { 1.0 };
+    let color = |v: u32| css::ramp(&colors, (links(v) - low) / span);
+    members.nodes.iter().map(|v| (v, color(v))).collect()
+}
+
+/// The connected part of every member node, the largest part being 0. Parts hang together by the member
+/// edges, or when there is none, by all edges between members.
+fn parts(topology: &Topology, members: &Members) -> HashMap<u32, usize> {
+    let nodes: Vec<u32> = members.nodes.iter().collect();
+    let place: HashMap<u32, usize> = nodes.iter().enumerate().map(|(i, v)| (*v, i)).collect();
+    let mut parent: Vec<usize> = (0..nodes.len()).collect();
+    fn root(parent: &mut [usize], mut i: usize) -> usize {
+        while parent[i] != i {
+            parent[i] = parent[parent[i]];
+            i = parent[i];
+        }
+        i
+    }
+    let mut join = |a: u32, b: u32| {
+        if let (Some(a), Some(b)) = (place.get(&a), place.get(&b)) {
+            let (a, b) = (root(&mut parent, *a), root(&mut parent, *b));
+            // The smaller index leads, so that parts are named alike at every run.
+            parent[a.max(b)] = a.min(b);
+        }
+    };
+    if members.edges.is_empty() {
+        for v in &nodes {
+            let inside = topology.out_neighbors(*v).iter().filter(|w| members.nodes.contains(**w));
+            inside.for_each(|w| join(*v, *w));
+        }
+    } else {
+        for e in members.edges.iter() {
+            let (source, destination, _) = topology.edge(e);
+            join(source, destination);
+        }
+    }
+    let roots: Vec<usize> = (0..nodes.len()).map(|i| root(&mut parent, i)).collect();
+    let mut sizes: HashMap<usize, usize> = HashMap::new();
+    roots.iter().for_each(|r| *sizes.entry(*r).or_default() += 1);
+    let mut ranked: Vec<(usize, usize)> = sizes.into_iter().map(|(r, size)| (size, r)).collect();
+    ranked.sort_unstable_by_key(|(size, r)| (std::cmp::Reverse(*size), *r));
+    let rank: HashMap<usize, usize> =
+        ranked.into_iter().enumerate().map(|(at, (_, r))| (r, at)).collect();
+    nodes.iter().zip(&roots).map(|(v, r)| (*v, rank[r])).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use super::*;
+
+    const RED: Rgba = [255, 0, 0, 255];
+    const BLUE: Rgba = [0, 0, 255, 255];
+    const GREY: Rgba = [9, 9, 9, 255];
+
+    fn members(nodes: &[u32], edges: &[u32]) -> Members {
+        Members { nodes: Bits::new(6, nodes), edges: Bits::new(4, edges) }
+    }
+
+    fn painted(layers: &[(&Paint, &Members)], background: &Paint) -> Painted {
+        let t = Topology::from_coo(6, &[0, 1, 2, 3], &[1, 2, 0, 4]);
+        paint(&t, EdgeOrder::new(4, 1), vec![GREY; 6], None, layers, background)
+    }
+
+    #[test]
+    fn bits_count_distinct_indices_and_give_them_back_in_order() {
+        let bits = Bits::new(130, &[129, 3, 3, 64, 200]);
+        assert_eq!((bits.len(), bits.iter().collect::<Vec<_>>()), (3, vec![3, 64, 129]));
+        let other = Bits::new(130, &[64, 129, 7]);
+        assert_eq!(bits.and(&other).iter().collect::<Vec<_>>(), [64, 129]);
+        assert!(Bits::new(10, &[]).is_empty() && bits.and(&Bits::new(130, &[1])).is_empty());
+    }
+
+    #[test]
+    fn the_first_layer_is_on_top_and_the_background_below_all() {
+        let (red, blue) = (
+            Paint::flat(Some("#ff0000"), Some("#ff0000")).unwrap(),
+            Paint::flat(Some("#0000ff"), None).unwrap(),
+        );
+        let (a, b) = (members(&[0, 1], &[0]), members(&[1, 2], &[1]));
+        let plain = Paint::default();
+        let p = painted(&[(&red, &a), (&blue, &b)], &plain);
+        assert_eq!(p.nodes, [RED, RED, BLUE, GREY, GREY, GREY]);
+        let edges = p.edges.unwrap();
+        assert_eq!(edges.iter().filter(|c| **c == RED).count(), 1);
+        assert_eq!(edges.iter().filter(|c| c[3] == 0).count(), 3, "the rest keeps its look");
+        let p = painted(&[(&blue, &b), (&red, &a)], &plain);
+        assert_eq!(p.nodes[1], BLUE, "the order decides");
+        let white = Paint::flat(Some("fff000"), Some("#010203")).unwrap();
+        let p = painted(&[(&blue, &b)], &white);
+        assert_eq!((p.nodes[0], p.nodes[1]), ([255, 240, 0, 255], BLUE));
+        assert_eq!(p.edges.unwrap(), [[1, 2, 3, 255]; 4]);
+        assert_eq!(painted(&[], &plain), Painted { nodes: vec![GREY; 6], edges: None });
+    }
+
+    #[test]
+    fn palettes_follow_links_or_connected_parts() {
+        let all = members(&[0, 1, 2, 3, 4, 5], &[]);
+        let plain = Paint::default();
+        let set = Paint::palette("set1").unwrap();
+        assert_eq!(set.palette_name(), Some("Set1"));
+        let p = painted(&[(&set, &all)], &plain).nodes;
+        assert!(p[0] == p[1] && p[1] == p[2] && p[3] == p[4], "{p:?}");
+        assert!(p[0] != p[3] && p[3] != p[5] && p[0] != p[5]);
+        assert_eq!(css::to_hex(p[0]), set.swatches()[0], "the largest part has the first colour");
+        let blues = Paint::palette("Blues").unwrap();
+        let p = painted(&[(&blues, &all)], &plain).nodes;
+        assert_eq!(css::to_hex(p[5]), blues.swatches()[0], "no link is the low end");
+        assert_eq!(css::to_hex(p[0]), *blues.swatches().last().unwrap());
+        assert!(Paint::palette("Blue").is_none() && Paint::flat(Some("nope"), None).is_none());
+        assert_eq!(Paint::palette_names().len(), 35);
+    }
+}

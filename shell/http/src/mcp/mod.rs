@@ -1,0 +1,358 @@
+//! The tool endpoint: JSON-RPC 2.0 over streamable HTTP, for agents.
+//!
+//! `frame` reads messages, `error` holds the one table of refusals, `agents` remembers connections,
+//! `stream` is the event stream, `tool` has one file a tool.
+
+mod agents;
+mod error;
+mod frame;
+mod instructions;
+mod stream;
+mod tool;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use graphlume_service::ServiceError;
+use graphlume_types::{Code, Coded, limits};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use http::{Response, StatusCode};
+use serde_json::{Value, json};
+
+pub(crate) use agents::Agents;
+pub(crate) use stream::attach;
+
+use crate::query;
+use crate::request::{Reply, Req, depth_exceeds};
+use crate::shell::Shell;
+use crate::status::{ApiError, JSON, Problem};
+use crate::ws::check_origin;
+use error::{Kind, Refusal};
+use frame::Message;
+use tool::{Call, Outcome, TOOLS, ToolError};
+
+/// Header that carries the id of an agent's connection.
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// Revisions of the protocol that this endpoint speaks, the newest first.
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// `POST /mcp`.
+pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    if let Err(refusal) = admitted(&shell, &req) {
+        return Ok(refusal.render(&Value::Null));
+    }
+    let peer = req.peer().ip();
+    let session = req.header(&SESSION).map(str::to_owned);
+    let version = req.header(&VERSION).map(str::to_owned);
+    let credential = req.header(&AUTHORIZATION).and_then(query::bearer).map(str::to_owned);
+    let body = match req.body.collect(limits::TOOL_MESSAGE_BYTES_MAX).await {
+        Ok(body) => body,
+        Err(e) if e.problem == Problem::Coded(Code::TooLarge) => {
+            return Ok(Refusal::new(Kind::Parse, e.message).render(&Value::Null));
+        }
+        Err(e) => return Err(e),
+    };
+    if depth_exceeds(&body, limits::JSON_DEPTH_MAX) {
+        let text = format!("the message nests deeper than {} levels", limits::JSON_DEPTH_MAX);
+        return Ok(Refusal::new(Kind::Parse, text).render(&Value::Null));
+    }
+    let message = match frame::read(&body) {
+        Ok(message) => message,
+        Err((id, refusal)) => return Ok(refusal.render(&id)),
+    };
+    let asked = Asked { shell, session, version, credential };
+    Ok(match message {
+        Message::Response => accepted(),
+        Message::Notification { method, params } => {
+            asked.notified(&method, &params).unwrap_or_else(|refusal| refusal.render(&Value::Null))
+        }
+        Message::Request { id, method, params } if method == "initialize" => {
+            initialize(&asked.shell, peer, &params).map_or_else(
+                |refusal| refusal.render(&id),
+                |(result, session)| {
+                    let mut reply = result_reply(&id, &result);
+                    if let Ok(session) = HeaderValue::from_str(&session) {
+                        reply.headers_mut().insert(SESSION, session);
+                    }
+                    reply
+                },
+            )
+        }
+        Message::Request { id, method, params } => match asked.answer(&id, &method, params).await {
+            Ok(result) => result_reply(&id, &result),
+            Err(refusal) => refusal.render(&id),
+        },
+    })
+}
+
+/// `GET /mcp`: the event stream that the transport expects. Nothing but signs of life are sent on it.
+pub(crate) fn get(shell: &Arc<Shell>, req: &Req) -> Reply {
+    let opened = admitted(shell, req).and_then(|()| {
+        let session = known(shell, req.header(&SESSION))?;
+        shell.agents.stream(session).ok_or_else(error::unknown_session)
+    });
+    match opened {
+        Ok(end) => {
+            let session = req.header(&SESSION).unwrap_or_default().to_owned();
+            stream::open(Arc::clone(shell), session, end)
+        }
+        Err(refusal) => refusal.render(&Value::Null),
+    }
+}
+
+/// `DELETE /mcp`.
+pub(crate) fn delete(shell: &Shell, req: &Req) -> Reply {
+    let closed = admitted(shell, req).and_then(|()| {
+        let session = known(shell, req.header(&SESSION))?;
+        shell.agents.close(session);
+        Ok(())
+    });
+    match closed {
+        Ok(()) => crate::rest::no_content(),
+        Err(refusal) => refusal.render(&Value::Null),
+    }
+}
+
+/// Refuses pages of foreign origins before any work is done.
+fn admitted(shell: &Shell, req: &Req) -> Result<(), Refusal> {
+    check_origin(&req.headers, &shell.config.allowed_origins)
+        .map_err(|e| Refusal::new(Kind::Denied, e.message))
+}
+
+/// The connection that a request belongs to.
+fn known<'a>(shell: &Shell, session: Option<&'a str>) -> Result<&'a str, Refusal> {
+    let session = session.ok_or_else(|| {
+        Refusal::new(
+            Kind::NoSession,
+            "the header mcp-session-id is missing; send what initialize gave",
+        )
+    })?;
+    if shell.agents.touch(session) { Ok(session) } else { Err(error::unknown_session()) }
+}
+
+fn initialize(
+    shell: &Shell,
+    peer: std::net::IpAddr,
+    params: &Value,
+) -> Result<(Value, String), Refusal> {
+    let asked = params.get("protocolVersion").and_then(Value::as_str).ok_or_else(|| {
+        Refusal::new(Kind::Params, "initialize needs params.protocolVersion as a text")
+    })?;
+    let version = VERSIONS.into_iter().find(|v| *v == asked).unwrap_or(VERSIONS[0]);
+    let result = json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": { "listChanged": false } },
+        "serverInfo": {
+            "name": "graphlume", "title": "Graphlume", "version": env!("CARGO_PKG_VERSION"),
+        },
+        "instructions": instructions::TEXT,
+    });
+    Ok((result, shell.agents.open(peer)))
+}
+
+/// A message and what came with it.
+struct Asked {
+    shell: Arc<Shell>,
+    session: Option<String>,
+    version: Option<String>,
+    credential: Option<String>,
+}
+
+impl Asked {
+    fn notified(&self, method: &str, params: &Value) -> Result<Reply, Refusal> {
+        if let Some(session) = self.session.as_deref() {
+            known(&self.shell, Some(session))?;
+            if method == "notifications/cancelled"
+                && let Some(id) = params.get("requestId")
+            {
+                self.shell.agents.cancel(session, id);
+            }
+        }
+        Ok(accepted())
+    }
+
+    async fn answer(&self, id: &Value, method: &str, params: Value) -> Result<Value, Refusal> {
+        let session = known(&self.shell, self.session.as_deref())?;
+        if let Some(version) = self.version.as_deref()
+            && !VERSIONS.contains(&version)
+        {
+            let text = format!(
+                "the header MCP-Protocol-Version is {:?}; use one of {}",
+                version.chars().take(40).collect::<String>(),
+                VERSIONS.join(", ")
+            );
+            return Err(Refusal::new(Kind::Params, text));
+        }
+        match method {
+            "ping" => Ok(json!({})),
+            "tools/list" => Ok(tool::list()),
+            "tools/call" => self.call(session, id, params).await,
+            other => Err(Refusal::new(
+                Kind::Unknown,
+                format!(
+                    "there is no method {:?}; use initialize, ping, tools/list or tools/call",
+                    other.chars().take(80).collect::<String>()
+                ),
+            )),
+        }
+    }
+
+    /// Runs a tool.
+    async fn call(&self, session: &str, id: &Value, params: Value) -> Result<Value, Refusal> {
+        let invalid = |text: &str| Refusal::new(Kind::Params, text);
+        let name = params.get("name").and_then(Value::as_str);
+        let name = name.ok_or_else(|| invalid("tools/call needs params.name as a text"))?;
+        let tool = TOOLS.iter().find(|t| t.name == name).ok_or_else(|| {
+            let names: Vec<&str> = TOOLS.iter().map(|t| t.name).collect();
+            let shown: String = name.chars().take(80).collect();
+            let text = format!("there is no tool {shown:?}; there are {}", names.join(", "));
+            Refusal::new(Kind::Unknown, text)
+        })?;
+        let arguments = match params.get("arguments") {
+            None | Some(Value::Null) => json!({}),
+            Some(Value::Object(map)) => Value::Object(map.clone()),
+            Some(_) => return Err(invalid("params.arguments of tools/call has to be an object")),
+        };
+        let who = self.caller()?;
+        if let Some(user) = who.user() {
+            self.shell.agents.prove(session, user);
+        }
+        let Some(guard) = self.shell.agents.begin(session, id) else {
+            let most = limits::TOOL_CALLS_PER_AGENT_MAX;
+            let text = format!("more than {most} calls are in progress; wait for one to end");
+            return Err(Refusal::new(Kind::Busy, text));
+        };
+        let call = Call { service: Arc::clone(&self.shell.service), who, arguments };
+        // A connection that is lost does not stop the tool: the transport says so.
+        let run = self.shell.tasks.spawn(async move {
+            let stopped = guard.stopped();
+            let work = AssertUnwindSafe(within(
+                Duration::from_secs(limits::TOOL_CALL_SECS_MAX),
+                (tool.run)(call),
+            ));
+            tokio::select! {
+                biased;
+                () = stopped.cancelled() => {
+                    Err(Refusal::new(Kind::Cancelled, "the call was cancelled by its client"))
+                }
+                done = work.catch_unwind() => Ok(done.map_err(drop)),
+            }
+        });
+        let done = run.await.map_err(|e| Refusal::new(Kind::Internal, e.to_string()))??;
+        tool::result(tool.name, done)
+    }
+
+    /// Whose credential it is: checked at every call, and never because of a known connection.
+    fn caller(&self) -> Result<graphlume_service::Principal, Refusal> {
+        let credential = self.credential.as_deref().ok_or_else(|| {
+            Refusal::new(
+                Kind::Unauthenticated,
+                "tools/call needs Authorization: Bearer <key id>:<key>, or Bearer <token>",
+            )
+        })?;
+        let who = self.shell.service.authenticate_tool(credential).map_err(checked)?;
+        if !who.may_use_graph_language() {
+            return Err(Refusal::new(
+                Kind::FeatureOff,
+                "natural-language graph tools are off for this account; its administrator turns them \
+                 on",
+            ));
+        }
+        Ok(who)
+    }
+}
+
+/// A credential that is wrong, or that could not be checked: never allowed.
+fn checked(error: ServiceError) -> Refusal {
+    match error.code() {
+        Code::Unauthenticated => Refusal::new(Kind::Unauthenticated, error.to_string()),
+        _ => {
+            tracing::warn!(slug = error.slug(), %error, "a credential could not be checked");
+            Refusal::new(Kind::Unchecked, "the credential could not be checked; try again")
+        }
+    }
+}
+
+/// `work`, or that its time is over.
+async fn within(
+    time: Duration,
+    work: impl Future<Output = Result<Outcome, ToolError>>,
+) -> Result<Outcome, ToolError> {
+    let over = || {
+        let text = format!("the tool took longer than {} seconds; ask for less", time.as_secs());
+        ToolError::Refused(Refusal::new(Kind::Timeout, text))
+    };
+    tokio::time::timeout(time, work).await.unwrap_or_else(|_| Err(over()))
+}
+
+fn accepted() -> Reply {
+    let mut reply = Response::new(Bytes::new());
+    *reply.status_mut() = StatusCode::ACCEPTED;
+    reply
+}
+
+fn result_reply(id: &Value, result: &Value) -> Reply {
+    let body = json!({"jsonrpc": "2.0", "id": id, "result": result});
+    let mut reply = Response::new(Bytes::from(body.to_string()));
+    reply.headers_mut().insert(CONTENT_TYPE, JSON);
+    reply
+}
+
+impl Refusal {
+    /// The answer to the request of this id.
+    fn render(&self, id: &Value) -> Reply {
+        let mut error = json!({"code": self.kind.code(), "message": self.message});
+        if self.kind == Kind::Busy {
+            error["data"] = json!({"retry_after_ms": 1_000});
+        }
+        let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
+        let mut reply = Response::new(Bytes::from(body.to_string()));
+        *reply.status_mut() = self.kind.status();
+        let headers = reply.headers_mut();
+        headers.insert(CONTENT_TYPE, JSON);
+        if self.kind == Kind::Unauthenticated {
+            let challenge = HeaderValue::from_static("Bearer realm=\"graphlume\"");
+            headers.insert(WWW_AUTHENTICATE, challenge);
+        }
+        reply
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_that_takes_too_long_is_ended_and_told_so() {
+        assert_eq!(limits::TOOL_CALL_SECS_MAX, 60);
+        for (millis, in_time) in [(0, true), (60_000, false)] {
+            let work = async {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                Ok(Outcome::Text("done".to_owned()))
+            };
+            let began = tokio::time::Instant::now();
+            match within(Duration::from_millis(200), work).await {
+                Ok(_) => assert!(in_time, "{millis}"),
+                Err(ToolError::Refused(r)) => {
+                    assert!(!in_time && r.kind == Kind::Timeout, "{millis}");
+                    assert!(began.elapsed() >= Duration::from_millis(200));
+                    assert!(began.elapsed() < Duration::from_secs(30));
+                }
+                Err(ToolError::Failed(e)) => unreachable!("{e}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_that_fails_never_allows() {
+        let refusal = checked(ServiceError::Internal("the store is poisoned".to_owned()));
+        assert_eq!(refusal.kind, Kind::Unchecked);
+        assert!(!refusal.message.contains("poisoned"));
+        assert_eq!(checked(ServiceError::BadCredentials).kind, Kind::Unauthenticated);
+        assert_eq!(checked(ServiceError::TokenExpired).kind, Kind::Unauthenticated);
+    }
+}

@@ -1,0 +1,123 @@
+"""Collections in real browsers: what an agent paints is on every screen within a second."""
+
+import json
+import shutil
+import subprocess
+import time
+
+import pytest
+from agent import Agent
+from conftest import ROOT, unique
+
+RED, BLUE, GREEN = [255, 0, 0], [0, 0, 255], [0, 200, 0]
+# Far apart and large, so that the middle of a node is its colour.
+PLACES = [("a", 0, 0), ("b", 10, 0), ("c", 0, 10), ("d", 10, 10)]
+
+
+class Browsers:
+    """Pages in headless Chromium that wait for commands."""
+
+    def __init__(self, server):
+        node = shutil.which("node")
+        assert node, "Node.js is missing (scripts/test.sh installs it)"
+        self.process = subprocess.Popen([node, "tests/watch.mjs", server.url], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, cwd=ROOT / "shell/web")
+
+    def __call__(self, command, **more):
+        self.process.stdin.write(json.dumps({"command": command, **more}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert "error" not in answer, answer["error"]
+        return answer["ok"]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(20)
+
+
+@pytest.fixture
+def browsers(server):
+    b = Browsers(server)
+    yield b
+    b.close()
+
+
+@pytest.fixture
+def placed(alice):
+    """Four nodes at the corners of a square, with edges around."""
+    rows = "".join(f"{n},{x},{y},40,{'x' if n in 'ab' else 'y'}\n" for n, x, y in PLACES)
+    nodes = alice.file(f"id,x,y,size,kind\n{rows}".encode(), "csv")
+    edges = alice.file(b"s,d\na,b\nb,d\nd,c\nc,a\n", "csv")
+    return alice.dataset([edges["file_id"]], [nodes["file_id"]], name="Square",
+                         nodes={"node": "id", "node_x": "x", "node_y": "y", "node_size": "size"})
+
+
+def kinds(*names):
+    return json.dumps([{"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": list(names)}}}])
+
+
+def test_what_an_agent_paints_is_on_every_screen_within_a_second(server, browsers, placed, accounts, tmp_path):
+    session = unique("shown")
+    address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
+    browsers("open", page="mine", query=address, token=server.token("alice"))
+    browsers("open", page="other", query=address)
+    pages, every = ["mine", "other"], [0, 1, 2, 3]
+    own = browsers("look", page="mine", indices=every)
+    assert browsers("look", page="other", indices=every) == own and len({tuple(c) for c in own}) < 4
+    agent = Agent(server, ":".join(accounts["key"]))
+    here = {"session_id": session}
+    assert session in [s["session_id"] for s in agent.call("list_sessions")["sessions"]], "signed in by cookie"
+
+    def shows(colors, within=1000):
+        for page in pages:
+            seen = browsers("until", page=page, indices=every, colors=colors, within=within)
+            assert seen["ms"] is not None, (page, colors, seen)
+
+    def panel():
+        first, second = (browsers("panel", page=page) for page in pages)
+        assert first == second and first["complaints"] == []
+        return [tuple(row) for row in first["rows"]]
+
+    red = agent.call("create_collection", **here, name="Left <b>side</b>", gfql_operations=kinds("a", "c"),
+                     node_color="#ff0000")["collection"]
+    assert red["matchCount"] == 2
+    shows([RED, own[1], RED, own[3]])
+    rows = panel()
+    assert rows[0] == ("Left <b>side</b>", "2", "rgb(255, 0, 0)") and rows[-1][0] == "Everything else"
+    agent.call("create_collection", **here, name="Top", gfql_operations=kinds("a", "b"), node_color="#0000ff")
+    shows([BLUE, BLUE, RED, own[3]])
+    assert [r[0] for r in panel()] == ["Top", "Left <b>side</b>", "Everything else"]
+    browsers("shot", page="mine", path=str(tmp_path / "painted.png"))
+    agent.call("reorder_collections", **here, order=[red["id"]])
+    shows([RED, BLUE, RED, own[3]])
+    assert [r[0] for r in panel()] == ["Left <b>side</b>", "Top", "Everything else"]
+    agent.call("update_collection", **here, collection_id=red["id"], name="Left", node_color="#00c800")
+    shows([GREEN, BLUE, GREEN, own[3]])
+    assert panel()[0] == ("Left", "2", "rgb(0, 200, 0)")
+    bob = Agent(server, server.token("bob"))
+    assert bob.refusal("reset_collections", **here) == (403, -32002), "looking is not owning"
+    shows([GREEN, BLUE, GREEN, own[3]])
+    agent.call("reset_collections", **here)
+    shows(own)
+    assert panel() == []
+
+
+def test_edges_of_a_path_are_painted_and_get_their_look_back(server, browsers, placed, accounts):
+    session = unique("edges")
+    address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
+    browsers("open", page="mine", query=address, token=server.token("alice"))
+    agent = Agent(server, ":".join(accounts["key"]))
+    hop = [{"type": "Node", "filter_dict": {"id": "a"}}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]
+    own = browsers("look", page="mine", indices=[0, 1, 2, 3])
+    made = agent.call("create_collection", session_id=session, name="Hop", gfql_operations=json.dumps(hop),
+                      node_color="#ff0000")["collection"]
+    assert made["matchCount"] == 3, "two nodes and an edge"
+    colors = [RED, RED, own[2], own[3]]
+    assert browsers("until", page="mine", indices=[0, 1, 2, 3], colors=colors, within=1000)["ms"] is not None
+    browsers("open", page="late", query=address)
+    assert browsers("until", page="late", indices=[0, 1, 2, 3], colors=colors, within=3000)["ms"] is not None
+    browsers("close", page="mine")
+    began = time.monotonic()
+    while agent.ask("tools/call", {"name": "reset_collections", "arguments": {"session_id": session}}).status_code == 200:
+        assert time.monotonic() - began < 5, "the owner is away"
+        time.sleep(0.2)
