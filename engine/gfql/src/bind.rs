@@ -330,8 +330,8 @@ fn checked(
 }
 
 fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
-    if let Some(keep) = predicate.duplicated() {
-        return ColumnTest::Rows(duplicated(&column, keep, &predicate));
+    if predicate.duplicated().is_some() {
+        return ColumnTest::Rows(with_duplicates(&column, &predicate));
     }
     let truth = matches!(column.as_ref(), Column::Bool(_));
     let members = Members::new(&predicate);
@@ -356,7 +356,30 @@ fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
     ColumnTest::Cells { column, predicate, truth }
 }
 
-fn duplicated(column: &Column, keep: Keep, predicate: &Predicate) -> Vec<bool> {
+/// The rows that pass a test which has tests for duplicates among its parts.
+fn with_duplicates(column: &Column, predicate: &Predicate) -> Vec<bool> {
+    let mut parts = vec![predicate];
+    let mut passes = vec![true; column.len()];
+    let truth = matches!(column, Column::Bool(_));
+    while let Some(part) = parts.pop() {
+        match part {
+            Predicate::All(tests) => parts.extend(tests),
+            Predicate::Duplicated(keep) => {
+                let again = duplicated(column, *keep);
+                passes.iter_mut().zip(again).for_each(|(passes, again)| *passes &= again);
+            }
+            other => {
+                for (row, passes) in passes.iter_mut().enumerate() {
+                    *passes = *passes && other.holds(column.get(row).as_ref(), truth);
+                }
+            }
+        }
+    }
+    passes
+}
+
+/// The rows whose value occurs more than once, but for the original.
+fn duplicated(column: &Column, keep: Keep) -> Vec<bool> {
     let mut places: std::collections::HashMap<Option<Canon<'_>>, Vec<usize>> =
         std::collections::HashMap::new();
     for row in 0..column.len() {
@@ -371,11 +394,5 @@ fn duplicated(column: &Column, keep: Keep, predicate: &Predicate) -> Vec<bool> {
         };
         rows.iter().filter(|r| Some(*r) != original).for_each(|r| again[*r] = true);
     }
-    let others: Vec<&Predicate> = match predicate {
-        Predicate::All(tests) => tests.iter().filter(|t| t.duplicated().is_none()).collect(),
-        _ => vec![],
-    };
-    let truth = matches!(column, Column::Bool(_));
-    let passes = |row: usize| others.iter().all(|t| t.holds(column.get(row).as_ref(), truth));
-    again.iter().enumerate().map(|(row, again)| *again && passes(row)).collect()
+    again
 }

@@ -88,8 +88,13 @@ impl<'a> Graph<'a> {
             Some(rows) => (rows.clone(), of_row),
             None => {
                 let mut rows = Rows { heads: vec![], cells: vec![vec![]; ids.len()] };
-                let kind = state.edges.as_ref().and_then(|e| e.kind("s")).unwrap_or(Kind::Int);
-                rows.put(state.id_name(), kind, ids.clone());
+                let kind = state.edges.as_ref().map_or(Kind::Int, ends_kind);
+                let id = |v: &V| match (kind, v) {
+                    (Kind::Int, V::Float(v)) => V::Int(*v as i64),
+                    (Kind::Float, V::Int(v)) => V::Float(*v as f64),
+                    _ => v.clone(),
+                };
+                rows.put(state.id_name(), kind, ids.iter().map(id).collect());
                 (rows, (0..ids.len()).map(Some).collect())
             }
         };
@@ -454,4 +459,18 @@ fn pattern(
         _ => super::paths::kept(&graph, &closed, clauses)?,
     };
     Ok(graph.gather(&kept))
+}
+
+/// The kind of ids that only edges mention: that of both ends, and whole numbers where these differ. An
+/// end that is nowhere says nothing.
+fn ends_kind(edges: &Rows) -> Kind {
+    let known =
+        |name: &&str| edges.column(name).is_some_and(|c| c.iter().any(|v| !matches!(v, V::Null)));
+    let kinds: Vec<Kind> =
+        ["s", "d"].iter().filter(|n| known(n)).filter_map(|n| edges.kind(n)).collect();
+    match kinds.as_slice() {
+        [] => edges.kind("s").unwrap_or(Kind::Int),
+        [one, rest @ ..] if rest.iter().all(|k| k == one) => *one,
+        _ => Kind::Int,
+    }
 }
