@@ -57,7 +57,8 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     };
     let Event::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
     assert!(resident.start().is_none());
-    let ask = Ask::Gfql(Arc::new(parse(&json!([{"type": "Node"}])).expect("a query")), None);
+    let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
+    let ask = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
     let request = || QueryRequest {
         ask: ask.clone(),
         strictness: Strictness::Strict,
