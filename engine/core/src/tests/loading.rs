@@ -57,6 +57,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     };
     let Event::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
     assert!(resident.start().is_none());
+    let by_hand = e.loader.loads.load(Ordering::SeqCst);
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
     let ask = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
     let request = || QueryRequest {
@@ -73,7 +74,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     let mut viewer = e.attach(&s);
     next_frame(&mut viewer);
     e.reach(&s, Phase::Settled);
-    assert_eq!(e.loader.loads.load(Ordering::SeqCst), 1, "one load serves both");
+    assert_eq!(e.loader.loads.load(Ordering::SeqCst), by_hand + 1, "one load serves both");
 }
 
 #[test]

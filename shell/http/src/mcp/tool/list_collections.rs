@@ -3,10 +3,8 @@
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use graphlume_service::ToolAccess;
-use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{Call, Outcome, Tool, ToolError, object, session_id};
+use super::{Call, Outcome, Tool, ToolError, only_session};
 
 pub(super) static TOOL: Tool = Tool {
     name: "list_collections",
@@ -20,24 +18,13 @@ pub(super) static TOOL: Tool = Tool {
     access: ToolAccess::Read,
     idempotent: true,
     destructive: false,
-    schema,
+    schema: only_session,
     run,
 };
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Arguments {
-    session_id: String,
-}
-
-fn schema() -> Value {
-    object(json!({ "session_id": session_id() }), &["session_id"])
-}
-
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
-        let a: Arguments = call.arguments()?;
-        let live = call.live(&a.session_id, TOOL.access).await?;
+        let live = call.only_live(TOOL.access).await?;
         Ok(Outcome::Json(call.service.list_collections(&live).await?))
     }
     .boxed()

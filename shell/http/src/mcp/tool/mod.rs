@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 use graphlume_engine::EngineError;
 use graphlume_service::{Live, Principal, Service, ServiceError, ToolAccess};
 use graphlume_types::{Code, Coded};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -92,6 +93,12 @@ impl Call {
         serde_json::from_value(arguments).map_err(|e| {
             ToolError::Refused(Refusal::new(Kind::Params, format!("invalid arguments: {e}")))
         })
+    }
+
+    /// The session of a tool that takes nothing else, if the caller may do this with it.
+    async fn only_live(&mut self, access: ToolAccess) -> Result<Live, ToolError> {
+        let a: OnlySession = self.arguments()?;
+        self.live(&a.session_id, access).await
     }
 
     /// The session, if the caller may do this with it.
@@ -181,6 +188,18 @@ fn object(properties: Value, required: &[&str]) -> Value {
         "type": "object", "properties": properties, "required": required,
         "additionalProperties": false,
     })
+}
+
+/// The arguments of a tool that takes nothing but a session.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnlySession {
+    session_id: String,
+}
+
+/// The schema of [`OnlySession`].
+fn only_session() -> Value {
+    object(json!({ "session_id": session_id() }), &["session_id"])
 }
 
 /// The schema of `session_id`.
