@@ -40,9 +40,8 @@ pub(super) fn passing(
             return Err(No::Any);
         }
         let test = gate(kind, test, !cells.is_empty())?;
-        let again = duplicates(&cells, &test);
-        for (row, cell) in cells.iter().enumerate() {
-            passing[row] &= holds(&test, cell, kind, again.as_ref().is_some_and(|a| a[row]));
+        for (row, passing) in passing.iter_mut().enumerate() {
+            *passing = *passing && holds(&test, &cells, row, kind);
         }
     }
     Ok(passing)
@@ -95,30 +94,24 @@ fn gate(kind: Kind, test: P, rows: bool) -> Result<P, No> {
     if refused { Err(No::Slug("incompatible-column-type")) } else { Ok(test) }
 }
 
-fn duplicates(cells: &[V], test: &P) -> Option<Vec<bool>> {
-    let keep = match test {
-        P::Duplicated(keep) => *keep,
-        P::All(tests) => return tests.iter().find_map(|t| duplicates(cells, t)),
-        _ => return None,
-    };
-    let same = |i: &usize, j: usize| cells[*i].same(&cells[j]);
-    let again = |j: usize| {
-        let before = (0..j).any(|i| same(&i, j));
-        let behind = (j + 1..cells.len()).any(|i| same(&i, j));
-        match keep {
-            Some("first") => before,
-            Some(_) => behind,
-            None => before || behind,
-        }
-    };
-    Some((0..cells.len()).map(again).collect())
+/// Whether the value of a row occurs elsewhere too, and the row is not the one that is kept.
+fn again(cells: &[V], keep: Option<&str>, row: usize) -> bool {
+    let same = |i: usize| cells[i].same(&cells[row]);
+    let before = (0..row).any(same);
+    let behind = (row + 1..cells.len()).any(same);
+    match keep {
+        Some("first") => before,
+        Some(_) => behind,
+        None => before || behind,
+    }
 }
 
-fn holds(test: &P, cell: &V, kind: Kind, again: bool) -> bool {
+fn holds(test: &P, cells: &[V], row: usize, kind: Kind) -> bool {
+    let cell = &cells[row];
     match test {
         P::Null(_, wanted) => cell.is_null() == *wanted,
-        P::Duplicated(_) => again,
-        P::All(tests) => tests.iter().all(|t| holds(t, cell, kind, again)),
+        P::Duplicated(keep) => again(cells, *keep, row),
+        P::All(tests) => tests.iter().all(|t| holds(t, cells, row, kind)),
         P::IsIn(list) if cell.is_null() => list.contains(&Lit::V(V::Null)),
         P::Text(_, _, _, na, _) if cell.is_null() => *na == Some(true),
         _ if cell.is_null() => false,

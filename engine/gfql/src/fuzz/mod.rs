@@ -128,9 +128,11 @@ fn differ(a: &Rows, b: &Rows, bag: bool) -> Option<String> {
         let row = |i: usize| columns.iter().map(|c| c[i].clone()).collect::<Vec<V>>();
         let mut rows: Vec<Vec<V>> = (0..rows.cells.len()).map(row).collect();
         if bag {
+            // A sum with zero has one zero, as values are compared.
             let key = |row: &Vec<V>| {
-                let part =
-                    |v: &V| v.number().map_or_else(|| format!("{v:?}"), |v| format!("{v:?}"));
+                let part = |v: &V| {
+                    v.number().map_or_else(|| format!("{v:?}"), |v| format!("{:?}", v + 0.0))
+                };
                 row.iter().map(part).collect::<Vec<_>>()
             };
             rows.sort_by_key(key);
