@@ -204,7 +204,7 @@ pub(crate) fn bind(
         let predicate = checked(&column, predicate, key, table.num_rows())?;
         match predicate {
             // Each part by the way that suits it; duplicates need to see the others.
-            Predicate::All(parts) if parts.iter().all(|p| p.duplicated().is_none()) => {
+            Predicate::All(parts) if !parts.iter().any(Predicate::needs_column) => {
                 bound.tests.extend(parts.into_iter().map(|p| compile(Arc::clone(&column), p)));
             }
             predicate => bound.tests.push(compile(column, predicate)),
@@ -330,7 +330,7 @@ fn checked(
 }
 
 fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
-    if predicate.duplicated().is_some() {
+    if predicate.needs_column() {
         return ColumnTest::Rows(with_duplicates(&column, &predicate));
     }
     let truth = matches!(column.as_ref(), Column::Bool(_));

@@ -176,13 +176,13 @@ impl Predicate {
         matches!(self, Self::IsNull)
     }
 
-    /// The duplicate test within, if there is one: it needs the whole column.
+    /// Whether there is a test for duplicates within, which needs the whole column.
     #[must_use]
-    pub fn duplicated(&self) -> Option<Keep> {
+    pub fn needs_column(&self) -> bool {
         match self {
-            Self::Duplicated(keep) => Some(*keep),
-            Self::All(tests) => tests.iter().find_map(Self::duplicated),
-            _ => None,
+            Self::Duplicated(_) => true,
+            Self::All(tests) => tests.iter().any(Self::needs_column),
+            _ => false,
         }
     }
 }
