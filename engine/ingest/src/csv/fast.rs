@@ -275,9 +275,12 @@ mod tests {
 
         #[test]
         fn many_records_at_a_time_are_what_one_by_one_gives(
-            rows in proptest::collection::vec((record(), 0usize..40), 0..120), columns in 2usize..4, quotes in any::<bool>()
+            rows in proptest::collection::vec((record(), 0usize..40), 0..120), columns in 2usize..4, quotes in any::<bool>(), ended in any::<bool>()
         ) {
-            let text: String = rows.iter().map(|(r, ends)| r.clone() + if *ends == 0 { "\n\n" } else { "\n" }).collect();
+            let mut text: String = rows.iter().map(|(r, ends)| r.clone() + if *ends == 0 { "\n\n" } else { "\n" }).collect();
+            if !ended {
+                text.pop();
+            }
             let mark = quotes.then_some(b'"');
             let quote = Quote { mark, doubled: true, escape: None };
             let shape = Shape { separator: b',', quote, cr: false, columns, drop_extra: false, skip_blank: true };
@@ -288,6 +291,29 @@ mod tests {
             let mut one = Fast::new(text.as_bytes(), Shape { cr: true, ..shape });
             let wanted = one.fill(&mut out).map(|rows| (rows, out[..rows * columns].to_vec()));
             prop_assert_eq!(found, wanted);
+        }
+    }
+
+    #[test]
+    fn a_last_record_without_a_line_end_is_the_last_one_wherever_a_block_ends() {
+        let quote = Quote { mark: Some(b'"'), doubled: true, escape: None };
+        let shape = Shape {
+            separator: b',',
+            quote,
+            cr: false,
+            columns: 2,
+            drop_extra: false,
+            skip_blank: true,
+        };
+        for rows in 1..200 {
+            for record in ["x,y", "1,2"] {
+                let text = vec![record; rows].join("\n");
+                let mut out = vec![Token::EMPTY; (rows + 3) * 2];
+                let mut tokens = Fast::new(text.as_bytes(), shape);
+                assert_eq!(tokens.fill(&mut out), Ok(rows), "{rows} rows");
+                assert_eq!(tokens.fill(&mut out), Ok(0), "{rows} rows");
+                assert_eq!(tokens.digits(&mut [&mut [0], &mut [0]]), 0, "{rows} rows");
+            }
         }
     }
 

@@ -64,10 +64,11 @@ pub fn digits(
     let mut bounds = [0; CELLS + WORD];
     let mut values = [0u64; CELLS];
     while rows < rows_max {
-        let found = bound::<true>(&data[at..], ends, pattern, &mut bounds);
+        let rest = behind(data, at);
+        let found = bound::<true>(rest, ends, pattern, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         let cells = some * width;
-        if some == 0 || !convert(&data[at..], &bounds[..=cells], &mut values) {
+        if some == 0 || !convert(rest, &bounds[..=cells], &mut values) {
             break;
         }
         for (c, column) in columns.iter_mut().enumerate() {
@@ -92,7 +93,7 @@ pub fn records(data: &[u8], mut at: usize, ends: Ends, out: &mut [Token]) -> (us
     let mut bounds = [0; CELLS + WORD];
     let (mut rows, rows_max) = (0, out.len() / width);
     while rows < rows_max {
-        let found = bound::<false>(&data[at..], ends, pattern, &mut bounds);
+        let found = bound::<false>(behind(data, at), ends, pattern, &mut bounds);
         let some = (found / width).min(rows_max - rows);
         if some == 0 {
             break;
@@ -109,6 +110,11 @@ pub fn records(data: &[u8], mut at: usize, ends: Ends, out: &mut [Token]) -> (us
         at += bounds[cells] as usize;
     }
     (rows, at)
+}
+
+/// The data from `at` on. A last record without a line end leaves `at` one byte behind all data.
+fn behind(data: &[u8], at: usize) -> &[u8] {
+    data.get(at..).unwrap_or_default()
 }
 
 /// Finds where cells begin: the first at 0, cell `i` at `bounds[i]`. Returns the number of cells whose
