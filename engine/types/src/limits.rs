@@ -38,6 +38,9 @@ pub const WORKBOOK_TEXTS_MAX: u64 = 4_000_000;
 pub const WORKBOOK_STYLE_TAGS_MAX: u64 = 1_000_000;
 /// Bytes of an Excel 97 workbook.
 pub const XLS_BYTES_MAX: u64 = 256 << 20;
+/// Cells that the sheets of an xls workbook span together, empty ones included, as many as one full sheet
+/// has; formulas count again.
+pub const XLS_CELLS_MAX: u64 = 65_536 * 256;
 /// Parse errors reported for one file.
 pub const PARSE_ERRORS_MAX: usize = 100;
 /// Characters of a name given by a user.

@@ -4,7 +4,7 @@
 //! to hold; so spans and claims are added up here first. It also follows the container's chains as they
 //! come. It is therefore given a fresh container, with the checked stream as its only content.
 
-use graphlume_types::limits::{WORKBOOK_CELLS_MAX, WORKBOOK_SHEETS_MAX, XLS_BYTES_MAX};
+use graphlume_types::limits::{WORKBOOK_SHEETS_MAX, XLS_BYTES_MAX, XLS_CELLS_MAX};
 
 use crate::{Format, IngestError};
 
@@ -192,10 +192,10 @@ impl Span {
         self.columns = widen(self.columns, first.min(last), last.max(first));
     }
 
-    /// What a sheet costs: its area, and the records, which may repeat a cell.
-    fn cost(&self) -> u64 {
+    /// The cells between the outermost ones, each of which takes memory even if it is empty.
+    fn area(&self) -> u64 {
         let len = |span: Option<(u16, u16)>| span.map_or(0, |(a, b)| u64::from(b - a) + 1);
-        self.cells + len(self.rows) * len(self.columns)
+        len(self.rows) * len(self.columns)
     }
 }
 
@@ -210,10 +210,14 @@ fn check(stream: &[u8]) -> Result<(), IngestError> {
             format!("the workbook has {} sheets; the limit is {WORKBOOK_SHEETS_MAX}", sheets.len());
         return Err(IngestError::too_large(message));
     }
-    let mut cells = 0u64;
+    // The records may repeat a cell, so that they are counted too.
+    let (mut cells, mut area) = (0u64, 0u64);
     for at in sheets {
-        cells = cells.saturating_add(sheet_cost(stream, at as usize)?);
-        if cells > WORKBOOK_CELLS_MAX {
+        for span in sheet_spans(stream, at as usize)? {
+            cells = cells.saturating_add(span.cells);
+            area = area.saturating_add(span.area());
+        }
+        if cells.max(area) > XLS_CELLS_MAX {
             return Err(too_many_cells());
         }
     }
@@ -222,13 +226,14 @@ fn check(stream: &[u8]) -> Result<(), IngestError> {
 
 fn too_many_cells() -> IngestError {
     let message = format!(
-        "the cells of the workbook span more than {WORKBOOK_CELLS_MAX} cells, the limit; delete stray \
+        "the cells of the workbook span more than {XLS_CELLS_MAX} cells, the limit; delete stray \
          cells, or send its sheets as csv"
     );
     IngestError::too_large(message)
 }
 
-fn sheet_cost(stream: &[u8], at: usize) -> Result<u64, IngestError> {
+/// What the values of a sheet span, and its formulas, which are kept apart.
+fn sheet_spans(stream: &[u8], at: usize) -> Result<[Span; 2], IngestError> {
     const FORMULA: u16 = 0x0006;
     const MANY_RK: u16 = 0x00bd;
     /// Label, label of the shared texts, rich text, number, boolean or error, short number.
@@ -267,7 +272,7 @@ fn sheet_cost(stream: &[u8], at: usize) -> Result<u64, IngestError> {
             _ => {}
         }
     }
-    Ok(values.cost().saturating_add(formulas.cost()))
+    Ok([values, formulas])
 }
 
 /// What a sheet says about its size is reserved before a cell is read.
