@@ -42,6 +42,7 @@ mod job;
 #[cfg(target_arch = "x86_64")]
 mod lanes;
 mod lines;
+mod patience;
 mod plan;
 mod read;
 mod records;

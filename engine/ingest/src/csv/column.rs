@@ -3,6 +3,7 @@
 use super::cells::{Cell, Cells};
 #[cfg(target_arch = "x86_64")]
 use super::lanes;
+use super::patience::Patience;
 use super::room::{Filled, Room};
 use super::token::Token;
 use crate::demand::{Demand, Kind};
@@ -73,16 +74,15 @@ pub struct BadCell {
     pub kind: Kind,
 }
 
-/// Cells that are read one by one before four at a time are tried again; doubled while that fails.
-#[cfg(target_arch = "x86_64")]
-const PATIENCE: usize = 4;
+/// Cells that are read one by one before four at a time are tried again.
+const PATIENCE: Patience = Patience::new(4);
 
 /// The tokens of one column among row-major ones.
 struct Cursor<'a> {
     tokens: &'a [Token],
     step: usize,
-    #[cfg(target_arch = "x86_64")]
-    patience: usize,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "without the quick way"))]
+    patience: Patience,
 }
 
 impl Cursor<'_> {
@@ -111,9 +111,8 @@ impl Cursor<'_> {
         let read = if kind == Kind::Int { lanes::ints } else { lanes::floats };
         // SAFETY: the processor has what the functions are compiled for.
         let taken = unsafe { read(data, self.tokens, self.step, slots) };
-        self.patience = if taken > self.patience { PATIENCE } else { 2 * self.patience };
         self.pass(taken);
-        (taken, self.patience)
+        (taken, self.patience.after(taken))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -212,7 +211,6 @@ impl<'a> ChunkColumn<'a> {
         let mut cells = Cursor {
             tokens: tokens.get(at..).unwrap_or_default(),
             step: columns,
-            #[cfg(target_arch = "x86_64")]
             patience: PATIENCE,
         };
         let end = self.rows + tokens.len() / columns;

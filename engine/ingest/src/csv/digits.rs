@@ -1,14 +1,14 @@
 //! Records that are nothing but plain digits, which edge lists mostly are.
 
+use super::patience::Patience;
 #[cfg(target_arch = "x86_64")]
 use super::{lanes, wide};
 use crate::number::known_digits;
 
 /// Digits of a cell at most.
 const DIGITS_MAX: usize = 16;
-/// Records that are read one by one before many at a time are tried again; doubled while that brings
-/// nothing.
-const NARROW_ROWS: usize = 64;
+/// Records that are read one by one before many at a time are tried again.
+const NARROW_ROWS: Patience = Patience::new(64);
 
 /// Bit `i` is set when byte `i` is no digit.
 #[cfg(target_arch = "x86_64")]
@@ -65,7 +65,7 @@ pub fn read(
     columns: &mut [&mut [u64]],
 ) -> (usize, usize) {
     let rows_max = columns.iter().map(|c| c.len()).min().unwrap_or(0);
-    let (mut rows, mut some) = (0, NARROW_ROWS);
+    let (mut rows, mut patience) = (0, NARROW_ROWS);
     loop {
         let before = rows;
         #[cfg(target_arch = "x86_64")]
@@ -73,8 +73,7 @@ pub fn read(
             // SAFETY: the processor has what the function is compiled for.
             (rows, at) = unsafe { wide::digits(data, at, separator, columns, rows) };
         }
-        some = if rows - before > some { NARROW_ROWS } else { some.saturating_mul(2) };
-        let end = rows_max.min(rows.saturating_add(some));
+        let end = rows_max.min(rows.saturating_add(patience.after(rows - before)));
         (rows, at) = one_by_one(data, at, separator, columns, rows, end);
         if rows < end || rows == rows_max {
             return (rows, at);

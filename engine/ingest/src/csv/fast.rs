@@ -1,6 +1,7 @@
 //! The tokenizer of ordinary files: one separator byte, optional quotes. It looks at 64 bytes at once.
 
 use super::digits;
+use super::patience::Patience;
 use super::token::{Quote, Stop, Token, check_len, is_blank};
 #[cfg(target_arch = "x86_64")]
 use super::{lanes, wide};
@@ -40,8 +41,8 @@ fn scalar_positions(block: &[u8; 64], a: u8, b: u8, c: u8) -> u64 {
     (0..64).fold(0, |mask, i| mask | hit(i) << i)
 }
 
-/// The least [`Fast::patience`]; it doubles while many at a time bring less.
-const PATIENCE: usize = 16;
+/// Records that are read one by one before many at a time are tried again.
+const PATIENCE: Patience = Patience::new(16);
 
 /// What a [`Fast`] reader needs to know of the dialect.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +70,7 @@ pub struct Fast<'a> {
     start: usize,
     base: usize,
     mask: u64,
-    /// Records that are read one by one before many at a time are tried again.
-    patience: usize,
+    patience: Patience,
 }
 
 impl<'a> Fast<'a> {
@@ -143,8 +143,7 @@ impl<'a> Fast<'a> {
         while rows < rows_max {
             let many = self.many(&mut out[rows * columns..]);
             rows += many;
-            self.patience = if many > self.patience { PATIENCE } else { 2 * self.patience };
-            let some = self.patience.min(rows_max - rows);
+            let some = self.patience.after(many).min(rows_max - rows);
             let out = &mut out[rows * columns..][..some * columns];
             let found = match self.shape.quote.mark {
                 Some(_) => self.fill_as::<true>(out),

@@ -439,6 +439,57 @@ fn a_stopped_parse_says_so() {
     assert_eq!(got.unwrap_err().slug(), "cancelled");
 }
 
+/// Numbers that look random, the same ones every time.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+#[test]
+fn long_columns_of_every_mixture_read_back() {
+    // Each way of reading many cells at once gives up, waits and comes back many times over.
+    const ROWS: usize = 60_000;
+    let mut drawn = Drawn(1);
+    for one_in in [1u64, 2, 3, 7, 50, 900, 20_000] {
+        for ended in [false, true] {
+            let (mut text, mut want) = ("i,f,t,q,n\n".to_owned(), Vec::new());
+            for row in 0..ROWS {
+                let odd = drawn.below(one_in) == 0;
+                let (whole, part) = (drawn.below(1 << 30), drawn.below(1_000));
+                let float = (!odd).then(|| format!("{whole}.{part:03}"));
+                let word = format!("w{whole}");
+                let quoted = if odd { format!("\"{word}, {part}\"") } else { word.clone() };
+                // Stretches of either kind, besides single cells.
+                let holes = row / 7_000 % 2 == 0 && !odd;
+                let number = holes.then(|| part.to_string());
+                let show = |v: &Option<String>| v.clone().unwrap_or_default();
+                text += &format!("{row},{},{word},{quoted},{}\n", show(&float), show(&number));
+                let unquoted = if odd { format!("{word}, {part}") } else { word.clone() };
+                want.push([Some(row.to_string()), float, Some(word), Some(unquoted), number]);
+            }
+            if !ended {
+                text.pop();
+            }
+            let table = read(&text, Value::Null);
+            let types = dtypes(&table);
+            assert_eq!((table.num_rows(), types[0].as_str()), (ROWS, "int64"));
+            for (row, (got, want)) in rows(&table).iter().zip(&want).enumerate() {
+                for ((got, want), dtype) in got.iter().zip(want).zip(&types) {
+                    assert!(
+                        same(got, want, dtype),
+                        "row {row}, 1 in {one_in}: {got:?} {want:?} {dtype}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// A cell as it should come back, and how it may be written.
 fn cell() -> impl Strategy<Value = (Option<String>, String)> {
     let quoted = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));

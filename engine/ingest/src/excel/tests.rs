@@ -356,7 +356,10 @@ fn old_workbooks_that_claim_or_span_too_much_are_refused() {
     for column in [256, 60_000] {
         let wide = [number(0, 0, 1.0), number(65_535, column, 1.0)];
         let e = read_old(old_book(&wide)).unwrap_err();
-        assert!(e.slug() == "too-large" && e.to_string().contains("span more than 16777216"), "{e}");
+        assert!(
+            e.slug() == "too-large" && e.to_string().contains("span more than 16777216"),
+            "{e}"
+        );
     }
     let claim = [[0; 4], [0xff; 4], [0, 0, 0xff, 0xff], [0; 4]].concat();
     let e = read_old(old_book(&[record(0x0200, &claim[..14])])).unwrap_err();
