@@ -1,10 +1,10 @@
-//! Where queries wait and run: in two lanes, so that nobody's long queries keep others from short ones.
+//! Where queries wait and run: in lanes, so that nobody's long queries keep others from short ones (a
+//! multilevel feedback queue).
 //!
-//! Every query gets a first turn of [`QUERY_TURN_MILLIS`]. One that is not done by then is begun again in
-//! the second lane, on threads that the operating system runs only when nothing else wants the cores; a
-//! query changes nothing, so that all it costs is the turn. In each lane a user has one query at a time,
-//! and users take turns. Each thread has a pool of its own: the work of one query never waits behind
-//! the parts of another's.
+//! Every query gets a short turn in the first lane. One that is not done by then is begun again in the
+//! second lane and at last in the third, on threads that give way to all others; a query changes nothing,
+//! so that all it costs is the turns. In each lane a user has one query at a time, and users take turns.
+//! Each thread has a pool of its own: the work of one query never waits behind the parts of another's.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,20 +18,33 @@ use graphlume_types::limits::{
 };
 use graphlume_types::{CancelToken, UserId};
 
+use crate::background::give_way;
 use crate::error::EngineError;
 use crate::health::Shared;
 use crate::workers::panic_text;
 
-/// Which lane a query runs in.
+/// How long a query may run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// For this long.
-    First(Duration),
+    For(Duration),
     /// To its end.
-    Long,
+    Whole,
 }
 
-/// Runs a query. In its first turn it may give itself back, to be run again.
+/// Lanes of a desk.
+pub(crate) const LANES: usize = QUERY_TURN_MILLIS.len() + 1;
+
+fn turn(lane: usize) -> Turn {
+    let millis = QUERY_TURN_MILLIS.get(lane);
+    millis.map_or(Turn::Whole, |millis| Turn::For(Duration::from_millis(*millis)))
+}
+
+fn at_once(lane: usize) -> usize {
+    QUERY_TURNS_AT_ONCE.get(lane).copied().unwrap_or(QUERIES_LONG_AT_ONCE)
+}
+
+/// Runs a query. In a turn that ends it may give itself back, to be run again.
 pub(crate) type Work = Box<dyn FnMut(Turn) -> Progress + Send>;
 
 /// What a turn came to.
@@ -87,9 +100,20 @@ impl Lane {
 
 #[derive(Default)]
 struct State {
-    first: Lane,
-    long: Lane,
+    lanes: [Lane; LANES],
     closed: bool,
+}
+
+impl State {
+    /// Queries of a user that wait or run.
+    fn count(&self, user: Option<UserId>) -> usize {
+        self.lanes.iter().map(|lane| lane.count(user)).sum()
+    }
+
+    /// Queries of all users that wait or run.
+    fn len(&self) -> usize {
+        self.lanes.iter().map(Lane::len).sum()
+    }
 }
 
 #[derive(Default)]
@@ -114,28 +138,26 @@ pub(crate) struct Desk {
 const LOOK: Duration = Duration::from_millis(500);
 /// Bytes of the stack of a thread that evaluates queries.
 const STACK_BYTES: usize = 8 << 20;
-/// Niceness of the threads for long queries.
-const LONG_NICE: i32 = 5;
 
 impl Desk {
     /// # Errors
     /// When the operating system gives no thread.
     pub(crate) fn start(threads: usize, shared: &Arc<Shared>) -> std::io::Result<Self> {
         let mut desk = Self { inner: Arc::default(), threads: Vec::new() };
-        for i in 0..QUERY_TURNS_AT_ONCE + QUERIES_LONG_AT_ONCE {
-            let long = i >= QUERY_TURNS_AT_ONCE;
+        let lanes = (0..LANES).flat_map(|lane| std::iter::repeat_n(lane, at_once(lane)));
+        for (i, lane) in lanes.enumerate() {
             let (inner, shared) = (desk.inner.clone(), shared.clone());
             let pool = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
                 .stack_size(STACK_BYTES)
                 .thread_name(move |n| format!("gl-query-{i}-{n}"))
-                .start_handler(move |_| yield_to_others(long))
+                .start_handler(move |_| set_up(lane))
                 .build()
                 .map_err(std::io::Error::other)?;
             let thread = std::thread::Builder::new().name(format!("gl-query-{i}"));
             desk.threads.push(thread.spawn(move || {
-                yield_to_others(long);
-                serve(&inner, &shared, &pool, long);
+                set_up(lane);
+                serve(&inner, &shared, &pool, lane);
             })?);
         }
         Ok(desk)
@@ -143,8 +165,7 @@ impl Desk {
 
     /// Queries of all users that wait or run.
     pub(crate) fn depth(&self) -> usize {
-        let state = self.inner.state();
-        state.first.len() + state.long.len()
+        self.inner.state().len()
     }
 
     /// Whether a query of a user is taken.
@@ -153,11 +174,11 @@ impl Desk {
     /// [`EngineError::Busy`] when the user, or all together, have too many.
     pub(crate) fn check_room(&self, user: Option<UserId>) -> Result<(), EngineError> {
         let state = self.inner.state();
-        if state.first.count(user) + state.long.count(user) >= QUERIES_PER_USER_MAX {
+        if state.count(user) >= QUERIES_PER_USER_MAX {
             let limit = QUERIES_PER_USER_MAX;
             return Err(EngineError::Busy { what: "queries of one user", limit });
         }
-        if state.first.len() + state.long.len() >= QUERIES_MAX {
+        if state.len() >= QUERIES_MAX {
             return Err(EngineError::Busy { what: "queries", limit: QUERIES_MAX });
         }
         Ok(())
@@ -167,7 +188,7 @@ impl Desk {
     pub(crate) fn submit(&self, user: Option<UserId>, cancel: CancelToken, work: Work) {
         let mut state = self.inner.state();
         if !state.closed {
-            state.first.waiting.push_back(Waiting { user, cancel, work });
+            state.lanes[0].waiting.push_back(Waiting { user, cancel, work });
             self.inner.wake.notify_all();
         }
     }
@@ -176,38 +197,34 @@ impl Desk {
     pub(crate) fn close(&mut self) -> Vec<JoinHandle<()>> {
         let mut state = self.inner.state();
         state.closed = true;
-        state.first.waiting.clear();
-        state.long.waiting.clear();
+        state.lanes.iter_mut().for_each(|lane| lane.waiting.clear());
         self.inner.wake.notify_all();
         drop(state);
         std::mem::take(&mut self.threads)
     }
 }
 
-/// Makes this thread run only when others leave a core idle.
-fn yield_to_others(long: bool) {
-    if long && cfg!(target_os = "linux") {
-        // To Linux no process is the calling thread.
-        if let Err(e) = rustix::process::setpriority_process(None, LONG_NICE) {
-            tracing::warn!(error = %e, "long queries run at normal priority");
-        }
+/// Prepares a thread of a lane: all but those of the first give way.
+fn set_up(lane: usize) {
+    let done = if lane == 0 { Ok(()) } else { give_way() };
+    if let Err(e) = done {
+        tracing::warn!(error = %e, "long queries run at normal priority");
     }
 }
 
-fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, long: bool) {
+fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, lane: usize) {
     let mut state = inner.state();
     loop {
-        let ended =
-            if long { None } else { state.first.next_ended().or_else(|| state.long.next_ended()) };
-        if let Some(mut ended) = ended {
+        // The first lane has time for those of all lanes.
+        let mut lanes = state.lanes.iter_mut().filter(|_| lane == 0);
+        if let Some(mut ended) = lanes.find_map(Lane::next_ended) {
             // It has nothing to do any more but to say so.
             drop(state);
-            let _ = catch_unwind(AssertUnwindSafe(|| (ended.work)(Turn::Long)));
+            let _ = catch_unwind(AssertUnwindSafe(|| (ended.work)(Turn::Whole)));
             state = inner.state();
             continue;
         }
-        let lane = if long { &mut state.long } else { &mut state.first };
-        let Some(Waiting { user, cancel, mut work }) = lane.next() else {
+        let Some(Waiting { user, cancel, mut work }) = state.lanes[lane].next() else {
             if state.closed {
                 return;
             }
@@ -216,9 +233,7 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, long: bool) {
             continue;
         };
         drop(state);
-        let turn =
-            if long { Turn::Long } else { Turn::First(Duration::from_millis(QUERY_TURN_MILLIS)) };
-        let run = AssertUnwindSafe(|| pool.install(|| work(turn)));
+        let run = AssertUnwindSafe(|| pool.install(|| work(turn(lane))));
         let progress = catch_unwind(run).unwrap_or_else(|payload| {
             shared.counters.panics.fetch_add(1, Ordering::Relaxed);
             let panic = panic_text(payload.as_ref());
@@ -234,10 +249,9 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, long: bool) {
             }
         };
         state = inner.state();
-        let lane = if long { &mut state.long } else { &mut state.first };
-        lane.done(user);
+        state.lanes[lane].done(user);
         if !state.closed {
-            state.long.waiting.extend(again);
+            state.lanes[(lane + 1).min(LANES - 1)].waiting.extend(again);
         }
         inner.wake.notify_all();
     }
@@ -273,7 +287,7 @@ mod tests {
                 user(1),
                 CancelToken::new(),
                 Box::new(move |turn| {
-                    if turn != Turn::Long {
+                    if turn != Turn::Whole {
                         return Progress::Overran;
                     }
                     busy.fetch_add(1, Ordering::SeqCst);

@@ -8,6 +8,7 @@
 //!
 //! What is absent: users, roles, HTTP, files. Whoever sends a command was allowed to.
 
+mod background;
 mod cmd;
 mod command;
 mod compute;

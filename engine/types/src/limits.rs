@@ -230,10 +230,10 @@ pub const QUERY_OPERATORS_MAX: usize = 500;
 pub const QUERY_MEMORY_PART: u64 = 4;
 /// Seconds that one query may take, waiting included.
 pub const QUERY_SECS_MAX: u64 = 60;
-/// Milliseconds of the first turn of a query. What takes longer is begun again at low priority.
-pub const QUERY_TURN_MILLIS: u64 = 200;
-/// First turns at once, of different users.
-pub const QUERY_TURNS_AT_ONCE: usize = 4;
+/// Milliseconds of the first turns of a query. What takes longer is begun again, at low priority.
+pub const QUERY_TURN_MILLIS: [u64; 2] = [20, 500];
+/// First, second turns at once, of different users.
+pub const QUERY_TURNS_AT_ONCE: [usize; 2] = [4, 2];
 /// Long queries at once, of different users.
 pub const QUERIES_LONG_AT_ONCE: usize = 2;
 /// Queries of one user, those that wait included.

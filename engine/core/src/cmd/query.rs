@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::cmd::read::gather;
 use crate::command::{Apply, Call};
 use crate::core::Core;
-use crate::desk::{Progress, Turn};
+use crate::desk::{LANES, Progress, Turn};
 use crate::error::EngineError;
 use crate::lane::Lane;
 use crate::reply::Answer;
@@ -83,12 +83,12 @@ impl Apply for QueryGraph {
             };
             // A turn that is given up gives its memory back, so that the next begins with all of it.
             let mut share = core.query_share();
-            let mut next = Some(core.query_share());
+            let mut next: Vec<Share> = (1..LANES).map(|_| core.query_share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let work = move |turn| {
                 let answer = one_turn(&leases, &request, &cancel, &share, turn);
                 let Some(answer) = answer else {
-                    if let Some(next) = next.take() {
+                    if let Some(next) = next.pop() {
                         share = next;
                     }
                     return Progress::Overran;
@@ -120,8 +120,8 @@ fn one_turn(
     let others = names.zip(others.iter().map(|lease| lease.properties().clone())).collect();
     let cancel = cancel.with_memory(share.clone());
     let cancel = match turn {
-        Turn::First(time) => cancel.turn(std::time::Instant::now() + time),
-        Turn::Long => cancel,
+        Turn::For(time) => cancel.turn(std::time::Instant::now() + time),
+        Turn::Whole => cancel,
     };
     let error = match cancel
         .check()
