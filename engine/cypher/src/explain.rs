@@ -92,6 +92,10 @@ fn line(plan: &Plan, op: &Op) -> String {
             format!("Check ({}{})", name(plan, *slot), labels(&plan.labels, l))
         }
         Op::Expand { step: s, .. } => format!("Expand {}", step(plan, s, None)),
+        Op::Tally { steps, .. } => {
+            let steps: Vec<String> = steps.iter().map(|t| step(plan, &t.step, None)).collect();
+            format!("CountPaths {}", steps.join(", "))
+        }
         Op::Ends { step: s, .. } => format!("Ends {}", step(plan, s, None)),
         Op::VarExpand { step: s, span, .. } => format!("Expand {}", step(plan, s, Some(span))),
         Op::Walk { step: s, .. } => format!("Walk {}", step(plan, s, None)),

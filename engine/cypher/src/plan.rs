@@ -98,6 +98,8 @@ pub(crate) struct Agg {
     pub extra: Option<Ex>,
     pub distinct: bool,
     pub slot: Slot,
+    /// Slot of how often a row counts; once without it.
+    pub weight: Option<Slot>,
 }
 
 /// How a scan may find its nodes without looking at all of them.
@@ -128,6 +130,16 @@ pub(crate) struct Step {
     pub backward: bool,
 }
 
+/// A step along which paths are counted.
+#[derive(Clone, Debug)]
+pub(crate) struct Tallied {
+    pub step: Step,
+    /// Conditions on the far end alone.
+    pub tests: Vec<Ex>,
+    /// Whether the relationship must differ from the one of the step before.
+    pub apart: bool,
+}
+
 /// Bounds of a variable length and what each relationship must have.
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
@@ -156,6 +168,13 @@ pub(crate) enum Op {
     Expand {
         input: Box<Op>,
         step: Step,
+    },
+    /// The ends of paths of at least one step, each with the number of paths that lead to it.
+    Tally {
+        input: Box<Op>,
+        from: Slot,
+        steps: Vec<Tallied>,
+        weight: Slot,
     },
     /// A relationship that is bound: binds or checks its ends.
     Ends {
@@ -286,6 +305,33 @@ impl Op {
             Self::Scan { input, .. }
             | Self::Check { input, .. }
             | Self::Expand { input, .. }
+            | Self::Tally { input, .. }
+            | Self::Ends { input, .. }
+            | Self::VarExpand { input, .. }
+            | Self::Walk { input, .. }
+            | Self::Shortest { input, .. }
+            | Self::Path { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Project { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Distinct { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Skip { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Unwind { input, .. }
+            | Self::Optional { input, .. }
+            | Self::Call { input, .. } => Some(input),
+        }
+    }
+
+    /// As [`Op::input`].
+    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
+        match self {
+            Self::Argument | Self::Union { .. } => None,
+            Self::Scan { input, .. }
+            | Self::Check { input, .. }
+            | Self::Expand { input, .. }
+            | Self::Tally { input, .. }
             | Self::Ends { input, .. }
             | Self::VarExpand { input, .. }
             | Self::Walk { input, .. }

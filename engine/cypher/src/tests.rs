@@ -10,6 +10,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Answer, explain, parse, run};
 
+mod tally;
+
 fn graph() -> PropertyGraph {
     let nodes = RecordBatch::try_from_iter([
         ("id", Arc::new(Int64Array::from(vec![1, 2, 3, 4])) as ArrayRef),
@@ -170,7 +172,7 @@ fn plans_start_where_it_is_cheapest() {
             "MATCH (a)-[r:K]->(b:Q {id: 2}) WHERE a.n > 1 RETURN a.name, count(*) ORDER BY a.name LIMIT 2"
         ),
         "Result [a.name, count(*)]\n  Limit 2\n  Sort asc top\n  Aggregate [a.name] CountRows\n  \
-         Filter\n  Expand (b)<-[r:K]-(a)\n  Filter\n  Scan (b:Q) by id\n"
+         CountPaths (b)<-[r:K]-(a)\n  Filter\n  Scan (b:Q) by id\n"
     );
     assert_eq!(
         plan("MATCH (a:P) OPTIONAL MATCH (a)-->(b) RETURN a, b"),

@@ -572,7 +572,7 @@ impl Binder<'_> {
             self.expect(at, arg_ty, Ty::NUMBER.or(Ty::DURATION), "what is added up")?;
         }
         let slot = self.slot("")?;
-        let agg = Agg { kind, arg, extra, distinct, slot };
+        let agg = Agg { kind, arg, extra, distinct, slot, weight: None };
         if let Some(aggs) = self.grouping.as_mut().and_then(|g| g.aggs.as_mut()) {
             aggs.push(agg);
         }

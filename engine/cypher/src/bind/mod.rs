@@ -3,6 +3,7 @@
 mod expr;
 mod pattern;
 mod project;
+mod tally;
 mod types;
 
 use graphlume_gfql::{ErrorCode, GfqlError, nearest};
@@ -85,6 +86,7 @@ pub(crate) fn bind(text: &str, query: &Union) -> Bound<Plan> {
         new_in_pattern: true,
     };
     let (root, columns, whole_call) = binder.union(query)?;
+    let root = binder.tallied(root)?;
     let depth = root.depth();
     if depth > CYPHER_OPERATORS_MAX {
         let what = format!("the plan has {depth} operators, {CYPHER_OPERATORS_MAX} may be");

@@ -19,6 +19,22 @@ pub(super) struct EdgeTest {
     props: Vec<(usize, Value)>,
 }
 
+impl EdgeTest {
+    pub(super) const fn never(&self) -> bool {
+        self.never
+    }
+
+    /// Whether a relationship has one of the types.
+    pub(super) fn has_type(&self, edge: Edge) -> bool {
+        self.types.as_ref().is_none_or(|t| t.holds(edge.row))
+    }
+
+    /// Tests all relationships at once.
+    pub(super) fn prepare(&self) {
+        self.types.iter().for_each(|t| t.prepare());
+    }
+}
+
 /// Rows of the relationships from one node to another.
 fn rows_between(view: &View, from: u32, to: u32) -> &[u32] {
     let topology = view.topology();
@@ -125,7 +141,7 @@ impl Exec<'_> {
     }
 
     pub(super) fn edge_fits(&self, test: &EdgeTest, edge: Edge) -> Res<bool> {
-        if test.types.as_ref().is_some_and(|t| !t.holds(edge.row)) {
+        if !test.has_type(edge) {
             return Ok(false);
         }
         for (key, wanted) in &test.props {
@@ -146,9 +162,7 @@ impl Exec<'_> {
             let Some(to) = node_at(row, step.to)? else { return Ok(()) };
             let mut g = |edge: Edge, _: u32| -> Flow {
                 self.tick()?;
-                if test.types.as_ref().is_some_and(|t| !t.holds(edge.row))
-                    || step.others.iter().any(|s| in_slot(row.get(*s), edge))
-                {
+                if !test.has_type(edge) || step.others.iter().any(|s| in_slot(row.get(*s), edge)) {
                     return Ok(());
                 }
                 set(row, step.rel, Value::Edge(edge));
@@ -158,7 +172,7 @@ impl Exec<'_> {
         }
         let mut f = |edge: Edge, to: u32| -> Flow {
             self.tick()?;
-            if test.types.as_ref().is_some_and(|t| !t.holds(edge.row))
+            if !test.has_type(edge)
                 || step.others.iter().any(|s| in_slot(row.get(*s), edge))
                 || !step.labels.is_empty() && !self.has_labels(to, &step.labels)
             {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::hash::Keyed;
 use super::{Exec, arith};
 use crate::ast::Binary;
-use crate::error::{Res, type_error, value_error};
+use crate::error::{Res, limit_error, type_error, value_error};
 use crate::plan::{Agg, AggKind, Ex, Slot};
 use crate::value::{Key, Value, order};
 
@@ -252,19 +252,20 @@ impl Cell {
         Self { count: 0, state: State::Empty, seen }
     }
 
-    /// Takes up a row.
+    /// Takes up a row, as often as it counts.
     pub(super) fn feed(&mut self, exec: &Exec<'_>, agg: &Agg, row: &mut [Value]) -> Res<()> {
-        let Some(arg) = &agg.arg else {
-            self.count += 1;
-            return Ok(());
+        let times = match agg.weight.and_then(|slot| row.get(slot)) {
+            Some(Value::Int(times)) => *times,
+            _ => 1,
         };
+        let Some(arg) = &agg.arg else { return self.add_count(times) };
         // A count needs to know of null alone.
         if agg.kind == AggKind::Count
             && !agg.distinct
             && let Ex::Slot(slot) = arg
         {
-            self.count += i64::from(row.get(*slot).is_some_and(|v| !v.is_null()));
-            return Ok(());
+            let some = row.get(*slot).is_some_and(|v| !v.is_null());
+            return if some { self.add_count(times) } else { Ok(()) };
         }
         let value = exec.eval(arg, row)?;
         if let Some(extra) = &agg.extra
@@ -283,9 +284,27 @@ impl Cell {
                 return Ok(());
             }
             exec.hold(0, 1)?;
+            self.add_count(1)?;
+            return self.take(exec, agg.kind, value);
         }
-        self.count += 1;
+        if matches!(agg.kind, AggKind::Count | AggKind::Min | AggKind::Max) {
+            self.add_count(times)?;
+            return self.take(exec, agg.kind, value);
+        }
+        for _ in 1..times {
+            exec.tick()?;
+            self.add_count(1)?;
+            self.take(exec, agg.kind, value.clone())?;
+        }
+        self.add_count(1)?;
         self.take(exec, agg.kind, value)
+    }
+
+    fn add_count(&mut self, times: i64) -> Res<()> {
+        let sum = self.count.checked_add(times);
+        self.count =
+            sum.ok_or_else(|| limit_error(format!("a group has more than {} rows", i64::MAX)))?;
+        Ok(())
     }
 
     fn take(&mut self, exec: &Exec<'_>, kind: AggKind, value: Value) -> Res<()> {

@@ -16,6 +16,7 @@ mod probe;
 mod scan;
 mod shortest;
 mod store;
+mod tally;
 pub(crate) use store::Column as Held;
 pub(crate) mod view;
 
@@ -158,6 +159,13 @@ impl<'a> Shared<'a> {
     }
 }
 
+impl Shared<'_> {
+    /// Looks at the token.
+    fn cancelled(&self) -> Res<()> {
+        self.cancel.check().map_err(|e| Box::new(GfqlError::from(e)))
+    }
+}
+
 impl<'a> Exec<'a> {
     fn new(shared: &'a Shared<'a>, range: Option<(usize, Range<u32>)>) -> Self {
         Self {
@@ -177,7 +185,7 @@ impl<'a> Exec<'a> {
         let n = self.ticks.get().wrapping_add(1);
         self.ticks.set(n);
         if n.is_multiple_of(ROWS_PER_CHECK) {
-            self.cancel.check().map_err(|e| Box::new(GfqlError::from(e)))?;
+            self.cancelled()?;
         }
         Ok(())
     }

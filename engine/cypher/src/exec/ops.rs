@@ -98,6 +98,9 @@ impl Exec<'_> {
             Op::Expand { input, step } => {
                 self.run(input, row, &mut |row| self.expand(row, step, sink))
             }
+            Op::Tally { input, from, steps, weight } => {
+                self.tally(input, *from, steps, *weight, row, sink)
+            }
             Op::Ends { input, step, from_bound } => {
                 self.run(input, row, &mut |row| self.ends(row, step, *from_bound, sink))
             }
