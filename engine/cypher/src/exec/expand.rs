@@ -45,11 +45,12 @@ fn rows_between(view: &View, from: u32, to: u32) -> &[u32] {
 }
 
 /// Calls `f` with each relationship of a node in a direction and the node at its other end.
+#[inline]
 pub(super) fn each_edge(
     view: &View,
     v: u32,
     direction: Direction,
-    f: &mut dyn FnMut(Edge, u32) -> Flow,
+    mut f: impl FnMut(Edge, u32) -> Flow,
 ) -> Flow {
     let topology = view.topology();
     let exists = view.num_nodes();
@@ -170,7 +171,7 @@ impl Exec<'_> {
             };
             return each_between(self.view, (v, to), step.direction, &mut g);
         }
-        let mut f = |edge: Edge, to: u32| -> Flow {
+        let f = |edge: Edge, to: u32| -> Flow {
             self.tick()?;
             if !test.has_type(edge)
                 || step.others.iter().any(|s| in_slot(row.get(*s), edge))
@@ -182,7 +183,7 @@ impl Exec<'_> {
             set(row, step.to, Value::Node(to));
             sink(row)
         };
-        each_edge(self.view, v, step.direction, &mut f)
+        each_edge(self.view, v, step.direction, f)
     }
 
     /// A bound relationship: its ends are bound or compared.
@@ -339,7 +340,7 @@ impl Exec<'_> {
         trail: &[Edge],
     ) -> Res<Vec<(Edge, u32)>> {
         let mut found = Vec::new();
-        let result = each_edge(self.view, v, step.direction, &mut |edge, to| {
+        let result = each_edge(self.view, v, step.direction, |edge, to| {
             self.tick()?;
             if !trail.iter().any(|e| e.row == edge.row)
                 && !step.others.iter().any(|s| in_slot(row.get(*s), edge))

@@ -65,8 +65,9 @@ struct Advance<'a> {
 
 impl Advance<'_> {
     /// Calls `add` with the nodes that a node's paths go on to, and with how many do so.
-    fn from(&self, (v, paths): (u32, u64), add: &mut dyn FnMut(u32, u64) -> Flow) -> Flow {
-        each_edge(self.view, v, self.step.direction, &mut |edge, to| {
+    #[inline]
+    fn from(&self, (v, paths): (u32, u64), mut add: impl FnMut(u32, u64) -> Flow) -> Flow {
+        each_edge(self.view, v, self.step.direction, |edge, to| {
             if !self.test.has_type(edge) {
                 return Ok(());
             }
@@ -172,7 +173,7 @@ impl Exec<'_> {
         advance.paths.nodes.par_chunks(NODES_AT_ONCE).try_for_each(|some| {
             self.shared.cancelled()?;
             for node in some {
-                let flow = advance.from(*node, &mut |to, paths| {
+                let flow = advance.from(*node, |to, paths| {
                     let Some(count) = counts.get(to as usize) else { return Ok(()) };
                     // Neither addend has the highest bit, so that the sum is seen before it wraps.
                     let sum = count.fetch_add(paths, Ordering::Relaxed).saturating_add(paths);
@@ -213,7 +214,7 @@ impl Exec<'_> {
     ) -> Res<Paths> {
         let mut counts: HashMap<u32, u64, Keyed> = HashMap::default();
         for node in &advance.paths.nodes {
-            let flow = advance.from(*node, &mut |to, paths| {
+            let flow = advance.from(*node, |to, paths| {
                 self.tick()?;
                 let count = counts.entry(to).or_default();
                 *count = count.saturating_add(paths);
