@@ -71,7 +71,7 @@ impl Chain {
         let last = links.last()?.step.to;
         if live.contains(&slot) && !live.contains(&last) {
             // From the other end only the last node is looked at.
-            let (scan, links) = reversed(scan, slot, links)?;
+            let (scan, links) = reversed(scan, links)?;
             return Self::split(scan, last, links, live);
         }
         Self::split(scan, slot, links, live)
@@ -165,9 +165,9 @@ fn root(op: &Op) -> &Op {
 }
 
 /// The same path from its other end. A scan that looks for values stays where it is: it begins with few nodes.
-fn reversed(scan: Op, first: Slot, links: Vec<Link>) -> Option<(Op, Vec<Link>)> {
+fn reversed(scan: Op, links: Vec<Link>) -> Option<(Op, Vec<Link>)> {
     // What holds for each node, in the order of the path.
-    let mut held = vec![of_scan(scan, first)?];
+    let mut held = vec![of_scan(scan)?];
     let mut steps = Vec::new();
     for Link { step, tests } in links {
         if step.closes || held.last().is_some_and(|h| h.0 != step.from) {
@@ -205,10 +205,10 @@ fn reversed(scan: Op, first: Slot, links: Vec<Link>) -> Option<(Op, Vec<Link>)> 
 
 type Held = (Slot, Vec<usize>, Vec<Ex>);
 
-fn of_scan(op: Op, first: Slot) -> Option<Held> {
+fn of_scan(op: Op) -> Option<Held> {
     match op {
         Op::Filter { input, test } => {
-            let (slot, labels, mut tests) = of_scan(*input, first)?;
+            let (slot, labels, mut tests) = of_scan(*input)?;
             tests.push(test);
             Some((slot, labels, tests))
         }
