@@ -26,7 +26,7 @@ mkdir -p "$found"
 fuzz() {
     local name=$1 work
     work=$(mktemp -d)
-    if GRAPHLUME_FUZZ=$name "$program" -max_total_time="$seconds" -max_len=65536 -timeout=5 -rss_limit_mb=2048 \
+    if GRAPHLUME_FUZZ=$name "$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=2048 \
         -malloc_limit_mb=512 -artifact_prefix="$found/$name-" -print_final_stats=1 -verbosity=0 \
         "$work" "tests/fuzz/corpus/$name" >"$work.log" 2>&1; then
         echo "fuzz $name: nothing found in $(sed -n 's/^stat::number_of_executed_units: *//p' "$work.log") inputs"
