@@ -32,6 +32,7 @@ mod store;
 mod target;
 #[cfg(test)]
 mod tests;
+mod trim;
 mod workers;
 
 pub use cmd::info::SessionInfo;

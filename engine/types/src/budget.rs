@@ -191,6 +191,12 @@ impl Share {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
     }
 
+    /// Bytes that the share keeps of the budget: about the most that were ever in use.
+    #[must_use]
+    pub fn kept(&self) -> u64 {
+        self.0.held.lock().unwrap_or_else(PoisonError::into_inner).0
+    }
+
     /// Bytes in use.
     #[must_use]
     pub fn used(&self) -> u64 {

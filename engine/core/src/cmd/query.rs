@@ -16,6 +16,7 @@ use crate::error::EngineError;
 use crate::lane::Lane;
 use crate::reply::Answer;
 use crate::store::Lease;
+use crate::trim::give_back_freed;
 
 /// A query and how to answer it.
 #[derive(Clone, Debug)]
@@ -87,6 +88,7 @@ impl Apply for QueryGraph {
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let work = move |turn| {
                 let answer = one_turn(&leases, &request, &cancel, &share, turn);
+                give_back_freed(share.kept());
                 let Some(answer) = answer else {
                     if let Some(next) = next.pop() {
                         share = next;
