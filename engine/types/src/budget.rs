@@ -186,6 +186,18 @@ impl Share {
         Ok(())
     }
 
+    /// Reserves `bytes` of the budget apart from the share, for what outlives the work.
+    ///
+    /// # Errors
+    /// [`Refused`] when the budget is full.
+    pub fn reserve(&self, bytes: u64) -> Result<Reservation, Refused> {
+        let all = &self.0;
+        all.budget.try_reserve(bytes).or_else(|refused| match &all.room {
+            Some(room) => room(bytes),
+            None => Err(refused),
+        })
+    }
+
     /// Gives `bytes` back to the share.
     pub fn give(&self, bytes: u64) {
         self.0.used.fetch_sub(bytes, Ordering::AcqRel);
@@ -260,6 +272,10 @@ mod tests {
         assert_eq!((share.used(), b.used()), (90, 90));
         drop(hold);
         assert_eq!(share.used(), 0);
+        assert_eq!(share.reserve(11).expect_err("the share keeps 90").need, 11);
+        let apart = share.reserve(10).expect("what is left");
+        drop(share);
+        assert_eq!((apart.bytes(), b.used()), (10, 10), "it outlives the share");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
-use crate::budget::{Hold, Refused, Share};
+use crate::Foreground;
+use crate::budget::{Hold, Refused, Reservation, Share};
 
 /// Why work was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub struct CancelToken {
     deadline: Option<Instant>,
     turn: Option<Instant>,
     memory: Option<Share>,
+    foreground: Option<Arc<Foreground>>,
 }
 
 impl Default for CancelToken {
@@ -46,7 +48,8 @@ impl CancelToken {
     /// A token without a deadline.
     #[must_use]
     pub fn new() -> Self {
-        Self { state: Arc::new(AtomicU8::new(0)), deadline: None, turn: None, memory: None }
+        let state = Arc::new(AtomicU8::new(0));
+        Self { state, deadline: None, turn: None, memory: None, foreground: None }
     }
 
     /// A token that trips by itself at `deadline`.
@@ -67,12 +70,26 @@ impl CancelToken {
         Self { memory: Some(share), ..self.clone() }
     }
 
+    /// The same token for long work, which waits at its checks while there is short work.
+    #[must_use]
+    pub fn giving_way(&self, foreground: &Arc<Foreground>) -> Self {
+        Self { foreground: Some(Arc::clone(foreground)), ..self.clone() }
+    }
+
     /// Takes `bytes` of memory until the share ends.
     ///
     /// # Errors
     /// [`Refused`] past the limit.
     pub fn take(&self, bytes: u64) -> Result<(), Refused> {
         self.memory.as_ref().map_or(Ok(()), |share| share.take(bytes))
+    }
+
+    /// Reserves `bytes` of memory for what outlives the work. Without a share nothing is counted.
+    ///
+    /// # Errors
+    /// [`Refused`] when there is no more.
+    pub fn reserve(&self, bytes: u64) -> Result<Option<Reservation>, Refused> {
+        self.memory.as_ref().map(|share| share.reserve(bytes)).transpose()
     }
 
     /// Takes `bytes` of memory for as long as the answer lives.
@@ -94,9 +111,12 @@ impl CancelToken {
         self.check().is_err()
     }
 
+    /// Work that gives way waits here while there is short work.
+    ///
     /// # Errors
     /// [`Cancelled`] with the reason, once cancelled or past the deadline.
     pub fn check(&self) -> Result<(), Cancelled> {
+        self.foreground.iter().for_each(|foreground| foreground.give_way());
         match self.state.load(Ordering::Relaxed) {
             0 => match self.deadline {
                 Some(d) if Instant::now() >= d => {

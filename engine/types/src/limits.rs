@@ -168,6 +168,17 @@ pub const TOOL_WHOLE_ROWS_MAX: usize = 20;
 pub const TOOL_CELL_CHARS_MAX: usize = 2_000;
 /// Column names of each table that `get_session_info` lists.
 pub const TOOL_COLUMNS_MAX: usize = 120;
+/// Milliseconds after which the positions of a layout that moves are written down again. A crash may cost
+/// five seconds of motion; the rest of them is for the writing.
+pub const POSITIONS_KEEP_MILLIS: u64 = 4_000;
+/// Sessions whose positions are kept on the disk; past it those written longest ago go first.
+pub const SNAPSHOTS_MAX: usize = 4_096;
+/// Bytes of all kept positions, 8 for each node; past it those written longest ago go first.
+pub const SNAPSHOT_BYTES_MAX: u64 = 4 << 30;
+/// Bytes of what is kept with the positions of one session: settings of the layout and pinned nodes.
+pub const SNAPSHOT_NOTES_BYTES_MAX: u32 = 1 << 20;
+/// Seconds that a server which is told to stop gives to the last positions.
+pub const SUSPEND_SECS_MAX: u64 = 5;
 /// Iterations that a layout may be asked for.
 pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
 /// Milliseconds that a layout plays when the page's address does not say.
