@@ -10,11 +10,14 @@ use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use crate::buckets::Buckets;
+use crate::derived::made;
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::members::Members;
 use crate::predicate::{Cmp, Keep, Predicate};
 use crate::range::Range;
+use crate::set::{bit, packed};
 use crate::wire::value::instant;
 use crate::wire::{Filter, Literal};
 
@@ -51,7 +54,8 @@ pub(crate) struct RowFilter {
     never: bool,
     rows: usize,
     cancel: CancelToken,
-    all_rows: OnceLock<Vec<bool>>,
+    /// A bit for each row.
+    all_rows: OnceLock<Vec<u64>>,
 }
 
 #[derive(Debug)]
@@ -61,9 +65,9 @@ enum ColumnTest {
     /// Cell by cell, in a long list.
     Members { column: Arc<Column>, members: Members },
     /// Numbers of an interval.
-    Range { column: Arc<Column>, range: Range },
-    /// The answers of the distinct values, and of null.
-    Codes { column: Arc<Column>, answers: Vec<bool>, null: bool },
+    Range { column: Arc<Column>, range: Range, buckets: Option<Arc<Buckets>> },
+    /// The answers of the distinct values, and of null; and the numbers of the values in a byte each.
+    Codes { column: Arc<Column>, answers: Vec<bool>, null: bool, small: Option<Arc<Vec<u8>>> },
     /// The answers of the rows.
     Rows(Vec<bool>),
 }
@@ -75,8 +79,8 @@ impl ColumnTest {
                 predicate.holds(column.get(row).as_ref(), *truth)
             }
             Self::Members { column, members } => members.holds(column.get(row).as_ref()),
-            Self::Range { column, range } => range.passes(column, row),
-            Self::Codes { column, answers, null } => match column.as_ref() {
+            Self::Range { column, range, .. } => range.passes(column, row),
+            Self::Codes { column, answers, null, .. } => match column.as_ref() {
                 Column::Text(text) => match text.dictionary() {
                     Some((keys, _)) if keys.is_valid(row) => answers[keys.value(row) as usize],
                     _ => *null,
@@ -92,8 +96,16 @@ impl ColumnTest {
     /// Clears the marks of the rows from `from` on that do not pass.
     fn narrow(&self, from: usize, marks: &mut [bool]) {
         match self {
-            Self::Range { column, range } => return range.narrow(column, from, marks),
-            Self::Codes { column, answers, null } => {
+            Self::Range { column, range, buckets: Some(buckets) } => {
+                return buckets.narrow(*range, column, from, marks);
+            }
+            Self::Range { column, range, buckets: None } => {
+                return range.narrow(column, from, marks);
+            }
+            Self::Codes { answers, null, small: Some(codes), .. } => {
+                return crate::codes::narrow_small(codes, answers, *null, from, marks);
+            }
+            Self::Codes { column, answers, null, .. } => {
                 if let Column::Text(text) = column.as_ref()
                     && let Some((keys, _)) = text.dictionary()
                 {
@@ -122,25 +134,30 @@ impl RowFilter {
     /// Whether a row passes.
     pub(crate) fn passes(&self, row: u32) -> bool {
         if let Some(answers) = self.all_rows.get() {
-            return answers[row as usize];
+            return bit(answers, row);
         }
         !self.never && self.tests.iter().all(|t| t.passes(row as usize))
     }
 
-    /// Tests all rows at once, by all threads, so that later questions are answered from memory.
-    pub(crate) fn run(&self) -> &[bool] {
-        self.all_rows.get_or_init(|| {
+    /// Tests all rows at once, by all threads, so that later questions are answered from memory: a bit for
+    /// each row.
+    pub(crate) fn run(&self) -> &[u64] {
+        made::<Vec<u64>>(&self.all_rows, || {
             // A test at a time over rows that stay in the nearest cache.
-            const ROWS: usize = 1 << 13;
-            let mut marks = vec![!self.never; self.rows];
-            marks.par_chunks_mut(ROWS).enumerate().for_each(|(chunk, marks)| {
+            const WORDS: usize = 1 << 7;
+            let mut words = vec![0; self.rows.div_ceil(64)];
+            words.par_chunks_mut(WORDS).enumerate().for_each(|(chunk, words)| {
                 // Whoever asked looks at the token before the answers are used.
-                if self.cancel.is_cancelled() {
+                if self.never || self.cancel.is_cancelled() {
                     return;
                 }
-                self.tests.iter().for_each(|test| test.narrow(chunk * ROWS, marks));
+                let from = chunk * WORDS * 64;
+                let mut marks = [true; WORDS * 64];
+                let marks = &mut marks[..(self.rows - from).min(WORDS * 64)];
+                self.tests.iter().for_each(|test| test.narrow(from, marks));
+                words.iter_mut().zip(marks.chunks(64)).for_each(|(word, m)| *word = packed(m));
             });
-            marks
+            words
         })
     }
 
@@ -175,6 +192,25 @@ pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Can
     literals.iter().map(canon).collect()
 }
 
+/// A column whose rows may be had by the byte.
+struct Short<'a> {
+    graph: &'a PropertyGraph,
+    edges: bool,
+    name: &'a str,
+    column: &'a Column,
+    cancel: &'a CancelToken,
+}
+
+impl Short<'_> {
+    fn codes(&self) -> Option<Arc<Vec<u8>>> {
+        crate::codes::small(self.graph, self.edges, self.name, self.column, self.cancel)
+    }
+
+    fn buckets(&self) -> Option<Arc<Buckets>> {
+        crate::buckets::buckets(self.graph, self.edges, self.name, self.column, self.cancel)
+    }
+}
+
 /// Checks a filter against the columns of a table.
 pub(crate) fn bind(
     graph: &PropertyGraph,
@@ -182,6 +218,7 @@ pub(crate) fn bind(
     side: Side,
     filter: &Filter,
     strictness: Strictness,
+    cancel: &CancelToken,
 ) -> Result<RowFilter, GfqlError> {
     let mut bound = RowFilter { rows: table.num_rows(), ..RowFilter::default() };
     for (key, predicate) in filter {
@@ -202,12 +239,16 @@ pub(crate) fn bind(
                 .field(key.as_str())
         })?;
         let predicate = checked(&column, predicate, key, table.num_rows())?;
+        let own = Arc::clone(&column);
+        let short = Short { graph, edges: side == Side::Edges, name: &name, column: &own, cancel };
         match predicate {
             // Each part by the way that suits it; duplicates need to see the others.
             Predicate::All(parts) if !parts.iter().any(Predicate::needs_column) => {
-                bound.tests.extend(parts.into_iter().map(|p| compile(Arc::clone(&column), p)));
+                bound
+                    .tests
+                    .extend(parts.into_iter().map(|p| compile(Arc::clone(&column), p, &short)));
             }
-            predicate => bound.tests.push(compile(column, predicate)),
+            predicate => bound.tests.push(compile(column, predicate, &short)),
         }
     }
     Ok(bound)
@@ -329,7 +370,7 @@ fn checked(
     Ok(predicate)
 }
 
-fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
+fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> ColumnTest {
     if predicate.needs_column() {
         return ColumnTest::Rows(with_duplicates(&column, &predicate));
     }
@@ -345,10 +386,10 @@ fn compile(column: Arc<Column>, predicate: Predicate) -> ColumnTest {
     {
         let answers = values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
         let null = holds(None);
-        return ColumnTest::Codes { column, answers, null };
+        return ColumnTest::Codes { column, answers, null, small: short.codes() };
     }
     if let Some(range) = Range::new(&column, &predicate) {
-        return ColumnTest::Range { column, range };
+        return ColumnTest::Range { column, range, buckets: short.buckets() };
     }
     if let Some(members) = members {
         return ColumnTest::Members { column, members };

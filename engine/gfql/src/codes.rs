@@ -7,7 +7,11 @@ use std::sync::Arc;
 use arrow_array::types::UInt32Type;
 use arrow_array::{Array, ArrayRef, DictionaryArray, UInt32Array};
 use arrow_schema::DataType;
+use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
+use graphlume_types::CancelToken;
+
+use crate::graph::PropertyGraph;
 
 /// Rows from which on numbers pay.
 const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 12 };
@@ -47,6 +51,60 @@ pub(crate) fn coded(array: &ArrayRef) -> Option<ArrayRef> {
     Some(Arc::new(made))
 }
 
+/// The number of nulls among small numbers.
+const SMALL_NULL: u8 = u8::MAX;
+/// Rows from which on small numbers pay.
+const SMALL_ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 16 };
+
+/// The numbers of a column's values in a byte each, so that a test reads a quarter of the memory; they are kept
+/// with the graph. `None` for short columns and those of more values.
+pub(crate) fn small(
+    graph: &PropertyGraph,
+    edges: bool,
+    name: &str,
+    column: &Column,
+    cancel: &CancelToken,
+) -> Option<Arc<Vec<u8>>> {
+    let Column::Text(text) = column else { return None };
+    let (keys, values) = text.dictionary()?;
+    if keys.len() < SMALL_ROWS_MIN || values.len() > usize::from(SMALL_NULL) {
+        return None;
+    }
+    let name = format!("codes of {} {name:?}", if edges { "edges" } else { "nodes" });
+    if let Some(found) = graph.kept(&name) {
+        return Some(found);
+    }
+    let mut codes: Vec<u8> = keys.values().iter().map(|key| *key as u8).collect();
+    if let Some(nulls) = keys.nulls() {
+        let rows = codes.iter_mut().zip(nulls);
+        rows.filter(|(_, valid)| !valid).for_each(|(code, _)| *code = SMALL_NULL);
+    }
+    let codes = Arc::new(codes);
+    graph.keep(&name, &codes, codes.len() as u64, cancel);
+    Some(codes)
+}
+
+/// As [`narrow`], by small numbers.
+pub(crate) fn narrow_small(
+    codes: &[u8],
+    answers: &[bool],
+    null: bool,
+    from: usize,
+    marks: &mut [bool],
+) {
+    let rows = &codes[from..from + marks.len()];
+    let mut yes = (0..answers.len()).filter(|i| answers[*i]);
+    if let (Some(one), None, false) = (yes.next(), yes.next(), null) {
+        let one = one as u8;
+        marks.iter_mut().zip(rows).for_each(|(mark, code)| *mark &= *code == one);
+        return;
+    }
+    let mut all = [false; 256];
+    all.iter_mut().zip(answers).for_each(|(to, answer)| *to = *answer);
+    all[usize::from(SMALL_NULL)] = null;
+    marks.iter_mut().zip(rows).for_each(|(mark, code)| *mark &= all[usize::from(*code)]);
+}
+
 /// Clears the marks of the rows from `from` on whose value has no positive answer; `null` is the answer
 /// of a null.
 pub(crate) fn narrow(
@@ -78,12 +136,35 @@ pub(crate) fn narrow(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use arrow_array::StringArray;
+    use arrow_array::{Int64Array, RecordBatch, StringArray};
+    use graphlume_table::Table;
 
     use super::*;
+    use crate::Bindings;
 
     fn text(cells: &[Option<&str>]) -> ArrayRef {
         Arc::new(StringArray::from(cells.to_vec()))
+    }
+
+    /// The small numbers of a node column.
+    fn small_codes(cells: &[Option<&str>], column: &TextColumn) -> Vec<u8> {
+        let ids: ArrayRef = Arc::new((0..cells.len() as i64).collect::<Int64Array>());
+        let batch = RecordBatch::try_from_iter([("id", ids), ("c", text(cells))]);
+        let table = Table::try_new(batch.unwrap()).unwrap();
+        let bindings = Bindings { node: Some("id".to_owned()), ..Bindings::default() };
+        let graph = PropertyGraph::new(Some(table.clone()), None, bindings).unwrap();
+        let own = graph.column(&table, false, "c").unwrap();
+        let codes = small(&graph, false, "c", &own, &CancelToken::new()).unwrap();
+        assert!(
+            Arc::ptr_eq(&codes, &small(&graph, false, "c", &own, &CancelToken::new()).unwrap()),
+            "it was kept"
+        );
+        let (keys, _) = column.dictionary().unwrap();
+        for (row, code) in codes.iter().enumerate() {
+            let wanted = if keys.is_valid(row) { keys.value(row) as u8 } else { SMALL_NULL };
+            assert_eq!(*code, wanted);
+        }
+        codes.to_vec()
     }
 
     #[test]
@@ -101,6 +182,9 @@ mod tests {
                 let mut marks = vec![true; 60];
                 narrow(keys, &answers, null, 4, &mut marks);
                 let holds = |c: &Option<&str>| c.map_or(null, |c| wanted.contains(&c));
+                let mut less = vec![true; 60];
+                narrow_small(&small_codes(&many, &column), &answers, null, 4, &mut less);
+                assert_eq!(less, marks);
                 assert_eq!(marks, many[4..].iter().map(holds).collect::<Vec<_>>());
             }
         }

@@ -81,17 +81,17 @@ fn sized(graph: &PropertyGraph, edge_table: &Table, nodes: usize, edges: usize) 
 fn passing(
     graph: &PropertyGraph,
     t: &Topology,
-    passes: &[bool],
+    passes: &[u64],
     cancel: &CancelToken,
 ) -> Result<(usize, usize), GfqlError> {
     let ends = graph.row_ends(cancel)?;
-    let part = passes.len().div_ceil(2 * rayon::current_num_threads()).max(1 << 14);
-    let parts: Vec<(Vec<u64>, usize)> = (passes.par_chunks(part).zip(ends.par_chunks(part)))
+    let part = passes.len().div_ceil(2 * rayon::current_num_threads()).max(1 << 8);
+    let parts: Vec<(Vec<u64>, usize)> = (passes.par_chunks(part).zip(ends.par_chunks(64 * part)))
         .map(|(passes, ends)| {
             let mut words = vec![0_u64; t.num_nodes().div_ceil(64) as usize];
             let mut edges = 0;
-            for (passes, ends) in passes.chunks(64).zip(ends.chunks(64)) {
-                let mut rest = bits(passes);
+            for (passes, ends) in passes.iter().zip(ends.chunks(64)) {
+                let mut rest = *passes;
                 while rest != 0 {
                     let [s, d] = ends[rest.trailing_zeros() as usize];
                     rest &= rest - 1;
@@ -113,18 +113,6 @@ fn passing(
         words.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
     }
     Ok((words.iter().map(|w| w.count_ones() as usize).sum(), edges))
-}
-
-/// Up to 64 answers as bits, the first one lowest.
-fn bits(answers: &[bool]) -> u64 {
-    let (eights, rest) = answers.as_chunks::<8>();
-    let rest = rest.iter().enumerate().fold(0, |word, (i, a)| word | u64::from(*a) << i);
-    let rest = rest.checked_shl(8 * eights.len() as u32).unwrap_or(0);
-    eights.iter().enumerate().fold(rest, |word, (i, eight)| {
-        // The product moves the lowest bit of each byte into the highest byte.
-        let bytes = u64::from_le_bytes(eight.map(u8::from));
-        word | (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
-    })
 }
 
 /// Takes the marks back, whatever the end.
@@ -262,14 +250,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn answers_become_bits(answers in proptest::collection::vec(any::<bool>(), 0..=64)) {
-            let word = bits(&answers);
-            for i in 0..64 {
-                prop_assert_eq!(word >> i & 1 == 1, answers.get(i) == Some(&true));
-            }
-        }
-
         #[test]
         fn what_is_counted_is_what_would_be_made(
             seed in any::<u64>(),

@@ -21,7 +21,8 @@ pub(crate) fn row_filter(
     op: &NodeOp,
     scope: Scope<'_>,
 ) -> Result<RowFilter, GfqlError> {
-    let mut filter = bind(graph, table, side, &op.filter, scope.strictness)?.until(scope.cancel);
+    let filter = bind(graph, table, side, &op.filter, scope.strictness, scope.cancel)?;
+    let mut filter = filter.until(scope.cancel);
     if let Some(query) = &op.query {
         filter.and_rows(crate::expr::query(table, query, scope.cancel)?);
     }
@@ -49,11 +50,14 @@ impl NodeFilter<'_> {
                 if filter.is_never() {
                     return Ok(IdSet::empty());
                 }
-                if nodes.len() > FILTER_ALL {
-                    filter.run();
-                    cancel.check()?;
-                }
                 let frame = graph.frame(cancel)?;
+                if nodes.len() > FILTER_ALL {
+                    let answers = filter.run();
+                    cancel.check()?;
+                    if nodes.is_many() && graph.rows_are_nodes(frame) {
+                        return Ok(nodes.and(&IdSet::of_words(answers.to_vec())));
+                    }
+                }
                 nodes.filter(|v| graph.node_row(frame, v).is_some_and(|row| filter.passes(row)))
             }
         })

@@ -1,5 +1,6 @@
 //! The graph that a query sees: tables, bindings, and adjacency built when the first step needs it.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,12 +13,15 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use crate::derived::{Derived, made};
 use crate::error::{ErrorCode, GfqlError};
 use crate::set::IdSet;
 use crate::wire::CallOp;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
+/// Bytes that any graph may keep of what follows from it.
+const KEEP_BYTES_MIN: u64 = 1 << 20;
 /// Ids that are looked for one by one before they are indexed.
 const LOOKS_MAX: usize = 16;
 
@@ -53,6 +57,7 @@ struct Inner {
     row_nodes: OnceLock<Vec<u32>>,
     /// Source and destination of every row of the edge table.
     row_ends: OnceLock<Vec<[u32; 2]>>,
+    derived: Derived,
     notes: Vec<CallOp>,
 }
 
@@ -120,6 +125,7 @@ impl PropertyGraph {
             looks: AtomicUsize::new(0),
             row_nodes: OnceLock::new(),
             row_ends: OnceLock::new(),
+            derived: Derived::default(),
             notes: vec![],
         };
         Self { inner: Arc::new(inner) }
@@ -292,6 +298,11 @@ impl PropertyGraph {
         }
     }
 
+    /// Whether each row of the node table is the node of its number.
+    pub(crate) fn rows_are_nodes(&self, frame: &Graph) -> bool {
+        self.nodes().is_none() || frame.node_row.is_none()
+    }
+
     /// Node of every row of the node table, `u32::MAX` for rows without an id. `None` when each row is
     /// the node of its number.
     pub(crate) fn row_nodes(&self, cancel: &CancelToken) -> Result<Option<&[u32]>, GfqlError> {
@@ -301,11 +312,8 @@ impl PropertyGraph {
         };
         let Some(column) = table.column(self.node_column()) else { return Ok(None) };
         // The node table is numbered before the edges, so its own numbering is the graph's.
-        let numbers = self
-            .inner
-            .row_nodes
-            .get_or_init(|| graphlume_graph::distinct(column).map(|d| d.codes).unwrap_or_default());
-        Ok(Some(numbers))
+        let numbers = || graphlume_graph::distinct(column).map(|d| d.codes).unwrap_or_default();
+        Ok(Some(made::<Vec<u32>>(&self.inner.row_nodes, numbers)))
     }
 
     /// Source and destination of every row of the edge table, `u32::MAX` for rows that are no edge. Made
@@ -328,15 +336,44 @@ impl PropertyGraph {
     #[must_use]
     pub fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
         let key = (edges, name.to_owned());
-        let mut columns = self.inner.columns.lock().ok()?;
-        if let Some(column) = columns.get(&key) {
-            return Some(Arc::clone(column));
+        let found = self.inner.columns.lock().ok()?.get(&key).cloned();
+        if found.is_some() {
+            return found;
         }
+        // Many threads work on it: the lock must be free, since one of them may ask for the same column.
         let array = table.column(name)?;
         let coded = crate::codes::coded(array);
         let column = Arc::new(Column::try_new(coded.as_ref().unwrap_or(array)).ok()?);
-        columns.insert(key, Arc::clone(&column));
-        Some(column)
+        let mut columns = self.inner.columns.lock().ok()?;
+        Some(Arc::clone(columns.entry(key).or_insert(column)))
+    }
+
+    /// What was kept under a name, see [`PropertyGraph::keep`].
+    #[must_use]
+    pub fn kept<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+        self.inner.derived.get(name)
+    }
+
+    /// Keeps something that follows from the graph alone, of so many bytes, until others need its place: all
+    /// together take [`PropertyGraph::keep_max`]. It is not kept where the memory budget has no room for it.
+    pub fn keep<T: Any + Send + Sync>(
+        &self,
+        name: &str,
+        value: &Arc<T>,
+        bytes: u64,
+        cancel: &CancelToken,
+    ) {
+        self.inner.derived.put(name, value, (bytes, self.keep_max()), cancel);
+    }
+
+    /// Bytes of all that is kept with the graph: twice as many as its adjacency has.
+    #[must_use]
+    pub fn keep_max(&self) -> u64 {
+        self.inner
+            .frame
+            .get()
+            .map_or(0, |frame| 2 * frame.topology.memory_bytes())
+            .max(KEEP_BYTES_MIN)
     }
 
     /// The node with this id.
@@ -345,8 +382,8 @@ impl PropertyGraph {
     /// Those of [`PropertyGraph::frame`].
     pub fn find(&self, id: &Canon<'_>, cancel: &CancelToken) -> Result<Option<u32>, GfqlError> {
         let frame = self.frame(cancel)?;
-        let made = || Column::try_new(&frame.ids).ok();
-        let Some(column) = self.inner.id_column.get_or_init(made) else { return Ok(None) };
+        let ids = || Column::try_new(&frame.ids).ok();
+        let Some(column) = self.inner.id_column.get_or_init(ids) else { return Ok(None) };
         // An index takes as long as many looks through the ids; those who ask for a few need none.
         if self.inner.ids.get().is_none()
             && self.inner.looks.fetch_add(1, Ordering::Relaxed) < LOOKS_MAX
@@ -355,7 +392,7 @@ impl PropertyGraph {
             return Ok((0..column.len() as u32).into_par_iter().find_any(same));
         }
         let hasher = Hasher::new();
-        let index = self.inner.ids.get_or_init(|| {
+        let index = made(&self.inner.ids, || {
             let mut index: Vec<(u64, u32)> = (0..column.len() as u32)
                 .into_par_iter()
                 .filter_map(|v| Some((hasher.canon(&column.get(v as usize)?), v)))

@@ -64,6 +64,11 @@ impl Labels {
         })
     }
 
+    /// Whether anything is cut by hop numbers.
+    pub(crate) fn slices(steps: &[Step]) -> bool {
+        sliced(steps).next().is_some()
+    }
+
     /// Cuts edges by the hop numbers that a step asks for.
     pub(crate) fn slice_edges(&self, steps: &[Step], edges: IdSet) -> IdSet {
         let slices = sliced(steps);

@@ -5,12 +5,14 @@
 //! Work follows the frontier: a few hops from a few nodes cost as much as the edges they meet.
 
 mod bind;
+mod buckets;
 mod call;
 mod chain;
 mod codes;
 mod columns;
 mod count;
 mod dag;
+mod derived;
 mod elements;
 mod error;
 mod explain;
@@ -31,6 +33,7 @@ mod predicate;
 mod range;
 mod select;
 mod set;
+mod single;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
@@ -39,6 +42,7 @@ pub mod wire;
 pub use bind::Strictness;
 pub use call::{CALLS, Callable, Does, Made, procedure, shown};
 pub use dag::no_dataset;
+pub use derived::made;
 pub use elements::{Elements, elements};
 pub use error::{ErrorCode, GfqlError, nearest};
 pub use explain::explain;

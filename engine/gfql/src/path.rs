@@ -29,6 +29,9 @@ const MOVE_BYTES: usize = 24;
 /// States or moves whose memory is taken at once.
 const STATES_PER_TAKE: usize = 1 << 12;
 
+/// States that are looked for between two looks at the token.
+const LOOKS_PER_CHECK: u32 = 1 << 12;
+
 /// No value yet, or no edge.
 const NONE: u32 = u32::MAX;
 
@@ -67,6 +70,8 @@ struct Search<'a> {
     states: Vec<State>,
     /// From state, to state, edge position.
     moves: Vec<(u32, u32, u32)>,
+    /// How often a state was looked for.
+    looks: u32,
 }
 
 /// Keeps the elements on paths on which all clauses hold.
@@ -94,6 +99,7 @@ pub(crate) fn select(
         numbers: HashMap::new(),
         states: vec![],
         moves: vec![],
+        looks: 0,
     };
     search.follow(steps, &bound)?;
     Ok(search.keep(steps))
@@ -190,6 +196,10 @@ impl Search<'_> {
 
     /// The number of a state, and whether it is new.
     fn number(&mut self, state: State) -> Result<(u32, bool), GfqlError> {
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(LOOKS_PER_CHECK) {
+            self.pass.scope.cancel.check()?;
+        }
         if let Some(number) = self.numbers.get(&state) {
             return Ok((*number, false));
         }
@@ -285,10 +295,7 @@ impl Search<'_> {
         front: &[u32],
     ) -> Result<Vec<u32>, GfqlError> {
         let mut next = Vec::new();
-        for (at, state) in front.iter().enumerate() {
-            if at % 1024 == 0 {
-                self.pass.scope.cancel.check()?;
-            }
+        for state in front {
             let (_, _, v, live) = self.states[*state as usize].clone();
             for (position, to) in self.edges(op, edge, i, v) {
                 let row = self.pass.t.out_row()[position as usize];
@@ -318,12 +325,7 @@ impl Search<'_> {
         }
         // Staying where one is is no walk unless the step says so.
         let least = if op.zero_hop_seed { op.min } else { op.min.max(1) };
-        let mut steps_taken = 0_usize;
         while let Some(state) = work.pop() {
-            steps_taken += 1;
-            if steps_taken.is_multiple_of(1024) {
-                self.pass.scope.cancel.check()?;
-            }
             let (_, hop, v, live) = self.states[state as usize].clone();
             if hop >= least
                 && let Some(reached) = self.enter(i + 1, v, &live)?

@@ -3,15 +3,20 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Int64Array, LargeStringArray, RecordBatch, StringArray,
-    UInt32Array,
+    Array, ArrayRef, BooleanArray, Int64Array, LargeStringArray, RecordBatch, RecordBatchOptions,
+    StringArray, UInt32Array,
 };
+use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{Field, Schema};
+use arrow_select::filter::FilterBuilder;
+use graphlume_graph::{Graph, Topology};
 use graphlume_table::Table;
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Refused};
+use rayon::prelude::*;
 
 use crate::error::GfqlError;
 use crate::graph::PropertyGraph;
+use crate::hop::Marks;
 use crate::set::{IdMap, IdSet};
 
 /// A column that a query adds.
@@ -60,13 +65,20 @@ impl Selection {
     ) -> Result<Sizes, GfqlError> {
         let frame = graph.frame(cancel)?;
         let described = |v: &u32| graph.node_row(frame, *v).is_some();
+        let plain = graph.rows_are_nodes(frame);
         let wider = |table: Option<&Table>, added: &[Added]| {
             let names = table.map(Table::column_names).unwrap_or_default();
             let new = added.iter().filter(|a| !names.contains(&a.name()));
             names.len() + new.count()
         };
         Ok(Sizes {
-            nodes: self.nodes.iter().filter(described).count(),
+            nodes: match graph.nodes() {
+                None if plain => self.nodes.len() as usize,
+                Some(_) if plain => {
+                    self.nodes.and(&IdSet::First(frame.nodes_in_table)).len() as usize
+                }
+                _ => self.nodes.iter().filter(described).count(),
+            },
             // Without a node table there is the column of ids.
             node_columns: wider(graph.nodes(), &self.node_columns)
                 + usize::from(graph.nodes().is_none()),
@@ -82,50 +94,176 @@ impl Selection {
         cancel: &CancelToken,
     ) -> Result<PropertyGraph, GfqlError> {
         let frame = graph.frame(cancel)?;
-        let (mut ids, mut rows) = (Vec::new(), Vec::new());
-        for v in self.nodes.iter() {
-            if let Some(row) = graph.node_row(frame, v) {
-                ids.push(v);
-                rows.push(row);
+        let (nodes, edges) = rayon::join(
+            || self.gather_nodes(graph, frame, cancel),
+            || self.gather_edges(graph, frame, cancel),
+        );
+        let (nodes, edges) = (nodes?, edges?);
+        graph.replaced(Some(nodes), edges)
+    }
+
+    /// The graph of the kept nodes, and of the edges in some rows of their table.
+    pub(crate) fn gather_rows(
+        &self,
+        graph: &PropertyGraph,
+        edges: &Table,
+        rows: &IdSet,
+        cancel: &CancelToken,
+    ) -> Result<PropertyGraph, GfqlError> {
+        let frame = graph.frame(cancel)?;
+        let (nodes, edges) = rayon::join(
+            || self.gather_nodes(graph, frame, cancel),
+            || {
+                let rows = Rows::of_set(rows, edges.num_rows());
+                rows.take_bytes(edges, cancel)?;
+                extended(edges, &rows, &[], &[])
+            },
+        );
+        graph.replaced(Some(nodes?), Some(edges?))
+    }
+
+    fn gather_nodes(
+        &self,
+        graph: &PropertyGraph,
+        frame: &Graph,
+        cancel: &CancelToken,
+    ) -> Result<Table, GfqlError> {
+        let table = graph.node_table(cancel)?;
+        let (rows, ids) = if self.nodes.is_many() && graph.rows_are_nodes(frame) {
+            let ids = if self.node_columns.is_empty() { vec![] } else { self.nodes.to_vec() };
+            (Rows::of_set(&self.nodes, table.num_rows()), ids)
+        } else {
+            let (mut ids, mut rows) = (Vec::new(), Vec::new());
+            for v in self.nodes.iter() {
+                if let Some(row) = graph.node_row(frame, v) {
+                    ids.push(v);
+                    rows.push(row);
+                }
+            }
+            (Rows::List(rows), ids)
+        };
+        rows.take_bytes(&table, cancel)?;
+        cancel.take(added_bytes(rows.len(), &self.node_columns))?;
+        let nodes = extended(&table, &rows, &ids, &self.node_columns)?;
+        cancel.check()?;
+        Ok(nodes)
+    }
+
+    fn gather_edges(
+        &self,
+        graph: &PropertyGraph,
+        frame: &Graph,
+        cancel: &CancelToken,
+    ) -> Result<Option<Table>, GfqlError> {
+        let Some(table) = graph.edges() else { return Ok(None) };
+        if self.edges.len() as usize == table.num_rows() && self.edge_columns.is_empty() {
+            return Ok(Some(table.clone()));
+        }
+        let (rows, positions) = self.edge_rows(&frame.topology, table, cancel)?;
+        rows.take_bytes(table, cancel)?;
+        cancel.take(added_bytes(rows.len(), &self.edge_columns))?;
+        extended(table, &rows, &positions, &self.edge_columns).map(Some)
+    }
+
+    /// The rows of the kept edges, and their positions where columns are added.
+    fn edge_rows(
+        &self,
+        t: &Topology,
+        table: &Table,
+        cancel: &CancelToken,
+    ) -> Result<(Rows, Vec<u32>), GfqlError> {
+        let rows = t.out_row();
+        if self.edges.is_many() && self.edge_columns.is_empty() {
+            let marks = Marks::new(table.num_rows() as u32);
+            let words = t.num_edges().div_ceil(64);
+            (0..words).into_par_iter().with_min_len(1 << 8).for_each(|at| {
+                let mut rest = self.edges.word(at * 64);
+                while rest != 0 {
+                    marks.insert(rows[(at * 64 + rest.trailing_zeros()) as usize]);
+                    rest &= rest - 1;
+                }
+            });
+            cancel.check()?;
+            return Ok((Rows::of_set(&marks.finish(), table.num_rows()), vec![]));
+        }
+        let row = |position| (rows[position as usize], position);
+        let mut order: Vec<(u32, u32)> = self.edges.iter().map(row).collect();
+        order.sort_unstable();
+        let (rows, positions) = order.into_iter().unzip();
+        Ok((Rows::List(rows), positions))
+    }
+}
+
+/// Rows of a table that are kept.
+enum Rows {
+    List(Vec<u32>),
+    /// By their bits, and how many there are.
+    Mask(BooleanBuffer, usize),
+}
+
+impl Rows {
+    /// The rows of a table of so many that are in a set.
+    fn of_set(set: &IdSet, rows: usize) -> Self {
+        let words: Vec<u64> = (0..rows as u32).step_by(64).map(|first| set.word(first)).collect();
+        let mask = BooleanBuffer::new(Buffer::from_vec(words), 0, rows);
+        let count = mask.count_set_bits();
+        Self::Mask(mask, count)
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::List(rows) => rows.len(),
+            Self::Mask(_, count) => *count,
+        }
+    }
+
+    /// Takes the memory for the rows: of a small table for all of them, where there is so much.
+    fn take_bytes(&self, table: &Table, cancel: &CancelToken) -> Result<(), Refused> {
+        let columns = table.batch().columns().iter();
+        let all: u64 = columns.map(|column| column.get_array_memory_size() as u64).sum();
+        if all <= SMALL_BYTES && cancel.take(all).is_ok() {
+            return Ok(());
+        }
+        cancel.take(self.bytes(table))
+    }
+
+    /// Bytes that the rows take once more.
+    fn bytes(&self, table: &Table) -> u64 {
+        match self {
+            Self::List(rows) => taken_bytes(table, rows),
+            Self::Mask(mask, count) => bytes_of(table, *count, || mask.set_indices()),
+        }
+    }
+
+    fn taken(&self, table: &Table) -> Result<RecordBatch, GfqlError> {
+        match self {
+            Self::List(rows) => taken(table, rows),
+            Self::Mask(_, count) if *count == table.num_rows() => Ok(table.batch().clone()),
+            Self::Mask(mask, count) => {
+                let filter = FilterBuilder::new(&BooleanArray::new(mask.clone(), None));
+                let filter = filter.optimize().build();
+                let columns = table.batch().columns();
+                let columns: Result<Vec<_>, _> =
+                    columns.par_iter().map(|column| filter.filter(column)).collect();
+                let options = RecordBatchOptions::new().with_row_count(Some(*count));
+                let schema = table.batch().schema();
+                Ok(RecordBatch::try_new_with_options(schema, columns?, &options)?)
             }
         }
-        let table = graph.node_table(cancel)?;
-        cancel.take(taken_bytes(&table, &rows) + added_bytes(&rows, &self.node_columns))?;
-        let nodes = extended(&table, rows, &ids, &self.node_columns)?;
-        cancel.check()?;
-        let edges = match graph.edges() {
-            None => None,
-            Some(table)
-                if self.edges.len() as usize == table.num_rows()
-                    && self.edge_columns.is_empty() =>
-            {
-                Some(table.clone())
-            }
-            Some(table) => {
-                let all_rows = frame.topology.out_row();
-                let mut order: Vec<(u32, u32)> = self
-                    .edges
-                    .iter()
-                    .map(|position| (all_rows[position as usize], position))
-                    .collect();
-                order.sort_unstable();
-                let (rows, positions): (Vec<u32>, Vec<u32>) = order.into_iter().unzip();
-                cancel.take(taken_bytes(table, &rows) + added_bytes(&rows, &self.edge_columns))?;
-                Some(extended(table, rows, &positions, &self.edge_columns)?)
-            }
-        };
-        graph.replaced(Some(nodes), edges)
     }
 }
 
 /// The rows of a table with columns added; `elements` are the elements that the rows stand for.
 fn extended(
     table: &Table,
-    rows: Vec<u32>,
+    rows: &Rows,
     elements: &[u32],
     added: &[Added],
 ) -> Result<Table, GfqlError> {
-    let batch = taken(table, rows)?;
+    let batch = rows.taken(table)?;
+    if added.is_empty() {
+        return Ok(Table::try_new(batch)?);
+    }
     let mut fields: Vec<Arc<Field>> = batch.schema_ref().fields().iter().cloned().collect();
     let mut columns = batch.columns().to_vec();
     for column in added {
@@ -149,36 +287,41 @@ fn extended(
         }
     }
     let schema = Arc::new(Schema::new(fields));
-    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(elements.len()));
+    let options = RecordBatchOptions::new().with_row_count(Some(elements.len()));
     Ok(Table::try_new(RecordBatch::try_new_with_options(schema, columns, &options)?)?)
 }
 
-fn added_bytes(rows: &[u32], columns: &[Added]) -> u64 {
+fn added_bytes(rows: usize, columns: &[Added]) -> u64 {
     let cell = |c: &Added| if matches!(c, Added::Hops(..)) { 8 } else { 1 };
-    rows.len() as u64 * columns.iter().map(cell).sum::<u64>()
+    rows as u64 * columns.iter().map(cell).sum::<u64>()
 }
+
+/// Bytes of a table that are taken as a whole without a look at its rows.
+const SMALL_BYTES: u64 = if cfg!(test) { 1 } else { 32 << 20 };
 
 /// Bytes that the rows of a table take once more: the texts of just these rows, and of all other columns
 /// the mean of a row.
 pub(crate) fn taken_bytes(table: &Table, rows: &[u32]) -> u64 {
+    bytes_of(table, rows.len(), || rows.iter().map(|row| *row as usize))
+}
+
+fn bytes_of<I: Iterator<Item = usize>>(table: &Table, count: usize, rows: impl Fn() -> I) -> u64 {
     let of = |array: &ArrayRef| {
-        let texts = |length: &dyn Fn(usize) -> u64| {
-            rows.iter().map(|r| length(*r as usize) + 8).sum::<u64>()
-        };
         if let Some(text) = array.as_any().downcast_ref::<StringArray>() {
-            return texts(&|r| text.value_length(r).unsigned_abs().into());
+            let length = |r| u64::from(text.value_length(r).unsigned_abs()) + 8;
+            return rows().map(length).sum::<u64>();
         }
         if let Some(text) = array.as_any().downcast_ref::<LargeStringArray>() {
-            return texts(&|r| text.value_length(r).unsigned_abs());
+            return rows().map(|r| text.value_length(r).unsigned_abs() + 8).sum::<u64>();
         }
         let all = array.get_array_memory_size() as u64;
-        (u128::from(all) * rows.len() as u128 / array.len().max(1) as u128) as u64
+        (u128::from(all) * count as u128 / array.len().max(1) as u128) as u64
     };
     table.batch().columns().iter().map(of).sum()
 }
 
 /// The rows of a table, in the order given.
-pub(crate) fn taken(table: &Table, rows: Vec<u32>) -> Result<RecordBatch, GfqlError> {
+pub(crate) fn taken(table: &Table, rows: &[u32]) -> Result<RecordBatch, GfqlError> {
     let whole =
         rows.len() == table.num_rows() && rows.iter().enumerate().all(|(i, r)| i as u32 == *r);
     if whole {
@@ -186,14 +329,15 @@ pub(crate) fn taken(table: &Table, rows: Vec<u32>) -> Result<RecordBatch, GfqlEr
     }
     if table.num_cols() == 0 {
         // Rows without columns are nothing but their number.
-        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows.len()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
         let schema = table.batch().schema();
         return Ok(RecordBatch::try_new_with_options(schema, vec![], &options)?);
     }
-    Ok(arrow_select::take::take_record_batch(table.batch(), &UInt32Array::from(rows))?)
+    let rows = UInt32Array::from(rows.to_vec());
+    Ok(arrow_select::take::take_record_batch(table.batch(), &rows)?)
 }
 
 /// The rows of a table as a table.
 pub(crate) fn take(table: &Table, rows: Vec<u32>) -> Result<Table, GfqlError> {
-    Ok(Table::try_new(taken(table, rows)?)?)
+    Ok(Table::try_new(taken(table, &rows)?)?)
 }

@@ -10,6 +10,9 @@ const BITS_ALWAYS: u32 = if cfg!(test) { 3 } else { 1 << 17 };
 /// A set with more than this part of its bound is kept as bits.
 const BITS_PART: u64 = if cfg!(test) { 2 } else { 128 };
 
+/// Indices that are worth the work of several threads.
+const MANY: u32 = if cfg!(test) { 3 } else { 1 << 11 };
+
 /// A set of indices below a bound; immutable.
 #[derive(Clone, Debug)]
 pub(crate) enum IdSet {
@@ -60,6 +63,72 @@ impl IdSet {
         }
     }
 
+    /// A set by its bits.
+    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+        let count = words.iter().map(|w| w.count_ones()).sum();
+        Self::Mask(words, count)
+    }
+
+    /// The indices of several sets below `bound`.
+    pub(crate) fn union(sets: &[&Self], bound: u32) -> Self {
+        let whole = |set: &&&Self| matches!(set, Self::First(n) if *n >= bound);
+        if let Some(whole) = sets.iter().find(whole) {
+            return (*whole).clone();
+        }
+        let mut some = sets.iter().filter(|set| set.len() > 0);
+        match (some.next(), some.next()) {
+            (None, _) => return Self::empty(),
+            (Some(one), None) => return (*one).clone(),
+            _ => {}
+        }
+        if sets.iter().all(|set| !set.is_dense()) {
+            let mut all = Grow::new(bound);
+            sets.iter().for_each(|set| all.extend(set));
+            return all.finish();
+        }
+        let mut words = vec![0; bound.div_ceil(64) as usize];
+        for set in sets {
+            match set {
+                Self::List(list) => {
+                    list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
+                }
+                set => {
+                    let each = words.iter_mut().zip((0..).step_by(64));
+                    each.for_each(|(word, first)| *word |= set.word(first));
+                }
+            }
+        }
+        Self::of_words(words)
+    }
+
+    /// Whether there is so much in it that all threads should look.
+    pub(crate) fn is_many(&self) -> bool {
+        self.is_dense() && self.len() > MANY
+    }
+
+    /// Whether asking costs no search.
+    pub(crate) const fn is_dense(&self) -> bool {
+        !matches!(self, Self::List(_))
+    }
+
+    /// The same set in a form that is quickly asked.
+    pub(crate) fn dense(self, bound: u32) -> Self {
+        let Self::List(list) = self else { return self };
+        let mut words = vec![0; bound.div_ceil(64) as usize];
+        list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
+        Self::Mask(words, list.len() as u32)
+    }
+
+    /// The bits of the 64 indices from `first` on, which is a multiple of 64. Not for lists.
+    pub(crate) fn word(&self, first: u32) -> u64 {
+        match self {
+            Self::First(n) if first.saturating_add(64) <= *n => u64::MAX,
+            Self::First(n) if first < *n => u64::MAX >> (64 - (n - first)),
+            Self::Mask(words, _) => words.get(first as usize / 64).copied().unwrap_or(0),
+            Self::First(_) | Self::List(_) => 0,
+        }
+    }
+
     /// The indices, ascending.
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
@@ -77,23 +146,54 @@ impl IdSet {
     }
 
     pub(crate) fn to_vec(&self) -> Vec<u32> {
+        if let Self::List(list) = self {
+            return list.clone();
+        }
+        let mut list = Vec::with_capacity(self.len() as usize);
+        self.for_each(|i| list.push(i));
+        list
+    }
+
+    /// Calls `f` with the indices, ascending: for tight loops.
+    #[inline]
+    pub(crate) fn for_each(&self, mut f: impl FnMut(u32)) {
         match self {
-            Self::List(list) => list.clone(),
-            other => other.iter().collect(),
+            Self::First(n) => (0..*n).for_each(f),
+            Self::List(list) => list.iter().copied().for_each(f),
+            Self::Mask(words, _) => {
+                for (word, first) in words.iter().zip((0..).step_by(64)) {
+                    let mut rest = *word;
+                    while rest != 0 {
+                        f(first + rest.trailing_zeros());
+                        rest &= rest - 1;
+                    }
+                }
+            }
         }
     }
 
     /// The indices that `keep` accepts.
     pub(crate) fn filter(&self, mut keep: impl FnMut(u32) -> bool) -> Self {
-        let Self::Mask(words, _) = self else {
-            return Self::List(self.iter().filter(|i| keep(*i)).collect());
+        let len = match self {
+            Self::List(list) => {
+                return Self::List(list.iter().copied().filter(|i| keep(*i)).collect());
+            }
+            Self::First(n) if *n <= MANY => {
+                return Self::List((0..*n).filter(|i| keep(*i)).collect());
+            }
+            Self::First(n) => n.div_ceil(64),
+            Self::Mask(words, _) => words.len() as u32,
         };
-        let (mut kept, mut count) = (vec![0; words.len()], 0);
-        for i in self.iter().filter(|i| keep(*i)) {
-            kept[i as usize / 64] |= 1 << (i % 64);
-            count += 1;
-        }
-        Self::Mask(kept, count)
+        let word = |i: u32| {
+            let (mut rest, mut kept) = (self.word(i * 64), 0);
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                kept |= u64::from(keep(i * 64 + bit)) << bit;
+            }
+            kept
+        };
+        Self::of_words((0..len).map(word).collect())
     }
 
     pub(crate) fn and(&self, other: &Self) -> Self {
@@ -104,14 +204,34 @@ impl IdSet {
                 let count = words.iter().map(|w| w.count_ones()).sum();
                 Self::Mask(words, count)
             }
-            (Self::First(n), mask @ Self::Mask(..)) | (mask @ Self::Mask(..), Self::First(n)) => {
-                mask.filter(|i| i < *n)
+            (Self::First(n), Self::Mask(words, _)) | (Self::Mask(words, _), Self::First(n)) => {
+                let first = Self::First(*n);
+                let each = words.iter().zip((0..).step_by(64));
+                Self::of_words(each.map(|(word, i)| word & first.word(i)).collect())
             }
             // The smaller is walked, the larger asked.
             _ if other.len() < self.len() => other.filter(|i| self.contains(i)),
             _ => self.filter(|i| other.contains(i)),
         }
     }
+}
+
+/// Whether a bit is set.
+#[inline]
+pub(crate) fn bit(words: &[u64], i: u32) -> bool {
+    words[i as usize / 64] >> (i % 64) & 1 == 1
+}
+
+/// Up to 64 answers as bits, the first one lowest.
+pub(crate) fn packed(answers: &[bool]) -> u64 {
+    let (eights, rest) = answers.as_chunks::<8>();
+    let rest = rest.iter().enumerate().fold(0, |word, (i, a)| word | u64::from(*a) << i);
+    let rest = rest.checked_shl(8 * eights.len() as u32).unwrap_or(0);
+    eights.iter().enumerate().fold(rest, |word, (i, eight)| {
+        // The product moves the lowest bit of each byte into the highest byte.
+        let bytes = u64::from_le_bytes(eight.map(u8::from));
+        word | (bytes.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i)
+    })
 }
 
 /// A set that grows.
@@ -225,6 +345,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn answers_become_bits() {
+        for len in 0..=64_u32 {
+            let answers: Vec<bool> =
+                (0..len).map(|i| mix64(u64::from(len) << 32 | u64::from(i)) % 2 == 1).collect();
+            let word = packed(&answers);
+            for i in 0..64 {
+                assert_eq!(bit(&[word], i), answers.get(i as usize) == Some(&true), "{len}, {i}");
+            }
+        }
+    }
+
+    #[test]
     fn every_form_answers_alike() {
         for bound in [100, BITS_ALWAYS + 1000] {
             let wanted: Vec<u32> =
@@ -239,6 +371,25 @@ mod tests {
                 assert_eq!(mask.contains(i), list.contains(i));
             }
             assert_eq!(mask.and(&list).to_vec(), wanted);
+            for form in [&mask, &list] {
+                assert_eq!(form.clone().dense(bound).to_vec(), wanted);
+                let none = IdSet::First(7);
+                assert_eq!(IdSet::union(&[form, &none, &list], bound).to_vec(), {
+                    let mut all: Vec<u32> = (0..7).chain(wanted.iter().copied()).collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    all
+                });
+                assert_eq!(IdSet::union(&[form, &IdSet::empty()], bound).to_vec(), wanted);
+            }
+            let bits = |set: &IdSet| {
+                let words = (0..bound).step_by(64).map(|first| set.word(first));
+                IdSet::of_words(words.collect()).to_vec()
+            };
+            assert_eq!(bits(&mask.clone().dense(bound)), wanted);
+            for n in [0, 1, 63, 64, 65, 100] {
+                assert_eq!(bits(&IdSet::First(n)), (0..n).collect::<Vec<_>>());
+            }
             assert_eq!(IdSet::First(50).and(&mask).to_vec(), list.and(&IdSet::First(50)).to_vec());
         }
     }

@@ -212,7 +212,7 @@ fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, G
     if params.get("filter_dict").is_some() {
         let filter = crate::wire::filter(params.get("filter_dict"), "filter_dict")?;
         let rows = PropertyGraph::of_rows(table.clone(), None);
-        let bound = bind(&rows, table, Side::Nodes, &filter, scope.strictness)?;
+        let bound = bind(&rows, table, Side::Nodes, &filter, scope.strictness, scope.cancel)?;
         kept.retain(|row| bound.passes(*row));
     }
     if let Some(text) = params.text("expr")? {

@@ -4,6 +4,8 @@
 //! several hops, or one that goes either way, is cut down as a whole: its elements lie between the
 //! nodes before and after it, though perhaps on no single path within the bounds.
 
+mod combine;
+
 use graphlume_graph::Topology;
 use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
@@ -12,9 +14,10 @@ use crate::bind::{RowFilter, Side, Strictness, named_values};
 use crate::error::{ErrorCode, GfqlError};
 use crate::filter::{NodeFilter, row_filter};
 use crate::graph::PropertyGraph;
-use crate::hop::{Hops, Reached, ends};
-use crate::select::{Added, Selection, take};
+use crate::hop::{Hops, Reached, ends, kept_edges};
+use crate::select::{Selection, take};
 use crate::set::{Grow, IdMap, IdSet};
+use crate::single::Single;
 use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
 
 /// A step of a pattern.
@@ -43,6 +46,17 @@ pub(crate) fn run(
         check_names(graph, steps)?;
         return single_node(graph, op, scope);
     }
+    if clauses.is_empty() && graph.edges().is_some() {
+        match crate::single::run(graph, steps, scope)? {
+            Single::Made(made) => return Ok(made),
+            Single::Bound(bound) => {
+                let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
+                let kept = pass.select(&closed(steps), Some(*bound))?;
+                return kept.gather(graph, scope.cancel);
+            }
+            Single::Other => {}
+        }
+    }
     selection(graph, steps, clauses, scope)?.gather(graph, scope.cancel)
 }
 
@@ -64,7 +78,7 @@ pub(crate) fn selection(
     }
     let steps = closed(steps);
     match clauses {
-        [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps),
+        [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps, None),
         _ => crate::path::select(graph, &steps, clauses, scope),
     }
 }
@@ -128,9 +142,9 @@ fn single_node(
     } else if filter.is_never() {
         vec![]
     } else {
-        let passed = filter.run().iter().enumerate().filter(|(_, passes)| **passes);
+        let passed = IdSet::of_words(filter.run().to_vec());
         scope.cancel.check()?;
-        passed.map(|(row, _)| row as u32).collect()
+        passed.to_vec()
     };
     let mut nodes = take(&table, rows)?;
     if let Some(name) = &op.name {
@@ -153,11 +167,19 @@ pub(crate) struct BoundEdge {
     pub(crate) destination: Option<IdSet>,
 }
 
+/// Steps that are bound: the filters of nodes, and the edges, one entry for each step.
+pub(crate) struct Ready<'a> {
+    pub(crate) filters: Vec<NodeFilter<'a>>,
+    pub(crate) bound: Vec<Option<BoundEdge>>,
+}
+
 /// Elements of one step and their hop numbers.
 #[derive(Default)]
 struct Layer {
     nodes: Option<IdSet>,
     edges: Option<IdSet>,
+    /// The nodes that the edges leave, where that is known.
+    left: Option<IdSet>,
     node_hops: IdMap<u32>,
     edge_hops: IdMap<u32>,
 }
@@ -188,6 +210,7 @@ impl From<Reached> for Layer {
         Self {
             nodes: Some(r.nodes),
             edges: Some(r.edges),
+            left: r.left,
             node_hops: r.node_hops,
             edge_hops: r.edge_hops,
         }
@@ -222,9 +245,9 @@ impl<'a> Pass<'a> {
             return Ok(NodeFilter::Rows(filter, self.graph));
         };
         // Several rows may describe a node: one that passes is enough.
-        let passed = filter.run().iter().zip(row_nodes).filter(|(passes, _)| **passes);
+        let passed = IdSet::of_words(filter.run().to_vec());
         cancel.check()?;
-        let nodes = passed.map(|(_, v)| *v).filter(|v| *v != u32::MAX);
+        let nodes = passed.iter().map(|row| row_nodes[row as usize]).filter(|v| *v != u32::MAX);
         Ok(NodeFilter::Set(IdSet::from_vec(nodes.collect())))
     }
 
@@ -283,8 +306,9 @@ impl<'a> Pass<'a> {
         .run(self.t, seeds, self.scope.cancel)
     }
 
-    fn select(&self, steps: &[Step]) -> Result<Selection, GfqlError> {
-        let (bound, ahead, kept) = self.passes(steps)?;
+    /// What the steps keep; some may be `ready`, which saves binding them.
+    fn select(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Selection, GfqlError> {
+        let (bound, ahead, kept) = self.passes(steps, ready)?;
         self.combine(steps, &bound, &ahead, &kept)
     }
 
@@ -293,7 +317,7 @@ impl<'a> Pass<'a> {
         &self,
         steps: &[Step],
     ) -> Result<(Vec<IdSet>, Vec<Option<BoundEdge>>), GfqlError> {
-        let (bound, _, kept) = self.passes(steps)?;
+        let (bound, _, kept) = self.passes(steps, None)?;
         let own = |(step, layer): (&Step, Layer)| match step {
             Step::Node(_) => layer.nodes.unwrap_or(IdSet::empty()),
             Step::Edge(_) => layer.edges.unwrap_or(IdSet::empty()),
@@ -301,8 +325,7 @@ impl<'a> Pass<'a> {
         Ok((steps.iter().zip(kept).map(own).collect(), bound))
     }
 
-    /// The bound edge steps, and what the forward and the backward pass leave of each step.
-    fn passes(&self, steps: &[Step]) -> Result<Passes, GfqlError> {
+    fn bind(&self, steps: &[Step]) -> Result<Ready<'a>, GfqlError> {
         let mut bound = Vec::with_capacity(steps.len());
         let mut filters = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
@@ -315,6 +338,15 @@ impl<'a> Pass<'a> {
                 Step::Node(_) => None,
             });
         }
+        Ok(Ready { filters, bound })
+    }
+
+    /// The bound edge steps, and what the forward and the backward pass leave of each step.
+    fn passes(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Passes, GfqlError> {
+        let Ready { filters, bound } = match ready {
+            Some(ready) => ready,
+            None => self.bind(steps)?,
+        };
         let ahead = self.forward(steps, &filters, &bound)?;
         let kept = self.backward(steps, &filters, &bound, &ahead)?;
         Ok((bound, ahead, kept))
@@ -355,7 +387,10 @@ impl<'a> Pass<'a> {
             let before = (i > 0).then(|| ahead[i - 1].nodes());
             let layer = match (&steps[i], &bound[i], before) {
                 (Step::Edge(op), Some(_), Some(before)) if op.is_single() => {
-                    self.back_one(op.direction, ahead[i].edges(), before, next)
+                    // Where all that was reached leads on, so do the edges that reached it.
+                    let whole = next.len() == ahead[i].nodes().len();
+                    let before = (!whole).then_some(before);
+                    self.back_one(op.direction, &ahead[i], before, next)?
                 }
                 (Step::Edge(op), Some(edge), Some(before)) => {
                     let back = Some((ahead[i].edges(), before));
@@ -376,126 +411,57 @@ impl<'a> Pass<'a> {
         Ok(kept)
     }
 
-    /// The edges of a single hop that lead from `before` to `next`, and the nodes they leave.
-    fn back_one(&self, direction: Direction, edges: &IdSet, before: &IdSet, next: &IdSet) -> Layer {
-        let mut nodes = Grow::new(self.t.num_nodes());
-        let mut kept = Grow::new(self.t.num_edges());
-        ends(self.t, edges, |position, s, d| {
+    /// The edges of a single hop that lead from `before` to `next`, all of them without `before`; and the nodes
+    /// they leave.
+    fn back_one(
+        &self,
+        direction: Direction,
+        ahead: &Layer,
+        before: Option<&IdSet>,
+        next: &IdSet,
+    ) -> Result<Layer, GfqlError> {
+        let edges = ahead.edges();
+        let Some(before) = before else {
+            let left = match &ahead.left {
+                Some(left) => left.clone(),
+                None => self.departures(direction, edges)?,
+            };
+            return Ok(Layer { nodes: Some(left), edges: Some(edges.clone()), ..Layer::default() });
+        };
+        let keeps = |s, d| {
             let along = |from, to| before.contains(from) && next.contains(to);
-            let keeps = match direction {
+            match direction {
                 Direction::Forward => along(s, d),
                 Direction::Reverse => along(d, s),
                 Direction::Undirected => along(s, d) || along(d, s),
-            };
-            if keeps {
-                kept.insert(position);
-                if direction != Direction::Reverse {
-                    nodes.insert(s);
-                }
-                if direction != Direction::Forward {
-                    nodes.insert(d);
-                }
-            }
-        });
-        Layer { nodes: Some(nodes.finish()), edges: Some(kept.finish()), ..Layer::default() }
-    }
-
-    fn combine(
-        &self,
-        steps: &[Step],
-        bound: &[Option<BoundEdge>],
-        ahead: &[Layer],
-        kept: &[Layer],
-    ) -> Result<Selection, GfqlError> {
-        let mut step_edges = Vec::with_capacity(steps.len());
-        for (i, step) in steps.iter().enumerate() {
-            let own = match (step, &bound[i]) {
-                // What loses no edge on the way back would give the same edges again.
-                (Step::Edge(op), Some(edge))
-                    if !op.is_single() && kept[i].edges().len() < ahead[i].edges().len() =>
-                {
-                    self.hop(op, edge, ahead[i - 1].nodes(), None, Some(kept[i].edges()))?.edges
-                }
-                _ => kept[i].edges().clone(),
-            };
-            self.scope.cancel.take(own.bytes())?;
-            step_edges.push(own);
-        }
-        let mut some = step_edges.iter().filter(|own| own.len() > 0);
-        let edges = match (some.next(), some.next()) {
-            (None, _) => IdSet::empty(),
-            (Some(one), None) => one.clone(),
-            _ => {
-                let mut edges = Grow::new(self.t.num_edges());
-                step_edges.iter().for_each(|own| edges.extend(own));
-                edges.finish()
             }
         };
-        let mut nodes = Grow::new(self.t.num_nodes());
-        kept.iter().for_each(|layer| nodes.extend(layer.nodes()));
-        let labels = crate::labels::Labels::collect(
-            steps,
-            ahead.iter().map(|l| (&l.node_hops, &l.edge_hops)),
-        );
-        let nodes = nodes.finish();
-        let edges = labels.slice_edges(steps, edges);
-        let marks = self.markers(steps, kept, &step_edges, &labels);
-        let nodes = labels.slice_nodes(steps, nodes, &marks.0);
-        let mut whole = Grow::new(self.t.num_nodes());
-        whole.extend(&nodes);
-        ends(self.t, &edges, |_, s, d| {
-            whole.insert(s);
-            whole.insert(d);
-        });
-        let first = ahead.first().map(Layer::nodes);
-        let (mut node_columns, mut edge_columns) = labels.columns(self.graph, steps, first);
-        node_columns.extend(marks.0);
-        edge_columns.extend(marks.1);
-        Ok(Selection { nodes: whole.finish(), edges, node_columns, edge_columns })
-    }
-
-    /// The named steps: nodes that the next step leaves, and edges that were followed.
-    fn markers(
-        &self,
-        steps: &[Step],
-        kept: &[Layer],
-        step_edges: &[IdSet],
-        labels: &crate::labels::Labels,
-    ) -> (Vec<Added>, Vec<Added>) {
-        let (mut nodes, mut edges) = (Vec::new(), Vec::new());
-        for (i, step) in steps.iter().enumerate() {
-            match step {
-                Step::Edge(op) => {
-                    if let Some(name) = &op.name {
-                        edges.push(Added::Marker(name.clone(), step_edges[i].clone()));
-                    }
-                }
-                Step::Node(op) => {
-                    let Some(name) = &op.name else { continue };
-                    let mut set = kept[i].nodes().clone();
-                    if let Some(Step::Edge(next)) = steps.get(i + 1) {
-                        set = set.and(&self.departures(next.direction, kept[i + 1].edges()));
-                    }
-                    if let Some(Step::Edge(before)) = i.checked_sub(1).map(|i| &steps[i]) {
-                        set = labels.within(before, set);
-                    }
-                    nodes.push(Added::Marker(name.clone(), set));
-                }
-            }
+        if edges.is_many() {
+            let n = self.t.num_nodes();
+            let everywhere = IdSet::First(n);
+            // Lists are slow to ask.
+            let leaving = match direction {
+                Direction::Forward if before.is_dense() => before,
+                Direction::Reverse if next.is_dense() => next,
+                _ => &everywhere,
+            };
+            let kept =
+                kept_edges(self.t, edges, leaving, self.scope.cancel, |_, s, d| keeps(s, d))?;
+            let left = match direction {
+                Direction::Undirected => kept.both_ends(n),
+                Direction::Forward => kept.sources,
+                Direction::Reverse => kept.destinations,
+            };
+            return Ok(Layer { nodes: Some(left), edges: Some(kept.edges), ..Layer::default() });
         }
-        (nodes, edges)
-    }
-
-    fn departures(&self, direction: Direction, edges: &IdSet) -> IdSet {
-        let mut left = Grow::new(self.t.num_nodes());
-        ends(self.t, edges, |_, s, d| {
-            if direction != Direction::Reverse {
-                left.insert(s);
-            }
-            if direction != Direction::Forward {
-                left.insert(d);
+        let mut kept = Grow::new(self.t.num_edges());
+        ends(self.t, edges, |position, s, d| {
+            if keeps(s, d) {
+                kept.insert(position);
             }
         });
-        left.finish()
+        let kept = kept.finish();
+        let nodes = Some(self.departures(direction, &kept)?);
+        Ok(Layer { nodes, edges: Some(kept), ..Layer::default() })
     }
 }

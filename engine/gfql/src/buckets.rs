@@ -1,0 +1,264 @@
+//! Columns of numbers by the byte: values are put into ranges of about as many rows each, and a comparison
+//! looks at the number of the range; only rows in the range of the constant itself are looked at closely.
+//! (A column imprint with one range a row; compare Sidirourgos and Kersten, "Column Imprints", 2013.)
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use arrow_array::Array;
+use graphlume_graph::canon::Column;
+use graphlume_types::CancelToken;
+use rayon::prelude::*;
+
+use crate::graph::PropertyGraph;
+use crate::range::Range;
+
+/// Rows from which on a byte a row pays.
+const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 18 };
+/// Tests of a column before it gets buckets: making them takes as long as some tests.
+const TESTS_BEFORE: u32 = if cfg!(test) { 1 } else { 3 };
+/// Buckets of values.
+const BUCKETS: usize = if cfg!(test) { 4 } else { 250 };
+/// Values for each bucket that its bounds are drawn from.
+const SAMPLES_PER_BUCKET: usize = 64;
+/// The bucket of nulls and of what is no number; it passes no comparison.
+const NOTHING: u8 = u8::MAX;
+/// Rows that a thread takes at once.
+const ROWS_AT_ONCE: usize = 1 << 14;
+
+/// The bucket of every row, and the least and the greatest value in each.
+#[derive(Debug)]
+pub(crate) struct Buckets {
+    codes: Vec<u8>,
+    ends: Ends,
+}
+
+#[derive(Debug)]
+enum Ends {
+    Ints(Vec<(i64, i64)>),
+    Floats(Vec<(f64, f64)>),
+}
+
+/// The buckets of a column, kept with the graph; `None` for short columns, others than numbers, and before a
+/// column was tested some times.
+pub(crate) fn buckets(
+    graph: &PropertyGraph,
+    edges: bool,
+    name: &str,
+    column: &Column,
+    cancel: &CancelToken,
+) -> Option<Arc<Buckets>> {
+    if column.len() < ROWS_MIN || !matches!(column, Column::Int(_) | Column::Float(_)) {
+        return None;
+    }
+    let side = if edges { "edges" } else { "nodes" };
+    let name = format!("buckets of {side} {name:?}");
+    if let Some(found) = graph.kept(&name) {
+        return Some(found);
+    }
+    let count = format!("tests of {name}");
+    let tests = graph.kept::<AtomicU32>(&count).unwrap_or_else(|| {
+        let tests = Arc::default();
+        graph.keep(&count, &tests, 0, cancel);
+        tests
+    });
+    // Once: what had no room, or had to go, is not made again and again.
+    if tests.fetch_add(1, Ordering::Relaxed) != TESTS_BEFORE {
+        return None;
+    }
+    let made = Arc::new(Buckets::new(column)?);
+    graph.keep(&name, &made, made.codes.len() as u64, cancel);
+    Some(made)
+}
+
+impl Buckets {
+    fn new(column: &Column) -> Option<Self> {
+        match column {
+            Column::Int(array) => {
+                let value = |row| array.is_valid(row).then(|| array.value(row));
+                let (codes, ends) = of_values(array.len(), value, i64::cmp);
+                Some(Self { codes, ends: Ends::Ints(ends) })
+            }
+            Column::Float(array) => {
+                let value = |row| {
+                    let v = array.value(row);
+                    (array.is_valid(row) && !v.is_nan()).then_some(v)
+                };
+                let (codes, ends) = of_values(array.len(), value, f64::total_cmp);
+                Some(Self { codes, ends: Ends::Floats(ends) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Clears the marks of the rows from `from` on that are not in the range.
+    pub(crate) fn narrow(&self, range: Range, column: &Column, from: usize, marks: &mut [bool]) {
+        let (sure, inside) = match (range, &self.ends) {
+            (Range::Ints { low, high, inside }, Ends::Ints(ends)) => {
+                (Sure::new(ends, &low, &high), inside)
+            }
+            (Range::Floats { low, high, inside }, Ends::Floats(ends)) => {
+                (Sure::new(ends, &low, &high), inside)
+            }
+            _ => return range.narrow(column, from, marks),
+        };
+        let codes = &self.codes[from..from + marks.len()];
+        let Sure { first, end, unsure: [low, high] } = sure;
+        let (width, outside) = (end - first, !inside);
+        // Loops without branches, of bytes alone.
+        for (mark, code) in marks.iter_mut().zip(codes) {
+            let within = (code.wrapping_sub(first) < width) ^ outside;
+            let passes = (within & (*code != NOTHING)) | (*code == low) | (*code == high);
+            *mark &= passes;
+        }
+        let close = |mark: bool, code: u8| mark & ((code == low) | (code == high));
+        let each = marks.iter().zip(codes);
+        if !each.fold(false, |any, (mark, code)| any | close(*mark, *code)) {
+            return;
+        }
+        for (i, (mark, code)) in marks.iter_mut().zip(codes).enumerate() {
+            if close(*mark, *code) {
+                *mark = range.passes(column, from + i);
+            }
+        }
+    }
+}
+
+/// What the buckets say of an interval.
+struct Sure {
+    /// The buckets from the first on and before the end lie in it.
+    first: u8,
+    end: u8,
+    /// Buckets that lie in it in part.
+    unsure: [u8; 2],
+}
+
+impl Sure {
+    fn new<T: PartialOrd>(ends: &[(T, T)], low: &T, high: &T) -> Self {
+        // Buckets ascend: before the interval, across its lower bound, in it, across its upper bound, after.
+        let first = ends.partition_point(|(least, _)| least < low);
+        let end = ends.partition_point(|(_, greatest)| greatest <= high);
+        let crosses = |at: Option<usize>| {
+            let at = at.filter(|at| {
+                ends.get(*at).is_some_and(|(least, greatest)| {
+                    !(greatest < low || least > high || (least >= low && greatest <= high))
+                })
+            });
+            at.map_or(NOTHING - 1, |at| at as u8)
+        };
+        let unsure = [crosses(first.checked_sub(1)), crosses(Some(end))];
+        Self { first: first as u8, end: end.max(first) as u8, unsure }
+    }
+}
+
+type Bucketed<T> = (Vec<u8>, Vec<(T, T)>);
+
+/// The bucket of every row, and the ends of the buckets.
+fn of_values<T: Copy + PartialOrd + Send + Sync>(
+    rows: usize,
+    value: impl Fn(usize) -> Option<T> + Sync,
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> Bucketed<T> {
+    let wanted = BUCKETS * SAMPLES_PER_BUCKET;
+    let step = rows.div_ceil(wanted).max(1);
+    let mut sample: Vec<T> = (0..rows).step_by(step).filter_map(&value).collect();
+    sample.sort_by(order);
+    // The greatest value of each bucket but the last.
+    let mut bounds: Vec<T> = Vec::new();
+    for i in 1..BUCKETS {
+        let bound = sample.get(i * sample.len() / BUCKETS).copied();
+        bounds.extend(bound.filter(|b| bounds.last().is_none_or(|last| last < b)));
+    }
+    let mut codes = vec![NOTHING; rows];
+    let parts: Vec<Vec<Option<(T, T)>>> = codes
+        .par_chunks_mut(ROWS_AT_ONCE)
+        .enumerate()
+        .map(|(chunk, codes)| {
+            let mut ends: Vec<Option<(T, T)>> = vec![None; bounds.len() + 1];
+            for (i, code) in codes.iter_mut().enumerate() {
+                let Some(v) = value(chunk * ROWS_AT_ONCE + i) else { continue };
+                let bucket = bounds.partition_point(|b| *b < v);
+                *code = bucket as u8;
+                let end = ends[bucket].get_or_insert((v, v));
+                end.0 = if v < end.0 { v } else { end.0 };
+                end.1 = if v > end.1 { v } else { end.1 };
+            }
+            ends
+        })
+        .collect();
+    // Empty buckets go, so that the ends of those that are left ascend.
+    let mut ends: Vec<(T, T)> = Vec::new();
+    let mut renumbered = vec![NOTHING; bounds.len() + 1];
+    for (bucket, number) in renumbered.iter_mut().enumerate() {
+        let own = parts.iter().filter_map(|part| part[bucket]);
+        let end = own
+            .reduce(|a, b| (if b.0 < a.0 { b.0 } else { a.0 }, if b.1 > a.1 { b.1 } else { a.1 }));
+        if let Some(end) = end {
+            *number = ends.len() as u8;
+            ends.push(end);
+        }
+    }
+    if ends.len() < renumbered.len() {
+        codes.iter_mut().filter(|c| **c != NOTHING).for_each(|c| *c = renumbered[usize::from(*c)]);
+    }
+    (codes, ends)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use arrow_array::{ArrayRef, Float64Array, Int64Array};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::predicate::{Cmp, Predicate};
+    use crate::wire::Literal;
+
+    fn agree(array: &ArrayRef, a: &Literal, b: &Literal) {
+        let column = Column::try_new(array).unwrap();
+        let buckets = Buckets::new(&column).unwrap();
+        let mut all: Vec<Predicate> = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]
+            .into_iter()
+            .map(|cmp| Predicate::Compare(cmp, a.clone()))
+            .collect();
+        all.extend([true, false].map(|ends| Predicate::Between(a.clone(), b.clone(), ends)));
+        for predicate in all {
+            let Some(range) = Range::new(&column, &predicate) else { continue };
+            let (mut marks, mut quick) = (vec![true; column.len()], vec![true; column.len()]);
+            range.narrow(&column, 0, &mut marks);
+            buckets.narrow(range, &column, 0, &mut quick);
+            assert_eq!(quick, marks, "{predicate:?} on {array:?} with {buckets:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_say_what_the_column_says(
+            ints in proptest::collection::vec(proptest::option::of(-9i64..9), 0..40),
+            floats in proptest::collection::vec(
+                proptest::option::of(prop_oneof![
+                    Just(f64::NAN), Just(f64::INFINITY), Just(-0.0), Just(0.0), -4.0..4.0
+                ]),
+                0..40,
+            ),
+            a in -10i64..10,
+            b in -10i64..10,
+        ) {
+            let ints: ArrayRef = Arc::new(Int64Array::from(ints));
+            let floats: ArrayRef = Arc::new(Float64Array::from(floats));
+            for array in [ints, floats] {
+                agree(&array, &Literal::Int(a), &Literal::Int(b));
+                agree(&array, &Literal::Float(a as f64 / 2.0), &Literal::Float(b as f64 / 2.0));
+                agree(&array, &Literal::Float(f64::INFINITY), &Literal::Int(0));
+            }
+        }
+    }
+
+    #[test]
+    fn extremes_are_no_trap() {
+        let array: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, i64::MAX, 3, 3, 3]));
+        for v in [i64::MIN, i64::MAX, 3] {
+            agree(&array, &Literal::Int(v), &Literal::Int(v));
+        }
+    }
+}
