@@ -169,12 +169,15 @@ pub(crate) enum Op {
         input: Box<Op>,
         step: Step,
     },
-    /// The ends of paths of at least one step, each with the number of paths that lead to it.
+    /// The ends of paths of at least one step from the nodes of a scan, each with the number of paths that
+    /// lead to it.
     Tally {
         input: Box<Op>,
         from: Slot,
         steps: Vec<Tallied>,
         weight: Slot,
+        /// Whether anything looks at the ends; without it there is one row for all paths.
+        ends: bool,
     },
     /// A relationship that is bound: binds or checks its ends.
     Ends {
@@ -300,32 +303,6 @@ impl Op {
 
     /// The operator that feeds this one.
     pub(crate) fn input(&self) -> Option<&Self> {
-        match self {
-            Self::Argument | Self::Union { .. } => None,
-            Self::Scan { input, .. }
-            | Self::Check { input, .. }
-            | Self::Expand { input, .. }
-            | Self::Tally { input, .. }
-            | Self::Ends { input, .. }
-            | Self::VarExpand { input, .. }
-            | Self::Walk { input, .. }
-            | Self::Shortest { input, .. }
-            | Self::Path { input, .. }
-            | Self::Filter { input, .. }
-            | Self::Project { input, .. }
-            | Self::Aggregate { input, .. }
-            | Self::Distinct { input, .. }
-            | Self::Sort { input, .. }
-            | Self::Skip { input, .. }
-            | Self::Limit { input, .. }
-            | Self::Unwind { input, .. }
-            | Self::Optional { input, .. }
-            | Self::Call { input, .. } => Some(input),
-        }
-    }
-
-    /// As [`Op::input`].
-    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
         match self {
             Self::Argument | Self::Union { .. } => None,
             Self::Scan { input, .. }

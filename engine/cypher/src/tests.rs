@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Answer, explain, parse, run};
 
+mod relation;
 mod tally;
 
 fn graph() -> PropertyGraph {
@@ -104,6 +105,14 @@ fn shortest_paths_are_found_from_both_ends() {
 fn procedures_give_rows() {
     let rows = ask("CALL graphistry.degree() YIELD nodeId, degree RETURN count(*) AS n");
     assert_eq!(rows, json!([{"n": 4}]));
+}
+
+#[test]
+fn zero_has_no_sign() {
+    for text in ["-0.0", "-.0", "-(0.0)", "-(1.5 - 1.5)"] {
+        assert_eq!(value(&format!("RETURN {text} AS x")).to_string(), "0.0", "{text}");
+    }
+    assert_eq!(value("RETURN -(1.5) AS x"), json!(-1.5));
 }
 
 #[test]

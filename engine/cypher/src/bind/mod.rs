@@ -66,6 +66,8 @@ pub(crate) struct Binder<'a> {
     predicate: bool,
     /// Whether patterns may bring new variables.
     new_in_pattern: bool,
+    /// Whether this is a subquery, which runs for every row around it.
+    nested: bool,
 }
 
 /// Plans a query.
@@ -84,9 +86,9 @@ pub(crate) fn bind(text: &str, query: &Union) -> Bound<Plan> {
         in_aggregate: false,
         predicate: false,
         new_in_pattern: true,
+        nested: false,
     };
     let (root, columns, whole_call) = binder.union(query)?;
-    let root = binder.tallied(root)?;
     let depth = root.depth();
     if depth > CYPHER_OPERATORS_MAX {
         let what = format!("the plan has {depth} operators, {CYPHER_OPERATORS_MAX} may be");
@@ -294,7 +296,9 @@ impl Binder<'_> {
         let grouping = self.grouping.take();
         let inside = std::mem::replace(&mut self.in_aggregate, false);
         let new = std::mem::replace(&mut self.new_in_pattern, true);
+        let nested = std::mem::replace(&mut self.nested, true);
         let planned = self.single(clauses);
+        self.nested = nested;
         (self.scope, self.grouping) = (saved, grouping);
         (self.in_aggregate, self.new_in_pattern) = (inside, new);
         Ok(planned?.0)

@@ -3,7 +3,7 @@
 use super::expr::has_aggregate;
 use super::{Binder, Bound, Grouping, Known, Ty, Var};
 use crate::ast::{Expr, Item, Kind, Name, Projection};
-use crate::plan::{Ex, Op, Slot};
+use crate::plan::{Agg, Ex, Op, Slot};
 
 /// A column that is being projected.
 struct Column {
@@ -193,7 +193,9 @@ impl Binder<'_> {
         // WHERE sees the columns alone, and no aggregate.
         self.scope.drain(..depth);
         let aggs = self.grouping.take().and_then(|g| g.aggs).unwrap_or_default();
-        let mut op = Op::Aggregate { input: Box::new(op), keys, aggs };
+        let (input, weight) = self.counted(op, &keys, &aggs)?;
+        let aggs = aggs.into_iter().map(|a| Agg { weight, ..a }).collect();
+        let mut op = Op::Aggregate { input: Box::new(input), keys, aggs };
         if !made.is_empty() {
             op = Op::Project { input: Box::new(op), items: made };
         }

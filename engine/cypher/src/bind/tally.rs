@@ -10,32 +10,22 @@ use crate::ast::Direction;
 use crate::plan::{Agg, Ex, Op, Slot, Step, Tallied};
 
 impl Binder<'_> {
-    /// The operators, with the paths counted wherever a grouping allows that.
-    pub(super) fn tallied(&mut self, op: Op) -> Bound<Op> {
-        Ok(match op {
-            Op::Aggregate { input, keys, aggs } => {
-                let input = self.tallied(*input)?;
-                let known: Vec<&Ex> = keys.iter().map(|(_, e)| e).chain(arguments(&aggs)).collect();
-                let Some(chain) = Chain::new(input.clone(), &known) else {
-                    return Ok(Op::Aggregate { input: Box::new(input), keys, aggs });
-                };
-                let weight = self.slot("")?;
-                let input = Box::new(chain.into_op(weight));
-                let aggs = aggs.into_iter().map(|a| Agg { weight: Some(weight), ..a }).collect();
-                Op::Aggregate { input, keys, aggs }
-            }
-            Op::Union { parts, out } => {
-                let part = |(op, slots)| Ok((self.tallied(op)?, slots));
-                Op::Union { parts: parts.into_iter().map(part).collect::<Bound<_>>()?, out }
-            }
-            mut op => {
-                if let Some(input) = op.input_mut() {
-                    let below = std::mem::replace(input, Op::Argument);
-                    *input = self.tallied(below)?;
-                }
-                op
-            }
-        })
+    /// The input of a grouping, with its paths counted where the grouping allows that, and the slot of their
+    /// numbers.
+    pub(super) fn counted(
+        &mut self,
+        input: Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+    ) -> Bound<(Op, Option<Slot>)> {
+        // In a subquery there are few paths for each row, and a place for every node would be too much.
+        if self.nested {
+            return Ok((input, None));
+        }
+        let known: Vec<&Ex> = keys.iter().map(|(_, e)| e).chain(arguments(aggs)).collect();
+        let Some(chain) = Chain::new(input.clone(), &known) else { return Ok((input, None)) };
+        let weight = self.slot("")?;
+        Ok((chain.into_op(weight), Some(weight)))
     }
 }
 
@@ -56,6 +46,8 @@ struct Chain {
     counted: Vec<Tallied>,
     /// Steps that still make rows.
     walked: Vec<Link>,
+    /// Whether anything looks at the nodes that the counted steps lead to.
+    ends: bool,
 }
 
 impl Chain {
@@ -106,6 +98,7 @@ impl Chain {
         }
         let mut links = links;
         let walked = links.split_off(cut?);
+        let ends = links.last().is_some_and(|l| live.contains(&l.step.to)) || !walked.is_empty();
         let mut counted: Vec<Tallied> = Vec::new();
         for Link { step, tests } in links {
             let before = counted.last().map(|t| (t.step.rel, t.apart));
@@ -120,12 +113,12 @@ impl Chain {
             }
             counted.push(Tallied { step, tests, apart });
         }
-        Some(Self { scan, from, counted, walked })
+        Some(Self { scan, from, counted, walked, ends })
     }
 
     fn into_op(self, weight: Slot) -> Op {
-        let Self { scan, from, counted, walked } = self;
-        let mut op = Op::Tally { input: Box::new(scan), from, steps: counted, weight };
+        let Self { scan, from, counted, walked, ends } = self;
+        let mut op = Op::Tally { input: Box::new(scan), from, steps: counted, weight, ends };
         for Link { step, tests } in walked {
             op = Op::Expand { input: Box::new(op), step };
             for test in tests {

@@ -2,10 +2,92 @@
 
 use super::eval::set;
 use super::groups::{Coder, Groups, Joint};
+use super::store::Column;
+use super::tally::Counted;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
-use crate::plan::{Agg, Ex, Op, Slot};
+use crate::plan::{Agg, AggKind, Ex, Op, Slot};
 use crate::value::Value;
+
+/// Groups, with what their values are found by.
+pub(super) struct Grouped<'p> {
+    keys: &'p [(Slot, Ex)],
+    aggs: &'p [Agg],
+    groups: Held,
+}
+
+/// How groups are held.
+enum Held {
+    Values(Groups),
+    /// The keys follow from the node in a slot, which alone is held.
+    Nodes(Slot, Groups),
+    /// The same where all aggregates are the number of paths to the node.
+    Paths(Slot, Vec<(u32, u64)>),
+}
+
+impl Grouped<'_> {
+    fn len(&self) -> usize {
+        match &self.groups {
+            Held::Values(groups) | Held::Nodes(_, groups) => groups.len(),
+            Held::Paths(_, nodes) => nodes.len(),
+        }
+    }
+
+    /// The result of an aggregate of a group.
+    fn result(&self, group: usize, agg: usize) -> Res<Value> {
+        match &self.groups {
+            Held::Values(groups) | Held::Nodes(_, groups) => {
+                match groups.cells(group).get(agg).zip(self.aggs.get(agg)) {
+                    Some((cell, agg)) => cell.result(agg),
+                    None => Ok(Value::Null),
+                }
+            }
+            Held::Paths(_, nodes) => {
+                let paths = nodes.get(group).map_or(0, |n| n.1);
+                // More were refused.
+                Ok(Value::Int(i64::try_from(paths).unwrap_or(i64::MAX)))
+            }
+        }
+    }
+}
+
+/// The slot of a node that is bound by the operators and from which all keys follow: one of them is the node
+/// itself or its id.
+fn determining(exec: &Exec<'_>, keys: &[(Slot, Ex)], input: &Op) -> Option<Slot> {
+    let mut node = None;
+    let mut known = false;
+    for (_, key) in keys {
+        let (slot, own) = match key {
+            Ex::Slot(slot) => (*slot, true),
+            Ex::Prop(base, key) => match base.as_ref() {
+                Ex::Slot(slot) => {
+                    (*slot, exec.keys.get(*key).is_some_and(|k| exec.view.is_id(&k.name)))
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if *node.get_or_insert(slot) != slot {
+            return None;
+        }
+        known |= own;
+    }
+    node.filter(|node| known && binds_node(input, *node))
+}
+
+/// Whether the operators put a node into a slot for each row.
+fn binds_node(op: &Op, slot: Slot) -> bool {
+    let here = match op {
+        Op::Scan { slot: own, .. } => *own == slot,
+        Op::Expand { step, .. } => step.to == slot && !step.closes,
+        Op::Tally { steps, ends, .. } => {
+            return *ends && steps.last().is_some_and(|t| t.step.to == slot);
+        }
+        Op::Filter { .. } | Op::Check { .. } | Op::VarExpand { .. } | Op::Path { .. } => false,
+        _ => return false,
+    };
+    here || op.input().is_some_and(|input| binds_node(input, slot))
+}
 
 impl Exec<'_> {
     pub(super) fn aggregate(
@@ -16,27 +98,145 @@ impl Exec<'_> {
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Flow {
-        // What DISTINCT has seen in one part cannot be told from another.
-        let shares = if aggs.iter().any(|a| a.distinct) { None } else { self.shares(input) };
-        let groups = match shares {
-            None => self.grouped(input, keys, aggs, row)?,
-            Some(shares) => {
-                let parts =
-                    self.share(shares, row, |exec, row| exec.grouped(input, keys, aggs, row))?;
-                self.merged(parts, keys, aggs)?
-            }
-        };
-        for group in 0..groups.len() {
+        let grouped = self.grouping(input, keys, aggs, row)?;
+        for group in 0..grouped.len() {
             self.tick()?;
-            for ((slot, _), value) in keys.iter().zip(groups.key(group)) {
-                set(row, *slot, value.clone());
-            }
-            for (agg, cell) in aggs.iter().zip(groups.cells(group)) {
-                set(row, agg.slot, cell.result(agg)?);
-            }
+            self.put_group(&grouped, group, row)?;
             sink(row)?;
         }
         Ok(())
+    }
+
+    pub(super) fn grouping<'p>(
+        &self,
+        input: &Op,
+        keys: &'p [(Slot, Ex)],
+        aggs: &'p [Agg],
+        row: &mut [Value],
+    ) -> Res<Grouped<'p>> {
+        let node = determining(self, keys, input);
+        let counts = |a: &Agg| a.kind == AggKind::CountRows && a.weight.is_some();
+        if let (Some(node), Op::Tally { input, from, steps, ends, .. }) = (node, input)
+            && aggs.iter().all(counts)
+            && let Counted::Each(nodes) = self.counted(input, *from, steps, *ends, row)?
+        {
+            self.hold(nodes.len(), nodes.len())?;
+            return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
+        }
+        let groups = match node {
+            Some(node) => {
+                let key = [(node, Ex::Slot(node))];
+                Held::Nodes(node, self.grouped_by(input, &key, aggs, row)?)
+            }
+            None => Held::Values(self.grouped_by(input, keys, aggs, row)?),
+        };
+        Ok(Grouped { keys, aggs, groups })
+    }
+
+    fn grouped_by(
+        &self,
+        input: &Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+        row: &mut [Value],
+    ) -> Res<Groups> {
+        // What DISTINCT has seen in one part cannot be told from another, but for the nodes by which the parts
+        // are made: no two have one in common.
+        let apart = |slot: Slot| {
+            let own = |a: &Agg| matches!(&a.arg, Some(Ex::Slot(s)) if *s == slot);
+            aggs.iter().all(|a| !a.distinct || own(a))
+        };
+        match self.shares(input).filter(|(slot, _)| apart(*slot)) {
+            None => self.grouped(input, keys, aggs, row),
+            Some(shares) => {
+                let parts =
+                    self.share(shares, row, |exec, row| exec.grouped(input, keys, aggs, row))?;
+                self.merged(parts, keys, aggs)
+            }
+        }
+    }
+
+    /// Puts the values of a group into the row.
+    pub(super) fn put_group(
+        &self,
+        grouped: &Grouped<'_>,
+        group: usize,
+        row: &mut [Value],
+    ) -> Res<()> {
+        for (i, (slot, _)) in grouped.keys.iter().enumerate() {
+            let value = self.group_key(grouped, group, i, row)?;
+            set(row, *slot, value);
+        }
+        for (i, agg) in grouped.aggs.iter().enumerate() {
+            set(row, agg.slot, grouped.result(group, i)?);
+        }
+        Ok(())
+    }
+
+    /// The value of a key of a group.
+    fn group_key(
+        &self,
+        grouped: &Grouped<'_>,
+        group: usize,
+        key: usize,
+        row: &mut [Value],
+    ) -> Res<Value> {
+        let (slot, node) = match &grouped.groups {
+            Held::Values(groups) => {
+                return Ok(groups.key(group).get(key).cloned().unwrap_or_default());
+            }
+            Held::Nodes(slot, groups) => (*slot, groups.key(group).first().cloned()),
+            Held::Paths(slot, nodes) => (*slot, nodes.get(group).map(|n| Value::Node(n.0))),
+        };
+        set(row, slot, node.unwrap_or_default());
+        grouped.keys.get(key).map_or(Ok(Value::Null), |(_, key)| self.eval(key, row))
+    }
+
+    /// The groups that may be among the first `wanted` by a sort key and others behind it, in their order.
+    pub(super) fn best_groups(
+        &self,
+        grouped: &Grouped<'_>,
+        (key, down): (&Ex, bool),
+        wanted: usize,
+        row: &mut [Value],
+    ) -> Res<Vec<usize>> {
+        let all = 0..grouped.len();
+        let Some(last) = wanted.checked_sub(1).filter(|last| *last < all.len()) else {
+            return Ok(all.collect());
+        };
+        let mut values = Column::Empty;
+        for group in all.clone() {
+            self.tick()?;
+            self.hold(0, 1)?;
+            values.push(&self.sort_value(grouped, group, key, row)?);
+        }
+        let order = |a: &usize, b: &usize| {
+            let order = values.compare(*a, *b);
+            if down { order.reverse() } else { order }
+        };
+        let mut groups: Vec<usize> = all.clone().collect();
+        let worst = *groups.select_nth_unstable_by(last, order).1;
+        Ok(all.filter(|group| order(group, &worst).is_le()).collect())
+    }
+
+    /// A sort key of a group, without values that it does not need.
+    fn sort_value(
+        &self,
+        grouped: &Grouped<'_>,
+        group: usize,
+        key: &Ex,
+        row: &mut [Value],
+    ) -> Res<Value> {
+        if let Ex::Slot(slot) = key {
+            if let Some(agg) = grouped.aggs.iter().position(|a| a.slot == *slot) {
+                return grouped.result(group, agg);
+            }
+            if let Some(key) = grouped.keys.iter().position(|(s, _)| s == slot) {
+                return self.group_key(grouped, group, key, row);
+            }
+        }
+        self.put_group(grouped, group, row)?;
+        self.eval(key, row)
     }
 
     fn grouped(

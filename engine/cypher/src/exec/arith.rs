@@ -132,7 +132,8 @@ pub(super) fn negative(v: &Value) -> Res<Value> {
     Ok(match v {
         Value::Null => Value::Null,
         Value::Int(v) => Value::Int(v.checked_neg().ok_or_else(overflow)?),
-        Value::Float(v) => Value::Float(-v),
+        // Zero has no sign.
+        Value::Float(v) => Value::Float(0.0 - v),
         Value::Duration(d) => {
             let back = d.negated();
             Value::Duration(Arc::new(back.ok_or_else(|| value_error("the duration is too long"))?))

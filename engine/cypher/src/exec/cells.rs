@@ -6,6 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::IntervalMonthDayNanoType;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, IntervalUnit};
+use graphlume_gfql::made;
 use graphlume_graph::Distinct;
 use graphlume_graph::canon::{Canon, Column};
 
@@ -64,7 +65,7 @@ impl Cells {
         if !matches!(self.kind, Kind::Plain | Kind::Day | Kind::Local | Kind::Zoned) {
             return None;
         }
-        let codes = self.codes.get_or_init(|| graphlume_graph::distinct(&self.raw));
+        let codes = made(&self.codes, || graphlume_graph::distinct(&self.raw));
         codes.as_ref().map(|d| d.codes.as_slice())
     }
 

@@ -1,102 +1,16 @@
 //! Relationships: one step, a bound one, and variable length.
 
-use std::sync::Arc;
-
+use super::edges::{EdgeTest, StepTest, each_between};
 use super::eval::set;
-use super::view::{TypeTest, View};
+use super::view::View;
 use super::{Exec, Flow, Sink};
 use crate::ast::Direction;
 use crate::error::{Res, type_error};
 use crate::plan::{Slot, Span, Step};
-use crate::value::{Edge, Path, Value, equal};
+use crate::value::{Edge, Path, Value};
 
-/// What relationships of a step must be like.
-pub(super) struct EdgeTest {
-    /// `None` when any type will do.
-    types: Option<Arc<TypeTest>>,
-    /// Whether nothing can match.
-    never: bool,
-    props: Vec<(usize, Value)>,
-}
-
-impl EdgeTest {
-    pub(super) const fn never(&self) -> bool {
-        self.never
-    }
-
-    /// Whether a relationship has one of the types.
-    pub(super) fn has_type(&self, edge: Edge) -> bool {
-        self.types.as_ref().is_none_or(|t| t.holds(edge.row))
-    }
-
-    /// Tests all relationships at once.
-    pub(super) fn prepare(&self) {
-        self.types.iter().for_each(|t| t.prepare());
-    }
-}
-
-/// Rows of the relationships from one node to another.
-fn rows_between(view: &View, from: u32, to: u32) -> &[u32] {
-    let topology = view.topology();
-    let targets = topology.out_neighbors(from);
-    let start = targets.partition_point(|t| *t < to);
-    let len = targets.get(start..).unwrap_or_default().partition_point(|t| *t == to);
-    topology.out_rows(from).get(start..start + len).unwrap_or_default()
-}
-
-/// Calls `f` with each relationship of a node in a direction and the node at its other end.
-#[inline]
-pub(super) fn each_edge(
-    view: &View,
-    v: u32,
-    direction: Direction,
-    mut f: impl FnMut(Edge, u32) -> Flow,
-) -> Flow {
-    let topology = view.topology();
-    let exists = view.num_nodes();
-    if direction != Direction::In {
-        for (to, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
-            if *to < exists {
-                f(Edge { row: *row, source: v, destination: *to }, *to)?;
-            }
-        }
-    }
-    if direction != Direction::Out {
-        let mut last = None;
-        for from in topology.in_neighbors(v) {
-            // Parallel relationships repeat the source; a loop was met on its way out.
-            if last == Some(*from) || *from >= exists || direction == Direction::Both && *from == v
-            {
-                continue;
-            }
-            last = Some(*from);
-            for row in rows_between(view, *from, v) {
-                f(Edge { row: *row, source: *from, destination: v }, *from)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The same for relationships to one node.
-fn each_between(
-    view: &View,
-    (v, to): (u32, u32),
-    direction: Direction,
-    f: &mut dyn FnMut(Edge, u32) -> Flow,
-) -> Flow {
-    if direction != Direction::In {
-        for row in rows_between(view, v, to) {
-            f(Edge { row: *row, source: v, destination: to }, to)?;
-        }
-    }
-    if direction == Direction::In || direction == Direction::Both && v != to {
-        for row in rows_between(view, to, v) {
-            f(Edge { row: *row, source: to, destination: v }, to)?;
-        }
-    }
-    Ok(())
-}
+/// Relationships of a trail that are compared in the time of a step.
+const TRAIL_PER_TICK: u32 = 16;
 
 /// The node in a slot; `None` when it is null.
 pub(super) fn node_at(row: &[Value], slot: Slot) -> Res<Option<u32>> {
@@ -118,45 +32,16 @@ fn in_slot(value: Option<&Value>, edge: Edge) -> bool {
 }
 
 impl Exec<'_> {
-    pub(super) fn edge_test(
+    pub(super) fn expand(
         &self,
-        step: &Step,
-        span: Option<&Span>,
         row: &mut [Value],
-    ) -> Res<EdgeTest> {
-        let mut test = EdgeTest { types: None, never: false, props: Vec::new() };
-        if !step.types.is_empty() {
-            test.types = self.type_test(&step.types);
-            test.never = test.types.is_none();
-        }
-        if self.is_busy() {
-            test.types.iter().for_each(|t| t.prepare());
-            for label in &step.labels {
-                self.labels.get(*label).into_iter().for_each(|l| l.prepare());
-            }
-        }
-        for (key, value) in span.iter().flat_map(|s| &s.props) {
-            test.props.push((*key, self.eval(value, row)?));
-        }
-        Ok(test)
-    }
-
-    pub(super) fn edge_fits(&self, test: &EdgeTest, edge: Edge) -> Res<bool> {
-        if !test.has_type(edge) {
-            return Ok(false);
-        }
-        for (key, wanted) in &test.props {
-            if equal(&self.property(&Value::Edge(edge), *key)?, wanted) != Some(true) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    pub(super) fn expand(&self, row: &mut [Value], step: &Step, sink: &mut Sink<'_>) -> Flow {
+        step: &Step,
+        made: &mut StepTest,
+        sink: &mut Sink<'_>,
+    ) -> Flow {
         let Some(v) = node_at(row, step.from)? else { return Ok(()) };
-        let test = self.edge_test(step, None, row)?;
-        if test.never {
+        let test = self.step_test(step, made, row)?;
+        if test.never() {
             return Ok(());
         }
         if step.closes {
@@ -173,8 +58,7 @@ impl Exec<'_> {
         }
         let f = |edge: Edge, to: u32| -> Flow {
             self.tick()?;
-            if !test.has_type(edge)
-                || step.others.iter().any(|s| in_slot(row.get(*s), edge))
+            if step.others.iter().any(|s| in_slot(row.get(*s), edge))
                 || !step.labels.is_empty() && !self.has_labels(to, &step.labels)
             {
                 return Ok(());
@@ -183,7 +67,7 @@ impl Exec<'_> {
             set(row, step.to, Value::Node(to));
             sink(row)
         };
-        each_edge(self.view, v, step.direction, f)
+        self.each_edge(test, v, step.direction, f)
     }
 
     /// A bound relationship: its ends are bound or compared.
@@ -203,7 +87,7 @@ impl Exec<'_> {
             }
         };
         let test = self.edge_test(step, None, row)?;
-        if test.never
+        if test.never()
             || !self.edge_fits(&test, edge)?
             || step.others.iter().any(|s| in_slot(row.get(*s), edge))
         {
@@ -253,7 +137,7 @@ impl Exec<'_> {
                 Direction::Both => edge.source == at || edge.destination == at,
             };
             let again = edges.iter().any(|e| e.row == edge.row);
-            if !right || again || test.never || !self.edge_fits(&test, *edge)? {
+            if !right || again || test.never() || !self.edge_fits(&test, *edge)? {
                 return Ok(());
             }
             edges.push(*edge);
@@ -292,6 +176,7 @@ impl Exec<'_> {
             if target.is_none() && !self.has_labels(at, &step.labels) {
                 return Ok(());
             }
+            self.tick_by(trail.len() as u32)?;
             let mut list: Vec<Value> = trail.iter().map(|e| Value::Edge(*e)).collect();
             if step.backward {
                 list.reverse();
@@ -303,7 +188,7 @@ impl Exec<'_> {
             sink(row)
         };
         emit(row, &trail, start)?;
-        if max == 0 || test.never || min > max {
+        if max == 0 || test.never() || min > max {
             return Ok(());
         }
         levels.push(self.candidates(start, row, step, &test, &trail)?);
@@ -340,11 +225,11 @@ impl Exec<'_> {
         trail: &[Edge],
     ) -> Res<Vec<(Edge, u32)>> {
         let mut found = Vec::new();
-        let result = each_edge(self.view, v, step.direction, |edge, to| {
-            self.tick()?;
+        let result = self.each_edge(test, v, step.direction, |edge, to| {
+            self.tick_by(1 + trail.len() as u32 / TRAIL_PER_TICK)?;
             if !trail.iter().any(|e| e.row == edge.row)
                 && !step.others.iter().any(|s| in_slot(row.get(*s), edge))
-                && self.edge_fits(test, edge)?
+                && self.props_fit(test, edge)?
             {
                 found.push((edge, to));
             }

@@ -2,6 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use arrow_array::Array;
+use graphlume_graph::canon::Column;
+
 use super::hash::Keyed;
 use super::{Exec, arith};
 use crate::ast::Binary;
@@ -11,6 +14,8 @@ use crate::value::{Key, Value, order};
 
 /// Rows before it pays to number the values of a whole column, or to remember nodes.
 const ROWS_BEFORE_MEMO: usize = if cfg!(test) { 1 } else { 4_096 };
+/// Places of nodes that a row pays for.
+const NODES_PER_ROW: usize = 64;
 /// The same, as a part of the rows of the column.
 const COLUMN_PART: usize = 16;
 
@@ -49,28 +54,37 @@ impl<'e> Coder<'e> {
 
     /// Where the code of this row is remembered: by node, or by the number of the value in its column.
     fn place(&self, exec: &Exec<'_>, row: &[Value]) -> Option<usize> {
-        if self.rows <= ROWS_BEFORE_MEMO {
-            return None;
-        }
         let (entity, key) = (row.get(self.slot?)?, self.key);
         let Some(key) = key else {
             return match entity {
-                Value::Node(v) => Some(*v as usize),
+                Value::Node(v) if self.rows > ROWS_BEFORE_MEMO => Some(*v as usize),
                 _ => None,
             };
         };
         let key = exec.keys.get(key)?;
-        let (cells, row) = match entity {
-            Value::Node(v) => (key.node.as_ref()?, exec.view.node_row(*v)?),
-            Value::Edge(e) => (key.edge.as_ref()?, e.row),
+        let (cells, row, odd) = match entity {
+            Value::Node(v) => (key.node.as_ref()?, exec.view.node_row(*v)?, 0),
+            Value::Edge(e) => (key.edge.as_ref()?, e.row, 1),
             _ => return None,
         };
-        if self.rows < cells.column().len() / COLUMN_PART {
+        // Nodes have the even places and relationships the odd ones.
+        let place = |number: u32| Some(2 * number as usize + odd);
+        if let Column::Text(text) = cells.column() {
+            if let Some((keys, _)) = text.dictionary() {
+                let valid = keys.is_valid(row as usize);
+                return place(if valid { keys.value(row as usize).checked_add(1)? } else { 0 });
+            }
+            // Texts that hardly repeat do so with their nodes.
+            if let Value::Node(v) = entity {
+                return place(*v).filter(|_| self.rows * NODES_PER_ROW > self.nodes);
+            }
+        }
+        if self.rows <= ROWS_BEFORE_MEMO || self.rows < cells.column().len() / COLUMN_PART {
             return None;
         }
         let code = cells.codes()?.get(row as usize)?;
         // Null has the last number of all; it comes first here.
-        Some(code.wrapping_add(1) as usize)
+        place(code.wrapping_add(1))
     }
 
     pub(super) fn code(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Res<u32> {
@@ -78,8 +92,7 @@ impl<'e> Coder<'e> {
         let place = self.place(exec, row);
         if let Some(place) = place {
             if self.memo.len() <= place {
-                let len = if self.key.is_none() { self.nodes } else { place * 2 };
-                self.memo.resize(len.max(place + 1), 0);
+                self.memo.resize(place + place / 2 + 1, 0);
             }
             if let Some(code) = self.memo.get(place).copied().filter(|c| *c > 0) {
                 return Ok(code - 1);

@@ -6,13 +6,16 @@
 mod aggregate;
 mod arith;
 pub(crate) mod cells;
+mod edges;
 mod eval;
 mod expand;
 mod groups;
 mod hash;
+mod mask;
 mod ops;
 mod parallel;
 mod probe;
+mod relation;
 mod scan;
 mod shortest;
 mod store;
@@ -38,7 +41,10 @@ use crate::plan::Plan;
 use crate::value::Value;
 use crate::{Answer, Procedures};
 use cells::Cells;
-use view::{LabelTest, TypeTest, View};
+use edges::Types;
+#[cfg(test)]
+pub(crate) use relation::Relation;
+use view::{LabelTest, View};
 
 /// Why a pipeline ended early.
 pub(crate) enum Stop {
@@ -64,10 +70,14 @@ const HELD_STEP: usize = 1_024;
 /// Bytes that a value takes, with what it points to; long texts count as several values.
 const VALUE_BYTES: usize = 40;
 /// Rows between two looks at the cancel token.
-const ROWS_PER_CHECK: u32 = 4_096;
+const ROWS_PER_CHECK: u32 = if cfg!(test) { 16 } else { 512 };
 
-/// Rows and steps after which a run counts as busy.
-const BUSY_TICKS: u32 = 50_000;
+/// Nodes up to which a label is looked for on all of them at once, and then known.
+const LABELS_AT_ONCE: u32 = if cfg!(test) { 4 } else { 1 << 16 };
+/// Rows and steps of all threads before a run can count as busy.
+const BUSY_TICKS: usize = if cfg!(test) { 1 } else { 1 << 12 };
+/// The part of all nodes that must have been looked at then.
+const BUSY_PART: usize = 4;
 
 /// A property name, looked up in both tables.
 struct Key {
@@ -85,7 +95,15 @@ pub(crate) struct Shared<'a> {
     keys: Vec<Key>,
     labels: Vec<LabelTest>,
     type_names: &'a [String],
-    types: Mutex<TypeTests>,
+    types: Mutex<AllTypes>,
+    /// Held by the thread that prepares types for all others.
+    making: Mutex<()>,
+    /// Marks of the nodes that pass a test, by the address of the test.
+    marks: Mutex<HashMap<usize, Arc<Vec<bool>>>>,
+    /// Marks of the nodes with labels, by the numbers of these.
+    labelled: Mutex<HashMap<Vec<usize>, Arc<Vec<bool>>>>,
+    /// Rows and steps of all threads.
+    ticks: AtomicUsize,
     /// Values that all threads hold.
     held: AtomicUsize,
     procedures: &'a dyn Procedures,
@@ -95,17 +113,23 @@ pub(crate) struct Shared<'a> {
 /// Elements of fixed lists by the address of the list; `None` where a hash cannot tell.
 type Members = HashMap<usize, Option<HashSet<crate::value::Key, hash::Keyed>>>;
 
-/// Tests by the numbers of the types.
-type TypeTests = HashMap<Vec<usize>, Option<Arc<TypeTest>>>;
+/// The numbers of types, and what is known of them.
+type Asked = (Vec<usize>, Types);
+
+/// What is known of types, by their numbers.
+type AllTypes = HashMap<Vec<usize>, Types>;
 
 /// One run of a plan, or one thread's part of it.
 pub(crate) struct Exec<'a> {
     shared: &'a Shared<'a>,
-    types: RefCell<TypeTests>,
+    /// Types of the steps that were asked for last, by the slots of their relationships.
+    types: RefCell<Vec<Option<Asked>>>,
     patterns: RefCell<HashMap<Arc<str>, Rc<Regex>>>,
     members: RefCell<Members>,
     ticks: Cell<u32>,
     held: Cell<usize>,
+    /// Relationships looked at in vain.
+    wasted: Cell<u32>,
     /// The part of the nodes that the scan of a slot is to look at.
     range: Option<(usize, Range<u32>)>,
 }
@@ -145,13 +169,21 @@ impl<'a> Shared<'a> {
             edge: view.edge_cells(name),
             bare_id: view.graph().nodes().is_none() && view.is_id(name),
         };
+        let labels: Vec<LabelTest> = plan.labels.iter().map(|l| view.label_test(l)).collect();
+        if view.num_nodes() <= LABELS_AT_ONCE {
+            labels.iter().for_each(|test| view.prepare(test, cancel));
+        }
         Ok(Self {
             view,
             params: values,
             keys: plan.keys.iter().map(key).collect(),
-            labels: plan.labels.iter().map(|l| view.label_test(l)).collect(),
+            labels,
             type_names: &plan.types,
             types: Mutex::default(),
+            making: Mutex::default(),
+            marks: Mutex::default(),
+            labelled: Mutex::default(),
+            ticks: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             procedures,
             cancel,
@@ -175,6 +207,7 @@ impl<'a> Exec<'a> {
             members: RefCell::default(),
             ticks: Cell::new(0),
             held: Cell::new(0),
+            wasted: Cell::new(0),
             range,
         }
     }
@@ -182,9 +215,17 @@ impl<'a> Exec<'a> {
     /// Counts a row or a step, and looks at the token now and then.
     #[inline]
     fn tick(&self) -> Res<()> {
-        let n = self.ticks.get().wrapping_add(1);
+        self.tick_by(1)
+    }
+
+    /// The same for one that takes as long as so many.
+    #[inline]
+    fn tick_by(&self, steps: u32) -> Res<()> {
+        let n = self.ticks.get().saturating_add(steps);
         self.ticks.set(n);
-        if n.is_multiple_of(ROWS_PER_CHECK) {
+        if n >= ROWS_PER_CHECK {
+            self.ticks.set(0);
+            self.shared.ticks.fetch_add(n as usize, Ordering::Relaxed);
             self.cancelled()?;
         }
         Ok(())
@@ -212,31 +253,10 @@ impl<'a> Exec<'a> {
         Ok(())
     }
 
-    /// Test of the relationship types with these numbers; `None` when no relationship can have one.
-    fn type_test(&self, types: &[usize]) -> Option<Arc<TypeTest>> {
-        if let Some(found) = self.types.borrow().get(types) {
-            return found.clone();
-        }
-        let test = match self.shared.types.lock() {
-            Ok(mut all) => match all.get(types) {
-                Some(found) => found.clone(),
-                None => {
-                    let name = |i: &usize| self.type_names.get(*i).cloned();
-                    let names = types.iter().filter_map(name).collect();
-                    let test = self.view.type_test(names).map(Arc::new);
-                    all.insert(types.to_vec(), test.clone());
-                    test
-                }
-            },
-            Err(_) => None,
-        };
-        self.types.borrow_mut().insert(types.to_vec(), test.clone());
-        test
-    }
-
     /// Whether so much was done that preparing a test for all rows pays.
     fn is_busy(&self) -> bool {
-        self.ticks.get() > BUSY_TICKS
+        let least = (self.view.num_nodes() as usize / BUSY_PART).max(BUSY_TICKS);
+        self.shared.ticks.load(Ordering::Relaxed) > least
     }
 
     fn has_labels(&self, v: u32, labels: &[usize]) -> bool {

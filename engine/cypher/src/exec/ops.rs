@@ -1,5 +1,6 @@
 //! Operators that are not patterns.
 
+use super::edges::StepTest;
 use super::eval::set;
 use super::groups::{Coder, Joint};
 use super::store::{Column, Rows};
@@ -96,10 +97,11 @@ impl Exec<'_> {
                 })
             }
             Op::Expand { input, step } => {
-                self.run(input, row, &mut |row| self.expand(row, step, sink))
+                let mut made = StepTest::default();
+                self.run(input, row, &mut |row| self.expand(row, step, &mut made, sink))
             }
-            Op::Tally { input, from, steps, weight } => {
-                self.tally(input, *from, steps, *weight, row, sink)
+            Op::Tally { input, from, steps, weight, ends } => {
+                self.tally(input, (*from, *weight), steps, *ends, row, sink)
             }
             Op::Ends { input, step, from_bound } => {
                 self.run(input, row, &mut |row| self.ends(row, step, *from_bound, sink))
@@ -116,9 +118,20 @@ impl Exec<'_> {
                 set(row, *slot, path);
                 sink(row)
             }),
-            Op::Filter { input, test } => self.run(input, row, &mut |row| {
-                if self.test(test, row)? == Some(true) { sink(row) } else { Ok(()) }
-            }),
+            Op::Filter { input, test } => {
+                let far = match &**input {
+                    Op::Expand { step, .. } if !step.closes => Some(step.to),
+                    _ => None,
+                };
+                let mut marks = None;
+                self.run(input, row, &mut |row| {
+                    let passes = match far {
+                        Some(far) => self.far_test(test, far, &mut marks, row)?,
+                        None => self.test(test, row)?,
+                    };
+                    if passes == Some(true) { sink(row) } else { Ok(()) }
+                })
+            }
             Op::Project { input, items } => self.run(input, row, &mut |row| {
                 for (slot, item) in items {
                     let value = self.eval(item, row)?;
@@ -325,9 +338,25 @@ impl Exec<'_> {
                 _ => Ok(rows),
             }
         };
-        let rows = match self.shares(input) {
-            None => gather(self, row)?,
-            Some(shares) => self.joined_rows(self.share(shares, row, gather)?, width)?,
+        let rows = match (input, self.shares(input)) {
+            (Op::Aggregate { input, keys: by, aggs }, _) => {
+                let grouped = self.grouping(input, by, aggs, row)?;
+                let (mut rows, mut values) = (Rows::new(width), Vec::with_capacity(keys.len()));
+                let Some((first, down)) = keys.first() else { return Ok(()) };
+                for group in self.best_groups(&grouped, (first, *down), wanted, row)? {
+                    self.put_group(&grouped, group, row)?;
+                    values.clear();
+                    for (key, _) in keys {
+                        values.push(self.eval(key, row)?);
+                    }
+                    self.hold(rows.len(), width)?;
+                    let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
+                    rows.push(values.iter().chain(kept));
+                }
+                rows
+            }
+            (_, None) => gather(self, row)?,
+            (_, Some(shares)) => self.joined_rows(self.share(shares, row, gather)?, width)?,
         };
         self.cancel.check().map_err(|e| Box::new(e.into()))?;
         for i in rows.sorted(&down).into_iter().take(wanted) {

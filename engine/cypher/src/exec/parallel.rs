@@ -13,7 +13,7 @@ use crate::plan::{Op, Slot};
 use crate::value::Value;
 
 /// Nodes below which sharing out does not pay.
-const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 15 };
+const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 13 };
 /// Threads below which there is nobody to share with.
 const THREADS_MIN: usize = if cfg!(test) { 1 } else { 2 };
 /// Parts for each thread, so that a part with hubs does not keep all waiting.

@@ -58,7 +58,15 @@ impl Exec<'_> {
         let Ex::Slot(slot) = base.as_ref() else { return None };
         let constant = self.fixed(right)?;
         let key = self.keys.get(*key)?;
-        let order = match row.get(*slot)? {
+        let entity = row.get(*slot)?;
+        // Texts of different lengths need no look.
+        if let (Value::Node(v), Cmp::Eq, Value::Text(word)) = (entity, op, constant)
+            && let Column::Text(text) = key.node.as_ref()?.column()
+        {
+            let cell = text.get(self.view.node_row(*v)? as usize);
+            return Some(cell.map(|cell| *cell == **word));
+        }
+        let order = match entity {
             Value::Node(v) => order_of(key.node.as_ref()?, self.view.node_row(*v)?, constant)?,
             Value::Edge(e) => order_of(key.edge.as_ref()?, e.row, constant)?,
             _ => return None,

@@ -1,10 +1,22 @@
 //! Nodes to start from.
 
+use std::ops::Range;
+
+use graphlume_gfql::Cmp;
+
+use super::cells::Cells;
 use super::eval::set;
+use super::mask::ColumnTest;
 use super::probe::order_of;
 use super::{Exec, Flow, Sink};
 use crate::plan::{Seek, Slot};
 use crate::value::Value;
+
+/// Nodes that are tested before the first row is made, and at most at a time.
+const NODES_AT_FIRST: u32 = if cfg!(test) { 1 } else { 64 };
+const NODES_AT_ONCE: u32 = 1 << 13;
+/// Nodes that are tested in the time of a step.
+const NODES_PER_TICK: u32 = 8;
 
 impl Exec<'_> {
     pub(super) fn scan(
@@ -42,20 +54,52 @@ impl Exec<'_> {
             Some((part, range)) if *part == slot => range.clone(),
             _ => 0..self.view.num_nodes(),
         };
-        for v in nodes {
-            self.tick()?;
-            let fits = wanted.iter().all(|(cells, value)| {
-                let Some(node_row) = self.view.node_row(v) else { return true };
-                match order_of(cells, node_row, value) {
-                    Some(order) => order.is_some_and(|o| o.is_eq()),
-                    None => true,
+        let mut from = nodes.start;
+        while from < nodes.end {
+            // Few at first, for those who want few.
+            let many = (from - nodes.start).clamp(NODES_AT_FIRST, NODES_AT_ONCE);
+            let to = nodes.end.min(from.saturating_add(many));
+            for (v, mark) in (from..to).zip(self.scan_marks(from..to, labels, &wanted)) {
+                if mark {
+                    self.tick()?;
+                    set(row, slot, Value::Node(v));
+                    sink(row)?;
                 }
-            });
-            if fits && self.has_labels(v, labels) {
-                set(row, slot, Value::Node(v));
-                sink(row)?;
             }
+            self.tick_by((to - from) / NODES_PER_TICK)?;
+            from = to;
         }
         Ok(())
+    }
+
+    /// A mark for each of some nodes: whether it has the labels, and values that may be the wanted ones.
+    fn scan_marks(
+        &self,
+        nodes: Range<u32>,
+        labels: &[usize],
+        wanted: &[(&Cells, Value)],
+    ) -> Vec<bool> {
+        let from = nodes.start as usize;
+        let mut marks = vec![true; nodes.len()];
+        for label in labels {
+            match self.labels.get(*label) {
+                Some(test) => self.view.narrow(test, from, &mut marks),
+                None => marks.fill(false),
+            }
+        }
+        for (cells, value) in wanted {
+            match ColumnTest::new(cells, Cmp::Eq, value).filter(|_| self.view.rows_are_nodes()) {
+                Some(test) => test.narrow(from, &mut marks),
+                None => {
+                    for (v, mark) in nodes.clone().zip(&mut marks) {
+                        let Some(node_row) = self.view.node_row(v) else { continue };
+                        if let Some(order) = order_of(cells, node_row, value) {
+                            *mark &= order.is_some_and(|o| o.is_eq());
+                        }
+                    }
+                }
+            }
+        }
+        marks
     }
 }

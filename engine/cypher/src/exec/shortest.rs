@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use graphlume_types::limits::CYPHER_CELLS_MAX;
 
+use super::edges::EdgeTest;
 use super::eval::set;
-use super::expand::{EdgeTest, each_edge, node_at};
+use super::expand::node_at;
 use super::{Exec, Flow, Sink, Stop};
 use crate::ast::Direction;
 use crate::error::{Res, limit_error, value_error};
@@ -107,10 +108,10 @@ impl Exec<'_> {
         let level = side.level;
         for v in std::mem::take(&mut side.frontier) {
             let (back, depth) = (&mut side.back, &mut side.depth);
-            let result = each_edge(self.view, v, direction, &mut |edge, to| {
+            let result = self.each_edge(test, v, direction, |edge, to| {
                 self.tick()?;
                 let old = depth.get(&to).copied();
-                if old.is_some_and(|d| d < level || !all) || !self.edge_fits(test, edge)? {
+                if old.is_some_and(|d| d < level || !all) || !self.props_fit(test, edge)? {
                     return Ok(());
                 }
                 back.entry(to).or_default().push((edge, v));

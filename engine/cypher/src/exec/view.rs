@@ -1,11 +1,12 @@
 //! The graph as the language sees it: nodes with labels and properties, relationships with a type.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
-use graphlume_gfql::PropertyGraph;
+use graphlume_gfql::{PropertyGraph, made};
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_graph::{Graph, Topology};
 use graphlume_table::{Table, TextColumn};
@@ -24,6 +25,9 @@ const LABEL: &str = "label__";
 const TYPE: &str = "type";
 /// Column of relationship ids.
 const EDGE_ID: &str = "edge_id";
+
+/// Name under which the number of relationships that were looked at in vain is kept with a graph.
+const WASTED: &str = "relationships in vain";
 
 /// Columns with their names.
 type Named = Vec<(Arc<str>, Cells)>;
@@ -44,6 +48,8 @@ pub(crate) struct View {
     labels: Option<Cells>,
     flags: Named,
     node_type: Option<Cells>,
+    /// Relationships that all queries of the graph looked at in vain.
+    wasted: Arc<AtomicU64>,
     /// The moment that counts as now.
     pub now: (i64, u32),
 }
@@ -61,23 +67,16 @@ pub(crate) struct LabelTest {
 #[derive(Clone, Debug)]
 pub(crate) struct TypeTest {
     cells: Cells,
-    words: Vec<String>,
+    words: Arc<[String]>,
     /// For a dictionary, which keys are meant.
-    keys: Option<Vec<bool>>,
+    keys: Option<Arc<[bool]>>,
     /// The answers of all rows, a bit each, once they were worth finding.
-    bits: Arc<OnceLock<Vec<u64>>>,
+    bits: Arc<OnceLock<Arc<Vec<u64>>>>,
 }
 
 impl LabelTest {
     pub(crate) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Tests all nodes at once where that makes a difference.
-    pub(crate) fn prepare(&self) {
-        if self.flag.is_none() {
-            self.typed.iter().for_each(TypeTest::prepare);
-        }
     }
 }
 
@@ -89,19 +88,26 @@ impl TypeTest {
             }),
             _ => None,
         };
-        Self { cells: cells.clone(), words, keys, bits: Arc::default() }
+        Self { cells: cells.clone(), words: words.into(), keys, bits: Arc::default() }
     }
 
     /// Tests all rows, by all threads.
     pub(crate) fn prepare(&self) {
-        self.bits.get_or_init(|| {
+        made(&self.bits, || {
             let rows = self.cells.column().len() as u32;
             let word = |w: u32| {
                 let bits = (w * 64..(w * 64 + 64).min(rows)).filter(|row| self.find(*row));
                 bits.fold(0u64, |word, row| word | 1 << (row % 64))
             };
-            (0..rows.div_ceil(64)).into_par_iter().with_min_len(256).map(word).collect()
+            let words = (0..rows.div_ceil(64)).into_par_iter().with_min_len(256).map(word);
+            Arc::new(words.collect())
         });
+    }
+
+    /// How many rows have one of the words; zero before [`TypeTest::prepare`].
+    pub(crate) fn matches(&self) -> u64 {
+        let bits = self.bits.get().map_or(&[][..], |bits| bits.as_slice());
+        bits.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// Whether the row has one of the words.
@@ -130,6 +136,11 @@ impl TypeTest {
             },
         }
     }
+}
+
+/// The name under which the nodes of a label are kept with the graph.
+fn kept_name(label: &str) -> String {
+    format!("label {label:?}")
 }
 
 fn plain(value: &Value) -> String {
@@ -171,8 +182,17 @@ impl View {
             node_type: cells(false, TYPE).filter(|_| untyped),
             labels,
             flags,
+            wasted: graph.kept(WASTED).unwrap_or_else(|| {
+                let wasted = Arc::default();
+                graph.keep(WASTED, &wasted, 0, cancel);
+                wasted
+            }),
             now,
         })
+    }
+
+    pub(crate) fn wasted(&self) -> &AtomicU64 {
+        &self.wasted
     }
 
     pub(crate) fn topology(&self) -> &Topology {
@@ -322,11 +342,49 @@ impl View {
     }
 
     pub(crate) fn label_test(&self, name: &str) -> LabelTest {
+        let typed = self.node_type.as_ref().map(|c| TypeTest::new(c, vec![name.to_owned()]));
+        if let (Some(typed), Some(bits)) = (&typed, self.graph.kept(&kept_name(name))) {
+            let _ = typed.bits.set(bits);
+        }
         LabelTest {
             flag: self.flags.iter().find(|(n, _)| **n == *name).map(|(_, c)| c.clone()),
             listed: self.labels.clone(),
-            typed: self.node_type.as_ref().map(|c| TypeTest::new(c, vec![name.to_owned()])),
+            typed,
             name: name.to_owned(),
+        }
+    }
+
+    /// Tests all nodes at once where that makes a difference; the answers stay with the graph.
+    pub(crate) fn prepare(&self, test: &LabelTest, cancel: &CancelToken) {
+        let Some(typed) = test.typed.as_ref().filter(|_| test.flag.is_none()) else { return };
+        if typed.bits.get().is_some() {
+            return;
+        }
+        typed.prepare();
+        if let Some(bits) = typed.bits.get() {
+            let bytes = size_of_val(bits.as_slice()) as u64;
+            self.graph.keep(&kept_name(&test.name), bits, bytes, cancel);
+        }
+    }
+
+    /// Whether node rows are node indices.
+    pub(crate) const fn rows_are_nodes(&self) -> bool {
+        self.rows_are_nodes
+    }
+
+    /// Clears the marks of the nodes from `from` on that lack a label.
+    pub(crate) fn narrow(&self, test: &LabelTest, from: usize, marks: &mut [bool]) {
+        let bits = test.typed.as_ref().filter(|_| test.flag.is_none()).and_then(|t| t.bits.get());
+        match bits.filter(|_| self.rows_are_nodes) {
+            Some(bits) => {
+                let bit = |v: usize| bits.get(v / 64).is_some_and(|word| word >> (v % 64) & 1 == 1);
+                let nodes = marks.iter_mut().zip(from..);
+                nodes.for_each(|(mark, v)| *mark &= bit(v));
+            }
+            None => {
+                let nodes = (from as u32..).zip(marks).filter(|(_, mark)| **mark);
+                nodes.for_each(|(v, mark)| *mark = self.has_label(v, test));
+            }
         }
     }
 

@@ -65,6 +65,9 @@ fn counted_paths_are_as_many_as_walked_ones() {
         "c.type AS k, count(c.n) AS w, sum(c.n) AS x, round(1000000 * avg(c.n)) AS y, max(c.n) AS z",
         "c AS c, count(DISTINCT c.n) AS x, size(collect(c.n)) AS y",
         "a.id AS i, c.id AS j, count(*) AS x",
+        "c.id AS k, c.n AS m, count(*) AS x ORDER BY x DESC, k LIMIT 3",
+        "c.type AS k, c.id AS i, c AS c ORDER BY k, c.id DESC SKIP 1 LIMIT 4",
+        "c AS c, count(*) AS x, sum(c.n) AS y ORDER BY y, x DESC, c.id LIMIT 2",
     ];
     let (mut counted, mut asked) = (0, 0);
     for seed in 0..3 {

@@ -1,0 +1,255 @@
+//! Conditions on all nodes at once: a mark for each node, column by column where that is possible.
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use graphlume_gfql::Cmp;
+use graphlume_graph::canon::Column;
+use rayon::prelude::*;
+
+use super::Exec;
+use super::cells::Cells;
+use super::eval::set;
+use crate::error::Res;
+use crate::plan::{Ex, Slot};
+use crate::value::Value;
+
+/// Nodes that a thread takes at once.
+const NODES_AT_ONCE: usize = if cfg!(test) { 4 } else { 1 << 14 };
+/// Integers below this are floats too.
+const EXACT_MAX: i64 = 1 << 53;
+
+/// A comparison of a column with a constant, of kinds that need no value for a cell.
+pub(super) struct ColumnTest<'a> {
+    cells: &'a Cells,
+    op: Cmp,
+    constant: &'a Value,
+}
+
+/// Which orders a comparison accepts.
+#[derive(Clone, Copy)]
+struct Accepted {
+    less: bool,
+    equal: bool,
+    greater: bool,
+}
+
+impl Accepted {
+    fn new(op: Cmp) -> Self {
+        use std::cmp::Ordering as O;
+        let [less, equal, greater] = [O::Less, O::Equal, O::Greater].map(|o| op.accepts(o));
+        Self { less, equal, greater }
+    }
+
+    /// What has no order with the constant is not accepted.
+    #[inline]
+    fn accepts<T: PartialOrd>(self, cell: &T, constant: &T) -> bool {
+        (self.less & (cell < constant))
+            | (self.equal & (cell == constant))
+            | (self.greater & (cell > constant))
+    }
+}
+
+impl<'a> ColumnTest<'a> {
+    /// `None` where a value has to be made to compare.
+    pub(super) fn new(cells: &'a Cells, op: Cmp, constant: &'a Value) -> Option<Self> {
+        let plain = match (cells.column(), constant) {
+            (Column::Int(_), Value::Int(_)) | (Column::Text(_), Value::Text(_)) => true,
+            (Column::Float(_), Value::Float(v)) => !v.is_nan(),
+            (Column::Float(_), Value::Int(v)) => v.abs() < EXACT_MAX,
+            _ => false,
+        };
+        plain.then_some(Self { cells, op, constant })
+    }
+
+    /// Clears the marks of the rows from `from` on that do not pass.
+    pub(super) fn narrow(&self, from: usize, marks: &mut [bool]) {
+        let accepted = Accepted::new(self.op);
+        match (self.cells.column(), self.constant) {
+            (Column::Int(a), Value::Int(c)) => {
+                let cells = marks.iter_mut().zip(a.values().iter().skip(from));
+                cells.for_each(|(mark, cell)| *mark &= accepted.accepts(cell, c));
+                valid_only(a, from, marks);
+            }
+            (Column::Float(a), constant) => {
+                let c = constant.as_f64().unwrap_or(f64::NAN);
+                let cells = marks.iter_mut().zip(a.values().iter().skip(from));
+                cells.for_each(|(mark, cell)| *mark &= accepted.accepts(cell, &c));
+                valid_only(a, from, marks);
+            }
+            (Column::Text(text), Value::Text(word)) => {
+                let passes = |cell: Option<&str>| {
+                    cell.is_some_and(|cell| match self.op {
+                        // Texts of different lengths need no look.
+                        Cmp::Eq => *cell == **word,
+                        Cmp::Ne => *cell != **word,
+                        op => op.accepts(cell.cmp(word)),
+                    })
+                };
+                match text.dictionary() {
+                    Some((keys, values)) => {
+                        let answers: Vec<bool> = values.iter().map(passes).collect();
+                        let of = |key: &u32| answers.get(*key as usize).copied().unwrap_or(false);
+                        let cells = marks.iter_mut().zip(keys.values().iter().skip(from));
+                        cells.for_each(|(mark, key)| *mark &= of(key));
+                        valid_only(keys, from, marks);
+                    }
+                    None => {
+                        let rows = marks.iter_mut().zip(from..text.len());
+                        rows.for_each(|(mark, row)| *mark = *mark && passes(text.get(row)));
+                    }
+                }
+            }
+            // Not made, see below.
+            _ => marks.fill(false),
+        }
+    }
+}
+
+/// Clears the marks of nulls.
+fn valid_only(array: &dyn Array, from: usize, marks: &mut [bool]) {
+    if let Some(nulls) = array.nulls() {
+        let rows = marks.iter_mut().zip(from..nulls.len());
+        rows.for_each(|(mark, row)| *mark &= nulls.is_valid(row));
+    }
+}
+
+impl Exec<'_> {
+    /// A mark for every node: whether it has the labels and passes all the tests, which look at nothing but
+    /// the node in `slot`.
+    pub(super) fn mask(
+        &self,
+        slot: Slot,
+        labels: &[usize],
+        tests: &[&Ex],
+        row: &[Value],
+    ) -> Res<Arc<Vec<bool>>> {
+        let labelled = self.labelled(labels);
+        if tests.is_empty() {
+            return Ok(labelled);
+        }
+        let mut marks = Vec::clone(&labelled);
+        let mut rest = Vec::new();
+        for test in tests {
+            let mut found = Vec::new();
+            if self.view.rows_are_nodes() && self.column_tests(test, slot, &mut found) {
+                found.iter().for_each(|test| test.narrow(0, &mut marks));
+            } else {
+                rest.push(*test);
+            }
+        }
+        self.cancelled()?;
+        if rest.is_empty() {
+            return Ok(Arc::new(marks));
+        }
+        let shared = self.shared;
+        marks.par_chunks_mut(NODES_AT_ONCE).enumerate().try_for_each(|(i, marks)| {
+            let exec = Exec::new(shared, Some((usize::MAX, 0..0)));
+            let mut row = row.to_vec();
+            for (v, mark) in ((i * NODES_AT_ONCE) as u32..).zip(marks) {
+                if !*mark {
+                    continue;
+                }
+                exec.tick()?;
+                set(&mut row, slot, Value::Node(v));
+                for test in &rest {
+                    if exec.test(test, &mut row)? != Some(true) {
+                        *mark = false;
+                        break;
+                    }
+                }
+            }
+            Res::Ok(())
+        })?;
+        Ok(Arc::new(marks))
+    }
+
+    /// A mark for every node: whether it has the labels.
+    fn labelled(&self, labels: &[usize]) -> Arc<Vec<bool>> {
+        let known = self.shared.labelled.lock().ok().and_then(|all| all.get(labels).cloned());
+        if let Some(found) = known {
+            return found;
+        }
+        let mut marks = vec![true; self.view.num_nodes() as usize];
+        for label in labels {
+            match self.labels.get(*label) {
+                Some(test) => {
+                    self.view.prepare(test, self.cancel);
+                    self.view.narrow(test, 0, &mut marks);
+                }
+                None => marks.fill(false),
+            }
+        }
+        let marks = Arc::new(marks);
+        if let Ok(mut all) = self.shared.labelled.lock() {
+            all.insert(labels.to_vec(), Arc::clone(&marks));
+        }
+        marks
+    }
+
+    /// Tests the node in a slot; after many nodes all of them are tested at once, and the `marks` are asked.
+    pub(super) fn far_test(
+        &self,
+        test: &Ex,
+        slot: Slot,
+        marks: &mut Option<Arc<Vec<bool>>>,
+        row: &mut [Value],
+    ) -> Res<Option<bool>> {
+        if marks.is_none() && self.is_busy() {
+            *marks = self.shared_marks(test, slot)?;
+        }
+        match (marks, row.get(slot)) {
+            (Some(marks), Some(Value::Node(v))) if !marks.is_empty() => {
+                Ok(Some(marks.get(*v as usize).copied().unwrap_or(false)))
+            }
+            _ => self.test(test, row),
+        }
+    }
+
+    /// The marks of a test of nodes, made by the thread that asks first; empty where the test is of another
+    /// form. `None` while they are being made.
+    fn shared_marks(&self, test: &Ex, slot: Slot) -> Res<Option<Arc<Vec<bool>>>> {
+        let place = std::ptr::from_ref(test) as usize;
+        let Ok(mut all) = self.shared.marks.try_lock() else { return Ok(None) };
+        if let Some(found) = all.get(&place) {
+            return Ok(Some(Arc::clone(found)));
+        }
+        let mut found = Vec::new();
+        let plain = self.view.rows_are_nodes() && self.column_tests(test, slot, &mut found);
+        let mut marks = vec![true; if plain { self.view.num_nodes() as usize } else { 0 }];
+        self.cancel.take(marks.len() as u64).map_err(|e| Box::new(e.into()))?;
+        for test in found.iter().filter(|_| plain) {
+            test.narrow(0, &mut marks);
+        }
+        let marks = Arc::new(marks);
+        all.insert(place, Arc::clone(&marks));
+        Ok(Some(marks))
+    }
+
+    /// The comparisons that a test consists of; false when it is of another form.
+    fn column_tests<'t>(
+        &'t self,
+        test: &'t Ex,
+        slot: Slot,
+        into: &mut Vec<ColumnTest<'t>>,
+    ) -> bool {
+        match test {
+            Ex::And(list) => list.iter().all(|test| self.column_tests(test, slot, into)),
+            Ex::Compare(left, rest) => {
+                let ([(op, right)], Ex::Prop(base, key)) = (rest.as_slice(), &**left) else {
+                    return false;
+                };
+                if !matches!(**base, Ex::Slot(s) if s == slot) {
+                    return false;
+                }
+                let cells = self.keys.get(*key).and_then(|key| key.node.as_ref());
+                let Some((cells, constant)) = cells.zip(self.fixed(right)) else { return false };
+                let test = ColumnTest::new(cells, *op, constant);
+                let plain = test.is_some();
+                into.extend(test);
+                plain
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The relationships of some types, apart from all others: what a step that asks for a type looks at.
+
+use std::sync::Arc;
+
+use graphlume_graph::Topology;
+use graphlume_types::CancelToken;
+
+use super::Flow;
+use super::view::{TypeTest, View};
+use crate::ast::Direction;
+use crate::error::Res;
+use crate::value::Edge;
+
+/// Adjacency of the relationships of some types between nodes that exist.
+#[derive(Debug)]
+pub(crate) struct Relation {
+    topology: Topology,
+    /// Rows in the edge table, parallel to the sources of the in-lists.
+    in_rows: Vec<u32>,
+    /// Nodes with loops, and how many they have.
+    loops: Vec<(u32, u32)>,
+}
+
+/// Relationships between two looks at the token.
+const EDGES_PER_CHECK: usize = 1 << 16;
+
+impl Relation {
+    /// The adjacency of the relationships that pass; it is kept with the graph. `None` when it could not be
+    /// kept there.
+    pub(super) fn of(
+        view: &View,
+        words: &[String],
+        test: &TypeTest,
+        cancel: &CancelToken,
+    ) -> Res<Option<Arc<Self>>> {
+        let name = Self::name(words);
+        if let Some(found) = Self::kept(view, words) {
+            return Ok(Some(found));
+        }
+        let (all, nodes) = (view.topology(), view.num_nodes());
+        test.prepare();
+        let edges = test.matches();
+        let bytes = u64::from(nodes) * 8 + edges * 16;
+        if bytes > view.graph().keep_max() {
+            return Ok(None);
+        }
+        let building = Topology::build_footprint(u64::from(nodes), edges) + edges * 12;
+        let fits = cancel.hold(building);
+        let Ok(_building) = fits else { return Ok(None) };
+        let (mut src, mut dst, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = 0;
+        for v in 0..nodes {
+            let list = all.out_neighbors(v);
+            seen += list.len();
+            if seen >= EDGES_PER_CHECK {
+                seen = 0;
+                cancel.check().map_err(|e| Box::new(e.into()))?;
+            }
+            for (to, row) in list.iter().zip(all.out_rows(v)) {
+                if *to < nodes && test.holds(*row) {
+                    src.push(v);
+                    dst.push(*to);
+                    rows.push(*row);
+                }
+            }
+        }
+        let topology = Topology::from_rows(nodes, &src, &dst, Some(&rows));
+        let mut next: Vec<u32> = topology.in_offsets().to_vec();
+        let mut in_rows = vec![0; rows.len()];
+        for (to, row) in topology.out_dst().iter().zip(topology.out_row()) {
+            // The out-lists by ascending source: so are the in-lists.
+            let place = next.get_mut(*to as usize);
+            let place = place.map(|n| std::mem::replace(n, n.wrapping_add(1)) as usize);
+            if let Some(slot) = place.and_then(|p| in_rows.get_mut(p)) {
+                *slot = *row;
+            }
+        }
+        let mut loops: Vec<(u32, u32)> = Vec::new();
+        for (v, _) in src.iter().zip(&dst).filter(|(v, to)| v == to) {
+            match loops.last_mut() {
+                Some((last, count)) if last == v => *count += 1,
+                _ => loops.push((*v, 1)),
+            }
+        }
+        let made = Arc::new(Self { topology, in_rows, loops });
+        view.graph().keep(&name, &made, bytes, cancel);
+        Ok(Some(made))
+    }
+
+    /// The adjacency, if it was made before.
+    pub(super) fn kept(view: &View, words: &[String]) -> Option<Arc<Self>> {
+        view.graph().kept(&Self::name(words))
+    }
+
+    fn name(words: &[String]) -> String {
+        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+        words.sort_unstable();
+        words.dedup();
+        format!("relationships {words:?}")
+    }
+
+    pub(super) const fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// Nodes with relationships to themselves, in ascending order, and how many they have.
+    pub(super) fn loops(&self) -> &[(u32, u32)] {
+        &self.loops
+    }
+
+    /// Calls `f` with each relationship of a node in a direction and the node at its other end.
+    #[inline]
+    pub(super) fn each(
+        &self,
+        v: u32,
+        direction: Direction,
+        mut f: impl FnMut(Edge, u32) -> Flow,
+    ) -> Flow {
+        let t = &self.topology;
+        if v >= t.num_nodes() {
+            return Ok(());
+        }
+        if direction != Direction::In {
+            for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
+                f(Edge { row: *row, source: v, destination: *to }, *to)?;
+            }
+        }
+        if direction != Direction::Out {
+            let range = t.in_offsets().get(v as usize).zip(t.in_offsets().get(v as usize + 1));
+            let range = range.map_or(0..0, |(from, to)| *from as usize..*to as usize);
+            let rows = self.in_rows.get(range).unwrap_or_default();
+            for (from, row) in t.in_neighbors(v).iter().zip(rows) {
+                // A loop was met on its way out.
+                if direction == Direction::In || *from != v {
+                    f(Edge { row: *row, source: *from, destination: v }, *from)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! One step of a count of paths: from where, along which relationships, and without which.
+
+use std::sync::Arc;
+
+use graphlume_types::Hold;
+
+use crate::ast::Direction;
+use crate::exec::edges::EdgeTest;
+use crate::exec::relation::Relation;
+use crate::exec::view::View;
+use crate::exec::{Exec, Flow};
+use crate::plan::Step;
+use crate::value::Edge;
+
+/// Numbers of paths by node.
+pub(super) enum Paths {
+    /// Nodes in ascending order.
+    Few(Vec<(u32, u64)>),
+    /// With the memory that it takes.
+    All(Vec<u64>, #[allow(dead_code, reason = "given back when it goes")] Hold),
+}
+
+impl Default for Paths {
+    fn default() -> Self {
+        Self::Few(Vec::new())
+    }
+}
+
+impl Paths {
+    pub(super) fn to(&self, v: u32) -> u64 {
+        match self {
+            Self::All(all, _) => all.get(v as usize).copied().unwrap_or(0),
+            Self::Few(nodes) => {
+                let at = nodes.binary_search_by_key(&v, |n| n.0);
+                at.ok().and_then(|i| nodes.get(i)).map_or(0, |n| n.1)
+            }
+        }
+    }
+
+    /// The sum of `of` over the nodes with paths.
+    pub(super) fn sum(&self, of: impl Fn(u32) -> u64) -> u64 {
+        match self {
+            Self::Few(nodes) => nodes.iter().map(|(v, _)| of(*v)).sum(),
+            Self::All(all, _) => {
+                (0..).zip(all).map(|(v, paths)| if *paths > 0 { of(v) } else { 0 }).sum()
+            }
+        }
+    }
+
+    pub(super) fn into_nodes(self) -> Vec<(u32, u64)> {
+        match self {
+            Self::Few(nodes) => nodes,
+            Self::All(all, _) => (0..).zip(all).filter(|(_, paths)| *paths > 0).collect(),
+        }
+    }
+}
+
+/// Whether a step may take a relationship from one node to another.
+fn leads(step: &Step, edge: Edge, from: u32, to: u32) -> bool {
+    match step.direction {
+        Direction::Out => edge.source == from && edge.destination == to,
+        Direction::In => edge.source == to && edge.destination == from,
+        Direction::Both => true,
+    }
+}
+
+/// The step before, where the relationship must differ from its own: its test, and the paths to its near end.
+pub(super) struct Before<'a> {
+    pub(super) step: &'a Step,
+    pub(super) test: EdgeTest,
+    pub(super) paths: &'a Paths,
+}
+
+/// One step, ready to be taken.
+pub(super) struct Advance<'a> {
+    pub(super) view: &'a View,
+    pub(super) paths: &'a Paths,
+    pub(super) step: &'a Step,
+    pub(super) test: EdgeTest,
+    pub(super) apart: Option<Before<'a>>,
+}
+
+impl Advance<'_> {
+    /// Calls `add` with the nodes that a node's paths go on to, and with how many do so.
+    #[inline]
+    pub(super) fn from(
+        &self,
+        exec: &Exec<'_>,
+        (v, paths): (u32, u64),
+        mut add: impl FnMut(u32, u64) -> Flow,
+    ) -> Flow {
+        exec.each_edge(&self.test, v, self.step.direction, |edge, to| {
+            let back = match &self.apart {
+                Some(b) if leads(b.step, edge, to, v) && b.test.has_type(edge) => b.paths.to(to),
+                _ => 0,
+            };
+            match paths.saturating_sub(back) {
+                0 => Ok(()),
+                paths => add(to, paths),
+            }
+        })
+    }
+
+    /// An upper bound of the relationships to look at.
+    pub(super) fn edges(&self) -> u64 {
+        let all = self.test.relation().map_or(self.view.topology(), |r| r.topology());
+        self.paths.sum(|v| {
+            u64::from(match self.step.direction {
+                _ if v >= all.num_nodes() => 0,
+                Direction::Out => all.out_degree(v),
+                Direction::In => all.in_degree(v),
+                Direction::Both => all.degree(v),
+            })
+        })
+    }
+
+    /// The adjacency of the step where all of it can be looked at from the far side: a relationship can be
+    /// that of the step before only where it is a loop.
+    pub(super) fn relation(&self) -> Option<Lists<'_>> {
+        let relation = self.test.relation()?;
+        let direction = self.step.direction;
+        let plain = |b: &Before<'_>| {
+            b.step.direction == direction
+                && b.test.relation().is_some_and(|other| Arc::ptr_eq(other, relation))
+        };
+        let fits = direction != Direction::Both && self.apart.as_ref().is_none_or(plain);
+        fits.then(|| Lists { relation, out: direction == Direction::Out })
+    }
+
+    /// How many of the paths that a loop would continue have it as their last relationship.
+    pub(super) fn looped(&self, (v, loops): (u32, u32)) -> u64 {
+        let before = self.apart.as_ref().map_or(0, |b| b.paths.to(v));
+        if self.paths.to(v) == 0 { 0 } else { before.saturating_mul(u64::from(loops)) }
+    }
+}
+
+/// The lists of a relation, seen along a step.
+#[derive(Clone, Copy)]
+pub(super) struct Lists<'a> {
+    pub(super) relation: &'a Relation,
+    pub(super) out: bool,
+}
+
+impl Lists<'_> {
+    fn offsets(&self, forward: bool) -> &[u32] {
+        let t = self.relation.topology();
+        if self.out == forward { t.out_offsets() } else { t.in_offsets() }
+    }
+
+    /// The nodes that the step leads to, or with `forward` unset those that it leads from.
+    pub(super) fn of(&self, v: u32, forward: bool) -> &[u32] {
+        let t = self.relation.topology();
+        if self.out == forward { t.out_neighbors(v) } else { t.in_neighbors(v) }
+    }
+
+    pub(super) fn degrees(&self, forward: bool) -> impl Iterator<Item = u32> {
+        self.offsets(forward).windows(2).map(|w| match w {
+            [from, to] => to - from,
+            _ => 0,
+        })
+    }
+
+    /// Whether the marked nodes have all relationships at their ends of the step.
+    pub(super) fn covered(&self, marks: impl Iterator<Item = bool>, forward: bool) -> bool {
+        let marked = self.degrees(forward).zip(marks).map(|(d, mark)| if mark { d } else { 0 });
+        marked.sum::<u32>() == self.relation.topology().num_edges()
+    }
+}

@@ -1,0 +1,315 @@
+//! How many paths lead to each node, step by step.
+
+mod advance;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use graphlume_types::Hold;
+use rayon::prelude::*;
+
+use super::eval::set;
+use super::expand::node_at;
+use super::hash::Keyed;
+use super::{Exec, Flow, Sink, Stop};
+use crate::error::{Res, limit_error};
+use crate::plan::{Ex, Op, Slot, Step, Tallied};
+use crate::value::Value;
+use advance::{Advance, Before, Lists, Paths};
+
+/// Relationships of one step up to which the nodes that are met are kept by hash; beyond it every node has a
+/// place.
+const FEW_EDGES: u64 = if cfg!(test) { 4 } else { 4_096 };
+/// Nodes that a thread takes at once.
+const NODES_AT_ONCE: usize = if cfg!(test) { 3 } else { 1_024 };
+
+/// What a count of paths comes to.
+pub(super) enum Counted {
+    /// Nodes in ascending order, each with the number of paths that lead to it; it is not zero.
+    Each(Vec<(u32, u64)>),
+    /// All paths, where nothing looks at their ends.
+    Total(u64),
+}
+
+fn too_many() -> Box<graphlume_gfql::GfqlError> {
+    limit_error(format!("the pattern has more than {} matches", i64::MAX))
+}
+
+impl Exec<'_> {
+    pub(super) fn tally(
+        &self,
+        input: &Op,
+        (from, weight): (Slot, Slot),
+        steps: &[Tallied],
+        ends: bool,
+        row: &mut [Value],
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let int = |count| i64::try_from(count).map_err(|_| too_many());
+        match self.counted(input, from, steps, ends, row)? {
+            Counted::Total(0) => {}
+            Counted::Total(count) => {
+                set(row, weight, Value::Int(int(count)?));
+                sink(row)?;
+            }
+            Counted::Each(nodes) => {
+                let Some(last) = steps.last() else { return Ok(()) };
+                for (v, count) in nodes {
+                    self.tick()?;
+                    set(row, last.step.to, Value::Node(v));
+                    set(row, weight, Value::Int(int(count)?));
+                    sink(row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the paths along at least one step; the `ends` are told apart where something looks at them.
+    pub(super) fn counted(
+        &self,
+        input: &Op,
+        from: Slot,
+        steps: &[Tallied],
+        ends: bool,
+        row: &mut [Value],
+    ) -> Res<Counted> {
+        let mut paths = self.starts(input, from, row)?;
+        let mut before = Paths::default();
+        let mut last: Option<&Step> = None;
+        for (i, tallied) in steps.iter().enumerate() {
+            let step = &tallied.step;
+            let (view, none) = (self.view, None);
+            let test = self.edge_test(step, None, row)?;
+            let mut advance = Advance { view, paths: &paths, step, test, apart: none };
+            let many = advance.edges() > FEW_EDGES;
+            if many {
+                advance.test = self.prepared_test(step)?;
+            }
+            if let Some(last) = last.filter(|_| tallied.apart) {
+                let test =
+                    if many { self.prepared_test(last)? } else { self.edge_test(last, None, row)? };
+                advance.apart = Some(Before { step: last, test, paths: &before });
+            }
+            let next = if advance.test.never() {
+                Paths::default()
+            } else if !many {
+                self.advanced_by_few(&advance, tallied, row)?
+            } else {
+                let tests: Vec<&Ex> = tallied.tests.iter().collect();
+                let marks = self.mask(step.to, &step.labels, &tests, row)?;
+                match advance.relation() {
+                    Some(lists) if !ends && i + 1 == steps.len() => {
+                        return self.total(&advance, lists, &marks).map(Counted::Total);
+                    }
+                    Some(lists) => self.gathered(&advance, lists, &marks)?,
+                    None => self.spread(&advance, &marks)?,
+                }
+            };
+            before = std::mem::replace(&mut paths, next);
+            last = Some(step);
+        }
+        let nodes = paths.into_nodes();
+        if ends {
+            return Ok(Counted::Each(nodes));
+        }
+        let total = nodes.iter().fold(0u64, |sum, (_, paths)| sum.saturating_add(*paths));
+        bounded(total).map(Counted::Total)
+    }
+
+    /// The nodes that paths begin at.
+    fn starts(&self, input: &Op, from: Slot, row: &mut [Value]) -> Res<Paths> {
+        let mut tests = Vec::new();
+        if let Some(labels) = scanned(input, &mut tests)
+            && u64::from(self.view.num_nodes()) > FEW_EDGES
+        {
+            let hold = self.hold_all()?;
+            let marks = self.mask(from, labels, &tests, row)?;
+            return Ok(Paths::All(marks.iter().map(|mark| u64::from(*mark)).collect(), hold));
+        }
+        let gather = |exec: &Exec<'_>, row: &mut [Value]| {
+            let mut nodes = Vec::new();
+            let result = exec.run(input, row, &mut |row| {
+                nodes.extend(node_at(row, from)?.map(|v| (v, 1)));
+                Ok(())
+            });
+            match result {
+                Err(Stop::Failed(e)) => Err(e),
+                _ => Ok(nodes),
+            }
+        };
+        let mut nodes = match self.shares(input) {
+            None => gather(self, row)?,
+            Some(shares) => self.share(shares, row, gather)?.concat(),
+        };
+        nodes.sort_unstable();
+        Ok(Paths::Few(nodes))
+    }
+
+    /// Accounts for a number and a mark of every node.
+    fn hold_all(&self) -> Res<Hold> {
+        let bytes = u64::from(self.view.num_nodes()) * (size_of::<u64>() + 1) as u64;
+        self.cancel.hold(bytes).map_err(|e| Box::new(e.into()))
+    }
+
+    /// All paths that one more step makes, to marked nodes.
+    fn total(&self, advance: &Advance<'_>, lists: Lists<'_>, marks: &[bool]) -> Res<u64> {
+        let marked = |v: &u32| marks.get(*v as usize).copied().unwrap_or(false);
+        let paths = advance.paths;
+        let total: u128 = if lists.covered(marks.iter().copied(), false) {
+            let degrees = (0..).zip(lists.degrees(true));
+            degrees.map(|(v, degree)| u128::from(paths.to(v)) * u128::from(degree)).sum()
+        } else {
+            let part = |v: u32| match paths.to(v) {
+                0 => 0,
+                paths => {
+                    let ends = lists.of(v, true).iter().filter(|to| marked(to)).count();
+                    u128::from(paths) * ends as u128
+                }
+            };
+            let nodes = self.view.num_nodes();
+            (0..nodes).into_par_iter().with_min_len(NODES_AT_ONCE).map(part).sum()
+        };
+        let loops = lists.relation.loops().iter().filter(|(v, _)| marked(v));
+        let looped: u128 = loops.map(|l| u128::from(advance.looped(*l))).sum();
+        self.cancelled()?;
+        bounded(u64::try_from(total.saturating_sub(looped)).unwrap_or(u64::MAX))
+    }
+
+    /// The paths to marked nodes, each of which asks where its relationships come from.
+    fn gathered(&self, advance: &Advance<'_>, lists: Lists<'_>, marks: &[bool]) -> Res<Paths> {
+        let hold = self.hold_all()?;
+        let paths = advance.paths;
+        // Where a single path ends at each node that the relation leaves, degrees are numbers of paths.
+        let single = match paths {
+            Paths::All(all, _) => {
+                all.iter().all(|p| *p <= 1) && lists.covered(all.iter().map(|p| *p > 0), true)
+            }
+            Paths::Few(_) => false,
+        };
+        let mut next: Vec<u64> = if single {
+            let degrees = lists.degrees(false).zip(marks);
+            degrees.map(|(degree, mark)| if *mark { u64::from(degree) } else { 0 }).collect()
+        } else {
+            let sum = |v: u32| {
+                let from = lists.of(v, false).iter().map(|from| paths.to(*from));
+                from.fold(0u64, u64::saturating_add)
+            };
+            let marked = marks.par_iter().enumerate().with_min_len(NODES_AT_ONCE);
+            marked.map(|(v, mark)| if *mark { sum(v as u32) } else { 0 }).collect()
+        };
+        for (v, loops) in lists.relation.loops() {
+            let looped = advance.looped((*v, *loops));
+            if let Some(paths) = next.get_mut(*v as usize) {
+                *paths = paths.saturating_sub(looped);
+            }
+        }
+        self.cancelled()?;
+        if next.iter().any(|paths| i64::try_from(*paths).is_err()) {
+            return Err(too_many());
+        }
+        Ok(Paths::All(next, hold))
+    }
+
+    /// The paths to marked nodes, added up wherever paths go on to.
+    fn spread(&self, advance: &Advance<'_>, marks: &[bool]) -> Res<Paths> {
+        let hold = self.hold_all()?;
+        let counts: Vec<AtomicU64> = marks.iter().map(|_| AtomicU64::new(0)).collect();
+        let spread = |exec: &Exec<'_>, node: (u32, u64)| {
+            let flow = advance.from(exec, node, |to, paths| {
+                let marked = marks.get(to as usize).copied().unwrap_or(false);
+                let Some(count) = counts.get(to as usize).filter(|_| marked) else { return Ok(()) };
+                // Neither addend has the highest bit, so that the sum is seen before it wraps.
+                let sum = count.fetch_add(paths, Ordering::Relaxed).saturating_add(paths);
+                if i64::try_from(sum).is_err() { Err(too_many().into()) } else { Ok(()) }
+            });
+            match flow {
+                Err(Stop::Failed(e)) => Err(e),
+                _ => Ok(()),
+            }
+        };
+        let (nodes, shared) = (self.view.num_nodes() as usize, self.shared);
+        (0..nodes.div_ceil(NODES_AT_ONCE)).into_par_iter().try_for_each(|chunk| {
+            shared.cancelled()?;
+            let exec = Exec::new(shared, None);
+            let from = chunk * NODES_AT_ONCE;
+            for v in from..nodes.min(from + NODES_AT_ONCE) {
+                let paths = advance.paths.to(v as u32);
+                if paths > 0 {
+                    spread(&exec, (v as u32, paths))?;
+                }
+            }
+            Res::Ok(())
+        })?;
+        Ok(Paths::All(counts.into_iter().map(AtomicU64::into_inner).collect(), hold))
+    }
+
+    fn advanced_by_few(
+        &self,
+        advance: &Advance<'_>,
+        to: &Tallied,
+        row: &mut [Value],
+    ) -> Res<Paths> {
+        let mut counts: HashMap<u32, u64, Keyed> = HashMap::default();
+        let mut add = |node: (u32, u64)| {
+            let flow = advance.from(self, node, |to, paths| {
+                self.tick()?;
+                let count = counts.entry(to).or_default();
+                *count = count.saturating_add(paths);
+                if i64::try_from(*count).is_err() { Err(too_many().into()) } else { Ok(()) }
+            });
+            match flow {
+                Err(Stop::Failed(e)) => Err(e),
+                _ => Ok(()),
+            }
+        };
+        match advance.paths {
+            Paths::Few(nodes) => nodes.iter().try_for_each(|node| add(*node))?,
+            Paths::All(all, _) => {
+                let some = (0..).zip(all).filter(|(_, paths)| **paths > 0);
+                some.map(|(v, paths)| (v, *paths)).try_for_each(add)?;
+            }
+        }
+        let mut nodes = Vec::with_capacity(counts.len());
+        for (v, count) in counts {
+            if self.meets(v, to, row)? {
+                nodes.push((v, count));
+            }
+        }
+        nodes.sort_unstable();
+        Ok(Paths::Few(nodes))
+    }
+
+    /// Whether a node is one that a step may end at.
+    fn meets(&self, v: u32, to: &Tallied, row: &mut [Value]) -> Res<bool> {
+        if !self.has_labels(v, &to.step.labels) {
+            return Ok(false);
+        }
+        set(row, to.step.to, Value::Node(v));
+        for test in &to.tests {
+            if self.test(test, row)? != Some(true) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn bounded(paths: u64) -> Res<u64> {
+    if i64::try_from(paths).is_err() { Err(too_many()) } else { Ok(paths) }
+}
+
+/// The labels and the tests of a scan of all nodes.
+fn scanned<'o>(input: &'o Op, tests: &mut Vec<&'o Ex>) -> Option<&'o [usize]> {
+    match input {
+        Op::Filter { input, test } => {
+            let labels = scanned(input, tests)?;
+            tests.push(test);
+            Some(labels)
+        }
+        Op::Scan { input, labels, seek, .. } if matches!(**input, Op::Argument) => {
+            seek.is_empty().then_some(labels)
+        }
+        _ => None,
+    }
+}
