@@ -3,10 +3,10 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use graphlume_engine::{GpuChoice, OnDeviceLost};
+use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
 use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
-use graphlume_types::SystemClock;
+use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -21,6 +21,10 @@ const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
 const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 /// What connections get to end in order when the process has to be replaced.
 const RESTART_DRAIN: std::time::Duration = std::time::Duration::from_millis(500);
+/// What the last positions get to be written down then.
+const RESTART_SUSPEND: std::time::Duration = std::time::Duration::from_millis(500);
+/// The same when the server is told to stop.
+const SUSPEND: std::time::Duration = std::time::Duration::from_secs(limits::SUSPEND_SECS_MAX);
 /// How long the start waits for the first check of the engine.
 const FIRST_CHECK: std::time::Duration = std::time::Duration::from_secs(2);
 /// Share of the memory for graphs that parsed tables of fresh uploads may keep until they are opened.
@@ -181,8 +185,9 @@ async fn serve(
         reason = started.engine.restart_wanted() => Some(reason),
     };
     if let Some(reason) = restart {
-        return restart_now(&running, reason).await;
+        return restart_now(&running, &started.engine, reason).await;
     }
+    suspend(&started.engine, SUSPEND).await;
     running.stop().await;
     upkeep.abort();
     drop(started.engine);
@@ -191,9 +196,24 @@ async fn serve(
     Ok(())
 }
 
+/// Stops the layouts and has their positions written down, while viewers are still there to see the last
+/// of them.
+async fn suspend(engine: &EngineHandle, patience: std::time::Duration) {
+    match tokio::time::timeout(patience, engine.suspend()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(e)) => tracing::warn!(error = %e, "the last positions are not kept"),
+        Err(_) => tracing::warn!("the last positions are not kept: writing them takes too long"),
+    }
+}
+
 /// Answers what is waiting and ends the process: a driver whose device is lost may never return from
 /// an orderly end. Everything durable is on the disk already.
-async fn restart_now(running: &Running, reason: String) -> Result<(), Failure> {
+async fn restart_now(
+    running: &Running,
+    engine: &EngineHandle,
+    reason: String,
+) -> Result<(), Failure> {
+    suspend(engine, RESTART_SUSPEND).await;
     if tokio::time::timeout(RESTART_DRAIN, running.stop()).await.is_err() {
         tracing::warn!("connections are cut off");
     }

@@ -395,7 +395,7 @@ impl Blobs {
 }
 
 /// Unix microseconds; a time that cannot be told counts as the far future.
-fn modified_at(meta: &fs::Metadata) -> i64 {
+pub(crate) fn modified_at(meta: &fs::Metadata) -> i64 {
     let at = meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok());
     at.and_then(|d| i64::try_from(d.as_micros()).ok()).unwrap_or(i64::MAX)
 }

@@ -8,6 +8,7 @@
 //!   blobs/ab/cd/…   durable content, named by its BLAKE3 hash
 //!   derived/ab/cd/… content that can be computed again
 //!   tmp/            content being written
+//!   positions/      where the nodes of sessions are, checked when read; may be lost
 //!   exports/        the last logical exports of the records, JSON lines
 //! ```
 //!
@@ -39,6 +40,7 @@ mod meta;
 mod open;
 mod poison;
 pub mod record;
+mod snapshot;
 mod store;
 mod sweep;
 mod vfs;
@@ -63,6 +65,7 @@ pub use record::{
     PasswordHash, Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest, SessionRec,
     SettingRec, TableRec, TableSchema, UserRec,
 };
+pub use snapshot::{Kept, SnapshotHead, Snapshots};
 pub use store::{Store, StoreStats};
 pub use sweep::SweepReport;
 #[cfg(any(test, feature = "testing"))]

@@ -14,6 +14,7 @@ use crate::export;
 use crate::mark::Mark;
 use crate::meta::{Meta, sync_tree};
 use crate::poison::Poison;
+use crate::snapshot::{Quota, Snapshots};
 use crate::vfs::{self, OsVfs, Vfs};
 use crate::writer::{Core, Counters};
 
@@ -127,7 +128,13 @@ pub(crate) fn open(dir: &Path, options: &Options) -> Result<Folder, StoreError> 
         }
         opened => (mark, opened),
     };
+    let quota = Quota {
+        files: limits::SNAPSHOTS_MAX,
+        bytes: limits::SNAPSHOT_BYTES_MAX,
+        free_bytes_min: options.free_bytes_upload_min,
+    };
     let core = Core {
+        snapshots: Snapshots::open(&dir, Arc::clone(vfs), quota),
         dir,
         meta,
         blobs,

@@ -19,6 +19,7 @@ use crate::list::{self, Page};
 use crate::meta::guarded;
 use crate::open::{self, Opened, Options};
 use crate::record::{Kind, Record, RecordKey as _};
+use crate::snapshot::Snapshots;
 use crate::writer::{self, Core, Job};
 
 /// An open data folder. Cloning is cheap; the folder is released when the last clone is dropped.
@@ -108,6 +109,12 @@ impl Store {
     #[must_use]
     pub fn blobs(&self) -> &Blobs {
         &self.inner.core.blobs
+    }
+
+    /// The positions of sessions.
+    #[must_use]
+    pub fn snapshots(&self) -> &Snapshots {
+        &self.inner.core.snapshots
     }
 
     /// Why no write is acknowledged any more, after a failed sync. The process must start again.

@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::mark::Mark;
 use crate::meta::Meta;
 use crate::poison::Poison;
+use crate::snapshot::Snapshots;
 use crate::vfs::Vfs;
 
 /// What readers and the writer share.
@@ -23,6 +24,7 @@ pub(crate) struct Core {
     pub dir: PathBuf,
     pub meta: Meta,
     pub blobs: Blobs,
+    pub snapshots: Snapshots,
     pub vfs: Arc<dyn Vfs>,
     pub poison: Arc<Poison>,
     pub free_bytes_min: u64,

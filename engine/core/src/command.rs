@@ -80,6 +80,7 @@ commands! {
     Forget = cmd::forget::Forget,
     Canary = cmd::canary::Canary,
     Wake = cmd::wake::Wake,
+    Suspend = cmd::suspend::Suspend,
     Drain = cmd::drain::Drain,
     #[cfg(test)]
     FailPoint = cmd::fail_point::FailPoint,

@@ -20,12 +20,13 @@ use crate::device::card::Card;
 use crate::error::{ClosedReason, EngineError};
 use crate::event::{Event, LoadFailure};
 use crate::health::Shared;
+use crate::keeper::Keeper;
 use crate::loader::Loader;
 use crate::resident::{LoadJob, PLACING, Resident};
-use crate::session::layout::Layout;
+use crate::session::keeping::Begin;
 use crate::session::machine::{GraphState, VizSession};
 use crate::stats::Gauges;
-use crate::store::{Found, GraphStore, Lease, Slot, Waiter};
+use crate::store::{Found, GraphStore, Slot, Waiter};
 use crate::target::Target;
 use crate::workers::{Job, Workers};
 
@@ -38,6 +39,10 @@ pub(crate) struct Crews {
     pub(crate) queries: Workers,
     pub(crate) desk: Desk,
     pub(crate) background: Workers,
+    /// Writes positions down, one after the other.
+    pub(crate) keepers: Workers,
+    /// Reads them again.
+    pub(crate) restorers: Workers,
 }
 
 /// The state of the engine. Not `Send`: made on the engine thread, it cannot leave it, so that no
@@ -48,6 +53,8 @@ pub(crate) struct Core {
     pub(crate) pool: Arc<CpuPool>,
     pub(crate) store: GraphStore,
     pub(crate) sessions: HashMap<SessionId, VizSession>,
+    /// Sessions opened so far.
+    pub(crate) opened: u64,
     /// Sessions that wait for a slice, in the order of their turns.
     pub(crate) turns: VecDeque<SessionId>,
     /// By [`Place`].
@@ -55,6 +62,8 @@ pub(crate) struct Core {
     pub(crate) crews: Crews,
     pub(crate) canary_waiters: Vec<crate::reply::Reply<()>>,
     pub(crate) canary_runs: bool,
+    pub(crate) suspend_waiters: Vec<crate::reply::Reply<()>>,
+    pub(crate) keeper: Option<Arc<dyn Keeper>>,
     /// Sessions must be looked at in this turn.
     pub(crate) woken: bool,
     pub(crate) stopping: bool,
@@ -70,6 +79,7 @@ impl Core {
         pool: Arc<CpuPool>,
         crews: Crews,
         loader: Arc<dyn Loader>,
+        keeper: Option<Arc<dyn Keeper>>,
         events: Sender<Event>,
     ) -> Self {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only a start")]
@@ -80,11 +90,14 @@ impl Core {
             shared,
             pool,
             sessions: HashMap::new(),
+            opened: 0,
             turns: VecDeque::new(),
             slices_away: [0; 2],
             crews,
             canary_waiters: Vec::new(),
             canary_runs: false,
+            suspend_waiters: Vec::new(),
+            keeper,
             woken: true,
             stopping: false,
             loader,
@@ -285,37 +298,19 @@ impl Core {
             return;
         }
         let kept = session.layout.as_ref().is_some_and(|l| l.epoch() == lease.facts.epoch);
-        if !kept && !self.new_layout(id, &lease, now) {
-            return;
-        }
+        let begin = if kept {
+            Begin::Kept
+        } else {
+            let Some(begin) = self.new_layout(id, &lease, now) else { return };
+            begin
+        };
         let Some(session) = self.sessions.get_mut(id) else { return };
         let painted = session.coat.ready(&scene);
-        session.graph_ready(lease, painted.unwrap_or(scene), !kept, now);
+        session.graph_ready(lease, painted.unwrap_or(scene), begin, now);
         // Whoever already watches makes it run in this turn.
         self.woken = true;
         self.queue(id);
         self.repaint(id);
-    }
-
-    /// Whether there was memory for one.
-    fn new_layout(&mut self, id: &SessionId, lease: &Lease, now: Instant) -> bool {
-        let held = self.reserve(Layout::footprint(lease.facts.node_count));
-        let retry = now + self.config.load_retry;
-        let Some(session) = self.sessions.get_mut(id) else { return false };
-        match held {
-            Ok(held) => {
-                let seq = session.last_seq();
-                session.take_layout(Box::new(Layout::new(lease, seq, held)));
-                true
-            }
-            Err(refused) => {
-                session.retry_at = Some(retry);
-                let detail = EngineError::from(refused).to_string();
-                let transient = !refused.never_fits();
-                session.graph_missing(GraphState::Failed { detail, transient }, now);
-                false
-            }
-        }
     }
 
     /// Calls `then` with the dataset's graph: at once, or when its load has ended.
@@ -398,6 +393,8 @@ impl Core {
                 self.on_communities(dataset, epoch, result);
             }
             Event::Coated { session, slot, result } => self.on_coated(&session, &slot, result),
+            Event::Kept { session } => self.on_kept(&session),
+            Event::Restored { session, found } => self.on_restored(&session, found),
             Event::Canary { result } => {
                 self.canary_runs = false;
                 self.shared.set_canary(result);
@@ -474,6 +471,10 @@ impl Core {
     pub(crate) fn close_session(&mut self, id: &SessionId, reason: ClosedReason) {
         if let Some(mut session) = self.sessions.remove(id) {
             session.close(reason);
+            // The others may be opened again, and go on from where they were.
+            if matches!(reason, ClosedReason::Closed | ClosedReason::Replaced) {
+                self.forget_session_positions(id, session.dataset);
+            }
         }
     }
 
@@ -512,7 +513,9 @@ impl Core {
                 self.store.touch(dataset, now);
             }
             self.queue(&id);
+            self.send_copy(&id);
         }
+        self.answer_suspended();
         let used: HashSet<DatasetId> = self.sessions.values().map(|s| s.dataset).collect();
         self.store.tidy(|id| used.contains(&id));
         gauges.sessions = self.sessions.len();
@@ -536,7 +539,7 @@ impl Core {
         for id in ids {
             self.close_session(&id, ClosedReason::Shutdown);
         }
-        for waiter in self.canary_waiters.drain(..) {
+        for waiter in self.canary_waiters.drain(..).chain(self.suspend_waiters.drain(..)) {
             waiter.send(Err(EngineError::Stopped));
         }
     }

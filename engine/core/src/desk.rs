@@ -2,8 +2,8 @@
 //! multilevel feedback queue).
 //!
 //! Every query gets a short turn in the first lane. One that is not done by then is begun again in the
-//! second lane and at last in the third, on threads that give way to all others; a query changes nothing,
-//! so that all it costs is the turns. In each lane a user has one query at a time, and users take turns.
+//! second lane and at last in the third, on threads that give way to all others and that wait while there
+//! are short requests; a query changes nothing, so that all it costs is the turns. In each lane a user has one query at a time, and users take turns.
 //! Each thread has a pool of its own: the work of one query never waits behind the parts of another's.
 
 use std::collections::VecDeque;
@@ -233,6 +233,10 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, lane: usize) 
             continue;
         };
         drop(state);
+        let short = lane == 0;
+        if short {
+            shared.foreground.sign();
+        }
         let run = AssertUnwindSafe(|| pool.install(|| work(turn(lane))));
         let progress = catch_unwind(run).unwrap_or_else(|payload| {
             shared.counters.panics.fetch_add(1, Ordering::Relaxed);
@@ -240,6 +244,9 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, lane: usize) 
             tracing::error!(job = "query", panic, "a job panicked");
             Progress::Answered
         });
+        if short && progress == Progress::Answered {
+            shared.foreground.sign();
+        }
         // What the query held is given back before the lock is taken: the engine's loop waits for that.
         let again = match progress {
             Progress::Overran => Some(Waiting { user, cancel, work }),

@@ -7,6 +7,7 @@ use graphlume_types::{DatasetId, Refused, Reservation, SessionId};
 
 use crate::error::EngineError;
 use crate::health::Canary;
+use crate::keeper::Snapshot;
 use crate::loader::LoadError;
 use crate::resident::Resident;
 use crate::session::collections::Coating;
@@ -30,6 +31,10 @@ pub(crate) enum Event {
     Communities { dataset: DatasetId, epoch: u32, result: Result<SceneFrames, EngineError> },
     /// Collections have been painted over a session's picture.
     Coated { session: SessionId, slot: Arc<Slot>, result: Result<Box<Coating>, EngineError> },
+    /// The positions of a session have been written down, or could not be.
+    Kept { session: SessionId },
+    /// Positions of an earlier run, with the memory of a layout, or nothing.
+    Restored { session: SessionId, found: Option<(Box<Snapshot>, Reservation)> },
     /// The known-answer job has run.
     Canary { result: Canary },
 }

@@ -279,6 +279,20 @@ impl EngineHandle {
         self.call(cmd::forget::Forget { dataset }).await
     }
 
+    /// Somebody waits for an answer: long queries give way for a while.
+    pub fn note_request(&self) {
+        self.shared.foreground.sign();
+    }
+
+    /// Stops every layout where it is and answers when all positions have been given to the keeper: the
+    /// process is about to end.
+    ///
+    /// # Errors
+    /// [`EngineError::Busy`], [`EngineError::Stopped`].
+    pub async fn suspend(&self) -> Result<(), EngineError> {
+        self.call(cmd::suspend::Suspend).await
+    }
+
     /// The engine's health as last seen; never waits. Asks for a fresh canary when the last one is
     /// older than a second.
     #[must_use]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use event_listener::Event as Signal;
 use graphlume_graph::Topology;
-use graphlume_types::{Budget, CancelToken, Clock};
+use graphlume_types::{Budget, CancelToken, Clock, Foreground};
 use parking_lot::Mutex;
 
 use crate::device::GpuReport;
@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     /// The GPU, or why there is none. A lost one stays here.
     pub(crate) card: Result<Arc<Card>, Arc<str>>,
     pub(crate) steps: Steps,
+    /// Requests that somebody waits for.
+    pub(crate) foreground: Arc<Foreground>,
     restart: Mutex<Option<String>>,
     restart_told: Signal,
     started: Instant,
@@ -85,6 +87,7 @@ impl Shared {
             gauges: Mutex::new(Gauges::default()),
             card,
             steps: Steps::default(),
+            foreground: Arc::default(),
             restart: Mutex::new(None),
             restart_told: Signal::new(),
             started,

@@ -4,7 +4,8 @@
 //! one-shot replies. The loop itself only decides; whatever grows with a graph runs on named workers
 //! and the CPU pool and comes back as an event. Datasets are loaded once, stay resident while memory
 //! lasts, and are evicted when nobody holds a lease. Positions travel to viewers through a
-//! latest-value slot per session, so that viewers never queue frames.
+//! latest-value slot per session, so that viewers never queue frames, and to a [`Keeper`], so that they
+//! outlive the process.
 //!
 //! What is absent: users, roles, HTTP, files. Whoever sends a command was allowed to.
 
@@ -20,6 +21,7 @@ mod error;
 mod event;
 mod handle;
 mod health;
+mod keeper;
 mod lane;
 mod loader;
 mod reply;
@@ -45,6 +47,7 @@ pub use graphlume_device::cuda::GpuState;
 pub use graphlume_scene::{Encodings, Paint, SearchHit};
 pub use handle::{CALL_DEADLINE, EngineHandle};
 pub use health::{Canary, EngineHealth};
+pub use keeper::{Keeper, Snapshot, SnapshotNotes};
 pub use loader::{LoadError, Loaded, Loader};
 pub use run_loop::{EngineThread, start};
 pub use session::collections::{CollectionsShown, Found, Layer, Layers, Rule};

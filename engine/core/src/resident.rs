@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::compute;
 use crate::error::EngineError;
 use crate::event::{Event, LoadFailure};
+use crate::keeper;
 use crate::loader::{LoadError, Loaded, Loader};
 use crate::session::frames::{scene_frames, scene_of};
 use crate::session::slot::{ColumnInfo, GraphFacts, SceneFrames};
@@ -55,6 +56,7 @@ pub(crate) struct Resident {
     pub(crate) order: EdgeOrder,
     stream: OnceLock<Bytes>,
     properties: OnceLock<PropertyGraph>,
+    fingerprint: OnceLock<u64>,
     _held: Vec<Reservation>,
 }
 
@@ -65,6 +67,12 @@ impl Resident {
             let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
             PropertyGraph::with_frame(nodes, edges, self.bindings.clone(), Arc::clone(&self.graph))
         })
+    }
+
+    /// Tells the graph from others of the same dataset; made by the first who asks, on a worker.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let bound = self.start().filter(|_| self.facts.has_positions);
+        *self.fingerprint.get_or_init(|| keeper::fingerprint(&self.graph.topology, bound))
     }
 
     /// Where the nodes begin; `None` before [`Resident::place`].
@@ -257,6 +265,7 @@ impl LoadJob {
             order,
             stream: OnceLock::new(),
             properties: OnceLock::new(),
+            fingerprint: OnceLock::new(),
             _held: held,
         })
     }

@@ -21,6 +21,7 @@ use crate::error::EngineError;
 use crate::event::Event;
 use crate::handle::EngineHandle;
 use crate::health::Shared;
+use crate::keeper::Keeper;
 use crate::lane::{Envelope, Inbox, lanes};
 use crate::loader::Loader;
 use crate::workers::{Workers, panic_text};
@@ -84,13 +85,14 @@ fn no_thread(e: &std::io::Error) -> EngineError {
     }
 }
 
-/// Starts the engine.
+/// Starts the engine. Without a keeper, positions end with it.
 ///
 /// # Errors
 /// When the operating system gives no threads.
 pub fn start(
     config: Config,
     loader: Arc<dyn Loader>,
+    keeper: Option<Arc<dyn Keeper>>,
     clock: Arc<dyn Clock>,
 ) -> Result<(EngineHandle, EngineThread), EngineError> {
     let budget = Budget::new("host", config.host_budget_bytes);
@@ -116,7 +118,7 @@ pub fn start(
         .spawn(move || {
             let exit_on_panic = config.exit_on_panic;
             let body = AssertUnwindSafe(|| {
-                let core = Core::new(config, shared.clone(), pool, crews, loader, events);
+                let core = Core::new(config, shared.clone(), pool, crews, loader, keeper, events);
                 run(core, &inbox, &reports);
             });
             if let Err(payload) = catch_unwind(body) {
@@ -141,6 +143,8 @@ fn crews(config: &Config, events: &Sender<Event>, shared: &Arc<Shared>) -> std::
         queries: crew("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
         desk: Desk::start(shared.threads.load(Ordering::Relaxed), shared)?,
         background: crew("background", 1, limits::JOBS_QUEUED_MAX)?,
+        keepers: crew("keep", 1, limits::JOBS_QUEUED_MAX)?,
+        restorers: crew("restore", 1, limits::JOBS_QUEUED_MAX)?,
     })
 }
 
@@ -258,7 +262,13 @@ fn end(mut core: Core, inbox: &Inbox) {
     if core.shared.restart_reason().is_none() {
         device.into_iter().for_each(|thread| drop(thread.join()));
     }
-    let crews = [&mut crews.layouts, &mut crews.queries, &mut crews.background];
+    let crews = [
+        &mut crews.layouts,
+        &mut crews.queries,
+        &mut crews.background,
+        &mut crews.keepers,
+        &mut crews.restorers,
+    ];
     let mut threads: Vec<JoinHandle<()>> = crews.into_iter().flat_map(Workers::close).collect();
     threads.extend(core.crews.desk.close());
     drop(core);

@@ -23,6 +23,7 @@ mod files;
 mod health;
 mod identity;
 mod intake;
+mod keeper;
 mod live;
 mod loader;
 mod page;

@@ -1,11 +1,13 @@
 //! What the engine asks for when it needs a dataset's tables.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_engine::{Encodings, LoadError, Loaded, Loader};
 use graphlume_storage::{Batch, DatasetRec, TableRec};
 use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
 use graphlume_types::{CancelToken, DatasetId};
+use parking_lot::Mutex;
 
 use crate::ServiceError;
 use crate::builtin;
@@ -18,11 +20,13 @@ use crate::tables::{load_table, stack};
 /// Reads tables from the cache, the derived blobs or the uploaded bytes, in that order.
 pub(crate) struct TableLoader {
     core: Arc<Core>,
+    /// The version of the data that was loaded last and is being built.
+    loaded: Mutex<HashMap<DatasetId, u64>>,
 }
 
 impl TableLoader {
-    pub(crate) const fn new(core: Arc<Core>) -> Self {
-        Self { core }
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core, loaded: Mutex::default() }
     }
 
     fn tables(
@@ -136,7 +140,10 @@ impl Loader for TableLoader {
         }
         let found = self.core.store.get::<DatasetRec>(&dataset);
         let found = found.map_err(|e| LoadError::from_coded(&e))?;
-        self.stored(&found.ok_or(LoadError::NotFound(dataset))?, cancel)
+        let rec = found.ok_or(LoadError::NotFound(dataset))?;
+        let loaded = self.stored(&rec, cancel)?;
+        self.loaded.lock().insert(dataset, rec.data_version);
+        Ok(loaded)
     }
 
     fn built(&self, dataset: DatasetId, num_nodes: u32, num_edges: u32) {
@@ -144,8 +151,13 @@ impl Loader for TableLoader {
             return;
         }
         let counts = (Some(u64::from(num_nodes)), Some(u64::from(num_edges)));
+        let version = self.loaded.lock().remove(&dataset);
         match self.core.store.get_tagged::<DatasetRec>(&dataset) {
-            Ok(Some((mut rec, tag))) if (rec.node_count, rec.edge_count) != counts => {
+            // The graph of tables that were replaced meanwhile says nothing about the new ones.
+            Ok(Some((mut rec, tag)))
+                if version == Some(rec.data_version)
+                    && (rec.node_count, rec.edge_count) != counts =>
+            {
                 (rec.node_count, rec.edge_count) = counts;
                 // Nobody waits for this: the picture does not depend on it, and a record that has changed
                 // meanwhile brings a load of its own.

@@ -16,6 +16,7 @@ use crate::ServiceError;
 use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
 use crate::identity::{Identity, password, random_text};
+use crate::keeper::{self, PositionKeeper};
 use crate::loader::TableLoader;
 use crate::pages::Pages;
 use crate::parsers::{Parsers, WorkerConfig};
@@ -129,8 +130,12 @@ impl Service {
         let board = Arc::default();
         let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache, parsers, board });
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
+        if let Err(e) = keeper::sweep(&core) {
+            tracing::warn!(error = %e, "positions that nobody needs were not removed");
+        }
+        let keeper = Arc::new(PositionKeeper::new(Arc::clone(&core)));
         let (engine, engine_thread) =
-            graphlume_engine::start(config.engine, loader, Arc::clone(&clock))?;
+            graphlume_engine::start(config.engine, loader, Some(keeper), Arc::clone(&clock))?;
         let service = Arc::new(Self {
             core,
             engine: engine.clone(),
@@ -165,7 +170,8 @@ impl Service {
     }
 
     /// The regular work on the data folder: an export of the records once a day, the removal of blobs
-    /// that no record has referred to for a day, and of sessions that nobody has opened for long. Call it every hour or so.
+    /// that no record has referred to for a day, of sessions that nobody has opened for long, and of their
+    /// positions. Call it every hour or so.
     ///
     /// # Errors
     /// A disk that does not take it; nothing is lost then, and the next call tries again.
@@ -180,7 +186,8 @@ impl Service {
                 core.store.export()?;
             }
             core.store.sweep(day)?;
-            crate::sessions::forget_old(core)
+            crate::sessions::forget_old(core)?;
+            keeper::sweep(core)
         })
         .await
     }

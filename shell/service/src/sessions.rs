@@ -17,6 +17,7 @@ use crate::authz::{Action, Decision, decides};
 use crate::builtin::{self, DEMO};
 use crate::collections::{self, Background, Worn};
 use crate::datasets::{self, find_for};
+use crate::keeper::forget;
 use crate::pages::OpenPage;
 use crate::principal::Principal;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
@@ -70,7 +71,7 @@ pub(crate) struct Visit {
 
 /// A session that is open for longer than this is written down as seen again.
 const SEEN_MICROS: i64 = 24 * 3600 * 1_000_000;
-const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
+pub(crate) const DAY_MICROS: i64 = 24 * 3600 * 1_000_000;
 /// Locks that changes of collections take turns on; two sessions rarely share one.
 const TURNS: usize = 64;
 /// Sessions that ended with their dataset and whose owners are told so.
@@ -404,10 +405,15 @@ fn keep(core: &Core, rec: &SessionRec, owner: UserId) -> Result<(), ServiceError
     let kept = SESSIONS_PER_USER_MAX.saturating_sub(1);
     let surplus = core.store.list::<SessionRec>(&scope, kept, PAGE_ROWS_MAX)?;
     let mut batch = Batch::new();
-    for old in surplus.items.iter().filter(|s| s.session_id != rec.session_id) {
+    let old: Vec<_> = surplus.items.iter().filter(|s| s.session_id != rec.session_id).collect();
+    for old in &old {
         batch = batch.delete::<SessionRec>(&old.session_id);
     }
-    Ok(core.store.commit(batch.put(rec))?)
+    core.store.commit(batch.put(rec))?;
+    for old in old {
+        forget(core, &old.session_id, old.dataset_id);
+    }
+    Ok(())
 }
 
 /// Writes down that a session was opened again.
@@ -431,7 +437,7 @@ pub(crate) fn keep_collections(core: &Core, visit: &Visit) -> Result<(), Service
 /// Forgets sessions that nobody has opened for long, and those whose dataset is gone.
 pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
     let now = core.clock.unix_micros();
-    let mut batch = Batch::new();
+    let (mut batch, mut old) = (Batch::new(), Vec::new());
     for rec in core.store.scan::<SessionRec>() {
         let rec = rec?;
         let has_data = builtin::by_id(rec.dataset_id).is_some()
@@ -439,9 +445,17 @@ pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
         let idle = now.saturating_sub(rec.created_at.max(rec.updated_at));
         if !has_data || idle > SESSION_IDLE_DAYS_MAX * DAY_MICROS {
             batch = batch.delete::<SessionRec>(&rec.session_id);
+            old.push((rec.session_id, rec.dataset_id));
         }
     }
-    if batch.is_empty() { Ok(()) } else { Ok(core.store.commit(batch)?) }
+    if batch.is_empty() {
+        return Ok(());
+    }
+    core.store.commit(batch)?;
+    for (session, dataset) in old {
+        forget(core, &session, dataset);
+    }
+    Ok(())
 }
 
 fn record(visit: &Visit) -> SessionRec {

@@ -9,6 +9,7 @@ mod drafts;
 mod faults;
 mod load;
 mod model;
+mod snapshots;
 mod upkeep;
 
 use std::path::Path;

@@ -21,6 +21,7 @@ impl Apply for Changed {
         for waiter in core.store.forget(dataset) {
             waiter(core, Err(Cancelled(CancelReason::Superseded).into()));
         }
+        core.forget_dataset_positions(dataset);
         let now = core.now();
         let ids: Vec<SessionId> = core
             .sessions

@@ -22,6 +22,7 @@ impl Apply for Forget {
         for id in ids {
             core.close_session(&id, ClosedReason::DatasetGone);
         }
+        core.forget_dataset_positions(dataset);
         let gone = EngineError::Work {
             code: Code::NotFound,
             slug: "dataset-not-found",

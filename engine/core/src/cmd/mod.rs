@@ -19,4 +19,5 @@ pub(crate) mod preload;
 pub(crate) mod query;
 mod read;
 pub(crate) mod search;
+pub(crate) mod suspend;
 pub(crate) mod wake;

@@ -6,6 +6,7 @@ use crate::command::{Apply, Call};
 use crate::core::Core;
 use crate::error::{ClosedReason, EngineError};
 use crate::lane::Lane;
+use crate::session::keeping::Keeping;
 use crate::session::machine::VizSession;
 use crate::settings::LayoutSettings;
 
@@ -41,7 +42,12 @@ impl Open {
             close_longest_unwatched(core)?;
         }
         let now = core.now();
-        core.sessions.insert(id.clone(), VizSession::new(id.clone(), dataset, settings, now));
+        let keeping = Keeping::new(core.keeper.is_some());
+        let mut session = VizSession::new(id.clone(), dataset, settings, keeping, now);
+        // A slice that is still away from an earlier session of this name must not come home to this one.
+        core.opened += 1;
+        session.generation = core.opened << 32;
+        core.sessions.insert(id.clone(), session);
         core.want_graph(&id, false);
         Ok(())
     }

@@ -86,6 +86,8 @@ impl Apply for QueryGraph {
             let mut share = core.query_share();
             let mut next: Vec<Share> = (1..LANES).map(|_| core.query_share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
+            let foreground = Arc::clone(&core.shared.foreground);
+            let mut cancel = cancel;
             let work = move |turn| {
                 let answer = one_turn(&leases, &request, &cancel, &share, turn);
                 give_back_freed(share.kept());
@@ -93,6 +95,7 @@ impl Apply for QueryGraph {
                     if let Some(next) = next.pop() {
                         share = next;
                     }
+                    cancel = cancel.giving_way(&foreground);
                     return Progress::Overran;
                 };
                 if let Some(reply) = reply.take() {

@@ -1,6 +1,16 @@
 //! What viewers may do to the layout.
 
+use std::time::{Duration, Instant};
+
+use graphlume_types::limits;
 use serde_json::{Map, Value};
+
+use crate::error::EngineError;
+use crate::session::layout::Poke;
+use crate::session::machine::{GraphState, Run, VizSession};
+
+/// Iterations that a viewer's "play" runs even when the layout was at rest.
+const PLAY_ITERATIONS_MIN: u64 = 64;
 
 /// A change to a running session.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,4 +36,97 @@ pub enum Control {
         /// Node index.
         node: u32,
     },
+}
+
+impl VizSession {
+    /// What a viewer asks for.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`], [`EngineError::Index`], [`EngineError::NotLoaded`],
+    /// [`EngineError::Busy`] past the limit of pins.
+    pub(crate) fn control(&mut self, control: Control, now: Instant) -> Result<(), EngineError> {
+        match control {
+            Control::Play { on: true, for_millis } => {
+                let millis = for_millis.map(|ms| ms.min(limits::PLAY_MILLIS_MAX));
+                self.settle_after = self.iterations + PLAY_ITERATIONS_MIN;
+                let left = millis.unwrap_or(limits::PLAY_MILLIS_MAX);
+                self.play(Duration::from_millis(left), now);
+            }
+            Control::Play { on: false, .. } => match self.run {
+                Run::Running { until } => {
+                    let left = until.map(|u| u.saturating_duration_since(now));
+                    self.stop(Run::Paused { auto: false, left }, "", now);
+                }
+                Run::Paused { left, .. } => {
+                    self.run = Run::Paused { auto: false, left };
+                    self.publish(now);
+                }
+                Run::Settled => {}
+            },
+            Control::Settings(patch) => self.change_settings(&patch, now)?,
+            Control::Pin { node, at } => {
+                if !at.iter().all(|x| x.is_finite() && x.abs() <= 1e15) {
+                    return Err(EngineError::Setting {
+                        name: "pin".to_owned(),
+                        value: format!("{at:?}"),
+                        expected: "expected two coordinates from -1e15 to 1e15",
+                    });
+                }
+                self.poke(node, Poke::Pin { node, at })?;
+            }
+            Control::Unpin { node } => self.poke(node, Poke::Unpin { node })?,
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, left: Duration, now: Instant) {
+        if self.graph == GraphState::Ready && self.is_watched() {
+            self.start(Some(left), now);
+        } else {
+            self.run = Run::Paused { auto: true, left: Some(left) };
+            self.publish(now);
+        }
+    }
+
+    fn change_settings(
+        &mut self,
+        patch: &Map<String, Value>,
+        now: Instant,
+    ) -> Result<(), EngineError> {
+        self.settings.apply(patch)?;
+        self.keeping.note_change(false);
+        let time = Duration::from_millis(self.settings.play);
+        if patch.contains_key("play") {
+            if time.is_zero() {
+                self.stop(Run::Settled, "", now);
+            } else {
+                self.play(time, now);
+            }
+        } else if self.run == Run::Settled && !time.is_zero() {
+            // A knob that is turned should show what it does.
+            self.play(time, now);
+        }
+        self.publish(now);
+        Ok(())
+    }
+
+    fn poke(&mut self, node: u32, poke: Poke) -> Result<(), EngineError> {
+        let Some(graph) = self.slot.graph() else {
+            return Err(EngineError::NotLoaded(self.id.clone()));
+        };
+        if node >= graph.node_count {
+            let (index, count) = (node, graph.node_count);
+            return Err(EngineError::Index { what: "node", index, count });
+        }
+        // A dragged node sends many places; only the last one counts.
+        let same = |p: &Poke| match p {
+            Poke::Pin { node: n, .. } | Poke::Unpin { node: n } => *n == node,
+        };
+        self.pokes.retain(|p| !same(p));
+        if self.pokes.len() >= limits::PINS_MAX {
+            return Err(EngineError::Busy { what: "pins", limit: limits::PINS_MAX });
+        }
+        self.pokes.push(poke);
+        Ok(())
+    }
 }

@@ -9,12 +9,13 @@ use bytes::Bytes;
 use graphlume_algo::AlgoError;
 use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
 use graphlume_algo::layout::rim::Rim;
-use graphlume_graph::Topology;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
 use crate::device::card::{Card, is_short};
+use crate::keeper::Snapshot;
 use crate::session::forces::{Forces, Start};
 use crate::session::frames::{Encoder, Mark};
+use crate::session::missing::fill_missing;
 use crate::session::slot::PositionFrame;
 use crate::store::Lease;
 
@@ -84,6 +85,8 @@ pub(crate) struct SliceRequest {
     pub(crate) mark: Mark,
     /// Whether exact positions are wanted too.
     pub(crate) exact: bool,
+    /// Whether a copy for the disk is wanted too.
+    pub(crate) copy: bool,
     pub(crate) budget: Duration,
     pub(crate) iterations_max: u64,
     /// The device, when the forces belong there.
@@ -102,26 +105,41 @@ pub(crate) struct SliceReport {
     pub(crate) converged: bool,
     pub(crate) frame: Option<PositionFrame>,
     pub(crate) exact: Option<Bytes>,
+    /// Positions and pinned nodes at the end of the slice.
+    pub(crate) copy: Option<(Vec<[f32; 2]>, Vec<u32>)>,
+    /// Whether viewers moved nodes.
+    pub(crate) poked: bool,
     /// Why the forces failed; the positions are those before the iteration that did.
     pub(crate) failed: Option<AlgoError>,
 }
 
 impl Layout {
-    /// A layout at rest at the graph's start positions. `seq` is the last frame number that the session
-    /// has used.
-    pub(crate) fn new(lease: &Lease, seq: u32, held: Reservation) -> Self {
+    /// A layout at rest at the positions of an earlier run, else at the graph's start positions. `seq` is
+    /// the last frame number that the session has used.
+    pub(crate) fn new(
+        lease: &Lease,
+        seq: u32,
+        held: Reservation,
+        snapshot: Option<Snapshot>,
+    ) -> Self {
+        let (iterations, pinned, positions) = match snapshot {
+            Some(s) => (s.notes.iterations, s.notes.pins, s.positions),
+            None => (0, Vec::new(), lease.start().map(<[_]>::to_vec).unwrap_or_default()),
+        };
+        let at = |node: u32| positions.get(node as usize).map(|at| (node, *at));
+        let pins = pinned.into_iter().filter_map(at).collect();
         Self {
             epoch: lease.facts.epoch,
-            positions: lease.start().map(<[_]>::to_vec).unwrap_or_default(),
+            positions,
             spare: Vec::new(),
             stale: false,
             forces: None,
             refusal: None,
             shortages: 0,
             rim: None,
-            pins: BTreeMap::new(),
+            pins,
             encoder: Encoder::new(seq),
-            iterations: 0,
+            iterations,
             last_frame: None,
             copied: None,
             _held: held,
@@ -129,9 +147,9 @@ impl Layout {
         }
     }
 
-    /// Bytes of a layout at rest.
+    /// Bytes of a layout at rest, with one copy on its way to the disk.
     pub(crate) fn footprint(num_nodes: u32) -> u64 {
-        u64::from(num_nodes) * (2 * 8 + Encoder::BYTES_PER_NODE)
+        u64::from(num_nodes) * (3 * 8 + Encoder::BYTES_PER_NODE)
     }
 
     /// Bytes of the forces.
@@ -245,7 +263,7 @@ impl Layout {
         for poke in &request.pokes {
             self.poke(*poke);
         }
-        let mut report = SliceReport::default();
+        let mut report = SliceReport { poked: !request.pokes.is_empty(), ..SliceReport::default() };
         // The first picture does not wait for forces.
         if request.run && self.last_frame.is_some() {
             match self.iterate(request, clock, begun, &mut report) {
@@ -254,9 +272,11 @@ impl Layout {
             }
         }
         let now = clock.monotonic();
-        let due = self
-            .last_frame
-            .is_none_or(|at| now.saturating_duration_since(at) >= request.frame_interval);
+        // What is kept is shown, too: a restart goes on from a picture that viewers know.
+        let due = request.copy
+            || self
+                .last_frame
+                .is_none_or(|at| now.saturating_duration_since(at) >= request.frame_interval);
         let key = request.frame == FrameWish::Key;
         if key || (due && (report.iterations > 0 || !request.pokes.is_empty())) {
             self.last_frame = Some(now);
@@ -266,6 +286,12 @@ impl Layout {
         if request.exact {
             self.sync();
             report.exact = Some(self.encoder.exact(&self.positions, self.epoch, request.mark));
+        }
+        if request.copy {
+            self.sync();
+            self.copied = Some(now);
+            let pins = self.pins.keys().copied().collect();
+            report.copy = Some((self.positions.clone(), pins));
         }
         report.took = clock.monotonic().saturating_duration_since(begun);
         report
@@ -386,69 +412,5 @@ impl Layout {
 impl Drop for Layout {
     fn drop(&mut self) {
         self.drop_forces();
-    }
-}
-
-/// Gives nodes without a bound position a place: beside their placed neighbors, else around the
-/// middle. Forces need a finite start.
-fn fill_missing(topology: &Arc<Topology>, positions: &mut [[f32; 2]]) {
-    let placed = |p: &[f32; 2]| p[0].is_finite() && p[1].is_finite();
-    if positions.iter().all(placed) {
-        return;
-    }
-    let (mut sum, mut count, mut reach) = ([0f64; 2], 0f64, 0f64);
-    for p in positions.iter().filter(|p| placed(p)) {
-        sum = [sum[0] + f64::from(p[0]), sum[1] + f64::from(p[1])];
-        count += 1.0;
-    }
-    let middle = if count > 0.0 { [sum[0] / count, sum[1] / count] } else { [0.0; 2] };
-    for p in positions.iter().filter(|p| placed(p)) {
-        reach =
-            reach.max((f64::from(p[0]) - middle[0]).abs()).max((f64::from(p[1]) - middle[1]).abs());
-    }
-    #[allow(clippy::cast_precision_loss, reason = "a length only")]
-    let reach = if reach > 0.0 { reach } else { (positions.len() as f64).sqrt() * 10.0 };
-    let before = positions.to_vec();
-    for (v, p) in positions.iter_mut().enumerate().filter(|(_, p)| !placed(p)) {
-        #[allow(clippy::cast_possible_truncation, reason = "node indices fit 32 bits")]
-        let node = v as u32;
-        let around = |stream| graphlume_types::hash::unit_f64(7, stream, v as u64) - 0.5;
-        let (mut at, mut n) = ([0f64; 2], 0f64);
-        let ends = topology.out_neighbors(node).iter().chain(topology.in_neighbors(node));
-        for q in ends.map(|u| before[*u as usize]).filter(placed) {
-            at = [at[0] + f64::from(q[0]), at[1] + f64::from(q[1])];
-            n += 1.0;
-        }
-        let (at, spread) =
-            if n > 0.0 { ([at[0] / n, at[1] / n], reach * 0.02) } else { (middle, reach * 2.0) };
-        #[allow(clippy::cast_possible_truncation, reason = "the range of the given positions")]
-        let place = [(at[0] + around(0) * spread) as f32, (at[1] + around(1) * spread) as f32];
-        *p = place;
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_without_a_position_starts_beside_its_neighbors() {
-        let topology = Arc::new(Topology::from_coo(4, &[0, 1], &[2, 2]));
-        let nan = [f32::NAN; 2];
-        let mut p = [[90.0, 0.0], [110.0, 0.0], nan, nan];
-        fill_missing(&topology, &mut p);
-        assert_eq!(&p[..2], &[[90.0, 0.0], [110.0, 0.0]], "given ones stay");
-        assert!((p[2][0] - 100.0).abs() <= 0.2 && p[2][1].abs() <= 0.2, "{p:?}");
-        assert!(p[3].iter().all(|x| x.is_finite()));
-    }
-
-    #[test]
-    fn all_positions_missing_still_gives_distinct_places() {
-        let topology = Arc::new(Topology::from_coo(3, &[0], &[1]));
-        let mut p = [[f32::NAN, 1.0]; 3];
-        fill_missing(&topology, &mut p);
-        assert!(p.iter().flatten().all(|x| x.is_finite()));
-        assert!(p[0] != p[1] && p[1] != p[2]);
     }
 }

@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, limits};
+use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
 
 use crate::error::{ClosedReason, EngineError};
 use crate::reply::Reply;
 use crate::session::collections::Coat;
-use crate::session::control::Control;
 use crate::session::frames::Mark;
+use crate::session::keeping::{Begin, Keeping, STOPPED};
 use crate::session::layout::{Layout, Poke, SliceReport};
 use crate::session::slot::{Backend, Phase, SceneFrames, SessionState, Slot};
 use crate::settings::LayoutSettings;
@@ -20,9 +20,6 @@ use crate::store::Lease;
 
 /// Counters in the state message change at most this often.
 const STATE_INTERVAL: Duration = Duration::from_millis(500);
-/// Iterations that a viewer's "play" runs even when the layout was at rest.
-const PLAY_ITERATIONS_MIN: u64 = 64;
-
 /// Whether the layout moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run {
@@ -72,9 +69,10 @@ pub(crate) struct VizSession {
     pub(crate) rest_until: Option<Instant>,
     pub(crate) exact_waiters: Vec<Reply<Bytes>>,
     pub(crate) coat: Coat,
+    pub(crate) keeping: Keeping,
     pub(crate) iterations: u64,
     seq: u32,
-    settle_after: u64,
+    pub(super) settle_after: u64,
     rate: f64,
     unwatched_since: Option<Instant>,
     detail: String,
@@ -91,6 +89,7 @@ impl VizSession {
         id: SessionId,
         dataset: DatasetId,
         settings: LayoutSettings,
+        keeping: Keeping,
         now: Instant,
     ) -> Self {
         let graph = GraphState::Loading("waiting for a loader");
@@ -123,6 +122,7 @@ impl VizSession {
             rest_until: None,
             exact_waiters: Vec::new(),
             coat: Coat::default(),
+            keeping,
             iterations: 0,
             seq: 0,
             settle_after: 0,
@@ -175,6 +175,7 @@ impl VizSession {
             && self.lease.is_some()
             && ((self.is_running() && self.rest_until.is_none())
                 || self.key_wanted
+                || self.keeping.wants_slice()
                 || !self.pokes.is_empty()
                 || !self.exact_waiters.is_empty())
     }
@@ -184,24 +185,32 @@ impl VizSession {
         &mut self,
         lease: Lease,
         scene: Arc<SceneFrames>,
-        fresh: bool,
+        begin: Begin,
         now: Instant,
     ) {
         self.slot.set_graph(lease.facts.clone(), scene);
         self.retry_at = None;
-        if fresh {
-            self.run = self.run_at_first();
-            self.key_wanted = true;
+        self.detail.clear();
+        self.key_wanted |= !matches!(begin, Begin::Kept);
+        match begin {
+            Begin::Kept => {}
+            Begin::Fresh => self.run = self.run_at_first(),
+            Begin::Restored(run) => {
+                self.run = run;
+                if run != Run::Settled {
+                    STOPPED.clone_into(&mut self.detail);
+                }
+            }
         }
         self.lease = Some(lease);
         self.graph = GraphState::Ready;
-        self.detail.clear();
         self.publish(now);
     }
 
-    /// A fresh layout for the graph just taken.
-    pub(crate) fn take_layout(&mut self, layout: Box<Layout>) {
-        self.iterations = 0;
+    /// A new layout for the graph just taken.
+    pub(crate) fn take_layout(&mut self, layout: Box<Layout>, now: Instant) {
+        self.iterations = layout.iterations();
+        self.keeping.begin(now);
         self.settle_after = 0;
         self.layout = Some(layout);
     }
@@ -232,6 +241,7 @@ impl VizSession {
         self.lease = None;
         self.pokes.clear();
         self.coat.release();
+        self.keeping.reset();
         for waiter in self.exact_waiters.drain(..) {
             waiter.send(Err(EngineError::NotLoaded(self.id.clone())));
         }
@@ -254,6 +264,10 @@ impl VizSession {
         if self.away || self.is_running() || self.lease.is_none() {
             return false;
         }
+        if self.layout.is_some() && self.keeping.is_behind() {
+            // The next slice makes the copy that is missing.
+            return false;
+        }
         if let Some(layout) = &mut self.layout {
             layout.rest();
         }
@@ -272,22 +286,23 @@ impl VizSession {
         self.slot.close(reason);
     }
 
-    fn start(&mut self, left: Option<Duration>, now: Instant) {
+    pub(super) fn start(&mut self, left: Option<Duration>, now: Instant) {
         self.run = Run::Running { until: left.map(|d| now + d) };
         self.detail.clear();
         self.publish(now);
     }
 
     /// Stops moving; one last key frame says so to the page.
-    fn stop(&mut self, run: Run, detail: &str, now: Instant) {
+    pub(super) fn stop(&mut self, run: Run, detail: &str, now: Instant) {
         self.run = run;
         self.rate = 0.0;
         self.key_wanted = true;
+        self.keeping.note_change(true);
         detail.clone_into(&mut self.detail);
         self.publish(now);
     }
 
-    /// The memory for moving is not there.
+    /// The layout has to stop, for want of memory or because the server does.
     pub(crate) fn cannot_run(&mut self, why: &str, now: Instant) {
         if let Run::Running { until } = self.run {
             let left = until.map(|u| u.saturating_duration_since(now));
@@ -298,6 +313,7 @@ impl VizSession {
     /// Time has passed and viewers may have come or gone. Returns whether the graph is wanted and not
     /// there.
     pub(crate) fn poll(&mut self, now: Instant, pause_after: Duration) -> bool {
+        self.keeping.poll(now);
         if self.rest_until.is_some_and(|until| now >= until) {
             self.rest_until = None;
         }
@@ -341,6 +357,12 @@ impl VizSession {
                 waiter.send(Ok(bytes.clone()));
             }
         }
+        if let Some((positions, pins)) = report.copy {
+            let snapshot = self.snapshot(positions, pins, now);
+            self.keeping.take_copy(snapshot, now);
+        } else if report.iterations > 0 || report.poked {
+            self.keeping.note_change(false);
+        }
         if report.iterations > 0 {
             self.dirty = true;
             let secs = report.took.as_secs_f64().max(1e-6);
@@ -375,96 +397,6 @@ impl VizSession {
             let detail = error.to_string();
             self.graph_missing(GraphState::Failed { detail, transient: false }, now);
         }
-    }
-
-    /// What a viewer asks for.
-    ///
-    /// # Errors
-    /// [`EngineError::Setting`], [`EngineError::Index`], [`EngineError::NotLoaded`],
-    /// [`EngineError::Busy`] past the limit of pins.
-    pub(crate) fn control(&mut self, control: Control, now: Instant) -> Result<(), EngineError> {
-        match control {
-            Control::Play { on: true, for_millis } => {
-                let millis = for_millis.map(|ms| ms.min(limits::PLAY_MILLIS_MAX));
-                self.settle_after = self.iterations + PLAY_ITERATIONS_MIN;
-                let left = millis.unwrap_or(limits::PLAY_MILLIS_MAX);
-                self.play(Duration::from_millis(left), now);
-            }
-            Control::Play { on: false, .. } => match self.run {
-                Run::Running { until } => {
-                    let left = until.map(|u| u.saturating_duration_since(now));
-                    self.stop(Run::Paused { auto: false, left }, "", now);
-                }
-                Run::Paused { left, .. } => {
-                    self.run = Run::Paused { auto: false, left };
-                    self.publish(now);
-                }
-                Run::Settled => {}
-            },
-            Control::Settings(patch) => self.change_settings(&patch, now)?,
-            Control::Pin { node, at } => {
-                if !at.iter().all(|x| x.is_finite() && x.abs() <= 1e15) {
-                    return Err(EngineError::Setting {
-                        name: "pin".to_owned(),
-                        value: format!("{at:?}"),
-                        expected: "expected two coordinates from -1e15 to 1e15",
-                    });
-                }
-                self.poke(node, Poke::Pin { node, at })?;
-            }
-            Control::Unpin { node } => self.poke(node, Poke::Unpin { node })?,
-        }
-        Ok(())
-    }
-
-    fn play(&mut self, left: Duration, now: Instant) {
-        if self.graph == GraphState::Ready && self.is_watched() {
-            self.start(Some(left), now);
-        } else {
-            self.run = Run::Paused { auto: true, left: Some(left) };
-            self.publish(now);
-        }
-    }
-
-    fn change_settings(
-        &mut self,
-        patch: &serde_json::Map<String, serde_json::Value>,
-        now: Instant,
-    ) -> Result<(), EngineError> {
-        self.settings.apply(patch)?;
-        let time = Duration::from_millis(self.settings.play);
-        if patch.contains_key("play") {
-            if time.is_zero() {
-                self.stop(Run::Settled, "", now);
-            } else {
-                self.play(time, now);
-            }
-        } else if self.run == Run::Settled && !time.is_zero() {
-            // A knob that is turned should show what it does.
-            self.play(time, now);
-        }
-        self.publish(now);
-        Ok(())
-    }
-
-    fn poke(&mut self, node: u32, poke: Poke) -> Result<(), EngineError> {
-        let Some(graph) = self.slot.graph() else {
-            return Err(EngineError::NotLoaded(self.id.clone()));
-        };
-        if node >= graph.node_count {
-            let (index, count) = (node, graph.node_count);
-            return Err(EngineError::Index { what: "node", index, count });
-        }
-        // A dragged node sends many places; only the last one counts.
-        let same = |p: &Poke| match p {
-            Poke::Pin { node: n, .. } | Poke::Unpin { node: n } => *n == node,
-        };
-        self.pokes.retain(|p| !same(p));
-        if self.pokes.len() >= limits::PINS_MAX {
-            return Err(EngineError::Busy { what: "pins", limit: limits::PINS_MAX });
-        }
-        self.pokes.push(poke);
-        Ok(())
     }
 
     fn shown(&self) -> (Phase, String) {

@@ -149,6 +149,7 @@ impl Core {
             return;
         };
         let num_nodes = lease.facts.node_count;
+        let now = self.shared.clock.monotonic();
         let card = self.shared.card().filter(|_| place == Place::Device).cloned();
         // A device that was lost this moment: the next slice goes to the CPU.
         let is_stranded = place == Place::Device && card.is_none() && !layout.is_on_device();
@@ -164,6 +165,7 @@ impl Core {
             },
             mark: session.mark(),
             exact: !session.exact_waiters.is_empty(),
+            copy: session.keeping.takes_copy(now),
             budget: self.config.slice,
             iterations_max: iterations_per_slice(&self.config),
             stop_at_rest: self.config.stop_at_rest,
@@ -248,6 +250,7 @@ impl Core {
             Err(error) => session.slice_failed(&error, now),
         }
         let Some(dataset) = self.sessions.get(id).map(|s| s.dataset) else { return };
+        self.send_copy(id);
         self.queue(id);
         self.want_communities(dataset);
     }

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    Config, Encodings, EngineHandle, EngineThread, LayoutSettings, LoadError, Loaded, Loader,
-    Phase, Viewer, ViewerEvent, block_on,
+    Config, Encodings, EngineHandle, EngineThread, Keeper, LayoutSettings, LoadError, Loaded,
+    Loader, Phase, Viewer, ViewerEvent, block_on,
 };
 
 /// What a dataset of the test loader is.
@@ -169,7 +169,17 @@ pub(super) fn restless() -> Config {
 pub(super) fn engine(config: Config) -> Engine {
     let clock = Arc::new(TestClock::at(1_000));
     let loader = Arc::new(MemLoader::default());
-    let (handle, thread) = crate::start(config, loader.clone(), clock.clone()).expect("started");
+    let (handle, thread) =
+        crate::start(config, loader.clone(), None, clock.clone()).expect("started");
+    Engine { handle, thread: Some(thread), loader, clock }
+}
+
+/// An engine whose clock stands still and whose positions are kept.
+pub(super) fn keeping_engine(config: Config, keeper: Arc<dyn Keeper>) -> Engine {
+    let clock = Arc::new(TestClock::at(1_000));
+    let loader = Arc::new(MemLoader::default());
+    let (handle, thread) =
+        crate::start(config, loader.clone(), Some(keeper), clock.clone()).expect("started");
     Engine { handle, thread: Some(thread), loader, clock }
 }
 
@@ -177,7 +187,7 @@ pub(super) fn engine(config: Config) -> Engine {
 pub(super) fn live_engine(config: Config) -> Engine {
     let loader = Arc::new(MemLoader::default());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let (handle, thread) = crate::start(config, loader.clone(), clock).expect("started");
+    let (handle, thread) = crate::start(config, loader.clone(), None, clock).expect("started");
     Engine { handle, thread: Some(thread), loader, clock: Arc::new(TestClock::at(0)) }
 }
 

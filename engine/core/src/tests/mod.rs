@@ -3,6 +3,7 @@
 
 mod collections;
 mod gpu;
+mod keeping;
 mod kit;
 mod loading;
 mod loop_and_lanes;

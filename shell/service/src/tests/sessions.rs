@@ -104,6 +104,49 @@ async fn an_account_keeps_its_last_hundred_sessions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn positions_outlive_a_restart_and_go_with_what_is_known_of_their_session() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    for (n, name) in ["old", "s0"].into_iter().enumerate() {
+        let opened = rig.service.open_session(&alice, "karate", Some(name), &[]).await.unwrap();
+        let viewer = rig.service.engine().attach(opened.session_id.clone()).await.unwrap();
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while rig.service.engine().info(opened.session_id.clone()).await.unwrap().state.iterations
+            == 0
+        {
+            assert!(std::time::Instant::now() < deadline, "the layout never moved");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        rig.service.engine().suspend().await.unwrap();
+        drop(viewer);
+        assert_eq!(rig.service.core.store.snapshots().usage().0, n + 1);
+    }
+    let rig = rig.restart();
+    let kept = |rig: &Rig| rig.service.core.store.snapshots().usage().0;
+    assert_eq!(kept(&rig), 2, "the sweep at start takes nothing that is needed");
+    let opened = rig.service.open_session(&alice, "karate", Some("s0"), &[]).await.unwrap();
+    let _viewer = rig.service.engine().attach(opened.session_id.clone()).await.unwrap();
+    let state = loop {
+        let state = rig.service.engine().info(opened.session_id.clone()).await.unwrap().state;
+        if state.state != graphlume_engine::Phase::Loading {
+            break state;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert!(state.iterations > 0 && !state.playing, "{state:?}");
+    // A hundred newer ones push the oldest out.
+    for i in 1..100 {
+        rig.clock.advance(Duration::from_secs(1));
+        let name = format!("s{i}");
+        rig.service.open_session(&alice, "karate", Some(&name), &[]).await.unwrap();
+    }
+    assert_eq!(kept(&rig), 1);
+    rig.clock.advance(Duration::from_secs(91 * 24 * 3600));
+    rig.service.maintain().await.unwrap();
+    assert_eq!(kept(&rig), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upload_reaches_the_engine_and_the_counts_come_back() {
     let rig = Rig::with(&["alice"]);
     let alice = rig.user("alice").await;

@@ -1,0 +1,112 @@
+//! Where the engine's positions are kept: in files of the data folder.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use graphlume_engine::{Keeper, Snapshot, SnapshotNotes};
+use graphlume_storage::{DatasetRec, Kept, SnapshotHead, StoreError};
+use graphlume_types::limits::SESSION_IDLE_DAYS_MAX;
+use graphlume_types::{DatasetId, SessionId};
+
+use crate::ServiceError;
+use crate::builtin;
+use crate::service::Core;
+use crate::sessions::DAY_MICROS;
+
+/// Keeps positions beside the records.
+pub(crate) struct PositionKeeper {
+    core: Arc<Core>,
+    /// Whether the last write failed: a full disk is told once, not every few seconds.
+    is_failing: AtomicBool,
+}
+
+impl PositionKeeper {
+    pub(crate) const fn new(core: Arc<Core>) -> Self {
+        Self { core, is_failing: AtomicBool::new(false) }
+    }
+
+    fn put(&self, session: &SessionId, snapshot: &Snapshot) -> Result<(), StoreError> {
+        let head = SnapshotHead {
+            session: session.clone(),
+            dataset: snapshot.dataset,
+            fingerprint: snapshot.fingerprint,
+            notes: serde_json::to_vec(&snapshot.notes).unwrap_or_default(),
+        };
+        self.core.store.snapshots().put(&head, &snapshot.positions)
+    }
+}
+
+fn forgotten(done: Result<(), StoreError>) {
+    if let Err(e) = done {
+        tracing::warn!(error = %e, "kept positions were not removed; the next sweep tries again");
+    }
+}
+
+/// Forgets the positions of a session that is forgotten itself.
+pub(crate) fn forget(core: &Core, session: &SessionId, dataset: DatasetId) {
+    forgotten(core.store.snapshots().remove(session, dataset));
+}
+
+impl Keeper for PositionKeeper {
+    fn keep(&self, session: &SessionId, snapshot: &Snapshot) {
+        let done = self.put(session, snapshot);
+        let was_failing = self.is_failing.swap(done.is_err(), Ordering::Relaxed);
+        match done {
+            Err(e) if !was_failing => {
+                tracing::warn!(%session, error = %e, "positions are not kept; a restart would lose them");
+            }
+            Ok(()) if was_failing => tracing::info!("positions are kept again"),
+            _ => {}
+        }
+    }
+
+    fn kept(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Snapshot> {
+        let unusable = |why: &str| {
+            tracing::warn!(
+                %session, %dataset, why, "kept positions cannot be used; the layout starts anew"
+            );
+        };
+        let (head, positions) = match self.core.store.snapshots().get(session, dataset, num_nodes) {
+            Ok(Kept::Positions(head, positions)) => (head, positions),
+            Ok(Kept::Nothing) => return None,
+            Ok(Kept::Unfit(why)) => {
+                unusable(why);
+                return None;
+            }
+            Err(e) => {
+                unusable(&e.to_string());
+                return None;
+            }
+        };
+        match serde_json::from_slice::<SnapshotNotes>(&head.notes) {
+            Ok(notes) => {
+                Some(Snapshot { dataset, fingerprint: head.fingerprint, notes, positions })
+            }
+            Err(e) => {
+                unusable(&e.to_string());
+                None
+            }
+        }
+    }
+
+    fn forget_session(&self, session: &SessionId, dataset: DatasetId) {
+        forget(&self.core, session, dataset);
+    }
+
+    fn forget_dataset(&self, dataset: DatasetId) {
+        forgotten(self.core.store.snapshots().remove_dataset(dataset));
+    }
+}
+
+/// Removes positions of datasets that are gone and of sessions that nobody has moved for long. Those of
+/// sessions without a record stay: the page of an anonymous visit opens it again.
+pub(crate) fn sweep(core: &Core) -> Result<(), ServiceError> {
+    let oldest = core.clock.unix_micros().saturating_sub(SESSION_IDLE_DAYS_MAX * DAY_MICROS);
+    let has_data = |dataset| {
+        // A store that cannot be read has lost nothing yet.
+        builtin::by_id(dataset).is_some()
+            || core.store.exists::<DatasetRec>(&dataset).unwrap_or(true)
+    };
+    let keep = |_: &SessionId, dataset, written_at| written_at >= oldest && has_data(dataset);
+    Ok(core.store.snapshots().retain(keep)?)
+}

@@ -1,0 +1,182 @@
+//! Positions of sessions: what is put comes back, and nothing else does.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use graphlume_types::{DatasetId, SessionId};
+
+use crate::error::StoreError;
+use crate::snapshot::{Kept, Quota, SnapshotHead, Snapshots};
+use crate::vfs::{Fault, FaultPlan, OsVfs};
+
+const ROOMY: Quota = Quota { files: 100, bytes: 1 << 30, free_bytes_min: 0 };
+
+struct Folder {
+    dir: tempfile::TempDir,
+    kept: Snapshots,
+}
+
+impl Folder {
+    fn new(quota: Quota) -> Self {
+        let dir = tempfile::tempdir().expect("a folder");
+        let kept = Snapshots::open(dir.path(), Arc::new(OsVfs), quota);
+        Self { dir, kept }
+    }
+
+    fn file(&self, name: &str, dataset: DatasetId) -> PathBuf {
+        self.dir.path().join("positions").join(dataset.to_string()).join(name)
+    }
+}
+
+fn session(name: &str) -> SessionId {
+    name.parse().expect("a name")
+}
+
+const DATA: DatasetId = DatasetId::from_bytes([7; 16]);
+const OTHER: DatasetId = DatasetId::from_bytes([8; 16]);
+
+fn head(name: &str, dataset: DatasetId) -> SnapshotHead {
+    let notes = b"{\"n\":1}".to_vec();
+    SnapshotHead { session: session(name), dataset, fingerprint: 0x0102_0304_0506_0708, notes }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "small")]
+fn places(n: usize) -> Vec<[f32; 2]> {
+    (0..n).map(|i| [i as f32 * 0.5, -(i as f32)]).collect()
+}
+
+#[test]
+fn what_is_put_comes_back_to_the_bit_and_only_the_last_of_it() {
+    let f = Folder::new(ROOMY);
+    // More than one buffer full, none at all, and one that is no number.
+    for n in [0usize, 1, 40_000] {
+        let mut at = places(n);
+        if let Some(last) = at.last_mut() {
+            *last = [f32::NAN, f32::MIN_POSITIVE];
+        }
+        f.kept.put(&head("s", DATA), &places(3)).expect("kept");
+        f.kept.put(&head("s", DATA), &at).expect("kept");
+        let nodes = u32::try_from(n).expect("few");
+        let Kept::Positions(found, back) = f.kept.get(&session("s"), DATA, nodes).expect("read")
+        else {
+            panic!("{n} are not there");
+        };
+        assert_eq!(found, head("s", DATA));
+        let bits = |p: &[[f32; 2]]| p.iter().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&back), bits(&at));
+        assert_eq!(f.kept.usage().0, 1);
+    }
+    let again = Snapshots::open(f.dir.path(), Arc::new(OsVfs), ROOMY);
+    assert_eq!(again.usage(), f.kept.usage(), "a new process counts what lies there");
+    assert_eq!(again.get(&session("t"), DATA, 1).expect("read"), Kept::Nothing);
+    assert_eq!(again.get(&session("s"), OTHER, 1).expect("read"), Kept::Nothing);
+}
+
+#[test]
+fn every_torn_length_and_every_flipped_byte_is_noticed_and_the_file_removed() {
+    let f = Folder::new(ROOMY);
+    f.kept.put(&head("s", DATA), &places(5)).expect("kept");
+    let path = f.file("s", DATA);
+    let whole = fs::read(&path).expect("a file");
+    let unfit = |bytes: &[u8], what: &str| {
+        fs::write(&path, bytes).expect("written");
+        let found = f.kept.get(&session("s"), DATA, 5).expect("read");
+        assert!(matches!(found, Kept::Unfit(_)), "{what}: {found:?}");
+        assert!(!path.exists(), "{what}");
+    };
+    for len in 0..whole.len() {
+        unfit(&whole[..len], "torn");
+    }
+    unfit(&[&whole[..], b"x"].concat(), "longer");
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        unfit(&bytes, "flipped");
+    }
+    fs::write(&path, &whole).expect("written");
+    assert!(matches!(f.kept.get(&session("s"), DATA, 5), Ok(Kept::Positions(..))));
+}
+
+#[test]
+fn a_file_of_another_dataset_session_or_size_is_not_taken() {
+    let f = Folder::new(ROOMY);
+    f.kept.put(&head("s", DATA), &places(5)).expect("kept");
+    f.kept.put(&head("x", OTHER), &places(5)).expect("kept");
+    fs::copy(f.file("s", DATA), f.file("s", OTHER)).expect("copied");
+    fs::copy(f.file("s", DATA), f.file("t", DATA)).expect("copied");
+    for (name, dataset, nodes) in [("s", OTHER, 5), ("t", DATA, 5), ("s", DATA, 4)] {
+        let found = f.kept.get(&session(name), dataset, nodes).expect("read");
+        assert!(matches!(found, Kept::Unfit(_)), "{name} {nodes}: {found:?}");
+    }
+}
+
+#[test]
+fn the_oldest_make_room_for_files_and_for_bytes() {
+    let f = Folder::new(Quota { files: 3, ..ROOMY });
+    for name in ["a", "b", "c"] {
+        f.kept.put(&head(name, DATA), &places(2)).expect("kept");
+    }
+    f.kept.put(&head("a", DATA), &places(2)).expect("kept");
+    f.kept.put(&head("d", OTHER), &places(2)).expect("kept");
+    assert!(!f.file("b", DATA).exists(), "the one written longest ago");
+    assert!(f.file("a", DATA).exists() && f.file("c", DATA).exists());
+    let each = f.kept.usage().1 / 3;
+    let f = Folder::new(Quota { bytes: 3 * each, ..ROOMY });
+    for name in ["a", "b", "c", "d"] {
+        f.kept.put(&head(name, DATA), &places(2)).expect("kept");
+    }
+    assert_eq!(f.kept.usage(), (3, 3 * each));
+    assert!(!f.file("a", DATA).exists());
+    let refused = f.kept.put(&head("e", DATA), &places(200)).expect_err("more than all may have");
+    assert!(matches!(refused, StoreError::TooLarge { limit, .. } if limit == 3 * each));
+    assert_eq!(f.kept.usage().0, 3, "nobody made room for it");
+}
+
+#[test]
+fn unfinished_files_and_empty_folders_are_swept_at_start() {
+    let f = Folder::new(ROOMY);
+    f.kept.put(&head("s", DATA), &places(2)).expect("kept");
+    f.kept.put(&head("t", OTHER), &places(2)).expect("kept");
+    f.kept.remove(&session("t"), OTHER).expect("removed");
+    f.kept.remove(&session("t"), OTHER).expect("absence is no error");
+    fs::write(f.file("u.new", DATA), "half").expect("written");
+    let again = Snapshots::open(f.dir.path(), Arc::new(OsVfs), ROOMY);
+    assert_eq!(again.usage().0, 1);
+    assert!(!f.file("u.new", DATA).exists());
+    assert!(!f.dir.path().join("positions").join(OTHER.to_string()).exists());
+    assert!(f.file("s", DATA).exists());
+}
+
+#[test]
+fn datasets_and_unwanted_sessions_are_forgotten() {
+    let f = Folder::new(ROOMY);
+    for (name, dataset) in [("a", DATA), ("b", DATA), ("a", OTHER), ("b", OTHER)] {
+        f.kept.put(&head(name, dataset), &places(2)).expect("kept");
+    }
+    f.kept.remove_dataset(DATA).expect("removed");
+    assert!(!f.file("a", DATA).exists() && f.file("a", OTHER).exists());
+    f.kept.retain(|s, _, at| s.as_str() == "b" && at > 0).expect("removed");
+    assert!(!f.file("a", OTHER).exists() && f.file("b", OTHER).exists());
+    assert_eq!(f.kept.usage().0, 1);
+}
+
+#[test]
+fn a_failure_of_any_step_leaves_the_positions_before() {
+    for fail_at in 1.. {
+        let f = Folder::new(ROOMY);
+        f.kept.put(&head("s", DATA), &places(4)).expect("kept");
+        let plan = FaultPlan::new(fail_at, Fault::Errno(5));
+        let faulty = Snapshots::open(f.dir.path(), Arc::new(plan.clone()), ROOMY);
+        plan.arm(fail_at);
+        let done = faulty.put(&head("s", DATA), &places(5));
+        if !plan.hit() {
+            done.expect("nothing failed");
+            assert!(fail_at > 5, "the steps of a write are counted");
+            return;
+        }
+        assert!(done.is_err(), "step {fail_at}");
+        let found = f.kept.get(&session("s"), DATA, 4).expect("read");
+        assert!(matches!(found, Kept::Positions(..)), "step {fail_at}: {found:?}");
+    }
+}
