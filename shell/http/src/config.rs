@@ -1,11 +1,15 @@
 //! Every setting of the shell as a plain value; the root package fills them from its configuration.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::Pin;
 use std::time::Duration;
 
 use graphlume_types::limits;
 
 use crate::error::HttpError;
+
+/// See [`HttpConfig::before_tool`].
+pub type BeforeTool = fn(&'static str) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Name of the cookie that carries the token.
 pub const JWT_COOKIE: &str = "graphlume_jwt";
@@ -140,6 +144,9 @@ pub struct HttpConfig {
     pub pong_timeout: Duration,
     /// How long `/viz/<session>/frame` holds a request open.
     pub long_poll: Duration,
+    /// Awaited inside of every tool call before the tool runs, with the tool's name. No option of the server
+    /// sets it: tests make tools crash and take long with it.
+    pub before_tool: Option<BeforeTool>,
 }
 
 impl Default for HttpConfig {
@@ -167,6 +174,7 @@ impl Default for HttpConfig {
             ping_every: Duration::from_secs(limits::VIEWER_PING_SECS),
             pong_timeout: Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX),
             long_poll: Duration::from_secs(limits::LONG_POLL_SECS),
+            before_tool: None,
         }
     }
 }

@@ -30,7 +30,7 @@ pub mod status;
 mod table;
 mod ws;
 
-pub use config::{CookieConfig, HttpConfig, JWT_COOKIE, SameSite};
+pub use config::{BeforeTool, CookieConfig, HttpConfig, JWT_COOKIE, SameSite};
 pub use error::HttpError;
 pub use serve::{Listeners, Running, listen, serve, serve_on};
 pub use standby::{Outage, StandIn, stand_in};

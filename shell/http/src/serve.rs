@@ -229,6 +229,7 @@ impl Acceptor {
             let _ = socket.try_write(FULL);
             return;
         };
+        self.shell.service.engine().note_request();
         prepare(&socket);
         let conn = Conn::new(peer, permit, place);
         let config = &self.shell.config;

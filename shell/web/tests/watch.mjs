@@ -1,5 +1,6 @@
 // A browser with any number of pages, driven line by line: reads one JSON command a line and prints one JSON
-// answer a line. Commands: open {page, query, token}, look {page, indices}, panel {page}, shot {page, path}.
+// answer a line. Commands: open {page, query, token}, look {page, indices}, panel {page},
+// button {page, words}, shot {page, path}.
 
 import { createInterface } from 'node:readline';
 import { launch, open, pixels, settle, stopped } from './page/browser.mjs';
@@ -54,6 +55,13 @@ const commands = {
       ]),
     );
     return { rows: texts, complaints: pages.get(name).complaints };
+  },
+  /** Waits until the layout's button has these words; answers what the page says of the layout. */
+  async button({ page: name, words }) {
+    const { page } = pages.get(name);
+    const has = (words) => document.querySelector('#play')?.textContent.includes(words);
+    await page.waitForFunction(has, words, { timeout: 30_000 });
+    return page.evaluate(() => window.__viewer.doc.layout);
   },
   async shot({ page: name, path }) {
     await pages.get(name).page.screenshot({ path });

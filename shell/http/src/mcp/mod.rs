@@ -227,13 +227,18 @@ impl Asked {
             return Err(Refusal::new(Kind::Busy, text));
         };
         let call = Call { service: Arc::clone(&self.shell.service), who, arguments };
+        let before = self.shell.config.before_tool;
+        let work = async move {
+            if let Some(before) = before {
+                before(tool.name).await;
+            }
+            (tool.run)(call).await
+        };
         // A connection that is lost does not stop the tool: the transport says so.
         let run = self.shell.tasks.spawn(async move {
             let stopped = guard.stopped();
-            let work = AssertUnwindSafe(within(
-                Duration::from_secs(limits::TOOL_CALL_SECS_MAX),
-                (tool.run)(call),
-            ));
+            let work =
+                AssertUnwindSafe(within(Duration::from_secs(limits::TOOL_CALL_SECS_MAX), work));
             tokio::select! {
                 biased;
                 () = stopped.cancelled() => {

@@ -25,6 +25,8 @@ use crate::status::{ApiError, Problem};
 
 /// How long the other end has to answer our goodbye.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
+/// Events that a viewer is still told when the server stops.
+const LAST_WORDS_MAX: usize = 8;
 /// Versions of the JSON messages that this server speaks.
 const PROTOCOL_MIN: u32 = 1;
 const PROTOCOL_MAX: u32 = 1;
@@ -221,6 +223,9 @@ impl Link<'_> {
             };
             match turn {
                 Turn::Stop => {
+                    // Whoever does not take them does not hold up the end.
+                    let told = tokio::time::timeout(CLOSE_PATIENCE, self.last_words(viewer)).await;
+                    told.unwrap_or(Err(End::Gone))?;
                     return Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")));
                 }
                 // Nobody is there to hear a goodbye.
@@ -241,6 +246,15 @@ impl Link<'_> {
                 Turn::Tell(event) => self.tell(event).await?,
             }
         }
+    }
+
+    /// What is shown at the end: the positions with which the next process goes on are among it.
+    async fn last_words(&mut self, viewer: &mut Viewer) -> Result<(), End> {
+        for _ in 0..LAST_WORDS_MAX {
+            let Some(event) = viewer.try_next(true) else { break };
+            self.tell(event).await?;
+        }
+        Ok(())
     }
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
