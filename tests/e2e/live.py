@@ -33,6 +33,8 @@ class Viewer:
         self.ack, self.messages, self.frames = ack, [], 0
         self.key, self.positions, self.graph, self.state, self.colors = {}, None, None, None, 0
         self.seqs = []
+        # How far the shown positions may be from the true ones, by axis.
+        self.error = None
         self.ws = connect(
             f"ws://{server.server}/viz/{session}/ws?dataset={dataset}", subprotocols=["graph-viz.v1"],
             compression=None, max_size=None, additional_headers=headers or {},
@@ -67,12 +69,14 @@ class Viewer:
         if f.kind == POS_KEY:
             q = np.frombuffer(f.payload, "<u2", count=2 * f.count).reshape(-1, 2).astype(np.int64)
             self.key = {f.seq: q}
+            self.error = np.array([f.sx, f.sy])
         else:
             # A delta refers to a key frame that this viewer has seen, however many deltas it skipped.
             base = self.key[f.base_seq]
             step, over = struct.unpack_from("<fI", f.payload)
             d = np.frombuffer(f.payload, "i1", count=2 * f.count, offset=8).reshape(2, -1).T
             q = base + np.rint(d * step).astype(np.int64)
+            self.error = np.array([f.sx, f.sy]) * max(step, 1.0)
             at = 8 + 2 * f.count
             for i, x, y in struct.iter_unpack("<IHH", f.payload[at:at + 8 * over]):
                 q[i] = (x, y)
