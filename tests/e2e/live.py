@@ -33,6 +33,8 @@ class Viewer:
         self.ack, self.messages, self.frames = ack, [], 0
         self.key, self.positions, self.graph, self.state, self.colors = {}, None, None, None, 0
         self.seqs = []
+        # Whether the newest frame ended the motion.
+        self.settled = False
         # How far the shown positions may be from the true ones, by axis.
         self.error = None
         self.ws = connect(
@@ -58,6 +60,7 @@ class Viewer:
         if f.kind in (POS_KEY, POS_DELTA):
             self.frames += 1
             self.seqs.append(f.seq)
+            self.settled = bool(f.flags & SETTLED)
             self.apply(f)
             if self.ack:
                 self.ws.send(json.dumps({"t": "ack", "seq": f.seq}))
@@ -95,3 +98,8 @@ class Viewer:
             except TimeoutError:
                 pass
         return self
+
+
+def until_settled(viewer, deadline_s=60):
+    """Steps until the frame that ends the motion; the picture stays as it is then."""
+    viewer.until(lambda: viewer.settled, deadline_s)

@@ -102,6 +102,7 @@ def dense(server):
         yield page
 
 
+BUSY = -32603
 SLOW = "MATCH (a)-[]->(b)-[]->(c)-[]->(d)-[]->(e)-[]->(f) WHERE a.id < f.id RETURN count(*) AS n"
 
 
@@ -133,14 +134,18 @@ def test_sixteen_calls_of_one_connection_run_at_once(server, dense, key):
         # Connections of their own, but for the endpoint one agent.
         mine = Agent(server, key, start=False)
         mine.session = agent.session
-        replies.append(mine.ask("tools/call", body, id=f"slow{i}").json())
+        reply = mine.ask("tools/call", body, id=f"slow{i}").json()
+        while reply["error"]["code"] == BUSY:
+            # The probe below had the last place at that moment.
+            reply = mine.ask("tools/call", body, id=f"slow{i}").json()
+        replies.append(reply)
 
     def free():
         """Whether one more call is taken at this moment."""
         r = agent.ask("tools/call", {"name": "list_sessions"})
         if r.status_code == 200:
             return True
-        assert (r.status_code, r.json()["error"]["code"]) == (429, -32603), r.text
+        assert (r.status_code, r.json()["error"]["code"]) == (429, BUSY), r.text
         return False
 
     threads = [threading.Thread(target=slow, args=(i,)) for i in range(16)]
@@ -150,7 +155,7 @@ def test_sixteen_calls_of_one_connection_run_at_once(server, dense, key):
     threads[15].start()
     deadline = time.monotonic() + 10
     while free():
-        assert time.monotonic() < deadline, "sixteen run, and a seventeenth is taken"
+        assert time.monotonic() < deadline, f"sixteen run, and a seventeenth is taken; ended: {replies}"
         time.sleep(0.05)
     for i in range(16):
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": f"slow{i}"}}

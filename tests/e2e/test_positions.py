@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 from conftest import Server
-from live import SETTLED, Viewer
+from live import Viewer, until_settled
 from test_collections_page import Browsers
 from websockets.exceptions import ConnectionClosed
 
@@ -208,7 +208,7 @@ def test_positions_go_with_their_dataset_and_leftovers_are_swept(server, dataset
 
 def test_a_session_without_an_account_keeps_its_positions_too(server, dataset):
     viewer = Viewer(server, dataset, SESSION)
-    until(lambda: getattr(viewer.step(), "flags", 0) & SETTLED, "the frame that ends the motion", 60)
+    until_settled(viewer)
     path = file_of(server, dataset)
     until(path.exists, "the file of what came to rest")
     shown = (0, viewer.positions, viewer.error)

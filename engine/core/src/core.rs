@@ -63,6 +63,8 @@ pub(crate) struct Core {
     pub(crate) canary_waiters: Vec<crate::reply::Reply<()>>,
     pub(crate) canary_runs: bool,
     pub(crate) suspend_waiters: Vec<crate::reply::Reply<()>>,
+    /// The server is about to stop: nothing moves any more.
+    pub(crate) suspended: bool,
     pub(crate) keeper: Option<Arc<dyn Keeper>>,
     /// Sessions must be looked at in this turn.
     pub(crate) woken: bool,
@@ -97,6 +99,7 @@ impl Core {
             canary_waiters: Vec::new(),
             canary_runs: false,
             suspend_waiters: Vec::new(),
+            suspended: false,
             keeper,
             woken: true,
             stopping: false,
@@ -487,6 +490,10 @@ impl Core {
         for id in ids {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
             let wants_graph = session.poll(now, self.config.pause_after);
+            if self.suspended {
+                // Whatever began or was moved since.
+                session.suspend(now);
+            }
             let unwatched = session.unwatched_for(now);
             gauges.viewers += session.viewers();
             gauges.sessions_running += usize::from(session.is_running());

@@ -1,6 +1,6 @@
 //! Names to columns: filters of one table, checked against its types and ready to test rows.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -8,16 +8,14 @@ use arrow_schema::DataType;
 use graphlume_graph::canon::{Canon, Column, of_f64};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
-use rayon::prelude::*;
 
 use crate::buckets::Buckets;
-use crate::derived::made;
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::members::Members;
 use crate::predicate::{Cmp, Keep, Predicate};
 use crate::range::Range;
-use crate::set::{bit, packed};
+use crate::row_filter::{ColumnTest, RowFilter};
 use crate::wire::value::instant;
 use crate::wire::{Filter, Literal};
 
@@ -44,132 +42,6 @@ impl Side {
             Self::Nodes => "node",
             Self::Edges => "edge",
         }
-    }
-}
-
-/// Tests of the rows of one table; a row passes when all tests do.
-#[derive(Debug, Default)]
-pub(crate) struct RowFilter {
-    tests: Vec<ColumnTest>,
-    never: bool,
-    rows: usize,
-    cancel: CancelToken,
-    /// A bit for each row.
-    all_rows: OnceLock<Vec<u64>>,
-}
-
-#[derive(Debug)]
-enum ColumnTest {
-    /// Cell by cell.
-    Cells { column: Arc<Column>, predicate: Predicate, truth: bool },
-    /// Cell by cell, in a long list.
-    Members { column: Arc<Column>, members: Members },
-    /// Numbers of an interval.
-    Range { column: Arc<Column>, range: Range, buckets: Option<Arc<Buckets>> },
-    /// The answers of the distinct values, and of null; and the numbers of the values in a byte each.
-    Codes { column: Arc<Column>, answers: Vec<bool>, null: bool, small: Option<Arc<Vec<u8>>> },
-    /// The answers of the rows.
-    Rows(Vec<bool>),
-}
-
-impl ColumnTest {
-    fn passes(&self, row: usize) -> bool {
-        match self {
-            Self::Cells { column, predicate, truth } => {
-                predicate.holds(column.get(row).as_ref(), *truth)
-            }
-            Self::Members { column, members } => members.holds(column.get(row).as_ref()),
-            Self::Range { column, range, .. } => range.passes(column, row),
-            Self::Codes { column, answers, null, .. } => match column.as_ref() {
-                Column::Text(text) => match text.dictionary() {
-                    Some((keys, _)) if keys.is_valid(row) => answers[keys.value(row) as usize],
-                    _ => *null,
-                },
-                _ => false,
-            },
-            Self::Rows(answers) => answers[row],
-        }
-    }
-}
-
-impl ColumnTest {
-    /// Clears the marks of the rows from `from` on that do not pass.
-    fn narrow(&self, from: usize, marks: &mut [bool]) {
-        match self {
-            Self::Range { column, range, buckets: Some(buckets) } => {
-                return buckets.narrow(*range, column, from, marks);
-            }
-            Self::Range { column, range, buckets: None } => {
-                return range.narrow(column, from, marks);
-            }
-            Self::Codes { answers, null, small: Some(codes), .. } => {
-                return crate::codes::narrow_small(codes, answers, *null, from, marks);
-            }
-            Self::Codes { column, answers, null, .. } => {
-                if let Column::Text(text) = column.as_ref()
-                    && let Some((keys, _)) = text.dictionary()
-                {
-                    return crate::codes::narrow(keys, answers, *null, from, marks);
-                }
-            }
-            _ => {}
-        }
-        for (i, mark) in marks.iter_mut().enumerate() {
-            *mark = *mark && self.passes(from + i);
-        }
-    }
-}
-
-impl RowFilter {
-    /// Whether every row passes.
-    pub(crate) fn is_trivial(&self) -> bool {
-        self.tests.is_empty() && !self.never
-    }
-
-    /// Whether no row can pass.
-    pub(crate) const fn is_never(&self) -> bool {
-        self.never
-    }
-
-    /// Whether a row passes.
-    pub(crate) fn passes(&self, row: u32) -> bool {
-        if let Some(answers) = self.all_rows.get() {
-            return bit(answers, row);
-        }
-        !self.never && self.tests.iter().all(|t| t.passes(row as usize))
-    }
-
-    /// Tests all rows at once, by all threads, so that later questions are answered from memory: a bit for
-    /// each row.
-    pub(crate) fn run(&self) -> &[u64] {
-        made::<Vec<u64>>(&self.all_rows, || {
-            // A test at a time over rows that stay in the nearest cache.
-            const WORDS: usize = 1 << 7;
-            let mut words = vec![0; self.rows.div_ceil(64)];
-            words.par_chunks_mut(WORDS).enumerate().for_each(|(chunk, words)| {
-                // Whoever asked looks at the token before the answers are used.
-                if self.never || self.cancel.is_cancelled() {
-                    return;
-                }
-                let from = chunk * WORDS * 64;
-                let mut marks = [true; WORDS * 64];
-                let marks = &mut marks[..(self.rows - from).min(WORDS * 64)];
-                self.tests.iter().for_each(|test| test.narrow(from, marks));
-                words.iter_mut().zip(marks.chunks(64)).for_each(|(word, m)| *word = packed(m));
-            });
-            words
-        })
-    }
-
-    /// Makes a test of all rows end early when the work is stopped.
-    pub(crate) fn until(mut self, cancel: &CancelToken) -> Self {
-        self.cancel = cancel.clone();
-        self
-    }
-
-    /// Adds answers that were found another way.
-    pub(crate) fn and_rows(&mut self, answers: Vec<bool>) {
-        self.tests.push(ColumnTest::Rows(answers));
     }
 }
 
@@ -220,7 +92,7 @@ pub(crate) fn bind(
     strictness: Strictness,
     cancel: &CancelToken,
 ) -> Result<RowFilter, GfqlError> {
-    let mut bound = RowFilter { rows: table.num_rows(), ..RowFilter::default() };
+    let mut bound = RowFilter::over(table.num_rows());
     for (key, predicate) in filter {
         let Some((name, predicate)) = resolve(table, side, key, predicate) else {
             if strictness == Strictness::Strict {
@@ -384,12 +256,16 @@ fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> Colu
         && let Some((_, values)) = text.dictionary()
         && values.len() <= text.len()
     {
-        let answers = values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
+        let answers: Vec<bool> =
+            values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
         let null = holds(None);
-        return ColumnTest::Codes { column, answers, null, small: short.codes() };
+        let set = crate::codes::small_set(&answers, null);
+        let small = short.codes().map(|codes| (codes, set));
+        return ColumnTest::Codes { column, answers, null, small };
     }
     if let Some(range) = Range::new(&column, &predicate) {
-        return ColumnTest::Range { column, range, buckets: short.buckets() };
+        let buckets = short.buckets().and_then(|b| Some((Arc::clone(&b), b.sure(range)?)));
+        return ColumnTest::Range { column, range, buckets };
     }
     if let Some(members) = members {
         return ColumnTest::Members { column, members };

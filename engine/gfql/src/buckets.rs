@@ -10,6 +10,7 @@ use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use crate::bytes::ByteSet;
 use crate::graph::PropertyGraph;
 use crate::range::Range;
 
@@ -91,63 +92,46 @@ impl Buckets {
         }
     }
 
-    /// Clears the marks of the rows from `from` on that are not in the range.
-    pub(crate) fn narrow(&self, range: Range, column: &Column, from: usize, marks: &mut [bool]) {
-        let (sure, inside) = match (range, &self.ends) {
+    /// The buckets of every row.
+    pub(crate) fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// What the buckets say of a range; `None` when it is of other numbers.
+    pub(crate) fn sure(&self, range: Range) -> Option<Sure> {
+        match (range, &self.ends) {
             (Range::Ints { low, high, inside }, Ends::Ints(ends)) => {
-                (Sure::new(ends, &low, &high), inside)
+                Some(Sure::new(ends, &low, &high, inside))
             }
             (Range::Floats { low, high, inside }, Ends::Floats(ends)) => {
-                (Sure::new(ends, &low, &high), inside)
+                Some(Sure::new(ends, &low, &high, inside))
             }
-            _ => return range.narrow(column, from, marks),
-        };
-        let codes = &self.codes[from..from + marks.len()];
-        let Sure { first, end, unsure: [low, high] } = sure;
-        let (width, outside) = (end - first, !inside);
-        // Loops without branches, of bytes alone.
-        for (mark, code) in marks.iter_mut().zip(codes) {
-            let within = (code.wrapping_sub(first) < width) ^ outside;
-            let passes = (within & (*code != NOTHING)) | (*code == low) | (*code == high);
-            *mark &= passes;
-        }
-        let close = |mark: bool, code: u8| mark & ((code == low) | (code == high));
-        let each = marks.iter().zip(codes);
-        if !each.fold(false, |any, (mark, code)| any | close(*mark, *code)) {
-            return;
-        }
-        for (i, (mark, code)) in marks.iter_mut().zip(codes).enumerate() {
-            if close(*mark, *code) {
-                *mark = range.passes(column, from + i);
-            }
+            _ => None,
         }
     }
 }
 
-/// What the buckets say of an interval.
-struct Sure {
-    /// The buckets from the first on and before the end lie in it.
-    first: u8,
-    end: u8,
-    /// Buckets that lie in it in part.
-    unsure: [u8; 2],
+/// Buckets whose rows may pass, and those among them of which only some do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sure {
+    pub(crate) may: ByteSet,
+    pub(crate) unsure: ByteSet,
 }
 
 impl Sure {
-    fn new<T: PartialOrd>(ends: &[(T, T)], low: &T, high: &T) -> Self {
-        // Buckets ascend: before the interval, across its lower bound, in it, across its upper bound, after.
-        let first = ends.partition_point(|(least, _)| least < low);
-        let end = ends.partition_point(|(_, greatest)| greatest <= high);
-        let crosses = |at: Option<usize>| {
-            let at = at.filter(|at| {
-                ends.get(*at).is_some_and(|(least, greatest)| {
-                    !(greatest < low || least > high || (least >= low && greatest <= high))
-                })
-            });
-            at.map_or(NOTHING - 1, |at| at as u8)
-        };
-        let unsure = [crosses(first.checked_sub(1)), crosses(Some(end))];
-        Self { first: first as u8, end: end.max(first) as u8, unsure }
+    fn new<T: PartialOrd>(ends: &[(T, T)], low: &T, high: &T, inside: bool) -> Self {
+        let (mut may, mut unsure) = (ByteSet::default(), ByteSet::default());
+        for ((least, greatest), bucket) in ends.iter().zip(0..) {
+            let within = least >= low && greatest <= high;
+            let apart = greatest < low || least > high;
+            if !within && !apart {
+                unsure.insert(bucket);
+                may.insert(bucket);
+            } else if within == inside {
+                may.insert(bucket);
+            }
+        }
+        Self { may, unsure }
     }
 }
 
@@ -224,10 +208,17 @@ mod tests {
         all.extend([true, false].map(|ends| Predicate::Between(a.clone(), b.clone(), ends)));
         for predicate in all {
             let Some(range) = Range::new(&column, &predicate) else { continue };
-            let (mut marks, mut quick) = (vec![true; column.len()], vec![true; column.len()]);
-            range.narrow(&column, 0, &mut marks);
-            buckets.narrow(range, &column, 0, &mut quick);
-            assert_eq!(quick, marks, "{predicate:?} on {array:?} with {buckets:?}");
+            let sure = buckets.sure(range).unwrap();
+            for (row, code) in buckets.codes().iter().enumerate() {
+                let (may, unsure) = (sure.may.contains(*code), sure.unsure.contains(*code));
+                let passes = may && (!unsure || range.passes(&column, row));
+                assert_eq!(
+                    passes,
+                    range.passes(&column, row),
+                    "{predicate:?} on row {row} of {array:?} with {buckets:?}"
+                );
+                assert!(may || !unsure);
+            }
         }
     }
 

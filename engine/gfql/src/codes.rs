@@ -11,6 +11,7 @@ use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
 use graphlume_types::CancelToken;
 
+use crate::bytes::ByteSet;
 use crate::graph::PropertyGraph;
 
 /// Rows from which on numbers pay.
@@ -84,25 +85,14 @@ pub(crate) fn small(
     Some(codes)
 }
 
-/// As [`narrow`], by small numbers.
-pub(crate) fn narrow_small(
-    codes: &[u8],
-    answers: &[bool],
-    null: bool,
-    from: usize,
-    marks: &mut [bool],
-) {
-    let rows = &codes[from..from + marks.len()];
-    let mut yes = (0..answers.len()).filter(|i| answers[*i]);
-    if let (Some(one), None, false) = (yes.next(), yes.next(), null) {
-        let one = one as u8;
-        marks.iter_mut().zip(rows).for_each(|(mark, code)| *mark &= *code == one);
-        return;
+/// The small numbers whose values have a positive answer; `null` is the answer of a null.
+pub(crate) fn small_set(answers: &[bool], null: bool) -> ByteSet {
+    let mut set: ByteSet =
+        (0..SMALL_NULL).zip(answers).filter(|(_, a)| **a).map(|(v, _)| v).collect();
+    if null {
+        set.insert(SMALL_NULL);
     }
-    let mut all = [false; 256];
-    all.iter_mut().zip(answers).for_each(|(to, answer)| *to = *answer);
-    all[usize::from(SMALL_NULL)] = null;
-    marks.iter_mut().zip(rows).for_each(|(mark, code)| *mark &= all[usize::from(*code)]);
+    set
 }
 
 /// Clears the marks of the rows from `from` on whose value has no positive answer; `null` is the answer
@@ -182,9 +172,9 @@ mod tests {
                 let mut marks = vec![true; 60];
                 narrow(keys, &answers, null, 4, &mut marks);
                 let holds = |c: &Option<&str>| c.map_or(null, |c| wanted.contains(&c));
-                let mut less = vec![true; 60];
-                narrow_small(&small_codes(&many, &column), &answers, null, 4, &mut less);
-                assert_eq!(less, marks);
+                let set = small_set(&answers, null);
+                let codes = small_codes(&many, &column);
+                assert!((0..60).all(|i| marks[i] == set.contains(codes[i + 4])));
                 assert_eq!(marks, many[4..].iter().map(holds).collect::<Vec<_>>());
             }
         }

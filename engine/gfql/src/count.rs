@@ -18,6 +18,8 @@ use crate::select::Sizes;
 use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 
+/// Words of rows that are listed before their edges are looked at: the looks do not wait for each other then.
+const WORDS_AT_ONCE: usize = 16;
 /// Edges between two looks at whether the work is still wanted.
 const CHECK_ARCS: u64 = 1 << 18;
 
@@ -90,11 +92,12 @@ fn passing(
         .map(|(passes, ends)| {
             let mut words = vec![0_u64; t.num_nodes().div_ceil(64) as usize];
             let mut edges = 0;
-            for (passes, ends) in passes.iter().zip(ends.chunks(64)) {
-                let mut rest = *passes;
-                while rest != 0 {
-                    let [s, d] = ends[rest.trailing_zeros() as usize];
-                    rest &= rest - 1;
+            let mut rows = [0; WORDS_AT_ONCE * 64];
+            for (passes, ends) in passes.chunks(WORDS_AT_ONCE).zip(ends.chunks(WORDS_AT_ONCE * 64))
+            {
+                let count = listed(passes, &mut rows);
+                for row in &rows[..count] {
+                    let [s, d] = ends[*row as usize];
                     if s != u32::MAX {
                         edges += 1;
                         words[s as usize / 64] |= 1 << (s % 64);
@@ -113,6 +116,24 @@ fn passing(
         words.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
     }
     Ok((words.iter().map(|w| w.count_ones() as usize).sum(), edges))
+}
+
+/// Lists the bits that are set; how many there are.
+fn listed(words: &[u64], list: &mut [u32; WORDS_AT_ONCE * 64]) -> usize {
+    let mut len = 0;
+    for (word, first) in words.iter().zip((0..).step_by(64)) {
+        let mut rest = *word;
+        // Eight numbers are written whether there are so many or not: how many there are is anybody's guess,
+        // and a wrong one costs more.
+        for to in list[len..].chunks_mut(8).take(rest.count_ones().div_ceil(8) as usize) {
+            for number in to {
+                *number = first + rest.trailing_zeros();
+                rest &= rest.wrapping_sub(1);
+            }
+        }
+        len += word.count_ones() as usize;
+    }
+    len
 }
 
 /// Takes the marks back, whatever the end.
@@ -247,6 +268,27 @@ mod tests {
         let weight = (0..edges).map(|i| (h64(seed, 3, i) % 4) as i64).collect();
         let edges = table(&[("s", end(1)), ("d", end(2)), ("weight", weight)]);
         PropertyGraph::new(nodes, Some(edges), bindings).unwrap()
+    }
+
+    #[test]
+    fn bits_are_listed_in_order() {
+        let mut list = [7; WORDS_AT_ONCE * 64];
+        for round in 0..200_u64 {
+            let len = h64(round, 0, 0) as usize % (WORDS_AT_ONCE + 1);
+            // From empty words to full ones.
+            let draw = |i: u64, stream| h64(round, stream, i);
+            let words: Vec<u64> = (0..len as u64)
+                .map(|i| match round % 4 {
+                    0 => draw(i, 1) & draw(i, 2) & draw(i, 3) & draw(i, 4),
+                    1 => draw(i, 1),
+                    2 => u64::MAX,
+                    _ => draw(i, 1) | draw(i, 2) | draw(i, 3),
+                })
+                .collect();
+            let wanted = IdSet::of_words(words.clone()).to_vec();
+            let count = listed(&words, &mut list);
+            assert_eq!(list[..count], wanted);
+        }
     }
 
     proptest! {

@@ -43,14 +43,15 @@ fn evaluate(
         return Err(GfqlError::new(ErrorCode::Limit, text));
     }
     let mut names = Names { own: vec![], outer };
+    let mut made = Vec::new();
     let mut last = graph.clone();
     for i in order(query, outer)? {
         let (name, binding) = &query.bindings[i];
         let place = |e: GfqlError| e.field(format!("bindings.{name}"));
         let result = match binding {
-            Binding::Chain(chain) => chain_of(graph, chain, scope),
+            Binding::Chain(chain) => chain_of(graph, chain, &mut made, scope),
             Binding::Ref(other, chain) => match names.get(other) {
-                Some(start) => chain_of(start, chain, scope),
+                Some(start) => chain_of(start, chain, &mut made, scope),
                 None => Err(unresolved(other, query)),
             },
             Binding::Let(inner) => evaluate(graph, inner, None, Some(&names), scope, depth + 1),
@@ -71,12 +72,25 @@ fn evaluate(
     }
 }
 
-fn chain_of(
+/// What each chain has made so far, and of which graph.
+type Results<'a> = Vec<(PropertyGraph, &'a Chain, PropertyGraph)>;
+
+/// The result of a chain, made once when several bindings are the same.
+fn chain_of<'a>(
     graph: &PropertyGraph,
-    chain: &Chain,
+    chain: &'a Chain,
+    made: &mut Results<'a>,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
-    crate::run_chain(graph, chain, scope)
+    let same = |(start, of, _): &&(PropertyGraph, &Chain, PropertyGraph)| {
+        start.is_same(graph) && *of == chain
+    };
+    if let Some((_, _, result)) = made.iter().find(same) {
+        return Ok(result.clone());
+    }
+    let result = crate::run_chain(graph, chain, scope)?;
+    made.push((graph.clone(), chain, result.clone()));
+    Ok(result)
 }
 
 /// The refusal of a dataset that is not there, or not for the one who asks.

@@ -13,6 +13,7 @@ use crate::bind::Strictness;
 use crate::chain::{Pass, Scope, selection};
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
+use crate::shared::Shared;
 use crate::wire::{Op, Query};
 
 /// Name of the column that carries edge rows through queries that make tables.
@@ -38,7 +39,8 @@ pub fn elements(
     cancel: &CancelToken,
 ) -> Result<Elements, GfqlError> {
     let others = Others::default();
-    let scope = Scope { strictness, others: &others, cancel };
+    let shared = Shared::default();
+    let scope = Scope { strictness, others: &others, shared: &shared, cancel };
     if let Query::Chain(chain) = query {
         if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
             let t = graph.topology(cancel)?;

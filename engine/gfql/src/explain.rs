@@ -24,7 +24,13 @@ fn line(out: &mut String, depth: usize, text: &str) {
 
 fn bindings(list: &Let, depth: usize, out: &mut String) {
     line(out, depth, "Let");
-    for (name, binding) in &list.bindings {
+    for (i, (name, binding)) in list.bindings.iter().enumerate() {
+        // What is there already is not made again.
+        let before = list.bindings[..i].iter().find(|(_, b)| b == binding);
+        if let (Some((before, _)), Binding::Chain(_) | Binding::Ref(..)) = (before, binding) {
+            line(out, depth + 1, &format!("{name} = as {before}"));
+            continue;
+        }
         match binding {
             Binding::Chain(ops) => {
                 line(out, depth + 1, &format!("{name} ="));
@@ -124,11 +130,13 @@ mod tests {
                 "chain": [{"type": "Call", "function": "rows", "params": {"table": "nodes"}}]},
             "c": {"chain": [{"type": "Node", "name": "m"}],
                 "where": [{"eq": {"left": "m.x", "right": "m.y"}}]},
+            "d": {"type": "Ref", "ref": "a",
+                "chain": [{"type": "Call", "function": "rows", "params": {"table": "nodes"}}]},
         }});
         let plan = super::explain(&crate::parse(&query).expect("a query"));
         let want = "Let\n  a =\n    Chain\n      Node n [x Compare(Gt, Int(3))]\n      \
             Edge forward, hops 1 to 2, to [y Same(Int(1))]\n  b = from a\n    Chain\n      \
-            Call rows {\"table\":\"nodes\"}\n  c =\n    Chain\n      Node m\n      Where m.x Eq m.y\n";
+            Call rows {\"table\":\"nodes\"}\n  c =\n    Chain\n      Node m\n      Where m.x Eq m.y\n  d = as b\n";
         assert_eq!(plan, want);
     }
 }

@@ -1,20 +1,33 @@
 //! Filters of steps: asked row by row, or known for all nodes.
 
+use std::sync::Arc;
+
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
-use crate::bind::{RowFilter, Side, bind};
+use crate::bind::{Side, bind};
 use crate::chain::Scope;
 use crate::error::GfqlError;
 use crate::graph::PropertyGraph;
+use crate::row_filter::RowFilter;
 use crate::set::IdSet;
 use crate::wire::NodeOp;
 
 /// Nodes from which on a filter is tested on all rows at once.
 const FILTER_ALL: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 
-/// The filter and the query of a step, bound to a table.
+/// The filter and the query of a step, bound to a table of the graph.
 pub(crate) fn row_filter(
+    graph: &PropertyGraph,
+    table: &Table,
+    side: Side,
+    op: &NodeOp,
+    scope: Scope<'_>,
+) -> Result<Arc<RowFilter>, GfqlError> {
+    scope.shared.filter(graph, side, op, || bound(graph, table, side, op, scope))
+}
+
+fn bound(
     graph: &PropertyGraph,
     table: &Table,
     side: Side,
@@ -37,7 +50,7 @@ pub(crate) fn row_filter(
 /// Nodes of the graph that pass a step's filter, asked one by one or known all together.
 pub(crate) enum NodeFilter<'a> {
     Any,
-    Rows(RowFilter, &'a PropertyGraph),
+    Rows(Arc<RowFilter>, &'a PropertyGraph),
     Set(IdSet),
 }
 

@@ -20,6 +20,8 @@ use crate::wire::CallOp;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
+/// The name under which the ends of rows are kept.
+const ROW_ENDS: &str = "ends of the rows";
 /// Bytes that any graph may keep of what follows from it.
 const KEEP_BYTES_MIN: u64 = 1 << 20;
 /// Ids that are looked for one by one before they are indexed.
@@ -55,8 +57,6 @@ struct Inner {
     /// How often an id was looked for without an index.
     looks: AtomicUsize,
     row_nodes: OnceLock<Vec<u32>>,
-    /// Source and destination of every row of the edge table.
-    row_ends: OnceLock<Vec<[u32; 2]>>,
     derived: Derived,
     notes: Vec<CallOp>,
 }
@@ -124,11 +124,15 @@ impl PropertyGraph {
             id_column: OnceLock::new(),
             looks: AtomicUsize::new(0),
             row_nodes: OnceLock::new(),
-            row_ends: OnceLock::new(),
             derived: Derived::default(),
             notes: vec![],
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Whether this is the very same graph, and not one like it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// The node table, if one was bound.
@@ -317,19 +321,24 @@ impl PropertyGraph {
     }
 
     /// Source and destination of every row of the edge table, `u32::MAX` for rows that are no edge. Made
-    /// at the first question, 8 bytes a row.
-    pub(crate) fn row_ends(&self, cancel: &CancelToken) -> Result<&[[u32; 2]], GfqlError> {
+    /// at the first question, 8 bytes a row, and kept while there is room.
+    pub(crate) fn row_ends(&self, cancel: &CancelToken) -> Result<Arc<Vec<[u32; 2]>>, GfqlError> {
+        if let Some(found) = self.kept(ROW_ENDS) {
+            return Ok(found);
+        }
         let t = self.topology(cancel)?;
         let rows = self.edges().map_or(0, Table::num_rows);
-        Ok(self.inner.row_ends.get_or_init(|| {
-            let mut ends = vec![[u32::MAX; 2]; rows];
-            for v in 0..t.num_nodes() {
-                for (row, to) in t.out_rows(v).iter().zip(t.out_neighbors(v)) {
-                    ends[*row as usize] = [v, *to];
-                }
+        let bytes = rows as u64 * 8;
+        cancel.take(bytes)?;
+        let mut ends = vec![[u32::MAX; 2]; rows];
+        for v in 0..t.num_nodes() {
+            for (row, to) in t.out_rows(v).iter().zip(t.out_neighbors(v)) {
+                ends[*row as usize] = [v, *to];
             }
-            ends
-        }))
+        }
+        let ends = Arc::new(ends);
+        self.keep(ROW_ENDS, &ends, bytes, cancel);
+        Ok(ends)
     }
 
     /// A column of the node table or of the edge table, ready to be read by value.

@@ -6,6 +6,7 @@
 
 mod bind;
 mod buckets;
+mod bytes;
 mod call;
 mod chain;
 mod codes;
@@ -31,8 +32,10 @@ mod naive;
 mod path;
 mod predicate;
 mod range;
+mod row_filter;
 mod select;
 mod set;
+mod shared;
 mod single;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -54,6 +57,7 @@ pub use wire::{Query, parse};
 use graphlume_types::CancelToken;
 
 use chain::Scope;
+use shared::Shared;
 use wire::{Chain, Op};
 
 /// What a query yields.
@@ -92,7 +96,8 @@ pub fn run_with(
     strictness: Strictness,
     cancel: &CancelToken,
 ) -> Result<Outcome, GfqlError> {
-    let scope = Scope { strictness, others, cancel };
+    let shared = Shared::default();
+    let scope = Scope { strictness, others, shared: &shared, cancel };
     let graph = match (query, output) {
         (Query::Chain(chain), None) => run_chain(graph, chain, scope)?,
         (Query::Let(bindings), output) => dag::run(graph, bindings, output, scope)?,
@@ -121,7 +126,8 @@ pub fn sizes(
     if let (Query::Chain(chain), None) = (query, output)
         && let Some(steps) = pattern(chain)
     {
-        let scope = Scope { strictness, others, cancel };
+        let shared = Shared::default();
+        let scope = Scope { strictness, others, shared: &shared, cancel };
         if chain.clauses.is_empty()
             && let Some(sizes) = count::sizes(graph, &steps, scope)?
         {

@@ -54,6 +54,18 @@ pub enum TextTest {
     Regex(Regex),
 }
 
+impl PartialEq for TextTest {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Contains(a), Self::Contains(b)) => a == b,
+            (Self::Starts(a), Self::Starts(b)) | (Self::Ends(a), Self::Ends(b)) => a == b,
+            // All that was asked for is in the expression's text, its flags too.
+            (Self::Regex(a), Self::Regex(b)) => a.as_str() == b.as_str(),
+            _ => false,
+        }
+    }
+}
+
 /// Classes of characters that a whole text may consist of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named after Python's str methods")]
@@ -94,7 +106,7 @@ pub enum Keep {
 }
 
 /// A test of the cells of one column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Equal to a plain value, whose type must fit the column.
     Same(Literal),

@@ -21,6 +21,9 @@ impl Apply for ControlSession {
 
     fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
         let Self { target, control } = self;
+        if core.suspended {
+            return call.reply.send(Err(EngineError::Stopped));
+        }
         let now = core.now();
         let done = core.target(&target).and_then(|session| {
             session.control(control, now)?;

@@ -145,7 +145,7 @@ fn run_of(snapshot: &Snapshot) -> Run {
 
 impl VizSession {
     /// The last copy before the server stops is made of a layout that stands still.
-    fn suspend(&mut self, now: Instant) {
+    pub(crate) fn suspend(&mut self, now: Instant) {
         match self.run {
             Run::Running { .. } => self.cannot_run("the server is about to stop", now),
             Run::Paused { left, .. } => self.run = Run::Paused { auto: false, left },
@@ -181,7 +181,9 @@ impl VizSession {
     fn is_unsaved(&self) -> bool {
         let k = &self.keeping;
         let can_copy = self.away || (self.layout.is_some() && self.lease.is_some());
-        k.writing || (k.ready.is_some() && self.lease.is_some()) || (k.changed && can_copy)
+        k.writing
+            || (k.ready.is_some() && self.lease.is_some())
+            || ((k.changed || !self.pokes.is_empty()) && can_copy)
     }
 }
 
@@ -346,8 +348,10 @@ impl Core {
         }
     }
 
-    /// Stops every layout and answers when all positions are written down.
+    /// Stops every layout for good and answers when all positions are written down. What viewers say from
+    /// now on would move nodes behind the last copy: it is refused.
     pub(crate) fn suspend(&mut self, reply: Reply<()>) {
+        self.suspended = true;
         let now = self.now();
         let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
         for id in &ids {

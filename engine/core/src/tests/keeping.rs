@@ -165,6 +165,39 @@ fn the_next_engine_shows_the_same_positions_and_waits_for_somebody_to_resume() {
 }
 
 #[test]
+fn nothing_moves_behind_the_last_copy() {
+    let (e, keeper) = rig(restless());
+    let data = e.add(1, grid(20));
+    let s = e.open("s", data, 600_000);
+    let _viewer = e.attach(&s);
+    until("iterations", || iterations(&e, &s) > 5);
+    // A viewer that drags a node and presses play all the time.
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for step in (0_u8..100).cycle() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let at = [f32::from(step), 5.0];
+                drop(block_on(e.handle.control(s.clone(), Control::Pin { node: 7, at })));
+                let play = Control::Play { on: true, for_millis: None };
+                drop(block_on(e.handle.control(s.clone(), play)));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        block_on(e.handle.suspend()).expect("written");
+        let kept = keeper.last(&s, data).expect("kept").positions;
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(exact(&e, &s), kept);
+        assert_eq!(e.phase(&s), Phase::Paused);
+        stop.store(true, Ordering::Relaxed);
+    });
+    let refused = block_on(e.handle.control(s, Control::Play { on: true, for_millis: None }));
+    assert!(matches!(refused, Err(crate::EngineError::Stopped)), "{refused:?}");
+}
+
+#[test]
 fn a_layout_that_had_settled_is_settled_again() {
     let (e, keeper) = rig(config());
     let data = e.add(1, grid(3));

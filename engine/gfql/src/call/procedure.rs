@@ -15,6 +15,7 @@ use crate::chain::Scope;
 use crate::columns::{columns, table_of};
 use crate::error::{ErrorCode, GfqlError, nearest};
 use crate::graph::PropertyGraph;
+use crate::shared::Shared;
 use crate::wire::CallOp;
 
 /// What stands before every name.
@@ -45,7 +46,8 @@ pub fn procedure(
     cancel: &CancelToken,
 ) -> Result<Made, GfqlError> {
     let others = crate::Others::default();
-    let scope = Scope { strictness, others: &others, cancel };
+    let shared = Shared::default();
+    let scope = Scope { strictness, others: &others, shared: &shared, cancel };
     let (path, write) = match name.strip_suffix(".write") {
         Some(path) => (path, true),
         None => (name, false),

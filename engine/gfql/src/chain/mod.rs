@@ -6,17 +6,21 @@
 
 mod combine;
 
+use std::sync::Arc;
+
 use graphlume_graph::Topology;
 use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 
-use crate::bind::{RowFilter, Side, Strictness, named_values};
+use crate::bind::{Side, Strictness, named_values};
 use crate::error::{ErrorCode, GfqlError};
 use crate::filter::{NodeFilter, row_filter};
 use crate::graph::PropertyGraph;
 use crate::hop::{Hops, Reached, ends, kept_edges};
+use crate::row_filter::RowFilter;
 use crate::select::{Selection, take};
 use crate::set::{Grow, IdMap, IdSet};
+use crate::shared::Shared;
 use crate::single::Single;
 use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
 
@@ -32,6 +36,7 @@ pub(crate) enum Step {
 pub(crate) struct Scope<'a> {
     pub(crate) strictness: Strictness,
     pub(crate) others: &'a crate::Others,
+    pub(crate) shared: &'a Shared,
     pub(crate) cancel: &'a CancelToken,
 }
 
@@ -162,7 +167,7 @@ pub(crate) struct Pass<'a> {
 
 /// An edge step, bound: the parts that traversals in both directions share.
 pub(crate) struct BoundEdge {
-    pub(crate) edge: RowFilter,
+    pub(crate) edge: Arc<RowFilter>,
     pub(crate) source: Option<IdSet>,
     pub(crate) destination: Option<IdSet>,
 }

@@ -7,8 +7,8 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::bind::RowFilter;
 use crate::error::GfqlError;
+use crate::row_filter::RowFilter;
 use crate::set::{Grow, IdMap, IdSet};
 use crate::wire::Direction;
 pub(crate) use dense::{Marks, edges_at, ends_of, joined, kept_edges, piece_size};

@@ -18,7 +18,7 @@ pub(crate) use value::scalar;
 type Object = Map<String, Value>;
 
 /// A whole query.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Query {
     /// Operations one after the other.
     Chain(Chain),
@@ -27,7 +27,7 @@ pub enum Query {
 }
 
 /// Operations one after the other, and conditions between the elements of one path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// The operations.
     pub ops: Vec<Op>,
@@ -36,7 +36,7 @@ pub struct Chain {
 }
 
 /// One operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// Keeps nodes.
     Node(NodeOp),
@@ -50,7 +50,7 @@ pub enum Op {
 pub type Filter = Vec<(String, Predicate)>;
 
 /// A step that keeps nodes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeOp {
     /// Tests of columns; all must pass.
     pub filter: Filter,
@@ -84,7 +84,7 @@ impl Direction {
 }
 
 /// A step that follows edges.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EdgeOp {
     /// Which way.
     pub direction: Direction,
@@ -135,7 +135,7 @@ impl EdgeOp {
 }
 
 /// A call of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CallOp {
     /// Its name.
     pub function: String,
@@ -155,14 +155,14 @@ pub struct Clause {
 }
 
 /// Named results, in order of declaration.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Let {
     /// The bindings.
     pub bindings: Vec<(String, Binding)>,
 }
 
 /// What a name is bound to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Binding {
     /// Operations on the graph of the query.
     Chain(Chain),

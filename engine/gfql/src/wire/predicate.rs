@@ -285,12 +285,10 @@ const VERBOSE: u64 = 64;
 
 /// A pattern of Python's `re`, with its flags.
 pub(crate) fn regex(pattern: &str, flags: u64) -> Result<Regex, regex::Error> {
-    // Python's end anchor is written \Z.
-    RegexBuilder::new(&pattern.replace(r"\Z", r"\z"))
-        .case_insensitive(flags & IGNORE_CASE != 0)
-        .multi_line(flags & MULTI_LINE != 0)
-        .dot_matches_new_line(flags & DOT_ALL != 0)
-        .ignore_whitespace(flags & VERBOSE != 0)
-        .size_limit(1 << 22)
-        .build()
+    let named = [(IGNORE_CASE, 'i'), (MULTI_LINE, 'm'), (DOT_ALL, 's'), (VERBOSE, 'x')];
+    let set: String = named.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, c)| *c).collect();
+    // Flags are a part of the text, by which expressions are compared. Python's end anchor is written \Z.
+    let flags = if set.is_empty() { set } else { format!("(?{set})") };
+    let text = format!("{flags}{}", pattern.replace(r"\Z", r"\z"));
+    RegexBuilder::new(&text).size_limit(1 << 22).build()
 }

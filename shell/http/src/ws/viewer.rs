@@ -222,12 +222,7 @@ impl Link<'_> {
                 event = viewer.next(self.credit.allows_frame()) => Turn::Tell(event),
             };
             match turn {
-                Turn::Stop => {
-                    // Whoever does not take them does not hold up the end.
-                    let told = tokio::time::timeout(CLOSE_PATIENCE, self.last_words(viewer)).await;
-                    told.unwrap_or(Err(End::Gone))?;
-                    return Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")));
-                }
+                Turn::Stop => return Err(self.leave(viewer).await),
                 // Nobody is there to hear a goodbye.
                 Turn::Silent => return Err(End::Gone),
                 Turn::Ping => {
@@ -255,6 +250,16 @@ impl Link<'_> {
             self.tell(event).await?;
         }
         Ok(())
+    }
+
+    /// The end of a stream whose server stops.
+    async fn leave(&mut self, viewer: &mut Viewer) -> End {
+        // Whoever does not take them does not hold up the end.
+        match tokio::time::timeout(CLOSE_PATIENCE, self.last_words(viewer)).await {
+            Ok(Ok(())) => End::Close(Goodbye::new(close::RESTART, "the server restarts")),
+            Ok(Err(end)) => end,
+            Err(_) => End::Gone,
+        }
     }
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
@@ -358,17 +363,24 @@ impl Link<'_> {
             Said::Unpin { index } => Control::Unpin { node: index },
         };
         let target = (viewer.session().clone(), viewer.dataset());
-        self.control(target.into(), control).await
+        self.control(target.into(), control, viewer).await
     }
 
     /// Passes a command to the engine. Its new state arrives as an event, for everybody; only a
     /// refusal is for this page alone.
-    async fn control(&mut self, target: Target, control: Control) -> Result<(), End> {
+    async fn control(
+        &mut self,
+        target: Target,
+        control: Control,
+        viewer: &mut Viewer,
+    ) -> Result<(), End> {
         match self.shell.service.engine().control(target, control).await {
             Ok(_) => Ok(()),
-            Err(EngineError::Stopped) => {
-                Err(End::Close(Goodbye::new(close::RESTART, "the server restarts")))
+            Err(EngineError::Stopped) if self.shell.stop.is_cancelled() => {
+                Err(self.leave(viewer).await)
             }
+            // Also when layouts have been stopped and the last frame is on its way: the stream ends with
+            // the server.
             Err(error) => self.complain(error.slug(), &error.to_string()).await,
         }
     }
