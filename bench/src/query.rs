@@ -68,7 +68,7 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
     for (name, mut seconds, cpu, size) in names {
         seconds.sort_by(f64::total_cmp);
         let at = |q: f64| seconds[((seconds.len() - 1) as f64 * q).round() as usize];
-        let cpu = cpu.iter().sum::<f64>() / cpu.len() as f64;
+        let cpu = warm_mean(&cpu);
         let mut sorted =
             json!({"count": seconds.len(), "p50": at(0.5), "p90": at(0.9), "p99": at(0.99)});
         sorted["cpu"] = cpu.into();
@@ -76,6 +76,13 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
         result.insert(name, sorted);
     }
     Ok(finish(all, load.seconds, result, Vec::new(), None))
+}
+
+/// The mean without the first quarter, for the first rounds make what all later ones use. No median: the clock of
+/// the processor is too coarse for it.
+fn warm_mean(seconds: &[f64]) -> f64 {
+    let warm = &seconds[seconds.len() / 4..];
+    warm.iter().sum::<f64>() / warm.len() as f64
 }
 
 fn bad(path: &str, message: &str) -> TaskError {

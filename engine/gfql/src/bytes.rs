@@ -35,10 +35,23 @@ impl ByteSet {
             let (blocks, rest) = bytes.as_chunks::<64>();
             let (whole, last) = words.split_at_mut(blocks.len());
             // SAFETY: the processor has just said that it has these instructions.
-            unsafe { avx2::narrow(self, blocks, whole) };
+            unsafe {
+                match self.interval() {
+                    Some((first, last)) => avx2::narrow_interval(first, last, blocks, whole),
+                    None => avx2::narrow(self, blocks, whole),
+                }
+            }
             return self.narrow_plain(rest, last);
         }
         self.narrow_plain(bytes, words);
+    }
+
+    /// The first byte of the set and the last one, when it has all between them.
+    #[cfg(target_arch = "x86_64")]
+    fn interval(&self) -> Option<(u8, u8)> {
+        let first = (0..=u8::MAX).find(|v| self.contains(*v))?;
+        let last = (0..=u8::MAX).rfind(|v| self.contains(*v))?;
+        (first..=last).all(|v| self.contains(v)).then_some((first, last))
     }
 
     fn narrow_plain(&self, bytes: &[u8], words: &mut [u64]) {
@@ -78,6 +91,32 @@ mod avx2 {
         _mm256_setr_epi64x(low, high, low, high)
     }
 
+    /// The bytes of a block, half by half.
+    #[target_feature(enable = "avx2")]
+    fn halves(block: &[u8; 64]) -> (__m256i, __m256i) {
+        let (low, high) = block.split_at(32);
+        // SAFETY: each half has 32 bytes, and the load needs no alignment.
+        unsafe {
+            let low = _mm256_loadu_si256(low.as_ptr().cast());
+            (low, _mm256_loadu_si256(high.as_ptr().cast()))
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn narrow_interval(first: u8, last: u8, blocks: &[[u8; 64]], words: &mut [u64]) {
+        let from = _mm256_set1_epi8(first.cast_signed());
+        let width = _mm256_set1_epi8((last - first).cast_signed());
+        let answers = |v: __m256i| {
+            let above = _mm256_sub_epi8(v, from);
+            let is_in = _mm256_cmpeq_epi8(_mm256_min_epu8(above, width), above);
+            u64::from(_mm256_movemask_epi8(is_in).cast_unsigned())
+        };
+        for (word, block) in words.iter_mut().zip(blocks) {
+            let (low, high) = halves(block);
+            *word &= answers(low) | answers(high) << 32;
+        }
+    }
+
     #[target_feature(enable = "avx2")]
     pub(super) fn narrow(set: &ByteSet, blocks: &[[u8; 64]], words: &mut [u64]) {
         // For every lower half, a bit for each upper half: 0 to 7, and 8 to 15.
@@ -105,11 +144,7 @@ mod avx2 {
             u64::from(_mm256_movemask_epi8(is_in).cast_unsigned())
         };
         for (word, block) in words.iter_mut().zip(blocks) {
-            let (low, high) = block.split_at(32);
-            // SAFETY: each half has 32 bytes, and the load needs no alignment.
-            let low = unsafe { _mm256_loadu_si256(low.as_ptr().cast()) };
-            // SAFETY: as above.
-            let high = unsafe { _mm256_loadu_si256(high.as_ptr().cast()) };
+            let (low, high) = halves(block);
             *word &= answers(low) | answers(high) << 32;
         }
     }
@@ -140,6 +175,14 @@ mod tests {
                 let was = before[i / 64] >> (i % 64) & 1 == 1;
                 assert_eq!(words[i / 64] >> (i % 64) & 1 == 1, was && set.contains(*v), "{i}: {v}");
             }
+        }
+        for (first, last) in [(0, 0), (0, 9), (9, 200), (128, 255), (255, 255), (0, 255)] {
+            let set: ByteSet = (first..=last).collect();
+            let bytes: Vec<u8> = (0..999).map(|i| noise(i) as u8).collect();
+            let (mut words, mut plain) = ([u64::MAX; 16], [u64::MAX; 16]);
+            set.narrow(&bytes, &mut words);
+            set.narrow_plain(&bytes, &mut plain);
+            assert_eq!(words, plain, "{first} to {last}");
         }
         let all: ByteSet = (0..=u8::MAX).collect();
         let bytes: Vec<u8> = (0..=u8::MAX).collect();

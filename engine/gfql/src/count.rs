@@ -18,8 +18,8 @@ use crate::select::Sizes;
 use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 
-/// Words of rows that are listed before their edges are looked at: the looks do not wait for each other then.
-const WORDS_AT_ONCE: usize = 16;
+/// Words of rows that are listed at once.
+const BLOCK: usize = if cfg!(test) { 2 } else { 64 };
 /// Edges between two looks at whether the work is still wanted.
 const CHECK_ARCS: u64 = 1 << 18;
 
@@ -92,10 +92,20 @@ fn passing(
         .map(|(passes, ends)| {
             let mut words = vec![0_u64; t.num_nodes().div_ceil(64) as usize];
             let mut edges = 0;
-            let mut rows = [0; WORDS_AT_ONCE * 64];
-            for (passes, ends) in passes.chunks(WORDS_AT_ONCE).zip(ends.chunks(WORDS_AT_ONCE * 64))
-            {
-                let count = listed(passes, &mut rows);
+            // The rows of a block are listed, and their ends sent for, while those of the one before are used.
+            let (mut rows, mut next) = (vec![0; BLOCK * 64], vec![0; BLOCK * 64]);
+            let ahead = |block: Option<(&[u64], &[[u32; 2]])>, list: &mut [u32]| {
+                let Some((passes, ends)) = block else { return 0 };
+                let count = listed(passes, list);
+                list[..count].iter().for_each(|row| prefetch(ends, *row as usize));
+                count
+            };
+            let mut blocks = passes.chunks(BLOCK).zip(ends.chunks(BLOCK * 64));
+            let mut block = blocks.next();
+            let mut count = ahead(block, &mut rows);
+            while let Some((_, ends)) = block {
+                block = blocks.next();
+                let coming = ahead(block, &mut next);
                 for row in &rows[..count] {
                     let [s, d] = ends[*row as usize];
                     if s != u32::MAX {
@@ -104,6 +114,7 @@ fn passing(
                         words[d as usize / 64] |= 1 << (d % 64);
                     }
                 }
+                (rows, next, count) = (next, rows, coming);
             }
             (words, edges)
         })
@@ -119,7 +130,7 @@ fn passing(
 }
 
 /// Lists the bits that are set; how many there are.
-fn listed(words: &[u64], list: &mut [u32; WORDS_AT_ONCE * 64]) -> usize {
+fn listed(words: &[u64], list: &mut [u32]) -> usize {
     let mut len = 0;
     for (word, first) in words.iter().zip((0..).step_by(64)) {
         let mut rest = *word;
@@ -134,6 +145,18 @@ fn listed(words: &[u64], list: &mut [u32; WORDS_AT_ONCE * 64]) -> usize {
         len += word.count_ones() as usize;
     }
     len
+}
+
+/// Has the processor fetch an element that is read soon; without the means for it, nothing happens.
+fn prefetch<T>(list: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the instruction reads nothing that the program sees, and never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (list, at);
 }
 
 /// Takes the marks back, whatever the end.
@@ -272,9 +295,9 @@ mod tests {
 
     #[test]
     fn bits_are_listed_in_order() {
-        let mut list = [7; WORDS_AT_ONCE * 64];
+        let mut list = [7; BLOCK * 64];
         for round in 0..200_u64 {
-            let len = h64(round, 0, 0) as usize % (WORDS_AT_ONCE + 1);
+            let len = h64(round, 0, 0) as usize % (BLOCK + 1);
             // From empty words to full ones.
             let draw = |i: u64, stream| h64(round, stream, i);
             let words: Vec<u64> = (0..len as u64)

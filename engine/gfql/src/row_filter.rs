@@ -177,7 +177,9 @@ impl RowFilter {
             }
         }
         for test in &self.tests {
-            if let (Some((bytes, _)), Some(unsure)) = (test.by_the_byte(), test.unsure()) {
+            if let (Some((bytes, _)), Some(unsure)) = (test.by_the_byte(), test.unsure())
+                && words.iter().any(|word| *word != 0)
+            {
                 let mut close = words.to_vec();
                 unsure.narrow(&bytes[rows.clone()], &mut close);
                 clear(words, &close, |row| !test.passes(rows.start + row));
