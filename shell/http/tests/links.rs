@@ -197,5 +197,9 @@ async fn a_password_login_in_the_browser_of_a_guest_ends_the_guest() {
         reply.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("set-cookie")).collect();
     assert!(set[0].1.starts_with("graphlume_jwt="), "{set:?}");
     assert!(set[1].1.starts_with("sessionid=; Path=/; Max-Age=0;"), "{set:?}");
+    let foreign = [("Cookie", "sessionid=of-another-server-on-this-host")];
+    let reply = server.post("/api-token-auth/", &foreign, &login).await;
+    let names = reply.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("set-cookie"));
+    assert_eq!(names.count(), 1, "the cookie of another server is left alone");
     server.stop().await;
 }

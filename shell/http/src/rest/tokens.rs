@@ -29,7 +29,9 @@ fn set_cookie(reply: &mut Reply, text: &str) -> Result<(), ApiError> {
 
 pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let peer = req.peer().ip();
-    let was_guest = req.cookie(SESSION_COOKIE).is_some();
+    // Other servers of this host may use a cookie of that name, too: theirs stays.
+    let session = req.cookie(SESSION_COOKIE);
+    let was_guest = session.is_some_and(|s| shell.service.authenticate_login(s).is_ok());
     let body = req.json().await?;
     let reply = shell.service.login(&body, peer).await?;
     let mut out = with_cookie(&shell, ok(&reply)?, &reply.token)?;

@@ -2,6 +2,7 @@
 
 use super::links::{Links, slug};
 use super::*;
+use crate::admin::UserChange;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_ends_tokens_sessions_and_links_for_good() {
@@ -91,6 +92,25 @@ async fn a_guest_loses_every_way_in_and_an_account_keeps_its_keys() {
     assert!(s.pkey_login(Some(&header(&keys[1])), b"", None).await.is_ok());
     let body = json!({"username": "guest", "password": "guest-password"}).to_string();
     assert_eq!(slug(s.login(body.as_bytes(), PEER).await), "bad-credentials");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_is_given_a_role_is_an_account_from_then_on() {
+    let links = Links::new().await;
+    let login = links.visit(&links.mint("guest").await).await.unwrap();
+    let (dir, clock) = links.rig.stop();
+    let admin = Admin::open(dir.path(), clock.clone()).unwrap();
+    let staff = UserChange { role: Some("staff".to_owned()), ..UserChange::default() };
+    assert_eq!(admin.set_user("guest", staff).unwrap().role, "staff");
+    let (id, secret) = admin.create_key("guest", "").unwrap();
+    drop(admin);
+    let config = config(dir.path());
+    let rig = Rig::start(dir, clock, config);
+    let still = rig.service.authenticate(&login.token).unwrap();
+    assert!(!still.is_admin() && still.scope().is_some(), "not through the old login");
+    let header = format!("PersonalKey {id}:{secret}");
+    let fresh = rig.service.pkey_login(Some(&header), b"", None).await.unwrap();
+    assert!(rig.service.authenticate(&fresh.token).unwrap().is_admin());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
