@@ -60,7 +60,7 @@ impl Links {
     }
 
     fn on_record(&self) -> usize {
-        self.rig.service.core.store.scan::<LinkRec>().map(|l| l.unwrap()).count()
+        self.rig.service.core.store.scan::<LinkRec>().count()
     }
 
     fn record(&self, token: &str) -> LinkRec {
