@@ -167,6 +167,9 @@ pub struct ServeArgs {
     /// (also read from COOKIE_SAMESITE)
     #[arg(long, value_name = "RULE", env = "GRAPHLUME_COOKIE_SAMESITE")]
     pub cookie_samesite: Option<String>,
+    /// Login links for guests.
+    #[command(flatten)]
+    pub links: LinkArgs,
     /// Another site whose pages may open live connections, such as https://notebook.example; repeat for
     /// several
     #[arg(
@@ -204,6 +207,25 @@ pub struct ServeArgs {
     /// What to log: error, warn, info, debug, or per module such as info,graphlume_engine=debug
     #[arg(long, value_name = "FILTER", env = "GRAPHLUME_LOG", default_value = "info")]
     pub log: String,
+}
+
+/// How login links for guests work.
+#[derive(Debug, Clone, Args)]
+pub struct LinkArgs {
+    /// Query parameter that carries the token of a login link (also read from SESAME_TOKEN_NAME)
+    #[arg(long, value_name = "NAME", env = "GRAPHLUME_SESAME_TOKEN_NAME", default_value = "sst")]
+    pub sesame_token_name: String,
+    /// Seconds after which a login link is refused (also read from SESAME_MAX_AGE); after 7 days it is
+    /// refused in any case
+    #[arg(long, value_name = "S", env = "GRAPHLUME_SESAME_MAX_AGE",
+        default_value_t = graphlume_types::limits::SESAME_MAX_AGE_SECS,
+        value_parser = clap::value_parser!(i64)
+            .range(1..=graphlume_types::limits::SESAME_MAX_AGE_SECS_MAX))]
+    pub sesame_max_age: i64,
+    /// Whether a login link works once (also read from SESAME_ONE_TIME)
+    #[arg(long, value_name = "BOOL", env = "GRAPHLUME_SESAME_ONE_TIME", default_value = "true",
+        action = clap::ArgAction::Set, value_parser = clap::builder::BoolishValueParser::new())]
+    pub sesame_one_time: bool,
 }
 
 /// `graphlume parse-worker`

@@ -12,8 +12,13 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use crate::cli::Cli;
 
 /// Options that are also read from a variable without our prefix.
-const OWN_NAMES: &[(&str, &str, &str)] =
-    &[("serve", "cookie_secure", "COOKIE_SECURE"), ("serve", "cookie_samesite", "COOKIE_SAMESITE")];
+const OWN_NAMES: &[(&str, &str, &str)] = &[
+    ("serve", "cookie_secure", "COOKIE_SECURE"),
+    ("serve", "cookie_samesite", "COOKIE_SAMESITE"),
+    ("serve", "sesame_token_name", "SESAME_TOKEN_NAME"),
+    ("serve", "sesame_max_age", "SESAME_MAX_AGE"),
+    ("serve", "sesame_one_time", "SESAME_ONE_TIME"),
+];
 
 /// A configuration that the program refuses to start with (exit code 78).
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +71,8 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
         read_file(&path, &command, &mut defaults)?;
     }
     for (sub, id, variable) in OWN_NAMES {
-        if let Ok(value) = std::env::var(variable) {
+        // Set to nothing is not set: compose files do that.
+        if let Some(value) = std::env::var(variable).ok().filter(|v| !v.is_empty()) {
             defaults.insert(((*sub).to_owned(), (*id).to_owned()), value);
         }
     }

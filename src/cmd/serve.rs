@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
-use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
+use graphlume_service::{Bootstrap, LinkSettings, Service, ServiceConfig, WorkerConfig};
 use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -69,6 +69,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         listen: args.listen,
         internal_listen: Some(args.internal_listen),
         cookie,
+        link_token_name: args.links.sesame_token_name.clone(),
         https_only: args.https_only,
         allowed_origins: args.allowed_origins.clone(),
         frame_ancestors: args.frame_ancestors.clone(),
@@ -152,6 +153,10 @@ async fn serve(
             allow_foreign_file_ids: args.allow_foreign_file_ids,
             table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
             workers: Some(workers),
+            links: LinkSettings {
+                max_age_secs: args.links.sesame_max_age,
+                one_time: args.links.sesame_one_time,
+            },
             engine,
             ..ServiceConfig::new(args.data.data.clone())
         },

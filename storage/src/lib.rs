@@ -61,9 +61,9 @@ pub use index::Scope;
 pub use list::Page;
 pub use open::{Opened, Options};
 pub use record::{
-    CollectionRec, DatasetRec, FileRec, FileRef, Invitation, KeyRec, Kind, Member, OrgRec,
-    PasswordHash, Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest, SessionRec,
-    SettingRec, TableRec, TableSchema, UserRec,
+    CollectionRec, DatasetRec, FileRec, FileRef, Invitation, KeyRec, Kind, LinkRec, LoginRec,
+    Member, OrgRec, PasswordHash, Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest,
+    SessionRec, SettingRec, TableRec, TableSchema, UserRec,
 };
 pub use snapshot::{Kept, SnapshotHead, Snapshots};
 pub use store::{Store, StoreStats};

@@ -12,7 +12,7 @@ import time
 import pyarrow as pa
 import pytest
 import requests
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from conftest import Server, binary, counted, free_port, run_cli, unique
 from live import Viewer
@@ -75,9 +75,15 @@ def test_the_cookie_opens_pages_and_nothing_else(server, alice):
     r = requests.get(f"{server.url}/graph/graph.html?dataset={dataset}", cookies=cookies)
     assert r.status_code == 200
     session = re.search(r"session=(\w+)", r.url).group(1)
-    viewer = Viewer(server, dataset, session, headers={"Cookie": f"graphlume_jwt={token}"})
+    cookie = {"Cookie": f"graphlume_jwt={token}"}
+    viewer = Viewer(server, dataset, session, headers={**cookie, "Origin": server.url})
     viewer.until(lambda: viewer.frames)
     viewer.close()
+    # Browsers say whose page opens a stream: a cookie that comes without that, or from elsewhere, is refused.
+    for origin in ({}, {"Origin": "https://elsewhere.example"}, {"Origin": "null"}):
+        with pytest.raises(InvalidStatus) as caught:
+            Viewer(server, dataset, session, headers={**cookie, **origin})
+        assert caught.value.response.status_code == 403, origin
     # A page of somebody else's must not be able to delete with the visitor's cookie.
     assert requests.delete(f"{server.url}/api/v2/datasets/{dataset}", cookies=cookies).status_code == 401
     assert requests.get(f"{server.url}/api/v2/files/", cookies=cookies).status_code == 401

@@ -135,6 +135,20 @@ pub const COMPUTE_COLUMNS_MAX: usize = 64;
 pub const INVITED_USERS_MAX: usize = 256;
 /// Time after the login during which a token may be exchanged for a fresh one.
 pub const TOKEN_REFRESH_SECS: i64 = 86_400;
+/// Age at which a single-use login link is refused, unless `SESAME_MAX_AGE` says otherwise.
+pub const SESAME_MAX_AGE_SECS: i64 = 3_600;
+/// The largest `SESAME_MAX_AGE`.
+pub const SESAME_MAX_AGE_SECS_MAX: i64 = 10 * 365 * 86_400;
+/// Characters of the query parameter that carries a login link's token.
+pub const SESAME_TOKEN_NAME_CHARS_MAX: usize = 64;
+/// Age at which the record of a login link is gone, whatever `SESAME_MAX_AGE` says.
+pub const LINK_RECORD_SECS: i64 = 7 * 86_400;
+/// Login links of one account, used ones that are still on record included.
+pub const LINKS_PER_USER_MAX: u64 = 1_000;
+/// Life of the login session that a link begins.
+pub const LOGIN_SESSION_SECS: i64 = 86_400;
+/// Login sessions of one account; past it the oldest ends.
+pub const LOGINS_PER_USER_MAX: u64 = 100;
 /// Collections of one session; past it the oldest is dropped.
 pub const COLLECTIONS_MAX: usize = 10;
 /// Characters of a collection's name.
@@ -288,6 +302,11 @@ const _: () = {
     assert!(XLS_BYTES_MAX < UPLOAD_BYTES_MAX);
     assert!(PAGE_ROWS_DEFAULT <= PAGE_ROWS_MAX);
     assert!(TOKEN_SECS < TOKEN_REFRESH_SECS);
+    assert!(SESAME_MAX_AGE_SECS < LINK_RECORD_SECS && LINK_RECORD_SECS < SESAME_MAX_AGE_SECS_MAX);
+    // A login session and a chain of refreshed tokens end together.
+    assert!(TOKEN_SECS < LOGIN_SESSION_SECS && LOGIN_SESSION_SECS <= TOKEN_REFRESH_SECS);
+    // The links and the logins of an account fit into one page of a listing.
+    assert!(LINKS_PER_USER_MAX <= PAGE_ROWS_MAX && LOGINS_PER_USER_MAX <= PAGE_ROWS_MAX);
     assert!(ROWS_MAX <= EDGES_MAX);
     assert!(PASSWORD_HASHES_MAX <= PASSWORD_QUEUE_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);

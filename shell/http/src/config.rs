@@ -13,6 +13,11 @@ pub type BeforeTool = fn(&'static str) -> Pin<Box<dyn Future<Output = ()> + Send
 
 /// Name of the cookie that carries the token.
 pub const JWT_COOKIE: &str = "graphlume_jwt";
+/// Name of the cookie that carries a login session's secret.
+pub const SESSION_COOKIE: &str = "sessionid";
+/// Name of the cookie that pages of clients repeat in a header when they change something. No route here
+/// takes a cookie as the credential of a change, so none asks for it.
+pub const CSRF_COOKIE: &str = "csrftoken";
 
 /// The `SameSite` attribute of our cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +94,33 @@ impl CookieConfig {
     /// The value of a `Set-Cookie` header that keeps `token` for its life.
     #[must_use]
     pub fn set_token(self, token: &str) -> String {
+        self.set(JWT_COOKIE, token, limits::TOKEN_SECS, true)
+    }
+
+    /// The same for the secret of a login session.
+    #[must_use]
+    pub fn set_session(self, secret: &str) -> String {
+        self.set(SESSION_COOKIE, secret, limits::LOGIN_SESSION_SECS, true)
+    }
+
+    /// The same for the value that scripts of a page repeat; they have to read it.
+    #[must_use]
+    pub fn set_csrf(self, value: &str) -> String {
+        self.set(CSRF_COOKIE, value, limits::LOGIN_SESSION_SECS, false)
+    }
+
+    /// The value of a `Set-Cookie` header that ends the browser's login session.
+    #[must_use]
+    pub fn end_session(self) -> String {
+        self.set(SESSION_COOKIE, "", 0, true)
+    }
+
+    /// The one place that writes a cookie, so that all of them have the same flags.
+    fn set(self, name: &str, value: &str, secs: i64, http_only: bool) -> String {
+        let http_only = if http_only { "; HttpOnly" } else { "" };
         let secure = if self.secure { "; Secure" } else { "" };
-        format!(
-            "{JWT_COOKIE}={token}; Path=/; Max-Age={}; HttpOnly; SameSite={}{secure}",
-            limits::TOKEN_SECS,
-            self.same_site.as_str(),
-        )
+        let same_site = self.same_site.as_str();
+        format!("{name}={value}; Path=/; Max-Age={secs}{http_only}; SameSite={same_site}{secure}")
     }
 }
 
@@ -107,6 +133,8 @@ pub struct HttpConfig {
     pub internal_listen: Option<SocketAddr>,
     /// Cookie flags.
     pub cookie: CookieConfig,
+    /// Query parameter that carries the token of a login link (`SESAME_TOKEN_NAME`).
+    pub link_token_name: String,
     /// Whether browsers reach us over HTTPS only; adds `Strict-Transport-Security`.
     pub https_only: bool,
     /// Origins, besides our own, whose pages may open websockets, for example
@@ -156,6 +184,7 @@ impl Default for HttpConfig {
             listen: SocketAddr::new(loopback, 8000),
             internal_listen: Some(SocketAddr::new(loopback, 8001)),
             cookie: CookieConfig { secure: false, same_site: SameSite::Lax },
+            link_token_name: "sst".to_owned(),
             https_only: false,
             allowed_origins: Vec::new(),
             cors: true,
@@ -193,6 +222,19 @@ impl HttpConfig {
         }
         if self.requests_in_flight_max == 0 {
             return bad("requests_in_flight_max", "must be at least 1");
+        }
+        let name = &self.link_token_name;
+        let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+        let fits = (1..=limits::SESAME_TOKEN_NAME_CHARS_MAX).contains(&name.len());
+        if !fits || !name.bytes().all(legal) {
+            let shown: String = name.chars().take(80).collect();
+            return bad(
+                "SESAME_TOKEN_NAME",
+                &format!(
+                    "{shown:?} is not possible; use 1 to {} letters, digits, '-' and '_'",
+                    limits::SESAME_TOKEN_NAME_CHARS_MAX
+                ),
+            );
         }
         if self.frame_ancestors.contains([';', '\r', '\n']) || !self.frame_ancestors.is_ascii() {
             return bad("frame_ancestors", "must be a list of sources without ';'");
@@ -248,6 +290,35 @@ mod tests {
         assert_eq!(plain, "graphlume_jwt=a.b.c; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax");
         let secure = CookieConfig::from_settings(Some(true), None, false).unwrap().set_token("t");
         assert!(secure.ends_with("; HttpOnly; SameSite=None; Secure"), "{secure}");
+    }
+
+    #[test]
+    fn all_cookies_carry_the_same_flags_and_secrets_are_hidden_from_scripts() {
+        let plain = CookieConfig::from_settings(None, None, false).unwrap();
+        assert_eq!(
+            plain.set_session("s"),
+            "sessionid=s; Path=/; Max-Age=86400; HttpOnly; SameSite=Lax"
+        );
+        assert_eq!(plain.set_csrf("c"), "csrftoken=c; Path=/; Max-Age=86400; SameSite=Lax");
+        assert_eq!(plain.end_session(), "sessionid=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax");
+        let secure = CookieConfig::from_settings(Some(true), None, false).unwrap();
+        for text in [secure.set_session("s"), secure.set_csrf("c"), secure.set_token("t")] {
+            assert!(text.ends_with("; SameSite=None; Secure"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_parameter_of_a_link_has_a_name_that_needs_no_escaping() {
+        let named =
+            |name: &str| HttpConfig { link_token_name: name.to_owned(), ..HttpConfig::default() };
+        let longest = "x".repeat(limits::SESAME_TOKEN_NAME_CHARS_MAX);
+        for good in ["sst", "t", "Login_token-2", &longest] {
+            assert!(named(good).validate().is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a&b", "a=b", "é", "a/b", &format!("{longest}x")] {
+            let error = named(bad).validate().unwrap_err().to_string();
+            assert!(error.contains("SESAME_TOKEN_NAME"), "{error}");
+        }
     }
 
     #[test]

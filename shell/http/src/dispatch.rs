@@ -8,12 +8,12 @@ use graphlume_types::Code;
 use http::header::{ACCEPT, EXPECT};
 
 use crate::body::{self, Leftover};
-use crate::request::{Reply, Req};
-use crate::rest::{datasets, files, health, sessions, tokens, viz};
+use crate::request::{Hit, Reply, Req};
+use crate::rest::{datasets, files, health, links, sessions, tokens, viz};
 use crate::route::Endpoint;
 use crate::shell::Shell;
 use crate::status::{ApiError, code_name};
-use crate::{html, mcp, openapi, page, ws};
+use crate::{html, magic, mcp, openapi, page, ws};
 
 /// What every handler returns.
 type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
@@ -24,8 +24,15 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
     shell.service.engine().note_request();
     let told_to_wait = req.headers.contains_key(EXPECT);
     let wants_html = hit.route.endpoint.is_page()
-        && req.header(&ACCEPT).is_some_and(|accept| accept.contains("text/html"));
-    let error = match handle(&shell, req).await {
+        && req.header(&ACCEPT).is_some_and(|accept| {
+            // Links are opened by whatever people have: only who asks for something else gets it.
+            let any = hit.route.endpoint == Endpoint::MagicLogin && accept.contains("*/*");
+            accept.contains("text/html") || any
+        });
+    let endpoint = hit.route.endpoint;
+    let reads = req.method.is_safe() && !endpoint.changes_on_get() || endpoint.only_reads();
+    let answer = handle(&shell, req).await;
+    let error = match answer.and_then(|reply| still_theirs(&shell, &hit, reads, reply)) {
         Ok(reply) => {
             // The tool endpoint refuses in its own words.
             if reply.status().is_client_error() && !told_to_wait {
@@ -59,6 +66,14 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
     }
 }
 
+/// What was read for somebody who was logged out meanwhile is not sent. What was written is: it happened.
+fn still_theirs(shell: &Shell, hit: &Hit, reads: bool, reply: Reply) -> Result<Reply, ApiError> {
+    if reads && let Some((who, access)) = hit.caller.get() {
+        shell.service.require_access_since(who, *access)?;
+    }
+    Ok(reply)
+}
+
 /// The handler of each endpoint. Total: a new endpoint does not compile without one.
 fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
     use Endpoint as E;
@@ -70,6 +85,9 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::Refresh => tokens::refresh(s, req).boxed(),
         E::Verify => tokens::verify(s, req).boxed(),
         E::SwitchOrg => tokens::switch_org(s, req).boxed(),
+        E::MintLink => links::mint(s, req).boxed(),
+        E::MagicLogin => magic::login(s, req).boxed(),
+        E::LogoutUser => links::logout_user(s, req).boxed(),
         E::FilesList => files::list(s, req).boxed(),
         E::FileCreate => files::create(s, req).boxed(),
         E::FileGet => files::get(s, req).boxed(),

@@ -108,6 +108,16 @@ pub(crate) fn error_page(error: &ApiError, request_id: &str) -> Reply {
     reply
 }
 
+/// What is shown at a login link's address to whoever only looks at it. The link on it leads to this very
+/// address, which an empty one stands for, so that the token is not written into the page.
+pub(crate) fn open_link_page() -> Reply {
+    page(document(
+        "Open the graph – Graphlume",
+        "<h1>A graph was shared with you</h1><p>This link signs you in and works once. Open it in a window \
+         of its own.</p><p><a href=\"\" target=\"_top\">Open the graph</a></p>",
+    ))
+}
+
 /// The start page: what this is and something to look at.
 pub(crate) fn start_page(config: &HttpConfig) -> String {
     let mut main = String::from(
@@ -160,6 +170,12 @@ mod tests {
         let reply = error_page(&error, "id");
         assert_eq!(reply.status(), 404);
         assert!(!std::str::from_utf8(reply.body()).unwrap().contains("<img"));
+    }
+
+    #[test]
+    fn the_page_of_a_link_does_not_repeat_it() {
+        let text = String::from_utf8(open_link_page().into_body().to_vec()).unwrap();
+        assert!(text.contains("href=\"\" target=\"_top\"") && !text.contains("magic"), "{text}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! A request passes, in this order: the accept loop ([`serve`]: connections, deadlines, drain), the
 //! frame around every request (`shell`: sizes, the route table, cross-origin rules, shedding, panics,
-//! headers, log), warp (which takes the request apart), and a handler (`rest`, `page`, `ws`), which
-//! asks the service and writes down its answer. Refusals become answers in `status` alone.
+//! headers, log), warp (which takes the request apart), and a handler (`rest`, `page`, `magic`, `ws`),
+//! which asks the service and writes down its answer. Refusals become answers in `status` alone.
 //!
 //! What is absent: decisions. Who may do what, and what a request means, is the service's business.
 
@@ -14,6 +14,7 @@ mod cors;
 mod dispatch;
 mod error;
 mod html;
+mod magic;
 mod mcp;
 mod metrics;
 mod openapi;
@@ -30,7 +31,9 @@ pub mod status;
 mod table;
 mod ws;
 
-pub use config::{BeforeTool, CookieConfig, HttpConfig, JWT_COOKIE, SameSite};
+pub use config::{
+    BeforeTool, CSRF_COOKIE, CookieConfig, HttpConfig, JWT_COOKIE, SESSION_COOKIE, SameSite,
+};
 pub use error::HttpError;
 pub use serve::{Listeners, Running, listen, serve, serve_on};
 pub use standby::{Outage, StandIn, stand_in};

@@ -132,10 +132,25 @@ fn responses(route: &Route) -> Value {
         Endpoint::FileDelete | Endpoint::DatasetDelete => ("204", "Deleted"),
         Endpoint::VizSocket => ("101", "The stream begins"),
         Endpoint::LegacyGone => return json!({"410": error}),
+        Endpoint::MagicLogin => {
+            let signed_in = "Signed in: to the page of the graph, with the cookies sessionid, csrftoken \
+                             and graphlume_jwt";
+            return json!({
+                "200": {"description": "A look that is no visit: nobody is signed in"},
+                "302": {"description": signed_in}, "410": error, "default": error,
+            });
+        }
         _ => ("200", "Done"),
     };
     let mut out = json!({ status: {"description": about}, "default": error });
     match route.endpoint {
+        Endpoint::MintLink => {
+            let url = json!({"type": "string", "format": "uri"});
+            let schema = json!({
+                "type": "object", "required": ["single_use_url"], "properties": {"single_use_url": url},
+            });
+            out["200"]["content"] = json!({"application/json": {"schema": schema}});
+        }
         Endpoint::GraphPage => out["302"] = json!({"description": "To the address with a session"}),
         Endpoint::VizFrame => out["204"] = json!({"description": "No newer frame yet"}),
         Endpoint::VizEdges => out["206"] = json!({"description": "A range"}),

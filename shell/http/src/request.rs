@@ -1,7 +1,7 @@
 //! A request as handlers see it, and the warp filter that takes it apart.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
@@ -14,7 +14,7 @@ use warp::Filter;
 use warp::filters::BoxedFilter;
 
 use crate::body::{Body, Leftover};
-use crate::config::JWT_COOKIE;
+use crate::config::{JWT_COOKIE, SESSION_COOKIE};
 use crate::conn::Conn;
 use crate::query;
 use crate::route::{Params, Route};
@@ -30,6 +30,8 @@ pub(crate) struct Hit {
     pub(crate) params: Params,
     pub(crate) id: Arc<str>,
     pub(crate) conn: Arc<Conn>,
+    /// Who calls, once that is known, and the state of everybody's access just before.
+    pub(crate) caller: OnceLock<(Principal, u64)>,
 }
 
 /// A request.
@@ -109,24 +111,40 @@ impl Req {
 
     /// Who calls, for a route that needs a Bearer token.
     pub(crate) fn principal(&self, service: &Service) -> Result<Principal, ApiError> {
+        let access = service.access_version();
         let token = self
             .header(&header::AUTHORIZATION)
             .and_then(query::bearer)
             .ok_or(ServiceError::Unauthenticated)?;
-        Ok(service.authenticate(token)?)
+        Ok(self.known(service.authenticate(token)?, access))
     }
 
-    /// Who watches: Bearer header, else cookie, else nobody. A cookie that no longer verifies counts
+    /// Who watches: Bearer header, else cookie, else nobody. The token's cookie goes first, for whoever
+    /// signed in last has it; that of a login session lives longer. A cookie that no longer verifies counts
     /// as nobody, so that a stale one does not lock a person out of what everybody may see.
     pub(crate) fn viewer(&self, service: &Service) -> Result<Principal, ApiError> {
+        let access = service.access_version();
         if let Some(value) = self.header(&header::AUTHORIZATION) {
             let token = query::bearer(value).ok_or(ServiceError::TokenInvalid)?;
-            return Ok(service.authenticate(token)?);
+            return Ok(self.known(service.authenticate(token)?, access));
         }
-        let cookies = self.headers.get_all(header::COOKIE).iter();
-        let token =
-            cookies.filter_map(|v| v.to_str().ok()).find_map(|v| query::cookie(v, JWT_COOKIE));
-        Ok(token.and_then(|t| service.authenticate(t).ok()).unwrap_or_else(Principal::anonymous))
+        let by_token = || self.cookie(JWT_COOKIE).and_then(|t| service.authenticate(t).ok());
+        let by_session =
+            || self.cookie(SESSION_COOKIE).and_then(|s| service.authenticate_login(s).ok());
+        let who = by_token().or_else(by_session).unwrap_or_else(Principal::anonymous);
+        Ok(self.known(who, access))
+    }
+
+    /// Remembers who calls, for the check at the end of a long request.
+    fn known(&self, who: Principal, access: u64) -> Principal {
+        let _ = self.hit.caller.set((who.clone(), access));
+        who
+    }
+
+    /// The value of a cookie.
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        let headers = self.headers.get_all(header::COOKIE).iter();
+        headers.filter_map(|v| v.to_str().ok()).find_map(|v| query::cookie(v, name))
     }
 
     /// The body of a route that takes JSON. Whether it is JSON, and the right one, is the service's to

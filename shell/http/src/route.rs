@@ -7,6 +7,9 @@ use http::Method;
 
 pub use crate::table::ROUTES;
 
+/// The path of login links.
+pub(crate) const MAGIC_LOGIN: &str = "/magic-login/";
+
 /// The credential that a route asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auth {
@@ -100,6 +103,9 @@ pub enum Endpoint {
     Refresh,
     Verify,
     SwitchOrg,
+    MintLink,
+    MagicLogin,
+    LogoutUser,
     FilesList,
     FileCreate,
     FileGet,
@@ -174,10 +180,23 @@ impl Endpoint {
         )
     }
 
+    /// Whether a GET changes something, as the interface has it. Such a route takes its credential from a
+    /// header alone, which no foreign page can make a browser send, and answers no HEAD.
+    #[must_use]
+    pub const fn changes_on_get(self) -> bool {
+        matches!(self, Self::MintLink | Self::LogoutUser)
+    }
+
+    /// Whether it changes nothing, whatever its method.
+    #[must_use]
+    pub const fn only_reads(self) -> bool {
+        matches!(self, Self::DatasetQuery | Self::DatasetQueryAll)
+    }
+
     /// Whether a person's browser opens it as a page, and should see a page when it fails.
     #[must_use]
     pub const fn is_page(self) -> bool {
-        matches!(self, Self::StartPage | Self::GraphPage)
+        matches!(self, Self::StartPage | Self::GraphPage | Self::MagicLogin)
     }
 }
 
@@ -221,10 +240,12 @@ pub fn methods_of(listener: Listener, path: &str) -> Option<(String, bool)> {
     Some((allow(&rows), cors))
 }
 
-/// A GET answers HEAD too, save where the GET signs somebody in.
+/// A GET answers HEAD too, save where the GET does something. That of a login link answers it without
+/// signing anybody in.
 fn answers_head(route: &Route) -> bool {
     route.method == Method::GET
         && !matches!(route.auth, Auth::PersonalKey)
+        && !route.endpoint.changes_on_get()
         && !matches!(route.endpoint, Endpoint::VizSocket | Endpoint::ToolStream)
 }
 
@@ -388,6 +409,24 @@ mod tests {
     fn head_is_answered_where_get_is_harmless() {
         assert!(find(Method::HEAD, "/healthz").is_some());
         assert!(find(Method::HEAD, "/graph/graph.html").is_some());
+    }
+
+    #[test]
+    fn a_get_that_changes_something_takes_a_header_and_answers_no_head() {
+        for route in ROUTES.iter().filter(|r| r.endpoint.changes_on_get()) {
+            assert_eq!(route.auth, Auth::Bearer, "{}", route.path);
+            let path = sample(route);
+            assert_eq!(allowed(Method::HEAD, &path).as_deref(), Some("GET, OPTIONS"), "{path}");
+        }
+        for (path, name) in [
+            ("/api/v2/logout-user/ann%40x.org/", "ann@x.org"),
+            ("/api/v2/logout-user/username/", "username"),
+            ("/api/v2/logout-user/username/ann/", "ann"),
+            ("/api/v2/logout-user/username/username/", "username"),
+        ] {
+            let (endpoint, params) = find(Method::GET, path).unwrap();
+            assert_eq!((endpoint, params[0].1.as_str()), (Endpoint::LogoutUser, name), "{path}");
+        }
     }
 
     #[test]

@@ -175,8 +175,13 @@ impl Shell {
             return (Some(route), self.refuse(&error, route.auth, asked));
         };
         let _counted = self.metrics.request();
-        let hit =
-            Arc::new(Hit { route, params, id: Arc::clone(&asked.id), conn: Arc::clone(conn) });
+        let hit = Arc::new(Hit {
+            route,
+            params,
+            id: Arc::clone(&asked.id),
+            conn: Arc::clone(conn),
+            caller: OnceLock::new(),
+        });
         (Some(route), self.call(request, hit, asked).await)
     }
 

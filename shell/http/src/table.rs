@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::route::{Auth, BodyKind, Endpoint, Listener, Route, Slash};
+use crate::route::{Auth, BodyKind, Endpoint, Listener, MAGIC_LOGIN, Route, Slash};
 
 /// A row with the common values: written slash form, no query, public listener.
 const fn row(
@@ -154,6 +154,28 @@ pub static ROUTES: &[Route] = &[
         Form,
         E::SwitchOrg,
         "Makes an organization the active one.",
+    ),
+    // Guests.
+    get(
+        "/api/v2/generate/single-use-url/",
+        Bearer,
+        E::MintLink,
+        "Mints a login link for a guest and one dataset; for staff and superusers.",
+    )
+    .query(&["username", "dataset_id"]),
+    get(MAGIC_LOGIN, Public, E::MagicLogin, "Signs in with a login link and goes on to its graph.")
+        .query(&["sst"]),
+    get(
+        "/api/v2/logout-user/{username}/",
+        Bearer,
+        E::LogoutUser,
+        "Ends all access of a user at once; for staff and superusers.",
+    ),
+    get(
+        "/api/v2/logout-user/username/{username}/",
+        Bearer,
+        E::LogoutUser,
+        "Ends all access of a user at once; for staff and superusers.",
     ),
     // Files.
     get("/api/v2/files/", Bearer, E::FilesList, "Lists files, newest first.").query(PAGE),

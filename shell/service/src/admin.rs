@@ -57,7 +57,7 @@ pub struct UserChange {
     pub name: Option<String>,
     /// Mail address.
     pub email: Option<String>,
-    /// `user`, `staff` or `superuser` (also `admin`).
+    /// `user`, `staff` or `superuser` (also `admin`). A link guest becomes an ordinary account by it.
     pub role: Option<String>,
     /// Whether it is refused everywhere. Ends its tokens, too.
     pub disabled: Option<bool>,
@@ -141,7 +141,11 @@ impl Admin {
             if let Some(email) = &change.email {
                 u.email.clone_from(email);
             }
-            u.role = role.unwrap_or(u.role);
+            if let Some(role) = role {
+                u.role = role;
+                // Whoever is given a role is no guest of a link any more.
+                u.only_dataset = None;
+            }
             u.graph_language = change.graph_language.unwrap_or(u.graph_language);
             if let Some(disabled) = change.disabled {
                 // Tokens of the time before must not come back to life with the account.

@@ -38,6 +38,16 @@ pub enum ServiceError {
     /// No credential where one is needed.
     #[error("Authentication credentials were not provided; send Authorization: Bearer <token>.")]
     Unauthenticated,
+    /// A login link that has signed somebody in.
+    #[error(
+        "This login link was used already. Each link works once: ask the person who sent it for a new one."
+    )]
+    LinkUsed,
+    /// Anything else wrong with a login link: deliberately one message.
+    #[error(
+        "This login link is not valid, or not valid any more. Ask the person who sent it for a new one."
+    )]
+    LinkInvalid,
     /// Too many failed logins.
     #[error("too many failed logins; try again in {retry_secs} seconds")]
     Throttled {
@@ -201,7 +211,8 @@ impl Coded for ServiceError {
             | Self::Unauthenticated => Code::Unauthenticated,
             Self::Throttled { .. } | Self::Busy { .. } => Code::Exhausted,
             Self::Forbidden(_) => Code::Forbidden,
-            Self::NotFound { .. } => Code::NotFound,
+            Self::NotFound { .. } | Self::LinkInvalid => Code::NotFound,
+            Self::LinkUsed => Code::Gone,
             Self::Conflict(_) => Code::Conflict,
             Self::TooLarge { .. } => Code::TooLarge,
             Self::Unsupported { .. } => Code::Unsupported,
@@ -226,6 +237,8 @@ impl Coded for ServiceError {
             Self::RefreshExpired => "refresh-expired",
             Self::TokenInvalid => "token-invalid",
             Self::Unauthenticated => "unauthenticated",
+            Self::LinkUsed => "link-used",
+            Self::LinkInvalid => "link-invalid",
             Self::Throttled { .. } => "login-throttled",
             Self::Busy { .. } => "busy",
             Self::Forbidden(_) => "forbidden",

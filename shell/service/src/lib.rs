@@ -45,6 +45,7 @@ pub use datasets::{Part, PartUpload};
 pub use error::ServiceError;
 pub use files::FileUpload;
 pub use health::Component;
+pub use identity::links::{LinkLogin, LinkSettings};
 pub use live::{CollectionChange, Live, LiveError, NewCollection, ToolAccess};
 pub use page::PageRequest;
 pub use pages::OpenPage;

@@ -98,12 +98,12 @@ impl Service {
     ) -> Result<Live, LiveError> {
         let id: SessionId = session.parse().map_err(|_| LiveError::Denied)?;
         let Some(visit) = self.visit(&id).map_err(LiveError::Unchecked)? else {
-            let mine = who.user().is_some_and(|user| self.visits.was_closed_on(&id, user));
+            let mine = who.session_owner().is_some_and(|user| self.visits.was_closed_on(&id, user));
             return Err(if mine { LiveError::Closed } else { LiveError::Denied });
         };
         let found = datasets::find(&self.core, &visit.dataset.to_string());
         let found = found.map_err(|e| match e.code() {
-            Code::NotFound if visit.owner.is_some() && visit.owner == who.user() => {
+            Code::NotFound if visit.owner.is_some() && visit.owner == who.session_owner() => {
                 LiveError::Closed
             }
             Code::NotFound => LiveError::Denied,
@@ -133,9 +133,13 @@ impl Service {
     /// # Errors
     /// As [`Service::list_sessions`].
     pub async fn live_sessions(&self, who: &Principal) -> Result<Value, ServiceError> {
-        let user = who.user().ok_or(ServiceError::Unauthenticated)?;
+        who.user().ok_or(ServiceError::Unauthenticated)?;
         let mut sessions = Vec::new();
+        let Some(user) = who.session_owner() else { return Ok(json!({ "sessions": sessions })) };
         for visit in self.visits.of(user) {
+            if who.scope().is_some_and(|only| visit.dataset != only) {
+                continue;
+            }
             if !self.pages.is_open_by(&visit.session, user) {
                 continue;
             }

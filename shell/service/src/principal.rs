@@ -22,6 +22,7 @@ struct Account {
     jti: String,
     expires_at: i64,
     scope: Option<DatasetId>,
+    is_guest: bool,
 }
 
 /// What the token adds to the account.
@@ -39,19 +40,28 @@ impl Principal {
         Self(None)
     }
 
+    /// A login with a scope has nothing of the account but its name: neither role nor organizations nor
+    /// the invitations that come with its address.
     pub(crate) fn new(user: UserRec, grant: Grant) -> Self {
+        let is_guest = user.only_dataset.is_some();
+        let scope = grant.scope.or(user.only_dataset);
+        let (role, email, orgs) = match scope {
+            None => (user.role, user.email, user.orgs),
+            Some(_) => (Role::User, String::new(), Vec::new()),
+        };
         Self(Some(Arc::new(Account {
             user: user.id,
             username: user.username,
-            email: user.email,
-            role: user.role,
-            orgs: user.orgs,
+            email,
+            role,
+            orgs,
             active_org: grant.active_org,
             graph_language: user.graph_language,
             epoch: user.token_epoch,
             jti: grant.jti,
             expires_at: grant.expires_at,
-            scope: grant.scope.or(user.only_dataset),
+            scope,
+            is_guest,
         })))
     }
 
@@ -65,6 +75,12 @@ impl Principal {
     #[must_use]
     pub fn user(&self) -> Option<UserId> {
         self.0.as_ref().map(|a| a.user)
+    }
+
+    /// Whose the sessions are that the caller opens. A login with a scope under the name of an ordinary
+    /// account opens nobody's: it must neither see nor crowd out what that account has open.
+    pub(crate) fn session_owner(&self) -> Option<UserId> {
+        self.0.as_ref().filter(|a| a.scope.is_none() || a.is_guest).map(|a| a.user)
     }
 
     /// The account's login name.
@@ -131,6 +147,9 @@ impl Principal {
     #[must_use]
     pub fn belongs_to(&self, org: Option<&str>) -> bool {
         let (Some(a), Some(org)) = (&self.0, org) else { return false };
+        if a.scope.is_some() {
+            return false;
+        }
         a.username == org || a.orgs.iter().any(|o| o == org)
     }
 }

@@ -15,11 +15,13 @@ use tokio::sync::{Semaphore, watch};
 use crate::ServiceError;
 use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
-use crate::identity::{Identity, password, random_text};
+use crate::identity::links::{self, LinkSettings};
+use crate::identity::{Identity, logins, password, random_text};
 use crate::keeper::{self, PositionKeeper};
 use crate::loader::TableLoader;
 use crate::pages::Pages;
 use crate::parsers::{Parsers, WorkerConfig};
+use crate::principal::Principal;
 use crate::sessions::Visits;
 use crate::tables::TableCache;
 
@@ -41,6 +43,8 @@ pub struct ServiceConfig {
     pub workers: Option<WorkerConfig>,
     /// Bytes of one uploaded body.
     pub upload_bytes_max: u64,
+    /// Settings of login links.
+    pub links: LinkSettings,
     /// Settings of the engine.
     pub engine: graphlume_engine::Config,
 }
@@ -56,6 +60,7 @@ impl ServiceConfig {
             table_cache_bytes: 512 << 20,
             workers: None,
             upload_bytes_max: UPLOAD_BYTES_MAX,
+            links: LinkSettings::default(),
             engine: graphlume_engine::Config::default(),
         }
     }
@@ -103,6 +108,7 @@ pub struct Service {
     pub(crate) core: Arc<Core>,
     pub(crate) engine: EngineHandle,
     pub(crate) identity: Identity,
+    pub(crate) links: LinkSettings,
     pub(crate) visits: Visits,
     pub(crate) pages: Arc<Pages>,
     pub(crate) parses: Arc<Semaphore>,
@@ -140,6 +146,7 @@ impl Service {
             core,
             engine: engine.clone(),
             identity,
+            links: config.links,
             visits: Visits::new(),
             pages: Pages::new(clock),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
@@ -164,14 +171,28 @@ impl Service {
         self.access.subscribe()
     }
 
+    /// How often [`Service::access_changes`] has told of a change.
+    #[must_use]
+    pub fn access_version(&self) -> u64 {
+        *self.access.borrow()
+    }
+
+    /// Refuses a caller who was logged out since [`Service::access_version`] was `since`.
+    ///
+    /// # Errors
+    /// [`ServiceError::TokenInvalid`].
+    pub fn require_access_since(&self, who: &Principal, since: u64) -> Result<(), ServiceError> {
+        if self.access_version() == since { Ok(()) } else { self.require_in_force(who) }
+    }
+
     /// Tells [`Service::access_changes`].
     pub(crate) fn access_changed(&self) {
         self.access.send_modify(|n| *n = n.wrapping_add(1));
     }
 
     /// The regular work on the data folder: an export of the records once a day, the removal of blobs
-    /// that no record has referred to for a day, of sessions that nobody has opened for long, and of their
-    /// positions. Call it every hour or so.
+    /// that no record has referred to for a day, of sessions that nobody has opened for long and of their
+    /// positions, of login links and login sessions that are over. Call it every hour or so.
     ///
     /// # Errors
     /// A disk that does not take it; nothing is lost then, and the next call tries again.
@@ -186,6 +207,8 @@ impl Service {
                 core.store.export()?;
             }
             core.store.sweep(day)?;
+            links::forget_old(core)?;
+            logins::forget_old(core)?;
             crate::sessions::forget_old(core)?;
             keeper::sweep(core)
         })

@@ -197,20 +197,22 @@ impl Service {
     /// Somebody has a session open until what this gives is dropped.
     #[must_use]
     pub fn page_opened(&self, who: &Principal, session: &SessionId) -> OpenPage {
-        self.pages.open(session.clone(), who.user())
+        self.pages.open(session.clone(), who.session_owner())
     }
 
     /// Whether the caller may watch a session, for everything that hangs on the session's id. With
     /// `dataset`, a session that is not known is opened on it.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`] for an unknown session or a dataset that the caller may not see.
+    /// [`ServiceError::NotFound`] for an unknown session or a dataset that the caller may not see;
+    /// [`ServiceError::TokenInvalid`] when the caller was logged out meanwhile.
     pub async fn authorize_viewer(
         &self,
         who: &Principal,
         session: &str,
         dataset: Option<&str>,
     ) -> Result<Ticket, ServiceError> {
+        self.require_in_force(who)?;
         let id = parse_session(session).map_err(|_| no_session(session))?;
         let known = self.visit(&id)?;
         let dataset = dataset.filter(|d| !d.is_empty());
@@ -233,7 +235,7 @@ impl Service {
             _ => self.enter(who, id, dataset, None).await?,
         };
         let owner = self.visit(&opened.session_id)?.and_then(|v| v.owner);
-        let owner = owner.is_some() && owner == who.user();
+        let owner = owner.is_some() && owner == who.session_owner();
         Ok(Ticket { session: opened.session_id, dataset, owner })
     }
 
@@ -249,7 +251,7 @@ impl Service {
         if let Some(v) = &known
             && v.dataset != dataset
             && v.owner.is_some()
-            && v.owner != who.user()
+            && v.owner != who.session_owner()
         {
             return Err(ServiceError::Conflict(format!(
                 "session {session} belongs to somebody else and shows another dataset; choose another name"
@@ -262,13 +264,13 @@ impl Service {
         let visit = match known.clone() {
             // Whoever has it open is its owner; a session that was nobody's gets one.
             Some(v) if v.owner.is_none() => {
-                Visit { owner: who.user(), org: org(), live: true, ..v }
+                Visit { owner: who.session_owner(), org: org(), live: true, ..v }
             }
             Some(v) => Visit { live: true, ..v },
             None => Visit {
                 session: session.clone(),
                 dataset,
-                owner: who.user(),
+                owner: who.session_owner(),
                 org: org(),
                 created_at: now,
                 seen_at: now,
@@ -285,7 +287,8 @@ impl Service {
             tokio::spawn(async move { engine.dress(target, layers, vec![]).await.map(|_| ()) });
         }
         let is_new = known.as_ref().is_none_or(|v| v.owner != visit.owner);
-        let is_seen = visit.owner == who.user() && now.saturating_sub(visit.seen_at) > SEEN_MICROS;
+        let is_seen =
+            visit.owner == who.session_owner() && now.saturating_sub(visit.seen_at) > SEEN_MICROS;
         let visit = if is_seen { Visit { seen_at: now, ..visit } } else { visit };
         self.visits.put(visit.clone());
         if let Some(owner) = visit.owner
@@ -333,7 +336,10 @@ impl Service {
                 "only staff and superusers may list everybody's sessions; list your own".to_owned(),
             ));
         }
-        let scope = if all { Scope::All } else { Scope::Owner(user) };
+        if who.session_owner().is_none() {
+            return Ok(SessionsReply { results: Vec::new() });
+        }
+        let (scope, only) = (if all { Scope::All } else { Scope::Owner(user) }, who.scope());
         let mut live = if all { self.visits.all() } else { Vec::new() };
         self.blocking(move |core| {
             let stored = core.store.list::<SessionRec>(&[scope], 0, PAGE_ROWS_MAX)?;
@@ -342,6 +348,8 @@ impl Service {
                 stored.map(|r| (r.session_id.clone(), from_record(r))).collect();
             visits.extend(live.drain(..).map(|v| (v.session.clone(), v)));
             let mut visits: Vec<Visit> = visits.into_values().collect();
+            // A guest may have been let in for another dataset earlier.
+            visits.retain(|v| only.is_none_or(|only| v.dataset == only));
             visits.sort_by(|a, b| (b.created_at, &b.session).cmp(&(a.created_at, &a.session)));
             let mut results = Vec::new();
             for v in visits {

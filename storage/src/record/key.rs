@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Kind, Record, unhex};
 
-/// SHA-256 of a key's secret. Deliberately neither comparable nor printable: compare
+/// SHA-256 of a secret of a key, a link or a login session. Deliberately neither comparable nor printable: compare
 /// [`SecretDigest::as_bytes`] in constant time.
 #[derive(Clone)]
 pub struct SecretDigest([u8; 32]);

@@ -4,6 +4,8 @@
 mod dataset;
 mod file;
 mod key;
+mod link;
+mod login;
 mod org;
 mod session;
 mod setting;
@@ -11,7 +13,7 @@ mod user;
 
 use std::fmt;
 
-use graphlume_types::{DatasetId, FileId, KeyId, SessionId, UserId};
+use graphlume_types::{DatasetId, FileId, KeyId, SessionId, UserId, id};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -20,6 +22,8 @@ use crate::blob::BlobRef;
 pub use dataset::{DatasetRec, FileRef, Invitation, Privacy, PrivacyMode, TableRec};
 pub use file::{FileRec, TableSchema};
 pub use key::{KeyRec, SecretDigest};
+pub use link::LinkRec;
+pub use login::LoginRec;
 pub use org::{Member, OrgRec};
 pub use session::{CollectionRec, SessionRec};
 pub use setting::SettingRec;
@@ -37,6 +41,8 @@ pub enum Kind {
     Dataset = 5,
     Session = 6,
     Setting = 7,
+    Link = 8,
+    Login = 9,
 }
 
 impl Kind {
@@ -51,6 +57,8 @@ impl Kind {
             Self::Dataset => "dataset",
             Self::Session => "session",
             Self::Setting => "setting",
+            Self::Link => "link",
+            Self::Login => "login",
         }
     }
 
@@ -94,6 +102,8 @@ record_keys! {
     SessionId: |k| k.as_str().as_bytes().to_vec(), k.to_string();
     UserId: |k| k.0.to_be_bytes().to_vec(), k.0.to_string();
     KeyId: |k| k.0.as_bytes().to_vec(), k.0.clone();
+    // Enough of a digest to tell records apart in messages.
+    SecretDigest: |k| k.as_bytes().to_vec(), id::hex(&k.as_bytes()[..8]);
     String: |k| k.as_bytes().to_vec(), k.clone();
 }
 
@@ -172,7 +182,7 @@ const fn row<R: Record>() -> KindRow {
 }
 
 /// The list of records, in the order in which an import writes them.
-pub(crate) static KINDS: [KindRow; 7] = [
+pub(crate) static KINDS: [KindRow; 9] = [
     row::<UserRec>(),
     row::<OrgRec>(),
     row::<KeyRec>(),
@@ -180,6 +190,8 @@ pub(crate) static KINDS: [KindRow; 7] = [
     row::<DatasetRec>(),
     row::<SessionRec>(),
     row::<SettingRec>(),
+    row::<LinkRec>(),
+    row::<LoginRec>(),
 ];
 
 pub(crate) fn row_of_tag(tag: u8) -> Option<&'static KindRow> {

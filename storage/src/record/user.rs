@@ -74,7 +74,8 @@ pub struct UserRec {
     /// The organization that new objects go to.
     #[serde(default)]
     pub active_org: Option<String>,
-    /// For a link guest: the only dataset it may see.
+    /// For a link guest: the dataset of its first link, and the only one that a login without a scope of
+    /// its own may see. It stays when the guest is logged out: without it the account would be an ordinary one.
     #[serde(default)]
     pub only_dataset: Option<DatasetId>,
 }

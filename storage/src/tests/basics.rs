@@ -22,6 +22,16 @@ fn records_of_every_kind_survive_a_reopen() {
         created_at: 2,
     };
     let setting = SettingRec { name: "high-water".into(), value: json!(17.25) };
+    let link: LinkRec = serde_json::from_value(json!({
+        "token_sha256": "0a".repeat(32), "guest": 1, "username": "ada",
+        "dataset_id": DatasetId::from_bytes([2; 16]), "minted_by": 1, "minted_at": 5, "epoch": 0,
+    }))
+    .unwrap();
+    let login: LoginRec = serde_json::from_value(json!({
+        "secret_sha256": "0b".repeat(32), "user": 1, "dataset_id": DatasetId::from_bytes([2; 16]),
+        "epoch": 0, "created_at": 6, "expires_at": 7,
+    }))
+    .unwrap();
     {
         let store = open(dir.path());
         assert_eq!(*store.opened(), Opened::Fresh);
@@ -32,7 +42,9 @@ fn records_of_every_kind_survive_a_reopen() {
             .put(&file(1, 1, None, 10))
             .put(&dataset(2, 1, Some("acme"), 11))
             .put(&session)
-            .put(&setting);
+            .put(&setting)
+            .put(&link)
+            .put(&login);
         store.commit(batch).unwrap();
     }
     let store = open(dir.path());
@@ -44,6 +56,10 @@ fn records_of_every_kind_survive_a_reopen() {
     assert_eq!(store.get::<DatasetRec>(&d.dataset_id).unwrap(), Some(d));
     let k = store.get::<KeyRec>(&KeyId("K1".into())).unwrap().unwrap();
     assert_eq!(k.secret_sha256.as_bytes(), &[9; 32]);
+    let of_ada = [Scope::Owner(UserId(1))];
+    let back = &store.list::<LinkRec>(&of_ada, 0, 9).unwrap().items[0];
+    assert_eq!((back.minted_at, back.uses), (5, 0));
+    assert_eq!(store.get::<LoginRec>(&login.secret_sha256).unwrap().unwrap().expires_at, 7);
     let ada: UserRec = store.find(record::EMAIL, "ada@example.org").unwrap().unwrap();
     assert_eq!(ada.username, "ada");
     assert_sound(&store);

@@ -217,7 +217,9 @@ impl Asked {
             Some(Value::Object(map)) => Value::Object(map.clone()),
             Some(_) => return Err(invalid("params.arguments of tools/call has to be an object")),
         };
+        let access = self.shell.service.access_version();
         let who = self.caller()?;
+        let caller = who.clone();
         if let Some(user) = who.user() {
             self.shell.agents.prove(session, user);
         }
@@ -248,6 +250,8 @@ impl Asked {
             }
         });
         let done = run.await.map_err(|e| Refusal::new(Kind::Internal, e.to_string()))??;
+        // Whoever was logged out meanwhile is not told what the tool found.
+        self.shell.service.require_access_since(&caller, access).map_err(checked)?;
         tool::result(tool.name, done)
     }
 

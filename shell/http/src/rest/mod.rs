@@ -3,6 +3,7 @@
 pub(crate) mod datasets;
 pub(crate) mod files;
 pub(crate) mod health;
+pub(crate) mod links;
 pub(crate) mod sessions;
 pub(crate) mod tokens;
 pub(crate) mod viz;

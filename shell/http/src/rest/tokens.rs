@@ -7,6 +7,7 @@ use http::HeaderValue;
 use http::header::{AUTHORIZATION, SET_COOKIE};
 
 use super::ok;
+use crate::config::SESSION_COOKIE;
 use crate::query;
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
@@ -14,18 +15,31 @@ use crate::status::ApiError;
 
 /// Adds the cookie that lets this browser open what its user may see.
 fn with_cookie(shell: &Shell, mut reply: Reply, token: &str) -> Result<Reply, ApiError> {
-    let cookie = HeaderValue::from_str(&shell.config.cookie.set_token(token)).map_err(|_| {
+    set_cookie(&mut reply, &shell.config.cookie.set_token(token))?;
+    Ok(reply)
+}
+
+fn set_cookie(reply: &mut Reply, text: &str) -> Result<(), ApiError> {
+    let cookie = HeaderValue::from_str(text).map_err(|_| {
         ApiError::new(Code::Internal, "internal", "the token cannot be written into a cookie")
     })?;
     reply.headers_mut().append(SET_COOKIE, cookie);
-    Ok(reply)
+    Ok(())
 }
 
 pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let peer = req.peer().ip();
+    // Other servers of this host may use a cookie of that name, too: theirs stays.
+    let session = req.cookie(SESSION_COOKIE);
+    let was_guest = session.is_some_and(|s| shell.service.authenticate_login(s).is_ok());
     let body = req.json().await?;
     let reply = shell.service.login(&body, peer).await?;
-    with_cookie(&shell, ok(&reply)?, &reply.token)
+    let mut out = with_cookie(&shell, ok(&reply)?, &reply.token)?;
+    if was_guest {
+        // Or the browser would be that guest again once the token has expired.
+        set_cookie(&mut out, &shell.config.cookie.end_session())?;
+    }
+    Ok(out)
 }
 
 pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -4,11 +4,13 @@ use bytes::Bytes;
 use graphlume_types::Code;
 use headers::{HeaderMapExt, SecWebsocketAccept, SecWebsocketKey};
 use http::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, SEC_WEBSOCKET_PROTOCOL,
-    SEC_WEBSOCKET_VERSION, UPGRADE,
+    AUTHORIZATION, CONNECTION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{Response, StatusCode};
 
+use crate::config::{JWT_COOKIE, SESSION_COOKIE};
+use crate::query;
 use crate::request::Reply;
 use crate::status::{ApiError, Problem};
 
@@ -39,6 +41,13 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Reply, ApiError> {
     let key = key.ok_or_else(|| {
         ApiError::invalid("websocket-key", "Sec-WebSocket-Key must be 16 bytes in base64")
     })?;
+    if is_blind(headers) {
+        return Err(ApiError::new(
+            Code::Forbidden,
+            "foreign-origin",
+            "a cookie comes without the origin of its page; a program sends Authorization instead",
+        ));
+    }
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let out = response.headers_mut();
@@ -75,6 +84,15 @@ pub(crate) fn check_origin(headers: &HeaderMap, allowed: &[String]) -> Result<()
         "foreign-origin",
         format!("pages of {shown:?} may not open a session here; its operator can allow them"),
     ))
+}
+
+/// Whether a cookie of ours is the only credential and nothing says whose page sends it. Browsers always
+/// name the origin of a handshake.
+fn is_blind(headers: &HeaderMap) -> bool {
+    let ours = |v: &str| [JWT_COOKIE, SESSION_COOKIE].iter().any(|n| query::cookie(v, n).is_some());
+    !headers.contains_key(ORIGIN)
+        && !headers.contains_key(AUTHORIZATION)
+        && headers.get_all(COOKIE).iter().filter_map(|v| v.to_str().ok()).any(ours)
 }
 
 /// Whether a comma-separated header holds `token`.
@@ -141,6 +159,20 @@ mod tests {
             let error = accept(&headers(&list)).unwrap_err();
             assert_eq!(error.status(), status, "{value}");
         }
+    }
+
+    #[test]
+    fn a_cookie_needs_the_origin_of_its_page() {
+        let status = |more: &[(&'static str, &str)]| {
+            let list: Vec<_> = GOOD.iter().chain(more).copied().collect();
+            accept(&headers(&list)).map_or_else(|e| e.status().as_u16(), |r| r.status().as_u16())
+        };
+        for cookie in ["graphlume_jwt=a.b.c", "x=y; sessionid=s"] {
+            assert_eq!(status(&[("cookie", cookie)]), 403, "{cookie}");
+            assert_eq!(status(&[("cookie", cookie), ("origin", "http://x")]), 101, "checked apart");
+            assert_eq!(status(&[("cookie", cookie), ("authorization", "Bearer t")]), 101);
+        }
+        assert_eq!(status(&[("cookie", "theme=dark; csrftoken=c")]), 101);
     }
 
     #[test]

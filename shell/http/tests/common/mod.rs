@@ -136,6 +136,11 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
     }
 
+    /// Asserts the status alone, for answers without a body.
+    pub fn status_is(&self, status: u16, about: &str) {
+        assert_eq!(self.status, status, "{about}");
+    }
+
     /// Asserts the shape that every refusal has.
     pub fn assert_refused(&self, status: u16, about: &str) {
         assert_eq!(self.status, status, "{about}: {}", self.text());

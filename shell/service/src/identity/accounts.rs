@@ -2,8 +2,8 @@
 
 use graphlume_storage::record::USERNAME;
 use graphlume_storage::{Batch, Member, OrgRec, PasswordHash, Role, Store, StoreError, UserRec};
-use graphlume_types::UserId;
 use graphlume_types::limits::{NAME_CHARS_MAX, USERNAME_CHARS_MAX};
+use graphlume_types::{DatasetId, UserId};
 
 use crate::ServiceError;
 
@@ -55,34 +55,53 @@ pub(crate) fn expect_name(store: &Store, username: &str) -> Result<UserRec, Serv
     by_name(store, username)?.ok_or_else(|| ServiceError::not_found("user", username))
 }
 
-/// Makes an account. A named organization is made, too, when there is none of that name.
-pub(crate) fn add(store: &Store, new: NewAccount) -> Result<UserRec, ServiceError> {
-    check_name("username", &new.username)?;
-    check_email(&new.email)?;
-    if store.exists::<OrgRec>(&new.username)? {
+/// An account without rights, way in or anything else, not yet in the store.
+fn blank(store: &Store, username: &str) -> Result<UserRec, ServiceError> {
+    check_name("username", username)?;
+    if store.exists::<OrgRec>(&username.to_owned())? {
         return Err(ServiceError::Conflict(format!(
-            "username {:?} is the name of an organization; choose another one",
-            new.username
+            "username {username:?} is the name of an organization; choose another one"
         )));
     }
+    let now = store.clock().unix_micros();
+    Ok(UserRec {
+        id: store.next_user_id()?,
+        username: username.to_owned(),
+        email: String::new(),
+        name: String::new(),
+        role: Role::User,
+        password_hash: None,
+        disabled: false,
+        graph_language: true,
+        token_epoch: 0,
+        created_at: now,
+        updated_at: now,
+        last_login_at: None,
+        orgs: Vec::new(),
+        active_org: None,
+        only_dataset: None,
+    })
+}
+
+/// The account of a link guest, not yet in the store. It has no password, and may see `dataset` alone
+/// even where somebody gives it another way in.
+pub(crate) fn guest(
+    store: &Store,
+    username: &str,
+    dataset: DatasetId,
+) -> Result<UserRec, ServiceError> {
+    Ok(UserRec { only_dataset: Some(dataset), ..blank(store, username)? })
+}
+
+/// Makes an account. A named organization is made, too, when there is none of that name.
+pub(crate) fn add(store: &Store, new: NewAccount) -> Result<UserRec, ServiceError> {
+    check_email(&new.email)?;
     loop {
-        let now = store.clock().unix_micros();
         let mut user = UserRec {
-            id: store.next_user_id()?,
-            username: new.username.clone(),
             email: new.email.clone(),
-            name: String::new(),
             role: new.role,
             password_hash: Some(new.password_hash.clone()),
-            disabled: false,
-            graph_language: true,
-            token_epoch: 0,
-            created_at: now,
-            updated_at: now,
-            last_login_at: None,
-            orgs: Vec::new(),
-            active_org: None,
-            only_dataset: None,
+            ..blank(store, &new.username)?
         };
         let mut batch = Batch::new();
         if let Some(slug) = &new.org {

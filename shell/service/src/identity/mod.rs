@@ -1,11 +1,15 @@
-//! Accounts, passwords, personal keys, tokens, organizations.
+//! Accounts, passwords, personal keys, tokens, login links and sessions, organizations.
 
 pub(crate) mod accounts;
 pub(crate) mod jwt;
 pub(crate) mod keys;
+pub(crate) mod links;
 pub(crate) mod login;
+pub(crate) mod logins;
+pub(crate) mod logout;
 pub(crate) mod orgs;
 pub(crate) mod password;
+pub(crate) mod secret;
 pub(crate) mod signing_key;
 pub(crate) mod throttle;
 

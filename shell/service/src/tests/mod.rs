@@ -6,7 +6,9 @@ mod access;
 mod datasets;
 mod files;
 mod identity;
+mod links;
 mod live;
+mod logout;
 mod sessions;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -17,9 +17,12 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
 }
 
-/** Opens the page of a dataset and collects what it complains about; `before` gets the page while blank. */
+/**
+ * Opens the page of a dataset, or another `address` that leads there, and collects what it complains about;
+ * `before` gets the page while blank.
+ */
 export async function open(browser, base, query, options = {}) {
-  const { width = 1000, height = 640, wait = true, before, cookie } = options;
+  const { width = 1000, height = 640, wait = true, before, cookie, address } = options;
   const context = await browser.newContext({ viewport: { width, height } });
   if (cookie) await context.addCookies([cookie]);
   const page = await context.newPage();
@@ -36,7 +39,7 @@ export async function open(browser, base, query, options = {}) {
       complaints.push(`request to ${url.origin}`);
   });
   page.on('dialog', (dialog) => dialog.dismiss());
-  await page.goto(`${base}/graph/graph.html?${query}`);
+  await page.goto(address ?? `${base}/graph/graph.html?${query}`);
   if (wait) await page.waitForFunction(() => window.__viewer?.ready === true, null, { timeout: 60_000 });
   return { page, context, complaints };
 }

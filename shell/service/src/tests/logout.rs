@@ -1,0 +1,143 @@
+//! Logging somebody out: everything ends at once and for good.
+
+use super::links::{Links, slug};
+use super::*;
+use crate::admin::UserChange;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_ends_tokens_sessions_and_links_for_good() {
+    let links = Links::new().await;
+    let (spare, used) = (links.mint("guest").await, links.mint("guest").await);
+    let login = links.visit(&used).await.unwrap();
+    let s = &links.rig.service;
+    let guest = s.authenticate(&login.token).unwrap();
+    let opened = s.open_session(&guest, &links.dataset, None, &[]).await.unwrap();
+    let session = opened.session_id.to_string();
+    let mut told = s.access_changes();
+    let before = s.access_version();
+    let bystander = links.visit(&links.mint("friend").await).await.unwrap();
+    let alice = links.rig.user("alice").await;
+    assert!(s.authorize_viewer(&guest, &session, None).await.is_ok());
+    assert!(s.require_access_since(&guest, before).is_ok());
+
+    let done = s.logout_user(&links.admin, "guest").await.unwrap();
+    assert_eq!((done.status, &done.data["links_removed"]), ("OK", &json!(1)));
+    assert_eq!(done.data["sessions_ended"], 1);
+    assert!(told.has_changed().unwrap(), "open pages look again");
+    told.mark_unchanged();
+    // The code that closes a websocket as one without a credential.
+    assert_eq!(code(s.authorize_viewer(&guest, &session, None).await), Code::Unauthenticated);
+    assert_eq!(code(s.require_access_since(&guest, before)), Code::Unauthenticated);
+    assert!(s.authenticate_login(&bystander.session).is_ok());
+    assert!(s.authorize_viewer(&alice, &session, None).await.is_ok());
+    let refresh = json!({ "token": login.token }).to_string();
+    assert!(s.refresh(refresh.as_bytes()).await.is_err());
+    let rig = links.rig.restart();
+    for s in [&rig.service] {
+        assert_eq!(slug(s.authenticate(&login.token)), "token-invalid");
+        assert_eq!(slug(s.authenticate_login(&login.session)), "token-invalid");
+        assert_eq!(slug(s.use_link(&spare).await), "link-invalid", "unused ones are gone");
+        assert_eq!(slug(s.use_link(&used).await), "link-used");
+        assert!(s.authenticate_login(&bystander.session).is_ok());
+    }
+    // The guest may be let in again.
+    let links = Links { admin: rig.user("admin").await, rig, ..links };
+    let again = links.visit(&links.mint("guest").await).await.unwrap();
+    assert!(links.rig.service.authenticate(&again.token).is_ok());
+    let done = links.rig.service.logout_user(&links.admin, "guest").await.unwrap();
+    assert_eq!((&done.data["links_removed"], &done.data["sessions_ended"]), (&json!(0), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn administrators_log_out_whom_they_may() {
+    let links = Links::new().await;
+    let s = &links.rig.service;
+    let (alice, staff) = (links.rig.user("alice").await, links.rig.user("staff1").await);
+    let token = links.rig.token("alice").await;
+    assert_eq!(code(s.logout_user(&alice, "alice").await), Code::Forbidden);
+    assert_eq!(code(s.logout_user(&Principal::anonymous(), "alice").await), Code::Unauthenticated);
+    assert_eq!(code(s.logout_user(&staff, "admin").await), Code::Forbidden);
+    assert_eq!(code(s.logout_user(&staff, "nobody").await), Code::NotFound);
+    assert!(s.authenticate(&token).is_ok());
+    s.logout_user(&staff, "alice").await.unwrap();
+    assert!(s.authenticate(&token).is_err());
+    assert!(links.rig.user("alice").await.scope().is_none(), "she may log in again");
+    s.logout_user(&links.admin, "admin").await.unwrap();
+    assert_eq!(code(s.require_access_since(&links.admin, 0)), Code::Unauthenticated);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_loses_every_way_in_and_an_account_keeps_its_keys() {
+    let links = Links::new().await;
+    links.mint("guest").await;
+    let (dir, clock) = links.rig.stop();
+    let admin = Admin::open(dir.path(), clock.clone()).unwrap();
+    admin.set_password("guest", "guest-password").unwrap();
+    let keys = ["guest", "alice"].map(|name| admin.create_key(name, "").unwrap());
+    drop(admin);
+    let config = config(dir.path());
+    let rig = Rig::start(dir, clock, config);
+    let s = &rig.service;
+    let header = |(id, secret): &(String, String)| format!("PersonalKey {id}:{secret}");
+    let by_key = s.pkey_login(Some(&header(&keys[0])), b"", None).await.unwrap();
+    for token in [by_key.token, rig.token("guest").await] {
+        let scope = s.authenticate(&token).unwrap().scope().unwrap();
+        assert_eq!(scope.to_string(), links.dataset, "however it comes in, it sees its dataset");
+    }
+    let root = rig.user("admin").await;
+    for name in ["guest", "alice"] {
+        s.logout_user(&root, name).await.unwrap();
+    }
+    assert_eq!(slug(s.pkey_login(Some(&header(&keys[0])), b"", None).await), "bad-credentials");
+    assert!(s.pkey_login(Some(&header(&keys[1])), b"", None).await.is_ok());
+    let body = json!({"username": "guest", "password": "guest-password"}).to_string();
+    assert_eq!(slug(s.login(body.as_bytes(), PEER).await), "bad-credentials");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_that_is_given_a_role_is_an_account_from_then_on() {
+    let links = Links::new().await;
+    let login = links.visit(&links.mint("guest").await).await.unwrap();
+    let (dir, clock) = links.rig.stop();
+    let admin = Admin::open(dir.path(), clock.clone()).unwrap();
+    let staff = UserChange { role: Some("staff".to_owned()), ..UserChange::default() };
+    assert_eq!(admin.set_user("guest", staff).unwrap().role, "staff");
+    let (id, secret) = admin.create_key("guest", "").unwrap();
+    drop(admin);
+    let config = config(dir.path());
+    let rig = Rig::start(dir, clock, config);
+    let still = rig.service.authenticate(&login.token).unwrap();
+    assert!(!still.is_admin() && still.scope().is_some(), "not through the old login");
+    let header = format!("PersonalKey {id}:{secret}");
+    let fresh = rig.service.pkey_login(Some(&header), b"", None).await.unwrap();
+    assert!(rig.service.authenticate(&fresh.token).unwrap().is_admin());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_link_outlives_a_logout_that_runs_beside_its_minting_and_use() {
+    let links = Arc::new(Links::new().await);
+    links.mint("guest").await;
+    for _ in 0..20 {
+        let of = |links: &Arc<Links>| Arc::clone(links);
+        let minting = tokio::spawn({
+            let links = of(&links);
+            async move {
+                let token = links.mint("guest").await;
+                (links.visit(&token).await.ok(), token)
+            }
+        });
+        let logout = tokio::spawn({
+            let links = of(&links);
+            async move { links.rig.service.logout_user(&links.admin, "guest").await.map(|_| ()) }
+        });
+        logout.await.unwrap().unwrap();
+        let (login, token) = minting.await.unwrap();
+        // Whichever came first: a second logout leaves nothing.
+        links.rig.service.logout_user(&links.admin, "guest").await.unwrap();
+        if let Some(login) = login {
+            assert!(links.rig.service.authenticate(&login.token).is_err());
+            assert!(links.rig.service.authenticate_login(&login.session).is_err());
+        }
+        assert!(links.visit(&token).await.is_err());
+    }
+}
