@@ -4,6 +4,7 @@ import json
 import struct
 
 import numpy as np
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 HEADER = struct.Struct("<IBBHIIIIIIffff")
@@ -45,6 +46,13 @@ class Viewer:
     def close(self):
         self.ws.close()
 
+    def say(self, message):
+        """Sends a message. When the server has said goodbye it is lost; what came before can still be read."""
+        try:
+            self.ws.send(json.dumps(message))
+        except ConnectionClosed:
+            pass
+
     def step(self, timeout=10):
         """Takes one message; returns it decoded."""
         data = self.ws.recv(timeout=timeout)
@@ -63,7 +71,7 @@ class Viewer:
             self.settled = bool(f.flags & SETTLED)
             self.apply(f)
             if self.ack:
-                self.ws.send(json.dumps({"t": "ack", "seq": f.seq}))
+                self.say({"t": "ack", "seq": f.seq})
         elif f.kind == COLOR:
             self.colors += 1
         return f

@@ -11,7 +11,7 @@ import requests
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from conftest import run_cli, unique
-from live import Viewer
+from live import Viewer, until_settled
 
 
 @pytest.fixture(scope="module")

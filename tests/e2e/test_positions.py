@@ -54,8 +54,8 @@ class Recorder:
         """Drags a corner of the grid to and fro, so that nothing comes to rest."""
         self.turn += 1
         x = 3000.0 * (self.turn % 2)
-        self.viewer.ws.send(json.dumps({"t": "pin", "index": 0, "x": x, "y": 0}))
-        self.viewer.ws.send(json.dumps({"t": "play", "on": True, "ms": 600_000}))
+        self.viewer.say({"t": "pin", "index": 0, "x": x, "y": 0})
+        self.viewer.say({"t": "play", "on": True, "ms": 600_000})
 
     def read(self):
         stirred = 0.0
