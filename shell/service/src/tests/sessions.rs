@@ -107,9 +107,10 @@ async fn an_account_keeps_its_last_hundred_sessions() {
 async fn positions_outlive_a_restart_and_go_with_what_is_known_of_their_session() {
     let rig = Rig::with(&["alice"]);
     let alice = rig.user("alice").await;
-    for (n, name) in ["old", "s0"].into_iter().enumerate() {
+    let mut viewers = Vec::new();
+    for name in ["old", "s0"] {
         let opened = rig.service.open_session(&alice, "karate", Some(name), &[]).await.unwrap();
-        let viewer = rig.service.engine().attach(opened.session_id.clone()).await.unwrap();
+        viewers.push(rig.service.engine().attach(opened.session_id.clone()).await.unwrap());
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         while rig.service.engine().info(opened.session_id.clone()).await.unwrap().state.iterations
             == 0
@@ -117,10 +118,12 @@ async fn positions_outlive_a_restart_and_go_with_what_is_known_of_their_session(
             assert!(std::time::Instant::now() < deadline, "the layout never moved");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        rig.service.engine().suspend().await.unwrap();
-        drop(viewer);
-        assert_eq!(rig.service.core.store.snapshots().usage().0, n + 1);
+        // The first opened is the oldest.
+        rig.clock.advance(Duration::from_secs(1));
     }
+    rig.service.engine().suspend().await.unwrap();
+    drop(viewers);
+    assert_eq!(rig.service.core.store.snapshots().usage().0, 2);
     let rig = rig.restart();
     let kept = |rig: &Rig| rig.service.core.store.snapshots().usage().0;
     assert_eq!(kept(&rig), 2, "the sweep at start takes nothing that is needed");
