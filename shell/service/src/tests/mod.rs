@@ -217,3 +217,24 @@ pub(crate) fn code<T>(outcome: Result<T, ServiceError>) -> Code {
         Err(e) => e.code(),
     }
 }
+
+/// No file of a data folder holds one of the secrets.
+pub(crate) fn assert_not_on_disk(folder: &Path, secrets: &[&str]) {
+    let (mut folders, mut files) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            files += 1;
+            let bytes = std::fs::read(&path).unwrap();
+            for secret in secrets {
+                let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
+                assert!(!found, "{path:?}");
+            }
+        }
+    }
+    assert!(files > 2);
+}
