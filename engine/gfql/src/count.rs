@@ -14,12 +14,11 @@ use rayon::prelude::*;
 use crate::chain::{Pass, Scope, Step, closed};
 use crate::error::GfqlError;
 use crate::graph::PropertyGraph;
+use crate::listing::{BLOCK, listed, prefetch};
 use crate::select::Sizes;
 use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 
-/// Words of rows that are listed at once.
-const BLOCK: usize = if cfg!(test) { 2 } else { 64 };
 /// Edges between two looks at whether the work is still wanted.
 const CHECK_ARCS: u64 = 1 << 18;
 
@@ -127,36 +126,6 @@ fn passing(
         words.iter_mut().zip(part).for_each(|(word, more)| *word |= more);
     }
     Ok((words.iter().map(|w| w.count_ones() as usize).sum(), edges))
-}
-
-/// Lists the bits that are set; how many there are.
-fn listed(words: &[u64], list: &mut [u32]) -> usize {
-    let mut len = 0;
-    for (word, first) in words.iter().zip((0..).step_by(64)) {
-        let mut rest = *word;
-        // Eight numbers are written whether there are so many or not: how many there are is anybody's guess,
-        // and a wrong one costs more.
-        for to in list[len..].chunks_mut(8).take(rest.count_ones().div_ceil(8) as usize) {
-            for number in to {
-                *number = first + rest.trailing_zeros();
-                rest &= rest.wrapping_sub(1);
-            }
-        }
-        len += word.count_ones() as usize;
-    }
-    len
-}
-
-/// Has the processor fetch an element that is read soon; without the means for it, nothing happens.
-fn prefetch<T>(list: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the instruction reads nothing that the program sees, and never faults.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(list.as_ptr().wrapping_add(at).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (list, at);
 }
 
 /// Takes the marks back, whatever the end.
@@ -291,27 +260,6 @@ mod tests {
         let weight = (0..edges).map(|i| (h64(seed, 3, i) % 4) as i64).collect();
         let edges = table(&[("s", end(1)), ("d", end(2)), ("weight", weight)]);
         PropertyGraph::new(nodes, Some(edges), bindings).unwrap()
-    }
-
-    #[test]
-    fn bits_are_listed_in_order() {
-        let mut list = [7; BLOCK * 64];
-        for round in 0..200_u64 {
-            let len = h64(round, 0, 0) as usize % (BLOCK + 1);
-            // From empty words to full ones.
-            let draw = |i: u64, stream| h64(round, stream, i);
-            let words: Vec<u64> = (0..len as u64)
-                .map(|i| match round % 4 {
-                    0 => draw(i, 1) & draw(i, 2) & draw(i, 3) & draw(i, 4),
-                    1 => draw(i, 1),
-                    2 => u64::MAX,
-                    _ => draw(i, 1) | draw(i, 2) | draw(i, 3),
-                })
-                .collect();
-            let wanted = IdSet::of_words(words.clone()).to_vec();
-            let count = listed(&words, &mut list);
-            assert_eq!(list[..count], wanted);
-        }
     }
 
     proptest! {

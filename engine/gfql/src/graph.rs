@@ -357,6 +357,11 @@ impl PropertyGraph {
         Some(Arc::clone(columns.entry(key).or_insert(column)))
     }
 
+    /// A column that was read before, see [`PropertyGraph::column`].
+    pub(crate) fn known_column(&self, edges: bool, name: &str) -> Option<Arc<Column>> {
+        self.inner.columns.lock().ok()?.get(&(edges, name.to_owned())).cloned()
+    }
+
     /// What was kept under a name, see [`PropertyGraph::keep`].
     #[must_use]
     pub fn kept<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {

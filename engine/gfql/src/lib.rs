@@ -25,6 +25,7 @@ mod fuzz;
 mod graph;
 mod hop;
 mod labels;
+mod listing;
 mod members;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -41,6 +42,7 @@ mod single;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
 pub mod wire;
+mod words;
 
 pub use bind::Strictness;
 pub use call::{CALLS, Callable, Does, Made, procedure, shown};

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int64Array, LargeStringArray, RecordBatch, RecordBatchOptions,
     StringArray, UInt32Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer};
-use arrow_schema::{Field, Schema};
-use arrow_select::filter::FilterBuilder;
+use arrow_schema::{DataType, Field, Schema};
+use arrow_select::filter::{FilterBuilder, FilterPredicate};
+use graphlume_graph::canon::Column;
 use graphlume_graph::{Graph, Topology};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, Refused};
@@ -116,7 +118,7 @@ impl Selection {
             || {
                 let rows = Rows::of_set(rows, edges.num_rows());
                 rows.take_bytes(edges, cancel)?;
-                extended(edges, &rows, &[], &[])
+                extended((graph, true), edges, &rows, &[], &[])
             },
         );
         graph.replaced(Some(nodes?), Some(edges?))
@@ -144,7 +146,7 @@ impl Selection {
         };
         rows.take_bytes(&table, cancel)?;
         cancel.take(added_bytes(rows.len(), &self.node_columns))?;
-        let nodes = extended(&table, &rows, &ids, &self.node_columns)?;
+        let nodes = extended((graph, false), &table, &rows, &ids, &self.node_columns)?;
         cancel.check()?;
         Ok(nodes)
     }
@@ -162,7 +164,7 @@ impl Selection {
         let (rows, positions) = self.edge_rows(&frame.topology, table, cancel)?;
         rows.take_bytes(table, cancel)?;
         cancel.take(added_bytes(rows.len(), &self.edge_columns))?;
-        extended(table, &rows, &positions, &self.edge_columns).map(Some)
+        extended((graph, true), table, &rows, &positions, &self.edge_columns).map(Some)
     }
 
     /// The rows of the kept edges, and their positions where columns are added.
@@ -235,16 +237,25 @@ impl Rows {
         }
     }
 
-    fn taken(&self, table: &Table) -> Result<RecordBatch, GfqlError> {
+    /// The rows of the node table or the edge table of a graph.
+    fn taken(
+        &self,
+        (graph, edges): (&PropertyGraph, bool),
+        table: &Table,
+    ) -> Result<RecordBatch, GfqlError> {
         match self {
             Self::List(rows) => taken(table, rows),
             Self::Mask(_, count) if *count == table.num_rows() => Ok(table.batch().clone()),
             Self::Mask(mask, count) => {
                 let filter = FilterBuilder::new(&BooleanArray::new(mask.clone(), None));
                 let filter = filter.optimize().build();
-                let columns = table.batch().columns();
-                let columns: Result<Vec<_>, _> =
-                    columns.par_iter().map(|column| filter.filter(column)).collect();
+                let of = |(column, name): (&ArrayRef, &str)| {
+                    let known = graph.known_column(edges, name);
+                    written(known.as_deref(), column, &filter)
+                        .map_or_else(|| filter.filter(column), Ok)
+                };
+                let (columns, names) = (table.batch().columns(), table.column_names());
+                let columns: Result<Vec<_>, _> = columns.par_iter().zip(names).map(of).collect();
                 let options = RecordBatchOptions::new().with_row_count(Some(*count));
                 let schema = table.batch().schema();
                 Ok(RecordBatch::try_new_with_options(schema, columns?, &options)?)
@@ -253,14 +264,35 @@ impl Rows {
     }
 }
 
-/// The rows of a table with columns added; `elements` are the elements that the rows stand for.
+/// The kept cells of a column of text whose values are numbered.
+fn written(
+    known: Option<&Column>,
+    column: &ArrayRef,
+    filter: &FilterPredicate,
+) -> Option<ArrayRef> {
+    let Some(Column::Text(text)) = known else { return None };
+    let (keys, values) = text.dictionary()?;
+    if keys.len() != column.len() {
+        return None;
+    }
+    let kept = || filter.filter(keys).ok();
+    match column.data_type() {
+        DataType::Utf8 => crate::words::written::<i32>(kept()?.as_primitive(), values),
+        DataType::LargeUtf8 => crate::words::written::<i64>(kept()?.as_primitive(), values),
+        _ => None,
+    }
+}
+
+/// The rows of the node table or the edge table of a graph with columns added; `elements` are the elements that the
+/// rows stand for.
 fn extended(
+    side: (&PropertyGraph, bool),
     table: &Table,
     rows: &Rows,
     elements: &[u32],
     added: &[Added],
 ) -> Result<Table, GfqlError> {
-    let batch = rows.taken(table)?;
+    let batch = rows.taken(side, table)?;
     if added.is_empty() {
         return Ok(Table::try_new(batch)?);
     }

@@ -8,6 +8,7 @@ use crate::error::GfqlError;
 use crate::filter::NodeFilter;
 use crate::graph::PropertyGraph;
 use crate::hop::{edges_at, joined, piece_size};
+use crate::listing::{BLOCK, listed};
 use crate::select::Selection;
 use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
@@ -16,8 +17,9 @@ use crate::wire::{Direction, EdgeOp, NodeOp};
 const EDGES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 /// The part of all edges that must be at the first nodes.
 const EDGES_PART: u64 = if cfg!(test) { 2 } else { 16 };
-/// Words of 64 rows between two looks at the token.
-const WORDS_AT_ONCE: usize = if cfg!(test) { 2 } else { 1 << 8 };
+/// Blocks of rows between two looks at the token.
+const BLOCKS_AT_ONCE: usize = if cfg!(test) { 2 } else { 1 << 3 };
+
 /// What became of a pattern.
 pub(crate) enum Single<'a> {
     /// What it keeps.
@@ -26,6 +28,61 @@ pub(crate) enum Single<'a> {
     Bound(Box<Ready<'a>>),
     /// It is for others.
     Other,
+}
+
+/// What the ends of a row must be.
+struct Looks<'a> {
+    near: &'a IdSet,
+    far: &'a IdSet,
+    /// Whether an edge may be followed either way.
+    both: bool,
+}
+
+impl Looks<'_> {
+    /// Lists the rows that hold, all of a block or those that are given; how many there are.
+    fn kept(&self, ends: &[[u32; 2]], rows: Option<&[u32]>, kept: &mut [u32]) -> usize {
+        let (near, far) = (self.near, self.far);
+        match (near, far) {
+            // Mostly the one end may be any node. Nodes that do not exist are beyond all bits.
+            (IdSet::Mask(near, _), IdSet::First(n)) if !self.both => {
+                listed_where(ends, rows, kept, |[s, d]| bit(near, s) & (d < *n))
+            }
+            (IdSet::First(n), IdSet::Mask(far, _)) if !self.both => {
+                listed_where(ends, rows, kept, |[s, d]| (s < *n) & bit(far, d))
+            }
+            (IdSet::Mask(near, _), IdSet::Mask(far, _)) if !self.both => {
+                listed_where(ends, rows, kept, |[s, d]| bit(near, s) & bit(far, d))
+            }
+            _ => listed_where(ends, rows, kept, |[s, d]| {
+                let forward = near.contains(s) & far.contains(d);
+                forward | (self.both && near.contains(d) & far.contains(s))
+            }),
+        }
+    }
+}
+
+fn bit(words: &[u64], i: u32) -> bool {
+    words.get(i as usize / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)
+}
+
+/// Without a jump for each row: whether it is kept is anybody's guess.
+#[inline(always)]
+fn listed_where(
+    ends: &[[u32; 2]],
+    rows: Option<&[u32]>,
+    kept: &mut [u32],
+    keeps: impl Fn([u32; 2]) -> bool,
+) -> usize {
+    let mut count = 0;
+    let mut look = |row: u32| {
+        kept[count] = row;
+        count += usize::from(keeps(ends[row as usize]));
+    };
+    match rows {
+        Some(rows) => rows.iter().for_each(|row| look(*row)),
+        None => (0..ends.len() as u32).for_each(&mut look),
+    }
+    count
 }
 
 /// Evaluates a pattern of two nodes and a single hop in which nothing has a name, where many edges are looked
@@ -84,13 +141,11 @@ pub(crate) fn run<'a>(
     let passes = if trivial { &[][..] } else { edge.edge.run() };
     cancel.check()?;
     let (from, to) = (from.dense(t.num_nodes()), to.dense(t.num_nodes()));
-    let keeps = |[s, d]: [u32; 2]| match op.direction {
-        Direction::Forward => from.contains(s) & to.contains(d),
-        Direction::Reverse => from.contains(d) & to.contains(s),
-        Direction::Undirected => {
-            (from.contains(s) & to.contains(d)) | (from.contains(d) & to.contains(s))
-        }
+    let (near, far) = match op.direction {
+        Direction::Reverse => (&to, &from),
+        _ => (&from, &to),
     };
+    let looks = Looks { near, far, both: op.direction == Direction::Undirected };
     let mut words = vec![0_u64; ends.len().div_ceil(64)];
     let nodes = t.num_nodes().div_ceil(64) as usize;
     let size = piece_size(words.len(), nodes as u64 * 8);
@@ -102,22 +157,24 @@ pub(crate) fn run<'a>(
         .enumerate()
         .map(|(piece, (words, ends))| {
             let mut marks = vec![0_u64; nodes];
-            for (i, (word, ends)) in words.iter_mut().zip(ends.chunks(64)).enumerate() {
-                if i % WORDS_AT_ONCE == 0 && cancel.is_cancelled() {
+            let (mut rows, mut kept) = (vec![0; BLOCK * 64], vec![0; BLOCK * 64]);
+            for (i, (words, ends)) in
+                words.chunks_mut(BLOCK).zip(ends.chunks(BLOCK * 64)).enumerate()
+            {
+                if i % BLOCKS_AT_ONCE == 0 && cancel.is_cancelled() {
                     break;
                 }
-                let all = u64::MAX >> (64 - ends.len());
-                let mut rest = if trivial { all } else { passes[piece * size + i] };
-                let mut kept = 0;
-                while rest != 0 {
-                    let at = rest.trailing_zeros();
-                    rest &= rest - 1;
-                    kept |= u64::from(keeps(ends[at as usize])) << at;
-                }
-                *word = kept;
-                while kept != 0 {
-                    let [s, d] = ends[kept.trailing_zeros() as usize];
-                    kept &= kept - 1;
+                let first = piece * size + i * BLOCK;
+                let rows = if trivial {
+                    None
+                } else {
+                    let count = listed(&passes[first..first + words.len()], &mut rows);
+                    Some(&rows[..count])
+                };
+                let count = looks.kept(ends, rows, &mut kept);
+                for row in &kept[..count] {
+                    let [s, d] = ends[*row as usize];
+                    words[*row as usize / 64] |= 1 << (row % 64);
                     marks[s as usize / 64] |= 1 << (s % 64);
                     marks[d as usize / 64] |= 1 << (d % 64);
                 }
