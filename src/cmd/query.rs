@@ -28,12 +28,14 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
     let pool = CpuPool::new(args.threads)?;
     if let Some(text) = &args.cypher {
         let query = graphlume_cypher::parse(text)?;
-        if args.explain {
-            return output::print_with(|out| {
-                Ok(out.write_all(graphlume_cypher::explain(&query).as_bytes())?)
-            });
-        }
         let params = params(&args.params)?;
+        if args.explain {
+            let plan = pool.install(|| {
+                let graph = graph(&args.files)?;
+                Ok::<_, Failure>(graphlume_cypher::explain_on(&graph, &query, &params, &cancel)?)
+            })?;
+            return output::print_with(|out| Ok(out.write_all(plan.as_bytes())?));
+        }
         let rows = pool.install(|| {
             let graph = graph(&args.files)?;
             Ok::<_, Failure>(graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?)

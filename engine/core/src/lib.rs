@@ -38,7 +38,7 @@ mod trim;
 mod workers;
 
 pub use cmd::info::SessionInfo;
-pub use cmd::query::{Answered, Ask, QueryAnswer, QueryRequest};
+pub use cmd::query::{Answered, Ask, QueryAnswer, QueryRequest, Want};
 pub use compute::{ComputeError, ComputeRequest, schema};
 pub use config::{Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};

@@ -1,16 +1,38 @@
 //! Plans as text.
 
+use graphlume_gfql::{GfqlError, PropertyGraph};
+use graphlume_types::CancelToken;
+use serde_json::{Map, Value as Json};
+
 use crate::ast::Direction;
 use crate::plan::{Op, Plan, Slot, Span, Step};
 use crate::{Query, Value};
 
-/// The plan of a query as a tree of operators, the last one first. The text is stable.
+/// The plan of a query as a tree of operators, the last one first, where nothing is known of the graph. The
+/// text is stable.
 #[must_use]
 pub fn explain(query: &Query) -> String {
+    text(&query.plan)
+}
+
+/// The same for a graph: patterns start where that costs least there.
+///
+/// # Errors
+/// [`GfqlError`] when the graph has no edges, or because the work was stopped.
+pub fn explain_on(
+    graph: &PropertyGraph,
+    query: &Query,
+    params: &Map<String, Json>,
+    cancel: &CancelToken,
+) -> Result<String, GfqlError> {
+    crate::exec::planned(graph, query, params, cancel).map(|plan| text(&plan))
+}
+
+fn text(plan: &Plan) -> String {
     let mut out = String::new();
-    let names = query.plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
+    let names = plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
     out.push_str(&format!("Result [{}]\n", names.join(", ")));
-    write(&query.plan, &query.plan.root, 1, &mut out);
+    write(plan, &plan.root, 1, &mut out);
     out
 }
 

@@ -36,10 +36,12 @@ mod tests;
 mod value;
 
 pub use answer::Answer;
-pub use explain::explain;
+pub use explain::{explain, explain_on};
 pub use procedures::Algorithms;
 pub use temporal::{Duration, Temporal, Zoned};
 pub use value::{Edge, Entries, Path, Shared, Value};
+
+use std::sync::Arc;
 
 use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
 use graphlume_types::CancelToken;
@@ -51,10 +53,25 @@ use plan::Plan;
 /// A query that can be run any number of times.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// The plan where nothing is known of the graph.
     plan: Plan,
+    /// What it was made of, where what is known of a graph could make another.
+    source: Option<Arc<Source>>,
+}
+
+#[derive(Debug)]
+struct Source {
+    text: String,
+    tree: ast::Union,
 }
 
 impl Query {
+    fn new(text: &str, tree: ast::Union) -> Result<Self, GfqlError> {
+        let plan = bind::bind(text, &tree, None)?;
+        let source = plan.open.then(|| Arc::new(Source { text: text.to_owned(), tree }));
+        Ok(Self { plan, source })
+    }
+
     /// Names of the result columns; those of a procedure that is the whole query are not known yet.
     #[must_use]
     pub fn columns(&self) -> Vec<&str> {
@@ -74,7 +91,7 @@ impl Query {
 /// [`GfqlError`] that says what is wrong at which character, and what to write instead.
 pub fn parse(text: &str) -> Result<Query, GfqlError> {
     let tree = parse::parse(text)?;
-    Ok(Query { plan: bind::bind(text, &tree)? })
+    Query::new(text, tree)
 }
 
 /// What a procedure returns.
@@ -132,5 +149,5 @@ pub fn run_with(
     let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
     let now = (micros.div_euclid(1_000_000), nanos);
     let setting = exec::Setting { params, strictness, procedures, now, cancel };
-    exec::run(graph, &query.plan, &setting)
+    exec::run(graph, query, &setting)
 }

@@ -282,6 +282,8 @@ pub(crate) struct Plan {
     pub whole_call: bool,
     /// Operators in line.
     pub depth: usize,
+    /// Whether what is known of a graph could make another plan.
+    pub open: bool,
 }
 
 impl Op {

@@ -59,7 +59,7 @@ pub fn execute(setup: &mut Setup, text: &str, graph: &PropertyGraph) -> Result<(
         Projection { distinct: false, star: false, items, order, skip: None, limit: None, at };
     clauses.push(Clause::Return(projection));
     let union = Union { parts: vec![clauses], all: Vec::new() };
-    let query = Query { plan: crate::bind::bind(text, &union)? };
+    let query = Query::new(text, union)?;
     let cancel = CancelToken::new();
     let answer = crate::run(graph, &query, &Map::new(), Strictness::Lenient, &cancel)?;
     for row in 0..answer.num_rows() {

@@ -81,6 +81,7 @@ pub(crate) fn answer_json(
                 "shape": shape((s.nodes, s.node_columns), (s.edges, s.edge_columns)),
             }));
         }
+        QueryAnswer::Plan(plan) => return Ok(json!({"output_type": name, "plan": plan})),
         QueryAnswer::Rows(rows) => return Ok(rows_answer(&rows)),
         QueryAnswer::Graph(graph) => graph,
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use graphlume_engine::{
     Answered, CollectionsShown, ColumnInfo, EngineError, Found, GraphFacts, QueryRequest, Rule,
-    SessionInfo, Target,
+    SessionInfo, Target, Want,
 };
 use graphlume_gfql::Strictness;
 use graphlume_storage::CollectionRec;
@@ -226,13 +226,12 @@ impl Service {
         output: QueryOutput,
     ) -> Result<Value, ServiceError> {
         let (ask, projects) = ask_of(text)?;
-        let sizes = output == QueryOutput::Shape;
         let request = QueryRequest {
             others: self.others_of(who, &ask)?,
             ask,
             strictness: Strictness::Strict,
             user: who.user(),
-            sizes,
+            want: if output == QueryOutput::Shape { Want::Sizes } else { Want::Rows },
         };
         let Answered { answer, memory } = self.engine.query(live.dataset, request).await??;
         self.blocking(move |_| {

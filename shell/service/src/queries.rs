@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest};
+use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want};
 use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness, no_dataset, shown};
 use graphlume_ingest::{ExportError, ExportFormat, archive, export};
 use graphlume_table::Table;
@@ -111,26 +111,27 @@ impl Service {
             });
         }
         let ask = ask_of(&body)?;
+        // Columns that are left out count, too.
+        let sizes = output == QueryOutput::Shape
+            && wish.node_columns.is_none()
+            && wish.edge_columns.is_none();
         let request = QueryRequest {
             others: self.others_of(who, &ask)?,
             ask,
             strictness: strictness_of(&body)?,
             user: who.user(),
-            // Columns that are left out count, too.
-            sizes: output == QueryOutput::Shape
-                && wish.node_columns.is_none()
-                && wish.edge_columns.is_none(),
+            want: match flag_of(&body, "explain")? {
+                true => Want::Plan,
+                false if sizes => Want::Sizes,
+                false => Want::Rows,
+            },
         };
-        if flag_of(&body, "explain")? {
-            let plan = match &request.ask {
-                Ask::Gfql(query, _) => graphlume_gfql::explain(query),
-                Ask::Cypher(query, _) => graphlume_cypher::explain(query),
-            };
-            return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes() });
-        }
         let Answered { answer, memory } = self.engine.query(dataset, request).await??;
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format),
+            QueryAnswer::Plan(plan) => {
+                return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes() });
+            }
             QueryAnswer::Graph(graph) => graph,
             QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
         };

@@ -25,12 +25,23 @@ pub struct QueryRequest {
     pub ask: Ask,
     /// What an absent column means.
     pub strictness: Strictness,
-    /// Whether only the sizes are wanted.
-    pub sizes: bool,
+    /// What is wanted of the answer.
+    pub want: Want,
     /// Who asks: users take turns.
     pub user: Option<UserId>,
     /// The other datasets that the query names, by the names it gives them.
     pub others: Vec<(String, DatasetId)>,
+}
+
+/// What is wanted of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// All of it.
+    Rows,
+    /// How large it is.
+    Sizes,
+    /// How it would be found; nothing is evaluated.
+    Plan,
 }
 
 /// What is asked.
@@ -51,6 +62,8 @@ pub enum QueryAnswer {
     Rows(Table),
     /// Sizes.
     Sizes(Sizes),
+    /// The plan, as text.
+    Plan(String),
 }
 
 /// An answer, and the memory that it takes of the budget while it is held.
@@ -161,7 +174,10 @@ fn answer(
     match &request.ask {
         Ask::Gfql(query, output) => {
             let output = output.as_deref();
-            if request.sizes {
+            if request.want == Want::Plan {
+                return Ok(QueryAnswer::Plan(graphlume_gfql::explain(query)));
+            }
+            if request.want == Want::Sizes {
                 let sizes =
                     graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
                 return Ok(QueryAnswer::Sizes(sizes));
@@ -171,8 +187,12 @@ fn answer(
             Ok(QueryAnswer::Graph(outcome.graph))
         }
         Ask::Cypher(query, params) => {
+            if request.want == Want::Plan {
+                let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
+                return Ok(QueryAnswer::Plan(plan));
+            }
             let rows = graphlume_cypher::run(graph, query, params, strictness, cancel)?;
-            if request.sizes {
+            if request.want == Want::Sizes {
                 let (nodes, node_columns) = (rows.num_rows(), rows.names().len());
                 let sizes = Sizes { nodes, node_columns, edges: 0, edge_columns: 0 };
                 return Ok(QueryAnswer::Sizes(sizes));

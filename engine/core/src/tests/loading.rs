@@ -13,7 +13,7 @@ use crate::event::Event;
 use crate::resident::LoadJob;
 use crate::{
     Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
-    ViewerEvent, block_on,
+    ViewerEvent, Want, block_on,
 };
 
 #[test]
@@ -63,7 +63,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     let request = || QueryRequest {
         ask: ask.clone(),
         strictness: Strictness::Strict,
-        sizes: true,
+        want: Want::Sizes,
         user: None,
         others: vec![],
     };

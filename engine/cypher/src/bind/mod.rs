@@ -1,8 +1,10 @@
 //! Names to slots, with the checks that need no data, and patterns to operators.
 
 mod expr;
+mod order;
 mod pattern;
 mod project;
+mod start;
 mod tally;
 mod types;
 
@@ -12,6 +14,7 @@ use graphlume_types::limits::{CYPHER_OPERATORS_MAX, CYPHER_SLOTS_MAX};
 use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
 use crate::error::placed;
 use crate::plan::{Agg, Ex, Op, Plan, Slot};
+pub(crate) use start::{Given, Statistics, Wanted};
 pub(crate) use types::Ty;
 
 type Bound<T> = Result<T, GfqlError>;
@@ -68,10 +71,14 @@ pub(crate) struct Binder<'a> {
     new_in_pattern: bool,
     /// Whether this is a subquery, which runs for every row around it.
     nested: bool,
+    /// What is known of the graph.
+    statistics: Option<&'a dyn Statistics>,
+    /// Whether statistics could make another plan.
+    open: bool,
 }
 
-/// Plans a query.
-pub(crate) fn bind(text: &str, query: &Union) -> Bound<Plan> {
+/// Plans a query; patterns start where the statistics say that it costs least.
+pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics>) -> Bound<Plan> {
     let mut binder = Binder {
         text,
         scope: Vec::new(),
@@ -87,6 +94,8 @@ pub(crate) fn bind(text: &str, query: &Union) -> Bound<Plan> {
         predicate: false,
         new_in_pattern: true,
         nested: false,
+        statistics,
+        open: false,
     };
     let (root, columns, whole_call) = binder.union(query)?;
     let depth = root.depth();
@@ -108,6 +117,7 @@ pub(crate) fn bind(text: &str, query: &Union) -> Bound<Plan> {
         entity_keys: binder.entity_keys,
         names: binder.names,
         whole_call,
+        open: binder.open,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::eval::set;
 use super::groups::{Coder, Groups, Joint};
+use super::parallel::Cut;
 use super::store::Column;
 use super::tally::Counted;
 use super::{Exec, Flow, Sink, Stop};
@@ -89,6 +90,53 @@ fn binds_node(op: &Op, slot: Slot) -> bool {
     here || op.input().is_some_and(|input| binds_node(input, slot))
 }
 
+/// Groups that rows are put into.
+pub(super) struct Grouper<'p> {
+    keys: &'p [(Slot, Ex)],
+    pub(super) aggs: &'p [Agg],
+    coders: Vec<Coder<'p>>,
+    joint: Joint,
+    codes: Vec<u32>,
+    pub(super) groups: Groups,
+}
+
+impl<'p> Grouper<'p> {
+    fn new(exec: &Exec<'_>, keys: &'p [(Slot, Ex)], aggs: &'p [Agg]) -> Self {
+        let mut groups = Groups::new(keys.len(), aggs.len());
+        if keys.is_empty() {
+            groups.add(std::iter::empty(), aggs);
+        }
+        let nodes = exec.view.num_nodes() as usize;
+        let coders = keys.iter().map(|(_, e)| Coder::new(e, nodes)).collect();
+        let codes = Vec::with_capacity(keys.len());
+        Self { keys, aggs, coders, joint: Joint::new(keys.len()), codes, groups }
+    }
+
+    /// The group of a row.
+    pub(super) fn group(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Res<usize> {
+        self.codes.clear();
+        for coder in &mut self.coders {
+            self.codes.push(coder.code(exec, row)?);
+        }
+        let (group, new) = self.joint.group(&self.codes);
+        if new && !self.keys.is_empty() {
+            exec.hold(self.groups.len(), self.keys.len() + self.aggs.len())?;
+            let values = self.coders.iter().zip(&self.codes).map(|(c, code)| c.value(*code));
+            self.groups.add(values, self.aggs);
+        }
+        Ok(group)
+    }
+
+    pub(super) fn feed(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Flow {
+        exec.tick()?;
+        let group = self.group(exec, row)?;
+        for (agg, cell) in self.aggs.iter().zip(self.groups.cells_mut(group)) {
+            cell.feed(exec, agg, row)?;
+        }
+        Ok(())
+    }
+}
+
 impl Exec<'_> {
     pub(super) fn aggregate(
         &self,
@@ -146,11 +194,15 @@ impl Exec<'_> {
             let own = |a: &Agg| matches!(&a.arg, Some(Ex::Slot(s)) if *s == slot);
             aggs.iter().all(|a| !a.distinct || own(a))
         };
-        match self.shares(input).filter(|(slot, _)| apart(*slot)) {
+        let cut = self.cut(input, row)?.filter(|cut| match cut {
+            Cut::Nodes(slot) => apart(*slot),
+            Cut::Rows(_) => aggs.iter().all(|a| !a.distinct),
+        });
+        match cut {
             None => self.grouped(input, keys, aggs, row),
-            Some(shares) => {
+            Some(cut) => {
                 let parts =
-                    self.share(shares, row, |exec, row| exec.grouped(input, keys, aggs, row))?;
+                    self.share(cut, row, |exec, row| exec.grouped(input, keys, aggs, row))?;
                 self.merged(parts, keys, aggs)
             }
         }
@@ -246,39 +298,24 @@ impl Exec<'_> {
         aggs: &[Agg],
         row: &mut [Value],
     ) -> Res<Groups> {
-        let mut groups = Groups::new(keys.len(), aggs.len());
-        if keys.is_empty() {
-            groups.add(std::iter::empty(), aggs);
-        }
-        let nodes = self.view.num_nodes() as usize;
-        let mut coders: Vec<Coder<'_>> = keys.iter().map(|(_, e)| Coder::new(e, nodes)).collect();
-        let mut joint = Joint::new(keys.len());
-        let mut codes = Vec::with_capacity(keys.len());
-        let result = self.run(input, row, &mut |row| {
-            self.tick()?;
-            codes.clear();
-            for coder in &mut coders {
-                codes.push(coder.code(self, row)?);
-            }
-            let (group, new) = joint.group(&codes);
-            if new && !keys.is_empty() {
-                self.hold(groups.len(), keys.len() + aggs.len())?;
-                let values = coders.iter().zip(&codes).map(|(c, code)| c.value(*code));
-                groups.add(values, aggs);
-            }
-            for (agg, cell) in aggs.iter().zip(groups.cells_mut(group)) {
-                cell.feed(self, agg, row)?;
-            }
-            Ok(())
-        });
+        let mut grouper = Grouper::new(self, keys, aggs);
+        let result = match self.last_step(input, keys, aggs) {
+            Some(last) => self.grouped_ends(&last, &mut grouper, row),
+            None => self.run(input, row, &mut |row| grouper.feed(self, row)),
+        };
         match result {
             Err(Stop::Failed(e)) => Err(e),
-            _ => Ok(groups),
+            _ => Ok(grouper.groups),
         }
     }
 
     /// Puts groups of several parts together, in the order of the parts.
-    fn merged(&self, parts: Vec<Groups>, keys: &[(Slot, Ex)], aggs: &[Agg]) -> Res<Groups> {
+    fn merged(&self, mut parts: Vec<Groups>, keys: &[(Slot, Ex)], aggs: &[Agg]) -> Res<Groups> {
+        if parts.len() == 1
+            && let Some(one) = parts.pop()
+        {
+            return Ok(one);
+        }
         let mut all = Groups::new(keys.len(), aggs.len());
         let mut index = super::groups::Index::default();
         for part in parts {

@@ -60,6 +60,12 @@ impl Cells {
         &self.column
     }
 
+    /// The column when its cells are the numbers they seem to be.
+    pub(crate) fn number_column(&self) -> Option<&Column> {
+        let number = matches!(*self.column, Column::Int(_) | Column::Float(_));
+        (number && self.kind == Kind::Plain).then_some(&*self.column)
+    }
+
     /// Number of the value of each row, found once by all threads; `None` for columns of compounds.
     pub(crate) fn codes(&self) -> Option<&[u32]> {
         if !matches!(self.kind, Kind::Plain | Kind::Day | Kind::Local | Kind::Zoned) {

@@ -17,7 +17,7 @@ const SEARCH_COST: u32 = 8;
 /// Relationships that a thread looks at in vain before it says so.
 const WASTE_STEP: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 /// The part of all relationships that is looked at in vain before a type gets adjacency of its own.
-const WASTED_PART: u64 = 4;
+const WASTED_PART: u64 = 32;
 
 /// Which relationships have one of the types of a step.
 #[derive(Clone, Debug)]
@@ -67,6 +67,28 @@ impl EdgeTest {
     /// Whether nothing more can be prepared.
     fn is_ready(&self) -> bool {
         !matches!(&self.types, Types::Some(typed) if !typed.ready)
+    }
+
+    /// The nodes that a step in one direction leads to, as often as it does so, some of which may not exist;
+    /// `None` where relationships must be looked at to know.
+    pub(super) fn ends<'v>(
+        &'v self,
+        view: &'v View,
+        v: u32,
+        direction: Direction,
+    ) -> Option<&'v [u32]> {
+        let topology = match &self.types {
+            Types::Any => view.topology(),
+            _ => self.relation()?.topology(),
+        };
+        if !self.props.is_empty() || v >= topology.num_nodes() {
+            return None;
+        }
+        match direction {
+            Direction::Out => Some(topology.out_neighbors(v)),
+            Direction::In => Some(topology.in_neighbors(v)),
+            Direction::Both => None,
+        }
     }
 
     /// The adjacency of the types.
@@ -230,7 +252,7 @@ impl Exec<'_> {
         Ok(EdgeTest { types: self.types_of(step, true)?, props: Vec::new() })
     }
 
-    fn prepare_labels(&self, labels: &[usize]) {
+    pub(super) fn prepare_labels(&self, labels: &[usize]) {
         let tests = labels.iter().filter_map(|label| self.labels.get(*label));
         tests.for_each(|test| self.view.prepare(test, self.cancel));
     }

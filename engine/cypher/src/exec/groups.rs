@@ -30,6 +30,8 @@ pub(super) struct Coder<'e> {
     rows: usize,
     /// Code of a node, or of a value of the column, plus one.
     memo: Vec<u32>,
+    /// The node that was met last, and its code: steps from one node meet it many times in a row.
+    last: Option<(u32, u32)>,
     codes: HashMap<Key, u32, Keyed>,
     values: Vec<Value>,
 }
@@ -45,7 +47,7 @@ impl<'e> Coder<'e> {
             _ => (None, None),
         };
         let (memo, codes, values) = (Vec::new(), HashMap::default(), Vec::new());
-        Self { expr, slot, key, nodes, rows: 0, memo, codes, values }
+        Self { expr, slot, key, nodes, rows: 0, memo, last: None, codes, values }
     }
 
     pub(super) fn value(&self, code: u32) -> Value {
@@ -88,6 +90,21 @@ impl<'e> Coder<'e> {
     }
 
     pub(super) fn code(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Res<u32> {
+        let node = match self.slot.and_then(|slot| row.get(slot)) {
+            Some(Value::Node(v)) => Some(*v),
+            _ => None,
+        };
+        if let (Some(v), Some((last, code))) = (node, self.last)
+            && v == last
+        {
+            return Ok(code);
+        }
+        let code = self.new_code(exec, row)?;
+        self.last = node.map(|v| (v, code));
+        Ok(code)
+    }
+
+    fn new_code(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Res<u32> {
         self.rows += 1;
         let place = self.place(exec, row);
         if let Some(place) = place {
@@ -313,7 +330,65 @@ impl Cell {
         self.take(exec, agg.kind, value)
     }
 
-    fn add_count(&mut self, times: i64) -> Res<()> {
+    /// Takes up numbers that are not NaN.
+    pub(super) fn take_floats(
+        &mut self,
+        exec: &Exec<'_>,
+        kind: AggKind,
+        values: impl Iterator<Item = f64>,
+    ) -> Res<()> {
+        match (kind, &mut self.state) {
+            (AggKind::Avg, State::Empty | State::Moments { .. }) => {
+                let (mut mean, mut spread) = match self.state {
+                    State::Moments { mean, spread } => (mean, spread),
+                    _ => (0.0, 0.0),
+                };
+                let before = self.count;
+                for v in values {
+                    self.count += 1;
+                    let off = v - mean;
+                    mean += off / self.count as f64;
+                    spread += off * (v - mean);
+                }
+                if self.count > before {
+                    self.state = State::Moments { mean, spread };
+                }
+                Ok(())
+            }
+            (AggKind::Sum, State::Value(Value::Float(sum))) => {
+                for v in values {
+                    self.count += 1;
+                    *sum += v;
+                }
+                Ok(())
+            }
+            _ => {
+                for v in values {
+                    self.add_count(1)?;
+                    self.take(exec, kind, Value::Float(v))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes up whole numbers.
+    pub(super) fn take_ints(
+        &mut self,
+        exec: &Exec<'_>,
+        kind: AggKind,
+        mut values: impl Iterator<Item = i64>,
+    ) -> Res<()> {
+        if kind == AggKind::Avg {
+            return self.take_floats(exec, kind, values.map(|v| v as f64));
+        }
+        values.try_for_each(|v| {
+            self.add_count(1)?;
+            self.take(exec, kind, Value::Int(v))
+        })
+    }
+
+    pub(super) fn add_count(&mut self, times: i64) -> Res<()> {
         let sum = self.count.checked_add(times);
         self.count =
             sum.ok_or_else(|| limit_error(format!("a group has more than {} rows", i64::MAX)))?;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::Exec;
 use super::cells::Cells;
 use super::eval::set;
+use super::parallel::Part;
 use crate::error::Res;
 use crate::plan::{Ex, Slot};
 use crate::value::Value;
@@ -144,7 +145,7 @@ impl Exec<'_> {
         }
         let shared = self.shared;
         marks.par_chunks_mut(NODES_AT_ONCE).enumerate().try_for_each(|(i, marks)| {
-            let exec = Exec::new(shared, Some((usize::MAX, 0..0)));
+            let exec = Exec::new(shared, Some(Part::Alone));
             let mut row = row.to_vec();
             for (v, mark) in ((i * NODES_AT_ONCE) as u32..).zip(marks) {
                 if !*mark {

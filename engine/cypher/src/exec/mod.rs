@@ -7,10 +7,12 @@ mod aggregate;
 mod arith;
 pub(crate) mod cells;
 mod edges;
+mod ends;
 mod eval;
 mod expand;
 mod groups;
 mod hash;
+mod lookup;
 mod mask;
 mod ops;
 mod parallel;
@@ -18,14 +20,15 @@ mod probe;
 mod relation;
 mod scan;
 mod shortest;
+mod statistics;
 mod store;
 mod tally;
 pub(crate) use store::Column as Held;
 pub(crate) mod view;
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,11 +42,14 @@ use serde_json::Map;
 use crate::error::{Res, limit_error};
 use crate::plan::Plan;
 use crate::value::Value;
-use crate::{Answer, Procedures};
+use crate::{Answer, Procedures, Query};
 use cells::Cells;
 use edges::Types;
+use lookup::Searched;
+use parallel::Part;
 #[cfg(test)]
 pub(crate) use relation::Relation;
+use statistics::Known;
 use view::{LabelTest, View};
 
 /// Why a pipeline ended early.
@@ -86,6 +92,7 @@ struct Key {
     edge: Option<Cells>,
     /// Whether it names the id of nodes that have no table.
     bare_id: bool,
+    searched: Searched,
 }
 
 /// What all threads of a run share.
@@ -130,8 +137,8 @@ pub(crate) struct Exec<'a> {
     held: Cell<usize>,
     /// Relationships looked at in vain.
     wasted: Cell<u32>,
-    /// The part of the nodes that the scan of a slot is to look at.
-    range: Option<(usize, Range<u32>)>,
+    /// What this thread is to do of work that is shared out.
+    part: Option<Part>,
 }
 
 impl<'a> std::ops::Deref for Exec<'a> {
@@ -168,6 +175,7 @@ impl<'a> Shared<'a> {
             node: view.node_cells(name),
             edge: view.edge_cells(name),
             bare_id: view.graph().nodes().is_none() && view.is_id(name),
+            searched: Searched::default(),
         };
         let labels: Vec<LabelTest> = plan.labels.iter().map(|l| view.label_test(l)).collect();
         if view.num_nodes() <= LABELS_AT_ONCE {
@@ -199,7 +207,7 @@ impl Shared<'_> {
 }
 
 impl<'a> Exec<'a> {
-    fn new(shared: &'a Shared<'a>, range: Option<(usize, Range<u32>)>) -> Self {
+    fn new(shared: &'a Shared<'a>, part: Option<Part>) -> Self {
         Self {
             shared,
             types: RefCell::default(),
@@ -208,7 +216,7 @@ impl<'a> Exec<'a> {
             ticks: Cell::new(0),
             held: Cell::new(0),
             wasted: Cell::new(0),
-            range,
+            part,
         }
     }
 
@@ -276,17 +284,41 @@ pub(crate) struct Setting<'a> {
 /// Runs a plan.
 pub(crate) fn run(
     graph: &graphlume_gfql::PropertyGraph,
-    plan: &Plan,
+    query: &Query,
     setting: &Setting<'_>,
 ) -> Result<Answer, GfqlError> {
     if setting.strictness == Strictness::Strict {
-        check_names(graph, plan)?;
+        check_names(graph, &query.plan)?;
     }
     setting.cancel.check()?;
     let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
+    let plan = &*plan_for(query, &view, setting.params, setting.cancel)?;
     let shared = Shared::new(plan, &view, setting.params, setting.procedures, setting.cancel)?;
     let (names, columns) = on_stack(plan, &shared).map_err(|e| *e)?;
     Ok(Answer::new(Arc::new(view), names, columns))
+}
+
+/// The plan of a query as it runs on a graph.
+pub(crate) fn planned(
+    graph: &graphlume_gfql::PropertyGraph,
+    query: &Query,
+    params: &Map<String, serde_json::Value>,
+    cancel: &CancelToken,
+) -> Result<Plan, GfqlError> {
+    let view = View::new(graph, (0, 0), cancel).map_err(|e| *e)?;
+    plan_for(query, &view, params, cancel).map(Cow::into_owned)
+}
+
+/// The plan that costs least on a graph.
+fn plan_for<'q>(
+    query: &'q Query,
+    view: &View,
+    params: &Map<String, serde_json::Value>,
+    cancel: &CancelToken,
+) -> Result<Cow<'q, Plan>, GfqlError> {
+    let Some(source) = &query.source else { return Ok(Cow::Borrowed(&query.plan)) };
+    let known = Known { view, params, cancel };
+    crate::bind::bind(&source.text, &source.tree, Some(&known)).map(Cow::Owned)
 }
 
 /// Bytes of stack that an operator may take, and those that expressions need on top.
@@ -300,8 +332,7 @@ fn on_stack(plan: &Plan, shared: &Shared<'_>) -> Res<ops::Columns> {
     let work = || {
         // A long plan must not get onto the small stacks of the pool.
         let alone = plan.depth > OPERATORS_INLINE;
-        let range = alone.then_some((usize::MAX, 0..0));
-        let exec = Exec::new(shared, range);
+        let exec = Exec::new(shared, alone.then_some(Part::Alone));
         if plan.whole_call { exec.whole_call(plan) } else { exec.collect(plan) }
     };
     if plan.depth <= OPERATORS_INLINE {

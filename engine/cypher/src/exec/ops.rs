@@ -33,10 +33,10 @@ impl Exec<'_> {
                 _ => Ok(rows),
             }
         };
-        let rows = match self.shares(&plan.root) {
+        let rows = match self.cut(&plan.root, &mut row)? {
             None => match &plan.root {
                 // Where all rows are wanted, DISTINCT is grouping, which can be shared out.
-                Op::Distinct { input, slots } if self.shares(input).is_some() => {
+                Op::Distinct { input, slots } if self.cut(input, &mut row)?.is_some() => {
                     let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
                     let mut rows = Rows::new(width);
                     let result = self.aggregate(input, &keys, &[], &mut row, &mut |row| {
@@ -52,7 +52,7 @@ impl Exec<'_> {
                 }
                 _ => gather(self, &mut row)?,
             },
-            Some(shares) => self.joined_rows(self.share(shares, &row, gather)?, width)?,
+            Some(cut) => self.joined_rows(self.share(cut, &mut row, gather)?, width)?,
         };
         let names = plan.columns.iter().map(|(n, _)| n.clone()).collect();
         Ok((names, rows.into_columns()))
@@ -85,6 +85,9 @@ impl Exec<'_> {
 
     /// Runs an operator on a row and pushes what it yields.
     pub(super) fn run(&self, op: &Op, row: &mut [Value], sink: &mut Sink<'_>) -> Flow {
+        if let Some(flow) = self.played(op, row, sink) {
+            return flow;
+        }
         match op {
             Op::Argument => sink(row),
             Op::Scan { input, slot, labels, seek } => {
@@ -338,7 +341,7 @@ impl Exec<'_> {
                 _ => Ok(rows),
             }
         };
-        let rows = match (input, self.shares(input)) {
+        let rows = match (input, self.cut(input, row)?) {
             (Op::Aggregate { input, keys: by, aggs }, _) => {
                 let grouped = self.grouping(input, by, aggs, row)?;
                 let (mut rows, mut values) = (Rows::new(width), Vec::with_capacity(keys.len()));
@@ -356,7 +359,7 @@ impl Exec<'_> {
                 rows
             }
             (_, None) => gather(self, row)?,
-            (_, Some(shares)) => self.joined_rows(self.share(shares, row, gather)?, width)?,
+            (_, Some(cut)) => self.joined_rows(self.share(cut, row, gather)?, width)?,
         };
         self.cancel.check().map_err(|e| Box::new(e.into()))?;
         for i in rows.sorted(&down).into_iter().take(wanted) {

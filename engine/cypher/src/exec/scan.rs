@@ -7,6 +7,7 @@ use graphlume_gfql::Cmp;
 use super::cells::Cells;
 use super::eval::set;
 use super::mask::ColumnTest;
+use super::parallel::Part;
 use super::probe::order_of;
 use super::{Exec, Flow, Sink};
 use crate::plan::{Seek, Slot};
@@ -36,6 +37,18 @@ impl Exec<'_> {
             }
             return Ok(());
         }
+        if let Some(found) = self.looked_up(seeks, row)? {
+            let nodes = self.part_of(slot);
+            let from = found.partition_point(|v| *v < nodes.start);
+            for v in found.into_iter().skip(from).take_while(|v| *v < nodes.end) {
+                self.tick()?;
+                if self.has_labels(v, labels) {
+                    set(row, slot, Value::Node(v));
+                    sink(row)?;
+                }
+            }
+            return Ok(());
+        }
         // Properties that must have a value are compared before a row is made.
         let mut wanted = Vec::new();
         for seek in seeks.iter().filter(|s| !s.any) {
@@ -50,10 +63,8 @@ impl Exec<'_> {
                 wanted.push((cells, self.eval(&seek.value, row)?));
             }
         }
-        let nodes = match &self.range {
-            Some((part, range)) if *part == slot => range.clone(),
-            _ => 0..self.view.num_nodes(),
-        };
+        self.prepare_labels(labels);
+        let nodes = self.part_of(slot);
         let mut from = nodes.start;
         while from < nodes.end {
             // Few at first, for those who want few.
@@ -70,6 +81,14 @@ impl Exec<'_> {
             from = to;
         }
         Ok(())
+    }
+
+    /// The nodes that this thread is to look at.
+    fn part_of(&self, slot: Slot) -> Range<u32> {
+        match &self.part {
+            Some(Part::Nodes(part, range)) if *part == slot => range.clone(),
+            _ => 0..self.view.num_nodes(),
+        }
     }
 
     /// A mark for each of some nodes: whether it has the labels, and values that may be the wanted ones.

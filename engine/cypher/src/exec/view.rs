@@ -22,7 +22,7 @@ const LABELS: &str = "labels";
 /// Columns of single labels begin so.
 const LABEL: &str = "label__";
 /// Column of relationship types, and of labels where there is nothing better.
-const TYPE: &str = "type";
+pub(super) const TYPE: &str = "type";
 /// Column of relationship ids.
 const EDGE_ID: &str = "edge_id";
 
@@ -75,6 +75,12 @@ pub(crate) struct TypeTest {
 }
 
 impl LabelTest {
+    /// The column of which the label is a value, where that alone tells.
+    pub(super) fn typed_cells(&self) -> Option<&Cells> {
+        let alone = self.flag.is_none() && self.listed.is_none();
+        self.typed.as_ref().filter(|_| alone).map(TypeTest::cells)
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -89,6 +95,10 @@ impl TypeTest {
             _ => None,
         };
         Self { cells: cells.clone(), words: words.into(), keys, bits: Arc::default() }
+    }
+
+    pub(super) const fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// Tests all rows, by all threads.

@@ -12,8 +12,13 @@ use crate::exec::{Exec, Flow};
 use crate::plan::Step;
 use crate::value::Edge;
 
+/// The part of all nodes up to which those with paths are listed.
+const LISTED_PART: usize = 16;
+
 /// Numbers of paths by node.
 pub(super) enum Paths {
+    /// One path to each marked node.
+    One(Arc<Vec<bool>>, #[allow(dead_code, reason = "given back when it goes")] Hold),
     /// Nodes in ascending order.
     Few(Vec<(u32, u64)>),
     /// With the memory that it takes.
@@ -27,8 +32,21 @@ impl Default for Paths {
 }
 
 impl Paths {
+    /// Those of all nodes, or a list where few have any.
+    pub(super) fn of_all(all: Vec<u64>, hold: Hold) -> Self {
+        let some = all.iter().filter(|paths| **paths > 0).count();
+        if some * LISTED_PART > all.len() {
+            return Self::All(all, hold);
+        }
+        let mut nodes = Vec::with_capacity(some);
+        nodes.extend((0..).zip(all).filter(|(_, paths)| *paths > 0));
+        Self::Few(nodes)
+    }
+
+    #[inline]
     pub(super) fn to(&self, v: u32) -> u64 {
         match self {
+            Self::One(marks, _) => u64::from(marks.get(v as usize).copied().unwrap_or(false)),
             Self::All(all, _) => all.get(v as usize).copied().unwrap_or(0),
             Self::Few(nodes) => {
                 let at = nodes.binary_search_by_key(&v, |n| n.0);
@@ -37,18 +55,33 @@ impl Paths {
         }
     }
 
-    /// The sum of `of` over the nodes with paths.
-    pub(super) fn sum(&self, of: impl Fn(u32) -> u64) -> u64 {
+    /// Whether the sum of `of` over the nodes with paths is beyond a limit.
+    pub(super) fn sum_is_beyond(&self, limit: u64, of: impl Fn(u32) -> u64) -> bool {
+        let mut sum = 0;
+        let mut beyond = |v: u32| {
+            sum += of(v);
+            sum > limit
+        };
         match self {
-            Self::Few(nodes) => nodes.iter().map(|(v, _)| of(*v)).sum(),
-            Self::All(all, _) => {
-                (0..).zip(all).map(|(v, paths)| if *paths > 0 { of(v) } else { 0 }).sum()
-            }
+            Self::One(marks, _) => (0..).zip(&**marks).any(|(v, mark)| *mark && beyond(v)),
+            Self::Few(nodes) => nodes.iter().any(|(v, _)| beyond(*v)),
+            Self::All(all, _) => (0..).zip(all).any(|(v, paths)| *paths > 0 && beyond(v)),
+        }
+    }
+
+    /// The marks of nodes to each of which a single path leads.
+    pub(super) fn single(&self) -> Option<&[bool]> {
+        match self {
+            Self::One(marks, _) => Some(marks),
+            _ => None,
         }
     }
 
     pub(super) fn into_nodes(self) -> Vec<(u32, u64)> {
         match self {
+            Self::One(marks, _) => {
+                (0..).zip(&**marks).filter(|(_, mark)| **mark).map(|(v, _)| (v, 1)).collect()
+            }
             Self::Few(nodes) => nodes,
             Self::All(all, _) => (0..).zip(all).filter(|(_, paths)| *paths > 0).collect(),
         }
@@ -101,10 +134,10 @@ impl Advance<'_> {
         })
     }
 
-    /// An upper bound of the relationships to look at.
-    pub(super) fn edges(&self) -> u64 {
+    /// Whether more relationships than so many are to be looked at.
+    pub(super) fn is_beyond(&self, edges: u64) -> bool {
         let all = self.test.relation().map_or(self.view.topology(), |r| r.topology());
-        self.paths.sum(|v| {
+        self.paths.sum_is_beyond(edges, |v| {
             u64::from(match self.step.direction {
                 _ if v >= all.num_nodes() => 0,
                 Direction::Out => all.out_degree(v),

@@ -17,9 +17,10 @@ use crate::plan::{Ex, Op, Slot, Step, Tallied};
 use crate::value::Value;
 use advance::{Advance, Before, Lists, Paths};
 
-/// Relationships of one step up to which the nodes that are met are kept by hash; beyond it every node has a
-/// place.
+/// Relationships of one step up to which the nodes that are met are kept by hash; beyond it, and beyond a part of
+/// all nodes, every node has a place.
 const FEW_EDGES: u64 = if cfg!(test) { 4 } else { 4_096 };
+const FEW_PART: u64 = 16;
 /// Nodes that a thread takes at once.
 const NODES_AT_ONCE: usize = if cfg!(test) { 3 } else { 1_024 };
 
@@ -82,7 +83,8 @@ impl Exec<'_> {
             let (view, none) = (self.view, None);
             let test = self.edge_test(step, None, row)?;
             let mut advance = Advance { view, paths: &paths, step, test, apart: none };
-            let many = advance.edges() > FEW_EDGES;
+            let few = FEW_EDGES.max(u64::from(view.num_nodes()) / FEW_PART);
+            let many = advance.is_beyond(few);
             if many {
                 advance.test = self.prepared_test(step)?;
             }
@@ -102,8 +104,10 @@ impl Exec<'_> {
                     Some(lists) if !ends && i + 1 == steps.len() => {
                         return self.total(&advance, lists, &marks).map(Counted::Total);
                     }
-                    Some(lists) => self.gathered(&advance, lists, &marks)?,
-                    None => self.spread(&advance, &marks)?,
+                    Some(lists) if !matches!(paths, Paths::Few(_)) => {
+                        self.gathered(&advance, lists, &marks)?
+                    }
+                    _ => self.spread(&advance, &marks)?,
                 }
             };
             before = std::mem::replace(&mut paths, next);
@@ -124,8 +128,7 @@ impl Exec<'_> {
             && u64::from(self.view.num_nodes()) > FEW_EDGES
         {
             let hold = self.hold_all()?;
-            let marks = self.mask(from, labels, &tests, row)?;
-            return Ok(Paths::All(marks.iter().map(|mark| u64::from(*mark)).collect(), hold));
+            return Ok(Paths::One(self.mask(from, labels, &tests, row)?, hold));
         }
         let gather = |exec: &Exec<'_>, row: &mut [Value]| {
             let mut nodes = Vec::new();
@@ -138,9 +141,9 @@ impl Exec<'_> {
                 _ => Ok(nodes),
             }
         };
-        let mut nodes = match self.shares(input) {
+        let mut nodes = match self.cut(input, row)? {
             None => gather(self, row)?,
-            Some(shares) => self.share(shares, row, gather)?.concat(),
+            Some(cut) => self.share(cut, row, gather)?.concat(),
         };
         nodes.sort_unstable();
         Ok(Paths::Few(nodes))
@@ -156,19 +159,27 @@ impl Exec<'_> {
     fn total(&self, advance: &Advance<'_>, lists: Lists<'_>, marks: &[bool]) -> Res<u64> {
         let marked = |v: &u32| marks.get(*v as usize).copied().unwrap_or(false);
         let paths = advance.paths;
-        let total: u128 = if lists.covered(marks.iter().copied(), false) {
-            let degrees = (0..).zip(lists.degrees(true));
-            degrees.map(|(v, degree)| u128::from(paths.to(v)) * u128::from(degree)).sum()
-        } else {
-            let part = |v: u32| match paths.to(v) {
-                0 => 0,
-                paths => {
-                    let ends = lists.of(v, true).iter().filter(|to| marked(to)).count();
-                    u128::from(paths) * ends as u128
-                }
-            };
-            let nodes = self.view.num_nodes();
-            (0..nodes).into_par_iter().with_min_len(NODES_AT_ONCE).map(part).sum()
+        let covered = lists.covered(marks.iter().copied(), false);
+        let part = |v: u32, paths: u64| match paths {
+            0 => 0,
+            paths => {
+                let all = lists.of(v, true);
+                let ends =
+                    if covered { all.len() } else { all.iter().filter(|v| marked(v)).count() };
+                u128::from(paths) * ends as u128
+            }
+        };
+        let nodes = self.view.num_nodes();
+        let total: u128 = match paths {
+            Paths::Few(nodes) => nodes.iter().map(|(v, paths)| part(*v, *paths)).sum(),
+            _ if covered => {
+                let degrees = (0..).zip(lists.degrees(true));
+                degrees.map(|(v, degree)| u128::from(paths.to(v)) * u128::from(degree)).sum()
+            }
+            _ => {
+                let nodes = (0..nodes).into_par_iter().with_min_len(NODES_AT_ONCE);
+                nodes.map(|v| part(v, paths.to(v))).sum()
+            }
         };
         let loops = lists.relation.loops().iter().filter(|(v, _)| marked(v));
         let looped: u128 = loops.map(|l| u128::from(advance.looped(*l))).sum();
@@ -181,12 +192,8 @@ impl Exec<'_> {
         let hold = self.hold_all()?;
         let paths = advance.paths;
         // Where a single path ends at each node that the relation leaves, degrees are numbers of paths.
-        let single = match paths {
-            Paths::All(all, _) => {
-                all.iter().all(|p| *p <= 1) && lists.covered(all.iter().map(|p| *p > 0), true)
-            }
-            Paths::Few(_) => false,
-        };
+        let single = paths.single();
+        let single = single.is_some_and(|marks| lists.covered(marks.iter().copied(), true));
         let mut next: Vec<u64> = if single {
             let degrees = lists.degrees(false).zip(marks);
             degrees.map(|(degree, mark)| if *mark { u64::from(degree) } else { 0 }).collect()
@@ -208,7 +215,7 @@ impl Exec<'_> {
         if next.iter().any(|paths| i64::try_from(*paths).is_err()) {
             return Err(too_many());
         }
-        Ok(Paths::All(next, hold))
+        Ok(Paths::of_all(next, hold))
     }
 
     /// The paths to marked nodes, added up wherever paths go on to.
@@ -228,20 +235,29 @@ impl Exec<'_> {
                 _ => Ok(()),
             }
         };
-        let (nodes, shared) = (self.view.num_nodes() as usize, self.shared);
-        (0..nodes.div_ceil(NODES_AT_ONCE)).into_par_iter().try_for_each(|chunk| {
-            shared.cancelled()?;
-            let exec = Exec::new(shared, None);
-            let from = chunk * NODES_AT_ONCE;
-            for v in from..nodes.min(from + NODES_AT_ONCE) {
-                let paths = advance.paths.to(v as u32);
-                if paths > 0 {
-                    spread(&exec, (v as u32, paths))?;
+        let shared = self.shared;
+        if let Paths::Few(nodes) = advance.paths {
+            nodes.par_chunks(NODES_AT_ONCE).try_for_each(|nodes| {
+                shared.cancelled()?;
+                let exec = Exec::new(shared, None);
+                nodes.iter().try_for_each(|node| spread(&exec, *node))
+            })?;
+        } else {
+            let nodes = self.view.num_nodes() as usize;
+            (0..nodes.div_ceil(NODES_AT_ONCE)).into_par_iter().try_for_each(|chunk| {
+                shared.cancelled()?;
+                let exec = Exec::new(shared, None);
+                let from = chunk * NODES_AT_ONCE;
+                for v in from..nodes.min(from + NODES_AT_ONCE) {
+                    let paths = advance.paths.to(v as u32);
+                    if paths > 0 {
+                        spread(&exec, (v as u32, paths))?;
+                    }
                 }
-            }
-            Res::Ok(())
-        })?;
-        Ok(Paths::All(counts.into_iter().map(AtomicU64::into_inner).collect(), hold))
+                Res::Ok(())
+            })?;
+        }
+        Ok(Paths::of_all(counts.into_iter().map(AtomicU64::into_inner).collect(), hold))
     }
 
     fn advanced_by_few(
@@ -264,6 +280,10 @@ impl Exec<'_> {
             }
         };
         match advance.paths {
+            Paths::One(marks, _) => {
+                let some = (0..).zip(&**marks).filter(|(_, mark)| **mark);
+                some.map(|(v, _)| (v, 1)).try_for_each(add)?;
+            }
             Paths::Few(nodes) => nodes.iter().try_for_each(|node| add(*node))?,
             Paths::All(all, _) => {
                 let some = (0..).zip(all).filter(|(_, paths)| **paths > 0);

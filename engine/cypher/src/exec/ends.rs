@@ -1,0 +1,131 @@
+//! Grouping by what is known before the last step of a pattern: no row is made for the nodes that the step leads
+//! to, whose values are read one column at a time.
+
+use arrow_array::{Array, Float64Array, Int64Array};
+use graphlume_graph::canon::Column;
+
+use super::aggregate::Grouper;
+use super::edges::StepTest;
+use super::expand::node_at;
+use super::{Exec, Flow};
+use crate::ast::Direction;
+use crate::plan::{Agg, AggKind, Ex, Op, Slot, Step};
+use crate::value::Value;
+
+/// Where an aggregate of the ends of a step finds its values.
+enum Read<'a> {
+    /// It counts rows.
+    Rows,
+    Floats(&'a Float64Array),
+    Ints(&'a Int64Array),
+}
+
+/// The last step of a grouping's input.
+pub(super) struct LastStep<'p, 'a> {
+    /// What makes the rows that it starts from.
+    input: &'p Op,
+    step: &'p Step,
+    reads: Vec<Read<'a>>,
+}
+
+/// Whether an expression is the same for all ends of a step.
+fn is_before(e: &Ex, step: &Step) -> bool {
+    let before = |slot: &Slot| *slot != step.to && *slot != step.rel;
+    match e {
+        Ex::Const(_) | Ex::Param(_) => true,
+        Ex::Slot(slot) => before(slot),
+        Ex::Prop(base, _) => is_before(base, step),
+        _ => false,
+    }
+}
+
+impl<'a> Exec<'a> {
+    /// The last step of the input, when the keys are known before it and the aggregates read numbers of its
+    /// ends.
+    pub(super) fn last_step<'p, 's>(
+        &'s self,
+        input: &'p Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+    ) -> Option<LastStep<'p, 's>> {
+        let Op::Expand { input, step } = input else { return None };
+        let one_way = step.direction != Direction::Both && !step.closes && step.others.is_empty();
+        if !one_way || !self.view.rows_are_nodes() || !keys.iter().all(|(_, e)| is_before(e, step))
+        {
+            return None;
+        }
+        let reads: Option<Vec<Read<'_>>> = aggs.iter().map(|agg| self.read_of(agg, step)).collect();
+        let reads = reads.filter(|reads| !reads.is_empty())?;
+        Some(LastStep { input, step, reads })
+    }
+
+    fn read_of(&self, agg: &Agg, step: &Step) -> Option<Read<'_>> {
+        use AggKind::{Avg, Count, CountRows, Max, Min, Sum};
+        let Some(arg) = &agg.arg else {
+            return (agg.kind == CountRows).then_some(Read::Rows);
+        };
+        let plain = matches!(agg.kind, Count | Sum | Avg | Min | Max) && !agg.distinct;
+        let Ex::Prop(base, key) = arg else { return None };
+        if !plain || !matches!(**base, Ex::Slot(slot) if slot == step.to) {
+            return None;
+        }
+        match self.keys.get(*key)?.node.as_ref()?.number_column()? {
+            Column::Float(a) => Some(Read::Floats(a)),
+            Column::Int(a) => Some(Read::Ints(a)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn grouped_ends(
+        &self,
+        last: &LastStep<'_, '_>,
+        grouper: &mut Grouper<'_>,
+        row: &mut [Value],
+    ) -> Flow {
+        let step = last.step;
+        self.prepare_labels(&step.labels);
+        let mut made = StepTest::default();
+        let mut ends: Vec<u32> = Vec::new();
+        self.run(last.input, row, &mut |row| {
+            let Some(v) = node_at(row, step.from)? else { return Ok(()) };
+            let once = |agg: &Agg| {
+                let times = agg.weight.and_then(|slot| row.get(slot));
+                matches!(times, None | Some(Value::Int(1)))
+            };
+            let once = grouper.aggs.iter().all(once);
+            let test = self.step_test(step, &mut made, row)?;
+            if test.never() {
+                return Ok(());
+            }
+            let Some(all) = test.ends(self.view, v, step.direction).filter(|_| once) else {
+                return self.expand(row, step, &mut made, &mut |row| grouper.feed(self, row));
+            };
+            ends.clear();
+            let exists = self.view.num_nodes();
+            let fits = |to: &&u32| **to < exists && self.has_labels(**to, &step.labels);
+            ends.extend(all.iter().filter(fits));
+            self.tick_by(all.len() as u32)?;
+            if ends.is_empty() {
+                return Ok(());
+            }
+            let group = grouper.group(self, row)?;
+            let cells = grouper.groups.cells_mut(group).iter_mut();
+            for ((agg, cell), read) in grouper.aggs.iter().zip(cells).zip(&last.reads) {
+                let rows = ends.iter().map(|v| *v as usize);
+                match read {
+                    Read::Rows => cell.add_count(ends.len() as i64)?,
+                    Read::Floats(a) => {
+                        let rows = rows.filter(|row| a.is_valid(*row));
+                        let values = rows.map(|row| a.value(row)).filter(|v| !v.is_nan());
+                        cell.take_floats(self, agg.kind, values)?;
+                    }
+                    Read::Ints(a) => {
+                        let rows = rows.filter(|row| a.is_valid(*row));
+                        cell.take_ints(self, agg.kind, rows.map(|row| a.value(row)))?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
