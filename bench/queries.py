@@ -221,7 +221,7 @@ def main():
     args = p.parse_args()
     if args.what == "suite":
         import query_suite
-        lines = query_suite.run(args, engine, timed, load)
+        lines = query_suite.run(args, engine, load)
     else:
         lines = COMMANDS[args.what](args)
     text = "\n".join(lines) + "\n"

@@ -53,7 +53,7 @@ pub(crate) fn coded(array: &ArrayRef) -> Option<ArrayRef> {
 }
 
 /// The number of nulls among small numbers.
-const SMALL_NULL: u8 = u8::MAX;
+pub(crate) const SMALL_NULL: u8 = u8::MAX;
 /// Rows from which on small numbers pay.
 const SMALL_ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 16 };
 
@@ -71,10 +71,10 @@ pub(crate) fn small(
     if keys.len() < SMALL_ROWS_MIN || values.len() > usize::from(SMALL_NULL) {
         return None;
     }
-    let name = format!("codes of {} {name:?}", if edges { "edges" } else { "nodes" });
-    if let Some(found) = graph.kept(&name) {
+    if let Some(found) = kept_small(graph, edges, name) {
         return Some(found);
     }
+    let name = small_name(edges, name);
     let mut codes: Vec<u8> = keys.values().iter().map(|key| *key as u8).collect();
     if let Some(nulls) = keys.nulls() {
         let rows = codes.iter_mut().zip(nulls);
@@ -83,6 +83,15 @@ pub(crate) fn small(
     let codes = Arc::new(codes);
     graph.keep(&name, &codes, codes.len() as u64, cancel);
     Some(codes)
+}
+
+/// The small numbers of a column, if they were made; nulls have the last of all.
+pub(crate) fn kept_small(graph: &PropertyGraph, edges: bool, name: &str) -> Option<Arc<Vec<u8>>> {
+    graph.kept(&small_name(edges, name))
+}
+
+fn small_name(edges: bool, name: &str) -> String {
+    format!("codes of {} {name:?}", if edges { "edges" } else { "nodes" })
 }
 
 /// The small numbers whose values have a positive answer; `null` is the answer of a null.

@@ -22,6 +22,7 @@ mod filter;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod fuzz;
+mod gather;
 mod graph;
 mod hop;
 mod labels;

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Int64Array, LargeStringArray, RecordBatch, RecordBatchOptions,
     StringArray, UInt32Array,
 };
 use arrow_buffer::{BooleanBuffer, Buffer};
-use arrow_schema::{DataType, Field, Schema};
-use arrow_select::filter::{FilterBuilder, FilterPredicate};
-use graphlume_graph::canon::Column;
+use arrow_schema::{Field, Schema};
+use arrow_select::filter::FilterBuilder;
 use graphlume_graph::{Graph, Topology};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, Refused};
 use rayon::prelude::*;
 
 use crate::error::GfqlError;
+use crate::gather::Picked;
 use crate::graph::PropertyGraph;
 use crate::hop::Marks;
+use crate::listing::listed;
 use crate::set::{IdMap, IdSet};
 
 /// A column that a query adds.
@@ -104,21 +104,21 @@ impl Selection {
         graph.replaced(Some(nodes), edges)
     }
 
-    /// The graph of the kept nodes, and of the edges in some rows of their table.
+    /// The graph of the kept nodes, and of the edges in some rows of their table, which are between these nodes.
     pub(crate) fn gather_rows(
         &self,
         graph: &PropertyGraph,
         edges: &Table,
-        rows: &IdSet,
+        (rows, ends): (Vec<u32>, &[[u32; 2]]),
         cancel: &CancelToken,
     ) -> Result<PropertyGraph, GfqlError> {
         let frame = graph.frame(cancel)?;
         let (nodes, edges) = rayon::join(
             || self.gather_nodes(graph, frame, cancel),
             || {
-                let rows = Rows::of_set(rows, edges.num_rows());
-                rows.take_bytes(edges, cancel)?;
-                extended((graph, true), edges, &rows, &[], &[])
+                take_bytes(edges, cancel, || taken_bytes(edges, &rows))?;
+                let picked = Picked { graph, edges: true, rows, ends };
+                Ok::<_, GfqlError>(Table::try_new(picked.batch(edges)?)?)
             },
         );
         graph.replaced(Some(nodes?), Some(edges?))
@@ -144,9 +144,9 @@ impl Selection {
             }
             (Rows::List(rows), ids)
         };
-        rows.take_bytes(&table, cancel)?;
+        take_bytes(&table, cancel, || rows.bytes(&table))?;
         cancel.take(added_bytes(rows.len(), &self.node_columns))?;
-        let nodes = extended((graph, false), &table, &rows, &ids, &self.node_columns)?;
+        let nodes = extended((graph, false), &table, rows, &ids, &self.node_columns)?;
         cancel.check()?;
         Ok(nodes)
     }
@@ -162,9 +162,9 @@ impl Selection {
             return Ok(Some(table.clone()));
         }
         let (rows, positions) = self.edge_rows(&frame.topology, table, cancel)?;
-        rows.take_bytes(table, cancel)?;
+        take_bytes(table, cancel, || rows.bytes(table))?;
         cancel.take(added_bytes(rows.len(), &self.edge_columns))?;
-        extended((graph, true), table, &rows, &positions, &self.edge_columns).map(Some)
+        extended((graph, true), table, rows, &positions, &self.edge_columns).map(Some)
     }
 
     /// The rows of the kept edges, and their positions where columns are added.
@@ -200,16 +200,15 @@ impl Selection {
 enum Rows {
     List(Vec<u32>),
     /// By their bits, and how many there are.
-    Mask(BooleanBuffer, usize),
+    Mask(Vec<u64>, usize),
 }
 
 impl Rows {
     /// The rows of a table of so many that are in a set.
     fn of_set(set: &IdSet, rows: usize) -> Self {
         let words: Vec<u64> = (0..rows as u32).step_by(64).map(|first| set.word(first)).collect();
-        let mask = BooleanBuffer::new(Buffer::from_vec(words), 0, rows);
-        let count = mask.count_set_bits();
-        Self::Mask(mask, count)
+        let count = words.iter().map(|word| word.count_ones() as usize).sum();
+        Self::Mask(words, count)
     }
 
     fn len(&self) -> usize {
@@ -219,68 +218,56 @@ impl Rows {
         }
     }
 
-    /// Takes the memory for the rows: of a small table for all of them, where there is so much.
-    fn take_bytes(&self, table: &Table, cancel: &CancelToken) -> Result<(), Refused> {
-        let columns = table.batch().columns().iter();
-        let all: u64 = columns.map(|column| column.get_array_memory_size() as u64).sum();
-        if all <= SMALL_BYTES && cancel.take(all).is_ok() {
-            return Ok(());
-        }
-        cancel.take(self.bytes(table))
-    }
-
     /// Bytes that the rows take once more.
     fn bytes(&self, table: &Table) -> u64 {
         match self {
             Self::List(rows) => taken_bytes(table, rows),
-            Self::Mask(mask, count) => bytes_of(table, *count, || mask.set_indices()),
+            Self::Mask(words, count) => bytes_of(table, *count, || set_bits(words)),
         }
     }
 
     /// The rows of the node table or the edge table of a graph.
     fn taken(
-        &self,
+        self,
         (graph, edges): (&PropertyGraph, bool),
         table: &Table,
     ) -> Result<RecordBatch, GfqlError> {
-        match self {
-            Self::List(rows) => taken(table, rows),
-            Self::Mask(_, count) if *count == table.num_rows() => Ok(table.batch().clone()),
-            Self::Mask(mask, count) => {
-                let filter = FilterBuilder::new(&BooleanArray::new(mask.clone(), None));
-                let filter = filter.optimize().build();
-                let of = |(column, name): (&ArrayRef, &str)| {
-                    let known = graph.known_column(edges, name);
-                    written(known.as_deref(), column, &filter)
-                        .map_or_else(|| filter.filter(column), Ok)
-                };
-                let (columns, names) = (table.batch().columns(), table.column_names());
-                let columns: Result<Vec<_>, _> = columns.par_iter().zip(names).map(of).collect();
-                let options = RecordBatchOptions::new().with_row_count(Some(*count));
-                let schema = table.batch().schema();
-                Ok(RecordBatch::try_new_with_options(schema, columns?, &options)?)
+        let rows = match self {
+            Self::Mask(_, count) if count == table.num_rows() => return Ok(table.batch().clone()),
+            Self::Mask(words, count) if count > table.num_rows() / NEARLY_ALL.1 * NEARLY_ALL.0 => {
+                return filtered(table, words, count);
             }
-        }
+            Self::Mask(words, count) => {
+                let mut rows = vec![0; count];
+                listed(&words, &mut rows);
+                rows
+            }
+            Self::List(rows) => rows,
+        };
+        Picked { graph, edges, rows, ends: &[] }.batch(table)
     }
 }
 
-/// The kept cells of a column of text whose values are numbered.
-fn written(
-    known: Option<&Column>,
-    column: &ArrayRef,
-    filter: &FilterPredicate,
-) -> Option<ArrayRef> {
-    let Some(Column::Text(text)) = known else { return None };
-    let (keys, values) = text.dictionary()?;
-    if keys.len() != column.len() {
-        return None;
-    }
-    let kept = || filter.filter(keys).ok();
-    match column.data_type() {
-        DataType::Utf8 => crate::words::written::<i32>(kept()?.as_primitive(), values),
-        DataType::LargeUtf8 => crate::words::written::<i64>(kept()?.as_primitive(), values),
-        _ => None,
-    }
+/// The part of all rows beyond which what is kept is copied from gap to gap.
+const NEARLY_ALL: (usize, usize) = (4, 5);
+
+/// Most of the rows of a table, by their bits.
+fn filtered(table: &Table, words: Vec<u64>, count: usize) -> Result<RecordBatch, GfqlError> {
+    let mask = BooleanBuffer::new(Buffer::from_vec(words), 0, table.num_rows());
+    let filter = FilterBuilder::new(&BooleanArray::new(mask, None)).optimize().build();
+    let columns = table.batch().columns().par_iter().map(|column| filter.filter(column));
+    let columns: Result<Vec<_>, _> = columns.collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(count));
+    Ok(RecordBatch::try_new_with_options(table.batch().schema(), columns?, &options)?)
+}
+
+/// The numbers of the bits that are set.
+fn set_bits(words: &[u64]) -> impl Iterator<Item = usize> {
+    words.iter().zip((0..).step_by(64)).flat_map(|(word, first)| {
+        let rest = std::iter::successors(Some(*word), |word| Some(word & word.wrapping_sub(1)));
+        let rest = rest.take_while(|word| *word != 0);
+        rest.map(move |word| first + word.trailing_zeros() as usize)
+    })
 }
 
 /// The rows of the node table or the edge table of a graph with columns added; `elements` are the elements that the
@@ -288,7 +275,7 @@ fn written(
 fn extended(
     side: (&PropertyGraph, bool),
     table: &Table,
-    rows: &Rows,
+    rows: Rows,
     elements: &[u32],
     added: &[Added],
 ) -> Result<Table, GfqlError> {
@@ -330,6 +317,16 @@ fn added_bytes(rows: usize, columns: &[Added]) -> u64 {
 
 /// Bytes of a table that are taken as a whole without a look at its rows.
 const SMALL_BYTES: u64 = if cfg!(test) { 1 } else { 32 << 20 };
+
+/// Takes the memory for rows of a table: of a small one for all of them, where there is so much.
+fn take_bytes(table: &Table, cancel: &CancelToken, bytes: impl Fn() -> u64) -> Result<(), Refused> {
+    let columns = table.batch().columns().iter();
+    let all: u64 = columns.map(|column| column.get_array_memory_size() as u64).sum();
+    if all <= SMALL_BYTES && cancel.take(all).is_ok() {
+        return Ok(());
+    }
+    cancel.take(bytes())
+}
 
 /// Bytes that the rows of a table take once more: the texts of just these rows, and of all other columns
 /// the mean of a row.

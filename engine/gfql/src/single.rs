@@ -146,49 +146,61 @@ pub(crate) fn run<'a>(
         _ => (&from, &to),
     };
     let looks = Looks { near, far, both: op.direction == Direction::Undirected };
-    let mut words = vec![0_u64; ends.len().div_ceil(64)];
+    let words = ends.len().div_ceil(64);
     let nodes = t.num_nodes().div_ceil(64) as usize;
-    let size = piece_size(words.len(), nodes as u64 * 8);
-    let held = ((words.len().div_ceil(size) * nodes + words.len()) * size_of::<u64>()) as u64;
-    let _held = cancel.hold(held)?;
-    let parts: Vec<Vec<u64>> = words
-        .par_chunks_mut(size)
-        .zip(ends.par_chunks(size * 64))
-        .enumerate()
-        .map(|(piece, (words, ends))| {
-            let mut marks = vec![0_u64; nodes];
+    let size = piece_size(words, nodes as u64 * 8).next_multiple_of(BLOCK);
+    let _held = cancel.hold((words.div_ceil(size) * nodes * size_of::<u64>()) as u64)?;
+    let parts: Vec<Part> = (0..words.div_ceil(size))
+        .into_par_iter()
+        .map(|piece| {
+            let mut part = Part { marks: vec![0; nodes], rows: vec![], ends: vec![] };
             let (mut rows, mut kept) = (vec![0; BLOCK * 64], vec![0; BLOCK * 64]);
-            for (i, (words, ends)) in
-                words.chunks_mut(BLOCK).zip(ends.chunks(BLOCK * 64)).enumerate()
-            {
+            let blocks = (piece * size..words.min((piece + 1) * size)).step_by(BLOCK);
+            for (i, first) in blocks.enumerate() {
                 if i % BLOCKS_AT_ONCE == 0 && cancel.is_cancelled() {
                     break;
                 }
-                let first = piece * size + i * BLOCK;
+                let block = &ends[first * 64..ends.len().min((first + BLOCK) * 64)];
                 let rows = if trivial {
                     None
                 } else {
-                    let count = listed(&passes[first..first + words.len()], &mut rows);
+                    let passes = &passes[first..words.min(first + BLOCK)];
+                    let count = listed(passes, &mut rows);
                     Some(&rows[..count])
                 };
-                let count = looks.kept(ends, rows, &mut kept);
+                let count = looks.kept(block, rows, &mut kept);
                 for row in &kept[..count] {
-                    let [s, d] = ends[*row as usize];
-                    words[*row as usize / 64] |= 1 << (row % 64);
-                    marks[s as usize / 64] |= 1 << (s % 64);
-                    marks[d as usize / 64] |= 1 << (d % 64);
+                    let [s, d] = block[*row as usize];
+                    part.marks[s as usize / 64] |= 1 << (s % 64);
+                    part.marks[d as usize / 64] |= 1 << (d % 64);
+                    part.ends.push([s, d]);
                 }
+                part.rows.extend(kept[..count].iter().map(|row| row + first as u32 * 64));
             }
-            marks
+            part
         })
         .collect();
     cancel.check()?;
     let selection = Selection {
-        nodes: joined(t.num_nodes(), parts.iter()),
+        nodes: joined(t.num_nodes(), parts.iter().map(|part| &part.marks)),
         edges: IdSet::empty(),
         node_columns: vec![],
         edge_columns: vec![],
     };
-    let rows = IdSet::of_words(words);
-    selection.gather_rows(graph, table, &rows, cancel).map(Single::Made)
+    let count: usize = parts.iter().map(|part| part.rows.len()).sum();
+    let _listed = cancel.hold((count * size_of::<[u32; 6]>()) as u64)?;
+    let (mut rows, mut ends) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for part in parts {
+        rows.extend(part.rows);
+        ends.extend(part.ends);
+    }
+    selection.gather_rows(graph, table, (rows, &ends), cancel).map(Single::Made)
+}
+
+/// What one thread kept of a piece of the edge table.
+struct Part {
+    /// The bits of the nodes.
+    marks: Vec<u64>,
+    rows: Vec<u32>,
+    ends: Vec<[u32; 2]>,
 }

@@ -2,6 +2,7 @@
 
 use super::eval::set;
 use super::groups::{Coder, Groups, Joint};
+use super::numbers::Numbers;
 use super::parallel::Cut;
 use super::store::Column;
 use super::tally::Counted;
@@ -20,7 +21,7 @@ pub(super) struct Grouped<'p> {
 /// How groups are held.
 enum Held {
     Values(Groups),
-    /// The keys follow from the node in a slot, which alone is held.
+    /// The keys follow from the node in a slot, which alone is held, or stands for all with its value.
     Nodes(Slot, Groups),
     /// The same where all aggregates are the number of paths to the node.
     Paths(Slot, Vec<(u32, u64)>),
@@ -77,7 +78,7 @@ fn determining(exec: &Exec<'_>, keys: &[(Slot, Ex)], input: &Op) -> Option<Slot>
 }
 
 /// Whether the operators put a node into a slot for each row.
-fn binds_node(op: &Op, slot: Slot) -> bool {
+pub(super) fn binds_node(op: &Op, slot: Slot) -> bool {
     let here = match op {
         Op::Scan { slot: own, .. } => *own == slot,
         Op::Expand { step, .. } => step.to == slot && !step.closes,
@@ -90,6 +91,9 @@ fn binds_node(op: &Op, slot: Slot) -> bool {
     here || op.input().is_some_and(|input| binds_node(input, slot))
 }
 
+/// The keys of a grouping, and the numbers of the values for which a node that is the key stands.
+type Keys<'k> = (&'k [(Slot, Ex)], Option<&'k Numbers>);
+
 /// Groups that rows are put into.
 pub(super) struct Grouper<'p> {
     keys: &'p [(Slot, Ex)],
@@ -101,13 +105,19 @@ pub(super) struct Grouper<'p> {
 }
 
 impl<'p> Grouper<'p> {
-    fn new(exec: &Exec<'_>, keys: &'p [(Slot, Ex)], aggs: &'p [Agg]) -> Self {
+    fn new(
+        exec: &Exec<'_>,
+        keys: &'p [(Slot, Ex)],
+        numbers: Option<&Numbers>,
+        aggs: &'p [Agg],
+    ) -> Self {
         let mut groups = Groups::new(keys.len(), aggs.len());
         if keys.is_empty() {
             groups.add(std::iter::empty(), aggs);
         }
         let nodes = exec.view.num_nodes() as usize;
-        let coders = keys.iter().map(|(_, e)| Coder::new(e, nodes)).collect();
+        let coder = |e| Coder::new(e, nodes).numbered(numbers.cloned());
+        let coders = keys.iter().map(|(_, e)| coder(e)).collect();
         let codes = Vec::with_capacity(keys.len());
         Self { keys, aggs, coders, joint: Joint::new(keys.len()), codes, groups }
     }
@@ -171,12 +181,13 @@ impl Exec<'_> {
             self.hold(nodes.len(), nodes.len())?;
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
         }
-        let groups = match node {
-            Some(node) => {
+        let numbered = || self.numbered(keys, input).map(|(node, numbers)| (node, Some(numbers)));
+        let groups = match node.map(|node| (node, None)).or_else(numbered) {
+            Some((node, numbers)) => {
                 let key = [(node, Ex::Slot(node))];
-                Held::Nodes(node, self.grouped_by(input, &key, aggs, row)?)
+                Held::Nodes(node, self.grouped_by(input, (&key, numbers.as_ref()), aggs, row)?)
             }
-            None => Held::Values(self.grouped_by(input, keys, aggs, row)?),
+            None => Held::Values(self.grouped_by(input, (keys, None), aggs, row)?),
         };
         Ok(Grouped { keys, aggs, groups })
     }
@@ -184,7 +195,7 @@ impl Exec<'_> {
     fn grouped_by(
         &self,
         input: &Op,
-        keys: &[(Slot, Ex)],
+        keys: Keys<'_>,
         aggs: &[Agg],
         row: &mut [Value],
     ) -> Res<Groups> {
@@ -291,15 +302,9 @@ impl Exec<'_> {
         self.eval(key, row)
     }
 
-    fn grouped(
-        &self,
-        input: &Op,
-        keys: &[(Slot, Ex)],
-        aggs: &[Agg],
-        row: &mut [Value],
-    ) -> Res<Groups> {
-        let mut grouper = Grouper::new(self, keys, aggs);
-        let result = match self.last_step(input, keys, aggs) {
+    fn grouped(&self, input: &Op, keys: Keys<'_>, aggs: &[Agg], row: &mut [Value]) -> Res<Groups> {
+        let mut grouper = Grouper::new(self, keys.0, keys.1, aggs);
+        let result = match self.last_step(input, keys.0, aggs) {
             Some(last) => self.grouped_ends(&last, &mut grouper, row),
             None => self.run(input, row, &mut |row| grouper.feed(self, row)),
         };
@@ -310,14 +315,19 @@ impl Exec<'_> {
     }
 
     /// Puts groups of several parts together, in the order of the parts.
-    fn merged(&self, mut parts: Vec<Groups>, keys: &[(Slot, Ex)], aggs: &[Agg]) -> Res<Groups> {
+    fn merged(
+        &self,
+        mut parts: Vec<Groups>,
+        (keys, numbers): Keys<'_>,
+        aggs: &[Agg],
+    ) -> Res<Groups> {
         if parts.len() == 1
             && let Some(one) = parts.pop()
         {
             return Ok(one);
         }
         let mut all = Groups::new(keys.len(), aggs.len());
-        let mut index = super::groups::Index::default();
+        let mut index = super::groups::Index::new(numbers.cloned());
         for part in parts {
             for (key, cells) in part.into_groups() {
                 self.tick()?;

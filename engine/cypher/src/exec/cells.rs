@@ -60,10 +60,20 @@ impl Cells {
         &self.column
     }
 
+    /// Whether the cells are what they seem to be.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.kind == Kind::Plain
+    }
+
+    /// The distinct values of the column.
+    pub(crate) fn distinct(&self) -> Option<Distinct> {
+        graphlume_graph::distinct(&self.raw)
+    }
+
     /// The column when its cells are the numbers they seem to be.
     pub(crate) fn number_column(&self) -> Option<&Column> {
         let number = matches!(*self.column, Column::Int(_) | Column::Float(_));
-        (number && self.kind == Kind::Plain).then_some(&*self.column)
+        (number && self.is_plain()).then_some(&*self.column)
     }
 
     /// Number of the value of each row, found once by all threads; `None` for columns of compounds.
@@ -71,7 +81,7 @@ impl Cells {
         if !matches!(self.kind, Kind::Plain | Kind::Day | Kind::Local | Kind::Zoned) {
             return None;
         }
-        let codes = made(&self.codes, || graphlume_graph::distinct(&self.raw));
+        let codes = made(&self.codes, || self.distinct());
         codes.as_ref().map(|d| d.codes.as_slice())
     }
 

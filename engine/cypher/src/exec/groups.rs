@@ -6,6 +6,7 @@ use arrow_array::Array;
 use graphlume_graph::canon::Column;
 
 use super::hash::Keyed;
+use super::numbers::Numbers;
 use super::{Exec, arith};
 use crate::ast::Binary;
 use crate::error::{Res, limit_error, type_error, value_error};
@@ -28,6 +29,8 @@ pub(super) struct Coder<'e> {
     key: Option<usize>,
     nodes: usize,
     rows: usize,
+    /// Numbers of the values for which nodes stand, when these are told apart by them.
+    numbers: Option<Numbers>,
     /// Code of a node, or of a value of the column, plus one.
     memo: Vec<u32>,
     /// The node that was met last, and its code: steps from one node meet it many times in a row.
@@ -47,7 +50,13 @@ impl<'e> Coder<'e> {
             _ => (None, None),
         };
         let (memo, codes, values) = (Vec::new(), HashMap::default(), Vec::new());
-        Self { expr, slot, key, nodes, rows: 0, memo, last: None, codes, values }
+        Self { expr, slot, key, nodes, rows: 0, numbers: None, memo, last: None, codes, values }
+    }
+
+    /// Nodes that stand for the values with these numbers.
+    pub(super) fn numbered(mut self, numbers: Option<Numbers>) -> Self {
+        self.numbers = numbers;
+        self
     }
 
     pub(super) fn value(&self, code: u32) -> Value {
@@ -59,7 +68,7 @@ impl<'e> Coder<'e> {
         let (entity, key) = (row.get(self.slot?)?, self.key);
         let Some(key) = key else {
             return match entity {
-                Value::Node(v) if self.rows > ROWS_BEFORE_MEMO => Some(*v as usize),
+                Value::Node(v) if self.rows > ROWS_BEFORE_MEMO => Some(self.number(*v)),
                 _ => None,
             };
         };
@@ -87,6 +96,11 @@ impl<'e> Coder<'e> {
         let code = cells.codes()?.get(row as usize)?;
         // Null has the last number of all; it comes first here.
         place(code.wrapping_add(1))
+    }
+
+    /// By what a node is told from others.
+    fn number(&self, v: u32) -> usize {
+        number_of(self.numbers.as_ref(), v) as usize
     }
 
     pub(super) fn code(&mut self, exec: &Exec<'_>, row: &mut [Value]) -> Res<u32> {
@@ -117,12 +131,15 @@ impl<'e> Coder<'e> {
         }
         let value = exec.eval(self.expr, row)?;
         let next = self.values.len() as u32;
-        let key = Key(value);
+        let key = match (&self.numbers, &value) {
+            (Some(_), Value::Node(v)) => Key(Value::Node(self.number(*v) as u32)),
+            _ => Key(value.clone()),
+        };
         let code = match self.codes.get(&key) {
             Some(code) => *code,
             None => {
                 exec.hold(0, 1)?;
-                self.values.push(key.0.clone());
+                self.values.push(value);
                 // A node that is remembered by its number needs no second memory.
                 if place.is_none() || !matches!(key.0, Value::Node(_)) {
                     self.codes.insert(key, next);
@@ -134,6 +151,14 @@ impl<'e> Coder<'e> {
             *slot = code + 1;
         }
         Ok(code)
+    }
+}
+
+/// By what a node is told from others: its own number, or that of its value, of which null has the first.
+fn number_of(numbers: Option<&Numbers>, v: u32) -> u32 {
+    match numbers {
+        Some(numbers) => numbers.get(v as usize).map_or(0, |n| n.wrapping_add(1)),
+        None => v,
     }
 }
 
@@ -168,6 +193,8 @@ impl Joint {
 /// Groups by the values of their keys.
 #[derive(Default)]
 pub(super) struct Index {
+    /// Numbers of the values for which nodes stand.
+    numbers: Option<Numbers>,
     /// Group of a node that alone is the key, plus one.
     nodes: Vec<u32>,
     singles: HashMap<Key, usize, Keyed>,
@@ -175,10 +202,15 @@ pub(super) struct Index {
 }
 
 impl Index {
+    pub(super) fn new(numbers: Option<Numbers>) -> Self {
+        Self { numbers, ..Self::default() }
+    }
+
     pub(super) fn find(&self, key: &[Value]) -> Option<usize> {
         match key {
             [Value::Node(v)] => {
-                let group = self.nodes.get(*v as usize).filter(|g| **g > 0)?;
+                let at = number_of(self.numbers.as_ref(), *v) as usize;
+                let group = self.nodes.get(at).filter(|g| **g > 0)?;
                 Some(*group as usize - 1)
             }
             [one] => self.singles.get(&Key(one.clone())).copied(),
@@ -192,7 +224,7 @@ impl Index {
     pub(super) fn insert(&mut self, key: &[Value], group: usize) {
         match key {
             [Value::Node(v)] => {
-                let at = *v as usize;
+                let at = number_of(self.numbers.as_ref(), *v) as usize;
                 if self.nodes.len() <= at {
                     self.nodes.resize((at + 1).max(self.nodes.len() * 2), 0);
                 }

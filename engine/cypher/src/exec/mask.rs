@@ -27,27 +27,19 @@ pub(super) struct ColumnTest<'a> {
     constant: &'a Value,
 }
 
-/// Which orders a comparison accepts.
-#[derive(Clone, Copy)]
-struct Accepted {
-    less: bool,
-    equal: bool,
-    greater: bool,
-}
-
-impl Accepted {
-    fn new(op: Cmp) -> Self {
-        use std::cmp::Ordering as O;
-        let [less, equal, greater] = [O::Less, O::Equal, O::Greater].map(|o| op.accepts(o));
-        Self { less, equal, greater }
+/// Clears the marks of numbers that do not pass; what has no order with the constant does not.
+fn narrow_numbers<T: PartialOrd + Copy>(op: Cmp, cells: &[T], c: T, marks: &mut [bool]) {
+    // A loop for each comparison, so that none of them branches within.
+    fn each<T: Copy>(cells: &[T], marks: &mut [bool], passes: impl Fn(T) -> bool) {
+        marks.iter_mut().zip(cells).for_each(|(mark, cell)| *mark &= passes(*cell));
     }
-
-    /// What has no order with the constant is not accepted.
-    #[inline]
-    fn accepts<T: PartialOrd>(self, cell: &T, constant: &T) -> bool {
-        (self.less & (cell < constant))
-            | (self.equal & (cell == constant))
-            | (self.greater & (cell > constant))
+    match op {
+        Cmp::Eq => each(cells, marks, |v| v == c),
+        Cmp::Ne => each(cells, marks, |v| v < c || v > c),
+        Cmp::Lt => each(cells, marks, |v| v < c),
+        Cmp::Le => each(cells, marks, |v| v <= c),
+        Cmp::Gt => each(cells, marks, |v| v > c),
+        Cmp::Ge => each(cells, marks, |v| v >= c),
     }
 }
 
@@ -65,17 +57,14 @@ impl<'a> ColumnTest<'a> {
 
     /// Clears the marks of the rows from `from` on that do not pass.
     pub(super) fn narrow(&self, from: usize, marks: &mut [bool]) {
-        let accepted = Accepted::new(self.op);
         match (self.cells.column(), self.constant) {
             (Column::Int(a), Value::Int(c)) => {
-                let cells = marks.iter_mut().zip(a.values().iter().skip(from));
-                cells.for_each(|(mark, cell)| *mark &= accepted.accepts(cell, c));
+                narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), *c, marks);
                 valid_only(a, from, marks);
             }
             (Column::Float(a), constant) => {
                 let c = constant.as_f64().unwrap_or(f64::NAN);
-                let cells = marks.iter_mut().zip(a.values().iter().skip(from));
-                cells.for_each(|(mark, cell)| *mark &= accepted.accepts(cell, &c));
+                narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), c, marks);
                 valid_only(a, from, marks);
             }
             (Column::Text(text), Value::Text(word)) => {

@@ -14,6 +14,7 @@ mod groups;
 mod hash;
 mod lookup;
 mod mask;
+mod numbers;
 mod ops;
 mod parallel;
 mod probe;

@@ -134,6 +134,13 @@ fn every_plan_gives_the_same_rows() {
         "UNWIND ['p1', 'p2', 'nobody'] AS who MATCH (p:Person {name: who})-[:LIVES_IN]->(c) RETURN p.id, c.id",
         "MATCH (p:Person {name: 'p3'})-[:KNOWS]->(q:Nobody) RETURN p",
         "OPTIONAL MATCH (p:Person {name: 'p3'})-[:KNOWS]->(q:City) RETURN p, q",
+        // Groups by the numbers of values.
+        "MATCH (p:Person)-[:KNOWS]->(q) RETURN q.name AS k, count(*) AS n, min(q.age) AS a, sum(p.age) AS s",
+        "MATCH (p) RETURN p.name AS k, count(*) AS n, max(p.id) AS m",
+        "MATCH (p)-[:KNOWS]->(q) RETURN q.age AS k, count(*) AS n ORDER BY n DESC, k LIMIT 5",
+        "MATCH (p)-[:KNOWS]->(q) RETURN q.age + 1 AS k, q.size AS l, count(*) AS n",
+        "MATCH (p)-[:KNOWS]->(q) RETURN q.size AS k, count(*) AS n",
+        "MATCH (p)-[:KNOWS]->(q) WITH q.age AS k, count(*) AS n MATCH (r {age: k}) RETURN k, n, r.id",
         // Rows made by one operator and shared out before the next.
         "MATCH (p:Person)-[:KNOWS]->(q) WITH DISTINCT q MATCH (q)-[:KNOWS]->(r) RETURN q.id, r.id",
         "MATCH (p)-[:LIVES_IN]->(c) WITH c, count(*) AS n MATCH (c)-[:IN]->(l) RETURN l.name, sum(n)",

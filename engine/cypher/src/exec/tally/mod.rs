@@ -19,7 +19,7 @@ use advance::{Advance, Before, Lists, Paths};
 
 /// Relationships of one step up to which the nodes that are met are kept by hash; beyond it, and beyond a part of
 /// all nodes, every node has a place.
-const FEW_EDGES: u64 = if cfg!(test) { 4 } else { 4_096 };
+const FEW_EDGES: u64 = if cfg!(test) { 4 } else { 1_024 };
 const FEW_PART: u64 = 16;
 /// Nodes that a thread takes at once.
 const NODES_AT_ONCE: usize = if cfg!(test) { 3 } else { 1_024 };
@@ -172,9 +172,13 @@ impl Exec<'_> {
         let nodes = self.view.num_nodes();
         let total: u128 = match paths {
             Paths::Few(nodes) => nodes.iter().map(|(v, paths)| part(*v, *paths)).sum(),
-            _ if covered => {
-                let degrees = (0..).zip(lists.degrees(true));
-                degrees.map(|(v, degree)| u128::from(paths.to(v)) * u128::from(degree)).sum()
+            Paths::All(all, _) if covered => {
+                let degrees = all.iter().zip(lists.degrees(true));
+                degrees.map(|(paths, degree)| u128::from(*paths) * u128::from(degree)).sum()
+            }
+            Paths::One(marks, _) if covered => {
+                let degrees = marks.iter().zip(lists.degrees(true));
+                degrees.map(|(mark, degree)| u128::from(u32::from(*mark) * degree)).sum()
             }
             _ => {
                 let nodes = (0..nodes).into_par_iter().with_min_len(NODES_AT_ONCE);

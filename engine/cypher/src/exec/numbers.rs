@@ -1,0 +1,53 @@
+//! Numbers of the distinct values of a property, kept with the graph: grouping by it then looks at no value.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use graphlume_graph::canon::Column;
+
+use super::Exec;
+use super::aggregate::binds_node;
+use crate::plan::{Ex, Op, Slot};
+
+/// Nodes from which on numbers pay.
+const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 12 };
+/// Groupings by a property before its values are numbered, which takes as long as some of them.
+const GROUPINGS_BEFORE: u32 = 1;
+
+/// The number of the value that each node has; equal values have equal numbers, and null the last of all.
+pub(super) type Numbers = Arc<Vec<u32>>;
+
+impl Exec<'_> {
+    /// The node whose property alone is the key of a grouping, and the numbers of its values, when they are worth
+    /// while.
+    pub(super) fn numbered(&self, keys: &[(Slot, Ex)], input: &Op) -> Option<(Slot, Numbers)> {
+        let [(_, Ex::Prop(base, key))] = keys else { return None };
+        let Ex::Slot(slot) = **base else { return None };
+        let (view, key) = (self.view, self.keys.get(*key)?);
+        let cells = key.node.as_ref()?;
+        // Numbers of floats would tell values apart that are one to the language.
+        let exact = matches!(cells.column(), Column::Text(_) | Column::Int(_)) && cells.is_plain();
+        let many = view.num_nodes() >= NODES_MIN && view.rows_are_nodes();
+        if !exact || !many || !binds_node(input, slot) {
+            return None;
+        }
+        let name = format!("numbers of {:?}", key.name);
+        if let Some(found) = view.graph().kept(&name) {
+            return Some((slot, found));
+        }
+        let count = format!("groupings by {:?}", key.name);
+        let groupings = view.graph().kept::<AtomicU32>(&count).unwrap_or_else(|| {
+            let groupings = Arc::default();
+            view.graph().keep(&count, &groupings, 0, self.cancel);
+            groupings
+        });
+        // Once: what had no room, or had to go, is not made again and again.
+        if groupings.fetch_add(1, Ordering::Relaxed) != GROUPINGS_BEFORE {
+            return None;
+        }
+        let numbers = Arc::new(cells.distinct()?.codes);
+        let bytes = size_of_val(numbers.as_slice()) as u64;
+        view.graph().keep(&name, &numbers, bytes, self.cancel);
+        Some((slot, numbers))
+    }
+}
