@@ -35,7 +35,7 @@ fn narrow_numbers<T: PartialOrd + Copy>(op: Cmp, cells: &[T], c: T, marks: &mut 
     }
     match op {
         Cmp::Eq => each(cells, marks, |v| v == c),
-        Cmp::Ne => each(cells, marks, |v| v < c || v > c),
+        Cmp::Ne => each(cells, marks, |v| (v < c) | (v > c)),
         Cmp::Lt => each(cells, marks, |v| v < c),
         Cmp::Le => each(cells, marks, |v| v <= c),
         Cmp::Gt => each(cells, marks, |v| v > c),
