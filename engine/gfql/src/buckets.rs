@@ -3,7 +3,6 @@
 //! (A column imprint with one range a row; compare Sidirourgos and Kersten, "Column Imprints", 2013.)
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use arrow_array::Array;
 use graphlume_graph::canon::Column;
@@ -57,14 +56,7 @@ pub(crate) fn buckets(
     if let Some(found) = graph.kept(&name) {
         return Some(found);
     }
-    let count = format!("tests of {name}");
-    let tests = graph.kept::<AtomicU32>(&count).unwrap_or_else(|| {
-        let tests = Arc::default();
-        graph.keep(&count, &tests, 0, cancel);
-        tests
-    });
-    // Once: what had no room, or had to go, is not made again and again.
-    if tests.fetch_add(1, Ordering::Relaxed) != TESTS_BEFORE {
+    if !graph.is_due(&name, TESTS_BEFORE + 1, cancel) {
         return None;
     }
     let made = Arc::new(Buckets::new(column)?);

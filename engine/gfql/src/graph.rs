@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
@@ -378,6 +378,19 @@ impl PropertyGraph {
         cancel: &CancelToken,
     ) {
         self.inner.derived.put(name, value, (bytes, self.keep_max()), cancel);
+    }
+
+    /// Counts a use of something that is not kept yet; whether it is the one at which making it pays. That is so
+    /// once: what had no room, or had to go, is not made again and again.
+    #[must_use]
+    pub fn is_due(&self, name: &str, uses: u32, cancel: &CancelToken) -> bool {
+        let count = format!("uses of {name}");
+        let counted = self.kept::<AtomicU32>(&count).unwrap_or_else(|| {
+            let counted = Arc::default();
+            self.keep(&count, &counted, 0, cancel);
+            counted
+        });
+        counted.fetch_add(1, Ordering::Relaxed) + 1 == uses
     }
 
     /// Bytes of all that is kept with the graph: twice as many as its adjacency has.

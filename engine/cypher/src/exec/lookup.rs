@@ -1,6 +1,5 @@
 //! Nodes by the value of a property: an index that a column gets once it was searched a few times.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::Array;
@@ -87,15 +86,8 @@ impl Lookup {
         if let Some(index) = graph.kept(&name) {
             return Some(index);
         }
-        let count = format!("searches of {name}");
-        let searches = graph.kept::<AtomicU32>(&count).unwrap_or_else(|| {
-            let searches = Arc::default();
-            graph.keep(&count, &searches, 0, cancel);
-            searches
-        });
-        // Once: what had no room, or had to go, is not made again and again.
-        let wanted = (nodes / NODES_PER_SEARCH).clamp(SEARCHES_MIN, SEARCHES_MAX);
-        if searches.fetch_add(1, Ordering::Relaxed) + 1 != wanted {
+        let searches = (nodes / NODES_PER_SEARCH).clamp(SEARCHES_MIN, SEARCHES_MAX);
+        if !graph.is_due(&name, searches, cancel) {
             return None;
         }
         let made = Arc::new(Self::new(cells, cancel)?);

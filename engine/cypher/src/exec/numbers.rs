@@ -1,7 +1,6 @@
 //! Numbers of the distinct values of a property, kept with the graph: grouping by it then looks at no value.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use graphlume_graph::canon::Column;
 
@@ -35,14 +34,7 @@ impl Exec<'_> {
         if let Some(found) = view.graph().kept(&name) {
             return Some((slot, found));
         }
-        let count = format!("groupings by {:?}", key.name);
-        let groupings = view.graph().kept::<AtomicU32>(&count).unwrap_or_else(|| {
-            let groupings = Arc::default();
-            view.graph().keep(&count, &groupings, 0, self.cancel);
-            groupings
-        });
-        // Once: what had no room, or had to go, is not made again and again.
-        if groupings.fetch_add(1, Ordering::Relaxed) != GROUPINGS_BEFORE {
+        if !view.graph().is_due(&name, GROUPINGS_BEFORE + 1, self.cancel) {
             return None;
         }
         let numbers = Arc::new(cells.distinct()?.codes);
