@@ -1,7 +1,8 @@
 //! Grouping and aggregates.
 
+use super::coder::{Coder, Index, Joint};
 use super::eval::set;
-use super::groups::{Coder, Groups, Joint};
+use super::groups::Groups;
 use super::numbers::Numbers;
 use super::parallel::Cut;
 use super::store::Column;
@@ -327,7 +328,7 @@ impl Exec<'_> {
             return Ok(one);
         }
         let mut all = Groups::new(keys.len(), aggs.len());
-        let mut index = super::groups::Index::new(numbers.cloned());
+        let mut index = Index::new(numbers.cloned());
         for part in parts {
             for (key, cells) in part.into_groups() {
                 self.tick()?;

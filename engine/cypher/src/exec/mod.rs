@@ -6,6 +6,7 @@
 mod aggregate;
 mod arith;
 pub(crate) mod cells;
+mod coder;
 mod edges;
 mod ends;
 mod eval;

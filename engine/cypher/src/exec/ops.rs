@@ -1,8 +1,8 @@
 //! Operators that are not patterns.
 
+use super::coder::{Coder, Joint};
 use super::edges::StepTest;
 use super::eval::set;
-use super::groups::{Coder, Joint};
 use super::store::{Column, Rows};
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, type_error, value_error};
