@@ -1,5 +1,6 @@
 //! For tests: a command that goes wrong in a chosen way.
 
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use crate::cmd::read::read_graph;
@@ -17,6 +18,8 @@ pub(crate) enum FailPoint {
     EvictAll,
     /// Keeps the engine thread busy.
     Sleep(Duration),
+    /// The same: says that it has begun, and lasts until the other end of the second is gone.
+    Hold(SyncSender<()>, Receiver<()>),
 }
 
 impl Apply for FailPoint {
@@ -38,6 +41,12 @@ impl Apply for FailPoint {
             }
             Self::Sleep(time) => {
                 std::thread::sleep(time);
+                call.reply.send(Ok(()));
+            }
+            Self::Hold(begun, until) => {
+                // Nobody may be there any more on either end.
+                let _ = begun.send(());
+                let _ = until.recv();
                 call.reply.send(Ok(()));
             }
         }
