@@ -4,12 +4,13 @@
 //! Every query gets a short turn in the first lane. One that is not done by then is begun again in the
 //! second lane and at last in the third, on threads that give way to all others and that wait while there
 //! are short requests; a query changes nothing, so that all it costs is the turns. In each lane a user has one query at a time, and users take turns.
-//! Each thread has a pool of its own: the work of one query never waits behind the parts of another's.
+//! Each thread has a pool of its own, to which it belongs itself: the work of one query never waits behind
+//! the parts of another's, and one that has no parts runs without waking anybody.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -82,6 +83,13 @@ impl Lane {
         self.waiting.remove(at)
     }
 
+    /// Takes one in; whether it can begin at once, if there is a thread for it.
+    fn take_in(&mut self, waiting: Waiting) -> bool {
+        let free = !self.running.contains(&waiting.user);
+        self.waiting.push_back(waiting);
+        free
+    }
+
     fn done(&mut self, user: Option<UserId>) {
         if let Some(at) = self.running.iter().position(|u| *u == user) {
             self.running.swap_remove(at);
@@ -119,7 +127,9 @@ impl State {
 #[derive(Default)]
 struct Inner {
     state: Mutex<State>,
-    wake: Condvar,
+    /// Wakes one thread of a lane for each query that can begin. What becomes free when a query ends is taken
+    /// by the thread that ran it.
+    wake: [Condvar; LANES],
 }
 
 impl Inner {
@@ -147,18 +157,26 @@ impl Desk {
         let lanes = (0..LANES).flat_map(|lane| std::iter::repeat_n(lane, at_once(lane)));
         for (i, lane) in lanes.enumerate() {
             let (inner, shared) = (desk.inner.clone(), shared.clone());
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .stack_size(STACK_BYTES)
-                .thread_name(move |n| format!("gl-query-{i}-{n}"))
-                .start_handler(move |_| set_up(lane))
-                .build()
-                .map_err(std::io::Error::other)?;
             let thread = std::thread::Builder::new().name(format!("gl-query-{i}"));
-            desk.threads.push(thread.spawn(move || {
-                set_up(lane);
-                serve(&inner, &shared, &pool, lane);
+            let (built, ready) = mpsc::sync_channel(1);
+            desk.threads.push(thread.stack_size(STACK_BYTES).spawn(move || {
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .use_current_thread()
+                    .stack_size(STACK_BYTES)
+                    .thread_name(move |n| format!("gl-query-{i}-{n}"))
+                    .start_handler(move |_| set_up(lane))
+                    .build();
+                match pool {
+                    Ok(pool) => {
+                        let _ = built.send(Ok(()));
+                        set_up(lane);
+                        serve(&inner, &shared, &pool, lane);
+                    }
+                    Err(e) => drop(built.send(Err(std::io::Error::other(e)))),
+                }
             })?);
+            ready.recv().map_err(std::io::Error::other)??;
         }
         Ok(desk)
     }
@@ -187,9 +205,9 @@ impl Desk {
     /// Takes a query in. Ask [`Desk::check_room`] first.
     pub(crate) fn submit(&self, user: Option<UserId>, cancel: CancelToken, work: Work) {
         let mut state = self.inner.state();
-        if !state.closed {
-            state.lanes[0].waiting.push_back(Waiting { user, cancel, work });
-            self.inner.wake.notify_all();
+        if !state.closed && state.lanes[0].take_in(Waiting { user, cancel, work }) {
+            drop(state);
+            self.inner.wake[0].notify_one();
         }
     }
 
@@ -198,8 +216,8 @@ impl Desk {
         let mut state = self.inner.state();
         state.closed = true;
         state.lanes.iter_mut().for_each(|lane| lane.waiting.clear());
-        self.inner.wake.notify_all();
         drop(state);
+        self.inner.wake.iter().for_each(Condvar::notify_all);
         std::mem::take(&mut self.threads)
     }
 }
@@ -228,7 +246,7 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, lane: usize) 
             if state.closed {
                 return;
             }
-            let waited = inner.wake.wait_timeout(state, LOOK);
+            let waited = inner.wake[lane].wait_timeout(state, LOOK);
             state = waited.map_or_else(|e| e.into_inner().0, |(state, _)| state);
             continue;
         };
@@ -257,17 +275,18 @@ fn serve(inner: &Inner, shared: &Shared, pool: &rayon::ThreadPool, lane: usize) 
         };
         state = inner.state();
         state.lanes[lane].done(user);
-        if !state.closed {
-            state.lanes[(lane + 1).min(LANES - 1)].waiting.extend(again);
+        let next = (lane + 1).min(LANES - 1);
+        if let Some(again) = again.filter(|_| !state.closed)
+            && state.lanes[next].take_in(again)
+        {
+            inner.wake[next].notify_one();
         }
-        inner.wake.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicUsize;
-    use std::sync::mpsc;
 
     use super::*;
 
@@ -321,6 +340,31 @@ mod tests {
         drop(stop);
         desk.close().into_iter().for_each(|t| t.join().expect("no panic"));
         assert_eq!(desk.depth(), 0);
+    }
+
+    #[test]
+    fn short_queries_of_several_users_run_side_by_side() {
+        let mut desk = Desk::start(1, &shared()).expect("threads");
+        for _ in 0..50 {
+            let (met, meets) = mpsc::sync_channel(4);
+            let gate = Arc::new(std::sync::Barrier::new(QUERY_TURNS_AT_ONCE[0]));
+            for n in 0..QUERY_TURNS_AT_ONCE[0] {
+                let (met, gate) = (met.clone(), gate.clone());
+                desk.submit(
+                    user(n as u64),
+                    CancelToken::new(),
+                    Box::new(move |_| {
+                        gate.wait();
+                        let _ = met.send(n);
+                        Progress::Answered
+                    }),
+                );
+            }
+            for _ in 0..QUERY_TURNS_AT_ONCE[0] {
+                meets.recv_timeout(Duration::from_secs(10)).expect("all of them run");
+            }
+        }
+        desk.close().into_iter().for_each(|t| t.join().expect("no panic"));
     }
 
     #[test]
