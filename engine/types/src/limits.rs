@@ -123,6 +123,8 @@ pub const TOKEN_SECS: i64 = 3_600;
 pub const TOKEN_BYTES_MAX: usize = 4_096;
 /// Tokens whose switched organization is remembered.
 pub const TOKEN_ORGS_MAX: usize = 16_384;
+/// Tokens whose signature is known to be genuine without another look.
+pub const TOKENS_KNOWN_MAX: usize = 4_096;
 /// Characters of an account name or of an organization's slug.
 pub const USERNAME_CHARS_MAX: usize = 150;
 /// Uploaded bodies parsed at once; each uses every core.

@@ -2,6 +2,9 @@
 //!
 //! The header of a token of ours is one constant text. A token with any other header is refused before
 //! the library looks at it, which leaves no room for games with `alg`, `kid`, `jku`, `crit` and friends.
+//!
+//! A client sends the same token with every request. What was found genuine once is recognized by its hash;
+//! whether it is alive, and its account still in force, is asked every time.
 
 use std::collections::HashSet;
 
@@ -14,6 +17,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, deco
 use serde::{Deserialize, Serialize};
 
 use crate::ServiceError;
+use crate::identity::genuine::Genuine;
 use crate::identity::signing_key::SigningKey;
 
 const TYP: &str = "gl-at+jwt";
@@ -67,6 +71,7 @@ pub(crate) struct Tokens {
     header: Header,
     header_text: String,
     validation: Validation,
+    genuine: Genuine,
 }
 
 impl Tokens {
@@ -91,6 +96,7 @@ impl Tokens {
             header,
             header_text: URL_SAFE_NO_PAD.encode(header_json),
             validation,
+            genuine: Genuine::default(),
         };
         tokens.self_test()?;
         Ok(tokens)
@@ -145,15 +151,14 @@ impl Tokens {
     /// [`ServiceError::TokenExpired`] for a genuine token past its life, else
     /// [`ServiceError::TokenInvalid`] whatever is wrong.
     pub(crate) fn check(&self, token: &str, now: i64) -> Result<Claims, ServiceError> {
-        if token.len() > TOKEN_BYTES_MAX || !canonical(token, &self.header_text) {
+        if token.len() > TOKEN_BYTES_MAX {
             return Err(ServiceError::TokenInvalid);
         }
-        let data = decode::<Claims>(token, &self.verifier, &self.validation)
-            .map_err(|_| ServiceError::TokenInvalid)?;
-        let c = data.claims;
+        let known = self.genuine.get(token);
+        let is_known = known.is_some();
+        let c = known.map_or_else(|| self.decode(token), Ok)?;
         let life = c.exp.checked_sub(c.iat);
-        let coherent = data.header.typ.as_deref() == Some(TYP)
-            && c.sub == c.user_id.to_string()
+        let coherent = c.sub == c.user_id.to_string()
             && life.is_some_and(|l| (1..=TOKEN_SECS).contains(&l))
             && c.orig_iat <= c.iat
             && c.iat <= now.saturating_add(CLOCK_STEP_SECS)
@@ -164,7 +169,23 @@ impl Tokens {
         if now >= c.exp {
             return Err(ServiceError::TokenExpired);
         }
+        if !is_known {
+            self.genuine.add(token, &c, now);
+        }
         Ok(c)
+    }
+
+    /// The claims of a token that is ours, dead or alive.
+    fn decode(&self, token: &str) -> Result<Claims, ServiceError> {
+        if !canonical(token, &self.header_text) {
+            return Err(ServiceError::TokenInvalid);
+        }
+        let data = decode::<Claims>(token, &self.verifier, &self.validation)
+            .map_err(|_| ServiceError::TokenInvalid)?;
+        if data.header.typ.as_deref() != Some(TYP) {
+            return Err(ServiceError::TokenInvalid);
+        }
+        Ok(data.claims)
     }
 
     /// Whether a live token may still be exchanged at `now`.

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use graphlume_types::limits::TOKENS_KNOWN_MAX;
 use serde_json::{Value, json};
 
 use super::*;
@@ -46,6 +47,42 @@ fn a_token_lives_exactly_an_hour() {
     assert_eq!(t.check(&token, NOW).unwrap(), claims);
     assert!(t.check(&token, NOW + 3_599).is_ok());
     assert!(matches!(t.check(&token, NOW + 3_600), Err(ServiceError::TokenExpired)));
+}
+
+#[test]
+fn what_resembles_a_known_token_is_refused_as_ever() {
+    let t = tokens();
+    let (token, claims) = t.issue(&subject(), NOW, NOW).unwrap();
+    assert_eq!(t.check(&token, NOW).unwrap(), claims);
+    assert_eq!(t.genuine.get(&token), Some(claims), "it is known now");
+    for at in 0..token.len() {
+        let mut other = token.clone().into_bytes();
+        other[at] = if other[at] == b'A' { b'B' } else { b'A' };
+        let other = String::from_utf8(other).unwrap();
+        let refused = t.check(&other, NOW);
+        assert!(matches!(refused, Err(ServiceError::TokenInvalid)), "{at}: {refused:?}");
+        assert_eq!(t.genuine.get(&other), None);
+    }
+    let early = t.check(&token, NOW - 3_600);
+    assert!(matches!(early, Err(ServiceError::TokenInvalid)), "issued in the future: {early:?}");
+}
+
+#[test]
+fn known_tokens_are_bounded_and_the_dead_go_first() {
+    let t = tokens();
+    let issued = |at: i64| t.issue(&subject(), at, at).unwrap().0;
+    let live = issued(NOW);
+    t.check(&live, NOW).unwrap();
+    for _ in 1..TOKENS_KNOWN_MAX {
+        t.check(&issued(NOW - 3_599), NOW).unwrap();
+    }
+    t.check(&issued(NOW), NOW + 1).unwrap();
+    assert!(t.genuine.get(&live).is_some(), "the others are dead by now");
+    for _ in 0..TOKENS_KNOWN_MAX {
+        t.check(&issued(NOW), NOW).unwrap();
+    }
+    assert!(t.genuine.get(&live).is_none());
+    assert!(t.check(&live, NOW).is_ok(), "who was forgotten is looked at again");
 }
 
 #[test]

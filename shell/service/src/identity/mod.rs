@@ -1,6 +1,7 @@
 //! Accounts, passwords, personal keys, tokens, login links and sessions, organizations.
 
 pub(crate) mod accounts;
+pub(crate) mod genuine;
 pub(crate) mod jwt;
 pub(crate) mod keys;
 pub(crate) mod links;
