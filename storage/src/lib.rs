@@ -29,6 +29,7 @@ mod batch;
 mod blob;
 mod codec;
 mod commit;
+mod decoded;
 mod draft;
 mod error;
 mod export;

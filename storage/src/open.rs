@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 use graphlume_types::{Clock, SystemClock, limits};
 
 use crate::blob::Blobs;
+use crate::decoded::Decoded;
 use crate::error::StoreError;
 use crate::export;
 use crate::mark::Mark;
@@ -134,6 +135,7 @@ pub(crate) fn open(dir: &Path, options: &Options) -> Result<Folder, StoreError> 
         free_bytes_min: options.free_bytes_upload_min,
     };
     let core = Core {
+        decoded: Decoded::default(),
         snapshots: Snapshots::open(&dir, Arc::clone(vfs), quota),
         dir,
         meta,

@@ -159,7 +159,7 @@ impl Store {
         let core = &self.inner.core;
         let result = core.meta.get(tree_key, &core.blobs).and_then(|found| match found {
             None => Ok(None),
-            Some((tag, json)) => match serde_json::from_slice(&json) {
+            Some((tag, json)) => match core.decoded.record(tag, &json) {
                 Ok(rec) => Ok(Some((rec, tag))),
                 Err(e) => Err(StoreError::corrupt(describe(tree_key), e.to_string())),
             },

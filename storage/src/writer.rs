@@ -12,6 +12,7 @@ use graphlume_types::limits;
 use crate::batch::{Batch, Change};
 use crate::blob::{BlobRef, Blobs};
 use crate::commit::Completer;
+use crate::decoded::Decoded;
 use crate::error::StoreError;
 use crate::mark::Mark;
 use crate::meta::Meta;
@@ -23,6 +24,7 @@ use crate::vfs::Vfs;
 pub(crate) struct Core {
     pub dir: PathBuf,
     pub meta: Meta,
+    pub decoded: Decoded,
     pub blobs: Blobs,
     pub snapshots: Snapshots,
     pub vfs: Arc<dyn Vfs>,
