@@ -160,6 +160,8 @@ def chain(rng, nodes, named=0.4, single=False, pairs=2):
 
     steps.append(node_step(rng, nodes, name()))
     for _ in range(rng.randint(0, pairs)):
+        if len(steps) > 1 and steps[-2].get("min_hops", 0) > 1:
+            break  # see the known differences
         steps.append(edge_step(rng, nodes, name(), single))
         steps.append(node_step(rng, nodes, name()))
     if not single and len(steps) > 1 and rng.random() < 0.12:

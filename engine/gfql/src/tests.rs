@@ -57,6 +57,23 @@ fn ws(g: &PropertyGraph) -> String {
     column(g.edges(), "w")
 }
 
+/// The reference goes on from `b` as well, which it neither marks nor keeps when the chain ends there: `b` is met
+/// again from `a`, but only after one hop.
+#[test]
+fn a_step_leads_on_from_what_got_far_enough() {
+    let found = ask(json!([
+        {"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": ["a", "b"]}}},
+        {"type": "Edge", "direction": "forward", "min_hops": 2, "max_hops": 3},
+        {"type": "Node", "name": "middle"},
+        {"type": "Edge", "direction": "forward", "hops": 1},
+        {"type": "Node", "name": "last"},
+    ]));
+    assert_eq!(ids_of(&found), "b c d");
+    assert_eq!(column(found.nodes(), "middle"), "false false true");
+    assert_eq!(column(found.nodes(), "last"), "false false true");
+    assert_eq!(ws(&found), "2 3 5");
+}
+
 #[test]
 fn refusals_name_the_field_and_what_to_write() {
     let cases = [
