@@ -41,7 +41,11 @@ impl ByteSet {
                     None => avx2::narrow(self, blocks, whole),
                 }
             }
-            return self.narrow_plain(rest, last);
+            // Rows come in blocks that mostly leave no rest, which spares them the table that it takes.
+            if !rest.is_empty() {
+                self.narrow_plain(rest, last);
+            }
+            return;
         }
         self.narrow_plain(bytes, words);
     }
@@ -49,9 +53,12 @@ impl ByteSet {
     /// The first byte of the set and the last one, when it has all between them.
     #[cfg(target_arch = "x86_64")]
     fn interval(&self) -> Option<(u8, u8)> {
-        let first = (0..=u8::MAX).find(|v| self.contains(*v))?;
-        let last = (0..=u8::MAX).rfind(|v| self.contains(*v))?;
-        (first..=last).all(|v| self.contains(v)).then_some((first, last))
+        let low = self.words.iter().position(|word| *word != 0)?;
+        let high = self.words.iter().rposition(|word| *word != 0)?;
+        let first = low as u32 * 64 + self.words[low].trailing_zeros();
+        let last = high as u32 * 64 + self.words[high].ilog2();
+        let count: u32 = self.words.iter().map(|word| word.count_ones()).sum();
+        (count == last - first + 1).then_some((first as u8, last as u8))
     }
 
     fn narrow_plain(&self, bytes: &[u8], words: &mut [u64]) {
