@@ -10,14 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use graphlume_kernels::{MODULES, lock};
+use graphlume_tests::root;
 use sha2::{Digest, Sha256};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// Texts of the files of a folder with this ending, by name.
 fn texts(folder: &str, ending: &str) -> BTreeMap<String, String> {

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use graphlume_tests::root;
+
 /// Which of our crates each of our crates may name, test dependencies aside.
 const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("types", &[]),
@@ -50,10 +52,6 @@ const HOMES: &[(&str, &[&str])] = &[
 ];
 
 const LINES_MAX: usize = 900;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// Files known to git, so that build outputs and local notes do not count.
 fn tracked() -> Vec<PathBuf> {

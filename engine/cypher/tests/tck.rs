@@ -265,7 +265,9 @@ fn outcome(scenario: &Scenario) -> (Kind, Outcome) {
 
 #[test]
 fn the_compatibility_kit_passes_but_for_what_is_listed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tck");
+    // From the crate's folder, where cargo runs tests. A path that is compiled in may be of another checkout,
+    // whose target folder this one shares.
+    let root = Path::new("tests/tck");
     let scenarios = gherkin::read(&root.join("features"));
     assert!(scenarios.len() > 3_800, "{} scenarios", scenarios.len());
     let known = std::fs::read_to_string(root.join("known.txt")).unwrap();
