@@ -23,6 +23,9 @@ Known differences, which the generator stays away from or the comparison allows 
 * After a step of `min_hops: 2` the reference also leads on from a first node that is met again too early,
   which it neither marks nor keeps where the chain ends there; ours leads on from what got far enough
   (`a_step_leads_on_from_what_got_far_enough` in the engine's tests). Such a step ends the chains of cases.
+  Where the last node step asks for just that node, the reference keeps it, unmarked and without an edge,
+  which is no match of the chain; ours does not (`a_step_does_not_end_at_what_was_met_too_early`). In
+  queries with such a step, nodes that only the reference keeps and that are on no edge are left out.
 * `%` on a column of zeros and ones is refused by the reference; ours computes it. Cases do without.
 """
 

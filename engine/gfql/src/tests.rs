@@ -74,6 +74,17 @@ fn a_step_leads_on_from_what_got_far_enough() {
     assert_eq!(ws(&found), "2 3 5");
 }
 
+/// The reference keeps `b`, unmarked and without an edge: it is met again from `a`, but only after one hop.
+#[test]
+fn a_step_does_not_end_at_what_was_met_too_early() {
+    let found = ask(json!([
+        {"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": ["a", "b"]}}},
+        {"type": "Edge", "direction": "forward", "min_hops": 2, "max_hops": 3},
+        {"type": "Node", "filter_dict": {"id": "b"}, "name": "last"},
+    ]));
+    assert_eq!((ids_of(&found).as_str(), ws(&found).as_str()), ("", ""));
+}
+
 #[test]
 fn refusals_name_the_field_and_what_to_write() {
     let cases = [
