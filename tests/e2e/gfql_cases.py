@@ -161,10 +161,12 @@ def chain(rng, nodes, named=0.4, single=False, pairs=2):
 
     steps.append(node_step(rng, nodes, name()))
     for _ in range(rng.randint(0, pairs)):
-        if len(steps) > 1 and steps[-2].get("min_hops", 0) > 1:
-            break  # see the known differences
         steps.append(edge_step(rng, nodes, name(), single))
-        steps.append(node_step(rng, nodes, name()))
+        far = steps[-1].get("min_hops", 0) > 1  # see the known differences
+        end = name()
+        steps.append(node_step(rng, nodes, end and far and f"far{rng.randrange(10**6)}" or end))
+        if far:
+            break
     if not single and len(steps) > 1 and rng.random() < 0.12:
         steps = steps[1:] if rng.random() < 0.5 else steps[:-1]
     return steps
@@ -371,7 +373,7 @@ def bag(frame, columns):
 
 def goes_far(query):
     """Whether a step of the query must go farther than one hop."""
-    return re.search(r'"min_hops": [2-9]', json.dumps(query)) is not None
+    return query is not None and re.search(r'"min_hops": [2-9]', json.dumps(query)) is not None
 
 
 def without_met_early(ours, theirs):
@@ -389,7 +391,7 @@ def difference(case, ours, theirs):
         return None
     if "error" in ours or "error" in theirs:
         return "error", f"ours {ours.get('text', 'answers')} | theirs {theirs.get('text', 'answers')}"
-    if theirs["nodes"] is not None and goes_far(case["query"]) and not case.get("rows"):
+    if theirs["nodes"] is not None and goes_far(case.get("query")) and not case.get("rows"):
         theirs = {**theirs, "nodes": without_met_early(ours, theirs)}
     for part in ["nodes"] if case.get("rows") else ["nodes", "edges"]:
         mine, other = ours[part], theirs[part]

@@ -26,6 +26,9 @@ Known differences, which the generator stays away from or the comparison allows 
   Where the last node step asks for just that node, the reference keeps it, unmarked and without an edge,
   which is no match of the chain; ours does not (`a_step_does_not_end_at_what_was_met_too_early`). In
   queries with such a step, nodes that only the reference keeps and that are on no edge are left out.
+* A node step after such a step marks in the reference all that any hop reached where the nodes have a column
+  of its name already, and only what got far enough where they have none; ours always does the latter. Such
+  node steps have names of their own.
 * `%` on a column of zeros and ones is refused by the reference; ours computes it. Cases do without.
 """
 
