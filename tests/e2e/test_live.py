@@ -148,7 +148,7 @@ def test_a_late_joiner_and_a_reconnect_see_the_current_picture(server, dataset):
     # The state is told when it is decided; the frame that ends the motion comes after the slice on its way.
     until_settled(first)
     late = Viewer(server, dataset, session)
-    late.until(lambda: late.frames >= 1 and late.colors >= 1, 5)
+    late.until(lambda: late.frames >= 1 and late.colors >= 1)
     tolerance = np.ptp(late.positions, 0).max() / 30000
     exact = requests.get(f"{server.url}/viz/{session}/{late.graph['epoch']}/positions.bin").content
     positions = np.frombuffer(exact[48:], "<f4").reshape(-1, 2)
@@ -190,7 +190,7 @@ def test_a_dataset_without_data_waits_and_opens_when_data_arrive(server, alice, 
     viewer.until(lambda: viewer.state and viewer.state["state"] == "waiting")
     r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv", data=community_graph)
     assert r.status_code == 200
-    viewer.until(lambda: viewer.frames >= 1, 10)
+    viewer.until(lambda: viewer.frames >= 1)
     viewer.close()
 
 
@@ -214,7 +214,7 @@ def test_private_and_absent_graphs_do_not_open(server, alice, dataset):
     token = alice.session.headers["Authorization"]
     for target in (dataset, "0" * 32):
         with pytest.raises((ConnectionClosed, InvalidStatus)) as caught:
-            Viewer(server, target, unique("s")).until(lambda: False, 5)
+            Viewer(server, target, unique("s")).until(lambda: False)
         if isinstance(caught.value, ConnectionClosed):
             assert caught.value.rcvd.code in (4401, 4404)
     mine = Viewer(server, dataset, unique("s"), headers={"Authorization": token})
@@ -227,7 +227,7 @@ def test_a_deleted_dataset_ends_its_sessions(server, alice, dataset):
     viewer.until(lambda: viewer.frames >= 1)
     assert alice("DELETE", f"/api/v2/datasets/{dataset}").status_code == 204
     with pytest.raises(ConnectionClosed) as caught:
-        viewer.until(lambda: False, 10)
+        viewer.until(lambda: False)
     assert caught.value.rcvd.code == 4410
 
 
@@ -246,7 +246,7 @@ def test_garbage_from_a_viewer_is_answered_and_survived(server, dataset):
     # Says it even when the goodbye came first; nothing after it is answered.
     viewer.say({"t": "visible"})
     with pytest.raises(ConnectionClosed) as caught:
-        viewer.until(lambda: False, 10)
+        viewer.until(lambda: False)
     assert caught.value.rcvd.code == 1003
 
 

@@ -84,7 +84,7 @@ def test_the_event_stream_is_held_open_and_ends_with_its_connection(server, key)
     assert ended.is_alive(), "nothing is pushed, and nothing ends it"
     assert agent.call("list_sessions")["sessions"] is not None, "calls go on beside it"
     requests.delete(agent.url, headers=agent.headers())
-    ended.join(5)
+    ended.join(20)
     assert not ended.is_alive()
 
 

@@ -132,7 +132,7 @@ def test_no_worker_outlives_the_server(workers):
     pids = children(workers.process.pid)
     assert len(pids) == 2
     workers.kill()
-    until(lambda: not any(Path(f"/proc/{p}").exists() for p in pids), "the workers are gone", 5)
+    until(lambda: not any(Path(f"/proc/{p}").exists() for p in pids), "the workers are gone")
 
 
 def test_an_upload_that_nobody_waits_for_is_stopped(workers):
