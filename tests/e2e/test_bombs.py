@@ -5,12 +5,16 @@ import gzip
 import io
 import json
 import lzma
-import time
+import os
 import zipfile
 import zlib
+from pathlib import Path
 
 import pytest
 
+from test_workers import children
+
+# Of computing: how long that takes is up to who else computes.
 SECONDS_MAX = 2
 GROWTH_BYTES_MAX = 64 << 20
 MIB = 1 << 20
@@ -105,6 +109,14 @@ KINDS = ["gzip", "bz2", "xz", "zip", "nested zip", "100,000 entries", "many gzip
          "claimed texts", "one huge text"]
 
 
+def cpu_seconds(server):
+    """What the server and its workers have computed, those included that have ended."""
+    ticks = 0
+    for pid in (server.process.pid, *children(server.process.pid)):
+        ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_bombs_are_refused_at_once(server, alice, kind):
     file_type, compression, body, slug = bomb(kind)
@@ -112,9 +124,10 @@ def test_bombs_are_refused_at_once(server, alice, kind):
     # What a first upload makes the server keep is not the bomb's doing.
     alice.file(b"s,d\n1,2\n", "csv")
     before = server.rss_bytes()
-    begin = time.monotonic()
+    begin = cpu_seconds(server)
     f = alice.file(body, file_type, file_compression=compression)
-    spent = time.monotonic() - begin
+    spent = cpu_seconds(server) - begin
+    print(f"{kind}: {len(body)} bytes cost {spent:.2f} s")
     growth = server.rss_bytes() - before
     assert f["is_valid"] is False and [e["slug"] for e in f["errors"]] == [slug], f
     assert spent < SECONDS_MAX, spent
