@@ -77,8 +77,29 @@ fn end_column(
         return None;
     }
     let ids = ids.as_primitive::<Int64Type>().values();
-    let cells: Vec<i64> = ends.iter().map(|ends| ids[ends[side] as usize]).collect();
+    let cells: Vec<i64> = match counted_from(ids, ends.len()) {
+        Some(first) => ends.iter().map(|ends| first + i64::from(ends[side])).collect(),
+        None => ends.iter().map(|ends| ids[ends[side] as usize]).collect(),
+    };
     Some(Arc::new(Int64Array::from(cells)))
+}
+
+/// The first of ids that count upwards one by one, as those of most generated graphs do: then the others need not
+/// be read one at a time. `None` too where finding out takes longer than reading `rows` of them.
+fn counted_from(ids: &[i64], rows: usize) -> Option<i64> {
+    const AT_ONCE: usize = 1 << 10;
+    let (first, last) = (*ids.first()?, *ids.last()?);
+    let span = i64::try_from(ids.len() - 1).ok()?;
+    if ids.len() / 4 > rows || last.checked_sub(first) != Some(span) {
+        return None;
+    }
+    // Of ids at the very ends of the numbers the sums may wrap, and are still those of their places.
+    let counts = |(i, block): (usize, &[i64])| {
+        let from = first.wrapping_add((i * AT_ONCE) as i64);
+        let off = |(id, i): (&i64, i64)| id ^ from.wrapping_add(i);
+        block.iter().zip(0..).map(off).fold(0, |all, off| all | off) == 0
+    };
+    ids.chunks(AT_ONCE).enumerate().all(counts).then_some(first)
 }
 
 /// The cells of a column of text whose values are numbered.
@@ -133,6 +154,26 @@ mod tests {
         let bindings = Bindings { node: None, source: name("s"), destination: name("d") };
         let table = Table::try_new(batch.unwrap()).unwrap();
         PropertyGraph::new(None, Some(table), bindings).unwrap()
+    }
+
+    #[test]
+    fn ids_that_count_upwards_are_told_from_others() {
+        for (first, n) in [(0_i64, 1), (-7, 3000), (i64::MAX - 1023, 1024), (i64::MIN, 2048)] {
+            let ids: Vec<i64> = (0..n).map(|i| first.wrapping_add(i)).collect();
+            assert_eq!(counted_from(&ids, ids.len()), Some(first));
+            assert_eq!(counted_from(&ids, ids.len() / 4), Some(first));
+            for (a, b) in [(1, 2), (1, 1030), (1023, 1024), (1500, 1501)] {
+                let mut swapped = ids.clone();
+                if b < swapped.len() - 1 {
+                    swapped.swap(a, b);
+                    assert_eq!(counted_from(&swapped, ids.len()), None, "{a} {b}");
+                }
+            }
+        }
+        assert_eq!(counted_from(&[], 9), None);
+        assert_eq!(counted_from(&[i64::MIN, 0, i64::MAX], 9), None);
+        assert_eq!(counted_from(&[3, 4, 6], 9), None);
+        assert_eq!(counted_from(&(0..100).collect::<Vec<_>>(), 9), None, "finding out costs more");
     }
 
     #[test]
