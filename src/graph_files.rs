@@ -116,6 +116,7 @@ pub fn result_columns(graph: &Graph, output: Output) -> Vec<(&'static str, Array
         let array: ArrayRef = match column.values {
             Values::I64(v) => Arc::new(Int64Array::from(v)),
             Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
+            Values::Nodes(v) => graph.ids_at(&v),
             Values::F64(v) => Arc::new(Float64Array::from(v)),
         };
         columns.push((column.name, array));

@@ -44,6 +44,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
                 match values {
                     Values::I64(v) => Arc::new(Int64Array::from(v)),
                     Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
+                    Values::Nodes(v) => Arc::new(UInt32Array::from(v)),
                     Values::F64(v) => Arc::new(Float64Array::from(v)),
                 },
             ));

@@ -1,14 +1,12 @@
 //! `graphlume compute`.
 
-use std::sync::Arc;
-
 use graphlume_algo::registry::find_any;
-use graphlume_algo::{Input, Kind, ParamValues};
+use graphlume_algo::{Input, Kind, ParamValues, libraries};
 use graphlume_types::CancelToken;
 
 use super::Failure;
 use super::layout::{Run, params_with};
-use crate::cli::{ComputeArgs, LibraryArg};
+use crate::cli::ComputeArgs;
 use crate::graph_files;
 
 /// Runs the algorithm and writes its columns behind the node ids.
@@ -25,14 +23,17 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
     Run::new(&args.run, &args.files)?.finish(|loaded| {
         let cancel = CancelToken::new();
         let ids = graph_files::IdIndex::new(&loaded.graph);
-        // cuGraph's graphs hold each edge once; igraph's keep copies apart.
-        let topology = match args.library {
-            LibraryArg::Cugraph => graphlume_algo::distinct_edges(&loaded.graph.topology),
-            LibraryArg::Igraph => Arc::clone(&loaded.graph.topology),
-        };
+        let seen = libraries::seen(
+            args.library.name(),
+            None,
+            algorithm,
+            &params,
+            &loaded.graph.topology,
+            loaded.weights.as_deref(),
+        )?;
         let input = Input {
-            topology: &topology,
-            weights: loaded.weights.as_deref(),
+            topology: &seen.topology,
+            weights: seen.weights.as_deref(),
             resolve: &|text| ids.find(text),
             cancel: &cancel,
         };

@@ -10,6 +10,7 @@ pub mod component;
 mod error;
 pub mod gpu;
 pub mod layout;
+pub mod libraries;
 mod net;
 pub mod params;
 pub mod path;

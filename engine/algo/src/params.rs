@@ -17,7 +17,7 @@ impl ParamValues {
     pub fn from_json(spec: &AlgorithmSpec, given: &Map<String, Value>) -> Result<Self, AlgoError> {
         for name in given.keys() {
             if !spec.params.iter().any(|p| p.name == name) {
-                return Err(unknown(spec, name));
+                check_accepted(spec, name, &given[name])?;
             }
         }
         let mut values = Vec::with_capacity(spec.params.len());
@@ -96,6 +96,23 @@ impl ParamValues {
             other => Some(other.to_string()),
         }
     }
+}
+
+/// A parameter that makes no difference may be given, with a value that does not ask for one.
+fn check_accepted(spec: &AlgorithmSpec, name: &str, value: &Value) -> Result<(), AlgoError> {
+    let accepted =
+        spec.accepted.iter().find(|a| a.name == name).ok_or_else(|| unknown(spec, name))?;
+    let Some(values) = accepted.values else { return Ok(()) };
+    let legal: Vec<Value> = serde_json::from_str(values).unwrap_or_default();
+    if value.is_null() || legal.contains(value) {
+        return Ok(());
+    }
+    Err(AlgoError::BadParam {
+        algorithm: spec.id,
+        name: name.to_owned(),
+        value: value.to_string(),
+        expected: format!("one of {values}: anything else is not available yet"),
+    })
 }
 
 fn unknown(spec: &AlgorithmSpec, name: &str) -> AlgoError {

@@ -9,7 +9,8 @@ use crate::layout::force_atlas2::{ForceAtlas2, Params};
 use crate::layout::{closed, start};
 use crate::path::bfs;
 use crate::spec::{
-    AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
+    Accepted, AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec,
+    Values,
 };
 use crate::{AlgoError, ParamValues, util};
 
@@ -21,6 +22,7 @@ pub static ALGORITHMS: &[AlgorithmSpec] = &[
     PAGERANK,
     PAGERANK_IGRAPH,
     LOUVAIN,
+    MULTILEVEL,
     COMPONENTS,
     CORE_NUMBER,
     BFS,
@@ -98,6 +100,16 @@ const fn param(
     ParamSpec { name, dtype, default, range, doc }
 }
 
+/// A parameter that the library takes and does nothing with.
+const fn ignored(name: &'static str) -> Accepted {
+    Accepted { name, values: None }
+}
+
+/// A parameter of the library that has one of these values here, or null.
+const fn only(name: &'static str, values: &'static str) -> Accepted {
+    Accepted { name, values: Some(values) }
+}
+
 const fn output(name: &'static str, dtype: Dtype, doc: &'static str) -> OutputSpec {
     OutputSpec { name, dtype, doc }
 }
@@ -114,6 +126,22 @@ const XYZ: &[OutputSpec] =
 
 fn labels(name: &'static str, labels: &[u32]) -> Output {
     Output::one(name, Values::I64(labels.iter().map(|l| i64::from(*l)).collect()))
+}
+
+/// The weights of the edges, when there are some and all can be used.
+fn weights<'a>(input: &Input<'a>) -> Result<Option<&'a [f32]>, AlgoError> {
+    let Some(weights) = input.weights else { return Ok(None) };
+    let negative = |row: &&u32| weights.get(**row as usize).is_some_and(|w| *w < 0.0);
+    match input.topology.out_row().iter().find(negative) {
+        None => Ok(Some(weights)),
+        Some(row) => Err(AlgoError::BadValue {
+            what: "weight",
+            unit: "edge row",
+            index: *row as usize,
+            value: f64::from(weights[*row as usize]),
+            expected: "a number that is not negative",
+        }),
+    }
 }
 
 /// Columns `x`, `y` and perhaps `z`.
@@ -158,6 +186,12 @@ const PAGERANK: AlgorithmSpec = AlgorithmSpec {
         param("fail_on_nonconvergence", Bool, "true", None, "make not reaching tol an error"),
         DIRECTED,
     ],
+    accepted: &[
+        ignored("dangling"),
+        only("personalization", "[]"),
+        only("precomputed_vertex_out_weight", "[]"),
+        only("nstart", "[]"),
+    ],
     outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
     doc: "PageRank (Brin and Page 1998) by power iteration, with edge weights when there are some.",
     run: |input, p| {
@@ -169,7 +203,8 @@ const PAGERANK: AlgorithmSpec = AlgorithmSpec {
             directed: p.bool("directed"),
             must_converge: p.bool("fail_on_nonconvergence"),
         };
-        let ranks = pagerank::run(input.topology, input.weights, options, input.cancel)?;
+        let weights = weights(input)?;
+        let ranks = pagerank::run(input.topology, weights, options, input.cancel)?;
         Ok(Output::one("pagerank", Values::F64(ranks)))
     },
 };
@@ -182,8 +217,13 @@ const PAGERANK_IGRAPH: AlgorithmSpec = AlgorithmSpec {
         param("damping", Float, "0.85", Some((0.0, 0.9999)), "probability of following an edge"),
         DIRECTED,
     ],
+    accepted: &[
+        only("vertices", "[]"),
+        only("arpack_options", "[]"),
+        only("implementation", r#"["prpack"]"#),
+    ],
     outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
-    doc: "PageRank (Brin and Page 1998) without edge weights, to a total change of 1e-12.",
+    doc: "PageRank (Brin and Page 1998), to a total change of 1e-12.",
     run: |input, p| {
         let options = pagerank::Options {
             alpha: p.float("damping").unwrap_or(0.85),
@@ -192,14 +232,15 @@ const PAGERANK_IGRAPH: AlgorithmSpec = AlgorithmSpec {
             directed: p.bool("directed"),
             must_converge: false,
         };
-        let ranks = pagerank::run(input.topology, None, options, input.cancel)?;
+        let weights = weights(input)?;
+        let ranks = pagerank::run(input.topology, weights, options, input.cancel)?;
         Ok(Output::one("pagerank", Values::F64(ranks)))
     },
 };
 
 const LOUVAIN: AlgorithmSpec = AlgorithmSpec {
     id: "louvain",
-    names: &[cugraph("louvain"), igraph("community_multilevel")],
+    names: &[cugraph("louvain")],
     kind: Compute,
     params: &[
         param(
@@ -220,12 +261,35 @@ const LOUVAIN: AlgorithmSpec = AlgorithmSpec {
         ),
         RANDOM_STATE,
     ],
+    accepted: &[],
     outputs: &[output("louvain", Int, "community, numbered from 0 by first appearance")],
     doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
     run: |input, p| {
-        let found =
-            louvain::find(input.topology, input.weights, &louvain_options(p)?, input.cancel)?;
+        let weights = weights(input)?;
+        let found = louvain::find(input.topology, weights, &louvain_options(p)?, input.cancel)?;
         Ok(labels("louvain", &found))
+    },
+};
+
+const MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
+    id: "community_multilevel",
+    names: &[igraph("community_multilevel")],
+    kind: Compute,
+    params: &[
+        param("resolution", Float, "1.0", Some((1e-6, 1e6)), "larger gives smaller communities"),
+        RANDOM_STATE,
+    ],
+    accepted: &[only("return_levels", "[false]")],
+    outputs: &[output("community_multilevel", Int, "community, numbered by first appearance")],
+    doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
+    run: |input, p| {
+        let options = louvain::Options {
+            seed: count(p, "random_state"),
+            resolution: p.float("resolution").unwrap_or(1.0),
+            ..louvain::Options::default()
+        };
+        let found = louvain::find(input.topology, weights(input)?, &options, input.cancel)?;
+        Ok(labels("community_multilevel", &found))
     },
 };
 
@@ -257,6 +321,7 @@ const COMPONENTS: AlgorithmSpec = AlgorithmSpec {
     names: &[cugraph("connected_components"), cugraph("weakly_connected_components")],
     kind: Compute,
     params: &[],
+    accepted: &[only("connection", r#"["weak"]"#)],
     outputs: &[output(
         "connected_components",
         Int,
@@ -271,6 +336,7 @@ const CORE_NUMBER: AlgorithmSpec = AlgorithmSpec {
     names: &[cugraph("core_number")],
     kind: Compute,
     params: &[],
+    accepted: &[ignored("degree_type")],
     outputs: &[output("core_number", Int, "largest k whose k-core holds the node")],
     doc: "Core numbers (Seidman 1983) of the undirected simple graph; loops do not count.",
     run: |input, _| {
@@ -287,9 +353,10 @@ const BFS: AlgorithmSpec = AlgorithmSpec {
         param("depth_limit", Int, "null", Some((0.0, 4e9)), "hops at most; null is no limit"),
         DIRECTED,
     ],
+    accepted: &[only("return_predecessors", "[true]")],
     outputs: &[
         output("bfs", Int, "hops from the start; null when not reached"),
-        output("predecessor", Int, "node index before it, the smallest of several; null for none"),
+        output("predecessor", Node, "node before it, the first of several; -1 at the start"),
     ],
     doc: "Breadth-first distances (Moore 1959) from one node.",
     run: |input, p| {
@@ -301,10 +368,13 @@ const BFS: AlgorithmSpec = AlgorithmSpec {
                 v.iter().map(|d| (*d != bfs::UNREACHED).then(|| i64::from(*d))).collect(),
             )
         };
+        let reached = found.distance.iter().zip(&found.predecessor);
+        // The start is reached from no node.
+        let before = reached.map(|(d, v)| (*d != bfs::UNREACHED).then_some(*v)).collect::<Vec<_>>();
         Ok(Output {
             columns: vec![
                 Column { name: "bfs", values: column(&found.distance) },
-                Column { name: "predecessor", values: column(&found.predecessor) },
+                Column { name: "predecessor", values: Values::Nodes(before) },
             ],
         })
     },
@@ -358,6 +428,13 @@ const FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
         ),
         RANDOM_STATE,
     ],
+    accepted: &[
+        ignored("verbose"),
+        only("pos_list", "[]"),
+        only("callback", "[]"),
+        only("vertex_mobility", "[]"),
+        only("vertex_mass", "[]"),
+    ],
     outputs: XY,
     doc: "ForceAtlas2 (Jacomy et al. 2014).",
     run: force_atlas2,
@@ -410,6 +487,7 @@ const CIRCLE: AlgorithmSpec = AlgorithmSpec {
     names: &[igraph("circle"), igraph("circular")],
     kind: Layout,
     params: &[],
+    accepted: &[],
     outputs: XY,
     doc: "The unit circle, counter-clockwise from (1, 0).",
     run: |input, _| Ok(coordinates(&closed::circle(input.topology.num_nodes() as usize))),
@@ -420,6 +498,7 @@ const STAR: AlgorithmSpec = AlgorithmSpec {
     names: &[igraph("star")],
     kind: Layout,
     params: &[param("center", Node, "null", None, "node in the middle; null is the first")],
+    accepted: &[],
     outputs: XY,
     doc: "One node in the origin, the others on the unit circle.",
     run: |input, p| {
@@ -440,6 +519,7 @@ const GRID: AlgorithmSpec = AlgorithmSpec {
         Some((0.0, 4e9)),
         "nodes of a row; 0 is the root of their number",
     )],
+    accepted: &[],
     outputs: XY,
     doc: "A square grid, row by row.",
     run: |input, p| {
@@ -458,6 +538,7 @@ const GRID_3D: AlgorithmSpec = AlgorithmSpec {
         param("width", Int, "0", Some((0.0, 4e9)), "nodes of a row; 0 chooses"),
         param("height", Int, "0", Some((0.0, 4e9)), "rows of a layer; 0 chooses"),
     ],
+    accepted: &[],
     outputs: XYZ,
     doc: "A cubic grid, layer by layer.",
     run: |input, p| {
@@ -472,6 +553,7 @@ const SPHERE: AlgorithmSpec = AlgorithmSpec {
     names: &[igraph("sphere"), igraph("spherical"), igraph("circle_3d"), igraph("circular_3d")],
     kind: Layout,
     params: &[],
+    accepted: &[],
     outputs: XYZ,
     doc: "Nearly even points on the unit sphere (Saff and Kuijlaars 1997).",
     run: |input, _| Ok(coordinates(&closed::sphere(input.topology.num_nodes() as usize))),
@@ -482,6 +564,7 @@ const RANDOM: AlgorithmSpec = AlgorithmSpec {
     names: &[igraph("random")],
     kind: Layout,
     params: &[RANDOM_STATE],
+    accepted: &[],
     outputs: XY,
     doc: "Uniform points of the square from -1 to 1.",
     run: |input, p| {
@@ -497,6 +580,7 @@ const RANDOM_3D: AlgorithmSpec = AlgorithmSpec {
     names: &[igraph("random_3d")],
     kind: Layout,
     params: &[RANDOM_STATE],
+    accepted: &[],
     outputs: XYZ,
     doc: "Uniform points of the cube from -1 to 1.",
     run: |input, p| {

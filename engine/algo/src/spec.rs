@@ -77,6 +77,15 @@ pub struct ParamSpec {
     pub doc: &'static str,
 }
 
+/// A parameter of the library that makes no difference here.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted {
+    /// Its name.
+    pub name: &'static str,
+    /// The values that it may have, as a JSON array; without them any, for the library does nothing with it.
+    pub values: Option<&'static str>,
+}
+
 /// One output column.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputSpec {
@@ -99,6 +108,8 @@ pub struct AlgorithmSpec {
     pub kind: Kind,
     /// Its parameters.
     pub params: &'static [ParamSpec],
+    /// Parameters that may be given besides, and change nothing.
+    pub accepted: &'static [Accepted],
     /// Its output columns.
     pub outputs: &'static [OutputSpec],
     /// What it computes, with its source.
@@ -126,6 +137,9 @@ pub enum Values {
     I64(Vec<i64>),
     /// Whole numbers, some of them unknown.
     I64OrNull(Vec<Option<i64>>),
+    /// Nodes by index, which stand in a result by their ids, with [`graphlume_graph::NO_NODE`] for the one
+    /// that comes before the first.
+    Nodes(Vec<Option<u32>>),
     /// Numbers.
     F64(Vec<f64>),
 }
@@ -137,6 +151,7 @@ impl Values {
         match self {
             Self::I64(v) => v.len(),
             Self::I64OrNull(v) => v.len(),
+            Self::Nodes(v) => v.len(),
             Self::F64(v) => v.len(),
         }
     }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use graphlume_algo::schema::{self, LIBRARIES};
-use graphlume_algo::{AlgoError, AlgorithmSpec, Input, Kind, ParamValues, Values};
+use graphlume_algo::{
+    AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, Values, libraries,
+};
 use graphlume_graph::Graph;
 use graphlume_table::{ArrayRef, Float64Array, Int64Array, Table, to_f64};
 use graphlume_types::{CancelToken, Code, Coded};
@@ -143,15 +145,8 @@ pub(crate) fn run(
     let weights = edge_weights(loaded);
     for request in &loaded.compute {
         cancel.check()?;
-        // cuGraph's graphs hold each edge once; igraph's keep copies apart.
-        let topology = match request.library {
-            "cugraph" => graphlume_algo::distinct_edges(&graph.topology),
-            _ => Arc::clone(&graph.topology),
-        };
-        let input =
-            Input { topology: &topology, weights: weights.as_deref(), resolve: &|_| None, cancel };
         let params = ParamValues::defaults(request.algorithm);
-        let output = match graphlume_algo::run(request.algorithm, &input, &params) {
+        let output = match computed(request, graph, weights.as_deref(), &params, cancel) {
             Ok(output) => output,
             Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
             Err(e) => {
@@ -161,14 +156,15 @@ pub(crate) fn run(
         };
         for (i, column) in output.columns.into_iter().enumerate() {
             let name = request.column_name(i, column.name);
-            if table.column(&name).is_some() {
-                let why = format!("the nodes have a column {name:?} already: not replaced");
+            if loaded.node.as_ref() == Some(&name) {
+                let why = format!("{name:?} is the column of the node ids: not replaced");
                 loaded.warnings.push(format!("compute.{}: {why}", request.column));
                 continue;
             }
             let array: ArrayRef = match column.values {
                 Values::I64(v) => Arc::new(Int64Array::from(v)),
                 Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
+                Values::Nodes(v) => graph.ids_at(&v),
                 Values::F64(v) => Arc::new(Float64Array::from(v)),
             };
             table = table.with_column(&name, array).map_err(|e| EngineError::from_coded(&e))?;
@@ -178,6 +174,26 @@ pub(crate) fn run(
     graph.node_row = None;
     loaded.nodes = Some(table);
     Ok(())
+}
+
+/// What the algorithm gives on the graph as its library sees it. cuGraph's algorithms use the bound weights.
+fn computed(
+    request: &ComputeRequest,
+    graph: &Graph,
+    weights: Option<&[f32]>,
+    params: &ParamValues,
+    cancel: &CancelToken,
+) -> Result<Output, AlgoError> {
+    let weights = weights.filter(|_| request.library == "cugraph");
+    let (library, algorithm) = (request.library, request.algorithm);
+    let seen = libraries::seen(library, None, algorithm, params, &graph.topology, weights)?;
+    let input = Input {
+        topology: &seen.topology,
+        weights: seen.weights.as_deref(),
+        resolve: &|_| None,
+        cancel,
+    };
+    graphlume_algo::run(algorithm, &input, params)
 }
 
 /// The node table with one row per node, in the order of the nodes.
@@ -202,8 +218,8 @@ fn whole_node_table(
 
 /// The bound edge weights by edge table row.
 fn edge_weights(loaded: &Loaded) -> Option<Vec<f32>> {
-    let name = loaded.encodings.edge.get("bindings")?.get("edge_weight")?.as_str()?;
-    let values = to_f64(loaded.edges.column(name)?.as_ref())?;
+    let name = crate::resident::bound_weight(&loaded.encodings)?;
+    let values = to_f64(loaded.edges.column(&name)?.as_ref())?;
     Some(values.into_iter().map(|v| v as f32).collect())
 }
 

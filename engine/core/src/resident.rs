@@ -65,7 +65,9 @@ impl Resident {
     pub(crate) fn properties(&self) -> &PropertyGraph {
         self.properties.get_or_init(|| {
             let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
-            PropertyGraph::with_frame(nodes, edges, self.bindings.clone(), Arc::clone(&self.graph))
+            let weight = bound_weight(&self.encodings);
+            let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
+            PropertyGraph::with_frame(nodes, edges, bindings, frame).with_weight(weight)
         })
     }
 
@@ -294,6 +296,11 @@ impl LoadJob {
         let (scene, start) = rayon::join(scene, place);
         Ok((scene?, start?))
     }
+}
+
+/// The column that is bound to the weight of edges.
+pub(crate) fn bound_weight(encodings: &Encodings) -> Option<String> {
+    Some(encodings.edge.get("bindings")?.get("edge_weight")?.as_str()?.to_owned())
 }
 
 fn positions_bound(encodings: &Encodings) -> bool {

@@ -95,6 +95,9 @@ pub(crate) fn bind(
     let mut bound = RowFilter::over(table.num_rows());
     for (key, predicate) in filter {
         let Some((name, predicate)) = resolve(table, side, key, predicate) else {
+            if crate::expr::is_internal(key) {
+                return Err(crate::expr::unknown_internal(key));
+            }
             if strictness == Strictness::Strict {
                 return Err(GfqlError::no_column(key, side.name(), &table.column_names()));
             }

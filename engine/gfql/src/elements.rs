@@ -12,6 +12,7 @@ use crate::Others;
 use crate::bind::Strictness;
 use crate::chain::{Pass, Scope, selection};
 use crate::error::{ErrorCode, GfqlError};
+use crate::expr::NO_ROWS;
 use crate::graph::PropertyGraph;
 use crate::shared::Shared;
 use crate::wire::{Op, Query};
@@ -40,7 +41,7 @@ pub fn elements(
 ) -> Result<Elements, GfqlError> {
     let others = Others::default();
     let shared = Shared::default();
-    let scope = Scope { strictness, others: &others, shared: &shared, cancel };
+    let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     if let Query::Chain(chain) = query {
         if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
             let t = graph.topology(cancel)?;

@@ -49,6 +49,8 @@ struct Inner {
     nodes: Option<Table>,
     edges: Option<Table>,
     bindings: Bindings,
+    /// Column of the edges' weights.
+    weight: Option<String>,
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
@@ -118,6 +120,7 @@ impl PropertyGraph {
             nodes,
             edges,
             bindings,
+            weight: None,
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),
@@ -160,7 +163,8 @@ impl PropertyGraph {
     pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, GfqlError> {
         let mut bindings = self.inner.bindings.clone();
         bindings.node.get_or_insert_with(|| ID.to_owned());
-        Ok(Self::new(nodes, edges, bindings)?.with_notes(self.inner.notes.clone()))
+        let graph = Self::new(nodes, edges, bindings)?.with_weight(self.inner.weight.clone());
+        Ok(graph.with_notes(self.inner.notes.clone()))
     }
 
     /// The same nodes, or none, over other edges.
@@ -170,6 +174,7 @@ impl PropertyGraph {
     pub(crate) fn with_edges(&self, edges: Table) -> Result<Self, GfqlError> {
         let nodes = self.inner.nodes.clone();
         let graph = Self::new(nodes, Some(edges), self.inner.bindings.clone())?;
+        let graph = graph.with_weight(self.inner.weight.clone());
         Ok(graph.with_notes(self.inner.notes.clone()))
     }
 
@@ -197,7 +202,21 @@ impl PropertyGraph {
             inner.bindings.clone(),
             inner.frame.clone(),
         );
-        copy.with_notes(notes)
+        copy.with_weight(inner.weight.clone()).with_notes(notes)
+    }
+
+    /// The graph, with the column of its edges' weights. Only for a graph that is not shared yet.
+    #[must_use]
+    pub fn with_weight(mut self, weight: Option<String>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.weight = weight;
+        }
+        self
+    }
+
+    /// The column that is bound to the edges' weights, where they have it.
+    pub(crate) fn weight(&self) -> Option<&ArrayRef> {
+        self.edges()?.column(self.inner.weight.as_deref()?)
     }
 
     fn with_notes(mut self, notes: Vec<CallOp>) -> Self {

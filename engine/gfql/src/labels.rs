@@ -115,13 +115,7 @@ impl Labels {
                         hops.entry(v).or_insert(0);
                     });
                 }
-                let mut free = name.clone();
-                let mut number = 0;
-                while taken.contains(&free.as_str()) {
-                    number += 1;
-                    free = format!("{name}_{number}");
-                }
-                columns.push(Added::Hops(free, hops));
+                columns.push(Added::Hops(free_name(name, taken), hops));
             }
             columns
         };
@@ -138,7 +132,15 @@ fn sliced(steps: &[Step]) -> impl Iterator<Item = &EdgeOp> {
     })
 }
 
-fn in_slice(op: &EdgeOp, hop: u32) -> bool {
+/// The name, with a number behind it where it is taken.
+pub(crate) fn free_name(name: String, taken: &[&str]) -> String {
+    let numbered = (1_u32..).map(|number| format!("{name}_{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| !taken.contains(&name.as_str())).unwrap_or(name)
+}
+
+/// Whether a hop number is in the slice that a step asks for.
+pub(crate) fn in_slice(op: &EdgeOp, hop: u32) -> bool {
     hop == 0
         || op.output_min.is_none_or(|min| hop >= min) && op.output_max.is_none_or(|max| hop <= max)
 }

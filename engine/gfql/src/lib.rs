@@ -60,6 +60,7 @@ pub use wire::{Query, parse};
 use graphlume_types::CancelToken;
 
 use chain::Scope;
+use expr::NO_ROWS;
 use shared::Shared;
 use wire::{Chain, Op};
 
@@ -100,7 +101,7 @@ pub fn run_with(
     cancel: &CancelToken,
 ) -> Result<Outcome, GfqlError> {
     let shared = Shared::default();
-    let scope = Scope { strictness, others, shared: &shared, cancel };
+    let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
     let graph = match (query, output) {
         (Query::Chain(chain), None) => run_chain(graph, chain, scope)?,
         (Query::Let(bindings), output) => dag::run(graph, bindings, output, scope)?,
@@ -130,7 +131,7 @@ pub fn sizes(
         && let Some(steps) = pattern(chain)
     {
         let shared = Shared::default();
-        let scope = Scope { strictness, others, shared: &shared, cancel };
+        let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
         if chain.clauses.is_empty()
             && let Some(sizes) = count::sizes(graph, &steps, scope)?
         {

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 
 use crate::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
 
+mod client;
+
 fn graph() -> PropertyGraph {
     let nodes = RecordBatch::try_from_iter([
         ("id", Arc::new(StringArray::from(vec!["a", "b", "c", "d"])) as ArrayRef),

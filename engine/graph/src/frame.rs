@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Int64Array, UInt32Array, new_null_array};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use graphlume_types::limits::{EDGES_MAX, NODES_MAX};
 use rayon::prelude::*;
 
-use crate::canon::Column;
+use crate::canon::{Canon, Column};
 use crate::renumber::NONE;
 use crate::{GraphError, Topology, columns, ids};
 
@@ -42,7 +42,31 @@ pub struct Graph {
     pub nodes_in_table: u32,
 }
 
+/// In the place of a node where there is none.
+pub const NO_NODE: u32 = u32::MAX;
+
 impl Graph {
+    /// The ids of nodes, null for none. [`NO_NODE`] is -1 among whole numbers, as libraries write it, and
+    /// null among other ids.
+    #[must_use]
+    pub fn ids_at(&self, nodes: &[Option<u32>]) -> ArrayRef {
+        if let Ok(ids @ (Column::Int(_) | Column::UInt(_))) = Column::try_new(&self.ids) {
+            let id = |v: &Option<u32>| match v {
+                Some(NO_NODE) => Some(-1),
+                Some(v) => match ids.get(*v as usize) {
+                    Some(Canon::Int(id)) => Some(id),
+                    _ => None,
+                },
+                None => None,
+            };
+            return Arc::new(nodes.iter().map(id).collect::<Int64Array>());
+        }
+        let known = |v: &Option<u32>| v.filter(|v| (*v as usize) < self.ids.len());
+        let places = nodes.iter().map(known).collect::<UInt32Array>();
+        let taken = arrow_select::take::take(self.ids.as_ref(), &places, None);
+        taken.unwrap_or_else(|_| new_null_array(self.ids.data_type(), nodes.len()))
+    }
+
     /// Row of the node table that describes node `v`.
     #[must_use]
     pub fn row_of(&self, v: u32) -> Option<u32> {

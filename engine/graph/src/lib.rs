@@ -19,7 +19,7 @@ mod topology;
 
 pub use columns::{Distinct, distinct};
 pub use error::GraphError;
-pub use frame::{Graph, GraphSpec, build};
+pub use frame::{Graph, GraphSpec, NO_NODE, build};
 pub use topology::Topology;
 
 #[cfg(test)]

@@ -229,5 +229,5 @@ fn algorithms_become_columns_of_every_node() {
     assert_eq!(tail[3], ("name".into(), serde_json::Value::Null));
     assert_eq!(tail[4], ("core".into(), 1.into()));
     assert_eq!(card(described, 0)[4], ("core".into(), 2.into()));
-    assert_eq!(card(clash, 0)[3], ("name".into(), "Node 0".into()), "columns are not replaced");
+    assert_eq!(card(clash, 0)[3], ("name".into(), 1.into()), "a column of the name is replaced");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use graphlume_algo::schema::{hint, library};
-use graphlume_algo::{AlgoError, AlgorithmSpec, Input, Kind, ParamValues, Values};
+use graphlume_algo::{AlgoError, AlgorithmSpec, Input, Kind, ParamValues, Values, libraries};
 use graphlume_graph::canon::{Canon, of_f64};
 use serde_json::{Map, Value};
 
@@ -32,16 +32,17 @@ pub(super) fn run(
         _ => (Kind::Layout, "cugraph", "force_atlas2", "fa2_params"),
     };
     let spec = find(kind, library, name, params.function)?;
-    let values = values(spec, params, given)?;
+    options(params)?;
+    let (values, named) = values(spec, params, given, library)?;
     let frame = graph.frame(scope.cancel)?;
-    // cuGraph's graphs hold each edge once; igraph's keep copies apart.
-    let topology = match library {
-        "cugraph" => graphlume_algo::distinct_edges(&frame.topology),
-        _ => Arc::clone(&frame.topology),
-    };
+    let weights = weights(graph, library, named.as_deref())?;
+    let kind_of_graph = params.text("kind")?;
+    let (topology, by_row) = (&frame.topology, weights.as_deref());
+    let seen = libraries::seen(library, kind_of_graph, spec, &values, topology, by_row);
+    let seen = seen.map_err(|e| failed(e, params))?;
     let input = Input {
-        topology: &topology,
-        weights: None,
+        topology: &seen.topology,
+        weights: seen.weights.as_deref(),
         resolve: &|text| node_of(graph, text, scope),
         cancel: scope.cancel,
     };
@@ -72,6 +73,10 @@ pub(super) fn run(
             Values::I64(v) => Arc::new(pick(&rows, |i| v.get(i).copied()).collect::<Int64Array>()),
             Values::I64OrNull(v) => {
                 Arc::new(pick(&rows, |i| v.get(i).copied().flatten()).collect::<Int64Array>())
+            }
+            Values::Nodes(v) => {
+                let nodes = pick(&rows, |i| v.get(i).copied().flatten());
+                frame.ids_at(&nodes.collect::<Vec<_>>())
             }
             Values::F64(v) => {
                 Arc::new(pick(&rows, |i| v.get(i).copied()).collect::<Float64Array>())
@@ -140,12 +145,62 @@ fn find(
     Err(error.field(field).value(name).suggest(format!("available are: {}", there.join(", "))))
 }
 
-/// The parameters of the algorithm; `directed` may stand beside them.
+/// Checks the options that change nothing here, or that are for something that is not there.
+fn options(params: &Params<'_>) -> Result<(), GfqlError> {
+    for name in ["G", "circle_layout_params", "partition_key", "featurize"] {
+        if params.get(name).is_some_and(|v| *v != Value::Bool(false)) {
+            let text = format!("{name:?} of call {:?} is not available", params.function);
+            return Err(GfqlError::new(ErrorCode::Unsupported, text)
+                .field(format!("params.{name}"))
+                .suggest("leave it out"));
+        }
+    }
+    if params.flag("remove_self_edges", false)? {
+        let text = "\"remove_self_edges\" of call \"fa2_layout\" is not available";
+        return Err(GfqlError::new(ErrorCode::Unsupported, text)
+            .field("params.remove_self_edges")
+            .suggest("call \"prune_self_edges\" before the layout"));
+    }
+    // Rows keep their ids, whichever way a library numbers its vertices.
+    params.flag("use_vids", false)?;
+    params.flag("directed", true)?;
+    params.text("engine")?;
+    Ok(())
+}
+
+/// The weights by edge row: the bound ones for cuGraph, those that a parameter names for igraph.
+fn weights(
+    graph: &PropertyGraph,
+    library: &str,
+    named: Option<&str>,
+) -> Result<Option<Vec<f32>>, GfqlError> {
+    let column = match (library, named) {
+        ("cugraph", _) => graph.weight(),
+        (_, None) => None,
+        (_, Some(name)) => {
+            let edges = super::graph::edge_table(graph)?;
+            let found = edges.column(name);
+            let missing = || GfqlError::no_column(name, "edge", &edges.column_names());
+            Some(found.ok_or_else(missing)?)
+        }
+    };
+    let Some(column) = column else { return Ok(None) };
+    let values = graphlume_table::to_f64(column.as_ref()).ok_or_else(|| {
+        let text = "the column of the edges' weights has no numbers";
+        let error = GfqlError::new(ErrorCode::ColumnType, text).field("weights");
+        error.suggest("bind a column of numbers to the weight of edges")
+    })?;
+    Ok(Some(values.into_iter().map(|v| v as f32).collect()))
+}
+
+/// The parameters of the algorithm, and the column that igraph's `weights` name. `directed` may stand beside
+/// them.
 fn values(
     spec: &AlgorithmSpec,
     params: &Params<'_>,
     field: &str,
-) -> Result<ParamValues, GfqlError> {
+    library: &str,
+) -> Result<(ParamValues, Option<String>), GfqlError> {
     let mut given = match params.get(field) {
         None => Map::new(),
         Some(Value::Object(map)) => map.clone(),
@@ -156,8 +211,19 @@ fn values(
     {
         given.entry("directed").or_insert_with(|| directed.clone());
     }
-    ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))
+    let mut weights = None;
+    if library == "igraph" && WEIGHTED.contains(&spec.id) {
+        weights = match given.remove("weights") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(name)) => Some(name),
+            Some(other) => return Err(params.wrong("weights", "a column of the edges", &other)),
+        };
+    }
+    Ok((ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))?, weights))
 }
+
+/// Algorithms of igraph that take weights.
+const WEIGHTED: &[&str] = &["pagerank_igraph", "community_multilevel"];
 
 fn failed(e: AlgoError, params: &Params<'_>) -> GfqlError {
     match e {

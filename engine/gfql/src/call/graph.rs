@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::Params;
 use crate::bind::{Side, bind};
-use crate::chain::{Pass, Scope};
+use crate::chain::Scope;
 use crate::columns::{columns, table_of};
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
-use crate::hop::{Hops, ends};
-use crate::select::{Added, Selection, take};
+use crate::hop::ends;
+use crate::select::take;
 use crate::set::IdSet;
 use crate::wire::{Direction, Literal};
 
@@ -58,7 +58,7 @@ pub(super) fn run(
         }
         "get_topological_levels" => super::levels::run(graph, params, scope),
         "hypergraph" => super::hypergraph::run(graph, params, scope),
-        _ => hop(graph, params, scope),
+        _ => super::hop::run(graph, params, scope),
     }
 }
 
@@ -129,11 +129,16 @@ fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, GfqlError> {
     graph.with_edges(take(table, (0..table.num_rows() as u32).filter(differs).collect())?)
 }
 
-/// Nodes that are named by id, or by the values of a column.
-fn named(graph: &PropertyGraph, params: &Params<'_>, scope: Scope<'_>) -> Result<IdSet, GfqlError> {
-    let value = params.get("nodes").ok_or_else(|| params.missing("nodes"))?;
+/// The nodes that the parameter `name` has, by id or by the values of columns.
+pub(super) fn named(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    name: &str,
+    scope: Scope<'_>,
+) -> Result<IdSet, GfqlError> {
+    let value = params.get(name).ok_or_else(|| params.missing(name))?;
     let scalar =
-        |v: &Value| crate::wire::scalar(v).ok_or_else(|| params.wrong("nodes", "a list of ids", v));
+        |v: &Value| crate::wire::scalar(v).ok_or_else(|| params.wrong(name, "a list of ids", v));
     let mut found = Vec::new();
     let mut add = |id: &Literal| -> Result<(), GfqlError> {
         let id = match id {
@@ -152,7 +157,7 @@ fn named(graph: &PropertyGraph, params: &Params<'_>, scope: Scope<'_>) -> Result
         Value::Array(ids) => ids.iter().try_for_each(|v| add(&scalar(v)?))?,
         Value::Object(filter) => {
             let table = graph.node_table(scope.cancel)?;
-            let filter = crate::wire::filter(Some(&Value::Object(filter.clone())), "nodes")?;
+            let filter = crate::wire::filter(Some(&Value::Object(filter.clone())), name)?;
             let bound = bind(graph, &table, Side::Nodes, &filter, scope.strictness, scope.cancel)?;
             let row_nodes = graph.row_nodes(scope.cancel)?;
             let rows = (0..table.num_rows() as u32).filter(|row| bound.passes(*row));
@@ -171,7 +176,7 @@ fn cut(
     keep: bool,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
-    let named = named(graph, params, scope)?;
+    let named = named(graph, params, "nodes", scope)?;
     let stays = |v: u32| named.contains(v) == keep;
     let table = graph.node_table(scope.cancel)?;
     let row_nodes = graph.row_nodes(scope.cancel)?;
@@ -188,59 +193,4 @@ fn cut(
     });
     rows.sort_unstable();
     graph.replaced(Some(nodes), Some(take(edges, rows)?))
-}
-
-fn hop(
-    graph: &PropertyGraph,
-    params: &Params<'_>,
-    scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
-    for name in ["nodes", "target_wave_front", "output_min_hops", "output_max_hops", "label_seeds"]
-    {
-        if params.get(name).is_some_and(|v| *v != Value::Bool(false)) {
-            let text = format!("{name:?} of call \"hop\" is not available");
-            return Err(GfqlError::new(ErrorCode::Unsupported, text)
-                .field(name)
-                .suggest("write the hop as node and edge steps"));
-        }
-    }
-    let direction = match params.text("direction")?.unwrap_or("forward") {
-        "forward" => Direction::Forward,
-        "reverse" => Direction::Reverse,
-        "undirected" => Direction::Undirected,
-        other => {
-            return Err(GfqlError::new(ErrorCode::Direction, "the direction does not exist")
-                .field("direction")
-                .value(other)
-                .suggest("use \"forward\", \"reverse\" or \"undirected\""));
-        }
-    };
-    let op = crate::wire::bounded(params.map, direction)?;
-    let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
-    let bound = pass.bind_edge(&op)?;
-    let existing = graph.existing(scope.cancel)?;
-    let reached = Hops {
-        direction,
-        min: op.min,
-        max: op.max,
-        edge: &bound.edge,
-        edges: None,
-        existing: &existing,
-        source: bound.source.as_ref(),
-        destination: bound.destination.as_ref(),
-        target: None,
-        wavefront: params.flag("return_as_wave_front", false)?,
-        labels: op.needs_labels(),
-        zero_hop_seed: op.zero_hop_seed,
-    }
-    .run(pass.t, &existing, scope.cancel)?;
-    let column =
-        |name: Option<String>, hops| name.map(|n| Added::Hops(n, hops)).into_iter().collect();
-    Selection {
-        nodes: reached.nodes,
-        edges: reached.edges,
-        node_columns: column(op.label_nodes, reached.node_hops),
-        edge_columns: column(op.label_edges, reached.edge_hops),
-    }
-    .gather(graph, scope.cancel)
 }

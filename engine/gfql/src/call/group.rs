@@ -6,15 +6,18 @@ use graphlume_table::Table;
 use serde_json::Value;
 
 use super::Params;
-use super::rows::{row_keys, values};
+use super::rows::{named_or_parsed, row_keys, values};
 use crate::chain::Scope;
 use crate::columns::{columns, table_of};
 use crate::error::{ErrorCode, GfqlError};
-use crate::expr::{Cell, column, parse};
+use crate::expr::{Cell, column};
 use crate::select::take;
 
 const FUNCTIONS: &[&str] =
     &["count", "count_distinct", "sum", "min", "max", "avg", "mean", "collect", "collect_distinct"];
+
+/// How a client names the key of a group that has all rows.
+const ALL_ROWS: &str = "__cypher_group__";
 
 /// One row for each combination of keys, in order of first appearance.
 pub(super) fn run(
@@ -22,12 +25,21 @@ pub(super) fn run(
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<Table, GfqlError> {
-    let keys = params.texts("keys")?;
+    let mut keys = params.texts("keys")?;
     if keys.is_empty() {
         return Err(params.wrong("keys", "a list of at least one column", &Value::Array(vec![])));
     }
     if let Some(absent) = keys.iter().find(|k| table.column(k).is_none()) {
         return Err(GfqlError::no_column(absent, "row", &table.column_names()));
+    }
+    if params.get("key_prefixes").is_some() {
+        let prefixes = params.texts("key_prefixes")?;
+        for name in table.column_names() {
+            let starts = prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
+            if starts && !keys.iter().any(|key| key == name) {
+                keys.push(name.to_owned());
+            }
+        }
     }
     let (mut number, mut firsts) = (HashMap::new(), Vec::new());
     let mut members: Vec<Vec<usize>> = Vec::new();
@@ -41,6 +53,13 @@ pub(super) fn run(
     }
     let first = take(table, firsts)?;
     let mut out: Vec<_> = columns(&first).into_iter().filter(|(n, _)| keys.contains(n)).collect();
+    // Clients group all rows by a constant for aggregates without a key: those of no rows are a row, too.
+    if members.is_empty() && keys.iter().all(|key| key.starts_with(ALL_ROWS)) {
+        members.push(vec![]);
+        for (_, values) in &mut out {
+            *values = column(&[Cell::Int(1)])?;
+        }
+    }
     for value in params.list("aggregations")? {
         let wrong = || {
             params.wrong("aggregations", "[name, function] or [name, function, expression]", value)
@@ -59,7 +78,7 @@ pub(super) fn run(
                 .suggest(format!("aggregations: {}", FUNCTIONS.join(", "))));
         }
         let cells = match source {
-            Some(text) => Some(values(table, &parse(text)?, scope)?),
+            Some(text) => Some(values(table, &named_or_parsed(table, text)?, scope)?),
             None if function == "count" => None,
             None => return Err(wrong()),
         };

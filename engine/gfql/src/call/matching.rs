@@ -56,7 +56,7 @@ fn matches(
     scope: Scope<'_>,
 ) -> Result<Table, GfqlError> {
     let ops = params.get("binding_ops").ok_or_else(|| params.missing("binding_ops"))?;
-    let table = paths::run(base, &rows::pattern(ops, params)?, scope)?;
+    let table = paths::run(base, &rows::pattern(ops, params)?, &[], scope)?;
     let Some(value) = params.get("neq") else { return Ok(table) };
     let names = params.texts("neq")?;
     let [a, b] = names.as_slice() else {

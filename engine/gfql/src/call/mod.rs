@@ -3,13 +3,16 @@
 mod algorithm;
 mod graph;
 mod group;
+mod hop;
 mod hypergraph;
+mod internal;
 mod levels;
 mod matching;
 mod paths;
 mod procedure;
 mod rows;
 mod safelist;
+mod shortest;
 mod show;
 
 use serde_json::{Map, Value};
@@ -69,14 +72,22 @@ pub(crate) fn run(
         _ => graph.clone(),
     };
     let mut base = state.clone();
+    let schema = internal::schema(graph, chain);
+    let scope = Scope { rows: &schema, ..scope };
     for (i, op) in chain.ops.iter().enumerate() {
         match op {
             Op::Call(call) => {
                 // A bare choice of rows after named steps means rows of whole paths, whose
                 // pattern is matched against the graph before the steps cut it down.
+                let same = || internal::same(&chain.ops[i + 1..], base.node_column());
                 state = if named && i == middle.end && is_bare_rows(call) {
-                    let table = paths::run(&base, &steps, scope).map_err(|e| e.at(i))?;
+                    let table = paths::run(&base, &steps, &same(), scope).map_err(|e| e.at(i))?;
                     PropertyGraph::of_rows(table, base.edges())
+                } else if call.function == "rows" {
+                    safelist::find(call)?;
+                    let params = Params { function: "rows", map: &call.params };
+                    let table = rows::choose(&state, &base, &params, &same(), scope);
+                    PropertyGraph::of_rows(table.map_err(|e| e.at(i))?, state.edges())
                 } else {
                     function(&state, &base, call, scope).map_err(|e| e.at(i))?
                 };
@@ -88,7 +99,7 @@ pub(crate) fn run(
             Op::Node(_) | Op::Edge(_) => {}
         }
     }
-    Ok(state)
+    if schema.identities { internal::without(&state) } else { Ok(state) }
 }
 
 /// A chain whose calls make another graph in the middle: what stands before that call, or the call, and
@@ -131,7 +142,7 @@ fn function(
     let rows = |table| PropertyGraph::of_rows(table, graph.edges());
     match found.does {
         Does::Choose if found.name == "rows" => {
-            Ok(rows(rows::choose(graph, base, &params, scope)?))
+            Ok(rows(rows::choose(graph, base, &params, &[], scope)?))
         }
         Does::Choose => Ok(rows(rows::count(graph, &params, scope)?)),
         Does::Rows => {

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, UInt32Array};
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
+use graphlume_types::{CancelToken, Hold};
 
 use crate::chain::{BoundEdge, Pass, Scope, Step};
 use crate::columns::table_of;
 use crate::error::{ErrorCode, GfqlError};
-use crate::filter::NodeFilter;
+use crate::expr::{EDGE_IDS, NODE_ID};
 use crate::graph::PropertyGraph;
 use crate::hop::arcs;
 use crate::select::taken_bytes;
 use crate::set::IdSet;
-use crate::wire::EdgeOp;
+use crate::wire::{Direction, EdgeOp, NodeOp};
 
 /// Paths so far, column by column: the element of each step for every path.
 struct Paths {
@@ -69,6 +70,9 @@ impl Paths {
     }
 }
 
+/// In the place of an element where a step has none.
+pub(super) const NOTHING: u32 = u32::MAX;
+
 /// Rows or edges whose memory is taken at once.
 const ROWS_PER_TAKE: usize = 1 << 12;
 /// Bytes of what continues a path, in lists that may have just grown.
@@ -87,9 +91,12 @@ fn check_size(rows: usize) -> Result<(), GfqlError> {
 }
 
 /// All matches of `steps`, with the columns of every named step.
+///
+/// Steps that are to be the `same` node by their names end a walk where they differ.
 pub(super) fn run(
     graph: &PropertyGraph,
     steps: &[Step],
+    same: &[(String, String)],
     scope: Scope<'_>,
 ) -> Result<Table, GfqlError> {
     check(steps)?;
@@ -99,40 +106,138 @@ pub(super) fn run(
         Step::Node(op) => pass.filter(op)?.and(&existing, scope.cancel),
         Step::Edge(_) => Ok(IdSet::empty()),
     };
-    let first = node(&steps[0])?.to_vec();
-    let mut trails = Trails::default();
-    let mut paths = Paths { last: vec![Trails::NONE; first.len()], steps: vec![first] };
-    let mut at = 1;
-    while at < steps.len() {
-        scope.cancel.check()?;
-        match &steps[at] {
-            Step::Edge(op) => {
-                let bound = pass.bind_edge(op)?;
-                let next = match steps.get(at + 1) {
-                    Some(Step::Node(node)) => pass.filter(node)?,
-                    _ => NodeFilter::Any,
-                };
-                let next = next.and(&existing, scope.cancel)?;
-                paths = Follow { pass: &pass, op, bound: &bound, existing: &existing, next: &next }
-                    .run(paths, &mut trails)?;
-                at += 2;
-            }
-            step => {
-                // Nodes beside each other are combined in all ways.
-                let others = node(step)?.to_vec();
-                check_size(paths.len().saturating_mul(others.len()))?;
-                let rows = paths.len() as u64 * others.len() as u64;
-                scope.cancel.take(rows * 4 * (at as u64 + 3))?;
-                let count = paths.len() as u32;
-                let from: Vec<u32> =
-                    (0..count).flat_map(|i| std::iter::repeat_n(i, others.len())).collect();
-                let added = (0..count).flat_map(|_| others.iter().copied()).collect();
-                paths = paths.continued(&from, vec![added], None);
-                at += 1;
-            }
+    let sets = steps.iter().map(node).collect::<Result<Vec<_>, _>>()?;
+    let bind = |step: &Step| match step {
+        Step::Edge(op) => pass.bind_edge(op).map(Some),
+        Step::Node(_) => Ok(None),
+    };
+    let bound = steps.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+    let walk = Walk { pass: &pass, steps, sets, bound, existing, must: musts(steps, same) };
+    let first = walk.sets[0].to_vec();
+    let closes = walk.must.iter().any(|m| !m.is_empty());
+    // Most walks of a pattern that closes are given up at its end: what they took is given back meanwhile.
+    let per_turn = if closes { STARTS_PER_TURN } else { first.len().max(1) };
+    let mut paths = Paths { steps: vec![vec![]; steps.len()], last: vec![] };
+    for starts in first.chunks(per_turn) {
+        let found = walk.from(starts.to_vec(), closes)?;
+        if !closes {
+            return gather(graph, steps, &found, scope);
+        }
+        check_size(paths.len() + found.len())?;
+        scope.cancel.take(found.len() as u64 * 4 * steps.len() as u64)?;
+        for (all, more) in paths.steps.iter_mut().zip(found.steps) {
+            all.extend(more);
         }
     }
     gather(graph, steps, &paths, scope)
+}
+
+/// Nodes that a pattern that closes starts from at a time.
+const STARTS_PER_TURN: usize = 256;
+
+/// For each step the earlier ones that are to be the same node.
+fn musts(steps: &[Step], same: &[(String, String)]) -> Vec<Vec<usize>> {
+    let mut must = vec![Vec::new(); steps.len()];
+    let named = |name: &String| {
+        steps.iter().position(|s| matches!(s, Step::Node(op) if op.name.as_ref() == Some(name)))
+    };
+    for (a, b) in same {
+        if let (Some(a), Some(b)) = (named(a), named(b))
+            && a != b
+        {
+            must[a.max(b)].push(a.min(b));
+        }
+    }
+    must
+}
+
+/// A pattern whose steps are bound.
+struct Walk<'a> {
+    pass: &'a Pass<'a>,
+    steps: &'a [Step],
+    /// The nodes that each node step may be.
+    sets: Vec<IdSet>,
+    bound: Vec<Option<BoundEdge>>,
+    existing: IdSet,
+    must: Vec<Vec<usize>>,
+}
+
+impl Walk<'_> {
+    /// All matches that start at `first`. With `give_back` the memory taken meanwhile is given back.
+    fn from(&self, first: Vec<u32>, give_back: bool) -> Result<Paths, GfqlError> {
+        let cancel = self.pass.scope.cancel;
+        let mut charge = Charge { cancel, held: give_back.then(Vec::new) };
+        let mut trails = Trails::default();
+        let mut paths = Paths { last: vec![Trails::NONE; first.len()], steps: vec![first] };
+        let mut at = 1;
+        while at < self.steps.len() {
+            cancel.check()?;
+            match (&self.steps[at], &self.bound[at]) {
+                (Step::Edge(op), Some(bound)) => {
+                    let follow = Follow {
+                        pass: self.pass,
+                        op,
+                        bound,
+                        existing: &self.existing,
+                        next: &self.sets[at + 1],
+                        must: &self.must[at + 1],
+                    };
+                    paths = follow.run(paths, &mut trails, &mut charge)?;
+                    at += 2;
+                }
+                _ => {
+                    paths = self.combined(at, paths, &mut charge)?;
+                    at += 1;
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Nodes beside each other are combined in all ways.
+    fn combined(
+        &self,
+        at: usize,
+        paths: Paths,
+        charge: &mut Charge<'_>,
+    ) -> Result<Paths, GfqlError> {
+        let must = &self.must[at];
+        if !must.is_empty() {
+            let (mut from, mut added) = (Vec::new(), Vec::new());
+            for path in 0..paths.len() {
+                let v = paths.steps[must[0]][path];
+                if self.sets[at].contains(v) && must.iter().all(|m| paths.steps[*m][path] == v) {
+                    from.push(path as u32);
+                    added.push(v);
+                }
+            }
+            return Ok(paths.continued(&from, vec![added], None));
+        }
+        let others = self.sets[at].to_vec();
+        check_size(paths.len().saturating_mul(others.len()))?;
+        charge.take(paths.len() as u64 * others.len() as u64 * 4 * (at as u64 + 3))?;
+        let count = paths.len() as u32;
+        let from: Vec<u32> =
+            (0..count).flat_map(|i| std::iter::repeat_n(i, others.len())).collect();
+        let added = (0..count).flat_map(|_| others.iter().copied()).collect();
+        Ok(paths.continued(&from, vec![added], None))
+    }
+}
+
+/// Memory that a walk takes, for good or until the walk ends.
+pub(super) struct Charge<'a> {
+    cancel: &'a CancelToken,
+    held: Option<Vec<Hold>>,
+}
+
+impl Charge<'_> {
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), GfqlError> {
+        match &mut self.held {
+            Some(held) => held.push(self.cancel.hold(bytes)?),
+            None => self.cancel.take(bytes)?,
+        }
+        Ok(())
+    }
 }
 
 fn check(steps: &[Step]) -> Result<(), GfqlError> {
@@ -149,13 +254,6 @@ fn check(steps: &[Step]) -> Result<(), GfqlError> {
             Step::Node(op) => &op.name,
             Step::Edge(op) if op.is_single() => &op.name,
             Step::Edge(op) => {
-                let labels = op.label_nodes.is_some() || op.label_edges.is_some();
-                if labels {
-                    let text = "rows of paths have no columns for the number of hops";
-                    return Err(GfqlError::new(ErrorCode::Unsupported, text)
-                        .field("binding_ops")
-                        .suggest("leave label_node_hops and label_edge_hops out"));
-                }
                 if op.name.is_some() {
                     let text = "a step of several hops has many edges, and cannot be named";
                     return Err(refuse(text, "leave its name out"));
@@ -174,17 +272,19 @@ fn check(steps: &[Step]) -> Result<(), GfqlError> {
 }
 
 /// One edge step and the nodes that it may end at.
-struct Follow<'a> {
-    pass: &'a Pass<'a>,
-    op: &'a EdgeOp,
+pub(super) struct Follow<'a> {
+    pub(super) pass: &'a Pass<'a>,
+    pub(super) op: &'a EdgeOp,
     bound: &'a BoundEdge,
     existing: &'a IdSet,
-    next: &'a IdSet,
+    pub(super) next: &'a IdSet,
+    /// Earlier steps that the node reached is to be.
+    must: &'a [usize],
 }
 
 /// What continues the paths: the path, its new edge, the node reached and the trail.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     from: Vec<u32>,
     edges: Vec<u32>,
     nodes: Vec<u32>,
@@ -192,7 +292,7 @@ struct Found {
 }
 
 impl Found {
-    fn push(&mut self, path: usize, edge: u32, node: u32, trail: u32) {
+    pub(super) fn push(&mut self, path: usize, edge: u32, node: u32, trail: u32) {
         self.from.push(path as u32);
         self.edges.push(edge);
         self.nodes.push(node);
@@ -202,22 +302,34 @@ impl Found {
 
 impl Follow<'_> {
     /// Continues every path by the step, to nodes in `next`.
-    fn run(&self, paths: Paths, trails: &mut Trails) -> Result<Paths, GfqlError> {
+    fn run(
+        &self,
+        paths: Paths,
+        trails: &mut Trails,
+        charge: &mut Charge<'_>,
+    ) -> Result<Paths, GfqlError> {
         let Some(ends) = paths.steps.last() else { return Ok(paths) };
         let mut found = Found::default();
+        let mut shortest = super::shortest::Shortest::new(self);
         let (mut counted, width) = (0, paths.steps.len() as u64);
         for (path, v) in ends.iter().enumerate() {
             let trail = paths.last[path];
-            if self.op.is_single() {
-                self.one(path, *v, trail, trails, &mut found);
+            let must = self.must.first().map(|step| paths.steps[*step][path]);
+            if self.must.iter().any(|step| Some(paths.steps[*step][path]) != must) {
+                continue;
+            }
+            if let Some(shortest) = &mut shortest {
+                shortest.run(path, (*v, must), trail, &mut found)?;
+            } else if self.op.is_single() {
+                self.one(path, (*v, must), trail, trails, &mut found);
             } else {
-                self.many(path, *v, trail, trails, &mut found)?;
+                self.many(path, (*v, must), trail, trails, &mut found, charge)?;
             }
             check_size(found.from.len())?;
             if found.from.len() - counted > ROWS_PER_TAKE {
                 // The elements found, and the paths that they will continue.
                 let rows = (found.from.len() - counted) as u64;
-                self.pass.scope.cancel.take(rows * (FOUND_BYTES + 4 * width))?;
+                charge.take(rows * (FOUND_BYTES + 4 * width))?;
                 counted = found.from.len();
             }
             if path % 1024 == 0 {
@@ -228,31 +340,44 @@ impl Follow<'_> {
         Ok(paths.continued(&from, vec![edges, nodes], Some(last)))
     }
 
-    fn one(&self, path: usize, v: u32, trail: u32, trails: &mut Trails, found: &mut Found) {
-        self.arcs(v, |row, to| {
+    fn one(
+        &self,
+        path: usize,
+        (v, must): (u32, Option<u32>),
+        trail: u32,
+        trails: &mut Trails,
+        found: &mut Found,
+    ) {
+        let mut take = |row, to| {
             if self.next.contains(to) && !trails.has(trail, row) {
                 let trail = trails.then(trail, row);
                 found.push(path, row, to, trail);
             }
-        });
+        };
+        match must {
+            None => self.arcs(v, take),
+            Some(must) => self.between(v, must, |row| take(row, must)),
+        }
     }
 
     /// All walks of the step that use no edge twice.
     fn many(
         &self,
         path: usize,
-        v: u32,
+        (v, must): (u32, Option<u32>),
         trail: u32,
         trails: &mut Trails,
         found: &mut Found,
+        charge: &mut Charge<'_>,
     ) -> Result<(), GfqlError> {
-        let min = if self.op.zero_hop_seed { self.op.min } else { self.op.min.max(1) };
+        let min = self.op.min;
+        let labels = self.op.label_nodes.is_some() || self.op.label_edges.is_some();
         let mut open = vec![(v, trail, 0u32)];
         let mut seen = 0usize;
         let mut counted = trails.0.len();
         while let Some((v, trail, hops)) = open.pop() {
-            if hops >= min && self.next.contains(v) {
-                found.push(path, u32::MAX, v, trail);
+            if hops >= min && self.next.contains(v) && must.is_none_or(|must| must == v) {
+                found.push(path, if labels { hops } else { NOTHING }, v, trail);
             }
             if self.op.max.is_none_or(|max| hops < max) {
                 self.arcs(v, |row, to| {
@@ -264,7 +389,7 @@ impl Follow<'_> {
             check_size(trails.0.len())?;
             if trails.0.len() - counted > ROWS_PER_TAKE {
                 let bytes = (trails.0.len() - counted) as u64 * FOUND_BYTES;
-                self.pass.scope.cancel.take(bytes)?;
+                charge.take(bytes)?;
                 counted = trails.0.len();
             }
             seen += 1;
@@ -275,8 +400,38 @@ impl Follow<'_> {
         Ok(())
     }
 
+    /// Rows of the edges that may be followed from `v` to `to`.
+    fn between(&self, v: u32, to: u32, mut take: impl FnMut(u32)) {
+        let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
+        if !(allows(&self.bound.source, v)
+            && allows(&self.bound.destination, to)
+            && self.existing.contains(to))
+        {
+            return;
+        }
+        let t = self.pass.t;
+        let mut rows = |from: u32, to: u32| {
+            // Out-lists are sorted by destination.
+            let outs = t.out_neighbors(from);
+            let first = outs.partition_point(|w| *w < to);
+            let count = outs[first..].iter().take_while(|w| **w == to).count();
+            for row in &t.out_rows(from)[first..first + count] {
+                if self.bound.edge.is_trivial() || self.bound.edge.passes(*row) {
+                    take(*row);
+                }
+            }
+        };
+        let direction = self.op.direction;
+        if direction != Direction::Reverse {
+            rows(v, to);
+        }
+        if direction == Direction::Reverse || direction == Direction::Undirected && v != to {
+            rows(to, v);
+        }
+    }
+
     /// Row and end of every edge that may be followed from `v`.
-    fn arcs(&self, v: u32, mut take: impl FnMut(u32, u32)) {
+    pub(super) fn arcs(&self, v: u32, mut take: impl FnMut(u32, u32)) {
         let allows = |set: &Option<IdSet>, v| set.as_ref().is_none_or(|s| s.contains(v));
         if !allows(&self.bound.source, v) {
             return;
@@ -309,7 +464,21 @@ fn gather(
             columns.push((name, array));
         }
     };
-    for (step, elements) in steps.iter().zip(&paths.steps) {
+    for (at, (step, elements)) in steps.iter().zip(&paths.steps).enumerate() {
+        if let Step::Edge(op) = step
+            && !op.is_single()
+        {
+            // The number of hops, by its name and behind that of the node reached.
+            let hops = elements.iter().map(|n| (*n != NOTHING).then(|| i64::from(*n)));
+            let hops: ArrayRef = Arc::new(hops.collect::<Int64Array>());
+            for label in [&op.label_nodes, &op.label_edges].into_iter().flatten() {
+                add(label.clone(), ArrayRef::clone(&hops));
+                if let Some(Step::Node(NodeOp { name: Some(end), .. })) = steps.get(at + 1) {
+                    add(format!("{end}.{label}"), ArrayRef::clone(&hops));
+                }
+            }
+            continue;
+        }
         let (name, table, rows) = match step {
             Step::Node(op) => {
                 let row = |v: &u32| graph.node_row(frame, *v).unwrap_or(0);
@@ -321,8 +490,12 @@ fn gather(
         scope.cancel.take(taken_bytes(table, &rows))?;
         if matches!(step, Step::Edge(_)) {
             // An edge has no id: its row stands for it where edges are counted or compared.
-            let rows = rows.iter().map(|row| i64::from(*row));
-            add(name.clone(), Arc::new(Int64Array::from_iter_values(rows)));
+            let places = Int64Array::from_iter_values(rows.iter().map(|row| i64::from(*row)));
+            let places: ArrayRef = Arc::new(places);
+            add(name.clone(), ArrayRef::clone(&places));
+            for id in EDGE_IDS.iter().filter(|_| scope.rows.identities) {
+                add(format!("{name}.{id}"), ArrayRef::clone(&places));
+            }
         }
         let rows = UInt32Array::from(rows);
         let is_node = matches!(step, Step::Node(_));
@@ -334,6 +507,9 @@ fn gather(
             let array = arrow_select::take::take(array.as_ref(), &rows, None)?;
             if is_node && column == graph.node_column() {
                 add(name.clone(), ArrayRef::clone(&array));
+                if scope.rows.identities {
+                    add(format!("{name}.{NODE_ID}"), ArrayRef::clone(&array));
+                }
             }
             add(format!("{name}.{column}"), array);
         }

@@ -14,6 +14,7 @@ use crate::bind::Strictness;
 use crate::chain::Scope;
 use crate::columns::{columns, table_of};
 use crate::error::{ErrorCode, GfqlError, nearest};
+use crate::expr::NO_ROWS;
 use crate::graph::PropertyGraph;
 use crate::shared::Shared;
 use crate::wire::CallOp;
@@ -47,7 +48,7 @@ pub fn procedure(
 ) -> Result<Made, GfqlError> {
     let others = crate::Others::default();
     let shared = Shared::default();
-    let scope = Scope { strictness, others: &others, shared: &shared, cancel };
+    let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let (path, write) = match name.strip_suffix(".write") {
         Some(path) => (path, true),
         None => (name, false),

@@ -1,22 +1,25 @@
 //! Calls on rows: choose a table, then filter, project, group and order it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, Int64Array};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Params;
 use crate::bind::{Side, Strictness, bind};
 use crate::chain::{Scope, Step};
 use crate::columns::{columns, table_of};
 use crate::error::{ErrorCode, GfqlError};
-use crate::expr::{Cell, Expr, Rows, column, parse, plain_column};
+use crate::expr::{
+    Cell, EDGE_IDS, Expr, NO_ROWS, NODE_ID, Reader, Rows, column, parse, plain_column,
+};
 use crate::graph::PropertyGraph;
 use crate::select::take;
-use crate::wire::{Op, Query};
+use crate::wire::{Direction, NodeOp, Op, Query};
 
 /// The table that `rows` chooses: of the graph as it is now, or of all matches of a pattern in
 /// `base`.
@@ -24,18 +27,63 @@ pub(super) fn choose(
     graph: &PropertyGraph,
     base: &PropertyGraph,
     params: &Params<'_>,
+    same: &[(String, String)],
     scope: Scope<'_>,
 ) -> Result<Table, GfqlError> {
-    if params.get("alias_endpoints").is_some() {
-        let text = "rows of edges with the names of their ends are not available";
-        return Err(GfqlError::new(ErrorCode::Unsupported, text)
-            .field("alias_endpoints")
-            .suggest("describe the path with \"binding_ops\""));
+    if let Some(value) = params.get("alias_endpoints") {
+        return ends(base, &endpoints(value, params)?, same, scope);
     }
     if let Some(ops) = params.get("binding_ops") {
-        return super::paths::run(base, &pattern(ops, params)?, scope);
+        return super::paths::run(base, &pattern(ops, params)?, same, scope);
     }
     table_of_side(graph, params, scope)
+}
+
+/// The name of an edge that has none.
+const EDGE_ROW: &str = "__gfql_edge_row__";
+
+/// Rows of edges, with the columns of their ends behind their names.
+fn ends(
+    base: &PropertyGraph,
+    steps: &[Step],
+    same: &[(String, String)],
+    scope: Scope<'_>,
+) -> Result<Table, GfqlError> {
+    let found = super::paths::run(base, steps, same, scope)?;
+    let name = steps.iter().find_map(|step| match step {
+        Step::Edge(op) => op.name.as_deref(),
+        Step::Node(_) => None,
+    });
+    let places = name.and_then(|name| found.column(name)).and_then(Reader::new);
+    let (Some(places), Some(edges)) = (places, base.edges()) else { return Ok(found) };
+    let place = |row| match places.get(row) {
+        Cell::Int(place) => u32::try_from(place).ok(),
+        _ => None,
+    };
+    let edges = take(edges, (0..found.num_rows()).filter_map(place).collect())?;
+    let own = |name: &str| name.starts_with(EDGE_ROW);
+    let mut out = columns(&edges);
+    out.extend(columns(&found).into_iter().filter(|(name, _)| !own(name)));
+    table_of(out, found.num_rows())
+}
+
+/// One edge and its ends, by the names that `alias_endpoints` gives them.
+fn endpoints(value: &Value, params: &Params<'_>) -> Result<Vec<Step>, GfqlError> {
+    let want = "an object of names, each with \"src\", \"dst\" or \"edge\"";
+    let wrong = || params.wrong("alias_endpoints", want, value);
+    let names = value.as_object().ok_or_else(wrong)?;
+    let named = |end: &str| {
+        let mut found = names.iter().filter(|(_, v)| v.as_str() == Some(end)).map(|(n, _)| n);
+        let name = found.next().cloned();
+        if found.next().is_some() { Err(wrong()) } else { Ok(name) }
+    };
+    if !names.values().all(|v| matches!(v.as_str(), Some("src" | "dst" | "edge"))) {
+        return Err(wrong());
+    }
+    let node = |name| Step::Node(NodeOp { name, ..NodeOp::default() });
+    let mut edge = crate::wire::bounded(&Map::new(), Direction::Forward)?;
+    edge.name = Some(named("edge")?.unwrap_or_else(|| EDGE_ROW.to_owned()));
+    Ok(vec![node(named("src")?), Step::Edge(Box::new(edge)), node(named("dst")?)])
 }
 
 /// The steps of a pattern.
@@ -62,6 +110,7 @@ fn table_of_side(
         })?,
         other => return Err(params.wrong("table", "\"nodes\" or \"edges\"", &other.into())),
     };
+    let table = if scope.rows.identities { identified(table, params, scope)? } else { table };
     let Some(source) = params.text("source")? else { return Ok(table) };
     let Some(marker) = table.column(source) else {
         let text = format!("no step is named {source:?}");
@@ -74,6 +123,22 @@ fn table_of_side(
     };
     let rows = (0..table.num_rows()).filter(|r| marked.get(*r) == Cell::Bool(true));
     take(&table, rows.map(|r| r as u32).collect())
+}
+
+/// The table with the identity of its rows: the nodes' ids, or the places of the edges.
+fn identified(table: Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+    if params.text("table")? == Some("edges") {
+        scope.cancel.take(table.num_rows() as u64 * 8)?;
+        let places = Int64Array::from_iter_values(0..table.num_rows() as i64);
+        let places: ArrayRef = Arc::new(places);
+        return EDGE_IDS.iter().try_fold(table, |table, name| {
+            crate::columns::with(&table, name, ArrayRef::clone(&places))
+        });
+    }
+    match table.column(&scope.rows.node).cloned() {
+        Some(ids) => crate::columns::with(&table, NODE_ID, ids),
+        None => Ok(table),
+    }
 }
 
 /// A count of the rows that `rows` would choose.
@@ -119,6 +184,15 @@ pub(super) fn apply(
     }
 }
 
+/// The column that is called so, for names such as `count(*)` may contain what expressions do not; else the
+/// expression that the text says.
+pub(super) fn named_or_parsed(table: &Table, text: &str) -> Result<Expr, GfqlError> {
+    match table.column(text) {
+        Some(_) => Ok(Expr::Name(text.to_owned())),
+        None => parse(text),
+    }
+}
+
 /// A parsed expression with the text it came from.
 pub(super) struct Item {
     pub(super) name: String,
@@ -126,12 +200,11 @@ pub(super) struct Item {
 }
 
 /// `"column"` or `[alias, expression]`; anything but a text is a constant.
-pub(super) fn item(value: &Value, params: &Params<'_>) -> Result<Item, GfqlError> {
+pub(super) fn item(table: &Table, value: &Value, params: &Params<'_>) -> Result<Item, GfqlError> {
     let wrong = || params.wrong("items", "names or pairs of a name and an expression", value);
     let read = |name: &str, source: &Value| {
         let expr = match source {
-            // A name may contain what an expression cannot.
-            Value::String(text) => parse(text)?,
+            Value::String(text) => named_or_parsed(table, text)?,
             constant => Expr::Literal(Cell::from_json(constant).ok_or_else(wrong)?),
         };
         Ok(Item { name: name.to_owned(), expr })
@@ -161,7 +234,7 @@ fn bounded_values(
     scope: Scope<'_>,
     most: usize,
 ) -> Result<Vec<Cell>, GfqlError> {
-    let rows = Rows::new(table, &[expr], scope.strictness, false, scope.cancel)?;
+    let rows = Rows::new(table, &[expr], scope.rows, scope.strictness, false, scope.cancel)?;
     let mut out = Vec::with_capacity(table.num_rows());
     let (mut bytes, mut made) = (0, 0);
     for row in 0..table.num_rows() {
@@ -197,7 +270,7 @@ fn project(
 ) -> Result<Table, GfqlError> {
     let mut out: Vec<(String, ArrayRef)> = if extend { columns(table) } else { vec![] };
     for value in params.list("items")? {
-        let item = item(value, params)?;
+        let item = item(table, value, params)?;
         let array = computed(table, &item.expr, scope)?;
         match out.iter_mut().find(|(n, _)| *n == item.name) {
             Some((_, old)) => *old = array,
@@ -235,10 +308,7 @@ fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, 
             },
             _ => return Err(wrong()),
         };
-        let expr = match table.column(text) {
-            Some(_) => Expr::Name(text.clone()),
-            None => parse(text)?,
-        };
+        let expr = named_or_parsed(table, text)?;
         keys.push((values(table, &expr, scope)?, descending));
     }
     let mut rows: Vec<u32> = (0..table.num_rows() as u32).collect();
@@ -263,7 +333,7 @@ pub(super) fn row_keys(
 ) -> Result<Vec<String>, GfqlError> {
     let exprs: Vec<Expr> = names.iter().map(|n| Expr::Name(n.clone())).collect();
     let wanted: Vec<&Expr> = exprs.iter().collect();
-    let rows = Rows::new(table, &wanted, Strictness::Lenient, false, cancel)?;
+    let rows = Rows::new(table, &wanted, &NO_ROWS, Strictness::Lenient, false, cancel)?;
     let key = |row: usize| {
         let cells = exprs.iter().map(|e| Ok(format!("{:?}", rows.eval(e, row)?.key())));
         let key = cells.collect::<Result<Vec<_>, GfqlError>>()?.join(",");
@@ -277,7 +347,11 @@ pub(super) fn row_keys(
 fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
     let names = match params.get("subset") {
         Some(_) => params.texts("subset")?,
-        None => table.column_names().into_iter().map(str::to_owned).collect(),
+        // Rows are the same by what they say; that they are different edges does not show.
+        None => {
+            let names = table.column_names().into_iter();
+            names.filter(|name| !super::internal::is_identity(name)).map(str::to_owned).collect()
+        }
     };
     let keys = row_keys(table, &names, scope.cancel)?;
     let mut seen: HashSet<&str> = HashSet::new();

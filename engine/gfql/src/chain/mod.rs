@@ -14,6 +14,7 @@ use graphlume_types::CancelToken;
 
 use crate::bind::{Side, Strictness, named_values};
 use crate::error::{ErrorCode, GfqlError};
+use crate::expr::RowSchema;
 use crate::filter::{NodeFilter, row_filter};
 use crate::graph::PropertyGraph;
 use crate::hop::{Hops, Reached, ends, kept_edges};
@@ -37,6 +38,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) strictness: Strictness,
     pub(crate) others: &'a crate::Others,
     pub(crate) shared: &'a Shared,
+    /// What is known of the rows that calls work on.
+    pub(crate) rows: &'a RowSchema,
     pub(crate) cancel: &'a CancelToken,
 }
 

@@ -15,6 +15,9 @@ pub(super) trait Names {
     /// The value of a column in the present row.
     fn column(&self, name: &str) -> Cell;
 
+    /// The node or edge that a name stands for in the present row.
+    fn entity(&self, name: &str) -> Option<Cell>;
+
     /// Counts a step; an error when the work is to stop.
     fn step(&self) -> Result<(), GfqlError>;
 
@@ -57,10 +60,19 @@ impl<'a> Eval<'a> {
         self.names.step()?;
         Ok(match expr {
             Expr::Literal(cell) => cell.clone(),
-            Expr::Name(name) => match self.variables.iter().rev().find(|(n, _)| n == name) {
-                Some((_, cell)) => cell.clone(),
+            Expr::Name(name) => match self.variable(name)? {
+                Some(cell) => cell,
                 None => self.names.column(name),
             },
+            Expr::Field(value, name) => {
+                let value = self.eval(value)?;
+                value.field(name).ok_or_else(|| no_fields(&value, name))?
+            }
+            Expr::Map(fields) => {
+                self.make(fields.len())?;
+                let field = |(name, value): &(String, Expr)| Ok((name.clone(), self.eval(value)?));
+                Cell::Map(fields.iter().map(field).collect::<Result<_, GfqlError>>()?)
+            }
             Expr::Not(inner) => match self.eval(inner)? {
                 Cell::Bool(v) => Cell::Bool(!v),
                 Cell::Null => Cell::Null,
@@ -86,12 +98,7 @@ impl<'a> Eval<'a> {
                     }
                     return Ok(Cell::Null);
                 }
-                let args = args.iter().map(|a| self.eval(a)).collect::<Result<Vec<_>, _>>()?;
-                let found = super::function::call(name, &args)?;
-                if let Cell::List(items) = &found {
-                    self.make(items.len())?;
-                }
-                found
+                self.call(name, args)?
             }
             Expr::Case(operand, arms, otherwise) => {
                 let operand = operand.as_ref().map(|o| self.eval(o)).transpose()?;
@@ -133,6 +140,51 @@ impl<'a> Eval<'a> {
                 Cell::List(out)
             }
         })
+    }
+
+    /// A variable, or a field of its value.
+    fn variable(&self, name: &str) -> Result<Option<Cell>, GfqlError> {
+        let mut parts = name.split('.');
+        let first = parts.next().unwrap_or(name);
+        let Some((_, cell)) = self.variables.iter().rev().find(|(n, _)| n == first) else {
+            return Ok(None);
+        };
+        let found = parts.try_fold(cell.clone(), |cell, part| {
+            cell.field(part).ok_or_else(|| no_fields(&cell, part))
+        });
+        found.map(Some)
+    }
+
+    fn call(&mut self, name: &str, args: &[Expr]) -> Found {
+        use super::function::{Takes, call, of_elements};
+        let element = match args.first() {
+            Some(Expr::Name(alias)) if of_elements(name).is_some() => self.names.entity(alias),
+            _ => None,
+        };
+        let mut cells = Vec::with_capacity(args.len());
+        cells.extend(element);
+        if !(cells.len() == 1 && of_elements(name) == Some(Takes::Names)) {
+            for arg in &args[cells.len()..] {
+                cells.push(self.eval(arg)?);
+            }
+        }
+        match (name, cells.as_slice()) {
+            // A simple CASE asks for equality, and null equals nothing.
+            ("__cypher_case_eq__", [a, b]) => {
+                Ok(Cell::Bool(self.compare(Cmp::Eq, a, b) == Cell::Bool(true)))
+            }
+            ("searchany", [element, term, options @ ..]) => {
+                let search = super::search::Search::new(term, options.first())?;
+                search.run(element, |text| self.names.pattern(text))
+            }
+            _ => {
+                let found = call(name, &cells)?;
+                if let Cell::List(items) = &found {
+                    self.make(items.len())?;
+                }
+                Ok(found)
+            }
+        }
     }
 
     fn with(&mut self, name: &str, cell: &Cell, expr: &Expr) -> Found {
@@ -242,9 +294,19 @@ impl<'a> Eval<'a> {
     }
 
     fn index(&mut self, list: &Expr, index: &Expr) -> Found {
-        let (list, index) = (self.eval(list)?, self.eval(index)?);
-        match (list, index) {
+        let element = match list {
+            Expr::Name(alias) => self.names.entity(alias),
+            _ => None,
+        };
+        let list = match element {
+            Some(element) => element,
+            None => self.eval(list)?,
+        };
+        match (list, self.eval(index)?) {
             (Cell::Null, _) | (_, Cell::Null) => Ok(Cell::Null),
+            (value @ (Cell::Map(_) | Cell::Entity(_)), Cell::Text(name)) => {
+                value.field(&name).ok_or_else(|| no_fields(&value, &name))
+            }
             (Cell::List(items), Cell::Int(i)) => {
                 let at = if i < 0 { i + items.len() as i64 } else { i };
                 let cell = usize::try_from(at).ok().and_then(|at| items.get(at).cloned());
@@ -269,6 +331,11 @@ impl<'a> Eval<'a> {
         let (Some(from), Some(to)) = (from, to) else { return Ok(Cell::Null) };
         Ok(Cell::List(items.get(from as usize..to as usize).unwrap_or_default().to_vec()))
     }
+}
+
+fn no_fields(value: &Cell, name: &str) -> GfqlError {
+    wrong(format!("a map, a node or an edge has a field {name:?}, and this value is none of them"))
+        .value(value.text())
 }
 
 fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {

@@ -26,7 +26,48 @@ const FUNCTIONS: &[(&str, usize, usize)] = &[
     ("head", 1, 1),
     ("tail", 1, 1),
     ("reverse", 1, 1),
+    ("split", 2, 2),
+    ("exists", 1, 1),
+    ("nodes", 1, 1),
+    ("relationships", 1, 1),
+    ("length", 1, 1),
+    ("keys", 1, 1),
+    ("labels", 1, 1),
+    ("type", 1, 1),
+    ("properties", 1, 1),
+    ("id", 1, 1),
+    ("elementid", 1, 1),
+    ("startnode", 1, 1),
+    ("endnode", 1, 1),
+    ("searchany", 2, 3),
+    ("__node_keys__", 1, 255),
+    ("__edge_keys__", 1, 255),
+    ("__node_entity__", 1, 255),
+    ("__edge_entity__", 1, 255),
+    ("__cypher_case_eq__", 2, 2),
 ];
+
+/// What the first argument of a function stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// A node or an edge, and further values.
+    Element,
+    /// A node or an edge, and names of other steps.
+    Names,
+    /// A path.
+    Path,
+}
+
+/// Functions whose first argument is a node, an edge or a path of the rows.
+pub(super) fn of_elements(name: &str) -> Option<Takes> {
+    Some(match name {
+        "keys" | "labels" | "type" | "properties" | "id" | "elementid" | "startnode"
+        | "endnode" | "searchany" => Takes::Element,
+        "__node_keys__" | "__edge_keys__" | "__node_entity__" | "__edge_entity__" => Takes::Names,
+        "nodes" | "relationships" | "length" => Takes::Path,
+        _ => return None,
+    })
+}
 
 /// Items of a range at most.
 const RANGE_MAX: i64 = 1_000_000;
@@ -43,7 +84,8 @@ pub(super) fn check(name: &str, args: usize) -> Result<(), GfqlError> {
             format!("{name} takes {least} to {most} arguments and got {args}"),
         )),
         None => {
-            let names: Vec<&str> = FUNCTIONS.iter().map(|(n, _, _)| *n).collect();
+            let names = FUNCTIONS.iter().map(|(n, _, _)| *n);
+            let names: Vec<&str> = names.filter(|n| !n.starts_with("__")).collect();
             let error = GfqlError::new(
                 ErrorCode::Unsupported,
                 format!("function {name:?} is not available"),
@@ -56,9 +98,12 @@ pub(super) fn check(name: &str, args: usize) -> Result<(), GfqlError> {
     }
 }
 
-/// Calls a function; null in, null out.
+/// Calls a function; null in, null out but for those that ask for null.
 pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, GfqlError> {
     check(name, args.len())?;
+    if name == "exists" {
+        return Ok(Cell::Bool(args.iter().all(|a| !a.is_null())));
+    }
     if args.iter().any(Cell::is_null) {
         return Ok(Cell::Null);
     }
@@ -69,7 +114,28 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, GfqlError> {
     };
     let number = || args[0].number().ok_or_else(wrong);
     let text = || if let Cell::Text(t) = &args[0] { Ok(t.as_str()) } else { Err(wrong()) };
+    if let Cell::Entity(entity) = &args[0]
+        && of_elements(name).is_some()
+    {
+        return entity.tell(name).ok_or_else(wrong);
+    }
     Ok(match (name, &args[0]) {
+        ("keys", Cell::Map(fields)) => {
+            Cell::List(fields.iter().map(|(name, _)| Cell::Text(name.clone())).collect())
+        }
+        ("properties", Cell::Map(_)) | ("nodes" | "relationships", Cell::List(_)) => {
+            args[0].clone()
+        }
+        ("length", Cell::List(items)) => Cell::Int(items.len() as i64),
+        ("split", Cell::Text(whole)) => match &args[1] {
+            Cell::Text(by) if by.is_empty() => {
+                Cell::List(whole.chars().map(|c| Cell::Text(c.to_string())).collect())
+            }
+            Cell::Text(by) => {
+                Cell::List(whole.split(by.as_str()).map(|t| Cell::Text(t.to_owned())).collect())
+            }
+            _ => return Err(wrong()),
+        },
         ("size", Cell::Text(t)) => Cell::Int(t.chars().count() as i64),
         ("size", Cell::List(items)) => Cell::Int(items.len() as i64),
         ("abs", Cell::Int(v)) => Cell::Int(v.checked_abs().ok_or_else(wrong)?),

@@ -1,9 +1,11 @@
 //! Expressions in text form, over the rows of a table.
 
+mod entity;
 mod eval;
 mod function;
 mod lex;
 mod parse;
+mod search;
 mod value;
 
 use std::cell::{Cell as Place, RefCell};
@@ -18,14 +20,18 @@ use regex::Regex;
 use crate::bind::Strictness;
 use crate::error::{ErrorCode, GfqlError};
 use crate::wire::regex;
+use entity::EntityReader;
+pub(crate) use entity::{EDGE_IDS, NO_ROWS, NODE_ID, RowSchema, is_internal};
 use eval::{Eval, Names};
+use function::Takes;
 use parse::parse_frame;
-pub(crate) use parse::{Expr, parse};
+pub(crate) use parse::{Binary, Expr, parse};
 pub(crate) use value::{Cell, Reader, column};
 
 /// The columns that expressions name, of the row that is looked at.
 pub(crate) struct Rows {
     readers: HashMap<String, Source>,
+    entities: HashMap<String, EntityReader>,
     row: Place<usize>,
     frame: bool,
     steps: Place<u32>,
@@ -40,6 +46,8 @@ enum Source {
     Column(Reader),
     /// A property of a named step: the column where the step's marker is true.
     Property(Reader, Reader),
+    /// A field of the maps in a column.
+    Field(Reader, Vec<String>),
     Absent,
 }
 
@@ -51,8 +59,15 @@ impl Names for Rows {
             Some(Source::Property(marker, reader)) if marker.get(row) == Cell::Bool(true) => {
                 reader.get(row)
             }
+            Some(Source::Field(reader, path)) => path
+                .iter()
+                .fold(reader.get(row), |cell, name| cell.field(name).unwrap_or(Cell::Null)),
             _ => Cell::Null,
         }
+    }
+
+    fn entity(&self, name: &str) -> Option<Cell> {
+        Some(self.entities.get(name)?.get(self.row.get()))
     }
 
     fn step(&self) -> Result<(), GfqlError> {
@@ -91,12 +106,14 @@ impl Rows {
     pub(crate) fn new(
         table: &Table,
         exprs: &[&Expr],
+        schema: &RowSchema,
         strictness: Strictness,
         frame: bool,
         cancel: &CancelToken,
     ) -> Result<Self, GfqlError> {
         let mut rows = Self {
             readers: HashMap::new(),
+            entities: HashMap::new(),
             row: Place::new(0),
             frame,
             steps: Place::new(0),
@@ -104,49 +121,101 @@ impl Rows {
             cancel: cancel.clone(),
         };
         for expr in exprs {
-            rows.find(table, expr, strictness, &mut Vec::new())?;
+            rows.find(&Scene { table, schema, strictness }, expr, &mut Vec::new())?;
         }
         Ok(rows)
     }
 
     fn find<'e>(
         &mut self,
-        table: &Table,
+        scene: &Scene<'_>,
         expr: &'e Expr,
-        strictness: Strictness,
         variables: &mut Vec<&'e str>,
     ) -> Result<(), GfqlError> {
+        let is_variable = |variables: &[&str], name: &str| {
+            variables.iter().any(|v| *v == name.split('.').next().unwrap_or(name))
+        };
         match expr {
             Expr::Literal(_) => {}
             Expr::Name(name) => {
-                if !variables.contains(&name.as_str()) && !self.readers.contains_key(name) {
-                    let source = source(table, name, strictness)?;
+                if !is_variable(variables, name) && !self.readers.contains_key(name) {
+                    let source = source(scene.table, name, scene.strictness)?;
                     self.readers.insert(name.clone(), source);
                 }
             }
             Expr::Quantified(_, name, list, test) => {
-                self.find(table, list, strictness, variables)?;
+                self.find(scene, list, variables)?;
                 variables.push(name);
-                self.find(table, test, strictness, variables)?;
+                self.find(scene, test, variables)?;
                 variables.pop();
             }
             Expr::Comprehension(name, list, test, item) => {
-                self.find(table, list, strictness, variables)?;
+                self.find(scene, list, variables)?;
                 variables.push(name);
                 for part in [test, item].into_iter().flatten() {
-                    self.find(table, part, strictness, variables)?;
+                    self.find(scene, part, variables)?;
                 }
                 variables.pop();
             }
-            other => {
-                if let Expr::Call(name, args) = other {
-                    function::check(name, args.len())?;
+            Expr::Call(name, args) => {
+                function::check(name, args.len())?;
+                let mut rest = args.as_slice();
+                if let Some(Expr::Name(alias)) = args.first()
+                    && let Some(kind) = function::of_elements(name)
+                    && !is_variable(variables, alias)
+                {
+                    self.element(scene, name, alias, kind)?;
+                    // What may follow the element are names of other steps.
+                    rest = if kind == Takes::Names { &[] } else { &args[1..] };
                 }
+                for part in rest {
+                    self.find(scene, part, variables)?;
+                }
+            }
+            Expr::Index(value, _) => {
+                if let Expr::Name(alias) = value.as_ref()
+                    && !is_variable(variables, alias)
+                    && let Some(found) = EntityReader::new(scene.table, alias, scene.schema)
+                {
+                    self.entities.insert(alias.clone(), found);
+                }
+                for part in expr.parts() {
+                    self.find(scene, part, variables)?;
+                }
+            }
+            other => {
                 for part in other.parts() {
-                    self.find(table, part, strictness, variables)?;
+                    self.find(scene, part, variables)?;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Finds what `alias` stands for in a call of a function of nodes, edges and paths. A name that stands
+    /// for nothing is an error at any strictness, since the answer would be null in every row.
+    fn element(
+        &mut self,
+        scene: &Scene<'_>,
+        function: &str,
+        alias: &str,
+        kind: Takes,
+    ) -> Result<(), GfqlError> {
+        let found = EntityReader::new(scene.table, alias, scene.schema);
+        if let Some(found) = found.filter(|_| kind != Takes::Path) {
+            self.entities.insert(alias.to_owned(), found);
+            return Ok(());
+        }
+        let source = source(scene.table, alias, scene.strictness)?;
+        if matches!(source, Source::Absent) {
+            let what = if kind == Takes::Path { "path" } else { "node or edge" };
+            let text =
+                format!("{function} asks for the {what} {alias:?}, which the rows do not have");
+            return Err(GfqlError::new(ErrorCode::Query, text).field(alias).suggest(
+                "send the query as text, in \"gfql_query\": the server compiles it whole",
+            ));
+        }
+        self.readers.insert(alias.to_owned(), source);
         Ok(())
     }
 
@@ -157,11 +226,19 @@ impl Rows {
     }
 }
 
+/// Where names are looked for.
+struct Scene<'a> {
+    table: &'a Table,
+    schema: &'a RowSchema,
+    strictness: Strictness,
+}
+
 impl Expr {
     fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Literal(_) | Self::Name(_) => vec![],
-            Self::Not(a) | Self::Negative(a) | Self::IsNull(a) => vec![a],
+            Self::Not(a) | Self::Negative(a) | Self::IsNull(a) | Self::Field(a, _) => vec![a],
+            Self::Map(fields) => fields.iter().map(|(_, value)| value).collect(),
             Self::Binary(_, a, b) | Self::Index(a, b) | Self::Quantified(_, _, a, b) => vec![a, b],
             Self::Slice(a, from, to) => {
                 std::iter::once(a).chain(from).chain(to).map(AsRef::as_ref).collect()
@@ -194,10 +271,33 @@ fn source(table: &Table, name: &str, strictness: Strictness) -> Result<Source, G
     {
         return Ok(Source::Property(reader(marker)?, reader(array)?));
     }
+    if let Some((column, path)) = field(table, name) {
+        return Ok(Source::Field(reader(column)?, path));
+    }
+    if is_internal(name) {
+        return Err(unknown_internal(name));
+    }
     match strictness {
         Strictness::Strict => Err(GfqlError::no_column(name, "row", &table.column_names())),
         Strictness::Lenient => Ok(Source::Absent),
     }
+}
+
+/// A column of maps and the names of the fields that `name` has behind the column's.
+fn field<'t>(table: &'t Table, name: &str) -> Option<(&'t ArrayRef, Vec<String>)> {
+    let dots = name.match_indices('.').map(|(at, _)| at);
+    let found = dots.filter_map(|at| Some((table.column(&name[..at])?, &name[at + 1..])));
+    let mut maps = found.filter(|(c, _)| matches!(c.data_type(), DataType::Struct(_)));
+    let (column, rest) = maps.next()?;
+    Some((column, rest.split('.').map(str::to_owned).collect()))
+}
+
+/// A name that a client made up for its own use, and that means nothing here.
+pub(crate) fn unknown_internal(name: &str) -> GfqlError {
+    let text = format!("{name:?} is a name for a client's own use that means nothing here");
+    GfqlError::new(ErrorCode::Column, text)
+        .field(name)
+        .suggest("send the query as text, in \"gfql_query\": the server compiles it whole")
 }
 
 /// The rows of a table for which a data frame query is true.
@@ -208,7 +308,8 @@ pub(crate) fn query(
 ) -> Result<Vec<bool>, GfqlError> {
     let place = |e: GfqlError| e.field("query");
     let expr = parse_frame(text).map_err(place)?;
-    let rows = Rows::new(table, &[&expr], Strictness::Strict, true, cancel).map_err(place)?;
+    let rows = Rows::new(table, &[&expr], &NO_ROWS, Strictness::Strict, true, cancel);
+    let rows = rows.map_err(place)?;
     (0..table.num_rows())
         .map(|row| match rows.eval(&expr, row).map_err(place)? {
             Cell::Bool(v) => Ok(v),

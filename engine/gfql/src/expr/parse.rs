@@ -50,6 +50,9 @@ pub(crate) enum Expr {
     Call(String, Vec<Expr>),
     Case(Option<Box<Expr>>, Vec<(Expr, Expr)>, Option<Box<Expr>>),
     List(Vec<Expr>),
+    Map(Vec<(String, Expr)>),
+    /// A value by its name in a map, a node or an edge.
+    Field(Box<Expr>, String),
     Quantified(Quantifier, String, Box<Expr>, Box<Expr>),
     Comprehension(String, Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
 }
@@ -89,7 +92,7 @@ fn read(text: &str, frame: bool) -> Result<Expr, GfqlError> {
 fn is_operator(token: &Token) -> bool {
     const WORDS: [&str; 9] = ["and", "or", "xor", "not", "is", "in", "contains", "starts", "ends"];
     match token {
-        Token::Symbol(s) => !matches!(*s, "(" | ")" | "]" | "," | "."),
+        Token::Symbol(s) => !matches!(*s, "(" | ")" | "]" | "}" | ":" | "," | "."),
         Token::Name(name) => WORDS.iter().any(|w| name.eq_ignore_ascii_case(w)),
         _ => false,
     }
@@ -279,7 +282,18 @@ impl Parser<'_> {
 
     fn postfix(&mut self) -> Read {
         let mut inner = self.primary()?;
-        while self.symbol("[") {
+        loop {
+            // Dots behind a plain name are part of it.
+            if let (Token::Symbol("."), Some(Token::Name(name) | Token::Quoted(name))) =
+                (self.peek(), self.tokens.get(self.at + 1).map(|(t, _)| t))
+            {
+                inner = Expr::Field(Box::new(inner), name.clone());
+                self.at += 2;
+                continue;
+            }
+            if !self.symbol("[") {
+                return Ok(inner);
+            }
             if self.symbol("..") {
                 let end = self.until_bracket()?;
                 inner = Expr::Slice(Box::new(inner), None, end);
@@ -294,7 +308,6 @@ impl Parser<'_> {
                 Expr::Index(Box::new(inner), first)
             };
         }
-        Ok(inner)
     }
 
     fn until_bracket(&mut self) -> Result<Option<Box<Expr>>, GfqlError> {
@@ -315,6 +328,9 @@ impl Parser<'_> {
         }
         if self.symbol("[") {
             return self.list();
+        }
+        if self.symbol("{") {
+            return self.map();
         }
         self.at += 1;
         match token {
@@ -414,6 +430,31 @@ impl Parser<'_> {
         }
         self.expect("]")?;
         Ok(Expr::List(items))
+    }
+
+    /// `{name: value, ...}`.
+    fn map(&mut self) -> Read {
+        let mut fields: Vec<(String, Expr)> = Vec::new();
+        if self.symbol("}") {
+            return Ok(Expr::Map(fields));
+        }
+        loop {
+            let (Token::Name(name) | Token::Quoted(name) | Token::Text(name)) = self.peek().clone()
+            else {
+                return Err(self.broken("the name of a field is missing"));
+            };
+            self.at += 1;
+            self.expect(":")?;
+            let value = self.or()?;
+            // As in a map of JSON, the last of several values of one name stands.
+            fields.retain(|(other, _)| *other != name);
+            fields.push((name, value));
+            if !self.symbol(",") {
+                break;
+            }
+        }
+        self.expect("}")?;
+        Ok(Expr::Map(fields))
     }
 
     fn case(&mut self) -> Read {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
-    TimestampNanosecondArray,
+    StructArray, TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field};
 use graphlume_graph::canon::{Canon, Column};
 
+use super::entity::Entity;
 use crate::error::GfqlError;
 
 /// A value of an expression.
@@ -23,6 +24,10 @@ pub(crate) enum Cell {
     /// Seconds since 1970 and nanoseconds.
     Time(i64, u32),
     List(Vec<Cell>),
+    /// Names and values, in the order in which they were written.
+    Map(Vec<(String, Cell)>),
+    /// A node or an edge with what is known of it.
+    Entity(Arc<Entity>),
 }
 
 /// Reads columns by row.
@@ -30,6 +35,8 @@ pub(crate) enum Cell {
 pub(crate) enum Reader {
     /// Lists, cell by cell.
     Lists(ArrayRef),
+    /// Maps, field by field.
+    Maps(ArrayRef, Vec<(String, Reader)>),
     Scalars(Arc<Column>),
 }
 
@@ -38,6 +45,14 @@ impl Reader {
     pub(crate) fn new(array: &ArrayRef) -> Option<Self> {
         Some(match array.data_type() {
             DataType::List(_) | DataType::LargeList(_) => Self::Lists(ArrayRef::clone(array)),
+            DataType::Struct(fields) => {
+                let columns = arrow_array::cast::AsArray::as_struct(array.as_ref()).columns();
+                let reader = |(field, column): (&Arc<Field>, &ArrayRef)| {
+                    Some((field.name().clone(), Self::new(column)?))
+                };
+                let fields = fields.iter().zip(columns).map(reader).collect::<Option<_>>()?;
+                Self::Maps(ArrayRef::clone(array), fields)
+            }
             _ => Self::Scalars(Arc::new(Column::try_new(array).ok()?)),
         })
     }
@@ -56,6 +71,10 @@ impl Reader {
                 };
                 let Some(reader) = Self::new(&items) else { return Cell::Null };
                 Cell::List((0..items.len()).map(|i| reader.get(i)).collect())
+            }
+            Self::Maps(array, _) if array.is_null(row) => Cell::Null,
+            Self::Maps(_, fields) => {
+                Cell::Map(fields.iter().map(|(name, r)| (name.clone(), r.get(row))).collect())
             }
             Self::Scalars(column) => {
                 let whole = !matches!(column.as_ref(), Column::Float(_));
@@ -78,7 +97,7 @@ impl Reader {
 }
 
 impl Cell {
-    /// Values of JSON; objects have no counterpart.
+    /// Values of JSON; numbers that no 64 bits hold have no counterpart.
     pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
         use serde_json::Value;
         Some(match value {
@@ -92,7 +111,11 @@ impl Cell {
             Value::Array(items) => {
                 Self::List(items.iter().map(Self::from_json).collect::<Option<_>>()?)
             }
-            Value::Object(_) => return None,
+            Value::Object(fields) => {
+                let field =
+                    |(name, v): (&String, &Value)| Some((name.clone(), Self::from_json(v)?));
+                Self::Map(fields.iter().map(field).collect::<Option<_>>()?)
+            }
         })
     }
 
@@ -101,6 +124,8 @@ impl Cell {
         match self {
             Self::Text(text) => 1 + text.len() / std::mem::size_of::<Self>(),
             Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
+            Self::Map(fields) => 1 + fields.iter().map(|(_, v)| 1 + v.weight()).sum::<usize>(),
+            Self::Entity(entity) => entity.weight(),
             _ => 1,
         }
     }
@@ -138,6 +163,9 @@ impl Cell {
                 }
                 Some(a.len().cmp(&b.len()))
             }
+            (Self::Map(_), Self::Map(_)) | (Self::Entity(_), Self::Entity(_)) => {
+                (self.key() == other.key()).then_some(Ordering::Equal)
+            }
             _ => self.number()?.partial_cmp(&other.number()?),
         }
     }
@@ -148,18 +176,23 @@ impl Cell {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Greater,
             (false, true) => Ordering::Less,
-            (false, false) => self.order(other).unwrap_or_else(|| self.rank().cmp(&other.rank())),
+            (false, false) => self.order(other).unwrap_or_else(|| {
+                let ranks = self.rank().cmp(&other.rank());
+                if ranks.is_eq() && self.rank() < 2 { self.key().cmp(&other.key()) } else { ranks }
+            }),
         }
     }
 
     const fn rank(&self) -> u8 {
         match self {
-            Self::List(_) => 0,
-            Self::Time(..) => 1,
-            Self::Text(_) => 2,
-            Self::Bool(_) => 3,
-            Self::Int(_) | Self::Float(_) => 4,
-            Self::Null => 5,
+            Self::Map(_) => 0,
+            Self::Entity(_) => 1,
+            Self::List(_) => 2,
+            Self::Time(..) => 3,
+            Self::Text(_) => 4,
+            Self::Bool(_) => 5,
+            Self::Int(_) | Self::Float(_) => 6,
+            Self::Null => 7,
         }
     }
 
@@ -172,6 +205,12 @@ impl Cell {
                 _ => format!("n{v}"),
             },
             Self::List(items) => format!("{:?}", items.iter().map(Self::key).collect::<Vec<_>>()),
+            Self::Map(fields) => {
+                let mut keys: Vec<_> = fields.iter().map(|(name, v)| (name, v.key())).collect();
+                keys.sort_unstable();
+                format!("m{keys:?}")
+            }
+            Self::Entity(entity) => entity.key(),
             other => format!("{other:?}"),
         }
     }
@@ -193,8 +232,67 @@ impl Cell {
             Self::List(items) => {
                 format!("[{}]", items.iter().map(Self::text).collect::<Vec<_>>().join(", "))
             }
+            Self::Map(_) | Self::Entity(_) => self.notation(),
         }
     }
+
+    /// The value as openCypher writes it.
+    pub(crate) fn notation(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Text(text) => quoted(text),
+            Self::Time(..) => quoted(&self.text()),
+            Self::List(items) => {
+                format!("[{}]", items.iter().map(Self::notation).collect::<Vec<_>>().join(", "))
+            }
+            Self::Map(fields) => fields_notation(fields),
+            Self::Entity(entity) => entity.notation(),
+            other => other.text(),
+        }
+    }
+
+    /// The value under a name: of a map, or of a node or an edge. `None` for what has no names.
+    pub(crate) fn field(&self, name: &str) -> Option<Self> {
+        let fields = match self {
+            Self::Null => return Some(Self::Null),
+            Self::Map(fields) => fields,
+            Self::Entity(entity) => &entity.properties,
+            _ => return None,
+        };
+        let found = fields.iter().find(|(n, _)| n == name);
+        Some(found.map_or(Self::Null, |(_, v)| v.clone()))
+    }
+}
+
+/// A map as openCypher writes it.
+pub(super) fn fields_notation(fields: &[(String, Cell)]) -> String {
+    let field = |(name, v): &(String, Cell)| format!("{}: {}", plain_name(name), v.notation());
+    format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+}
+
+/// A name, in backticks unless it is a plain one.
+pub(super) fn plain_name(name: &str) -> String {
+    let mut chars = name.chars();
+    let plain = chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+        && chars.all(|c| c.is_alphanumeric() || c == '_');
+    if plain { name.to_owned() } else { format!("`{}`", name.replace('`', "``")) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("\\'"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            _ => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
 }
 
 /// A column of the plainest type that holds all values; mixed kinds become text.
@@ -235,6 +333,34 @@ pub(crate) fn column(cells: &[Cell]) -> Result<ArrayRef, GfqlError> {
         let offsets = arrow_buffer::OffsetBuffer::from_lengths(lengths);
         return Ok(Arc::new(ListArray::try_new(field, offsets, values, Some(nulls.into()))?));
     }
+    if all(|c| matches!(c, Cell::Map(_)))
+        && let Some(maps) = maps(cells)?
+    {
+        return Ok(maps);
+    }
     let cell = |c: &Cell| if c.is_null() { None } else { Some(c.text()) };
     Ok(Arc::new(cells.iter().map(cell).collect::<StringArray>()))
+}
+
+/// A column of maps: a field for every name that any of them has. `None` when none has any.
+fn maps(cells: &[Cell]) -> Result<Option<ArrayRef>, GfqlError> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for cell in cells {
+        if let Cell::Map(fields) = cell {
+            names.extend(fields.iter().map(|(name, _)| name.as_str()).filter(|n| known.insert(*n)));
+        }
+    }
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let values: Vec<Cell> = cells.iter().map(|c| c.field(name).unwrap_or(Cell::Null)).collect();
+        let array = column(&values)?;
+        columns.push((Arc::new(Field::new(name, array.data_type().clone(), true)), array));
+    }
+    let nulls: Vec<bool> = cells.iter().map(|c| !c.is_null()).collect();
+    let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    Ok(Some(Arc::new(StructArray::try_new(fields.into(), arrays, Some(nulls.into()))?)))
 }

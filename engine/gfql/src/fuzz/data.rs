@@ -240,6 +240,7 @@ fn value(cell: Cell) -> V {
         Cell::Text(v) => V::Text(v),
         Cell::Time(s, _) => V::Time(s),
         Cell::List(items) => V::List(items.into_iter().map(value).collect()),
+        other @ (Cell::Map(_) | Cell::Entity(_)) => V::Text(other.notation()),
     }
 }
 

@@ -260,13 +260,10 @@ pub(super) fn rows(state: &State, steps: &[&Op], strict: bool) -> Result<State, 
         if let Op::Edge(op) = op
             && !op.single()
         {
-            if op.labels.0.is_some() || op.labels.1.is_some() {
-                return Err(No::Slug("unsupported-operation"));
-            }
             if op.name.is_some() {
                 return Err(REFUSED);
             }
-            // Bounds on what is shown have no meaning for rows.
+            // Bounds on what is shown have no meaning for rows; tests of their own hold columns of hops.
             if op.labelled() {
                 return Err(No::Any);
             }
@@ -361,7 +358,7 @@ fn trail_on(
     found: &mut Found,
 ) -> Result<(), No> {
     let span = op.span()?;
-    let min = if op.zero { span.min } else { span.min.max(1) };
+    let min = span.min;
     let mut open = vec![(from, 0_usize, trail.to_vec(), 0)];
     let mut tries = 0;
     while let Some((v, edge, trail, hops)) = open.pop() {

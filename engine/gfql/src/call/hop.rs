@@ -1,0 +1,88 @@
+//! The call of a hop: from all nodes, or from those that it names.
+
+use super::Params;
+use super::graph::named;
+use crate::chain::{Pass, Scope};
+use crate::error::{ErrorCode, GfqlError};
+use crate::graph::PropertyGraph;
+use crate::hop::{Hops, ends};
+use crate::labels::{free_name, in_slice};
+use crate::select::{Added, Selection};
+use crate::set::IdSet;
+use crate::wire::Direction;
+
+/// Evaluates the call.
+pub(super) fn run(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, GfqlError> {
+    let direction = match params.text("direction")?.unwrap_or("forward") {
+        "forward" => Direction::Forward,
+        "reverse" => Direction::Reverse,
+        "undirected" => Direction::Undirected,
+        other => {
+            return Err(GfqlError::new(ErrorCode::Direction, "the direction does not exist")
+                .field("direction")
+                .value(other)
+                .suggest("use \"forward\", \"reverse\" or \"undirected\""));
+        }
+    };
+    let op = crate::wire::bounded(params.map, direction)?;
+    let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
+    let bound = pass.bind_edge(&op)?;
+    let existing = graph.existing(scope.cancel)?;
+    let set = |name: &str| match params.get(name) {
+        None => Ok::<_, GfqlError>(None),
+        Some(_) => Ok(Some(named(graph, params, name, scope)?.and(&existing))),
+    };
+    let (seeds, target) = (set("nodes")?, set("target_wave_front")?);
+    if target.is_some() && seeds.is_none() {
+        let text = "a hop to \"target_wave_front\" needs the \"nodes\" that it starts from";
+        return Err(GfqlError::new(ErrorCode::MissingField, text).field("params.nodes"));
+    }
+    let seeds = seeds.as_ref().unwrap_or(&existing);
+    let sliced = op.output_min.is_some() || op.output_max.is_some();
+    let mut reached = Hops {
+        direction,
+        min: op.min,
+        max: op.max,
+        edge: &bound.edge,
+        edges: None,
+        existing: &existing,
+        source: bound.source.as_ref(),
+        destination: bound.destination.as_ref(),
+        target: target.as_ref(),
+        wavefront: params.flag("return_as_wave_front", false)?,
+        labels: op.needs_labels(),
+        zero_hop_seed: op.zero_hop_seed,
+    }
+    .run(pass.t, seeds, scope.cancel)?;
+    if op.label_seeds {
+        seeds.iter().filter(|v| reached.nodes.contains(*v)).for_each(|v| {
+            reached.node_hops.insert(v, 0);
+        });
+    }
+    let (mut nodes, mut edges) = (reached.nodes, reached.edges);
+    if sliced {
+        let hops = &reached.edge_hops;
+        edges = edges.filter(|e| hops.get(&e).is_none_or(|hop| in_slice(&op, *hop)));
+        let mut at = Vec::new();
+        ends(pass.t, &edges, |_, source, destination| at.extend([source, destination]));
+        let (at, hops) = (IdSet::from_vec(at), &reached.node_hops);
+        nodes =
+            nodes.filter(|v| at.contains(v) || hops.get(&v).is_some_and(|hop| in_slice(&op, *hop)));
+    }
+    let taken = |table: Option<&graphlume_table::Table>, name: Option<String>| {
+        name.map(|n| free_name(n, &table.map(|t| t.column_names()).unwrap_or_default()))
+    };
+    let column =
+        |name: Option<String>, hops| name.map(|n| Added::Hops(n, hops)).into_iter().collect();
+    Selection {
+        nodes,
+        edges,
+        node_columns: column(taken(graph.nodes(), op.label_nodes), reached.node_hops),
+        edge_columns: column(taken(graph.edges(), op.label_edges), reached.edge_hops),
+    }
+    .gather(graph, scope.cancel)
+}

@@ -1,0 +1,77 @@
+//! `searchAny`: whether any property of a node or an edge contains a text.
+
+use regex::Regex;
+
+use super::value::Cell;
+use crate::error::{ErrorCode, GfqlError};
+
+/// What is looked for, and where.
+pub(super) struct Search {
+    /// The term as a pattern of the whole value.
+    pattern: String,
+    /// Whether the term looks like a number, for only such are looked for in numbers.
+    number: bool,
+    columns: Option<Vec<String>>,
+}
+
+fn wrong(what: &str, value: &Cell) -> GfqlError {
+    GfqlError::new(ErrorCode::ColumnType, what).field("searchAny").value(value.text()).suggest(
+        "write searchAny(n, 'text', {caseSensitive: false, regex: false, columns: ['name']})",
+    )
+}
+
+impl Search {
+    pub(super) fn new(term: &Cell, options: Option<&Cell>) -> Result<Self, GfqlError> {
+        let Cell::Text(term) = term else {
+            return Err(wrong("searchAny looks for a text", term));
+        };
+        let (mut case, mut regex, mut columns) = (false, false, None);
+        let fields = match options {
+            None | Some(Cell::Null) => &[][..],
+            Some(Cell::Map(fields)) => fields.as_slice(),
+            Some(other) => return Err(wrong("the options of searchAny are a map", other)),
+        };
+        for (name, value) in fields {
+            match (name.to_ascii_lowercase().replace('_', "").as_str(), value) {
+                ("casesensitive", Cell::Bool(v)) => case = *v,
+                ("regex", Cell::Bool(v)) => regex = *v,
+                ("columns", Cell::List(names)) => {
+                    columns = Some(names.iter().map(Cell::text).collect());
+                }
+                (_, Cell::Null) => {}
+                _ => return Err(wrong(&format!("searchAny has no such option {name:?}"), value)),
+            }
+        }
+        let flags = if case { "s" } else { "is" };
+        let inner = if regex { term.clone() } else { regex::escape(term) };
+        let digits = |b: u8| b.is_ascii_digit() || b == b'.' || b == b'-';
+        Ok(Self {
+            pattern: format!("(?s:.*)(?{flags}:{inner})(?s:.*)"),
+            number: !term.is_empty() && term.bytes().all(digits),
+            columns,
+        })
+    }
+
+    pub(super) fn run(
+        &self,
+        element: &Cell,
+        pattern: impl Fn(&str) -> Result<Regex, GfqlError>,
+    ) -> Result<Cell, GfqlError> {
+        let entity = match element {
+            Cell::Null => return Ok(Cell::Null),
+            Cell::Entity(entity) => entity,
+            other => return Err(wrong("searchAny looks into a node or an edge", other)),
+        };
+        let pattern = pattern(&self.pattern)?;
+        let looked = entity.properties.iter().filter(|(name, value)| match &self.columns {
+            Some(columns) => columns.contains(name),
+            None => match value {
+                Cell::Text(_) => true,
+                Cell::Int(_) => self.number,
+                _ => false,
+            },
+        });
+        let mut texts = looked.map(|(_, value)| value.text());
+        Ok(Cell::Bool(texts.any(|text| pattern.is_match(&text))))
+    }
+}
