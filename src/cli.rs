@@ -158,6 +158,19 @@ pub struct ServeArgs {
     /// Browsers reach this server over HTTPS only, through a proxy that ends TLS
     #[arg(long, env = "GRAPHLUME_HTTPS_ONLY")]
     pub https_only: bool,
+    /// Path below which a proxy shows this server, such as /graphs; the proxy may pass it on or take it off
+    #[arg(long, value_name = "PATH", env = "GRAPHLUME_BASE_PATH", default_value = "",
+        hide_default_value = true)]
+    pub base_path: String,
+    /// Network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; repeat for
+    /// several
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "CIDR",
+        env = "GRAPHLUME_TRUSTED_PROXY",
+        value_delimiter = ','
+    )]
+    pub trusted_proxies: Vec<graphlume_http::Network>,
     /// Send cookies over HTTPS only; default: as --https-only (also read from COOKIE_SECURE)
     #[arg(long, value_name = "BOOL", env = "GRAPHLUME_COOKIE_SECURE",
         action = clap::ArgAction::Set, value_parser = clap::builder::BoolishValueParser::new(),

@@ -64,13 +64,16 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         args.cookie_samesite.as_deref(),
         args.https_only,
     )
-    .map_err(refuse)?;
+    .map_err(refuse)?
+    .below(&args.base_path);
     let config = HttpConfig {
         listen: args.listen,
         internal_listen: Some(args.internal_listen),
         cookie,
         link_token_name: args.links.sesame_token_name.clone(),
         https_only: args.https_only,
+        base_path: args.base_path.clone(),
+        trusted_proxies: args.trusted_proxies.clone(),
         allowed_origins: args.allowed_origins.clone(),
         frame_ancestors: args.frame_ancestors.clone(),
         connections_per_peer_max: args.connections_per_address,

@@ -3,6 +3,7 @@
 //!
 //! This crate does no I/O, knows no async runtime and no device, so that anything may depend on it.
 
+pub mod address;
 pub mod budget;
 pub mod calendar;
 pub mod cancel;

@@ -109,12 +109,26 @@ pub const PASSWORD_HASHES_MAX: usize = 2;
 pub const PASSWORD_QUEUE_MAX: usize = 32;
 /// Bytes of a password.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
-/// Failed logins of one account within [`LOGIN_FAILURE_WINDOW_SECS`] before further ones are refused.
+/// Failed logins of one account from one address, or from one known browser, within
+/// [`LOGIN_FAILURE_WINDOW_SECS`] before further ones from there are refused; and of one account from
+/// everywhere before further ones are slowed down.
 pub const LOGIN_FAILURES_MAX: u32 = 10;
-/// Failed logins from one address within the window; many people may share one behind a proxy.
+/// Failed logins from one address within the window, whatever the account, before further ones are slowed
+/// down; many people may share one address.
 pub const LOGIN_FAILURES_PER_PEER_MAX: u32 = 100;
-/// Account names and addresses whose failures are counted at once.
+/// Seconds between two logins that are slowed down.
+pub const LOGIN_PACE_SECS: u64 = 1;
+/// Seconds that a slowed login waits at most; one that would wait longer is refused.
+pub const LOGIN_WAIT_SECS_MAX: u64 = 5;
+/// Days for which an address or a browser that signed in to an account counts as known to it.
+pub const LOGIN_KNOWN_DAYS: i64 = 30;
+/// Accounts, addresses and browsers whose failures are counted at once, and pairs of account and address
+/// that are known.
 pub const LOGIN_THROTTLE_KEYS_MAX: usize = 16_384;
+/// Bytes of the form or the JSON body of a login.
+pub const LOGIN_BODY_BYTES_MAX: u64 = 16 << 10;
+/// Bytes of the address that a person is sent on to after signing in.
+pub const NEXT_BYTES_MAX: usize = 8 << 10;
 /// Window of the failure count.
 pub const LOGIN_FAILURE_WINDOW_SECS: i64 = 900;
 /// Life of a token.

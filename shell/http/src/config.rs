@@ -7,6 +7,8 @@ use std::time::Duration;
 use graphlume_types::limits;
 
 use crate::error::HttpError;
+use crate::proxy::Network;
+use crate::table::ROUTES;
 
 /// See [`HttpConfig::before_tool`].
 pub type BeforeTool = fn(&'static str) -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -18,6 +20,10 @@ pub const SESSION_COOKIE: &str = "sessionid";
 /// Name of the cookie that pages of clients repeat in a header when they change something. No route here
 /// takes a cookie as the credential of a change, so none asks for it.
 pub const CSRF_COOKIE: &str = "csrftoken";
+
+/// Name of the cookie by which a browser is known that has signed in before: failed logins from elsewhere do
+/// not slow it down. It is no credential.
+pub const KNOWN_COOKIE: &str = "graphlume_known";
 
 /// The `SameSite` attribute of our cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +50,12 @@ impl SameSite {
 
 /// The flags of every cookie that we set. Only [`CookieConfig::from_settings`] makes one, so that the
 /// refused combination cannot exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CookieConfig {
     secure: bool,
     same_site: SameSite,
+    /// Which paths of the host they are sent to.
+    path: String,
 }
 
 impl CookieConfig {
@@ -82,45 +90,69 @@ impl CookieConfig {
                     .to_owned(),
             ));
         }
-        Ok(Self { secure, same_site })
+        Ok(Self { secure, same_site, path: "/".to_owned() })
+    }
+
+    /// The same flags for a server below a path such as `/graphs`.
+    #[must_use]
+    pub fn below(self, base_path: &str) -> Self {
+        Self { path: format!("{base_path}/"), ..self }
     }
 
     /// Whether cookies go over HTTPS only.
     #[must_use]
-    pub const fn secure(self) -> bool {
+    pub const fn secure(&self) -> bool {
         self.secure
     }
 
     /// The value of a `Set-Cookie` header that keeps `token` for its life.
     #[must_use]
-    pub fn set_token(self, token: &str) -> String {
+    pub fn set_token(&self, token: &str) -> String {
         self.set(JWT_COOKIE, token, limits::TOKEN_SECS, true)
     }
 
     /// The same for the secret of a login session.
     #[must_use]
-    pub fn set_session(self, secret: &str) -> String {
+    pub fn set_session(&self, secret: &str) -> String {
         self.set(SESSION_COOKIE, secret, limits::LOGIN_SESSION_SECS, true)
     }
 
     /// The same for the value that scripts of a page repeat; they have to read it.
     #[must_use]
-    pub fn set_csrf(self, value: &str) -> String {
+    pub fn set_csrf(&self, value: &str) -> String {
         self.set(CSRF_COOKIE, value, limits::LOGIN_SESSION_SECS, false)
     }
 
     /// The value of a `Set-Cookie` header that ends the browser's login session.
     #[must_use]
-    pub fn end_session(self) -> String {
+    pub fn end_session(&self) -> String {
         self.set(SESSION_COOKIE, "", 0, true)
     }
 
+    /// The same for the cookie of pages' changes.
+    #[must_use]
+    pub fn end_csrf(&self) -> String {
+        self.set(CSRF_COOKIE, "", 0, false)
+    }
+
+    /// The same for the token.
+    #[must_use]
+    pub fn end_token(&self) -> String {
+        self.set(JWT_COOKIE, "", 0, true)
+    }
+
+    /// The value of a `Set-Cookie` header by which the browser is known at its next sign-in.
+    #[must_use]
+    pub fn set_known(&self, value: &str) -> String {
+        self.set(KNOWN_COOKIE, value, limits::LOGIN_KNOWN_DAYS * 86_400, true)
+    }
+
     /// The one place that writes a cookie, so that all of them have the same flags.
-    fn set(self, name: &str, value: &str, secs: i64, http_only: bool) -> String {
+    fn set(&self, name: &str, value: &str, secs: i64, http_only: bool) -> String {
         let http_only = if http_only { "; HttpOnly" } else { "" };
         let secure = if self.secure { "; Secure" } else { "" };
-        let same_site = self.same_site.as_str();
-        format!("{name}={value}; Path=/; Max-Age={secs}{http_only}; SameSite={same_site}{secure}")
+        let (same_site, path) = (self.same_site.as_str(), &self.path);
+        format!("{name}={value}; Path={path}; Max-Age={secs}{http_only}; SameSite={same_site}{secure}")
     }
 }
 
@@ -137,6 +169,11 @@ pub struct HttpConfig {
     pub link_token_name: String,
     /// Whether browsers reach us over HTTPS only; adds `Strict-Transport-Security`.
     pub https_only: bool,
+    /// Path below which a proxy shows this server, such as `/graphs`; empty at the root. Requests are taken with
+    /// and without it.
+    pub base_path: String,
+    /// Proxies of the operator's, whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<Network>,
     /// Origins, besides our own, whose pages may open websockets, for example
     /// `https://notebook.example`.
     pub allowed_origins: Vec<String>,
@@ -183,9 +220,11 @@ impl Default for HttpConfig {
         Self {
             listen: SocketAddr::new(loopback, 8000),
             internal_listen: Some(SocketAddr::new(loopback, 8001)),
-            cookie: CookieConfig { secure: false, same_site: SameSite::Lax },
+            cookie: CookieConfig { secure: false, same_site: SameSite::Lax, path: "/".to_owned() },
             link_token_name: "sst".to_owned(),
             https_only: false,
+            base_path: String::new(),
+            trusted_proxies: Vec::new(),
             allowed_origins: Vec::new(),
             cors: true,
             frame_ancestors: "*".to_owned(),
@@ -235,6 +274,20 @@ impl HttpConfig {
                     limits::SESAME_TOKEN_NAME_CHARS_MAX
                 ),
             );
+        }
+        let base = &self.base_path;
+        let legal = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
+        let parts = || base.split('/').skip(1);
+        let is_path = base.starts_with('/')
+            && parts().all(|part| !part.is_empty() && part != "." && part != ".." && part.bytes().all(legal));
+        if !base.is_empty() && !is_path {
+            return bad("base_path", "must be a path such as /graphs, without a slash at its end");
+        }
+        if let Some(first) = parts().next()
+            && ROUTES.iter().any(|r| r.path.split('/').nth(1) == Some(first))
+        {
+            let why = format!("/{first} is a path of the server itself; choose another one");
+            return bad("base_path", &why);
         }
         if self.frame_ancestors.contains([';', '\r', '\n']) || !self.frame_ancestors.is_ascii() {
             return bad("frame_ancestors", "must be a list of sources without ';'");
@@ -319,6 +372,19 @@ mod tests {
             let error = named(bad).validate().unwrap_err().to_string();
             assert!(error.contains("SESAME_TOKEN_NAME"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_base_path_is_a_path_that_is_not_ours() {
+        let at = |path: &str| HttpConfig { base_path: path.to_owned(), ..HttpConfig::default() };
+        for good in ["", "/graphs", "/tools/graph-1"] {
+            assert!(at(good).validate().is_ok(), "{good}");
+        }
+        for bad in ["graphs", "/", "/graphs/", "//a", "/a/../b", "/a b", "/graph", "/api/x", "/a?b"] {
+            assert!(at(bad).validate().is_err(), "{bad}");
+        }
+        let cookie = CookieConfig::from_settings(None, None, false).unwrap().below("/graphs");
+        assert!(cookie.set_token("t").contains("; Path=/graphs/; "));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::rest::{datasets, files, health, links, sessions, tokens, viz};
 use crate::route::Endpoint;
 use crate::shell::Shell;
 use crate::status::{ApiError, code_name};
-use crate::{html, magic, mcp, openapi, page, ws};
+use crate::{html, magic, mcp, openapi, page, sign_in, ws};
 
 /// What every handler returns.
 type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
@@ -60,7 +60,7 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
         body::discard(&leftover, shell.discard_patience()).await;
     }
     if wants_html {
-        html::error_page(&error, &hit.id)
+        html::error_page(&error, &hit.id, &shell.config.base_path)
     } else {
         error.render(hit.route.auth, &hit.id)
     }
@@ -118,7 +118,10 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         | E::HealthAll => now(health::health(&s, endpoint)),
         E::CheckWorkers => now(health::workers(&s)),
         E::Metrics => now(health::metrics(&s)),
-        E::StartPage => now(page::start(&s)),
+        E::StartPage => now(page::start(&s, &req)),
+        E::SignInPage => now(sign_in::form(&s, &req)),
+        E::SignIn => sign_in::submit(s, req).boxed(),
+        E::SignOut => sign_in::sign_out(s, req).boxed(),
         E::GraphPage => page::graph(s, req).boxed(),
         E::GraphAsset => now(page::asset(&req)),
         E::OpenApi => now(openapi::document(&s)),

@@ -20,20 +20,24 @@ mod metrics;
 mod openapi;
 mod page;
 mod peers;
+mod proxy;
 mod query;
 mod request;
 mod rest;
 pub mod route;
 mod serve;
 mod shell;
+mod sign_in;
 mod standby;
 pub mod status;
 mod table;
 mod ws;
 
 pub use config::{
-    BeforeTool, CSRF_COOKIE, CookieConfig, HttpConfig, JWT_COOKIE, SESSION_COOKIE, SameSite,
+    BeforeTool, CSRF_COOKIE, CookieConfig, HttpConfig, JWT_COOKIE, KNOWN_COOKIE, SESSION_COOKIE,
+    SameSite,
 };
 pub use error::HttpError;
+pub use proxy::Network;
 pub use serve::{Listeners, Running, listen, serve, serve_on};
 pub use standby::{Outage, StandIn, stand_in};

@@ -52,7 +52,7 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 }
 
 fn welcome(shell: &Shell, login: &LinkLogin) -> Result<Reply, ApiError> {
-    let cookie = shell.config.cookie;
+    let (cookie, base) = (&shell.config.cookie, &shell.config.base_path);
     let text = |value: String| {
         HeaderValue::from_str(&value).map_err(|_| {
             ApiError::new(Code::Internal, "internal", "a cookie cannot be written into a header")
@@ -61,7 +61,7 @@ fn welcome(shell: &Shell, login: &LinkLogin) -> Result<Reply, ApiError> {
     let mut reply = Response::new(Bytes::new());
     *reply.status_mut() = StatusCode::FOUND;
     let headers = reply.headers_mut();
-    headers.insert(LOCATION, text(format!("/graph/graph.html?dataset={}", login.dataset))?);
+    headers.insert(LOCATION, text(format!("{base}/graph/graph.html?dataset={}", login.dataset))?);
     headers.append(SET_COOKIE, text(cookie.set_session(&login.session))?);
     headers.append(SET_COOKIE, text(cookie.set_csrf(&graphlume_types::id::hex(&csrf())))?);
     headers.append(SET_COOKIE, text(cookie.set_token(&login.token))?);

@@ -71,8 +71,9 @@ fn send(asset: &Asset, asked: &HeaderMap) -> Reply {
     reply
 }
 
-pub(crate) fn start(shell: &Shell) -> Result<Reply, ApiError> {
-    Ok(html::page(html::start_page(&shell.config)))
+pub(crate) fn start(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
+    let who = req.viewer(&shell.service)?;
+    Ok(html::page(html::start_page(&shell.config, who.username())))
 }
 
 pub(crate) fn asset(req: &Req) -> Result<Reply, ApiError> {
@@ -108,7 +109,9 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let wanted = query::last(&pairs, "workbook");
     let session = open(&shell, &req, dataset, wanted, &pairs).await?;
     let target = query::appended(&req.query, "session", session.as_str());
-    let location = HeaderValue::from_str(&format!("/graph/{INDEX}?{target}")).map_err(|_| {
+    let base = &shell.config.base_path;
+    let location = format!("{base}/graph/{INDEX}?{target}");
+    let location = HeaderValue::from_str(&location).map_err(|_| {
         ApiError::invalid(
             "invalid-argument",
             "the address holds characters that cannot be sent back",

@@ -1,9 +1,10 @@
 //! How many connections each address has, so that one cannot take the places of all others.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use graphlume_types::address::household;
 use parking_lot::Mutex;
 
 /// Counts connections by address.
@@ -52,16 +53,6 @@ impl Drop for Place {
                 counts.remove(&self.key);
             }
         }
-    }
-}
-
-/// Whoever has one IPv6 address has 2^64 of them.
-fn household(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(v6) if !v6.is_loopback() => {
-            IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (!0u128 << 64)))
-        }
-        other => other,
     }
 }
 

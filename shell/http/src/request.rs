@@ -1,6 +1,6 @@
 //! A request as handlers see it, and the warp filter that takes it apart.
 
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use bytes::{Buf, Bytes};
@@ -17,6 +17,7 @@ use crate::body::{Body, Leftover};
 use crate::config::{JWT_COOKIE, SESSION_COOKIE};
 use crate::conn::Conn;
 use crate::query;
+use crate::proxy;
 use crate::route::{Params, Route};
 use crate::shell::Shell;
 use crate::status::ApiError;
@@ -99,9 +100,9 @@ impl Req {
         self.headers.get(name).and_then(|v| v.to_str().ok())
     }
 
-    /// The address at the other end of the connection.
-    pub(crate) fn peer(&self) -> SocketAddr {
-        self.hit.conn.peer
+    /// The address of whoever sent the request, also through the operator's proxies.
+    pub(crate) fn client(&self, shell: &Shell) -> IpAddr {
+        proxy::client(&shell.config.trusted_proxies, self.hit.conn.peer.ip(), &self.headers)
     }
 
     /// The decoded query parameters.
@@ -172,7 +173,7 @@ impl Req {
         }
     }
 
-    /// `scheme://host` as the client wrote it, or nothing when it wrote none that is safe to repeat.
+    /// `scheme://host` and the base path as the client wrote it, or nothing when it wrote none that is safe to repeat.
     pub(crate) fn base(&self, shell: &Shell) -> String {
         let Some(host) = self.header(&header::HOST).filter(|h| is_host(h)) else {
             return String::new();
@@ -181,12 +182,12 @@ impl Req {
             .header(&HeaderName::from_static("x-forwarded-proto"))
             .is_some_and(|p| p.eq_ignore_ascii_case("https"));
         let scheme = if forwarded || shell.config.https_only { "https" } else { "http" };
-        format!("{scheme}://{host}")
+        format!("{scheme}://{host}{}", shell.config.base_path)
     }
 }
 
 /// Whether `text` has the characters of `host[:port]` only.
-fn is_host(text: &str) -> bool {
+pub(crate) fn is_host(text: &str) -> bool {
     (1..=255).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b))
 }

@@ -137,6 +137,9 @@ pub enum Endpoint {
     HealthSessions,
     HealthAll,
     StartPage,
+    SignInPage,
+    SignIn,
+    SignOut,
     GraphPage,
     GraphAsset,
     OpenApi,
@@ -196,7 +199,15 @@ impl Endpoint {
     /// Whether a person's browser opens it as a page, and should see a page when it fails.
     #[must_use]
     pub const fn is_page(self) -> bool {
-        matches!(self, Self::StartPage | Self::GraphPage | Self::MagicLogin)
+        matches!(
+            self,
+            Self::StartPage
+                | Self::GraphPage
+                | Self::MagicLogin
+                | Self::SignInPage
+                | Self::SignIn
+                | Self::SignOut
+        )
     }
 }
 

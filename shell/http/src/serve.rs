@@ -17,6 +17,7 @@ use crate::config::HttpConfig;
 use crate::conn::{Conn, TimedIo};
 use crate::error::HttpError;
 use crate::peers::Peers;
+use crate::proxy::is_trusted;
 use crate::route::Listener;
 use crate::shell::Shell;
 
@@ -224,7 +225,10 @@ impl Acceptor {
             let _ = socket.try_write(FULL);
             return;
         };
-        let Ok(place) = self.peers.enter(peer.ip()) else {
+        // A proxy of the operator's speaks for many.
+        let is_proxy = is_trusted(&self.shell.config.trusted_proxies, peer.ip());
+        let place = if is_proxy { Ok(None) } else { self.peers.enter(peer.ip()) };
+        let Ok(place) = place else {
             self.shell.metrics.refused("connections-of-one-address");
             let _ = socket.try_write(FULL);
             return;

@@ -30,7 +30,8 @@ use crate::cors;
 use crate::html;
 use crate::mcp::{self, Agents};
 use crate::metrics::Metrics;
-use crate::request::{self, Hit};
+use crate::proxy;
+use crate::request::{self, Hit, Reply};
 use crate::route::{self, Auth, Listener, Resolution, Route};
 use crate::status::{ApiError, Problem};
 
@@ -118,7 +119,7 @@ impl Shell {
         let asked = Asked {
             id: id::hex(&id::random_bytes::<8>()).into(),
             method: request.method().clone(),
-            path: request.uri().path().to_owned(),
+            path: below(&self.config.base_path, request.uri().path()).to_owned(),
             wants_html: wants_html(&request),
             chunked: request.headers().contains_key(header::TRANSFER_ENCODING),
             began: Instant::now(),
@@ -138,6 +139,9 @@ impl Shell {
     ) -> (Option<&'static Route>, Response<AnyBody>) {
         if let Err(error) = check_head(&request) {
             return (None, self.refuse(&error, Auth::Public, asked));
+        }
+        if let Some(reply) = self.to_https(listener, &request, conn) {
+            return (None, reply.map(whole));
         }
         if asked.method == Method::OPTIONS
             && let Some(reply) = cors::options(listener, &request, self.config.cors)
@@ -185,6 +189,37 @@ impl Shell {
         (Some(route), self.call(request, hit, asked).await)
     }
 
+    /// Where a request over plain HTTP is sent that should have come over HTTPS, as far as that is known: the
+    /// proxy says so, or the request came past the proxies that there are.
+    fn to_https(
+        &self,
+        listener: Listener,
+        request: &Request<Incoming>,
+        conn: &Conn,
+    ) -> Option<Reply> {
+        let config = &self.config;
+        let (peer, path) = (conn.peer.ip().to_canonical(), request.uri().path());
+        let past = !config.trusted_proxies.is_empty()
+            && !proxy::is_trusted(&config.trusted_proxies, peer)
+            && !peer.is_loopback();
+        let is_plain = proxy::came_plain(request.headers()) || past;
+        let is_health = path.contains("health") || path == "/ht/";
+        if !config.https_only || listener != Listener::Public || !is_plain || is_health {
+            return None;
+        }
+        let host = request.headers().get(header::HOST)?.to_str().ok().filter(|h| request::is_host(h))?;
+        // The name, without the port of the plain listener.
+        let port = host.rfind(':').filter(|at| host.rfind(']').is_none_or(|end| *at > end));
+        let name = &host[..port.unwrap_or(host.len())];
+        let target = request.uri().path_and_query().map_or("/", |p| p.as_str());
+        let mut reply = Response::new(Bytes::new());
+        // The method stays what it was.
+        *reply.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        let location = HeaderValue::from_str(&format!("https://{name}{target}")).ok()?;
+        reply.headers_mut().insert(header::LOCATION, location);
+        Some(reply)
+    }
+
     /// A place among the requests in progress, for those that need one.
     fn admit(&self, route: &Route) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, ()> {
         if !route.endpoint.is_shed() {
@@ -220,7 +255,7 @@ impl Shell {
     /// The answer to a refused request: JSON, or a page for a person who opened an address.
     fn refuse(&self, error: &ApiError, auth: Auth, asked: &Asked) -> Response<AnyBody> {
         if asked.wants_html {
-            return html::error_page(error, &asked.id).map(whole);
+            return html::error_page(error, &asked.id, &self.config.base_path).map(whole);
         }
         error.render(auth, &asked.id).map(whole)
     }
@@ -236,7 +271,9 @@ impl Shell {
             headers.insert(REQUEST_ID, id);
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+        headers
+            .entry(header::REFERRER_POLICY)
+            .or_insert_with(|| HeaderValue::from_static("no-referrer"));
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
@@ -247,7 +284,10 @@ impl Shell {
             .get(header::CONTENT_TYPE)
             .is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
         if is_html {
-            headers.insert(header::CONTENT_SECURITY_POLICY, self.headers.csp.clone());
+            // A page with rules of its own keeps them.
+            headers
+                .entry(header::CONTENT_SECURITY_POLICY)
+                .or_insert_with(|| self.headers.csp.clone());
             headers.insert(
                 HeaderName::from_static("cross-origin-opener-policy"),
                 HeaderValue::from_static("same-origin-allow-popups"),
@@ -306,6 +346,15 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, ApiError> {
 /// A body that is all there.
 pub(crate) fn whole(bytes: Bytes) -> AnyBody {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// `path` without the base path, which a proxy may leave on.
+fn below<'a>(base: &str, path: &'a str) -> &'a str {
+    match path.strip_prefix(base) {
+        Some("") if !base.is_empty() => "/",
+        Some(rest) if rest.starts_with('/') => rest,
+        _ => path,
+    }
 }
 
 /// Limits on what hyper has let through.

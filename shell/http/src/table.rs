@@ -346,7 +346,20 @@ pub static ROUTES: &[Route] = &[
     get("/mcp", Tool, E::ToolStream, "The event stream of an agent's connection, held open."),
     row(Method::DELETE, "/mcp", Tool, BodyKind::None, E::ToolClose, "Ends an agent's connection."),
     // Pages.
-    get("/", Public, E::StartPage, "The start page."),
+    get("/", Viewer, E::StartPage, "The start page."),
+    get("/login", Viewer, E::SignInPage, "The form to sign in with; next is where it leads.")
+        .query(&["next"]),
+    row(
+        Method::POST,
+        "/login",
+        Viewer,
+        Form,
+        E::SignIn,
+        "Signs a browser in with username and password and goes on to next.",
+    )
+    .query(&["next"]),
+    row(Method::POST, "/logout", Viewer, Form, E::SignOut, "Ends the browser's login.")
+        .query(&["next"]),
     get("/graph/graph.html", Viewer, E::GraphPage, "The page of a visualization.")
         .query(&["dataset", "session", "workbook"]),
     get("/graph/{*path}", Public, E::GraphAsset, "The files of the page."),

@@ -4,7 +4,9 @@
 
 mod common;
 
-use common::{PASSWORD, Server, USER, config};
+use std::collections::BTreeMap;
+
+use common::{PASSWORD, Reply, Server, USER, config};
 use graphlume_http::{CookieConfig, HttpConfig};
 use serde_json::json;
 
@@ -102,6 +104,184 @@ async fn a_stranger_cannot_tell_a_private_graph_from_one_that_is_not_there() {
     let first = server.get(&address, &[("Cookie", &cookie)]).await;
     let page = server.get(first.header("location").unwrap(), &[("Cookie", &cookie)]).await;
     assert_eq!(page.status, 200);
+    server.stop().await;
+}
+
+/// The cookies of an answer, by name, and what stands behind their values.
+fn cookies(reply: &Reply) -> BTreeMap<String, (String, String)> {
+    let set = reply.headers.iter().filter(|(n, _)| n.eq_ignore_ascii_case("set-cookie"));
+    set.map(|(_, cookie)| {
+        let (pair, flags) = cookie.split_once("; ").unwrap();
+        let (name, value) = pair.split_once('=').unwrap();
+        (name.to_owned(), (value.to_owned(), flags.to_owned()))
+    })
+    .collect()
+}
+
+fn form(password: &str) -> String {
+    format!("username={USER}&password={}", password.replace(' ', "+"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_signs_in_with_a_form_and_out_again() {
+    let server = Server::start().await;
+    let token = server.token().await;
+    let bearer = format!("Bearer {token}");
+    let id = ring(&server, &token).await;
+    let share = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
+    server.post("/api/v2/share/link/", &[("Authorization", &bearer)], &share).await;
+    let graph = format!("/graph/graph.html?dataset={id}&session=s1");
+    let page = server.get("/login", &[("Accept", "text/html")]).await;
+    assert_eq!(page.status, 200);
+    let csp = page.header("content-security-policy").unwrap();
+    assert!(csp.contains("frame-ancestors 'self'") && csp.contains("form-action 'self'"), "{csp}");
+    assert!(!csp.contains("script-src"), "the form works without scripts: {csp}");
+    // Without this a browser would name no origin for the form.
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
+    assert!(page.text().contains("autocomplete=\"current-password\""), "{}", page.text());
+
+    let next = format!("/login?next={}", graph.replace('?', "%3F").replace('&', "%26"));
+    let refused = server.post(&next, &[], &form("wrong")).await;
+    assert_eq!((refused.status, cookies(&refused).len()), (401, 0), "{}", refused.text());
+    assert!(refused.text().contains("do not match") && refused.text().contains("value=\"admin\""));
+    let signed = server.post(&next, &[], &form(PASSWORD)).await;
+    assert_eq!((signed.status, signed.header("location")), (303, Some(graph.as_str())));
+    let got = cookies(&signed);
+    let flags = |name: &str| got[name].1.as_str();
+    assert_eq!(flags("sessionid"), "Path=/; Max-Age=86400; HttpOnly; SameSite=Lax");
+    assert_eq!(flags("csrftoken"), "Path=/; Max-Age=86400; SameSite=Lax");
+    assert_eq!(flags("graphlume_jwt"), "Path=/; Max-Age=3600; HttpOnly; SameSite=Lax");
+    assert_eq!(flags("graphlume_known"), "Path=/; Max-Age=2592000; HttpOnly; SameSite=Lax");
+
+    // Either cookie opens the graph: the session's goes on when the token has ended.
+    for name in ["graphlume_jwt", "sessionid"] {
+        let cookie = format!("{name}={}", got[name].0);
+        assert_eq!(server.get(&graph, &[("Cookie", &cookie)]).await.status, 200, "{name}");
+    }
+    assert_eq!(server.get(&graph, &[]).await.status, 404);
+    let session = format!("sessionid={}", got["sessionid"].0);
+    let start = server.get("/", &[("Cookie", &session)]).await.text();
+    assert!(start.contains("Signed in as <b>admin</b>") && start.contains("/logout"), "{start}");
+    assert!(server.get("/", &[]).await.text().contains("href=\"/login\""));
+
+    let out = server.post("/logout", &[("Cookie", &session)], "").await;
+    assert_eq!((out.status, out.header("location")), (303, Some("/")));
+    let ended = cookies(&out);
+    for name in ["sessionid", "csrftoken", "graphlume_jwt"] {
+        assert!(ended[name].0.is_empty() && ended[name].1.contains("Max-Age=0"), "{name}");
+    }
+    assert_eq!(server.get(&graph, &[("Cookie", &session)]).await.status, 404, "it is over here, too");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forms_of_other_sites_sign_nobody_in_and_lead_nowhere() {
+    let server = Server::start().await;
+    let (own, host) = (format!("http://{}", server.addr), server.addr.to_string());
+    let evil = [("Origin", "https://evil.example"), ("Sec-Fetch-Site", "cross-site")];
+    let good = form(PASSWORD);
+    for headers in [&evil[..], &evil[..1], &evil[1..], &[("Origin", "null")]] {
+        for path in ["/login", "/logout"] {
+            let reply = server.post(path, headers, &good).await;
+            assert_eq!((reply.status, cookies(&reply).len()), (403, 0), "{path} {headers:?}");
+        }
+        // The token route answers programs of any origin, and leaves nothing in the browser.
+        let json = format!("{{\"username\":\"{USER}\",\"password\":\"{PASSWORD}\"}}");
+        let mut plain = vec![("Content-Type", "text/plain")];
+        plain.extend_from_slice(headers);
+        let reply = server.post("/api-token-auth/", &plain, &json).await;
+        assert_eq!((reply.status, cookies(&reply).len()), (200, 0), "{headers:?}");
+    }
+    for headers in [&[("Origin", own.as_str()), ("Host", &host)][..1], &[]] {
+        assert_eq!(server.post("/login", headers, &good).await.status, 303);
+    }
+    for away in ["//evil.example", "https://evil.example/", "/%5Cevil.example", "/%09/evil", "x"] {
+        let reply = server.post(&format!("/login?next={away}"), &[], &good).await;
+        assert_eq!((reply.status, reply.header("location")), (303, Some("/")), "{away}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_count_by_the_address_that_the_proxy_names() {
+    let proxied = HttpConfig { trusted_proxies: vec!["127.0.0.1".parse().unwrap()], ..config() };
+    for (config, status) in [(proxied, 200), (config(), 429)] {
+        let server = Server::with(config).await;
+        let body = |password: &str| json!({"username": USER, "password": password}).to_string();
+        let from = |address: &str| [("X-Forwarded-For", format!("198.51.100.1, {address}"))];
+        let send = async |address: &str, password: &str| {
+            let [(name, value)] = from(address);
+            server.post("/api-token-auth/", &[(name, &value)], &body(password)).await
+        };
+        for _ in 0..10 {
+            assert_eq!(send("203.0.113.7", "wrong").await.status, 400);
+        }
+        let refused = send("203.0.113.7", PASSWORD).await;
+        assert_eq!(refused.status, 429);
+        assert!(refused.header("retry-after").is_some());
+        assert_eq!(send("203.0.113.8", PASSWORD).await.status, status, "somebody else");
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_known_browser_is_let_in_while_its_address_is_refused() {
+    let server = Server::start().await;
+    let known = cookies(&server.post("/login", &[], &form(PASSWORD)).await);
+    let known = format!("graphlume_known={}", known["graphlume_known"].0);
+    for _ in 0..10 {
+        server.post("/login", &[], &form("wrong")).await;
+    }
+    let refused = server.post("/login", &[], &form(PASSWORD)).await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.text().contains("Too many failed attempts"), "{}", refused.text());
+    assert_eq!(server.post("/login", &[("Cookie", &known)], &form(PASSWORD)).await.status, 303);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_below_a_path_is_whole_there() {
+    let server = Server::with(HttpConfig {
+        base_path: "/tools/graphs".to_owned(),
+        cookie: CookieConfig::from_settings(None, None, false).unwrap().below("/tools/graphs"),
+        ..config()
+    })
+    .await;
+    let id = ring(&server, &server.token().await).await;
+    // A proxy may take the path off or leave it on.
+    for prefix in ["", "/tools/graphs"] {
+        let visit = server.get(&format!("{prefix}/graph/graph.html?dataset={id}"), &[]).await;
+        let location = visit.header("location").unwrap();
+        let wanted = format!("/tools/graphs/graph/graph.html?dataset={id}&session=");
+        assert!(location.starts_with(&wanted), "{location}");
+        assert_eq!(server.get(location, &[]).await.status, 200);
+        let start = server.get(&format!("{prefix}/"), &[]).await;
+        assert!(start.text().contains("href=\"/tools/graphs/login\""), "{}", start.text());
+        let signed = server.post(&format!("{prefix}/login"), &[], &form(PASSWORD)).await;
+        assert_eq!(signed.header("location"), Some("/tools/graphs/"));
+        assert!(cookies(&signed).values().all(|(_, flags)| flags.contains("Path=/tools/graphs/;")));
+    }
+    assert_eq!(server.get("/tools/graphs", &[]).await.status, 200);
+    assert_eq!(server.get("/tools/graphsx", &[]).await.status, 404);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn plain_requests_are_sent_to_https_where_that_is_asked_for() {
+    let cookie = CookieConfig::from_settings(None, None, true).unwrap();
+    let server = Server::with(HttpConfig { https_only: true, cookie, ..config() }).await;
+    let plain = [("X-Forwarded-Proto", "http")];
+    let path = "/graph/graph.html?dataset=Karate&pageTitle=a%20b";
+    let moved = server.get(path, &plain).await;
+    assert_eq!(moved.status, 308);
+    assert_eq!(moved.header("location"), Some(format!("https://127.0.0.1{path}").as_str()));
+    assert_eq!(server.post("/api-token-auth/", &plain, "{}").await.status, 308, "no password is read");
+    assert_eq!(server.get("/healthz", &plain).await.status, 200);
+    assert_eq!(server.get("/", &[("X-Forwarded-Proto", "https")]).await.status, 200);
+    assert_eq!(server.get("/", &[]).await.status, 200, "nobody says that it was plain");
+    server.stop().await;
+    let server = Server::start().await;
+    assert_eq!(server.get("/", &plain).await.status, 200);
     server.stop().await;
 }
 

@@ -113,6 +113,8 @@ async fn every_route_answers_and_none_with_a_server_error() {
         if path == "/mcp" {
             // Refusals there have the form of the protocol.
             assert!(reply.json()["error"]["code"].is_i64(), "{method}: {}", reply.text());
+        } else if route.endpoint == Endpoint::SignIn {
+            assert_eq!(reply.status, 401, "an empty form is refused in the form");
         } else if reply.status >= 400 && !health {
             reply.assert_refused(reply.status, &format!("{method} {path}"));
         }

@@ -46,6 +46,7 @@ pub use error::ServiceError;
 pub use files::FileUpload;
 pub use health::Component;
 pub use identity::links::{LinkLogin, LinkSettings};
+pub use identity::sign_in::{Caller, SignedIn};
 pub use live::{CollectionChange, Live, LiveError, NewCollection, ToolAccess};
 pub use page::PageRequest;
 pub use pages::OpenPage;

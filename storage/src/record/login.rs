@@ -1,19 +1,20 @@
-//! Login sessions: what the cookie of a guest stands for.
+//! Login sessions: what a browser's session cookie stands for.
 
 use graphlume_types::{DatasetId, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Record, SecretDigest};
 
-/// A login session that a link began. The browser holds the secret, the server a digest of it.
+/// A login session that a link or a password began. The browser holds the secret, the server a digest of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoginRec {
     /// Key: SHA-256 of the secret.
     pub secret_sha256: SecretDigest,
     /// Who is signed in.
     pub user: UserId,
-    /// The only dataset that it may see.
-    pub dataset_id: DatasetId,
+    /// The only dataset that a link's session may see; a password's session sees what the account may.
+    #[serde(default)]
+    pub dataset_id: Option<DatasetId>,
     /// The account's token epoch at the login: a later epoch voids the session.
     pub epoch: u64,
     /// Unix microseconds.

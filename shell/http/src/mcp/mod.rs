@@ -17,6 +17,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use graphlume_service::ServiceError;
+use graphlume_types::address::household;
 use graphlume_types::{Code, Coded, limits};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
@@ -45,7 +46,7 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     if let Err(refusal) = admitted(&shell, &req) {
         return Ok(refusal.render(&Value::Null));
     }
-    let peer = req.peer().ip();
+    let peer = household(req.client(&shell));
     let session = req.header(&SESSION).map(str::to_owned);
     let version = req.header(&VERSION).map(str::to_owned);
     let credential = req.header(&AUTHORIZATION).and_then(query::bearer).map(str::to_owned);

@@ -2,19 +2,29 @@
 
 use std::sync::Arc;
 
+use graphlume_service::Caller;
 use graphlume_types::{Code, limits};
-use http::HeaderValue;
-use http::header::{AUTHORIZATION, SET_COOKIE};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, SET_COOKIE};
 
 use super::ok;
-use crate::config::SESSION_COOKIE;
+use crate::config::{KNOWN_COOKIE, SESSION_COOKIE};
 use crate::query;
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
 use crate::status::ApiError;
+use crate::ws::is_own_page;
 
-/// Adds the cookie that lets this browser open what its user may see.
-fn with_cookie(shell: &Shell, mut reply: Reply, token: &str) -> Result<Reply, ApiError> {
+/// Adds the cookie that lets this browser open what its user may see. A page of another site gets none:
+/// it could sign the browser in to an account of its own.
+fn with_cookie(
+    shell: &Shell,
+    headers: &HeaderMap,
+    mut reply: Reply,
+    token: &str,
+) -> Result<Reply, ApiError> {
+    if !is_own_page(headers, &shell.config.allowed_origins) {
+        return Ok(reply);
+    }
     set_cookie(&mut reply, &shell.config.cookie.set_token(token))?;
     Ok(reply)
 }
@@ -28,14 +38,15 @@ fn set_cookie(reply: &mut Reply, text: &str) -> Result<(), ApiError> {
 }
 
 pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let peer = req.peer().ip();
+    let browser = req.cookie(KNOWN_COOKIE).map(str::to_owned);
+    let (from, headers) = (Caller { address: req.client(&shell), browser }, req.headers.clone());
     // Other servers of this host may use a cookie of that name, too: theirs stays.
     let session = req.cookie(SESSION_COOKIE);
     let was_guest = session.is_some_and(|s| shell.service.authenticate_login(s).is_ok());
     let body = req.json().await?;
-    let reply = shell.service.login(&body, peer).await?;
-    let mut out = with_cookie(&shell, ok(&reply)?, &reply.token)?;
-    if was_guest {
+    let reply = shell.service.login(&body, from).await?;
+    let mut out = with_cookie(&shell, &headers, ok(&reply)?, &reply.token)?;
+    if was_guest && out.headers().contains_key(SET_COOKIE) {
         // Or the browser would be that guest again once the token has expired.
         set_cookie(&mut out, &shell.config.cookie.end_session())?;
     }
@@ -44,17 +55,18 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 
 pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let authorization = req.header(&AUTHORIZATION).map(str::to_owned);
-    let pairs = req.pairs();
+    let (pairs, headers) = (req.pairs(), req.headers.clone());
     let body = req.json().await?;
     let org = query::last(&pairs, "org_name");
     let reply = shell.service.pkey_login(authorization.as_deref(), &body, org).await?;
-    with_cookie(&shell, ok(&reply)?, &reply.token)
+    with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn refresh(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let headers = req.headers.clone();
     let body = req.json().await?;
     let reply = shell.service.refresh(&body).await?;
-    with_cookie(&shell, ok(&reply)?, &reply.token)
+    with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn verify(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -86,6 +86,17 @@ pub(crate) fn check_origin(headers: &HeaderMap, allowed: &[String]) -> Result<()
     ))
 }
 
+/// Whether a request that changes something by a cookie, or sets one, comes from a page of ours or from no
+/// page at all. Browsers say so in one of two headers that no page can write.
+pub(crate) fn is_own_page(headers: &HeaderMap, allowed: &[String]) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    match site {
+        Some(b"same-origin" | b"none") => true,
+        Some(_) => headers.contains_key(ORIGIN) && check_origin(headers, allowed).is_ok(),
+        None => check_origin(headers, allowed).is_ok(),
+    }
+}
+
 /// Whether a cookie of ours is the only credential and nothing says whose page sends it. Browsers always
 /// name the origin of a handshake.
 fn is_blind(headers: &HeaderMap) -> bool {
@@ -173,6 +184,28 @@ mod tests {
             assert_eq!(status(&[("cookie", cookie), ("authorization", "Bearer t")]), 101);
         }
         assert_eq!(status(&[("cookie", "theme=dark; csrftoken=c")]), 101);
+    }
+
+    #[test]
+    fn a_form_of_another_site_is_known() {
+        let own = |list: &[(&'static str, &str)]| {
+            let mut all = headers(list);
+            all.insert("host", HeaderValue::from_static("viz.example"));
+            is_own_page(&all, &["https://notebook.example".to_owned()])
+        };
+        assert!(own(&[]), "a program");
+        assert!(own(&[("origin", "https://viz.example")]));
+        assert!(own(&[("origin", "https://inner"), ("sec-fetch-site", "same-origin")]), "a proxy");
+        assert!(own(&[("origin", "https://notebook.example"), ("sec-fetch-site", "cross-site")]));
+        for (origin, site) in [
+            ("https://evil.example", "cross-site"),
+            ("https://evil.example", ""),
+            ("null", "cross-site"),
+            ("https://other.viz.example", "same-site"),
+        ] {
+            assert!(!own(&[("origin", origin), ("sec-fetch-site", site)]), "{origin} {site}");
+        }
+        assert!(!own(&[("origin", "null")]) && !own(&[("sec-fetch-site", "cross-site")]));
     }
 
     #[test]

@@ -9,5 +9,6 @@ mod handshake;
 mod page;
 mod viewer;
 
-pub(crate) use handshake::check_origin;
+
+pub(crate) use handshake::{check_origin, is_own_page};
 pub(crate) use viewer::open;

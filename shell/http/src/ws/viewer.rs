@@ -205,7 +205,7 @@ impl Link<'_> {
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
         let Admitted { who, mut viewer, page: _page, mut access } = admitted;
         let (who, viewer) = (&who, &mut viewer);
-        self.hello(viewer).await?;
+        self.hello(viewer, who).await?;
         let config = &self.shell.config;
         let mut ping =
             tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
@@ -264,12 +264,13 @@ impl Link<'_> {
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
-    async fn hello(&mut self, viewer: &Viewer) -> Result<(), End> {
+    async fn hello(&mut self, viewer: &Viewer, who: &Principal) -> Result<(), End> {
         let mut hello = json!({
             "t": "hello",
             "protocol_min": PROTOCOL_MIN,
             "protocol_max": PROTOCOL_MAX,
             "build": self.shell.config.build,
+            "user": who.username().unwrap_or_default(),
         });
         if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
             out.extend(parts);

@@ -288,7 +288,7 @@ fn consume(
         }
         link.uses = link.uses.saturating_add(1);
         link.used_at = Some(now);
-        let (session, login) = logins::fresh(&user, link.dataset_id, now);
+        let (session, login) = logins::fresh(&user, Some(link.dataset_id), now);
         let batch = Batch::new().replace(&link, tag).require::<UserRec>(&user.id, Some(user_tag));
         let batch = logins::make_room(core, user.id, batch)?.insert(&login);
         match core.store.commit(batch) {

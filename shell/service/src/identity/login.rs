@@ -1,26 +1,28 @@
 //! Logging in, refreshing, verifying, switching the organization, and who a token stands for.
 
-use std::net::IpAddr;
-
 use graphlume_storage::UserRec;
-use graphlume_types::limits::{PASSWORD_BYTES_MAX, USERNAME_CHARS_MAX};
 use graphlume_types::{DatasetId, UserId};
 use serde_json::{Map, Value};
 
 use super::jwt::{Claims, Subject, Tokens};
-use super::{accounts, keys, orgs, password};
+use super::sign_in::Caller;
+use super::{keys, orgs};
 use crate::body;
 use crate::principal::{Grant, Principal};
 use crate::reply::{LoginReply, StatusReply, TokenReply, UserReply};
 use crate::{Service, ServiceError};
 
 impl Service {
-    /// Logs in with the `{username, password, org_name?}` of `body`. `peer` is where the request comes
+    /// Logs in with the `{username, password, org_name?}` of `body`. `from` says where the request comes
     /// from, for the count of failures.
     ///
     /// # Errors
     /// [`ServiceError::BadCredentials`] whichever of the two is wrong; [`ServiceError::Throttled`].
-    pub async fn login(&self, body: &[u8], peer: IpAddr) -> Result<LoginReply, ServiceError> {
+    pub async fn login(
+        &self,
+        body: &[u8],
+        from: impl Into<Caller>,
+    ) -> Result<LoginReply, ServiceError> {
         let map = body::object(body)?;
         let need = |field: &str| {
             body::text(&map, field)?
@@ -29,42 +31,8 @@ impl Service {
         };
         let (username, secret) = (need("username")?, need("password")?);
         let org = org_name(&map)?;
-        if secret.len() > PASSWORD_BYTES_MAX {
-            return Err(ServiceError::BadCredentials);
-        }
-        self.identity.throttle.begin(&username, peer, self.core.clock.monotonic())?;
-        let checked = self.check_password(&username, secret).await;
-        let user = match checked {
-            Ok(user) => user,
-            Err(e) => {
-                if !matches!(e, ServiceError::BadCredentials) {
-                    self.identity.throttle.undone(&username, peer);
-                }
-                tracing::info!(target: "audit", event = "login-refused", %peer, reason = %e);
-                return Err(e);
-            }
-        };
-        self.identity.throttle.succeeded(&username, peer);
-        tracing::info!(target: "audit", event = "login", user = user.id.0, %peer, by = "password");
+        let user = self.check_login(&username, secret, &from.into()).await?;
         self.login_reply(&user, org.as_deref())
-    }
-
-    async fn check_password(
-        &self,
-        username: &str,
-        secret: String,
-    ) -> Result<UserRec, ServiceError> {
-        let fits = username.chars().count() <= USERNAME_CHARS_MAX;
-        let user = if fits { accounts::by_name(&self.core.store, username)? } else { None };
-        let hash = user.as_ref().and_then(|u| u.password_hash.clone());
-        let permit = self.identity.gate.enter().await?;
-        let good = self
-            .blocking(move |_| {
-                let _permit = permit;
-                password::verify(hash.as_ref(), &secret)
-            })
-            .await?;
-        user.filter(|u| good && !u.disabled).ok_or(ServiceError::BadCredentials)
     }
 
     /// Logs in with a personal key. `authorization` is the whole header value, `body` may hold
@@ -93,7 +61,7 @@ impl Service {
         self.login_reply(&user, org.as_deref())
     }
 
-    fn login_reply(&self, user: &UserRec, org: Option<&str>) -> Result<LoginReply, ServiceError> {
+    pub(super) fn login_reply(&self, user: &UserRec, org: Option<&str>) -> Result<LoginReply, ServiceError> {
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
         let (token, _) = self.identity.tokens.issue(&subject(user, &acts_in, None), now, now)?;

@@ -1,10 +1,10 @@
-//! Login sessions: the cookie that a link leaves in a browser, good for a day.
+//! Login sessions: the cookie that a link or a password leaves in a browser, good for a day.
 
 use graphlume_storage::{Batch, LoginRec, Scope, UserRec};
 use graphlume_types::limits::{LOGIN_SESSION_SECS, LOGINS_PER_USER_MAX, PAGE_ROWS_MAX};
 use graphlume_types::{DatasetId, UserId};
 
-use super::secret;
+use super::{orgs, secret};
 use crate::principal::{Grant, Principal};
 use crate::service::Core;
 use crate::{Service, ServiceError};
@@ -12,7 +12,7 @@ use crate::{Service, ServiceError};
 const MICROS: i64 = 1_000_000;
 
 /// A login session that begins at `now` (microseconds since 1970), and its secret.
-pub(crate) fn fresh(user: &UserRec, dataset: DatasetId, now: i64) -> (String, LoginRec) {
+pub(crate) fn fresh(user: &UserRec, dataset: Option<DatasetId>, now: i64) -> (String, LoginRec) {
     let secret = secret::fresh();
     let rec = LoginRec {
         secret_sha256: secret::digest(&secret),
@@ -60,8 +60,8 @@ impl Service {
         let grant = Grant {
             jti: format!("login:{}", secret::log_name(&digest)),
             expires_at: login.expires_at.div_euclid(MICROS),
-            active_org: user.username.clone(),
-            scope: Some(login.dataset_id),
+            active_org: orgs::default_org(&user).to_owned(),
+            scope: login.dataset_id,
         };
         Ok(Principal::new(user, grant))
     }

@@ -1,6 +1,7 @@
 //! Accounts, passwords, personal keys, tokens, login links and sessions, organizations.
 
 pub(crate) mod accounts;
+pub(crate) mod browser;
 pub(crate) mod genuine;
 pub(crate) mod jwt;
 pub(crate) mod keys;
@@ -11,6 +12,7 @@ pub(crate) mod logout;
 pub(crate) mod orgs;
 pub(crate) mod password;
 pub(crate) mod secret;
+pub(crate) mod sign_in;
 pub(crate) mod signing_key;
 pub(crate) mod throttle;
 
@@ -19,6 +21,7 @@ use std::path::Path;
 use graphlume_types::SessionId;
 
 use crate::ServiceError;
+use browser::Browsers;
 use orgs::TokenOrgs;
 use password::HashGate;
 use signing_key::SigningKey;
@@ -29,6 +32,7 @@ pub(crate) struct Identity {
     pub tokens: jwt::Tokens,
     pub gate: HashGate,
     pub throttle: Throttle,
+    pub browsers: Browsers,
     pub token_orgs: TokenOrgs,
 }
 
@@ -39,6 +43,7 @@ impl Identity {
             tokens: jwt::Tokens::new(&key)?,
             gate: HashGate::new(),
             throttle: Throttle::new(),
+            browsers: Browsers::new(&key),
             token_orgs: TokenOrgs::new(),
         })
     }

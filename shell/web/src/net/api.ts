@@ -1,4 +1,4 @@
-/** HTTP calls beside the socket: edges, cards, search, sign-in. */
+/** HTTP calls beside the socket: edges, cards, search. */
 
 /** Edges are fetched in pieces, each an unbiased sample, so that the picture sharpens as they come. */
 const EDGE_PIECE_BYTES = 2 << 20;
@@ -93,14 +93,4 @@ export class Api {
       at = start + whole;
     }
   }
-}
-
-/** Signs in; the reply sets the cookie that the session's requests carry. */
-export async function signIn(username: string, password: string): Promise<void> {
-  const url = new URL('../api/v2/auth/token/generate', location.href);
-  await json(url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ username, password }),
-  });
 }

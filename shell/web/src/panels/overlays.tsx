@@ -1,8 +1,8 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
+import { NotHere } from './sign-in.tsx';
 import { PlayButton } from './top-bar.tsx';
 
 function Center(props: {
@@ -29,49 +29,6 @@ function Pulse(): JSX.Element {
       <circle cx="32" cy="12" r="5" />
       <circle cx="50" cy="26" r="4" />
     </svg>
-  );
-}
-
-const sending = signal(false);
-const refused = signal('');
-
-function SignIn(): JSX.Element {
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const form = event.target as HTMLFormElement;
-    const data = new FormData(form);
-    sending.value = true;
-    refused.value = '';
-    try {
-      await act.login(String(data.get('username') ?? ''), String(data.get('password') ?? ''));
-    } catch (error) {
-      refused.value = error instanceof Error ? error.message : 'Signing in failed.';
-    } finally {
-      sending.value = false;
-    }
-  };
-  return (
-    <form class="center form" id="signin" onSubmit={submit}>
-      <icons.Mark />
-      <h2>Sign in to see this graph</h2>
-      <p>{store.detail.value || 'The graph is private.'}</p>
-      <label>
-        User name
-        <input name="username" autocomplete="username" required autofocus />
-      </label>
-      <label>
-        Password
-        <input name="password" type="password" autocomplete="current-password" required />
-      </label>
-      {refused.value && (
-        <div class="refused" role="alert">
-          {refused.value}
-        </div>
-      )}
-      <button type="submit" class="button primary wide" disabled={sending.value}>
-        {sending.value ? 'Signing in…' : 'Sign in'}
-      </button>
-    </form>
   );
 }
 
@@ -112,7 +69,7 @@ function reopen(): void {
 function missingText(): string {
   if (store.params.dataset === '')
     return 'The address names no dataset. It should end in ?dataset=<id>.';
-  return store.detail.value || 'No dataset has this id, or it is not shared with you.';
+  return 'No dataset has this id, or it is for somebody else.';
 }
 
 /** What the stage says when it has no graph to show. */
@@ -142,10 +99,8 @@ export function StageState(): JSX.Element | null {
       return (
         <Center id="empty" title="This graph has no nodes" text="Its tables hold no data to draw." />
       );
-    case 'signin':
-      return <SignIn />;
     case 'missing':
-      return <Center id="missing" title="There is no such graph" text={missingText()} />;
+      return <NotHere text={missingText()} />;
     case 'ended':
       return (
         <div class="center" id="ended" role="status">

@@ -3,6 +3,7 @@ import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
 import { SearchBox } from './search-box.tsx';
+import { Account } from './sign-in.tsx';
 
 const number = (value: number): string => value.toLocaleString('en');
 
@@ -124,6 +125,7 @@ export function TopBar(): JSX.Element {
       >
         {dark ? <icons.Sun /> : <icons.Moon />}
       </button>
+      <Account />
       <LinkState />
     </header>
   );

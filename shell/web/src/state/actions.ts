@@ -1,4 +1,3 @@
-import { signIn } from '../net/api.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
 import type { Viewer } from './viewer.ts';
@@ -72,9 +71,10 @@ export async function search(query: string, signal: AbortSignal): Promise<store.
   return (await viewer?.api.search(query, signal)) ?? [];
 }
 
-export async function login(username: string, password: string): Promise<void> {
-  await signIn(username, password);
-  connect();
+/** The form to sign in with, which leads back here. */
+export function signInAddress(): string {
+  const here = encodeURIComponent(location.pathname + location.search + location.hash);
+  return `../login?next=${here}`;
 }
 
 export async function savePicture(): Promise<void> {

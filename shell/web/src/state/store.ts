@@ -12,7 +12,6 @@ export type Phase =
   | 'waiting'
   | 'ready'
   | 'empty'
-  | 'signin'
   | 'missing'
   | 'ended'
   | 'failed';
@@ -48,6 +47,10 @@ export const link = signal<Link>('connecting');
 /** Milliseconds until the next attempt to connect, for the banner. */
 export const retryIn = signal(0);
 export const notice = signal<string | null>(null);
+/** Who is signed in: a name, nobody ('') or not known yet (null). */
+export const user = signal<string | null>(null);
+/** Whether this page may run the layout, change its settings and move nodes. */
+export const steers = signal(true);
 
 export const graphName = signal('');
 export const graphDescription = signal('');

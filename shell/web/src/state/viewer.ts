@@ -1,13 +1,14 @@
 import { batch } from '@preact/signals';
 import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
-import { CLOSE, SessionLink, type LinkState, type Message } from '../net/session.ts';
+import { SessionLink, type LinkState, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import { readCollections } from './collections.ts';
 import { Dragging } from './dragging.ts';
+import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { readLegend } from './legend.ts';
 import * as store from './store.ts';
@@ -29,6 +30,7 @@ export class Viewer {
   private labelsAt = -1e9;
   private labelsStale = true;
   private labelsOld = false;
+  private readonly ending = new Ending(() => this.link.open());
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Called after each frame, to move what hangs on nodes. */
   onDraw: () => void = () => undefined;
@@ -65,7 +67,7 @@ export class Viewer {
       text: (message) => this.onText(message),
       frame: (frame) => this.onFrame(frame),
       state: (state, retry) => this.onLink(state, retry),
-      ended: (code, reason) => this.onEnded(code, reason),
+      ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
       damaged: (error) => {
         console.error('damaged message', error);
@@ -111,6 +113,7 @@ export class Viewer {
       store.detail.value = 'This page is older than the server. Reload it to go on.';
       return;
     }
+    this.ending.stands(message);
     if (!this.graph) this.onPhase(String(message.state ?? 'loading'), String(message.detail ?? ''));
   }
 
@@ -292,14 +295,6 @@ export class Viewer {
       store.notice.value =
         'Live updates are blocked by a proxy; the picture is fetched every half second.';
     }
-  }
-
-  private onEnded(code: number, reason: string): void {
-    // The server says why in a message before it closes; the card repeats it, so no banner is needed.
-    store.detail.value = reason || (store.notice.value ?? '');
-    store.notice.value = null;
-    document.body.dataset.connected = 'false';
-    store.phase.value = code === CLOSE.AUTH ? 'signin' : code === CLOSE.ENDED ? 'ended' : 'missing';
   }
 
   // ---- what the user does -----------------------------------------------------------------------

@@ -1,0 +1,162 @@
+//! Passwords: how fast they may be tried, and what a browser gets for the right one.
+
+use std::net::IpAddr;
+
+use graphlume_storage::{Batch, LoginRec, StoreError, UserRec};
+use graphlume_types::limits::{PASSWORD_BYTES_MAX, USERNAME_CHARS_MAX};
+
+use super::throttle::Attempt;
+use super::{accounts, logins, password, secret};
+use crate::principal::Principal;
+use crate::service::Core;
+use crate::{Service, ServiceError};
+
+/// Where a password comes from.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The address of whoever sends it.
+    pub address: IpAddr,
+    /// What an earlier sign-in left in the browser ([`SignedIn::browser`]).
+    pub browser: Option<String>,
+}
+
+impl From<IpAddr> for Caller {
+    fn from(address: IpAddr) -> Self {
+        Self { address, browser: None }
+    }
+}
+
+/// What signing in gives a browser. It holds secrets and therefore does not print.
+pub struct SignedIn {
+    /// A token of this login.
+    pub token: String,
+    /// The secret of the login session, which lives longer than the token.
+    pub session: String,
+    /// By which the browser is known when failures from elsewhere are slowed down.
+    pub browser: String,
+}
+
+impl Service {
+    /// Signs a person in with a password: a token, and a login session that is on the disk when this
+    /// returns.
+    ///
+    /// # Errors
+    /// As [`Service::login`].
+    pub async fn sign_in(
+        &self,
+        username: &str,
+        secret: String,
+        from: &Caller,
+    ) -> Result<SignedIn, ServiceError> {
+        let user = self.check_login(username, secret, from).await?;
+        let token = self.login_reply(&user, None)?.token;
+        let browser = self.identity.browsers.issue(&user, self.core.clock.unix_secs());
+        let session = self.blocking(move |core| begin(core, &user)).await?;
+        Ok(SignedIn { token, session, browser })
+    }
+
+    /// Ends the login session of a browser.
+    ///
+    /// # Errors
+    /// A disk that does not take it.
+    pub async fn sign_out(&self, who: &Principal, session: &str) -> Result<(), ServiceError> {
+        if !secret::has_form(session) {
+            return Ok(());
+        }
+        let digest = secret::digest(session);
+        let user = who.user().map(|u| u.0);
+        self.blocking(move |core| {
+            if core.store.exists::<LoginRec>(&digest)? {
+                core.store.commit(Batch::new().delete::<LoginRec>(&digest))?;
+                tracing::info!(target: "audit", event = "sign-out", user);
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// The account of a name and a password, in the time that the failures before allow.
+    pub(super) async fn check_login(
+        &self,
+        username: &str,
+        secret: String,
+        from: &Caller,
+    ) -> Result<UserRec, ServiceError> {
+        let fits = username.chars().count() <= USERNAME_CHARS_MAX;
+        let user = if fits { accounts::by_name(&self.core.store, username)? } else { None };
+        let peer = from.address;
+        // What is typed into the wrong field must not get into the log, so only real names do.
+        let account = user.as_ref().map_or("(unknown)", |u| u.username.as_str()).to_owned();
+        if secret.len() > PASSWORD_BYTES_MAX {
+            tracing::info!(target: "audit", event = "login-refused", account, %peer, reason = "too long");
+            return Err(ServiceError::BadCredentials);
+        }
+        let now = self.core.clock.unix_secs();
+        let browser = from.browser.as_deref().zip(user.as_ref());
+        let browser = browser.and_then(|(b, user)| self.identity.browsers.check(b, user, now));
+        let attempt = Attempt::new(username, from.address, browser);
+        let throttle = &self.identity.throttle;
+        let wait = throttle.begin(&attempt, self.core.clock.monotonic()).map_err(|refusal| {
+            if refusal.is_first {
+                tracing::warn!(
+                    target: "audit", event = "login-throttled", account, %peer,
+                    retry_secs = refusal.retry_secs
+                );
+            }
+            ServiceError::Throttled { retry_secs: refusal.retry_secs }
+        })?;
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        match self.check_password(user, secret).await {
+            Ok(user) => {
+                throttle.succeeded(&attempt, self.core.clock.monotonic());
+                tracing::info!(
+                    target: "audit", event = "login", user = user.id.0, account, %peer, by = "password"
+                );
+                Ok(user)
+            }
+            Err(e) => {
+                if !matches!(e, ServiceError::BadCredentials) {
+                    throttle.undone(&attempt);
+                }
+                tracing::info!(target: "audit", event = "login-refused", account, %peer, reason = %e);
+                Err(e)
+            }
+        }
+    }
+
+    async fn check_password(
+        &self,
+        user: Option<UserRec>,
+        secret: String,
+    ) -> Result<UserRec, ServiceError> {
+        let hash = user.as_ref().and_then(|u| u.password_hash.clone());
+        let permit = self.identity.gate.enter().await?;
+        let good = self
+            .blocking(move |_| {
+                let _permit = permit;
+                password::verify(hash.as_ref(), &secret)
+            })
+            .await?;
+        user.filter(|u| good && !u.disabled).ok_or(ServiceError::BadCredentials)
+    }
+}
+
+/// Begins a login session of an account as it was when its password was checked: one that was disabled or
+/// logged out meanwhile gets none.
+fn begin(core: &Core, user: &UserRec) -> Result<String, ServiceError> {
+    loop {
+        let found = core.store.get_tagged::<UserRec>(&user.id)?;
+        let in_force = |u: &UserRec| !u.disabled && u.token_epoch == user.token_epoch;
+        let (_, tag) =
+            found.filter(|(u, _)| in_force(u)).ok_or(ServiceError::BadCredentials)?;
+        let (session, login) = logins::fresh(user, None, core.clock.unix_micros());
+        let batch = Batch::new().require::<UserRec>(&user.id, Some(tag));
+        match core.store.commit(logins::make_room(core, user.id, batch)?.insert(&login)) {
+            Ok(()) => return Ok(session),
+            Err(StoreError::Changed { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
