@@ -159,8 +159,13 @@ pub struct ServeArgs {
     #[arg(long, env = "GRAPHLUME_HTTPS_ONLY")]
     pub https_only: bool,
     /// Path below which a proxy shows this server, such as /graphs; the proxy may pass it on or take it off
-    #[arg(long, value_name = "PATH", env = "GRAPHLUME_BASE_PATH", default_value = "",
-        hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "GRAPHLUME_BASE_PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub base_path: String,
     /// Network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; repeat for
     /// several

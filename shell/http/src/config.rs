@@ -152,7 +152,9 @@ impl CookieConfig {
         let http_only = if http_only { "; HttpOnly" } else { "" };
         let secure = if self.secure { "; Secure" } else { "" };
         let (same_site, path) = (self.same_site.as_str(), &self.path);
-        format!("{name}={value}; Path={path}; Max-Age={secs}{http_only}; SameSite={same_site}{secure}")
+        format!(
+            "{name}={value}; Path={path}; Max-Age={secs}{http_only}; SameSite={same_site}{secure}"
+        )
     }
 }
 
@@ -279,7 +281,9 @@ impl HttpConfig {
         let legal = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
         let parts = || base.split('/').skip(1);
         let is_path = base.starts_with('/')
-            && parts().all(|part| !part.is_empty() && part != "." && part != ".." && part.bytes().all(legal));
+            && parts().all(|part| {
+                !part.is_empty() && part != "." && part != ".." && part.bytes().all(legal)
+            });
         if !base.is_empty() && !is_path {
             return bad("base_path", "must be a path such as /graphs, without a slash at its end");
         }
@@ -380,7 +384,8 @@ mod tests {
         for good in ["", "/graphs", "/tools/graph-1"] {
             assert!(at(good).validate().is_ok(), "{good}");
         }
-        for bad in ["graphs", "/", "/graphs/", "//a", "/a/../b", "/a b", "/graph", "/api/x", "/a?b"] {
+        for bad in ["graphs", "/", "/graphs/", "//a", "/a/../b", "/a b", "/graph", "/api/x", "/a?b"]
+        {
             assert!(at(bad).validate().is_err(), "{bad}");
         }
         let cookie = CookieConfig::from_settings(None, None, false).unwrap().below("/graphs");

@@ -170,9 +170,9 @@ pub(crate) fn open_link_page() -> Reply {
 pub(crate) fn start_page(config: &HttpConfig, user: Option<&str>) -> String {
     let base = &config.base_path;
     let mut main = match user {
-        None => format!(
-            "<div class=\"who\"><span></span><a href=\"{base}/login\">Sign in</a></div>"
-        ),
+        None => {
+            format!("<div class=\"who\"><span></span><a href=\"{base}/login\">Sign in</a></div>")
+        }
         Some(name) => format!(
             "<div class=\"who\"><span>Signed in as <b>{}</b></span><form method=\"post\" \
              action=\"{base}/logout\"><button class=\"plain\">Sign out</button></form></div>",

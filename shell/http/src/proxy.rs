@@ -19,7 +19,8 @@ impl FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no network; write one such as 10.0.0.0/8, or an address");
+        let wrong =
+            || format!("{text:?} is no network; write one such as 10.0.0.0/8, or an address");
         let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
         let address: IpAddr = address.trim().parse().map_err(|_| wrong())?;
         let most = if address.is_ipv4() { 32 } else { 128 };

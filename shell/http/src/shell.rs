@@ -207,7 +207,8 @@ impl Shell {
         if !config.https_only || listener != Listener::Public || !is_plain || is_health {
             return None;
         }
-        let host = request.headers().get(header::HOST)?.to_str().ok().filter(|h| request::is_host(h))?;
+        let host =
+            request.headers().get(header::HOST)?.to_str().ok().filter(|h| request::is_host(h))?;
         // The name, without the port of the plain listener.
         let port = host.rfind(':').filter(|at| host.rfind(']').is_none_or(|end| *at > end));
         let name = &host[..port.unwrap_or(host.len())];

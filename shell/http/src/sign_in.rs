@@ -199,8 +199,18 @@ mod tests {
         assert_eq!(local_path("/graph/?pageTitle=é").as_deref(), Some("/graph/?pageTitle=%C3%A9"));
         let long = format!("/{}", "a".repeat(limits::NEXT_BYTES_MAX));
         for bad in [
-            "", "graph", "//evil.example", "/\\evil.example", "\\/evil", "https://evil.example",
-            "/\t/evil.example", "/\n/evil.example", "javascript:alert(1)", "/a\\b", " /a", &long,
+            "",
+            "graph",
+            "//evil.example",
+            "/\\evil.example",
+            "\\/evil",
+            "https://evil.example",
+            "/\t/evil.example",
+            "/\n/evil.example",
+            "javascript:alert(1)",
+            "/a\\b",
+            " /a",
+            &long,
         ] {
             assert_eq!(local_path(bad), None, "{bad:?}");
         }

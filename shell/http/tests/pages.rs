@@ -170,7 +170,11 @@ async fn a_person_signs_in_with_a_form_and_out_again() {
     for name in ["sessionid", "csrftoken", "graphlume_jwt"] {
         assert!(ended[name].0.is_empty() && ended[name].1.contains("Max-Age=0"), "{name}");
     }
-    assert_eq!(server.get(&graph, &[("Cookie", &session)]).await.status, 404, "it is over here, too");
+    assert_eq!(
+        server.get(&graph, &[("Cookie", &session)]).await.status,
+        404,
+        "it is over here, too"
+    );
     server.stop().await;
 }
 
@@ -275,7 +279,11 @@ async fn plain_requests_are_sent_to_https_where_that_is_asked_for() {
     let moved = server.get(path, &plain).await;
     assert_eq!(moved.status, 308);
     assert_eq!(moved.header("location"), Some(format!("https://127.0.0.1{path}").as_str()));
-    assert_eq!(server.post("/api-token-auth/", &plain, "{}").await.status, 308, "no password is read");
+    assert_eq!(
+        server.post("/api-token-auth/", &plain, "{}").await.status,
+        308,
+        "no password is read"
+    );
     assert_eq!(server.get("/healthz", &plain).await.status, 200);
     assert_eq!(server.get("/", &[("X-Forwarded-Proto", "https")]).await.status, 200);
     assert_eq!(server.get("/", &[]).await.status, 200, "nobody says that it was plain");

@@ -9,6 +9,5 @@ mod handshake;
 mod page;
 mod viewer;
 
-
 pub(crate) use handshake::{check_origin, is_own_page};
 pub(crate) use viewer::open;

@@ -52,7 +52,8 @@ impl Browsers {
         let in_time = (0..LOGIN_KNOWN_DAYS * 86_400).contains(&now.checked_sub(at)?);
         let whole = parts.next().is_none() && id == user.id.0.to_string();
         // The comparison takes the same time for every proof.
-        (whole && in_time && self.proof(user, at, name) == proof).then(|| BrowserId(*proof.as_bytes()))
+        (whole && in_time && self.proof(user, at, name) == proof)
+            .then(|| BrowserId(*proof.as_bytes()))
     }
 
     fn proof(&self, user: &UserRec, at: i64, name: &str) -> blake3::Hash {

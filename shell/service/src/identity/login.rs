@@ -61,7 +61,11 @@ impl Service {
         self.login_reply(&user, org.as_deref())
     }
 
-    pub(super) fn login_reply(&self, user: &UserRec, org: Option<&str>) -> Result<LoginReply, ServiceError> {
+    pub(super) fn login_reply(
+        &self,
+        user: &UserRec,
+        org: Option<&str>,
+    ) -> Result<LoginReply, ServiceError> {
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
         let (token, _) = self.identity.tokens.issue(&subject(user, &acts_in, None), now, now)?;

@@ -149,8 +149,7 @@ fn begin(core: &Core, user: &UserRec) -> Result<String, ServiceError> {
     loop {
         let found = core.store.get_tagged::<UserRec>(&user.id)?;
         let in_force = |u: &UserRec| !u.disabled && u.token_epoch == user.token_epoch;
-        let (_, tag) =
-            found.filter(|(u, _)| in_force(u)).ok_or(ServiceError::BadCredentials)?;
+        let (_, tag) = found.filter(|(u, _)| in_force(u)).ok_or(ServiceError::BadCredentials)?;
         let (session, login) = logins::fresh(user, None, core.clock.unix_micros());
         let batch = Batch::new().require::<UserRec>(&user.id, Some(tag));
         match core.store.commit(logins::make_room(core, user.id, batch)?.insert(&login)) {

@@ -314,14 +314,15 @@ mod tests {
     fn a_network_of_ipv6_counts_as_one_place() {
         let t = Throttle::new();
         let now = Instant::now();
-        let from = |n: u32| {
-            Attempt::new("alice", format!("2001:db8::{n:x}").parse().unwrap(), None)
-        };
+        let from =
+            |n: u32| Attempt::new("alice", format!("2001:db8::{n:x}").parse().unwrap(), None);
         for n in 0..LOGIN_FAILURES_MAX {
             t.begin(&from(n + 1), now).unwrap();
         }
         assert!(t.begin(&from(99), now).is_err());
-        assert!(t.begin(&Attempt::new("alice", "2001:db8:1::1".parse().unwrap(), None), now).is_ok());
+        assert!(
+            t.begin(&Attempt::new("alice", "2001:db8:1::1".parse().unwrap(), None), now).is_ok()
+        );
     }
 
     #[test]
