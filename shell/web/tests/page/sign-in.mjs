@@ -1,10 +1,12 @@
-// A person signs in in a browser: run by tests/e2e/test_access.py with SIGN_IN_URL, SIGN_IN_GRAPH, SIGN_IN_PASSWORD.
+// A person signs in in a browser: run by tests/e2e/test_access.py with the settings below.
 // Pictures go to SIGN_IN_PICTURES when that is set.
 
 import assert from 'node:assert/strict';
 import { launch } from './browser.mjs';
 
-const { SIGN_IN_URL: url, SIGN_IN_GRAPH: graph, SIGN_IN_PASSWORD: password, SIGN_IN_PICTURES: pictures } = process.env;
+const { env } = process;
+const [url, graph, password] = [env.SIGN_IN_URL, env.SIGN_IN_GRAPH, env.SIGN_IN_PASSWORD];
+const pictures = env.SIGN_IN_PICTURES;
 const browser = await launch();
 
 async function session(options, work) {
