@@ -4,6 +4,7 @@ the client's documentation, every output and format, errors, and who may ask."""
 import io
 import zipfile
 
+import graphistry
 import pandas as pd
 import pytest
 import requests
@@ -14,6 +15,7 @@ from graphistry import (
 from graphistry.compute.ast import call, let, ref
 
 import gfql_cases
+from conftest import PASSWORD
 
 NODES = pd.DataFrame({
     "id": [0, 1, 2, 3, 4, 5],
@@ -191,7 +193,56 @@ def test_addresses_and_rights(graph, server):
     assert post(server, "nonsense", dataset, "/shape", body).status_code == 401
     r = requests.post(f"{server.url}/api/v2/datasets/{dataset}/python", json={"execute": "1"},
                       headers={"Authorization": f"Bearer {alice}"})
-    assert r.status_code == 422 and r.json()["error"].startswith("[unsupported-operation]")
+    assert r.status_code == 403 and r.json()["error"].startswith("[unsupported-operation]")
+    older = requests.post(f"{server.url}/api/v2/datasets/{dataset}/gfql/shape", json=body,
+                          headers={"Authorization": f"Bearer {alice}"})
+    assert older.json() == post(server, alice, dataset, "/shape", body).json()
+
+
+COMPILED = {
+    # The unchanged client compiles these itself; the answers are those of its own engine.
+    "cycle": ("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*) AS n", [{"n": 3}]),
+    "aggregate over nothing": ("MATCH (a {id: 99})-[]->(b) RETURN count(*) AS n, collect(b.id) AS l", [{"n": 0, "l": []}]),
+    "group by a node": ("MATCH (a)-->(b) RETURN a.id AS a, count(*) AS n ORDER BY n DESC LIMIT 1", [{"a": 2, "n": 2}]),
+    "shortest path": ("MATCH p = shortestPath((a {id: 0})-[*]->(b {id: 3})) RETURN length(p) AS l", [{"l": 3}]),
+    "labels and keys": ("MATCH (n {id: 0}) RETURN labels(n) AS l, keys(n) AS k, split(n.name, 'n') AS s",
+                        [{"l": ["P"], "k": ["id", "name"], "s": ["a", "", ""]}]),
+    "maps": ("MATCH (n {id: 1}) RETURN {x: n.id, y: n.name} AS m", [{"m": {"x": 1, "y": "bob"}}]),
+}
+
+
+@pytest.fixture(scope="module")
+def ring(server):
+    graphistry.register(api=3, protocol="http", server=server.server, username="alice", password=PASSWORD)
+    nodes = pd.DataFrame({"id": [0, 1, 2, 3], "name": ["ann", "bob", "cy", "di"], "label__P": [True, False, True, False]})
+    edges = pd.DataFrame({"s": [0, 1, 2, 2], "d": [1, 2, 0, 3], "w": [1.0, 2.0, 3.0, 4.0]})
+    return graphistry.nodes(nodes, "id").edges(edges, "s", "d").upload()
+
+
+def plain(value):
+    return [plain(v) for v in value] if hasattr(value, "__iter__") and not isinstance(value, (str, dict)) else value
+
+
+@pytest.mark.parametrize("name", list(COMPILED))
+def test_cypher_that_the_client_compiles_is_answered_as_it_is_meant(ring, name):
+    text, want = COMPILED[name]
+    rows = ring.gfql_remote(text)._nodes.to_dict("records")
+    assert [{k: plain(v) for k, v in row.items()} for row in rows] == want
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_result_is_kept_as_a_dataset_of_its_own(ring, server):
+    kept = ring.gfql_remote([n({"name": "ann"}), e_forward(), n(), call("encode_point_color", {"column": "name"})], persist=True)
+    assert kept._dataset_id and kept._dataset_id != ring._dataset_id and kept._dataset_id in kept._url
+    token = server.token("alice")
+    shape = post(server, token, kept._dataset_id, "/shape", {"gfql_operations": []}).json()
+    assert [(row["kind"], row["rows"]) for row in shape] == [("nodes", 2), ("edges", 1)]
+    body = {"gfql_operations": [{"type": "Node"}], "persist": True, "format": "json", "privacy": {"mode": "private"}}
+    private = post(server, token, ring._dataset_id, "/all", body).json()["dataset_id"]
+    assert post(server, server.token("bob"), private, "/shape", {"gfql_operations": []}).status_code == 404
+    rows = {"gfql_query": "MATCH (a) RETURN a.id", "persist": True}
+    for output, body in [("/nodes", {**rows, "gfql_query": []}), ("/all", rows), ("/all", {**rows, "privacy": {"mode": "x"}})]:
+        assert post(server, token, ring._dataset_id, output, body).status_code == 400
 
 
 CYPHER = {

@@ -265,6 +265,24 @@ pub static ROUTES: &[Route] = &[
     .either(),
     row(
         Method::POST,
+        "/api/v2/datasets/{dataset_id}/gfql/{output_type}",
+        Bearer,
+        Json,
+        E::DatasetQuery,
+        "Answers a GFQL query at the address that older clients use.",
+    )
+    .either(),
+    row(
+        Method::POST,
+        "/api/v2/datasets/{dataset_id}/gfql",
+        Bearer,
+        Json,
+        E::DatasetQueryAll,
+        "Answers a GFQL query with nodes and edges at the older address.",
+    )
+    .either(),
+    row(
+        Method::POST,
         "/api/v2/datasets/{dataset_id}/python",
         Bearer,
         Json,

@@ -29,6 +29,7 @@ mod loader;
 mod page;
 mod pages;
 mod parsers;
+mod persist;
 mod principal;
 mod queries;
 pub mod reply;

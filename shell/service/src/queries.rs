@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::authz::Action;
 use crate::body::object;
 use crate::datasets::find_for;
+use crate::persist::Keep;
 use crate::principal::Principal;
 use crate::{Service, ServiceError};
 
@@ -103,13 +104,14 @@ impl Service {
             node_columns: columns_of(&body, "node_col_subset")?,
             edge_columns: columns_of(&body, "edge_col_subset")?,
         };
-        if flag_of(&body, "persist")? {
-            return Err(ServiceError::Unsupported {
-                field: "persist",
-                message: "persist is not available: ask for the result and upload it as a dataset"
-                    .to_owned(),
-            });
-        }
+        let keep = match flag_of(&body, "persist")? {
+            true if output == QueryOutput::All => Some(Keep::of(&body)?),
+            true => {
+                let message = "persist keeps whole graphs: ask for the output type all";
+                return Err(ServiceError::invalid("persist", message));
+            }
+            false => None,
+        };
         let ask = ask_of(&body)?;
         // Columns that are left out count, too.
         let sizes = output == QueryOutput::Shape
@@ -135,8 +137,21 @@ impl Service {
             QueryAnswer::Graph(graph) => graph,
             QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
         };
+        let kept = match &keep {
+            None => None,
+            Some(keep) => {
+                let made = self.keep_result(who, "query result", &graph, keep).await?;
+                let mut said = json!({
+                    "dataset_id": made.to_string(), "persist": true, "format": wish.format.name(),
+                });
+                if let Some(privacy) = keep.privacy() {
+                    said["privacy"] = privacy;
+                }
+                Some(said)
+            }
+        };
         self.blocking(move |_| {
-            let reply = render(&graph, &wish);
+            let reply = render(&graph, &wish, kept);
             // The tables are counted until they are gone.
             drop((graph, memory));
             reply
@@ -272,7 +287,11 @@ fn tables(graph: &PropertyGraph) -> Result<(Table, Option<Table>), ServiceError>
     Ok((nodes, graph.edges().cloned()))
 }
 
-fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError> {
+fn render(
+    graph: &PropertyGraph,
+    wish: &Wish,
+    kept_as: Option<Value>,
+) -> Result<QueryReply, ServiceError> {
     let bindings = graph.bindings();
     let (nodes, edges) = tables(graph)?;
     let rows = bindings.node.is_none() && graph.nodes().is_some();
@@ -299,11 +318,21 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
             body.extend(bytes(edges.as_ref())?);
             body.extend_from_slice(br#","metadata":"#);
             body.extend(shown(graph).to_string().into_bytes());
+            if let Some(kept) = kept_as {
+                body.extend_from_slice(br#","dataset_id":"#);
+                body.extend(kept["dataset_id"].to_string().into_bytes());
+            }
             body.push(b'}');
             body
         }
         (QueryOutput::All, _) => {
-            let meta = json!({ "gfql_metadata": shown(graph) }).to_string().into_bytes();
+            let mut meta = kept_as.unwrap_or_else(|| json!({}));
+            let mut look = shown(graph);
+            if meta["persist"] == json!(true) {
+                look = kept_look(&look);
+            }
+            meta["gfql_metadata"] = look;
+            let meta = meta.to_string().into_bytes();
             let members = [
                 (format!("nodes.{}", format.name()), bytes(Some(&nodes))?),
                 (format!("edges.{}", format.name()), bytes(edges.as_ref())?),
@@ -315,6 +344,16 @@ fn render(graph: &PropertyGraph, wish: &Wish) -> Result<QueryReply, ServiceError
         }
     };
     Ok(QueryReply { media_type, body })
+}
+
+/// What the answer says of the look of a result that is kept. Clients forget the id of the new dataset when
+/// they bind a column, so what they would bind is left out: the dataset itself has it.
+fn kept_look(look: &Value) -> Value {
+    let complex = &look["encodings"]["complex_encodings"];
+    if complex.is_null() {
+        return json!({});
+    }
+    json!({ "encodings": { "complex_encodings": complex } })
 }
 
 fn sized(sizes: Sizes, format: ExportFormat) -> Result<QueryReply, ServiceError> {

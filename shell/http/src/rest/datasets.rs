@@ -89,7 +89,7 @@ pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 pub(crate) async fn no_python(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     req.principal(&shell.service)?;
     Err(ApiError::new(
-        Code::Unsupported,
+        Code::Forbidden,
         "unsupported-operation",
         "this server runs no Python code; ask with gfql_remote instead of python_remote",
     ))

@@ -26,6 +26,7 @@ use crate::{Service, ServiceError};
 
 pub use direct::PartUpload;
 pub use encodings::Part;
+pub(crate) use share::check_privacy;
 
 /// Members of a create body that a later read must not show at its top: readers take them for something
 /// else.

@@ -51,6 +51,14 @@ impl Service {
     }
 }
 
+/// Checks what a share would refuse of its own fields.
+///
+/// # Errors
+/// As [`Service::share`].
+pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<(), ServiceError> {
+    parse(map).map(|_| ())
+}
+
 fn parse(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
     let mode = match body::text(map, "mode")? {
         None | Some("private") => PrivacyMode::Private,
