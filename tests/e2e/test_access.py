@@ -1,13 +1,14 @@
 """Who gets in: signing in in a browser, wrong passwords, proxies, rights over what others see."""
 
+import json
 import os
 import shutil
 import subprocess
 
 import pytest
 import requests
-from conftest import PASSWORD, ROOT, Server
-from link_rig import ring
+from conftest import PASSWORD, ROOT, Server, run_cli
+from link_rig import EDGES, ring
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +65,52 @@ def test_the_owner_gets_in_while_others_guess(rig):
     log = rig.output()
     assert log.count("login-throttled") == 1, "once for the window"
     assert "198.51.100.2" in log and "nobody7" not in log
+
+
+def test_who_comes_later_watches(rig):
+    from websockets.sync.client import connect
+
+    def open_page(query):
+        ws = connect(f"{rig.url.replace('http', 'ws')}/viz/shared/ws?dataset=Karate{query}")
+        return ws, next(m for m in messages(ws) if m.get("t") == "hello")
+
+    def messages(ws):
+        while True:
+            message = ws.recv(timeout=20)
+            yield json.loads(message) if isinstance(message, str) else {}
+
+    first, hello = open_page("")
+    assert hello["steers"] and hello["key"] and hello["user"] == ""
+    later, told = open_page("")
+    assert not told["steers"] and told["key"] is None
+    for message in ({"t": "play", "on": True}, {"t": "pin", "index": 0, "x": 1, "y": 1}, {"t": "settings", "gravity": 7}):
+        later.send(json.dumps(message))
+        refused = next(m for m in messages(later) if m.get("t") == "error")
+        assert refused["slug"] == "not-yours" and "without session=" in refused["message"]
+    first.send(json.dumps({"t": "settings", "gravity": 3.5}))
+    next(m for m in messages(later) if m.get("t") == "state" and m.get("settings", {}).get("gravity", 3.5) == 3.5)
+    again, back = open_page(f"&steer={hello['key']}")
+    assert back["steers"], "the page that is loaded again goes on steering"
+    for ws in (first, later, again):
+        ws.close()
+
+
+def test_a_private_dataset_of_an_organization_is_in_no_list_of_others(tmp_path):
+    server = Server(tmp_path / "data")
+    for name in ("alice", "bob"):
+        run_cli("user", "add", name, "--password-stdin", "--org", "acme", "--data", server.data, input=PASSWORD + "\n")
+    server.start()
+    alice, bob = server.api("alice"), server.api("bob")
+    file = alice.file(EDGES, "csv", org_name="acme")["file_id"]
+    dataset = alice.dataset([file], org_name="acme")
+
+    def seen(path):
+        return bob("GET", path).json()["count"]
+
+    assert (seen("/api/v2/datasets/"), seen("/api/v2/files/")) == (1, 1)
+    assert bob("GET", "/api/v2/datasets/").json()["results"][0]["metadata"]["apiversion"] == "3"
+    alice("POST", "/api/v2/share/link/", json={"obj_pk": dataset, "obj_type": "dataset", "mode": "private"})
+    assert (seen("/api/v2/datasets/"), seen("/api/v2/files/")) == (0, 0)
+    assert bob("GET", f"/api/v2/files/{file}").status_code == 404
+    assert bob.dataset([file], expect=404)["success"] is False
+    server.stop()

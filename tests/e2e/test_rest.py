@@ -328,8 +328,7 @@ def test_health_tells_the_truth(server):
                  "/caddy/health/", "/healthcheck/"):
         r = requests.get(server.url + path)
         assert set(r.json()) >= {"status", "component", "detail"}, (path, r.text)
-        if path != "/pivot/health":  # There is no investigation service in this build, and it may say so.
-            assert r.status_code == 200, (path, r.text)
+        assert r.status_code == 200, (path, r.text)
     r = requests.get(server.url + "/streamgl-gpu/secondary/gpu/health")
     workers = requests.get(server.internal_url + "/check-workers").json()["workers"]
     assert all({"clContextHealthy", "ready"} <= set(w) for w in workers), workers

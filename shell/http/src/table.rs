@@ -364,19 +364,19 @@ pub static ROUTES: &[Route] = &[
     get("/mcp", Tool, E::ToolStream, "The event stream of an agent's connection, held open."),
     row(Method::DELETE, "/mcp", Tool, BodyKind::None, E::ToolClose, "Ends an agent's connection."),
     // Pages.
-    get("/", Viewer, E::StartPage, "The start page."),
-    get("/login", Viewer, E::SignInPage, "The form to sign in with; next is where it leads.")
+    get("/", Public, E::StartPage, "The start page."),
+    get("/login", Public, E::SignInPage, "The form to sign in with; next is where it leads.")
         .query(&["next"]),
     row(
         Method::POST,
         "/login",
-        Viewer,
+        Public,
         Form,
         E::SignIn,
         "Signs a browser in with username and password and goes on to next.",
     )
     .query(&["next"]),
-    row(Method::POST, "/logout", Viewer, Form, E::SignOut, "Ends the browser's login.")
+    row(Method::POST, "/logout", Public, Form, E::SignOut, "Ends the browser's login.")
         .query(&["next"]),
     get("/graph/graph.html", Viewer, E::GraphPage, "The page of a visualization.")
         .query(&["dataset", "session", "workbook"]),

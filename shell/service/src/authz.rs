@@ -15,8 +15,12 @@ pub enum Action {
     Write,
     /// Remove it for good.
     Delete,
-    /// Change what everybody sees who looks at it.
+    /// Run the layout of a shared picture, pin its nodes and change its settings.
     Steer,
+    /// Paint collections in it, as agents do for the person who has it open.
+    Paint,
+    /// Make a dataset of a file.
+    Cite,
     /// Decide who else may look at it or change it.
     Share,
 }
@@ -25,16 +29,29 @@ pub enum Action {
 #[derive(Debug, Clone, Copy)]
 pub enum Resource<'a> {
     /// An uploaded file.
-    File(&'a FileRec),
+    File(&'a FileRec, Held),
     /// A dataset.
     Dataset(&'a DatasetRec),
     /// A dataset that ships with the server.
     Builtin,
-    /// A viz session (the dataset behind it is asked for on its own).
+    /// A viz session (whether the dataset behind it may be seen is asked for on its own).
     Session {
         /// Who has it open, when that is an account.
         owner: Option<UserId>,
+        /// What it shows, unless that ships with the server.
+        dataset: Option<&'a DatasetRec>,
+        /// Whether the caller's page is the one whose visit made it.
+        holds_key: bool,
     },
+}
+
+/// What the datasets that hold a file say about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    /// A private dataset of the file's author holds it, so the organization does not see it.
+    pub privately: bool,
+    /// A dataset that the caller may look at holds it.
+    pub readable: bool,
 }
 
 /// The answer.
@@ -52,25 +69,36 @@ pub enum Decision {
 #[must_use]
 pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decision {
     if let Some(only) = who.scope() {
-        return of_guest(only, action, resource);
+        return of_guest(who, only, action, resource);
     }
-    if let (Resource::Session { owner }, Action::Steer) = (resource, action) {
-        // Nobody's hand but the owner's is on the wheel, whatever the role.
+    if let Resource::Session { owner, dataset, holds_key } = resource
+        && let Action::Steer | Action::Paint = action
+    {
         let owns = owner.is_some() && owner == who.user();
-        return if owns { Decision::Allow } else { Decision::Forbid };
+        let edits = || {
+            dataset.is_some_and(|d| {
+                decides(who, Action::Write, Resource::Dataset(d)) == Decision::Allow
+            })
+        };
+        // What is painted is in the name of the owner, whatever the role of the others.
+        let may = owns || action == Action::Steer && (holds_key || edits());
+        return if may { Decision::Allow } else { Decision::Forbid };
     }
     if let Resource::Builtin = resource {
         return if action == Action::Read { Decision::Allow } else { Decision::Forbid };
     }
-    if who.role().is_some_and(|r| r != Role::User) {
+    // Staff let people in and out; what belongs to others is theirs no more than anybody's.
+    if who.role() == Some(Role::Superuser) {
         return Decision::Allow;
     }
     let (may_read, may_act) = match resource {
-        Resource::File(f) => {
+        Resource::File(f, held) => {
             let owns = who.user() == Some(f.author);
-            (owns || who.belongs_to(f.org_name.as_deref()), owns)
+            let shares = who.belongs_to(f.org_name.as_deref()) && !held.privately;
+            let cites = action == Action::Cite && held.readable && !who.is_anonymous();
+            (owns || shares || cites, owns || cites)
         }
-        Resource::Session { owner } => {
+        Resource::Session { owner, .. } => {
             let owns = owner.is_some() && who.user() == owner;
             (owns, owns)
         }
@@ -78,15 +106,19 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
         Resource::Builtin => (true, false),
     };
     match (action, may_read, may_act) {
-        (Action::Read, true, _) | (_, true, true) => Decision::Allow,
+        (Action::Read | Action::Cite, true, _) | (_, true, true) => Decision::Allow,
         (_, true, false) => Decision::Forbid,
         (_, false, _) => Decision::Hide,
     }
 }
 
 /// A link guest looks at one dataset, whatever its privacy, and at nothing else.
-fn of_guest(only: DatasetId, action: Action, resource: Resource<'_>) -> Decision {
+fn of_guest(who: &Principal, only: DatasetId, action: Action, resource: Resource<'_>) -> Decision {
     match (resource, action) {
+        (Resource::Session { owner, holds_key, .. }, Action::Steer) => {
+            let owns = owner.is_some() && owner == who.session_owner();
+            if owns || holds_key { Decision::Allow } else { Decision::Forbid }
+        }
         (Resource::Dataset(d), Action::Read) if d.dataset_id == only => Decision::Allow,
         (Resource::Dataset(d), _) if d.dataset_id == only => Decision::Forbid,
         _ => Decision::Hide,
@@ -139,8 +171,8 @@ fn acts_on_dataset(who: &Principal, d: &DatasetRec, action: Action) -> bool {
     }
     let Some(privacy) = &d.privacy else { return false };
     let needed = match action {
-        Action::Read => 10,
-        Action::Write | Action::Delete | Action::Steer => 20,
+        Action::Read | Action::Cite => 10,
+        Action::Write | Action::Delete | Action::Steer | Action::Paint => 20,
         Action::Share => 30,
     };
     let by_mode = match privacy.mode {

@@ -23,7 +23,7 @@ pub enum Component {
     GpuWorker,
     /// Live pages.
     VizTier,
-    /// Investigation automation.
+    /// Investigation automation: queries and the calls of tools.
     Pivot,
     /// Viz sessions.
     SessionManager,
@@ -81,7 +81,11 @@ impl Service {
                 )
             }
             Component::GpuWorker => gpu_state(&self.engine.health()),
-            Component::Pivot => (false, "this server has no such component".to_owned()),
+            Component::Pivot => {
+                let (ok, detail) = engine();
+                let what = if ok { "are answered" } else { "are not answered" };
+                (ok, format!("queries and tool calls {what}: {detail}"))
+            }
         };
         let status = if healthy { "ok" } else { "unavailable" };
         HealthReply { status, component: component.name(), detail, healthy }

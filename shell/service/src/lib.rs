@@ -35,6 +35,7 @@ mod queries;
 pub mod reply;
 mod service;
 mod sessions;
+mod steering;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -61,3 +62,4 @@ pub use reply::{
 };
 pub use service::{Bootstrap, FIRST_USERNAME, Service, ServiceConfig, Started};
 pub use sessions::{Opened, Ticket};
+pub use steering::{Arrival, Helm};

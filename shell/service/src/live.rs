@@ -115,8 +115,9 @@ impl Service {
         let is_open = match access {
             ToolAccess::Read => self.pages.is_open(&id),
             ToolAccess::Owner => {
-                let resource = Resource::Session { owner: visit.owner };
-                let allowed = decides(who, Action::Steer, resource) == Decision::Allow;
+                let resource =
+                    Resource::Session { owner: visit.owner, dataset: None, holds_key: false };
+                let allowed = decides(who, Action::Paint, resource) == Decision::Allow;
                 let user = who.user().filter(|_| allowed).ok_or(LiveError::Denied)?;
                 self.pages.is_open_by(&id, user)
             }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use graphlume_engine::{LayoutSettings, Target};
-use graphlume_storage::{Batch, DatasetRec, Scope, SessionRec};
+use graphlume_storage::{Batch, DatasetRec, Role, Scope, SessionRec};
 use graphlume_types::limits::{
     PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX,
 };
@@ -67,6 +67,8 @@ pub(crate) struct Visit {
     pub worn: Arc<Worn>,
     /// Whether the engine was told of it in this run.
     live: bool,
+    /// Whether somebody steers it: its owner, or the page that came first.
+    claimed: bool,
 }
 
 /// A session that is open for longer than this is written down as seen again.
@@ -102,6 +104,13 @@ impl Visits {
         #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
         let at = hasher.finish() as usize % self.turns.len();
         Arc::clone(&self.turns[at])
+    }
+
+    /// Claims a session that nobody steers. Of many who try at once one succeeds.
+    pub(crate) fn claim(&self, id: &SessionId, dataset: DatasetId) -> bool {
+        let mut map = self.map.lock();
+        let visit = map.get_mut(id).filter(|v| v.dataset == dataset && v.owner.is_none());
+        visit.is_some_and(|v| !std::mem::replace(&mut v.claimed, true))
     }
 
     /// A visit with other collections.
@@ -262,9 +271,10 @@ impl Service {
         let org = || who.active_org().map(str::to_owned);
         let (settings, worn) = fresh.unwrap_or_default();
         let visit = match known.clone() {
-            // Whoever has it open is its owner; a session that was nobody's gets one.
-            Some(v) if v.owner.is_none() => {
-                Visit { owner: who.session_owner(), org: org(), live: true, ..v }
+            // Whoever has it open first is its owner; who comes later watches.
+            Some(v) if v.owner.is_none() && !v.claimed => {
+                let owner = who.session_owner();
+                Visit { owner, org: org(), live: true, claimed: owner.is_some(), ..v }
             }
             Some(v) => Visit { live: true, ..v },
             None => Visit {
@@ -277,6 +287,7 @@ impl Service {
                 settings,
                 worn: Arc::new(worn),
                 live: true,
+                claimed: who.session_owner().is_some(),
             },
         };
         self.engine.open(session.clone(), dataset, visit.settings).await?;
@@ -321,24 +332,26 @@ impl Service {
         Ok(visit)
     }
 
-    /// The caller's sessions, newest first; `all` shows everybody's to administrators.
+    /// The caller's sessions, newest first; a superuser's list has everybody's.
     ///
     /// # Errors
-    /// [`ServiceError::Forbidden`] when `all` is asked for by others.
+    /// [`ServiceError::Forbidden`] when others ask for `all`.
     pub async fn list_sessions(
         &self,
         who: &Principal,
         all: bool,
     ) -> Result<SessionsReply, ServiceError> {
         let user = who.user().ok_or(ServiceError::Unauthenticated)?;
-        if all && !who.is_admin() {
+        let is_superuser = who.role() == Some(Role::Superuser);
+        if all && !is_superuser {
             return Err(ServiceError::Forbidden(
-                "only staff and superusers may list everybody's sessions; list your own".to_owned(),
+                "only superusers may list everybody's sessions; list your own".to_owned(),
             ));
         }
         if who.session_owner().is_none() {
             return Ok(SessionsReply { results: Vec::new() });
         }
+        let all = is_superuser;
         let (scope, only) = (if all { Scope::All } else { Scope::Owner(user) }, who.scope());
         let mut live = if all { self.visits.all() } else { Vec::new() };
         self.blocking(move |core| {
@@ -505,6 +518,7 @@ fn from_record(rec: SessionRec) -> Visit {
         owner: rec.owner,
         created_at: rec.created_at,
         live: false,
+        claimed: rec.owner.is_some(),
     }
 }
 

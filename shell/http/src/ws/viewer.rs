@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{ClosedReason, Control, EngineError, Target, Viewer, ViewerEvent};
-use graphlume_service::{OpenPage, Principal};
+use graphlume_service::{Arrival, Helm, OpenPage, Principal, Ticket};
 use graphlume_types::{Code, Coded, SessionId, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -27,6 +27,9 @@ use crate::status::{ApiError, Problem};
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// Events that a viewer is still told when the server stops.
 const LAST_WORDS_MAX: usize = 8;
+/// What somebody is told who steers a picture that others steer.
+const WATCHING: &str = "whoever opened this visualization runs its layout and moves its nodes; open the \
+     graph's own address, without session=, to have one of your own";
 /// Versions of the JSON messages that this server speaks.
 const PROTOCOL_MIN: u32 = 1;
 const PROTOCOL_MAX: u32 = 1;
@@ -50,10 +53,15 @@ pub(crate) async fn open(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiEr
     let upgrade = req.upgrade.take().ok_or_else(|| {
         ApiError::new(Problem::UpgradeRequired, "websocket-only", "HTTP/1.1 is needed here")
     })?;
+    let pairs = req.pairs();
     let asked = Asked {
         who: req.viewer(&shell.service),
         session: req.param("session_id").to_owned(),
-        dataset: query::last(&req.pairs(), "dataset").map(str::to_owned),
+        dataset: query::last(&pairs, "dataset").map(str::to_owned),
+        arrival: Arrival {
+            key: query::last(&pairs, "steer").map(str::to_owned),
+            joins: query::last(&pairs, "joins").is_some(),
+        },
         request_id: Arc::clone(&req.hit.id),
     };
     let conn = Arc::clone(&req.hit.conn);
@@ -82,12 +90,15 @@ struct Asked {
     who: Result<Principal, ApiError>,
     session: String,
     dataset: Option<String>,
+    arrival: Arrival,
     request_id: Arc<str>,
 }
 
 /// Somebody who may watch, until the rights change.
 struct Admitted {
     who: Principal,
+    ticket: Ticket,
+    helm: Helm,
     viewer: Viewer,
     /// The visualization is open for as long as this lives.
     page: OpenPage,
@@ -162,7 +173,8 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
         ));
     }
     let page = shell.service.page_opened(&who, &ticket.session);
-    Ok(Admitted { who, viewer, page, access })
+    let helm = shell.service.take_helm(&who, &ticket, &asked.arrival)?;
+    Ok(Admitted { who, ticket, helm, viewer, page, access })
 }
 
 /// A stream.
@@ -203,9 +215,9 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, mut viewer, page: _page, mut access } = admitted;
+        let Admitted { who, ticket, mut helm, mut viewer, page: _page, mut access } = admitted;
         let (who, viewer) = (&who, &mut viewer);
-        self.hello(viewer, who).await?;
+        self.hello(viewer, who, &helm).await?;
         let config = &self.shell.config;
         let mut ping =
             tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
@@ -229,14 +241,18 @@ impl Link<'_> {
                     self.writer.ping().await?;
                     still_allowed(self.shell, who, viewer.session()).await?;
                 }
-                Turn::Recheck => still_allowed(self.shell, who, viewer.session()).await?,
+                Turn::Recheck => {
+                    still_allowed(self.shell, who, viewer.session()).await?;
+                    let steers = self.shell.service.steers(who, &ticket, helm.key.is_some());
+                    helm.steers = steers.unwrap_or(false);
+                }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
                 Turn::Read(Err(ReadError::Violation(code, why))) => {
                     return Err(End::Close(Goodbye::new(code, why)));
                 }
                 Turn::Read(Ok(message)) => {
                     self.heard = Instant::now();
-                    self.hear(message, viewer).await?;
+                    self.hear(message, viewer, helm.steers).await?;
                 }
                 Turn::Tell(event) => self.tell(event).await?,
             }
@@ -264,13 +280,15 @@ impl Link<'_> {
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
-    async fn hello(&mut self, viewer: &Viewer, who: &Principal) -> Result<(), End> {
+    async fn hello(&mut self, viewer: &Viewer, who: &Principal, helm: &Helm) -> Result<(), End> {
         let mut hello = json!({
             "t": "hello",
             "protocol_min": PROTOCOL_MIN,
             "protocol_max": PROTOCOL_MAX,
             "build": self.shell.config.build,
             "user": who.username().unwrap_or_default(),
+            "steers": helm.steers,
+            "key": helm.key,
         });
         if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
             out.extend(parts);
@@ -322,7 +340,12 @@ impl Link<'_> {
     }
 
     /// Acts on what the page said.
-    async fn hear(&mut self, message: Message, viewer: &mut Viewer) -> Result<(), End> {
+    async fn hear(
+        &mut self,
+        message: Message,
+        viewer: &mut Viewer,
+        steers: bool,
+    ) -> Result<(), End> {
         let text = match message {
             Message::Text(text) => text,
             Message::Ping(payload) => return Ok(self.writer.pong(payload).await?),
@@ -363,6 +386,9 @@ impl Link<'_> {
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
             Said::Unpin { index } => Control::Unpin { node: index },
         };
+        if !steers {
+            return self.complain("not-yours", WATCHING).await;
+        }
         let target = (viewer.session().clone(), viewer.dataset());
         self.control(target.into(), control, viewer).await
     }

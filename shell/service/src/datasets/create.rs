@@ -13,7 +13,7 @@ use super::transform::Transforms;
 use super::{News, has_edges, tell_engine};
 use crate::authz::{Action, Decision, Resource, decides};
 use crate::body::{self, kind, missing};
-use crate::files::{no_file, refuse_scoped};
+use crate::files::{held, no_file, refuse_scoped};
 use crate::identity::orgs;
 use crate::principal::Principal;
 use crate::reply::{DatasetCreated, DatasetIdReply};
@@ -224,11 +224,15 @@ impl Service {
     fn citable(&self, who: &Principal, id: &str) -> Result<FileRec, ServiceError> {
         let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
         let found = self.core.store.get::<FileRec>(&file_id)?;
-        let may = |f: &FileRec| {
-            self.allow_foreign_file_ids
-                || decides(who, Action::Read, Resource::File(f)) == Decision::Allow
-        };
-        found.filter(may).ok_or_else(|| no_file(id))
+        let file = found.ok_or_else(|| no_file(id))?;
+        if self.allow_foreign_file_ids {
+            return Ok(file);
+        }
+        let resource = Resource::File(&file, held(&self.core, who, &file)?);
+        match decides(who, Action::Cite, resource) {
+            Decision::Allow => Ok(file),
+            _ => Err(no_file(id)),
+        }
     }
 }
 

@@ -14,9 +14,9 @@ use graphlume_storage::{Batch, DatasetRec, FileRec, StoreError, Tag};
 use graphlume_types::DatasetId;
 use serde_json::{Map, Value};
 
-use crate::authz::{Action, Resource, require};
+use crate::authz::{Action, Decision, Resource, decides, require};
 use crate::builtin::{self, Builtin};
-use crate::files::own_scopes;
+use crate::files::{own_scopes, window_of};
 use crate::page::PageRequest;
 use crate::principal::Principal;
 use crate::reply::{DatasetEnvelope, DatasetReply, Page};
@@ -32,6 +32,9 @@ pub(crate) use share::check_privacy;
 /// else.
 const HIDDEN_EXTRAS: &[&str] =
     &["bindings", "encodings", "style", "url_params", "success", "data", "warnings"];
+
+/// The version of the interface, where a client named none.
+const API_VERSION: &str = "3";
 
 pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
     ServiceError::not_found("dataset", id)
@@ -125,10 +128,13 @@ impl Service {
     ) -> Result<Page<DatasetReply>, ServiceError> {
         let scopes = own_scopes(who)?;
         let window = page.window()?;
+        let who = who.clone();
         self.blocking(move |core| {
-            let found = core.store.list::<DatasetRec>(&scopes, window.offset, window.limit)?;
-            let results = found.items.into_iter().map(reply).collect();
-            Ok(page.reply(window, found.total, results))
+            let may = |d: &DatasetRec| {
+                Ok(decides(&who, Action::Read, Resource::Dataset(d)) == Decision::Allow)
+            };
+            let (items, count) = window_of(core, &scopes, window, may)?;
+            Ok(page.reply(window, count, items.into_iter().map(reply).collect()))
         })
         .await
     }
@@ -236,6 +242,14 @@ fn deleted_files(core: &Core, rec: &DatasetRec) -> Result<Vec<String>, ServiceEr
     Ok(out)
 }
 
+/// Readers of lists look for the version of the interface that a dataset was made through.
+fn with_version(mut metadata: Value) -> Value {
+    if let Value::Object(map) = &mut metadata {
+        map.entry("apiversion").or_insert_with(|| Value::from(API_VERSION));
+    }
+    metadata
+}
+
 fn reply(rec: DatasetRec) -> DatasetReply {
     let mut extra: Map<String, Value> = rec.extra;
     extra.retain(|k, _| !HIDDEN_EXTRAS.contains(&k.as_str()));
@@ -262,7 +276,7 @@ fn reply(rec: DatasetRec) -> DatasetReply {
         layout: rec.layout,
         node_encodings: rec.node_encodings,
         edge_encodings: rec.edge_encodings,
-        metadata: rec.metadata,
+        metadata: with_version(rec.metadata),
         timestamp: iso8601(rec.timestamp),
         legacy_dataset_name: rec.legacy_dataset_name,
         legacy_dataset_author: rec.legacy_dataset_author,

@@ -4,15 +4,18 @@ mod progress;
 mod upload;
 
 use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
-use graphlume_storage::{Batch, FileRec, Scope, StoreError, Tag};
-use graphlume_types::{CancelToken, FileId};
+use graphlume_storage::{Batch, DatasetRec, FileRec, PrivacyMode, Record, Scope, StoreError, Tag};
+use graphlume_types::limits::PAGE_ROWS_MAX;
+use graphlume_types::{CancelToken, FileId, UserId};
 use serde_json::{Map, Value};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::authz::{Action, Resource, require};
+use crate::authz::{Action, Decision, Held, Resource, decides, require};
 use crate::body;
 use crate::identity::orgs;
-use crate::page::PageRequest;
+use crate::page::{PageRequest, Window};
 use crate::principal::Principal;
 use crate::reply::{FileReply, Page};
 use crate::service::Core;
@@ -65,8 +68,107 @@ fn find_for(
     id: &str,
 ) -> Result<(FileRec, Tag), ServiceError> {
     let (rec, tag) = find(core, id)?;
-    require(who, action, Resource::File(&rec), "file", id)?;
+    let held = held(core, who, &rec)?;
+    require(who, action, Resource::File(&rec, held), "file", id)?;
     Ok((rec, tag))
+}
+
+/// What the datasets of a file's author say about it to somebody else.
+pub(crate) fn held(core: &Core, who: &Principal, file: &FileRec) -> Result<Held, ServiceError> {
+    let (mut held, mut by_link) = (Held::default(), false);
+    if who.user() == Some(file.author) || who.is_anonymous() {
+        return Ok(held);
+    }
+    each_of_author(core, file.author, |d| {
+        if holds(d).any(|id| id == file.file_id) {
+            held.privately |= is_private(d);
+            by_link |= d.privacy.is_none();
+            held.readable |= d.privacy.is_some()
+                && decides(who, Action::Read, Resource::Dataset(d)) == Decision::Allow;
+        }
+    })?;
+    // An address that was passed on opens its own dataset, and nothing that another one keeps private.
+    held.readable |= by_link && !held.privately;
+    Ok(held)
+}
+
+/// The files that private datasets of their author hold.
+fn withheld(core: &Core, author: UserId) -> Result<HashSet<FileId>, ServiceError> {
+    let mut out = HashSet::new();
+    each_of_author(core, author, |d| {
+        if is_private(d) {
+            out.extend(holds(d));
+        }
+    })?;
+    Ok(out)
+}
+
+fn holds(d: &DatasetRec) -> impl Iterator<Item = FileId> + '_ {
+    d.node_files.iter().chain(&d.edge_files).map(|f| f.file_id)
+}
+
+fn is_private(d: &DatasetRec) -> bool {
+    d.privacy.as_ref().is_some_and(|p| p.mode == PrivacyMode::Private)
+}
+
+fn each_of_author(
+    core: &Core,
+    author: UserId,
+    mut look: impl FnMut(&DatasetRec),
+) -> Result<(), ServiceError> {
+    visible(core, &[Scope::Owner(author)], |d: &DatasetRec| {
+        look(d);
+        Ok(false)
+    })?;
+    Ok(())
+}
+
+/// The records of some lists that may be shown, newest first.
+pub(crate) fn visible<R: Record>(
+    core: &Core,
+    scopes: &[Scope],
+    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
+) -> Result<Vec<R>, ServiceError> {
+    let (mut out, mut at) = (Vec::new(), 0);
+    loop {
+        let page = core.store.list::<R>(scopes, at, PAGE_ROWS_MAX)?;
+        for rec in page.items {
+            if may(&rec)? {
+                out.push(rec);
+            }
+        }
+        at += PAGE_ROWS_MAX;
+        if at >= page.total {
+            return Ok(out);
+        }
+    }
+}
+
+/// The part of a list that a page shows, of what the caller may see; and how much that is in all.
+pub(crate) fn window_of<R: Record>(
+    core: &Core,
+    scopes: &[Scope],
+    window: Window,
+    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
+) -> Result<(Vec<R>, u64), ServiceError> {
+    if let [Scope::Owner(_)] = scopes {
+        // Everybody sees what is their own.
+        let found = core.store.list::<R>(scopes, window.offset, window.limit)?;
+        return Ok((found.items, found.total));
+    }
+    let mut seen = 0;
+    let shown = window.offset..window.offset.saturating_add(window.limit);
+    let mut items = Vec::new();
+    visible(core, scopes, |rec: &R| {
+        if may(rec)? {
+            if shown.contains(&seen) {
+                items.push(rec.clone());
+            }
+            seen += 1;
+        }
+        Ok(false)
+    })?;
+    Ok((items, seen))
 }
 
 impl Service {
@@ -131,10 +233,24 @@ impl Service {
     ) -> Result<Page<FileReply>, ServiceError> {
         let scopes = own_scopes(who)?;
         let window = page.window()?;
+        let who = who.clone();
         self.blocking(move |core| {
-            let found = core.store.list::<FileRec>(&scopes, window.offset, window.limit)?;
-            let results = found.items.into_iter().map(reply).collect();
-            Ok(page.reply(window, found.total, results))
+            let mut of: HashMap<UserId, HashSet<FileId>> = HashMap::new();
+            let may = |f: &FileRec| {
+                let privately = if who.user() == Some(f.author) {
+                    false
+                } else {
+                    let files = match of.entry(f.author) {
+                        Entry::Occupied(known) => known.into_mut(),
+                        Entry::Vacant(new) => new.insert(withheld(core, f.author)?),
+                    };
+                    files.contains(&f.file_id)
+                };
+                let held = Held { privately, readable: false };
+                Ok(decides(&who, Action::Read, Resource::File(f, held)) == Decision::Allow)
+            };
+            let (items, count) = window_of(core, &scopes, window, may)?;
+            Ok(page.reply(window, count, items.into_iter().map(reply).collect()))
         })
         .await
     }

@@ -186,7 +186,7 @@ impl Service {
     /// the account may still act there.
     fn acts_in(&self, claims: &Claims, user: &UserRec) -> String {
         let wanted = self.identity.token_orgs.get(&claims.jti).or_else(|| claims.org.clone());
-        let admin = user.role != graphlume_storage::Role::User;
+        let admin = user.role == graphlume_storage::Role::Superuser;
         let may = |o: &String| admin || *o == user.username || user.orgs.contains(o);
         wanted.filter(may).unwrap_or_else(|| orgs::default_org(user).to_owned())
     }

@@ -1,7 +1,7 @@
 //! Ending the access of an account at once.
 
 use graphlume_storage::{
-    Batch, KeyRec, LinkRec, LoginRec, Record, Role, Scope, Store, StoreError, UserRec,
+    Batch, KeyRec, LinkRec, LoginRec, OrgRec, Record, Role, Scope, Store, StoreError, UserRec,
 };
 use graphlume_types::limits::PAGE_ROWS_MAX;
 use serde_json::json;
@@ -21,7 +21,7 @@ struct Ended {
 
 impl Service {
     /// Ends every token, login session and live connection of an account and removes its links that
-    /// nobody has used. A guest loses every other way in, too, such as a key that somebody made for it.
+    /// nobody has used. Its keys are revoked and its memberships end; a guest loses its password, too.
     /// All of it is on the disk before this returns, and open pages are told before that.
     ///
     /// # Errors
@@ -88,10 +88,17 @@ fn logout(core: &Core, username: &str, by: Option<Role>) -> Result<Ended, Servic
         }
         if user.only_dataset.is_some() {
             user.password_hash = None;
-            for key in of::<KeyRec>(store, &user)?.into_iter().filter(|k| k.revoked_at.is_none()) {
-                batch = batch.put(&KeyRec { revoked_at: Some(now), ..key });
+        }
+        for key in of::<KeyRec>(store, &user)?.into_iter().filter(|k| k.revoked_at.is_none()) {
+            batch = batch.put(&KeyRec { revoked_at: Some(now), ..key });
+        }
+        for slug in std::mem::take(&mut user.orgs) {
+            if let Some((mut org, tag)) = store.get_tagged::<OrgRec>(&slug)? {
+                org.members.retain(|m| m.user != user.id);
+                batch = batch.replace(&org, tag);
             }
         }
+        user.active_org = None;
         match store.commit(batch.replace(&user, tag)) {
             Ok(()) => return Ok(Ended { user, links: links.len(), sessions: logins.len() }),
             Err(StoreError::Changed { .. }) => {}

@@ -21,6 +21,7 @@ use std::path::Path;
 use graphlume_types::SessionId;
 
 use crate::ServiceError;
+use crate::steering::SteeringKeys;
 use browser::Browsers;
 use orgs::TokenOrgs;
 use password::HashGate;
@@ -33,6 +34,7 @@ pub(crate) struct Identity {
     pub gate: HashGate,
     pub throttle: Throttle,
     pub browsers: Browsers,
+    pub steering: SteeringKeys,
     pub token_orgs: TokenOrgs,
 }
 
@@ -44,6 +46,7 @@ impl Identity {
             gate: HashGate::new(),
             throttle: Throttle::new(),
             browsers: Browsers::new(&key),
+            steering: SteeringKeys::new(&key),
             token_orgs: TokenOrgs::new(),
         })
     }

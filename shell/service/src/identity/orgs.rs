@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use graphlume_storage::{OrgRec, Store, UserRec};
+use graphlume_storage::{OrgRec, Role, Store, UserRec};
 use graphlume_types::limits::TOKEN_ORGS_MAX;
 use parking_lot::Mutex;
 
@@ -90,13 +90,14 @@ pub(crate) fn for_create(
     Ok(slug.to_owned())
 }
 
-/// Members may act in an organization, administrators in every one that exists.
+/// Members may act in an organization, superusers in every one that exists.
 pub(crate) fn require_member(
     store: &Store,
     who: &Principal,
     slug: &str,
 ) -> Result<(), ServiceError> {
-    if who.belongs_to(Some(slug)) || who.is_admin() && org_exists(store, slug)? {
+    if who.belongs_to(Some(slug)) || who.role() == Some(Role::Superuser) && org_exists(store, slug)?
+    {
         return Ok(());
     }
     let shown: String = slug.chars().take(80).collect();

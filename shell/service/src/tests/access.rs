@@ -130,18 +130,18 @@ async fn privacy_is_what_the_table_says() {
                          {"email": "EDITOR@example.org", "action": "20"}]);
     let modes: [(Option<Value>, [[Right; 3]; 7]); 4] = [
         // Columns: owner, member, guest, editor, other, anonymous, staff.
-        (None, [[Y, Y, Y], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, Y, Y]]),
+        (None, [[Y, Y, Y], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F]]),
         (
             Some(json!({"mode": "private", "invited_users": invited})),
-            [[Y, Y, Y], [H, H, H], [Y, F, F], [Y, Y, Y], [H, H, H], [H, H, H], [Y, Y, Y]],
+            [[Y, Y, Y], [H, H, H], [Y, F, F], [Y, Y, Y], [H, H, H], [H, H, H], [H, H, H]],
         ),
         (
             Some(json!({"mode": "organization", "mode_action": "20"})),
-            [[Y, Y, Y], [Y, Y, Y], [H, H, H], [H, H, H], [H, H, H], [H, H, H], [Y, Y, Y]],
+            [[Y, Y, Y], [Y, Y, Y], [H, H, H], [H, H, H], [H, H, H], [H, H, H], [H, H, H]],
         ),
         (
             Some(json!({"mode": "public", "invited_users": ["guest@example.org"]})),
-            [[Y, Y, Y], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, Y, Y]],
+            [[Y, Y, Y], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F], [Y, F, F]],
         ),
     ];
     let mut people = Vec::new();

@@ -82,6 +82,11 @@ async fn administrators_mint_links_and_are_told_what_is_wrong() {
     let nobody = Principal::anonymous();
     let refused = s.mint_link(&nobody, Some("guest"), Some(dataset)).await;
     assert_eq!(code(refused), Code::Unauthenticated);
+    let refused = s.mint_link(&staff, Some("guest"), Some(dataset)).await;
+    assert_eq!(code(refused), Code::NotFound, "staff let in to what they may see themselves");
+    let share = json!({"obj_pk": dataset, "mode": "private",
+                       "invited_users": [{"email": "staff1@example.org", "action": "10"}]});
+    s.share(&links.admin, share.to_string().as_bytes()).await.unwrap();
     for who in [&staff, &links.admin] {
         let token = s.mint_link(who, Some("guest"), Some(dataset)).await.unwrap();
         let rec = links.record(&token);

@@ -67,12 +67,14 @@ async fn administrators_log_out_whom_they_may() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_guest_loses_every_way_in_and_an_account_keeps_its_keys() {
+async fn a_guest_loses_every_way_in_and_an_account_its_keys_and_memberships() {
     let links = Links::new().await;
     links.mint("guest").await;
     let (dir, clock) = links.rig.stop();
     let admin = Admin::open(dir.path(), clock.clone()).unwrap();
     admin.set_password("guest", "guest-password").unwrap();
+    let joined = UserChange { org: Some("acme".to_owned()), ..UserChange::default() };
+    admin.set_user("alice", joined).unwrap();
     let keys = ["guest", "alice"].map(|name| admin.create_key(name, "").unwrap());
     drop(admin);
     let config = config(dir.path());
@@ -89,7 +91,9 @@ async fn a_guest_loses_every_way_in_and_an_account_keeps_its_keys() {
         s.logout_user(&root, name).await.unwrap();
     }
     assert_eq!(slug(s.pkey_login(Some(&header(&keys[0])), b"", None).await), "bad-credentials");
-    assert!(s.pkey_login(Some(&header(&keys[1])), b"", None).await.is_ok());
+    assert_eq!(slug(s.pkey_login(Some(&header(&keys[1])), b"", None).await), "bad-credentials");
+    let alice = rig.user("alice").await;
+    assert!(alice.orgs().is_empty(), "she comes back alone");
     let body = json!({"username": "guest", "password": "guest-password"}).to_string();
     assert_eq!(slug(s.login(body.as_bytes(), PEER).await), "bad-credentials");
 }

@@ -9,6 +9,7 @@ mod identity;
 mod links;
 mod live;
 mod logout;
+mod rights;
 mod sessions;
 
 use std::net::{IpAddr, Ipv4Addr};

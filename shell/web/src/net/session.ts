@@ -26,6 +26,8 @@ export interface SessionEvents {
   /** What a reconnecting page already has; null before the first graph. */
   resume(): { epoch: number; seq: number } | null;
   damaged(error: unknown): void;
+  /** What a page brings along to the session: the key with which it steers, or that it only watches. */
+  arrival(): [string, string][];
 }
 
 const BACKOFF_MIN_MS = 250;
@@ -71,6 +73,7 @@ export class SessionLink {
   private connect(): void {
     if (this.stopped) return;
     const url = new URL(`ws?dataset=${encodeURIComponent(this.dataset)}`, this.base);
+    for (const [name, value] of this.events.arrival()) url.searchParams.set(name, value);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(url, 'graph-viz.v1');
     socket.binaryType = 'arraybuffer';

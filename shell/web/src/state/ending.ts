@@ -1,4 +1,5 @@
 import { CLOSE, type Message } from '../net/session.ts';
+import { Helm } from './helm.ts';
 import * as store from './store.ts';
 
 /** A login that cannot be renewed leads to the form. */
@@ -9,11 +10,14 @@ export class Ending {
   /** Links that were opened again because a login had ended, since the last one that stood. */
   private renewals = 0;
 
+  readonly helm = new Helm();
+
   constructor(private readonly open: () => void) {}
 
   /** The link stands. */
   stands(hello: Message): void {
     this.renewals = 0;
+    this.helm.told(hello);
     store.user.value = typeof hello.user === 'string' ? hello.user : '';
   }
 

@@ -10,6 +10,7 @@ import { readCollections } from './collections.ts';
 import { Dragging } from './dragging.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
+import { maySteer } from './helm.ts';
 import { readLegend } from './legend.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
@@ -69,6 +70,7 @@ export class Viewer {
       state: (state, retry) => this.onLink(state, retry),
       ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
+      arrival: () => this.ending.helm.arrival(),
       damaged: (error) => {
         console.error('damaged message', error);
         store.notice.value =
@@ -300,7 +302,7 @@ export class Viewer {
   // ---- what the user does -----------------------------------------------------------------------
 
   play(on: boolean): void {
-    if (!this.link.send({ t: 'play', on })) return;
+    if (!maySteer() || !this.link.send({ t: 'play', on })) return;
     store.playing.value = on;
     if (!on) store.iterationsPerSecond.value = 0;
   }
@@ -353,7 +355,7 @@ export class Viewer {
 
   /** Moves a node with the pointer; the server keeps it there. */
   dragTo(index: number, x: number, y: number): void {
-    this.drag.to(index, x, y);
+    if (maySteer()) this.drag.to(index, x, y);
     this.refresh();
   }
 

@@ -1,0 +1,45 @@
+import type { Message } from '../net/session.ts';
+import * as store from './store.ts';
+
+const KEY = `graphlume.steer.${store.params.session}`;
+const WATCHING =
+  'Whoever opened this visualization runs its layout and moves its nodes. Open the graph in a tab of your own, ' +
+  'without session= in its address, to do so yourself.';
+
+/** The key of the visit that made the session; it stays in this tab and never gets into an address bar. */
+export class Helm {
+  private key: string | null = remembered();
+  private joins = false;
+
+  /** The server says what this page may do. */
+  told(hello: Message): void {
+    store.steers.value = hello.steers !== false;
+    this.joins = !store.steers.value;
+    if (typeof hello.key !== 'string') return;
+    this.key = hello.key;
+    try {
+      sessionStorage.setItem(KEY, hello.key);
+    } catch {
+      // Storage is closed to pages in some frames: the key lives as long as the page then.
+    }
+  }
+
+  arrival(): [string, string][] {
+    if (this.key) return [['steer', this.key]];
+    return this.joins ? [['joins', '1']] : [];
+  }
+}
+
+function remembered(): string | null {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether this page steers; says why when it does not. */
+export function maySteer(): boolean {
+  if (!store.steers.value) store.notice.value = WATCHING;
+  return store.steers.value;
+}
