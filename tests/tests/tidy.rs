@@ -33,7 +33,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ),
     ("http", &["types", "service", "engine", "scene"]),
     ("bench", &["types", "table", "ingest", "graph", "gfql", "cypher", "device", "algo"]),
-    ("tests", &["types", "table", "ingest", "gfql"]),
+    ("tests", &["types", "table", "ingest", "gfql", "cypher"]),
     ("emu", &["types", "graph", "device", "algo", "kernels"]),
 ];
 

@@ -1,7 +1,7 @@
 //! Evaluates queries given as lines of JSON, for the comparison with other engines.
 //!
-//! A line names Arrow files and the query: `nodes`, `edges`, `node`, `source`, `destination`, `query`,
-//! `output`, `strictness`. The answer is a line with `nodes_path` and `edges_path`, or with `error`.
+//! A line names Arrow files and the query: `nodes`, `edges`, `node`, `source`, `destination`, `query`, which may be
+//! a text in Cypher, `output`, `strictness`. The answer is a line with `nodes_path` and `edges_path`, or with `error`.
 //! The results are written into the folder that the first argument names.
 
 use std::error::Error;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use graphlume_gfql::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
 use graphlume_table::{Buffer, Table};
 use graphlume_types::CancelToken;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 fn table(path: &Value) -> Result<Option<Table>, Box<dyn Error>> {
     match path.as_str() {
@@ -32,10 +32,17 @@ fn evaluate(case: &Value) -> Result<Result<PropertyGraph, GfqlError>, Box<dyn Er
     };
     let output = name("output");
     let answer = PropertyGraph::new(nodes, edges, bindings).and_then(|graph| {
+        if let Value::String(text) = &case["query"] {
+            let query = graphlume_cypher::parse(text)?;
+            let (params, cancel) = (Map::new(), CancelToken::new());
+            let answer = graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?;
+            return Ok(PropertyGraph::of_rows(answer.table()?, None));
+        }
         let query = parse(&case["query"])?;
-        run(&graph, &query, output.as_deref(), strictness, &CancelToken::new())
+        let outcome = run(&graph, &query, output.as_deref(), strictness, &CancelToken::new())?;
+        Ok(outcome.graph)
     });
-    Ok(answer.map(|outcome| outcome.graph))
+    Ok(answer)
 }
 
 fn written(table: Option<&Table>, path: &Path) -> Result<Value, Box<dyn Error>> {
