@@ -83,8 +83,8 @@ class Recorder:
 
 
 def come_back(server, dataset):
-    """The first picture of the session on the server that was started again."""
-    viewer = Viewer(server, dataset, SESSION)
+    """The first picture of the session on the server that was started again, for its owner, who may go on."""
+    viewer = Viewer(server, dataset, SESSION, headers={"Authorization": f"Bearer {server.token()}"})
     viewer.until(lambda: viewer.positions is not None and viewer.state["t"] == "state")
     return viewer
 
