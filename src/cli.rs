@@ -3,7 +3,7 @@
 //! An option comes from its flag, else from the environment, else from the file named by `--config`,
 //! else from its default ([`crate::config`] does the middle two).
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -86,6 +86,33 @@ fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of iterations.
+fn iterations(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "write a whole number, 0 or more".to_owned())
+}
+
+/// An address to listen on: `127.0.0.1:8000`, `[::1]:8000`, `localhost:8000`, or a port of 127.0.0.1.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, port)));
+    }
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let named = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if !named {
+        return Err(
+            "write an address and a port such as 127.0.0.1:8000 or localhost:8000, or a port \
+            such as 8000"
+                .to_owned(),
+        );
+    }
+    let found: Vec<_> =
+        text.to_socket_addrs().map_err(|e| format!("the name has no address: {e}"))?.collect();
+    let first = found.iter().find(|a| a.is_ipv4()).or_else(|| found.first());
+    first.copied().ok_or_else(|| "the name has no address".to_owned())
+}
+
 /// Where the computing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
@@ -108,13 +135,14 @@ pub enum Backend {
     503 with the reason when it takes longer than 3 s. A refused configuration is not tried again."
 )]
 pub struct ServeArgs {
-    /// Address for users
+    /// Address for users: an address or a name with a port, or a port of 127.0.0.1
     #[arg(
         long,
         short = 'l',
         value_name = "ADDR",
         env = "GRAPHLUME_LISTEN",
-        default_value = "127.0.0.1:8000"
+        default_value = "127.0.0.1:8000",
+        value_parser = address
     )]
     pub listen: SocketAddr,
     /// Address for operators: /check-workers and /metrics. Keep it on a loopback or internal network
@@ -122,7 +150,8 @@ pub struct ServeArgs {
         long,
         value_name = "ADDR",
         env = "GRAPHLUME_INTERNAL_LISTEN",
-        default_value = "127.0.0.1:8001"
+        default_value = "127.0.0.1:8001",
+        value_parser = address
     )]
     pub internal_listen: SocketAddr,
     /// Data folder and its default.
@@ -143,20 +172,23 @@ pub struct ServeArgs {
     #[arg(long, value_enum, value_name = "ACTION", env = "GRAPHLUME_ON_DEVICE_LOST")]
     pub on_device_lost: Option<DeviceLostArg>,
     /// Keep a parent process that holds the addresses and restarts the server when it fails
-    #[arg(long, env = "GRAPHLUME_SUPERVISE")]
+    #[arg(long, env = "GRAPHLUME_SUPERVISE", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub supervise: bool,
     /// CPU threads for computing; 0 takes all cores
     #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
-        value_parser = threads)]
+        value_parser = threads, allow_negative_numbers = true)]
     pub threads: usize,
     /// Memory for resident graphs, such as 8GiB or 50%
     #[arg(long, value_name = "SIZE", env = "GRAPHLUME_MEMORY", default_value = "50%")]
     pub memory: String,
     /// Load the demo graph and print its address
-    #[arg(long, env = "GRAPHLUME_DEMO")]
+    #[arg(long, env = "GRAPHLUME_DEMO", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub demo: bool,
     /// Browsers reach this server over HTTPS only, through a proxy that ends TLS
-    #[arg(long, env = "GRAPHLUME_HTTPS_ONLY")]
+    #[arg(long, env = "GRAPHLUME_HTTPS_ONLY", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub https_only: bool,
     /// Path below which a proxy shows this server, such as /graphs; the proxy may pass it on or take it off
     #[arg(
@@ -217,7 +249,8 @@ pub struct ServeArgs {
     pub frame_ancestors: String,
     /// Let any account cite a file id of another account when it creates a dataset. For one process that
     /// plots for several accounts; leave it off otherwise
-    #[arg(long, env = "GRAPHLUME_ALLOW_FOREIGN_FILE_IDS")]
+    #[arg(long, env = "GRAPHLUME_ALLOW_FOREIGN_FILE_IDS", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_foreign_file_ids: bool,
     /// Log format on standard error
     #[arg(long, value_enum, env = "GRAPHLUME_LOG_FORMAT", default_value = "text")]
@@ -282,8 +315,8 @@ pub enum RoleArg {
     User,
     /// May also mint links for external users
     Staff,
-    /// May do everything
-    #[value(alias = "superuser")]
+    /// May do everything (also written admin)
+    #[value(name = "superuser", alias = "admin")]
     Admin,
 }
 
@@ -323,6 +356,14 @@ pub enum UserCommand {
     },
     /// List accounts
     List {
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
+    /// Let a disabled account sign in again
+    Enable {
+        /// Account name
+        name: String,
         /// Data folder and its default.
         #[command(flatten)]
         data: DataDir,
@@ -406,7 +447,7 @@ pub enum KeyCommand {
 /// The tables of a graph.
 #[derive(Debug, Args)]
 pub struct GraphFiles {
-    /// Edge table: parquet, csv, json or arrow, told by the extension
+    /// Edge table: parquet, csv, tsv, txt, json or arrow, told by the extension
     #[arg(value_name = "EDGES")]
     pub edges: PathBuf,
     /// Node table
@@ -415,15 +456,27 @@ pub struct GraphFiles {
     /// Node id column of the node table; default: `id`, `node`, or the first column
     #[arg(long, value_name = "COLUMN")]
     pub node: Option<String>,
-    /// Source column
-    #[arg(long, value_name = "COLUMN", default_value = "src")]
-    pub source: String,
-    /// Destination column
-    #[arg(long, value_name = "COLUMN", default_value = "dst")]
-    pub destination: String,
+    /// Source column; default: src, source or from, else the first column
+    #[arg(long, value_name = "COLUMN")]
+    pub source: Option<String>,
+    /// Destination column; default: dst, destination, target or to, else the second column
+    #[arg(long, value_name = "COLUMN")]
+    pub destination: Option<String>,
+    /// Whether a text edge table begins with the names of its columns; without them they are 0, 1, ...
+    #[arg(long, value_enum, value_name = "infer|none", default_value = "infer")]
+    pub header: HeaderArg,
     /// Edge weight column
     #[arg(long, value_name = "COLUMN")]
     pub weight: Option<String>,
+}
+
+/// Whether the first line of a text table holds the names of its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HeaderArg {
+    /// It does
+    Infer,
+    /// It holds data
+    None,
 }
 
 /// What every algorithm command takes.
@@ -437,7 +490,7 @@ pub struct RunOptions {
     pub seed: u64,
     /// CPU threads; 0 takes all cores
     #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
-        value_parser = threads)]
+        value_parser = threads, allow_negative_numbers = true)]
     pub threads: usize,
     /// Result file: .parquet, .csv or .arrow; standard output as CSV when absent
     #[arg(long, short = 'o', value_name = "FILE")]
@@ -460,7 +513,7 @@ pub struct LayoutArgs {
     #[command(flatten)]
     pub files: GraphFiles,
     /// Iterations of an iterative layout
-    #[arg(long, short = 'i', value_name = "N")]
+    #[arg(long, short = 'i', value_name = "N", value_parser = iterations, allow_negative_numbers = true)]
     pub iterations: Option<u64>,
     /// Start positions: a table with the node id, x and y; default: a placement of our own
     #[arg(long, value_name = "FILE")]
@@ -530,7 +583,7 @@ pub struct QueryArgs {
     pub explain: bool,
     /// CPU threads; 0 takes all cores
     #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
-        value_parser = threads)]
+        value_parser = threads, allow_negative_numbers = true)]
     pub threads: usize,
     /// Result file: .parquet, .csv, .json or .arrow; standard output when absent
     #[arg(long, short = 'o', value_name = "FILE")]
@@ -684,7 +737,8 @@ pub struct BenchArgs {
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: PathBuf,
     /// CPU threads; 0 takes all cores
-    #[arg(long, short = 't', value_name = "N", default_value_t = 0, value_parser = threads)]
+    #[arg(long, short = 't', value_name = "N", default_value_t = 0, value_parser = threads,
+        allow_negative_numbers = true)]
     pub threads: usize,
     /// Times to repeat
     #[arg(long, default_value_t = 5)]

@@ -1,5 +1,7 @@
 //! Table files as graphs, for the offline commands.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +13,7 @@ use graphlume_ingest::{Format, ParseCx, Recipe, Source};
 use graphlume_table::{Table, to_f64};
 use graphlume_types::CancelToken;
 
-use crate::cli::GraphFiles;
+use crate::cli::{GraphFiles, HeaderArg};
 use crate::cmd::{Failure, failure};
 
 /// A graph read from files, with what it took.
@@ -31,6 +33,94 @@ pub struct Loaded {
 /// # Errors
 /// The file cannot be read or parsed.
 pub fn read_table(path: &Path) -> Result<Table, Failure> {
+    read(path, HeaderArg::Infer)
+}
+
+/// Reads the edge table. Column names that look like data are worth a hint: many edge lists have none.
+///
+/// # Errors
+/// The file cannot be read or parsed.
+pub fn read_edges(files: &GraphFiles) -> Result<Table, Failure> {
+    let table = read(&files.edges, files.header)?;
+    let names = table.column_names();
+    let is_number = |n: &&str| n.parse::<f64>().is_ok_and(f64::is_finite);
+    if files.header == HeaderArg::Infer && !names.is_empty() && names.iter().all(is_number) {
+        eprintln!(
+            "{}: the first line ({}) was taken for the names of the columns and looks like data; give \
+             --header none when the file has no such line",
+            files.edges.display(),
+            names.join(", ")
+        );
+    }
+    Ok(table)
+}
+
+/// Pairs of column names that usually hold the ends of edges.
+const END_COLUMNS: [(&str, &str); 4] =
+    [("src", "dst"), ("source", "destination"), ("source", "target"), ("from", "to")];
+
+/// The columns with the ends of edges: the named ones, else a usual pair, else the first two; says what it
+/// took.
+///
+/// # Errors
+/// A named column is absent, or fewer than two columns are there.
+pub fn end_columns(files: &GraphFiles, edges: &Table) -> Result<(String, String), Failure> {
+    let names = edges.column_names();
+    let shown = files.edges.display();
+    let named = |option: &str, given: &Option<String>| match given {
+        Some(name) if !names.contains(&name.as_str()) => Err(failure(format!(
+            "--{option} {name:?}: {shown} has no such column; its columns are: {}",
+            names.join(", ")
+        ))),
+        other => Ok(other.clone()),
+    };
+    let source = named("source", &files.source)?;
+    let destination = named("destination", &files.destination)?;
+    let column = |wanted: &str| names.iter().find(|n| n.eq_ignore_ascii_case(wanted)).copied();
+    let usual = END_COLUMNS.iter().find_map(|(a, b)| {
+        let (a, b) = (column(a)?, column(b)?);
+        let fits = |given: &Option<String>, own: &str| given.as_deref().is_none_or(|g| g == own);
+        (fits(&source, a) && fits(&destination, b)).then_some((a, b))
+    });
+    let other_than = |taken: Option<&str>| names.iter().find(|n| Some(**n) != taken).copied();
+    let from =
+        source.as_deref().or(usual.map(|u| u.0)).or_else(|| other_than(destination.as_deref()));
+    let to = destination.as_deref().or(usual.map(|u| u.1)).or_else(|| other_than(from));
+    let (Some(from), Some(to)) = (from, to) else {
+        return Err(failure(format!(
+            "{shown}: an edge table needs two columns for the ends of edges; its columns are: {}",
+            names.join(", ")
+        )));
+    };
+    if (source.is_none() || destination.is_none()) && (from, to) != END_COLUMNS[0] {
+        eprintln!(
+            "{shown}: edges go from column {from:?} to column {to:?}; name others with --source and \
+             --destination"
+        );
+    }
+    Ok((from.to_owned(), to.to_owned()))
+}
+
+/// What the first lines of a text table tell: how many begin with `#`, and what separates the cells.
+fn look_at(path: &Path) -> std::io::Result<(usize, Option<char>)> {
+    let mut lines = BufReader::new(File::open(path)?);
+    let mut comments = 0;
+    loop {
+        let mut line = Vec::new();
+        lines.by_ref().take(LOOK_BYTES).read_until(b'\n', &mut line)?;
+        if line.first() == Some(&b'#') {
+            comments += 1;
+            continue;
+        }
+        let separator = ['\t', ',', ';'].into_iter().find(|c| line.contains(&(*c as u8)));
+        return Ok((comments, separator));
+    }
+}
+
+/// The longest line that is looked at for its separator.
+const LOOK_BYTES: u64 = 1 << 20;
+
+fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
     let shown = path.display();
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
     let (name, lines) = match extension.as_str() {
@@ -42,15 +132,27 @@ pub fn read_table(path: &Path) -> Result<Table, Failure> {
     };
     let format: Format = name.parse().map_err(|_| {
         failure(format!(
-            "{shown}: the extension tells the format; use .parquet, .csv, .json, .jsonl or .arrow"
+            "{shown}: the extension tells the format; use .parquet, .csv, .tsv, .txt, .json, .jsonl or .arrow"
         ))
     })?;
     let mut options = serde_json::Map::new();
     if lines {
         options.insert("lines".to_owned(), true.into());
     }
-    if extension == "tsv" {
-        options.insert("sep".to_owned(), "\t".into());
+    if name == "csv" {
+        let (comments, separator) = look_at(path).map_err(|e| failure(format!("{shown}: {e}")))?;
+        if comments > 0 {
+            options.insert("skiprows".to_owned(), comments.into());
+        }
+        match (extension.as_str(), separator) {
+            ("tsv", _) => drop(options.insert("sep".to_owned(), "\t".into())),
+            ("txt", Some(c)) => drop(options.insert("sep".to_owned(), c.to_string().into())),
+            ("txt", None) => drop(options.insert("delim_whitespace".to_owned(), true.into())),
+            _ => {}
+        }
+        if header == HeaderArg::None {
+            options.insert("header".to_owned(), "none".into());
+        }
     }
     let source = Source::Path(path.to_owned());
     let recipe = Recipe { options, ..Recipe::plain(format) };
@@ -66,15 +168,16 @@ pub fn read_table(path: &Path) -> Result<Table, Failure> {
 /// A file cannot be read, or a column is missing.
 pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
     let start = Instant::now();
-    let edges = read_table(&files.edges)?;
+    let edges = read_edges(files)?;
+    let (source, destination) = end_columns(files, &edges)?;
     let nodes = files.nodes.as_deref().map(read_table).transpose()?;
     let load_s = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let node = nodes.as_ref().map(|table| node_column(table, files.node.as_deref()));
     let spec = GraphSpec {
         edges: &edges,
-        source: &files.source,
-        destination: &files.destination,
+        source: &source,
+        destination: &destination,
         nodes: nodes.as_ref(),
         node: node.as_deref(),
     };

@@ -12,15 +12,18 @@ use graphlume_table::Table;
 
 use crate::cmd::{Failure, failure};
 
-/// Refuses a result file that could not be written, before the work that fills it.
+/// Refuses a result file that could not be written, before the work that fills it, and makes its folder.
 pub fn check(path: &Path) -> Result<(), Failure> {
     kind(path)?;
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    if folder.is_some_and(|p| !p.is_dir()) || path.is_dir() {
-        let shown = path.display();
-        return Err(failure(format!("--out {shown}: name a file in a folder that exists")));
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(failure(format!("--out {shown}: that is a folder; name a file in it")));
     }
-    Ok(())
+    folder.map_or(Ok(()), |folder| {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| failure(format!("--out {shown}: its folder could not be made: {e}")))
+    })
 }
 
 /// The format that the extension tells.

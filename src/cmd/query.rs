@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Failure, failure};
 use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
-use crate::graph_files::{node_column, read_table};
+use crate::graph_files::{end_columns, node_column, read_edges, read_table};
 use crate::output;
 
 /// Bytes of a query file.
@@ -54,12 +54,13 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
 }
 
 fn graph(files: &GraphFiles) -> Result<PropertyGraph, Failure> {
-    let edges = read_table(&files.edges)?;
+    let edges = read_edges(files)?;
     let nodes = files.nodes.as_deref().map(read_table).transpose()?;
+    let (source, destination) = end_columns(files, &edges)?;
     let bindings = Bindings {
         node: nodes.as_ref().map(|table| node_column(table, files.node.as_deref())),
-        source: Some(files.source.clone()),
-        destination: Some(files.destination.clone()),
+        source: Some(source),
+        destination: Some(destination),
     };
     Ok(PropertyGraph::new(nodes, Some(edges), bindings)?)
 }

@@ -58,6 +58,12 @@ fn memory_bytes() -> u64 {
 }
 
 fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
+    if args.listen == args.internal_listen && args.listen.port() != 0 {
+        return Err(ConfigError::Value(format!(
+            "--listen and --internal-listen are both {}; give each its own port",
+            args.listen
+        )));
+    }
     let refuse = |e: graphlume_http::HttpError| ConfigError::Value(e.to_string());
     let cookie = CookieConfig::from_settings(
         args.cookie_secure,

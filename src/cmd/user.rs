@@ -95,6 +95,11 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
             open(&data.data)?.set_user(&name, change)?;
             eprintln!("disabled {name}: tokens, keys and sessions of this account no longer work");
         }
+        UserCommand::Enable { name, data } => {
+            let change = UserChange { disabled: Some(false), ..UserChange::default() };
+            open(&data.data)?.set_user(&name, change)?;
+            eprintln!("enabled {name}");
+        }
         UserCommand::Password { name, password_stdin, data } => {
             let (password, generated) = password(password_stdin)?;
             open(&data.data)?.set_password(&name, &password)?;

@@ -29,12 +29,42 @@ def test_wrong_usage_is_2_and_a_failure_is_1_with_one_sentence(tmp_path):
     assert r.returncode == 1 and str(missing) in r.stderr and "panic" not in r.stderr
     bad = tmp_path / "x.csv"
     bad.write_text("a,b\n1,2\n")
-    r = run_cli("layout", "force_atlas2", bad, check=False)
-    assert r.returncode == 1 and "src" in r.stderr and "a" in r.stderr, r.stderr
+    r = run_cli("layout", "force_atlas2", bad, "--source", "srk", check=False)
+    assert r.returncode == 1 and '--source "srk"' in r.stderr and "a, b" in r.stderr, r.stderr
+    r = run_cli("layout", "force_atlas2", bad, "--iterations", "-5", check=False)
+    assert r.returncode == 2 and "'-5'" in r.stderr and "whole number" in r.stderr, r.stderr
     r = run_cli("layout", "forse_atlas2", bad, "--source", "a", "--destination", "b", check=False)
     assert r.returncode == 1 and "force_atlas2" in r.stderr, r.stderr
     r = run_cli("layout", "force_atlas2", bad, "--source", "a", "--destination", "b", "--param", "gravvity=1", check=False)
     assert r.returncode == 1 and "gravity" in r.stderr, r.stderr
+
+
+def test_edge_tables_are_read_as_people_have_them(tmp_path):
+    def degrees(name, text, *options):
+        (tmp_path / name).write_text(text)
+        out = tmp_path / "made" / "here" / "out.csv"
+        r = run_cli("query", tmp_path / name, *options, "--cypher", "MATCH (a)-->(b) RETURN a.id AS a, b.id AS b ORDER BY a, b", "--out", out)
+        return [tuple(map(int, line.split(","))) for line in out.read_text().split("\n")[1:] if line], r.stderr
+
+    want = [(1, 2), (2, 3)]
+    assert degrees("a.csv", "src,dst\n1,2\n2,3\n") == (want, "")
+    for header in ("source,destination", "Source,Target", "from,to", "acct,peer"):
+        rows, said = degrees("a.csv", f"{header}\n1,2\n2,3\n")
+        a, b = header.split(",")
+        assert rows == want and f'"{a}"' in said and f'"{b}"' in said, (header, rows, said)
+    rows, said = degrees("a.csv", "w,to,from\n9,2,1\n9,3,2\n")
+    assert rows == want and '"from"' in said
+    rows, said = degrees("a.csv", "1,2\n2,3\n")
+    assert rows == want[1:] and "--header none" in said
+    for name, text in [
+        ("a.csv", "1,2\n2,3\n"),
+        ("a.txt", "1 2\n2 3\n"),
+        ("a.txt", "1\t2\n2\t3\n"),
+        ("a.tsv", "1\t2\n2\t3\n"),
+        ("a.txt", "# Directed graph\n# FromNodeId\tToNodeId\n1\t2\n2\t3\n"),
+    ]:
+        rows, said = degrees(name, text, "--header", "none")
+        assert rows == want and "--header none" not in said, (name, text, rows, said)
 
 
 def test_configuration_is_rejected_with_78(tmp_path):
@@ -42,6 +72,7 @@ def test_configuration_is_rejected_with_78(tmp_path):
         (["serve", "--cookie-samesite", "None"], "COOKIE_SECURE"),
         (["serve", "--cookie-samesite", "Sometimes"], "Sometimes"),
         (["serve", "--memory", "lots"], "lots"),
+        (["serve", "--listen", "localhost:8123", "--internal-listen", "8123"], "--internal-listen"),
         (["serve", "--backend", "cuda"], "cuda"),
         (["--config", str(tmp_path / "none.toml"), "serve"], "none.toml"),
     ]:
@@ -113,6 +144,9 @@ def test_accounts_and_keys(tmp_path):
     finally:
         s.stop()
     run_cli("key", "revoke", key.split(":")[0], "--data", data)
+    run_cli("user", "disable", "dave", "--data", data)
+    run_cli("user", "enable", "dave", "--data", data)
+    assert "disabled" not in run_cli("user", "list", "--data", data).stdout
     run_cli("user", "disable", "dave", "--data", data)
     run_cli("user", "password", "carol", "--password-stdin", "--data", data, input="another long one\n")
     s.start()

@@ -317,7 +317,8 @@ impl Shell {
             if route.is_some_and(|r| r.auth == Auth::Viewer) { pattern } else { &asked.path };
         let path: String =
             shown.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
-        let ms = took.as_secs_f64() * 1e3;
+        // Microseconds are what the figure is good for.
+        let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
         let id = &*asked.id;
         if route.is_some_and(|r| r.auth == Auth::Public) && status < 400 {
             tracing::debug!(request_id = id, method = %asked.method, path, status, ms, "answered");
