@@ -107,7 +107,7 @@ pub fn export<W: Write + Send>(
 /// # Errors
 /// [`ExportError`] when `out` fails.
 pub fn archive<W: Write + Seek>(
-    members: &[(String, Vec<u8>)],
+    members: &[(String, &[u8])],
     out: &mut W,
 ) -> Result<(), ExportError> {
     let mut zip = zip::ZipWriter::new(out);
@@ -289,7 +289,7 @@ mod tests {
     fn an_archive_holds_its_members() {
         let mut out = Cursor::new(Vec::new());
         let members =
-            [("nodes.csv".to_owned(), b"a\n1\n".to_vec()), ("edges.csv".to_owned(), vec![])];
+            [("nodes.csv".to_owned(), &b"a\n1\n"[..]), ("edges.csv".to_owned(), &b""[..])];
         archive(&members, &mut out).unwrap();
         let mut zip = zip::ZipArchive::new(out).unwrap();
         assert_eq!(zip.len(), 2);

@@ -67,6 +67,20 @@ pub const KEEP_ALIVE_SECS: u64 = 75;
 pub const BODY_BYTES_PER_SEC_MIN: u64 = 1 << 10;
 /// Seconds that a client may leave our bytes unread.
 pub const WRITE_STALL_SECS_MAX: u64 = 60;
+/// Least bytes per second at which a client takes an answer, measured over [`ANSWER_WINDOW_SECS`] of waiting
+/// for it.
+pub const ANSWER_BYTES_PER_SEC_MIN: u64 = 64 << 10;
+/// Seconds of waiting for a client after which the rate of its reading is judged.
+pub const ANSWER_WINDOW_SECS: u64 = 30;
+/// Answers written out at once for each core: each uses one core.
+pub const RENDERS_PER_CORE: usize = 1;
+/// Bytes, as JSON, of each field of a file or a dataset whose form is the client's own: `metadata`,
+/// encodings, `parser_options`, `sql_transforms`.
+pub const FREE_FIELD_BYTES_MAX: usize = 64 << 10;
+/// Bytes of JSON after which a page of a list ends and names the next one.
+pub const LIST_PAGE_BYTES_MAX: usize = 4 << 20;
+/// Messages that one viewer may send in a second.
+pub const VIEWER_MESSAGES_PER_SEC_MAX: u32 = 100;
 /// Seconds that requests in progress get when the server stops.
 pub const DRAIN_SECS_MAX: u64 = 10;
 /// Bytes of a refused body that are read and thrown away, so that the client sees the refusal.

@@ -19,6 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep};
 
 use crate::peers::Place;
+use crate::sent::Pace;
 use crate::status::{ApiError, Problem};
 
 /// Waiting for the first byte of a request.
@@ -75,6 +76,8 @@ pub(crate) struct TimedIo {
     write_stall: Duration,
     head: Option<Pin<Box<Sleep>>>,
     stalled: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
+    judged: Option<Pin<Box<Sleep>>>,
     /// A refusal of hyper's in our words, and how much of it has been sent.
     refusal: Option<(Vec<u8>, usize)>,
 }
@@ -85,8 +88,19 @@ impl TimedIo {
         conn: Arc<Conn>,
         header_timeout: Duration,
         write_stall: Duration,
+        answer_window: Duration,
     ) -> Self {
-        Self { socket, conn, header_timeout, write_stall, head: None, stalled: None, refusal: None }
+        Self {
+            socket,
+            conn,
+            header_timeout,
+            write_stall,
+            head: None,
+            stalled: None,
+            pace: Pace::new(answer_window),
+            judged: None,
+            refusal: None,
+        }
     }
 
     /// Fails once the header deadline has passed; otherwise arranges to be woken then.
@@ -103,21 +117,55 @@ impl TimedIo {
         }
     }
 
-    /// Turns a blocked write into an error once it has been blocked for too long.
-    fn check_stall<T>(
+    /// Turns a write into an error once it has been blocked for too long, or the reader is too slow.
+    fn check_stall(
         &mut self,
         cx: &mut Context<'_>,
-        polled: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if polled.is_ready() {
-            self.stalled = None;
-            return polled;
+        polled: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(taken) = &polled {
+            (self.stalled, self.judged) = (None, None);
+            let taken = *taken.as_ref().unwrap_or(&0);
+            return if self.pace.took(taken, Instant::now()) && self.is_answering() {
+                Poll::Ready(Err(too_slow()))
+            } else {
+                polled
+            };
         }
+        self.check_pace(cx)?;
         let after = self.write_stall;
         let timer = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
         ready!(timer.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(ErrorKind::TimedOut, "the client does not read")))
     }
+
+    /// Viewers of a stream skip what they are too slow for.
+    fn is_answering(&self) -> bool {
+        self.conn.phase.load(Ordering::SeqCst) != UPGRADED
+    }
+
+    /// Fails when a blocked reader has been too slow; otherwise arranges to be woken when it is judged.
+    fn check_pace(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if !self.is_answering() {
+            self.judged = None;
+            return Ok(());
+        }
+        loop {
+            let at = self.pace.blocked(Instant::now());
+            let timer = self.judged.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(at)));
+            if timer.as_mut().poll(cx).is_pending() {
+                return Ok(());
+            }
+            self.judged = None;
+            if self.pace.due(Instant::now()) {
+                return Err(too_slow());
+            }
+        }
+    }
+}
+
+fn too_slow() -> io::Error {
+    io::Error::new(ErrorKind::TimedOut, "the client reads too slowly")
 }
 
 impl TimedIo {

@@ -21,7 +21,6 @@ type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
 /// Runs the handler of a request's row and answers whatever comes of it.
 pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> Reply {
     let hit = Arc::clone(&req.hit);
-    shell.service.engine().note_request();
     let told_to_wait = req.headers.contains_key(EXPECT);
     let wants_html = hit.route.endpoint.is_page()
         && req.header(&ACCEPT).is_some_and(|accept| {

@@ -25,6 +25,7 @@ mod query;
 mod request;
 mod rest;
 pub mod route;
+mod sent;
 mod serve;
 mod shell;
 mod sign_in;

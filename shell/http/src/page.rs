@@ -95,7 +95,9 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let dataset = query::last(&pairs, "dataset");
     if let Some(session) = query::last(&pairs, "session") {
         let who = req.viewer(&shell.service)?;
-        let allowed = shell.service.authorize_viewer(&who, session, dataset).await;
+        let looks = req.method == Method::HEAD;
+        let settings = if looks { &[][..] } else { &pairs[..] };
+        let allowed = shell.service.visit_session(&who, session, dataset, settings).await;
         return index(&req, allowed.err().map(|e| status_of(e.code().into())));
     }
     let Some(dataset) = dataset else {

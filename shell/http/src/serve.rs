@@ -233,11 +233,16 @@ impl Acceptor {
             let _ = socket.try_write(FULL);
             return;
         };
-        self.shell.service.engine().note_request();
         prepare(&socket);
         let conn = Conn::new(peer, permit, place);
         let config = &self.shell.config;
-        let io = TimedIo::new(socket, Arc::clone(&conn), config.header_timeout, config.write_stall);
+        let io = TimedIo::new(
+            socket,
+            Arc::clone(&conn),
+            config.header_timeout,
+            config.write_stall,
+            config.answer_window,
+        );
         let task = connection(
             io,
             conn,

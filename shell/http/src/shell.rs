@@ -15,7 +15,7 @@ use http::{Extensions, Method, Request, Response, StatusCode, Version};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::util::BoxCloneSyncService;
@@ -33,6 +33,7 @@ use crate::metrics::Metrics;
 use crate::proxy;
 use crate::request::{self, Hit, Reply};
 use crate::route::{self, Auth, Listener, Resolution, Route};
+use crate::sent::Sent;
 use crate::status::{ApiError, Problem};
 
 /// The name of the header that carries a request's id.
@@ -58,7 +59,7 @@ pub(crate) struct Shell {
     pub(crate) abort: CancellationToken,
     /// Work that outlives its request: websockets.
     pub(crate) tasks: TaskTracker,
-    in_flight: Semaphore,
+    in_flight: Arc<Semaphore>,
     headers: SafetyHeaders,
     router: OnceLock<Router>,
 }
@@ -94,7 +95,7 @@ impl Shell {
             hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),
         };
         let shell = Arc::new(Self {
-            in_flight: Semaphore::new(config.requests_in_flight_max),
+            in_flight: Arc::new(Semaphore::new(config.requests_in_flight_max)),
             config,
             service,
             metrics: Metrics::new(),
@@ -169,7 +170,7 @@ impl Shell {
                 return (None, self.refuse(&error, Auth::Public, asked));
             }
         };
-        let Ok(_permit) = self.admit(route) else {
+        let Ok(place) = self.admit(route) else {
             self.metrics.refused("shed");
             let error = ApiError::new(
                 Problem::Overloaded,
@@ -186,7 +187,11 @@ impl Shell {
             conn: Arc::clone(conn),
             caller: OnceLock::new(),
         });
-        (Some(route), self.call(request, hit, asked).await)
+        let response = self.call(request, hit, asked).await;
+        // What an account asked for counts until it has been sent. Files of the page and graphs that everybody
+        // may see are shared bytes, and whoever takes them slowly must not use up the places.
+        let place = place.filter(|_| !matches!(route.auth, Auth::Public | Auth::Viewer));
+        (Some(route), response.map(|body| Sent::boxed(body, place)))
     }
 
     /// Where a request over plain HTTP is sent that should have come over HTTPS, as far as that is known: the
@@ -222,11 +227,11 @@ impl Shell {
     }
 
     /// A place among the requests in progress, for those that need one.
-    fn admit(&self, route: &Route) -> Result<Option<tokio::sync::SemaphorePermit<'_>>, ()> {
+    fn admit(&self, route: &Route) -> Result<Option<OwnedSemaphorePermit>, ()> {
         if !route.endpoint.is_shed() {
             return Ok(None);
         }
-        self.in_flight.try_acquire().map(Some).map_err(|_| ())
+        Arc::clone(&self.in_flight).try_acquire_owned().map(Some).map_err(|_| ())
     }
 
     /// Runs the handler. A panic in it is answered, counted and logged under the request's id.

@@ -1,14 +1,15 @@
 //! Queries over a dataset's graph, answered in the shapes that clients of the remote endpoint read.
 
-use std::io::Cursor;
+use std::io::Write;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want};
 use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness, no_dataset, shown};
-use graphlume_ingest::{ExportError, ExportFormat, archive, export};
+use graphlume_ingest::{ExportFormat, archive, export};
 use graphlume_table::Table;
 use graphlume_types::limits::QUERY_DATASETS_MAX;
-use graphlume_types::{Code, Coded, DatasetId};
+use graphlume_types::{Code, Coded, Counted, DatasetId, Share};
 use serde_json::{Map, Value, json};
 
 use crate::authz::Action;
@@ -67,8 +68,8 @@ impl QueryOutput {
 pub struct QueryReply {
     /// The media type of the body.
     pub media_type: &'static str,
-    /// The tables in the format that was asked for.
-    pub body: Vec<u8>,
+    /// The tables in the format that was asked for; their memory is counted until the last byte is gone.
+    pub body: Bytes,
 }
 
 /// The request beside the query itself.
@@ -96,6 +97,7 @@ impl Service {
         body: &[u8],
     ) -> Result<QueryReply, ServiceError> {
         let dataset = find_for(&self.core, who, Action::Read, id)?.id();
+        self.engine.note_request();
         let output = QueryOutput::parse(output)?;
         let body = object(body)?;
         let wish = Wish {
@@ -132,7 +134,7 @@ impl Service {
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format),
             QueryAnswer::Plan(plan) => {
-                return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes() });
+                return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes().into() });
             }
             QueryAnswer::Graph(graph) => graph,
             QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
@@ -150,9 +152,12 @@ impl Service {
                 Some(said)
             }
         };
+        // Writing an answer out takes a core, and what waits for one is counted already.
+        let place = Arc::clone(&self.renders).acquire_owned().await;
         self.blocking(move |_| {
-            let reply = render(&graph, &wish, kept);
-            // The tables are counted until they are gone.
+            let _place = place;
+            let reply = render(&graph, &wish, kept, &memory);
+            // The tables are counted until they are gone, what was written until it is sent.
             drop((graph, memory));
             reply
         })
@@ -291,6 +296,7 @@ fn render(
     graph: &PropertyGraph,
     wish: &Wish,
     kept_as: Option<Value>,
+    memory: &Share,
 ) -> Result<QueryReply, ServiceError> {
     let bindings = graph.bindings();
     let (nodes, edges) = tables(graph)?;
@@ -303,27 +309,26 @@ fn render(
         .transpose()?;
     let format = wish.format;
     let media_type = format.media_type();
-    let bytes = |table: Option<&Table>| written(table, format);
-    let body = match (wish.output, format) {
+    let mut out = Counted::new(memory.clone());
+    match (wish.output, format) {
         (QueryOutput::Shape, _) => {
             let parts = [("nodes", size_of(Some(&nodes))), ("edges", size_of(edges.as_ref()))];
-            bytes(Some(&graphlume_table::shape(&parts)?))?
+            write(Some(&graphlume_table::shape(&parts)?), format, &mut out)?;
         }
-        (QueryOutput::Nodes, _) => bytes(Some(&nodes))?,
-        (QueryOutput::Edges, _) => bytes(edges.as_ref())?,
+        (QueryOutput::Nodes, _) => write(Some(&nodes), format, &mut out)?,
+        (QueryOutput::Edges, _) => write(edges.as_ref(), format, &mut out)?,
         (QueryOutput::All, ExportFormat::Json) => {
-            let mut body = br#"{"nodes":"#.to_vec();
-            body.extend(bytes(Some(&nodes))?);
-            body.extend_from_slice(br#","edges":"#);
-            body.extend(bytes(edges.as_ref())?);
-            body.extend_from_slice(br#","metadata":"#);
-            body.extend(shown(graph).to_string().into_bytes());
+            put(&mut out, br#"{"nodes":"#)?;
+            write(Some(&nodes), format, &mut out)?;
+            put(&mut out, br#","edges":"#)?;
+            write(edges.as_ref(), format, &mut out)?;
+            put(&mut out, br#","metadata":"#)?;
+            put(&mut out, shown(graph).to_string().as_bytes())?;
             if let Some(kept) = kept_as {
-                body.extend_from_slice(br#","dataset_id":"#);
-                body.extend(kept["dataset_id"].to_string().into_bytes());
+                put(&mut out, br#","dataset_id":"#)?;
+                put(&mut out, kept["dataset_id"].to_string().as_bytes())?;
             }
-            body.push(b'}');
-            body
+            put(&mut out, b"}")?;
         }
         (QueryOutput::All, _) => {
             let mut meta = kept_as.unwrap_or_else(|| json!({}));
@@ -333,17 +338,23 @@ fn render(
             }
             meta["gfql_metadata"] = look;
             let meta = meta.to_string().into_bytes();
+            let member = |table: Option<&Table>| {
+                let mut out = Counted::new(memory.clone());
+                write(table, format, &mut out)?;
+                Ok::<_, ServiceError>(out.done())
+            };
+            let (nodes, edges) = (member(Some(&nodes))?, member(edges.as_ref())?);
             let members = [
-                (format!("nodes.{}", format.name()), bytes(Some(&nodes))?),
-                (format!("edges.{}", format.name()), bytes(edges.as_ref())?),
-                ("metadata.json".to_owned(), meta),
+                (format!("nodes.{}", format.name()), nodes.as_ref()),
+                (format!("edges.{}", format.name()), edges.as_ref()),
+                ("metadata.json".to_owned(), meta.as_slice()),
             ];
-            let mut out = Cursor::new(Vec::new());
-            archive(&members, &mut out).map_err(unwritten)?;
-            return Ok(QueryReply { media_type: "application/zip", body: out.into_inner() });
+            archive(&members, &mut out).map_err(|e| unwritten(&mut out, &e))?;
+            let body = Bytes::from_owner(out.done());
+            return Ok(QueryReply { media_type: "application/zip", body });
         }
-    };
-    Ok(QueryReply { media_type, body })
+    }
+    Ok(QueryReply { media_type, body: Bytes::from_owner(out.done()) })
 }
 
 /// What the answer says of the look of a result that is kept. Clients forget the id of the new dataset when
@@ -362,28 +373,40 @@ fn sized(sizes: Sizes, format: ExportFormat) -> Result<QueryReply, ServiceError>
         ("nodes", (nodes, node_columns)),
         ("edges", (edges, edge_columns)),
     ])?;
-    Ok(QueryReply { media_type: format.media_type(), body: written(Some(&shape), format)? })
+    let mut body = Vec::new();
+    export(&shape, format, &mut body)
+        .map_err(|e| ServiceError::invalid("format", e.to_string()))?;
+    Ok(QueryReply { media_type: format.media_type(), body: body.into() })
 }
 
 fn size_of(table: Option<&Table>) -> (usize, usize) {
     table.map_or((0, 0), |t| (t.num_rows(), t.num_cols()))
 }
 
-/// A table in its format; no table is an empty list or an empty file.
-fn written(table: Option<&Table>, format: ExportFormat) -> Result<Vec<u8>, ServiceError> {
-    let mut out = Vec::new();
+/// Writes a table in its format; no table is an empty list or an empty file.
+fn write(
+    table: Option<&Table>,
+    format: ExportFormat,
+    out: &mut Counted,
+) -> Result<(), ServiceError> {
     match table {
         Some(table) if table.num_cols() > 0 => {
-            export(table, format, &mut out).map_err(unwritten)?;
+            export(table, format, out).map_err(|e| unwritten(out, &e))
         }
-        _ if format == ExportFormat::Json => out.extend_from_slice(b"[]"),
-        _ => {}
+        _ if format == ExportFormat::Json => put(out, b"[]"),
+        _ => Ok(()),
     }
-    Ok(out)
 }
 
-fn unwritten(e: ExportError) -> ServiceError {
-    ServiceError::invalid("format", e.to_string())
+fn put(out: &mut Counted, bytes: &[u8]) -> Result<(), ServiceError> {
+    out.write_all(bytes).map_err(|e| unwritten(out, &e))
+}
+
+fn unwritten(out: &mut Counted, e: &dyn std::error::Error) -> ServiceError {
+    match out.refused() {
+        Some(refused) => graphlume_engine::EngineError::from(refused).into(),
+        None => ServiceError::invalid("format", e.to_string()),
+    }
 }
 
 /// The columns that were asked for. Those that make the graph are kept in any case: clients refuse a

@@ -8,7 +8,7 @@ use std::time::Duration;
 use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_storage::{Options, Role, Store, UserRec};
 use graphlume_types::Clock;
-use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, UPLOAD_BYTES_MAX};
+use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE, UPLOAD_BYTES_MAX};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
@@ -112,6 +112,8 @@ pub struct Service {
     pub(crate) visits: Visits,
     pub(crate) pages: Arc<Pages>,
     pub(crate) parses: Arc<Semaphore>,
+    /// Places for answers that are being written out.
+    pub(crate) renders: Arc<Semaphore>,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
     access: watch::Sender<u64>,
@@ -134,6 +136,7 @@ impl Service {
             ServiceError::Internal(format!("the parse workers cannot be kept: {e}"))
         })?;
         let board = Arc::default();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache, parsers, board });
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
         if let Err(e) = keeper::sweep(&core) {
@@ -150,6 +153,7 @@ impl Service {
             visits: Visits::new(),
             pages: Pages::new(clock),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
+            renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
             access: watch::Sender::new(0),

@@ -203,6 +203,31 @@ impl Service {
         self.enter(who, session, dataset, Some((settings, worn))).await
     }
 
+    /// [`Service::authorize_viewer`] for the page: a session that is new, or showed another dataset before,
+    /// takes the settings and collections of the page's address.
+    ///
+    /// # Errors
+    /// As [`Service::authorize_viewer`] and [`Service::open_session`].
+    pub async fn visit_session(
+        &self,
+        who: &Principal,
+        session: &str,
+        dataset: Option<&str>,
+        query: &[(String, String)],
+    ) -> Result<(), ServiceError> {
+        let asked = dataset.filter(|d| !d.is_empty() && !query.is_empty());
+        let id = parse_session(session).map_err(|_| no_session(session))?;
+        if let Some(asked) = asked {
+            self.require_in_force(who)?;
+            let dataset = find_for(&self.core, who, Action::Read, asked)?.id();
+            if self.visit(&id)?.is_none_or(|v| v.dataset != dataset) {
+                self.open_session(who, asked, Some(session), query).await?;
+                return Ok(());
+            }
+        }
+        self.authorize_viewer(who, session, dataset).await.map(|_| ())
+    }
+
     /// Somebody has a session open until what this gives is dropped.
     #[must_use]
     pub fn page_opened(&self, who: &Principal, session: &SessionId) -> OpenPage {

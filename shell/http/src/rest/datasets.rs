@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use graphlume_service::Part;
 use graphlume_types::Code;
 use http::header::CONTENT_TYPE;
@@ -80,7 +79,7 @@ pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     };
     let body = req.json().await?;
     let answer = shell.service.query_dataset(&who, &id, &output, &body).await?;
-    let mut reply = Response::new(Bytes::from(answer.body));
+    let mut reply = Response::new(answer.body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     Ok(reply)
 }

@@ -34,7 +34,9 @@ async fn ticket(shell: &Shell, req: &Req) -> Result<Ticket, ApiError> {
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
-    Ok(shell.service.authorize_viewer(&who, req.param("session_id"), dataset).await?)
+    let ticket = shell.service.authorize_viewer(&who, req.param("session_id"), dataset).await?;
+    shell.service.engine().note_request();
+    Ok(ticket)
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.

@@ -23,6 +23,8 @@ pub(crate) mod close {
     pub(crate) const UNSUPPORTED: u16 = 1003;
     /// Text that is not UTF-8.
     pub(crate) const NOT_UTF8: u16 = 1007;
+    /// A rule of this server is broken: too many messages.
+    pub(crate) const POLICY: u16 = 1008;
     /// A message over the limit.
     pub(crate) const TOO_BIG: u16 = 1009;
     /// A defect of the server.

@@ -192,6 +192,8 @@ enum Turn {
     Silent,
     Ping,
     Recheck,
+    /// The credential has ended.
+    Expired,
     Read(Result<Message, ReadError>),
     Tell(ViewerEvent),
 }
@@ -222,12 +224,17 @@ impl Link<'_> {
         let mut ping =
             tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut rate = Rate::new(Instant::now());
+        // A clock that was set meanwhile is noticed with the next ping.
+        let ends = self.shell.service.time_left(who).map(|left| Instant::now() + left);
         loop {
             let silent_at = self.heard + config.pong_timeout;
+            let ends_at = ends.unwrap_or(silent_at + config.pong_timeout);
             let turn = tokio::select! {
                 biased;
                 () = self.shell.stop.cancelled() => Turn::Stop,
                 read = self.reader.next() => Turn::Read(read),
+                () = tokio::time::sleep_until(ends_at) => Turn::Expired,
                 () = tokio::time::sleep_until(silent_at) => Turn::Silent,
                 _ = ping.tick() => Turn::Ping,
                 Ok(()) = access.changed() => Turn::Recheck,
@@ -241,6 +248,7 @@ impl Link<'_> {
                     self.writer.ping().await?;
                     still_allowed(self.shell, who, viewer.session()).await?;
                 }
+                Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
                     still_allowed(self.shell, who, viewer.session()).await?;
                     let steers = self.shell.service.steers(who, &ticket, helm.key.is_some());
@@ -252,6 +260,10 @@ impl Link<'_> {
                 }
                 Turn::Read(Ok(message)) => {
                     self.heard = Instant::now();
+                    if !rate.allows(self.heard) {
+                        let why = "too many messages";
+                        return Err(End::Close(Goodbye::new(close::POLICY, why)));
+                    }
                     self.hear(message, viewer, helm.steers).await?;
                 }
                 Turn::Tell(event) => self.tell(event).await?,
@@ -434,8 +446,37 @@ impl Link<'_> {
     }
 }
 
+/// How many messages a viewer sends.
+struct Rate {
+    since: Instant,
+    messages: u32,
+}
+
+impl Rate {
+    const fn new(since: Instant) -> Self {
+        Self { since, messages: 0 }
+    }
+
+    /// Whether one more is allowed at `now`.
+    fn allows(&mut self, now: Instant) -> bool {
+        if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
+            *self = Self::new(now);
+        }
+        self.messages += 1;
+        self.messages <= limits::VIEWER_MESSAGES_PER_SEC_MAX
+    }
+}
+
+/// The page connects again, with the cookie that it has by then.
+fn expired() -> Goodbye {
+    Goodbye::new(ended::AUTH, "the sign-in has ended; sign in again")
+}
+
 /// A dataset may have become private since.
 async fn still_allowed(shell: &Shell, who: &Principal, session: &SessionId) -> Result<(), End> {
+    if !shell.service.is_current(who) {
+        return Err(End::Close(expired()));
+    }
     match shell.service.authorize_viewer(who, session.as_str(), None).await {
         Ok(_) => Ok(()),
         Err(error) if error.code().is_transient() => Ok(()),
@@ -481,6 +522,17 @@ fn goodbye_for(reason: ClosedReason) -> Goodbye {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_viewer_sends_a_hundred_messages_a_second() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start);
+        let most = limits::VIEWER_MESSAGES_PER_SEC_MAX;
+        assert!((0..most).all(|_| rate.allows(start)));
+        assert!(!rate.allows(start + Duration::from_millis(999)));
+        let next = start + Duration::from_secs(1);
+        assert!((0..most).all(|_| rate.allows(next)));
+    }
 
     #[test]
     fn every_code_has_a_close_code_that_a_browser_accepts() {

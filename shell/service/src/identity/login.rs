@@ -174,6 +174,14 @@ impl Service {
         alive && matches!(account, Ok(Some(u)) if !u.disabled && u.token_epoch == who.epoch())
     }
 
+    /// How long the principal's credential still lives; `None` for one that does not end by itself.
+    #[must_use]
+    pub fn time_left(&self, who: &Principal) -> Option<std::time::Duration> {
+        let expires_at = who.expires_at().filter(|at| *at != i64::MAX)?;
+        let micros = expires_at.saturating_mul(1_000_000) - self.core.clock.unix_micros();
+        Some(std::time::Duration::from_micros(u64::try_from(micros).unwrap_or(0)))
+    }
+
     fn check_token(&self, token: &str) -> Result<(Claims, UserRec), ServiceError> {
         let claims = self.identity.tokens.check(token, self.core.clock.unix_secs())?;
         let user = self.core.store.get::<UserRec>(&UserId(claims.user_id))?;

@@ -191,3 +191,35 @@ async fn health_tells_the_truth_about_each_component() {
     }
     assert!(service.health(Component::Content).healthy);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_session_named_in_the_address_takes_its_settings() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let (id, other) = (rig.empty_dataset(&alice).await, rig.empty_dataset(&alice).await);
+    let visit = async |id: &str, query: &[(&str, &str)]| {
+        rig.service.visit_session(&alice, "cycle", Some(id), &pairs(query)).await.unwrap();
+        let session: graphlume_types::SessionId = "cycle".parse().unwrap();
+        let settings = rig.service.engine().info(session).await.unwrap().state.settings;
+        (settings.lin_log, settings.play)
+    };
+    let first = visit(&id, &[("linLog", "true"), ("play", "0")]).await;
+    assert_eq!(first, (Some(true), 0), "it is new");
+    let again = visit(&id, &[("linLog", "false"), ("play", "7000")]).await;
+    assert_eq!(again, first, "whoever joins changes nothing");
+    let moved = visit(&other, &[("linLog", "false"), ("play", "7000")]).await;
+    assert_eq!(moved, (Some(false), 7000), "it shows another graph");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_credential() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    assert_eq!(rig.service.time_left(&Principal::anonymous()), None);
+    let left = rig.service.time_left(&alice).unwrap();
+    assert!(left > Duration::from_secs(3_500) && left <= Duration::from_secs(3_600), "{left:?}");
+    assert!(rig.service.is_current(&alice));
+    rig.clock.advance(left);
+    assert_eq!(rig.service.time_left(&alice), Some(Duration::ZERO));
+    assert!(!rig.service.is_current(&alice));
+}
