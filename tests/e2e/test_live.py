@@ -1,6 +1,7 @@
 """Live sessions over the websocket."""
 
 import json
+import os
 import struct
 import threading
 import time
@@ -250,18 +251,22 @@ def test_garbage_from_a_viewer_is_answered_and_survived(server, dataset):
     assert caught.value.rcvd.code == 1003
 
 
-def test_fifty_viewers_for_a_minute(server, dataset):
+# Frames that each of fifty viewers takes; the long checks (scripts/long.sh) take ten times as many.
+FRAMES_EACH = 600 if os.environ.get("GRAPHLUME_LONG") else 60
+
+
+def test_fifty_viewers_share_the_frames_and_memory_stays_flat(server, dataset):
     """No disconnects, frames keep coming to all, memory stays flat."""
-    session = session_of(server, dataset, "&play=90000")
-    counts, stop, failures = [0] * 50, time.monotonic() + 60, []
+    session = session_of(server, dataset, "&play=600000")
+    counts, failures = [0] * 50, []
     gaps = [0.0] * 50
 
     def watch(i):
         try:
             viewer = Viewer(server, dataset, session)
             last = None
-            while time.monotonic() < stop:
-                viewer.step(10)
+            while counts[i] < FRAMES_EACH:
+                viewer.step(30)
                 if viewer.frames > counts[i]:
                     now = time.monotonic()
                     if last is not None:
@@ -275,13 +280,14 @@ def test_fifty_viewers_for_a_minute(server, dataset):
     with Mover(server, dataset, session):
         for t in threads:
             t.start()
-        time.sleep(15)
+        while sum(counts) < 50 * FRAMES_EACH // 4 and any(t.is_alive() for t in threads):
+            time.sleep(0.1)
         early = server.rss_bytes()
         for t in threads:
-            t.join(90)
+            t.join(900)
     late = server.rss_bytes()
     print(f"50 viewers: {min(counts)} to {max(counts)} frames each, longest gap {max(gaps):.2f} s, "
           f"memory {early / 2**20:.0f} -> {late / 2**20:.0f} MiB")
     assert not failures, failures[:3]
-    assert min(counts) >= 60, f"{min(counts)} frames for the slowest viewer in 60 s"
+    assert min(counts) >= FRAMES_EACH, f"the slowest viewer took {min(counts)} frames"
     assert late < early * 1.05 + 8 * 2**20, (early, late)

@@ -274,17 +274,23 @@ fn faulty_one_wrong_canary_makes_the_device_suspect_and_a_second_loses_it() {
 #[test]
 fn faulty_a_busy_device_lets_the_canary_wait_no_longer_than_it_may() {
     fault_test(|| {
+        const BUSY: Duration = Duration::from_millis(600);
         let gpu = open();
         gpu.canary().unwrap();
-        emulator::delay(Some(CANARY), 600);
-        let start = Instant::now();
-        let late = gpu.canary().unwrap_err();
-        assert_eq!(late, DeviceError::Timeout { step: "the canary", millis: 200 });
-        assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
-        assert_eq!(gpu.state(), GpuState::Ready);
-        emulator::clear();
-        std::thread::sleep(Duration::from_millis(600).saturating_sub(start.elapsed()));
-        gpu.canary().unwrap();
+        // A thread that is not scheduled for long enough meets a device that is free again.
+        let gave_up_while_it_was_busy = || {
+            emulator::delay(Some(CANARY), BUSY.as_millis() as u32);
+            let start = Instant::now();
+            let late = gpu.canary().unwrap_err();
+            let still_busy = start.elapsed() < BUSY;
+            assert_eq!(late, DeviceError::Timeout { step: "the canary", millis: 200 });
+            assert_eq!(gpu.state(), GpuState::Ready);
+            emulator::clear();
+            std::thread::sleep(BUSY.saturating_sub(start.elapsed()));
+            gpu.canary().unwrap();
+            still_busy
+        };
+        assert!((0..5).any(|_| gave_up_while_it_was_busy()));
     });
 }
 
@@ -298,7 +304,8 @@ fn wait(gpu: &Gpu) -> Duration {
 #[test]
 fn faulty_streams_wait_for_each_other_where_they_share_and_nowhere_else() {
     const LONG: Duration = Duration::from_millis(250);
-    fault_test(|| {
+    // Several attempts, since a thread that is not scheduled between a launch and its wait sees another time.
+    let attempt = || {
         let gpu = open();
         let other = gpu.stream().unwrap();
         let mut here = gpu.zeros::<u32>("answers", 2).unwrap();
@@ -306,17 +313,33 @@ fn faulty_streams_wait_for_each_other_where_they_share_and_nowhere_else() {
         emulator::delay(Some(CANARY), 500);
 
         ask(&gpu, 1, &mut here).unwrap();
-        assert!(wait(&other) < LONG, "nothing is shared");
+        let apart = wait(&other) < LONG;
         other.copy(here.view(), there.view_mut()).unwrap();
-        assert!(wait(&other) > LONG, "the copy reads what the kernel writes");
-        assert!(wait(&gpu) < LONG);
+        let reads = wait(&other) > LONG;
+        let done = wait(&gpu) < LONG;
 
         ask(&other, 2, &mut here).unwrap();
-        assert!(wait(&gpu) > LONG, "the home stream waits for the stranger");
+        let stranger = wait(&gpu) > LONG;
 
         let replay = gpu.capture(|| ask(&gpu, 3, &mut there)).unwrap();
         replay.launch().unwrap();
-        assert!(wait(&other) > LONG, "the home stream waits for the replay");
+        let replayed = wait(&other) > LONG;
+        emulator::clear();
+        [apart, reads, done, stranger, replayed]
+    };
+    fault_test(|| {
+        let what = [
+            "streams that share nothing do not wait",
+            "the copy waits for the kernel whose result it reads",
+            "the kernel has ended",
+            "the home stream waits for the other one",
+            "the other stream waits for the replay",
+        ];
+        let mut seen = Vec::new();
+        while seen.len() < 5 && !seen.contains(&[true; 5]) {
+            seen.push(attempt());
+        }
+        assert!(seen.contains(&[true; 5]), "{what:?}: {seen:?}");
     });
 }
 

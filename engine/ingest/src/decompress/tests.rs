@@ -1,7 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use flate2::write::GzEncoder;
 use graphlume_types::{CancelReason, CancelToken, Coded};
@@ -126,11 +125,12 @@ fn bombs_are_refused_at_once() {
     for how in PACKED {
         let bomb = if how == Compression::Gzip { gzip(9, &zeros) } else { pack(how, &zeros) };
         assert!(bomb.len() * 900 < zeros.len(), "{how}");
-        let begin = Instant::now();
         let (slug, message) = refusal(how, bomb);
         assert_eq!(slug, "decompression-limit", "{how}: {message}");
         assert!(message.contains("200 times") && message.contains("parquet"), "{message}");
-        assert!(begin.elapsed() < Duration::from_secs(2), "{how}: {:?}", begin.elapsed());
+        // The message says at how many plain bytes the reader gave up.
+        let produced = message.split_once("more than ").unwrap().1.split_once(' ').unwrap().0;
+        assert!(produced.parse::<usize>().unwrap() < zeros.len() * 3 / 4, "{how}: {message}");
     }
 }
 

@@ -1,6 +1,5 @@
 #![allow(clippy::unwrap_used)]
 use std::io::Write;
-use std::time::{Duration, Instant};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
@@ -229,12 +228,7 @@ fn a_stray_cell_and_a_claimed_size_cost_nothing() {
 #[test]
 fn shared_texts_are_bounded_before_they_are_kept() {
     let sheet = r#"<row r="1"><c r="A1" t="s"><v>0</v></c></row>"#;
-    let read = |shared: &str| {
-        let begin = Instant::now();
-        let out = read(package(&parts(&[("S", sheet)], shared)));
-        assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
-        out
-    };
+    let read = |shared: &str| read(package(&parts(&[("S", sheet)], shared)));
     let few = r#"<sst count="1" uniqueCount="1"><si><t>name</t></si></sst>"#;
     assert_eq!(read(few).unwrap()[0].1.column_names(), ["name"]);
     for claim in ["99999999999", "10000000", "99999999999999999999999999"] {

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# The long checks whole, of which the gate (scripts/test.sh) runs a part: scripts/long.sh [SLICE...]
+#   scripts/long.sh --list     the slices, and which of them passed on this commit
+#   scripts/long.sh --table    the table of what passed, to be kept under bench/results
+# A slice that passed on this commit is left out, so that the whole may be run in several sittings: stop it when the
+# time is up and start it again. The records lie in the cache folder, by commit.
+source "$(dirname "$0")/lib.sh"
+cd "$ROOT"
+records=$CACHE/long/$(git rev-parse HEAD)
+FUZZ_SECONDS=1800 GFQL_PARTS=10 GFQL_ROUNDS=100000 ORACLE_PARTS=10 ORACLE_CASES=334 CRASH_PARTS=3
+
+slices() {
+    local target part
+    for target in tests/fuzz/corpus/*/; do echo "fuzz-$(basename "$target")"; done
+    for ((part = 1; part <= GFQL_PARTS; part++)); do echo "gfql-rounds-$part"; done
+    for ((part = 1; part <= ORACLE_PARTS; part++)); do echo "gfql-oracle-$part"; done
+    for ((part = 1; part <= CRASH_PARTS; part++)); do echo "crash-$part"; done
+    echo power-cuts
+    echo viewers
+}
+
+end_to_end() { env "${@:2}" GRAPHLUME_BIN="$BIN" "$VENV/bin/python" -m pytest -q -p no:cacheprovider $1; }
+
+# run SLICE: prints what it found; the last line is what the table shows.
+run() {
+    local part=${1##*-}
+    case $1 in
+    fuzz-*) scripts/fuzz.sh "$FUZZ_SECONDS" "${1#fuzz-}" ;;
+    gfql-rounds-*)
+        GRAPHLUME_FUZZ_ROUNDS=$GFQL_ROUNDS GRAPHLUME_FUZZ_SEED=$((part * 1000003 + $(date +%Y%m%d))) \
+            cargo test --release --locked --quiet -p graphlume-gfql --lib agrees_with_the_slow -- --nocapture 2>&1 | grep rounds ;;
+    gfql-oracle-*) end_to_end tests/e2e/test_gfql_oracle.py GRAPHLUME_ORACLE_CASES=$ORACLE_CASES ;;
+    crash-*) end_to_end tests/e2e/test_crash.py GRAPHLUME_LONG=1 ;;
+    power-cuts)
+        GRAPHLUME_TEST_POWER_CUTS=60 cargo test --release --locked --quiet -p graphlume-storage --lib power_cut -- --nocapture 2>&1 \
+            | grep rounds ;;
+    viewers) end_to_end "tests/e2e/test_live.py -k fifty_viewers" GRAPHLUME_LONG=1 ;;
+    *) die "$1 is no slice; scripts/long.sh --list names them" ;;
+    esac
+}
+
+table() {
+    printf '# Long checks\n\nCommit %s. Made by `scripts/long.sh`, which says what each slice runs.\n\n' "$(git rev-parse --short=12 HEAD)"
+    printf '| slice | day | seconds | result |\n|---|---|---|---|\n'
+    slices | while read -r slice; do
+        if [ -f "$records/$slice" ]; then cat "$records/$slice"; else printf '| %s | | | not run |\n' "$slice"; fi
+    done
+}
+
+case ${1:-} in
+--list)
+    slices | while read -r slice; do [ -f "$records/$slice" ] && echo "$slice passed" || echo "$slice"; done
+    exit ;;
+--table) table; exit ;;
+esac
+[ -z "$(git status --porcelain)" ] || die "there are uncommitted changes: the records are kept by commit"
+mapfile -t wanted < <(if [ $# -gt 0 ]; then printf '%s\n' "$@"; else slices; fi)
+need_rust
+need_node
+need_chromium
+need_apt g++ g++
+need_venv tests/requirements.txt
+build_web
+build_release
+mkdir -p "$records"
+for slice in "${wanted[@]}"; do
+    [ ! -f "$records/$slice" ] || { say "$slice passed before"; continue; }
+    say "$slice"
+    began=$(date +%s)
+    run "$slice" >"$records/$slice.log" 2>&1 || { tail -40 "$records/$slice.log"; die "$slice failed; its log: $records/$slice.log"; }
+    result=$(tail -n 1 "$records/$slice.log" | tr '|' '/')
+    printf '| %s | %s | %s | %s |\n' "$slice" "$(date +%F)" "$(($(date +%s) - began))" "$result" >"$records/$slice"
+    tail -n 1 "$records/$slice"
+done
+table
