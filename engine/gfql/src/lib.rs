@@ -32,6 +32,7 @@ mod members;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod naive;
 mod path;
+mod pattern;
 mod predicate;
 mod range;
 mod row_filter;
@@ -53,6 +54,7 @@ pub use elements::{Elements, elements};
 pub use error::{ErrorCode, GfqlError, nearest};
 pub use explain::explain;
 pub use graph::{Bindings, PropertyGraph};
+pub use pattern::within_budget;
 pub use predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
 pub use select::Sizes;
 pub use wire::{Query, parse};

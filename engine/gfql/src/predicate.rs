@@ -7,6 +7,8 @@ use graphlume_graph::canon::Canon;
 use graphlume_types::calendar::civil;
 use regex::Regex;
 
+use crate::pattern::Pattern;
+
 use crate::wire::Literal;
 
 /// How a cell is compared with a value.
@@ -51,7 +53,7 @@ pub enum TextTest {
     /// It ends with one of these.
     Ends(Vec<String>),
     /// The expression matches somewhere, at the start, or the whole: the anchors are in it.
-    Regex(Regex),
+    Regex(Pattern),
 }
 
 impl PartialEq for TextTest {
@@ -295,7 +297,7 @@ impl TextTest {
             Self::Contains(pattern) => text.contains(pattern.as_str()),
             Self::Starts(patterns) => patterns.iter().any(|p| text.starts_with(p.as_str())),
             Self::Ends(patterns) => patterns.iter().any(|p| text.ends_with(p.as_str())),
-            Self::Regex(regex) => regex.is_match(text),
+            Self::Regex(pattern) => pattern.is_match(text),
         }
     }
 }

@@ -223,6 +223,14 @@ pub const SNAPSHOT_BYTES_MAX: u64 = 4 << 30;
 pub const SNAPSHOT_NOTES_BYTES_MAX: u32 = 1 << 20;
 /// Seconds that a server which is told to stop gives to the last positions.
 pub const SUSPEND_SECS_MAX: u64 = 5;
+/// Regular expressions that a query, or the address of a page, may have.
+pub const QUERY_PATTERNS_MAX: usize = 32;
+/// Bytes of the compiled regular expressions of one query together; one of Cypher's `=~` may take as much.
+pub const PATTERN_BYTES_MAX: usize = 512 << 10;
+/// Compiled regular expressions that are kept for the next query.
+pub const PATTERNS_CACHED_MAX: usize = 16;
+/// Notices that an answer carries: what was asked for and not done.
+pub const NOTICES_MAX: usize = 100;
 /// Iterations that a layout may be asked for.
 pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
 /// Milliseconds that a layout plays when the page's address does not say.

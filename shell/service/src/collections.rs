@@ -299,16 +299,19 @@ pub(crate) fn from_query(
         }
     };
     let mut worn = Worn::default();
-    for (i, item) in list.iter().enumerate() {
-        match of_item(item, i, now, &worn) {
-            Ok(rec) => worn.records.push(rec),
-            Err(error) => warnings.push(format!("collections[{i}]: {error}")),
+    // Whoever opens an address has not signed in: no more is looked at than is shown, and the patterns of all its
+    // collections share one budget.
+    graphlume_gfql::within_budget(|| {
+        for (i, item) in list.iter().take(COLLECTIONS_MAX).enumerate() {
+            match of_item(item, i, now, &worn) {
+                Ok(rec) => worn.records.push(rec),
+                Err(error) => warnings.push(format!("collections[{i}]: {error}")),
+            }
         }
-    }
-    let cut = worn.records.len().saturating_sub(COLLECTIONS_MAX);
+    });
+    let cut = list.len().saturating_sub(COLLECTIONS_MAX);
     if cut > 0 {
         warnings.push(format!("collections has {cut} more than {COLLECTIONS_MAX}"));
-        worn.records.truncate(COLLECTIONS_MAX);
     }
     (worn.records, background, warnings)
 }

@@ -4,8 +4,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use graphlume_gfql::Cmp;
+use graphlume_gfql::GfqlError;
+use graphlume_types::limits::PATTERN_BYTES_MAX;
 use graphlume_types::limits::{CYPHER_LIST_MAX, CYPHER_TEXT_BYTES_MAX, CYPHER_VALUE_DEPTH_MAX};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::{Exec, Flow, Stop, arith};
 use crate::ast::{Binary, Quantifier};
@@ -17,7 +19,7 @@ use crate::value::{Entries, Key, Shared, Value, compare, entry, equal};
 /// Elements from which on a fixed list of IN is looked up by hash.
 const MEMBERS_MIN: usize = 16;
 /// Regular expressions of one query that are kept.
-const PATTERNS_MAX: usize = 256;
+const PATTERNS_MAX: usize = 8;
 
 pub(super) fn set(row: &mut [Value], slot: Slot, value: Value) {
     if let Some(cell) = row.get_mut(slot) {
@@ -418,12 +420,23 @@ impl Exec<'_> {
         if let Some(found) = self.patterns.borrow().get(text) {
             return Ok(Rc::clone(found));
         }
-        let regex = Regex::new(&format!("^(?s:{text})$"))
-            .map_err(|e| value_error(format!("the regular expression cannot be read: {e}")))?;
+        // Each row may bring a pattern of its own, and a large one takes long to compile.
+        self.cancelled()?;
+        let regex = RegexBuilder::new(&format!("^(?s:{text})$"))
+            .size_limit(PATTERN_BYTES_MAX)
+            .dfa_size_limit(PATTERN_BYTES_MAX)
+            .build()
+            .map_err(|e| value_error(format!("the regular expression cannot be used: {e}")))?;
         let regex = Rc::new(regex);
         let mut known = self.patterns.borrow_mut();
         if known.len() >= PATTERNS_MAX {
             known.clear();
+        }
+        if known.len() >= self.charged.get() {
+            // A place is paid for once, however often it is filled: with the program and the memory it matches in.
+            let bytes = 2 * PATTERN_BYTES_MAX as u64;
+            self.cancel.take(bytes).map_err(|e| Box::new(GfqlError::from(e)))?;
+            self.charged.set(known.len() + 1);
         }
         known.insert(Arc::clone(text), Rc::clone(&regex));
         Ok(regex)

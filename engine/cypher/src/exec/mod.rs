@@ -134,6 +134,8 @@ pub(crate) struct Exec<'a> {
     /// Types of the steps that were asked for last, by the slots of their relationships.
     types: RefCell<Vec<Option<Asked>>>,
     patterns: RefCell<HashMap<Arc<str>, Rc<Regex>>>,
+    /// Places of `patterns` whose bytes were taken from the query's memory.
+    charged: Cell<usize>,
     members: RefCell<Members>,
     ticks: Cell<u32>,
     held: Cell<usize>,
@@ -214,6 +216,7 @@ impl<'a> Exec<'a> {
             shared,
             types: RefCell::default(),
             patterns: RefCell::default(),
+            charged: Cell::new(0),
             members: RefCell::default(),
             ticks: Cell::new(0),
             held: Cell::new(0),

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
-use regex::Regex;
 
 use super::parse::{Binary, Expr, Quantifier};
 use super::value::Cell;
 use crate::error::{ErrorCode, GfqlError};
+use crate::pattern::Pattern;
 use crate::predicate::Cmp;
 
 /// Where names get their values.
@@ -22,7 +22,7 @@ pub(super) trait Names {
     fn step(&self) -> Result<(), GfqlError>;
 
     /// A pattern, compiled once for all rows.
-    fn pattern(&self, text: &str) -> Result<Regex, GfqlError>;
+    fn pattern(&self, text: &str) -> Result<Pattern, GfqlError>;
 }
 
 /// An evaluation of one row.

@@ -15,10 +15,10 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
-use regex::Regex;
 
 use crate::bind::Strictness;
 use crate::error::{ErrorCode, GfqlError};
+use crate::pattern::Pattern;
 use crate::wire::regex;
 use entity::EntityReader;
 pub(crate) use entity::{EDGE_IDS, NO_ROWS, NODE_ID, RowSchema, is_internal};
@@ -35,7 +35,7 @@ pub(crate) struct Rows {
     row: Place<usize>,
     frame: bool,
     steps: Place<u32>,
-    pattern: RefCell<Option<(String, Regex)>>,
+    pattern: RefCell<Option<(String, Pattern)>>,
     cancel: CancelToken,
 }
 
@@ -79,7 +79,7 @@ impl Names for Rows {
         Ok(())
     }
 
-    fn pattern(&self, text: &str) -> Result<Regex, GfqlError> {
+    fn pattern(&self, text: &str) -> Result<Pattern, GfqlError> {
         let mut known = self.pattern.borrow_mut();
         if let Some((_, pattern)) = known.as_ref().filter(|(t, _)| t == text) {
             return Ok(pattern.clone());

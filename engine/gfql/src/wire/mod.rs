@@ -200,6 +200,11 @@ impl Query {
 /// # Errors
 /// [`GfqlError`] that names the field and the operation at fault.
 pub fn parse(query: &Value) -> Result<Query, GfqlError> {
+    // All patterns of a query share one budget.
+    crate::pattern::within_budget(|| parse_within(query))
+}
+
+fn parse_within(query: &Value) -> Result<Query, GfqlError> {
     match query {
         Value::Array(ops) => Ok(Query::Chain(chain(ops, None)?)),
         Value::Object(object) => {

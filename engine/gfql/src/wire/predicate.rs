@@ -1,12 +1,12 @@
 //! Predicate objects to [`Predicate`].
 
 use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPTIONS_MAX, QUERY_TEXT_CHARS_MAX};
-use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
 use super::Literal;
 use super::value::{literal, scalar};
 use crate::error::{ErrorCode, GfqlError, nearest};
+use crate::pattern::{Pattern, PatternError};
 use crate::predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
 
 type Object = Map<String, Value>;
@@ -267,12 +267,19 @@ impl Params<'_> {
             _ => patterns.swap_remove(0),
         };
         let test = TextTest::Regex(regex(&pattern, flags).map_err(|e| {
-            let reason = e.to_string();
-            let last = reason.lines().last().unwrap_or_default().to_owned();
-            GfqlError::new(ErrorCode::Predicate, format!("the pattern cannot be used: {last}"))
+            let (code, hint) = match e {
+                PatternError::Syntax(_) => {
+                    (ErrorCode::Predicate, "look-around and back references are not available")
+                }
+                PatternError::TooMany => (ErrorCode::Limit, "list plain values with IsIn instead"),
+                PatternError::TooLarge => {
+                    (ErrorCode::Limit, "shorten repetitions such as {60}, and write [a-z] for \\w")
+                }
+            };
+            GfqlError::new(code, format!("the pattern cannot be used: {e}"))
                 .field(self.column)
                 .value(format!("{:?}", self.object.get("pat").unwrap_or(&Value::Null)))
-                .suggest("look-around and back references are not available")
+                .suggest(hint)
         })?);
         Ok(Predicate::Text { test, fold: false, na })
     }
@@ -284,11 +291,11 @@ const DOT_ALL: u64 = 16;
 const VERBOSE: u64 = 64;
 
 /// A pattern of Python's `re`, with its flags.
-pub(crate) fn regex(pattern: &str, flags: u64) -> Result<Regex, regex::Error> {
+pub(crate) fn regex(pattern: &str, flags: u64) -> Result<Pattern, PatternError> {
     let named = [(IGNORE_CASE, 'i'), (MULTI_LINE, 'm'), (DOT_ALL, 's'), (VERBOSE, 'x')];
     let set: String = named.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, c)| *c).collect();
     // Flags are a part of the text, by which expressions are compared. Python's end anchor is written \Z.
     let flags = if set.is_empty() { set } else { format!("(?{set})") };
     let text = format!("{flags}{}", pattern.replace(r"\Z", r"\z"));
-    RegexBuilder::new(&text).size_limit(1 << 22).build()
+    Pattern::new(&text)
 }
