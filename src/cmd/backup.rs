@@ -12,7 +12,8 @@ use crate::cli::{ExportArgs, ImportArgs};
 /// Writes every record as JSON lines and every immutable file.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
     must_exist(&args.data.data)?;
-    let store = Store::open(&args.data.data, Options::with_clock(Arc::new(SystemClock)))?;
+    let options = Options::with_clock(Arc::new(SystemClock)).existing();
+    let store = Store::open(&args.data.data, options)?;
     let report = store.export_to(&args.dir)?;
     eprintln!("{} records and {} files in {}", report.records, report.blobs, args.dir.display());
     if report.damaged.is_empty() {

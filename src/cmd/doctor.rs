@@ -54,7 +54,7 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
         ));
         return Ok(());
     }
-    let store = Store::open(dir, Options::with_clock(Arc::new(SystemClock)))?;
+    let store = Store::open(dir, Options::with_clock(Arc::new(SystemClock)).existing())?;
     let report = store.fsck(true)?;
     line(&format!(
         "data folder  {}: {} records, {} files, {} derived tables to be made again",

@@ -17,6 +17,10 @@ use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
 const MEMORY_UNKNOWN_BYTES: u64 = 4 << 30;
+/// Open files that no connection takes: those of the store, of uploads and parsers, and of the operators' listener.
+const DESCRIPTORS_KEPT: usize = 256;
+/// The exit status after a failed sync (EX_IOERR of sysexits): what the disk holds can only be told by a new start.
+const EXIT_DISK: u8 = 74;
 /// Time between two rounds of upkeep.
 const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
 /// What connections get to end in order when the process has to be replaced.
@@ -32,9 +36,12 @@ const TABLE_CACHE_SHARE: u64 = 8;
 
 /// Runs the server until it is told to stop.
 pub fn run(args: ServeArgs) -> Result<(), Failure> {
-    let http = http_config(&args).map_err(|e| rejected(&e))?;
+    let mut http = http_config(&args).map_err(|e| rejected(&e))?;
     let memory = config::size("memory", &args.memory, memory_bytes()).map_err(|e| rejected(&e))?;
     start_log(&args).map_err(|e| rejected(&e))?;
+    let descriptors = raise_descriptors();
+    http.connections_max =
+        http.connections_max.min(descriptors.saturating_sub(DESCRIPTORS_KEPT)).max(1);
     let inherited = supervise::inherited()?;
     if args.supervise && inherited.is_none() {
         return supervise::run(&http);
@@ -51,6 +58,22 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         .build()?;
     let engine = engine_config(&args, memory, gpu, inherited.is_some());
     runtime.block_on(serve(args, http, engine, inherited))
+}
+
+/// Raises the limit of open files to what the system allows, and gives it. The limit that shells and service managers
+/// set, 1,024, is less than the connections that the server takes.
+fn raise_descriptors() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = Rlimit { current: maximum, maximum };
+    let now = match setrlimit(Resource::Nofile, wanted) {
+        Ok(()) => maximum,
+        Err(e) => {
+            tracing::warn!(error = %e, "the limit of open files could not be raised");
+            current
+        }
+    };
+    now.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 fn memory_bytes() -> u64 {
@@ -170,7 +193,8 @@ async fn serve(
             ..ServiceConfig::new(args.data.data.clone())
         },
         Arc::new(SystemClock),
-    )?;
+    )
+    .map_err(refused_start)?;
     // Whoever asks for health first gets a checked answer; what is wrong shows there, so nothing is lost here.
     let _ = tokio::time::timeout(FIRST_CHECK, started.engine.probe()).await;
     let demo = if args.demo { Some(started.service.load_demo().await?) } else { None };
@@ -179,6 +203,8 @@ async fn serve(
     }
     // Signals are caught before the address is announced, so that whoever reads it may stop us cleanly.
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // The end of a terminal session is an end in order, too.
+    let mut hup = signal(SignalKind::hangup())?;
     let is_first = inherited.as_ref().is_none_or(|i| i.is_first);
     let running = match listen(http, &started.service, inherited).await {
         Ok(running) => running,
@@ -196,10 +222,14 @@ async fn serve(
     let restart = tokio::select! {
         _ = term.recv() => { tracing::info!("SIGTERM: draining"); None }
         _ = int.recv() => { tracing::info!("SIGINT: draining"); None }
-        reason = started.engine.restart_wanted() => Some(reason),
+        _ = hup.recv() => { tracing::info!("SIGHUP: draining"); None }
+        reason = started.engine.restart_wanted() => Some((reason, EXIT_RESTART)),
+        reason = started.service.store_stopped() => {
+            Some((format!("the store takes no more writes: {reason}"), EXIT_DISK))
+        }
     };
-    if let Some(reason) = restart {
-        return restart_now(&running, &started.engine, reason).await;
+    if let Some((reason, status)) = restart {
+        return restart_now(&running, &started.engine, reason, status).await;
     }
     suspend(&started.engine, SUSPEND).await;
     running.stop().await;
@@ -220,19 +250,31 @@ async fn suspend(engine: &EngineHandle, patience: std::time::Duration) {
     }
 }
 
+/// A start that would fail again in the same way has the status of a refused configuration, so that nothing starts it
+/// over and over.
+fn refused_start(e: graphlume_service::ServiceError) -> Failure {
+    let is_permanent = e.is_permanent();
+    let failure = Failure::from(e);
+    if !is_permanent {
+        return failure;
+    }
+    Failure { exit: crate::EXIT_CONFIG, ..failure }
+}
+
 /// Answers what is waiting and ends the process: a driver whose device is lost may never return from
 /// an orderly end. Everything durable is on the disk already.
 async fn restart_now(
     running: &Running,
     engine: &EngineHandle,
     reason: String,
+    status: u8,
 ) -> Result<(), Failure> {
     suspend(engine, RESTART_SUSPEND).await;
     if tokio::time::timeout(RESTART_DRAIN, running.stop()).await.is_err() {
         tracing::warn!("connections are cut off");
     }
-    eprintln!("error: {reason}; the process ends with status {EXIT_RESTART} to be started again");
-    std::process::exit(EXIT_RESTART.into())
+    eprintln!("error: {reason}; the process ends with status {status} to be started again");
+    std::process::exit(status.into())
 }
 
 /// Serves on the sockets that the supervisor holds, else on sockets of our own.

@@ -13,7 +13,7 @@ use crate::cli::{RoleArg, Switch, UserCommand};
 /// Opens the data folder for administration; a running server holds it.
 pub fn open(data: &Path) -> Result<Admin, Failure> {
     must_exist(data)?;
-    open_or_make(data)
+    Ok(Admin::open(data, Arc::new(SystemClock))?)
 }
 
 /// Refuses a folder that is not there: a mistyped name would otherwise look like an empty one.
@@ -27,9 +27,13 @@ pub fn must_exist(data: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// The same, and makes the folder when it is absent.
+/// The same, and makes the folder when it is absent or empty, and says so.
 fn open_or_make(data: &Path) -> Result<Admin, Failure> {
-    Ok(Admin::open(data, Arc::new(SystemClock))?)
+    let (admin, is_new) = Admin::open_or_make(data, Arc::new(SystemClock))?;
+    if is_new {
+        eprintln!("made the data folder {}", data.display());
+    }
+    Ok(admin)
 }
 
 const fn role_name(role: RoleArg) -> &'static str {

@@ -380,7 +380,7 @@ impl Blobs {
         if !known {
             i.vfs.create_dir(&second)?;
             if class == BlobClass::Durable {
-                i.vfs.sync_dir(&first).inspect_err(|e| i.poison.set("sync a folder", e))?;
+                i.vfs.sync_dir(&first).inspect_err(|e| i.poison.set_after("sync a folder", e))?;
             }
             i.synced.lock().insert((class, shard));
         }
@@ -388,7 +388,7 @@ impl Blobs {
         // whole, the old one may have rotted; and its time is now, which keeps the sweep away.
         i.vfs.rename(temp, &to)?;
         if class == BlobClass::Durable {
-            i.vfs.sync_dir(&second).inspect_err(|e| i.poison.set("sync a folder", e))?;
+            i.vfs.sync_dir(&second).inspect_err(|e| i.poison.set_after("sync a folder", e))?;
         }
         Ok(())
     }
@@ -513,7 +513,7 @@ impl BlobWriter {
             // other failed sync means that the device can no longer be trusted.
             vfs.sync_file(&file).map_err(|e| {
                 if !matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-                    self.blobs.inner.poison.set("sync a blob", &e);
+                    self.blobs.inner.poison.set_after("sync a blob", &e);
                 }
                 StoreError::io("sync", &self.temp, e)
             })?;

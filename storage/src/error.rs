@@ -50,6 +50,22 @@ pub enum StoreError {
         /// The folder.
         dir: PathBuf,
     },
+    /// There is no data folder of this name, and the caller may not make one.
+    #[error("{dir:?} does not exist: there is no such data folder; `graphlume serve` makes one")]
+    NoFolder {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder holds something and was not made by us.
+    #[error(
+        "{dir:?} holds other files ({found:?} among them) and is no data folder; name a new folder inside it"
+    )]
+    NotOurs {
+        /// The folder.
+        dir: PathBuf,
+        /// The name of something in it.
+        found: String,
+    },
     /// The operating system refused an operation on a file.
     #[error("could not {action} {path:?}: {source}")]
     Io {
@@ -158,6 +174,13 @@ pub enum StoreError {
     },
 }
 
+/// See [`StoreError::is_shortage`].
+pub(crate) fn is_shortage(e: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let short = [Errno::MFILE, Errno::NFILE, Errno::NOMEM];
+    e.raw_os_error().is_some_and(|code| short.iter().any(|s| s.raw_os_error() == code))
+}
+
 impl StoreError {
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
@@ -165,6 +188,33 @@ impl StoreError {
 
     pub(crate) fn corrupt(what: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Corrupt(Corrupt::new(what, detail))
+    }
+
+    /// Whether the process was short of something that others give back: file descriptors or kernel memory. The
+    /// operation was not begun; nothing is wrong with the disk.
+    #[must_use]
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if is_shortage(source))
+    }
+
+    /// Whether the same start would fail again: the folder is in use, is none of ours, is damaged beyond what an
+    /// export heals, was written by a newer version, or may not be written to.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::ReadOnlyFilesystem
+                    | io::ErrorKind::NotADirectory
+            ),
+            Self::InUse { .. }
+            | Self::NotOurs { .. }
+            | Self::NoFolder { .. }
+            | Self::Corrupt(_) => true,
+            Self::Format { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether stored bytes were found to be wrong.
@@ -189,6 +239,9 @@ impl From<sled::Error> for StoreError {
 impl Coded for StoreError {
     fn code(&self) -> Code {
         match self {
+            Self::Io { source, .. } if is_shortage(source) => Code::Unavailable,
+            Self::NoFolder { .. } => Code::NotFound,
+            Self::NotOurs { .. } => Code::InvalidArgument,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::StorageFull,
                 io::ErrorKind::ReadOnlyFilesystem => Code::Unavailable,
@@ -211,6 +264,9 @@ impl Coded for StoreError {
     fn slug(&self) -> &'static str {
         match self {
             Self::InUse { .. } => "storage-in-use",
+            Self::NoFolder { .. } => "storage-absent",
+            Self::NotOurs { .. } => "storage-foreign-folder",
+            Self::Io { source, .. } if is_shortage(source) => "storage-short",
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "storage-full",
                 io::ErrorKind::ReadOnlyFilesystem => "storage-read-only",

@@ -28,6 +28,8 @@ pub struct Options {
     pub free_bytes_upload_min: u64,
     /// Free bytes of the disk below which no commit is taken.
     pub free_bytes_commit_min: u64,
+    /// Whether a data folder may be made where there is none, or an empty folder.
+    pub make: bool,
     pub(crate) vfs: Arc<dyn Vfs>,
 }
 
@@ -37,6 +39,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             free_bytes_upload_min: limits::DISK_FREE_UPLOAD_BYTES_MIN,
             free_bytes_commit_min: limits::DISK_FREE_COMMIT_BYTES_MIN,
+            make: true,
             vfs: Arc::new(OsVfs),
         }
     }
@@ -47,6 +50,12 @@ impl Options {
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..Self::default() }
+    }
+
+    /// The same for a folder that must be there: nothing is made.
+    #[must_use]
+    pub fn existing(self) -> Self {
+        Self { make: false, ..self }
     }
 
     /// Lets `plan` disturb the file system.
@@ -98,10 +107,57 @@ pub(crate) fn store_dir(dir: &Path) -> PathBuf {
     dir.join("store")
 }
 
-/// Opens `dir`, making it when absent.
+/// Whose a folder is.
+enum FolderState {
+    Absent,
+    Empty,
+    Ours,
+    /// With the name of something in it that is not ours.
+    Foreign(String),
+}
+
+/// What a start that was cut short may have left in a folder that has no mark yet.
+const FIRST: [&str; 8] =
+    ["lock", "tmp", "blobs", "derived", "positions", "store.new", "token.key", "control"];
+
+fn state_of(dir: &Path) -> Result<FolderState, StoreError> {
+    if !dir.exists() {
+        return Ok(FolderState::Absent);
+    }
+    if dir.join("mark").exists() || dir.join("store").exists() {
+        return Ok(FolderState::Ours);
+    }
+    let fail = |e| StoreError::io("list", dir, e);
+    let mut state = FolderState::Empty;
+    for entry in fs::read_dir(dir).map_err(fail)? {
+        let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
+        let is_first = FIRST.iter().any(|f| name == *f || name.starts_with(&format!("{f}.")));
+        // What file systems themselves put into an empty one.
+        if name == "lost+found" {
+            continue;
+        }
+        if !is_first && !name.starts_with("store.damaged-") && !name.starts_with("mark.lost-") {
+            return Ok(FolderState::Foreign(name));
+        }
+        state = FolderState::Ours;
+    }
+    Ok(state)
+}
+
+/// Opens `dir`, making it when it is absent and may be made.
 pub(crate) fn open(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
     let vfs = &options.vfs;
-    make_dir(dir, &**vfs)?;
+    match state_of(dir)? {
+        FolderState::Ours => {}
+        FolderState::Absent if options.make => make_dir(dir, &**vfs)?,
+        FolderState::Empty if options.make => {}
+        FolderState::Absent | FolderState::Empty => {
+            return Err(StoreError::NoFolder { dir: dir.to_owned() });
+        }
+        FolderState::Foreign(found) => {
+            return Err(StoreError::NotOurs { dir: dir.to_owned(), found });
+        }
+    }
     let dir = fs::canonicalize(dir).map_err(|e| StoreError::io("resolve", dir, e))?;
     let lock_path = dir.join("lock");
     let lock = vfs::try_lock(&lock_path)
@@ -161,9 +217,7 @@ fn make_dir(dir: &Path, vfs: &dyn Vfs) -> Result<(), StoreError> {
             vfs.create_dir(dir).map_err(|e| StoreError::io("create", dir, e))?;
         }
     }
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(dir, fs::Permissions::from_mode(0o700))
-        .map_err(|e| StoreError::io("restrict", dir, e))
+    Ok(())
 }
 
 fn open_or_make(

@@ -3,17 +3,42 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::error::StoreError;
+use event_listener::Event;
+
+use crate::error::{StoreError, is_shortage};
 
 #[derive(Debug, Default)]
-pub(crate) struct Poison(OnceLock<Arc<str>>);
+pub(crate) struct Poison {
+    reason: OnceLock<Arc<str>>,
+    told: Event,
+}
 
 impl Poison {
     /// Stops all acknowledgements. The first reason stays.
     pub fn set(&self, action: &str, cause: &dyn std::fmt::Display) {
         let reason: Arc<str> = format!("could not {action}: {cause}").into();
-        if self.0.set(Arc::clone(&reason)).is_ok() {
+        if self.reason.set(Arc::clone(&reason)).is_ok() {
+            self.told.notify(usize::MAX);
             tracing::error!(reason = &*reason, "the store stops taking writes");
+        }
+    }
+
+    /// As [`Self::set`] for a failed sync, unless the sync was not begun for want of a file descriptor or of kernel
+    /// memory: then what was to be synced is refused, and everything before it stays durable.
+    pub fn set_after(&self, action: &str, cause: &std::io::Error) {
+        if !is_shortage(cause) {
+            self.set(action, cause);
+        }
+    }
+
+    /// Waits until the store has stopped, and gives the reason.
+    pub async fn stopped(&self) -> Arc<str> {
+        loop {
+            let told = self.told.listen();
+            if let Some(reason) = self.reason() {
+                return reason;
+            }
+            told.await;
         }
     }
 
@@ -24,6 +49,6 @@ impl Poison {
     }
 
     pub fn reason(&self) -> Option<Arc<str>> {
-        self.0.get().map(Arc::clone)
+        self.reason.get().map(Arc::clone)
     }
 }

@@ -61,10 +61,11 @@ pub struct StoreStats {
 }
 
 impl Store {
-    /// Opens the data folder `dir`, making it when absent. One process at a time.
+    /// Opens the data folder `dir`; [`Options::make`] says whether it may be made. One process at a time.
     ///
     /// # Errors
-    /// `InUse` when another process has it, `Corrupt` when the record store is damaged and there is no
+    /// `NoFolder` when it is absent and may not be made, `NotOurs` when it holds other things than ours and was not made
+    /// by us, `InUse` when another process has it, `Corrupt` when the record store is damaged and there is no
     /// export to rebuild it from, `Format` when a newer version wrote it, `Io` otherwise.
     pub fn open(dir: &Path, options: Options) -> Result<Self, StoreError> {
         let folder = open::open(dir, &options)?;
@@ -121,6 +122,11 @@ impl Store {
     #[must_use]
     pub fn poisoned(&self) -> Option<Arc<str>> {
         self.inner.core.poison.reason()
+    }
+
+    /// Waits until a failed sync has stopped the store, and gives the reason.
+    pub async fn stopped(&self) -> Arc<str> {
+        self.inner.core.poison.stopped().await
     }
 
     /// Counters.

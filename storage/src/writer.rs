@@ -99,6 +99,8 @@ fn commit_one(core: &Core, mut batch: Batch) -> Result<(), StoreError> {
         core.meta.apply(&batch.ops, &overflow, &core.blobs, true)
     }));
     match applied {
+        // The transaction was given up before it changed anything.
+        Ok(Err(e)) if e.is_shortage() => Err(e),
         Ok(Err(e @ (StoreError::Io { .. } | StoreError::Engine(_)))) => {
             core.poison.set("write records", &e);
             Err(e)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graphlume_storage::{KeyRec, Options, Scope, Store, UserRec};
+use graphlume_storage::{KeyRec, Opened, Options, Scope, Store, UserRec};
 use graphlume_types::Clock;
 
 use crate::ServiceError;
@@ -88,7 +88,20 @@ impl Admin {
     /// # Errors
     /// A folder that a running server or another command holds.
     pub fn open(data_dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
-        Ok(Self { store: Store::open(data_dir, Options::with_clock(clock))? })
+        Ok(Self { store: Store::open(data_dir, Options::with_clock(clock).existing())? })
+    }
+
+    /// The same, and makes the folder when it is absent or empty; the second is whether it was made.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; a folder that holds other things.
+    pub fn open_or_make(
+        data_dir: &Path,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Self, bool), ServiceError> {
+        let store = Store::open(data_dir, Options::with_clock(clock))?;
+        let is_new = *store.opened() == Opened::Fresh;
+        Ok((Self { store }, is_new))
     }
 
     /// The store, for commands on the folder as a whole.

@@ -142,6 +142,20 @@ pub enum ServiceError {
 }
 
 impl ServiceError {
+    /// Whether a start that failed with this would fail again in the same way.
+    #[must_use]
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Setup(_) => true,
+            Self::Store(e) => e.is_permanent(),
+            Self::File { source, .. } => matches!(
+                source.kind(),
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
+            ),
+            _ => false,
+        }
+    }
+
     /// An error about one request field.
     pub(crate) fn invalid(field: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::Invalid { field: field.into(), message: message.into() }

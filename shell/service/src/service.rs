@@ -162,6 +162,12 @@ impl Service {
         Ok(Started { service, engine, engine_thread, bootstrap })
     }
 
+    /// Waits until the store has stopped after a failed sync, and gives the reason: the process must start again.
+    pub async fn store_stopped(&self) -> Arc<str> {
+        let store = self.core.store.clone();
+        store.stopped().await
+    }
+
     /// The engine, for callers that [`Service::authorize_viewer`] let through.
     #[must_use]
     pub const fn engine(&self) -> &EngineHandle {
@@ -279,10 +285,34 @@ pub(crate) async fn blocking<T: Send + 'static>(
     joined(tokio::task::spawn_blocking(move || work(&core)).await)
 }
 
-/// Makes the first superuser when there is no account at all.
+/// Makes the first superuser when there is none. Damaged records are passed over: `doctor` names them, and they are
+/// no reason to refuse a start.
 fn bootstrap(store: &Store, given: Option<String>) -> Result<Option<Bootstrap>, ServiceError> {
-    if let Some(first) = store.scan::<UserRec>().next() {
-        first?;
+    let (mut is_taken, mut damaged) = (false, 0_u64);
+    for account in store.scan::<UserRec>() {
+        match account {
+            Ok(account) if account.role == Role::Superuser => {
+                if given.is_some() {
+                    tracing::info!(
+                        superuser = account.username,
+                        "GRAPHLUME_ADMIN_PASSWORD is for the first start alone and was not looked at; \
+                         `graphlume user password` changes a password"
+                    );
+                }
+                return Ok(None);
+            }
+            Ok(account) => is_taken |= account.username == FIRST_USERNAME,
+            Err(e) if e.is_corrupt() => damaged += 1,
+            Err(e) => return Err(e.into()),
+        }
+    }
+    // A superuser may be among the damaged ones.
+    if is_taken || damaged > 0 {
+        tracing::warn!(
+            damaged,
+            "there is no superuser, and none was made, because an account {FIRST_USERNAME:?} exists or records are \
+             damaged; `graphlume user set NAME --role superuser` makes one"
+        );
         return Ok(None);
     }
     let generated = given.is_none();

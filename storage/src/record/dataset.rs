@@ -1,6 +1,6 @@
 //! Datasets: bindings over tables.
 
-use graphlume_types::{DatasetId, FileId, UserId};
+use graphlume_types::{DatasetId, FileId, Notice, UserId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -192,6 +192,9 @@ pub struct DatasetRec {
     /// Counts the changes of tables and encodings, so that caches know what they hold.
     #[serde(default)]
     pub data_version: u64,
+    /// What of the dataset is not shown as asked, as far as is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
 }
 
 impl DatasetRec {

@@ -1,6 +1,6 @@
 //! Uploaded files.
 
-use graphlume_types::{FileId, UserId};
+use graphlume_types::{FileId, Notice, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -80,6 +80,9 @@ pub struct FileRec {
     /// The parsed tables in the canonical form, parallel to `tables_schemas`.
     #[serde(default)]
     pub tables: Vec<BlobRef>,
+    /// What was asked of the parser and not done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
 }
 
 impl Record for FileRec {

@@ -302,3 +302,46 @@ fn an_abandoned_upload_leaves_nothing() {
     assert_eq!(std::fs::read_dir(dir.path().join("tmp")).unwrap().count(), 0);
     assert_eq!(store.sweep(std::time::Duration::ZERO).unwrap(), SweepReport::default());
 }
+
+/// What a folder holds and how it may be entered.
+fn look(dir: &Path) -> (Vec<std::ffi::OsString>, u32) {
+    let mut names: Vec<_> =
+        std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    (names, std::fs::metadata(dir).unwrap().permissions().mode() & 0o7777)
+}
+
+#[test]
+fn a_folder_that_holds_other_things_is_refused_and_left_as_it_is() {
+    let dir = scratch();
+    std::fs::write(dir.path().join("letter.txt"), "dear").unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
+    let before = look(dir.path());
+    for options in [options(), options().existing()] {
+        let e = try_open(dir.path(), options).err().unwrap();
+        assert_eq!(e.slug(), "storage-foreign-folder");
+        assert!(e.to_string().contains("letter.txt") && e.is_permanent(), "{e}");
+        assert_eq!(look(dir.path()), before);
+    }
+}
+
+#[test]
+fn only_who_may_make_a_folder_makes_one() {
+    let dir = scratch();
+    let absent = dir.path().join("absent");
+    for place in [dir.path(), &absent] {
+        let e = try_open(place, options().existing()).err().unwrap();
+        assert_eq!(e.slug(), "storage-absent", "{e}");
+    }
+    assert_eq!(look(dir.path()).0.len(), 0);
+    drop(try_open(&absent, options()).unwrap());
+    assert_eq!(look(&absent).1, 0o700);
+    // An empty folder is taken as it is, with its mode; what is in it is ours alone.
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o755)).unwrap();
+    drop(try_open(&empty, options()).unwrap());
+    assert_eq!(look(&empty).1, 0o755);
+    assert_eq!(look(&empty.join("store")).1, 0o700);
+    drop(try_open(&empty, options().existing()).unwrap());
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use graphlume_types::Coded as _;
+use graphlume_types::{Code, Coded as _};
 
 use super::*;
 use crate::vfs::{Fault, FaultPlan};
@@ -11,6 +11,7 @@ use crate::vfs::{Fault, FaultPlan};
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 const EROFS: i32 = 30;
+const EMFILE: i32 = 24;
 const EINTR: i32 = 4;
 
 /// What the script was told about each file: acknowledged with or without content, or refused.
@@ -113,6 +114,36 @@ fn the_nth_call_fails_with_an_io_error() {
 #[test]
 fn the_nth_call_meets_a_full_disk() {
     sweep_faults(Fault::Errno(ENOSPC));
+}
+
+#[test]
+fn a_want_of_descriptors_refuses_an_upload_and_stops_nothing() {
+    let mut refused = 0;
+    for at in 1.. {
+        let dir = scratch();
+        let plan = FaultPlan::new(0, Fault::Errno(EMFILE));
+        let store = try_open(dir.path(), options().with_faults(&plan)).unwrap();
+        plan.arm(at);
+        let put = store.blobs().put(b"some bytes");
+        if !plan.hit() {
+            assert!(put.is_ok());
+            break;
+        }
+        if let Err(e) = put {
+            assert_eq!(
+                (e.slug(), e.code()),
+                ("storage-short", Code::Unavailable),
+                "call {at}: {e}"
+            );
+            refused += 1;
+        }
+        assert_eq!(store.poisoned(), None, "call {at}");
+        let blob = store.blobs().put(b"some bytes").unwrap();
+        store
+            .commit(Batch::new().put(&FileRec { raw: Some(blob), ..file(1, 1, None, 1) }))
+            .unwrap();
+    }
+    assert!(refused >= 4, "{refused}");
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub(crate) fn file(id: u128, author: u64, org: Option<&str>, created_at: i64) ->
         tables_schemas: Vec::new(),
         raw: None,
         tables: Vec::new(),
+        notices: Vec::new(),
     }
 }
 

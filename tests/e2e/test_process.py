@@ -1,0 +1,130 @@
+"""The process and its folder: what no command may touch, how it ends, and that a pause is no end."""
+
+import os
+import signal
+import stat
+import subprocess
+import time
+
+import pytest
+import requests
+from conftest import PASSWORD, Server, binary, run_cli
+
+CONFIG, DISK = 78, 74
+
+
+def look(folder):
+    return sorted(p.name for p in folder.iterdir()), stat.S_IMODE(folder.stat().st_mode)
+
+
+@pytest.mark.parametrize("command", [
+    ["serve", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0"], ["doctor"], ["user", "list"],
+    ["user", "add", "bob", "--password-stdin"], ["key", "list"], ["key", "create", "bob"],
+], ids=lambda c: " ".join(c[:2]))
+def test_no_command_takes_a_foreign_folder(tmp_path, command):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").write_text("dear")
+    home.chmod(0o1777)
+    before = look(home)
+    r = run_cli(*command, "--data", home, check=False, input=PASSWORD + "\n")
+    assert r.returncode != 0 and "name a new folder inside it" in r.stderr, (r.returncode, r.stderr)
+    assert look(home) == before
+    # Nor does one that only looks make a folder.
+    absent = tmp_path / "absent"
+    if command[0] != "serve" and command[:2] != ["user", "add"]:
+        run_cli(*command, "--data", absent, check=False)
+        assert not absent.exists()
+
+
+def test_an_account_before_the_first_start_leaves_a_superuser(tmp_path):
+    data = tmp_path / "data"
+    r = run_cli("user", "add", "bob", "--password-stdin", "--data", data, input=PASSWORD + "\n")
+    assert "made the data folder" in r.stderr
+    server = Server(data).start()
+    assert server.token("admin") and server.token("bob")
+    assert server.stop() == 0
+
+
+def test_a_start_that_would_fail_again_is_not_tried_again(tmp_path):
+    data = tmp_path / "data"
+    assert Server(data).start().stop() == 0
+    (data / "token.key").chmod(0o644)
+    for supervise in ([], ["--supervise"]):
+        r = run_cli("serve", "--data", data, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", *supervise,
+                    check=False, timeout=60)
+        assert r.returncode == CONFIG and "chmod 600" in r.stderr, (r.returncode, r.stderr)
+
+
+def test_a_folder_in_use_is_a_configuration_that_is_refused(server):
+    r = run_cli("serve", "--data", server.data, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", check=False)
+    assert r.returncode == CONFIG and "in use" in r.stderr, (r.returncode, r.stderr)
+
+
+def test_the_end_of_the_terminal_session_is_an_end_in_order(fresh):
+    assert fresh.stop(signal.SIGHUP) == 0, fresh.output()
+
+
+def test_a_server_that_was_stopped_and_continued_goes_on(fresh):
+    """A container that is frozen, or a machine that sleeps, is no engine that hangs."""
+    # Longer than an engine may stand still before it is given up.
+    os.kill(fresh.process.pid, signal.SIGSTOP)
+    time.sleep(11)
+    os.kill(fresh.process.pid, signal.SIGCONT)
+    for _ in range(20):
+        assert fresh.process.poll() is None, fresh.output()
+        assert requests.get(fresh.url + "/healthz", timeout=30).status_code == 200
+        time.sleep(0.1)
+    assert fresh.stop() == 0
+
+
+def test_writes_go_on_after_all_descriptors_were_taken(tmp_path):
+    """Idle connections take every descriptor that they may; the store must not take that for a broken disk."""
+    import resource
+    import socket
+
+    data = tmp_path / "data"
+    server = Server(data, "--connections-per-address", "4096")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    # The server may raise its own soft limit, so that only a low hard one is a limit.
+    plain = subprocess.Popen
+
+    def limited(*args, **kwargs):
+        return plain(*args, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (400, 400)), **kwargs)
+
+    subprocess.Popen = limited
+    try:
+        server.start()
+    finally:
+        subprocess.Popen = plain
+    idle = []
+    try:
+        api = server.api()
+        for _ in range(600):
+            idle.append(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+        codes = set()
+        for i in range(12):
+            try:
+                codes.add(api("POST", "/api/v2/files/", json={"file_type": "csv", "name": str(i)}, timeout=20).status_code)
+            except requests.RequestException:
+                codes.add("no connection")
+        assert codes <= {201, 503, "no connection"}, codes
+        for s in idle:
+            s.close()
+        end = time.monotonic() + 60
+        while True:  # The server notices closed connections one by one.
+            try:
+                r = requests.post(server.url + "/api-token-auth/", timeout=20,
+                                  json={"username": "admin", "password": PASSWORD})
+                if r.status_code == 200:
+                    break
+            except requests.RequestException:
+                pass
+            assert time.monotonic() < end, server.output()
+            time.sleep(0.2)
+        r = server.api()("POST", "/api/v2/files/", json={"file_type": "csv"})
+        assert r.status_code == 201, r.text
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        server.stop()
