@@ -87,7 +87,7 @@ def test_everything_that_is_drawn_or_will_be_is_kept_as_it_was_sent(alice):
     assert got["node_encodings"] == {"bindings": bindings, "complex": COMPLEX}
     assert got["edge_encodings"] == {"bindings": edge_bindings, "complex": edge_complex}
     assert got["metadata"] == METADATA and got["layout"] == layout and got["description"] == "d"
-    assert "warnings" not in got
+    assert {n["slug"] for n in got["notices"]} == {"encoding-not-drawn"}, got["notices"]
     # The other address, with and without the slash, and the list show the same record.
     for path in (f"/api/v2/datasets/{dataset}", f"/api/v2/datasets/{dataset}/"):
         r = alice("GET", path)
@@ -128,7 +128,7 @@ def test_what_is_not_drawn_is_said(server, alice):
     dataset = alice.dataset([file_of(alice, EDGES)], [file_of(alice, NODES)],
                             node_encodings={"bindings": {"node": "id", "node_icon": "kind"}, "complex": COMPLEX},
                             edge_encodings={"bindings": {**EDGE_BINDINGS, "edge_icon": "s"}})
-    said = json.dumps(picture(server, dataset)["warnings"])
+    said = json.dumps(picture(server, dataset)["notices"])
     for key in ("pointIconEncoding", "pointBadgeTopRightEncoding", "pointAxisEncoding", "pointKeplerEncoding",
                 "node_icon", "edge_icon"):
         assert key in said, (key, said)
@@ -197,7 +197,8 @@ def test_files_are_shared_and_datasets_keep_what_they_took(alice):
     for dataset in (one, two, three):
         got = record(alice, dataset)
         assert got["edge_files"] == [edges]
-        assert got["warnings"] == [f"edge_files[0]: file {edges} was deleted; the dataset keeps the table it had"]
+        assert [n["text"] for n in got["notices"]] == [
+            f"edge_files[0]: file {edges} was deleted; the dataset keeps the table it had"]
     assert alice("GET", f"/api/v2/files/{edges}").status_code == 404
     assert "file not found" in alice.dataset([edges], expect=404)["message"]
     # They open all the same.

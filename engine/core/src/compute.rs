@@ -9,7 +9,7 @@ use graphlume_algo::{
 };
 use graphlume_graph::Graph;
 use graphlume_table::{ArrayRef, Float64Array, Int64Array, Table, to_f64};
-use graphlume_types::{CancelToken, Code, Coded};
+use graphlume_types::{CancelToken, Code, Coded, Notice, note};
 use serde_json::Value;
 
 use crate::error::EngineError;
@@ -135,7 +135,7 @@ pub(crate) fn footprint(loaded: &Loaded, num_nodes: u32) -> u64 {
 }
 
 /// Runs what was asked for and puts the results into the node table, which gets a row for every node.
-/// An algorithm that fails costs its column and nothing else: the reason becomes a warning.
+/// An algorithm that fails costs its column and nothing else: the reason becomes a notice.
 pub(crate) fn run(
     graph: &mut Graph,
     loaded: &mut Loaded,
@@ -150,7 +150,8 @@ pub(crate) fn run(
             Ok(output) => output,
             Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
             Err(e) => {
-                loaded.warnings.push(format!("compute.{}: {e}: no such column", request.column));
+                let text = format!("compute.{}: {e}: no such column", request.column);
+                note(&mut loaded.notices, Notice::new("compute-failed", text));
                 continue;
             }
         };
@@ -158,7 +159,8 @@ pub(crate) fn run(
             let name = request.column_name(i, column.name);
             if loaded.node.as_ref() == Some(&name) {
                 let why = format!("{name:?} is the column of the node ids: not replaced");
-                loaded.warnings.push(format!("compute.{}: {why}", request.column));
+                let text = format!("compute.{}: {why}", request.column);
+                note(&mut loaded.notices, Notice::new("compute-column-kept", text));
                 continue;
             }
             let array: ArrayRef = match column.values {

@@ -48,7 +48,7 @@ pub use graphlume_scene::{Encodings, Paint, SearchHit};
 pub use handle::{CALL_DEADLINE, EngineHandle};
 pub use health::{Canary, EngineHealth};
 pub use keeper::{Keeper, Snapshot, SnapshotNotes};
-pub use loader::{LoadError, Loaded, Loader};
+pub use loader::{Built, LoadError, Loaded, Loader};
 pub use run_loop::{EngineThread, start};
 pub use session::collections::{CollectionsShown, Found, Layer, Layers, Rule};
 pub use session::control::Control;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graphlume_scene::Encodings;
 use graphlume_table::Table;
-use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId};
+use graphlume_types::{CancelToken, Cancelled, Code, Coded, DatasetId, Notice};
 
 use crate::compute::ComputeRequest;
 use crate::error::EngineError;
@@ -21,10 +21,9 @@ pub trait Loader: Send + Sync + 'static {
     /// [`EngineHandle::changed`](crate::EngineHandle::changed).
     fn load(&self, dataset: DatasetId, cancel: &CancelToken) -> Result<Loaded, LoadError>;
 
-    /// Told once the dataset's graph has been built: so many nodes, so many edges. The first picture
-    /// waits for the call to return.
-    fn built(&self, dataset: DatasetId, num_nodes: u32, num_edges: u32) {
-        let _ = (dataset, num_nodes, num_edges);
+    /// Told once the dataset's graph and its scene have been built. The first picture waits for the call to return.
+    fn built(&self, dataset: DatasetId, built: &Built<'_>) {
+        let _ = (dataset, built);
     }
 
     /// An upper bound of the bytes that `load` will hold, when it is known beforehand; they are
@@ -33,6 +32,17 @@ pub trait Loader: Send + Sync + 'static {
         let _ = dataset;
         None
     }
+}
+
+/// What became of a dataset.
+#[derive(Debug, Clone, Copy)]
+pub struct Built<'a> {
+    /// Nodes of the graph.
+    pub num_nodes: u32,
+    /// Edges of the graph.
+    pub num_edges: u32,
+    /// What of the dataset is not shown as asked.
+    pub notices: &'a [Notice],
 }
 
 /// What a dataset consists of.
@@ -56,8 +66,8 @@ pub struct Loaded {
     pub encodings: Encodings,
     /// Algorithms whose results become columns of the nodes.
     pub compute: Vec<ComputeRequest>,
-    /// What was ignored on the way here.
-    pub warnings: Vec<String>,
+    /// What of the dataset is not shown as asked, as far as is known before the graph is built.
+    pub notices: Vec<Notice>,
 }
 
 /// Why there are no tables.

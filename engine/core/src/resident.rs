@@ -10,14 +10,14 @@ use graphlume_gfql::{Bindings, PropertyGraph};
 use graphlume_graph::{Graph, GraphSpec, Topology};
 use graphlume_scene::{EdgeOrder, Encodings, Scene};
 use graphlume_table::{Table, pandas_dtype};
-use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation};
+use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation, note};
 use rayon::prelude::*;
 
 use crate::compute;
 use crate::error::EngineError;
 use crate::event::{Event, LoadFailure};
 use crate::keeper;
-use crate::loader::{LoadError, Loaded, Loader};
+use crate::loader::{Built, LoadError, Loaded, Loader};
 use crate::session::frames::{scene_frames, scene_of};
 use crate::session::slot::{ColumnInfo, GraphFacts, SceneFrames};
 
@@ -215,12 +215,19 @@ impl LoadJob {
             nodes: loaded.nodes.as_ref(),
             node: loaded.node.as_deref(),
         };
-        let mut graph =
-            self.pool.install(|| graphlume_graph::build(&spec, &self.cancel)).map_err(coded)?;
+        let mut notices = std::mem::take(&mut loaded.notices);
+        let (mut graph, found) = self
+            .pool
+            .install(|| {
+                let graph = graphlume_graph::build(&spec, &self.cancel)?;
+                let found = graphlume_graph::notices(&spec, &graph);
+                Ok::<_, graphlume_graph::GraphError>((graph, found))
+            })
+            .map_err(coded)?;
+        found.into_iter().for_each(|notice| note(&mut notices, notice));
         building.shrink_to(graph.memory_bytes());
         held.push(building);
         let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
-        self.loader.built(self.dataset, n, m);
         if !loaded.compute.is_empty() {
             self.stage("running the algorithms");
             held.push(self.reserve(compute::footprint(&loaded, n))?);
@@ -235,6 +242,11 @@ impl LoadJob {
         let order = EdgeOrder::new(m, SEED);
         let frames =
             self.pool.install(|| scene_frames(&scene, &graph.topology, order, self.epoch, 1));
+        for notice in loaded.notices.iter().chain(&scene.notices) {
+            note(&mut notices, notice.clone());
+        }
+        let built = Built { num_nodes: n, num_edges: m, notices: &notices };
+        self.loader.built(self.dataset, &built);
         let facts = GraphFacts {
             epoch: self.epoch,
             name: loaded.name,
@@ -245,7 +257,7 @@ impl LoadJob {
             edge_columns: columns(&loaded.edges),
             metadata: loaded.encodings.metadata.clone(),
             has_positions: scene.positions.is_some(),
-            warnings: [loaded.warnings, scene.warnings.clone()].concat(),
+            notices,
         };
         Ok(Resident {
             dataset: self.dataset,
@@ -286,7 +298,7 @@ impl LoadJob {
             || scene_of(graph, loaded.nodes.as_ref(), &loaded.edges, &loaded.encodings, None);
         if positions_bound(&loaded.encodings) {
             let scene = scene()?;
-            // The binding may be unusable, which the scene's warnings say.
+            // The binding may be unusable, which the scene's notices say.
             let start = match &scene.positions {
                 Some(bound) => Some(bound.clone()),
                 None => place()?,

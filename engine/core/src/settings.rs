@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use graphlume_algo::layout::force_atlas2::Params;
-use graphlume_types::limits;
+use graphlume_types::{Notice, limits, note};
 
 use crate::error::EngineError;
 
@@ -136,21 +136,24 @@ impl LayoutSettings {
     }
 
     /// Settings from a page address: other names are passed over, of a repeated name the last counts,
-    /// `None` and the empty text count as absent, and a value that cannot be used becomes a warning,
+    /// `None` and the empty text count as absent, and a value that cannot be used becomes a notice,
     /// because clients send whatever they were given and the page must open.
     pub fn from_query<'a>(
         pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> (Self, Vec<String>) {
-        let (mut out, mut warnings) = (Self::default(), Vec::new());
+    ) -> (Self, Vec<Notice>) {
+        let (mut out, mut notices) = (Self::default(), Vec::new());
         for (name, value) in pairs {
             if !Self::is_knob(name) || matches!(value.trim(), "" | "None" | "null" | "undefined") {
                 continue;
             }
             if let Err(e) = out.set(name, &Value::String(value.to_owned())) {
-                warnings.push(e.to_string());
+                note(
+                    &mut notices,
+                    Notice::new("setting-ignored", format!("{e}: the default is used")),
+                );
             }
         }
-        (out, warnings)
+        (out, notices)
     }
 
     /// Changes the knobs that `patch` names; all of them or, on an error, none.
@@ -222,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_page_address_may_say_anything_and_still_opens() {
-        let (s, warnings) = LayoutSettings::from_query([
+        let (s, notices) = LayoutSettings::from_query([
             ("dataset", "abc"),
             ("play", "0"),
             ("linLog", "True"),
@@ -236,8 +239,8 @@ mod tests {
         assert_eq!((s.play, s.lin_log, s.locked_x), (0, Some(true), true));
         assert_eq!((s.gravity, s.scaling_ratio, s.edge_influence), (1.0, 1.0, 1.0));
         assert_eq!(s.precision_vs_speed, 0.1, "moved into range");
-        assert_eq!(warnings.len(), 2, "{warnings:?}");
-        assert!(warnings[0].contains("gravity") && warnings[1].contains("edgeInfluence"));
+        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert!(notices[0].text.contains("gravity") && notices[1].text.contains("edgeInfluence"));
     }
 
     #[test]

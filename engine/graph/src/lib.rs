@@ -14,12 +14,14 @@ mod error;
 mod frame;
 mod ids;
 mod ints;
+mod notices;
 mod renumber;
 mod topology;
 
 pub use columns::{Distinct, distinct};
 pub use error::GraphError;
 pub use frame::{Graph, GraphSpec, NO_NODE, build};
+pub use notices::{TYPES_NEVER_MATCH, notices};
 pub use topology::Topology;
 
 #[cfg(test)]

@@ -58,6 +58,18 @@ impl Compression {
         }
     }
 
+    /// What the names of such files end in; `None` for plain ones.
+    #[must_use]
+    pub const fn extension(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Gzip => Some(".gz"),
+            Self::Bz2 => Some(".bz2"),
+            Self::Zip => Some(".zip"),
+            Self::Xz => Some(".xz"),
+        }
+    }
+
     /// How such data may begin.
     const fn magics(self) -> &'static [&'static [u8]] {
         match self {

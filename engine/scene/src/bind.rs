@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, UInt32Array};
 use graphlume_graph::Graph;
 use graphlume_table::Table;
+use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
@@ -139,17 +140,25 @@ pub(crate) struct Cx<'a> {
     pub(crate) edges: Option<&'a Table>,
     pub(crate) node: Spec<'a>,
     pub(crate) edge: Spec<'a>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) notices: Vec<Notice>,
 }
+
+/// A binding names a column that is not there.
+const COLUMN_MISSING: &str = "column-missing";
+/// An encoding cannot be read, or does not fit its column.
+pub(crate) const ENCODING_IGNORED: &str = "encoding-ignored";
+/// A channel of numbers is bound to a column without any.
+pub(crate) const NO_NUMBERS: &str = "column-without-numbers";
+/// Kept with the dataset, and not shown.
+pub(crate) const NOT_SHOWN: &str = "encoding-not-drawn";
 
 /// Columns that every graph has without a table.
 const DEGREES: [&str; 3] = ["degree", "degree_in", "degree_out"];
 
 impl<'a> Cx<'a> {
-    pub(crate) fn warn(&mut self, text: String) {
-        if !self.warnings.contains(&text) {
-            self.warnings.push(text);
-        }
+    /// Tells that something bound is not shown as asked.
+    pub(crate) fn tell(&mut self, slug: &'static str, text: String) {
+        note(&mut self.notices, Notice::new(slug, text));
     }
 
     pub(crate) fn spec(&self, side: Side) -> Spec<'a> {
@@ -167,10 +176,11 @@ impl<'a> Cx<'a> {
         };
         if found.is_none() {
             let side = side.word();
-            self.warn(format!(
+            let text = format!(
                 "{side} {purpose} is bound to column {name:?}, which the {side} table does not have: \
                  the default is shown"
-            ));
+            );
+            self.tell(COLUMN_MISSING, text);
         }
         found
     }

@@ -83,7 +83,7 @@ pub(crate) fn context<'a>(
 ) -> Cx<'a> {
     let node = Spec::new(Side::Node, &enc.node);
     let edge = Spec::new(Side::Edge, &enc.edge);
-    Cx { graph, nodes, edges, node, edge, warnings: Vec::new() }
+    Cx { graph, nodes, edges, node, edge, notices: Vec::new() }
 }
 
 /// At most `chars_max` characters of `text`, with an ellipsis when some were left out.

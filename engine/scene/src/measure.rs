@@ -1,10 +1,11 @@
 //! Columns to numbers: sizes, widths, opacities, weights and positions.
 
 use graphlume_table::{Table, to_f64};
+use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use crate::bind::{Cx, Side, Source};
+use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
 use crate::mapping::{Mapping, NONE, number};
 
 /// Numbers of elements; NaN where there is none.
@@ -22,7 +23,8 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
     let (spec, purpose) = (cx.spec(side), kind.to_lowercase());
     for encoding in spec.complex(kind) {
         let Some(name) = encoding.get("attribute").and_then(Value::as_str) else {
-            cx.warn(format!("a {} {purpose} encoding names no attribute", side.word()));
+            let text = format!("a {} {purpose} encoding names no attribute: ignored", side.word());
+            cx.tell(ENCODING_IGNORED, text);
             continue;
         };
         let Some(source) = cx.column(side, name, &purpose) else { continue };
@@ -32,21 +34,25 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
         };
         match found {
             Ok(measured) => return Some(measured),
-            Err(why) => cx.warn(format!(
-                "the {} {purpose} encoding of column {name:?} is ignored: {why}",
-                side.word()
-            )),
+            Err(why) => {
+                let text = format!(
+                    "the {} {purpose} encoding of column {name:?} is ignored: {why}",
+                    side.word()
+                );
+                cx.tell(ENCODING_IGNORED, text);
+            }
         }
     }
     let source = cx.column(side, spec.binding(binding)?, &purpose)?;
     let measured = plain(&source);
     if measured.is_none() {
-        cx.warn(format!(
+        let text = format!(
             "{} {purpose} column {:?} has type {}, which holds no number: the default is shown",
             side.word(),
             source.name,
-            source.array.data_type()
-        ));
+            graphlume_table::pandas_dtype(source.array.data_type())
+        );
+        cx.tell(NO_NUMBERS, text);
     }
     measured
 }
@@ -152,7 +158,8 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
         return coordinates(cx, x, y).map(|[x, y]| together(&x, &y, |x, y| [x, y]));
     }
     if spec.binding("node_x").or(spec.binding("node_y")).is_some() {
-        cx.warn("only one of node_x and node_y is bound: positions need both".to_owned());
+        let text = "only one of node_x and node_y is bound: positions need both";
+        cx.tell("positions-incomplete", text.to_owned());
     }
     let (lon, lat) = pair("node_longitude", "node_latitude")?;
     coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator))
@@ -163,9 +170,9 @@ fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
         let source = cx.column(Side::Node, name, "position")?;
         let measured = plain(&source);
         if measured.is_none() {
-            cx.warn(format!(
-                "position column {name:?} holds no number: the layout places the nodes"
-            ));
+            let text =
+                format!("position column {name:?} holds no number: the layout places the nodes");
+            cx.tell(NO_NUMBERS, text);
         }
         measured.map(|m| m.values)
     };
@@ -193,10 +200,12 @@ fn mercator(lon: f64, lat: f64) -> [f64; 2] {
 pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
     let measured = bound(cx, Side::Edge, "Weight", "edge_weight")?;
     if measured.values.iter().any(|v| *v < 0.0) {
-        cx.warn(format!(
+        let negative = measured.values.iter().filter(|v| **v < 0.0).count() as u64;
+        let text = format!(
             "edge weight column {:?} has negative values, which attract nothing: they count as 0",
             measured.title
-        ));
+        );
+        note(&mut cx.notices, Notice::new("negative-weights", text).about(negative));
     }
     let mut rows = vec![1.0; cx.edges.map_or(0, Table::num_rows)];
     for (row, v) in cx.graph.topology.out_row().iter().zip(&measured.values) {

@@ -10,7 +10,7 @@ use graphlume_graph::{Distinct, distinct};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::bind::{Cx, Side, Source, value_text};
+use crate::bind::{Cx, ENCODING_IGNORED, Side, Source, value_text};
 use crate::css::{self, Rgba, to_hex};
 use crate::hues::{HUES, OTHER, RAMP};
 use crate::mapping::{Mapping, NONE};
@@ -66,16 +66,20 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side) -> Option<Painted> {
     let spec = cx.spec(side);
     for encoding in spec.complex("Color") {
         let Some(name) = encoding.get("attribute").and_then(Value::as_str) else {
-            cx.warn(format!("a {} colour encoding names no attribute: it is ignored", side.word()));
+            let text = format!("a {} colour encoding names no attribute: ignored", side.word());
+            cx.tell(ENCODING_IGNORED, text);
             continue;
         };
         let Some(source) = cx.column(side, name, "colour") else { continue };
         match encoded(encoding, &source) {
             Ok(painted) => return Some(painted),
-            Err(why) => cx.warn(format!(
-                "the {} colour encoding of column {name:?} is ignored: {why}",
-                side.word()
-            )),
+            Err(why) => {
+                let text = format!(
+                    "the {} colour encoding of column {name:?} is ignored: {why}",
+                    side.word()
+                );
+                cx.tell(ENCODING_IGNORED, text);
+            }
         }
     }
     let name = spec.binding(if side == Side::Node { "node_color" } else { "edge_color" })?;
@@ -83,7 +87,8 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side) -> Option<Painted> {
     let painted = automatic(&source);
     if painted.is_none() {
         let side = side.word();
-        cx.warn(format!("{side} colour column {name:?} holds no value: the default is shown"));
+        let text = format!("{side} colour column {name:?} holds no value: the default is shown");
+        cx.tell("column-without-values", text);
     }
     painted
 }

@@ -2,11 +2,12 @@
 
 use graphlume_graph::Graph;
 use graphlume_table::Table;
+use graphlume_types::Notice;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::SceneError;
-use crate::bind::{Cx, Side, Source};
+use crate::bind::{Cx, NOT_SHOWN, Side, Source};
 use crate::css::{self, Rgba, to_hex};
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::labels::{Labels, candidates, context, cut};
@@ -50,8 +51,8 @@ pub struct Scene {
     /// Whether communities would decide the colours of the nodes: nothing is bound and no column says
     /// what the nodes are.
     pub colors_by_community: bool,
-    /// What was ignored, and why.
-    pub warnings: Vec<String>,
+    /// What was bound and is not shown as asked.
+    pub notices: Vec<Notice>,
 }
 
 /// Resolves the encodings. `communities` is the community of every node; while it is `None`, nodes that
@@ -103,7 +104,7 @@ pub fn build(
     }
     let positions = measure::positions(&mut cx);
     let edge_weights = measure::edge_weights(&mut cx);
-    warn_of_the_rest(&mut cx);
+    tell_of_the_rest(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,
@@ -115,7 +116,7 @@ pub fn build(
         edge_weights,
         importance,
         colors_by_community,
-        warnings: cx.warnings,
+        notices: cx.notices,
     })
 }
 
@@ -282,7 +283,8 @@ fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
     let (src, dst) = (end("edge_source_color"), end("edge_destination_color"));
     match (src, dst) {
         (Some(src), Some(dst)) => {
-            cx.warn(
+            cx.tell(
+                NOT_SHOWN,
                 "edge_source_color and edge_destination_color are drawn as their mean".to_owned(),
             );
             let both = src.rgba.par_iter().zip(&dst.rgba).with_min_len(1 << 12);
@@ -300,14 +302,14 @@ fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {
     (0..t.num_nodes()).into_par_iter().with_min_len(1 << 10).flat_map_iter(from).collect()
 }
 
-fn warn_of_the_rest(cx: &mut Cx<'_>) {
+fn tell_of_the_rest(cx: &mut Cx<'_>) {
     for key in [cx.node.not_drawn(), cx.edge.not_drawn()].concat() {
-        cx.warn(format!("{key} is kept with the dataset but not drawn yet"));
+        cx.tell(NOT_SHOWN, format!("{key} is kept with the dataset but not drawn yet"));
     }
     let simple = [(cx.node, "node_icon"), (cx.edge, "edge_icon"), (cx.node, "node_weight")];
     for (spec, name) in simple {
         if spec.binding(name).is_some() {
-            cx.warn(format!("{name} is kept with the dataset but not drawn yet"));
+            cx.tell(NOT_SHOWN, format!("{name} is kept with the dataset but not drawn yet"));
         }
     }
 }

@@ -8,6 +8,8 @@ mod error;
 mod extend;
 mod hypergraph;
 mod numeric;
+mod sample;
+mod stack;
 mod table;
 mod text;
 mod zone;
@@ -20,6 +22,7 @@ pub use hypergraph::{
     Options as HypergraphOptions, Plan as HypergraphPlan, hypergraph, union as hypergraph_union,
 };
 pub use numeric::{is_numeric, to_f64};
+pub use sample::sample;
 pub use table::{Table, TableSummary, pandas_dtype};
 pub use text::TextColumn;
 pub use zone::{Tz, resolve_local, zone_offset};

@@ -14,6 +14,7 @@ pub mod foreground;
 pub mod hash;
 pub mod id;
 pub mod limits;
+pub mod notice;
 
 pub use budget::{Budget, Hold, MakeRoom, Refused, Reservation, Share};
 pub use cancel::{CancelReason, CancelToken, Cancelled};
@@ -22,3 +23,4 @@ pub use code::{Code, Coded};
 pub use counted::{Counted, Finished};
 pub use foreground::Foreground;
 pub use id::{DatasetId, FileId, IdError, KeyId, SessionId, UserId};
+pub use notice::{Notice, note};

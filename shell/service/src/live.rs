@@ -179,6 +179,11 @@ impl Service {
                 lines.push(format!("{name}: {}", words.join(" ")));
             }
         }
+        // What was asked for and is not shown; a text may hold line feeds of a column's name.
+        for notice in &graph.notices {
+            let words: Vec<&str> = notice.text.split_whitespace().collect();
+            lines.push(format!("notice: {}", words.join(" ")));
+        }
         Ok(lines.join("\n"))
     }
 

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphlume_engine::{Encodings, LoadError, Loaded, Loader};
+use graphlume_engine::{Built, Encodings, LoadError, Loaded, Loader};
 use graphlume_storage::{Batch, DatasetRec, TableRec};
 use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
-use graphlume_types::{CancelToken, DatasetId};
+use graphlume_types::{CancelToken, DatasetId, Notice, note};
 use parking_lot::Mutex;
 
 use crate::ServiceError;
 use crate::builtin;
 use crate::datasets::compute;
 use crate::datasets::encodings::{bind_default, bound};
-use crate::datasets::transform::Transforms;
+use crate::datasets::transform::{Transforms, of_transforms};
 use crate::service::Core;
 use crate::tables::{load_table, stack};
 
@@ -44,7 +44,7 @@ impl TableLoader {
         &self,
         rec: &DatasetRec,
         cancel: &CancelToken,
-        warnings: &mut Vec<String>,
+        notices: &mut Vec<Notice>,
     ) -> Result<Option<(Table, Option<Table>)>, ServiceError> {
         let tables = self.tables(rec.direct_edges.as_ref(), &rec.edge_tables, cancel)?;
         cancel.check().map_err(graphlume_table::HypergraphError::from)?;
@@ -52,14 +52,14 @@ impl TableLoader {
             return Ok(stack(tables)?.map(|edges| (edges, None)));
         };
         let Some(made) = transforms.run(tables, cancel)? else { return Ok(None) };
-        warnings.extend(made.warnings);
+        of_transforms(notices, &made.warnings);
         Ok(Some((made.edges, Some(made.nodes))))
     }
 
     fn stored(&self, rec: &DatasetRec, cancel: &CancelToken) -> Result<Loaded, LoadError> {
         let failed = |e: ServiceError| LoadError::from_coded(&e);
-        let mut warnings = Vec::new();
-        let edges = self.edges(rec, cancel, &mut warnings).map_err(failed)?;
+        let mut notices = Vec::new();
+        let edges = self.edges(rec, cancel, &mut notices).map_err(failed)?;
         cancel.check()?;
         let given =
             self.tables(rec.direct_nodes.as_ref(), &rec.node_tables, cancel).map_err(failed)?;
@@ -91,7 +91,7 @@ impl TableLoader {
         };
         // Datasets may hold a `compute` that was never promised to be run.
         let compute = compute::requests(Some(&rec.compute)).unwrap_or_else(|e| {
-            warnings.push(format!("{e}: not run"));
+            note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
             Vec::new()
         });
         Ok(Loaded {
@@ -108,7 +108,7 @@ impl TableLoader {
                 metadata: rec.metadata.clone(),
             },
             compute,
-            warnings,
+            notices,
         })
     }
 }
@@ -146,19 +146,21 @@ impl Loader for TableLoader {
         Ok(loaded)
     }
 
-    fn built(&self, dataset: DatasetId, num_nodes: u32, num_edges: u32) {
+    fn built(&self, dataset: DatasetId, built: &Built<'_>) {
         if builtin::by_id(dataset).is_some() {
             return;
         }
-        let counts = (Some(u64::from(num_nodes)), Some(u64::from(num_edges)));
+        let counts = (Some(u64::from(built.num_nodes)), Some(u64::from(built.num_edges)));
         let version = self.loaded.lock().remove(&dataset);
         match self.core.store.get_tagged::<DatasetRec>(&dataset) {
             // The graph of tables that were replaced meanwhile says nothing about the new ones.
             Ok(Some((mut rec, tag)))
                 if version == Some(rec.data_version)
-                    && (rec.node_count, rec.edge_count) != counts =>
+                    && ((rec.node_count, rec.edge_count) != counts
+                        || rec.notices != built.notices) =>
             {
                 (rec.node_count, rec.edge_count) = counts;
+                rec.notices = built.notices.to_vec();
                 // Nobody waits for this: the picture does not depend on it, and a record that has changed
                 // meanwhile brings a load of its own.
                 drop(self.core.store.submit(Batch::new().replace(&rec, tag)));

@@ -1,7 +1,7 @@
 //! Every JSON body that the server answers with, in the exact shape that clients read.
 
 use graphlume_ingest::Progress;
-use graphlume_types::Code;
+use graphlume_types::{Code, Notice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -158,6 +158,8 @@ pub struct FileReply {
     pub tables_schemas: Value,
     /// Organization.
     pub org_name: String,
+    /// What was asked for and not done, such as an option of the parser without effect.
+    pub notices: Vec<Notice>,
     /// How far an upload of it is; absent while there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
@@ -179,6 +181,8 @@ pub struct DatasetCreated {
 pub struct DatasetIdReply {
     /// Opaque id, 32 hexadecimal characters.
     pub dataset_id: String,
+    /// What was asked for and not done.
+    pub notices: Vec<Notice>,
 }
 
 /// Reply to a read of one dataset.
@@ -249,9 +253,9 @@ pub struct DatasetReply {
     pub legacy_dataset_author: Option<String>,
     /// Organization.
     pub org_name: String,
-    /// What is worth knowing about the data; absent when there is nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    /// What of the dataset is not shown as asked: at first what its bindings tell, and what its data tell once the
+    /// graph was built.
+    pub notices: Vec<Notice>,
     /// What else was sent at creation.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
@@ -281,6 +285,8 @@ pub struct DirectData {
     pub num_rows: u64,
     /// Whole seconds spent parsing.
     pub time_parsing_s: u64,
+    /// What was asked for and not done.
+    pub notices: Vec<Notice>,
 }
 
 /// A viz session as the REST interface shows it (spec 2.6).

@@ -186,9 +186,9 @@ impl Service {
             Some(text) => parse_session(text)?,
         };
         let pairs = query.iter().map(|(k, v)| (k.as_str(), v.as_str()));
-        let (settings, warnings) = LayoutSettings::from_query(pairs);
-        if !warnings.is_empty() {
-            tracing::debug!(%session, ?warnings, "parameters of a page were passed over");
+        let (settings, notices) = LayoutSettings::from_query(pairs);
+        if !notices.is_empty() {
+            tracing::debug!(%session, ?notices, "parameters of a page were passed over");
         }
         let now = self.core.clock.unix_micros();
         let (records, background, warnings) = collections::from_query(query, now);

@@ -213,12 +213,10 @@ fn parse_again(core: &Core, rec: &TableRec, cancel: &CancelToken) -> Result<Blob
     })
 }
 
-/// Several tables of one schema below each other.
+/// Several tables with the same columns below each other.
 pub(crate) fn stack(mut tables: Vec<Table>) -> Result<Option<Table>, ServiceError> {
     if tables.len() < 2 {
         return Ok(tables.pop());
     }
-    let schema = tables[0].batch().schema();
-    let batches: Vec<_> = tables.iter().map(|t| t.batch().clone()).collect();
-    Ok(Some(Table::concat(schema, &batches)?))
+    Ok(Some(Table::stack(&tables)?))
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use event_listener::{Event as Signal, EventListener};
-use graphlume_types::{DatasetId, SessionId};
+use graphlume_types::{DatasetId, Notice, SessionId};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -97,8 +97,8 @@ pub struct GraphFacts {
     pub metadata: Value,
     /// Whether positions are bound.
     pub has_positions: bool,
-    /// What was passed over while the encodings were resolved, and why.
-    pub warnings: Vec<String>,
+    /// What of the dataset is not shown as asked.
+    pub notices: Vec<Notice>,
 }
 
 /// Colours, sizes and labels as binary frames, encoded once for all viewers.

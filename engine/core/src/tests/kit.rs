@@ -97,7 +97,7 @@ pub(super) fn graph(pairs: &[(i64, i64)]) -> Loaded {
         node: None,
         encodings: Encodings { node: json!({}), edge: json!({}), metadata: json!({"k": 1}) },
         compute: Vec::new(),
-        warnings: Vec::new(),
+        notices: Vec::new(),
     }
 }
 

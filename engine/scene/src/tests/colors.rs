@@ -6,10 +6,10 @@ use arrow_array::{
 
 use super::*;
 
-fn node_colors(column: ArrayRef) -> (Vec<String>, Value, Vec<String>) {
+fn node_colors(column: ArrayRef) -> (Vec<String>, Value, Vec<graphlume_types::Notice>) {
     let scene = Case::path(("c", column)).bind(json!({"node_color": "c"}), json!({})).scene();
     let legend = scene.legend["node_color"].clone();
-    (colors(&scene.node_rgba), legend, scene.warnings)
+    (colors(&scene.node_rgba), legend, scene.notices)
 }
 
 #[test]
@@ -129,17 +129,20 @@ fn an_empty_or_missing_column_is_a_warning_and_the_default_is_shown() {
     {
         let (got, _, warnings) = node_colors(column);
         assert_eq!(got, colors(&default));
-        assert!(warnings[0].contains("holds no value"), "{warnings:?}");
+        assert!(warnings[0].text.contains("holds no value"), "{warnings:?}");
     }
     let case = Case::path(("c", texts(&["", "", "", ""])));
     let scene = case.bind(json!({"node_color": "nope"}), json!({"edge_color": 5})).scene();
-    assert!(scene.warnings[0].contains("\"nope\""), "{:?}", scene.warnings);
+    assert!(scene.notices[0].text.contains("\"nope\""), "{:?}", scene.notices);
     assert_eq!((scene.node_rgba, scene.edge_rgba), (default, None));
 }
 
-fn encoded(column: ArrayRef, encoding: Value) -> (Vec<String>, Value, Vec<String>) {
+fn encoded(
+    column: ArrayRef,
+    encoding: Value,
+) -> (Vec<String>, Value, Vec<graphlume_types::Notice>) {
     let scene = Case::path(("c", column)).encode("pointColorEncoding", encoding).scene();
-    (colors(&scene.node_rgba), scene.legend["node_color"].clone(), scene.warnings)
+    (colors(&scene.node_rgba), scene.legend["node_color"].clone(), scene.notices)
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn a_bad_encoding_gives_way_to_the_next_best() {
         let case = Case::path(("c", column())).bind(json!({"node_color": "c"}), json!({}));
         let scene = case.encode("pointColorEncoding", bad.clone()).scene();
         assert_eq!(colors(&scene.node_rgba), ["#ff0000", "#ff0000", "#0000ff", "#0000ff"], "{bad}");
-        assert_eq!(scene.warnings.len(), 1, "{bad}: {:?}", scene.warnings);
+        assert_eq!(scene.notices.len(), 1, "{bad}: {:?}", scene.notices);
     }
 }
 

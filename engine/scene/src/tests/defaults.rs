@@ -131,8 +131,8 @@ fn encodings_that_are_not_drawn_are_named() {
         .encode("pointBadgeTopRightEncoding", json!({}))
         .encode("edgeIconEncoding", json!({}));
     let scene = case.scene();
-    assert_eq!(scene.warnings.len(), 3, "{:?}", scene.warnings);
-    assert!(scene.warnings[0].starts_with("pointBadgeTopRightEncoding is kept"));
+    assert_eq!(scene.notices.len(), 3, "{:?}", scene.notices);
+    assert!(scene.notices[0].text.starts_with("pointBadgeTopRightEncoding is kept"));
     assert_eq!(scene.legend["node_icon"]["title"], "kind");
 }
 

@@ -35,7 +35,7 @@ fn sizes_that_make_no_sense_fall_back_to_the_degree() {
     for column in [texts(&["a", "b", "c", "d"]), floats(&[f64::NAN; 4])] {
         let scene = Case::path(("w", column)).bind(json!({"node_size": "w"}), json!({})).scene();
         assert_eq!(scene.node_size, default);
-        assert!(scene.warnings[0].contains("node size column \"w\""), "{:?}", scene.warnings);
+        assert!(scene.notices[0].text.contains("node size column \"w\""), "{:?}", scene.notices);
     }
     let wild = Case::path(("w", floats(&[-1e308, 1e308, f64::INFINITY, 0.0])));
     let scene = wild.bind(json!({"node_size": "w"}), json!({})).scene();
@@ -63,7 +63,7 @@ fn a_derived_degree_can_be_bound_without_a_column() {
         case.bind(json!({"node_size": "degree_out", "node_color": "degree"}), json!({})).scene();
     assert_eq!(scene.importance, [1.0, 1.0, 1.0, 0.0]);
     assert_eq!(scene.legend["node_color"]["title"], "degree");
-    assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+    assert!(scene.notices.is_empty(), "{:?}", scene.notices);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn weights_can_be_mapped_and_negative_ones_count_as_nothing() {
     assert_eq!(mapped.scene().edge_weights, Some(vec![5.0, 0.5]));
     let scene = mapped.bind(json!({}), json!({"edge_weight": "w"})).scene();
     assert_eq!(scene.edge_weights, Some(vec![0.0, 3.0]));
-    assert!(scene.warnings[0].contains("negative"), "{:?}", scene.warnings);
+    assert!(scene.notices[0].text.contains("negative"), "{:?}", scene.notices);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn bound_positions_are_taken_as_they_are_and_gaps_are_nan() {
     assert_eq!((got[0], got[3]), ([1.5, 10.0], [-2.0, 40.0]));
     assert!([1, 2, 4].into_iter().all(|v: usize| got[v][0].is_nan() && got[v][1].is_nan()));
     let half = case.bind(json!({"node_x": "x"}), json!({})).scene();
-    assert!(half.positions.is_none() && half.warnings[0].contains("need both"));
+    assert!(half.positions.is_none() && half.notices[0].text.contains("need both"));
     let missing =
         Case::path(("c", ints(&[1; 4]))).bind(json!({"node_x": "x", "node_y": "y"}), json!({}));
     assert!(missing.scene().positions.is_none());

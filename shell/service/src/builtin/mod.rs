@@ -131,7 +131,7 @@ impl Builtin {
                 metadata: Self::metadata(),
             },
             compute: Vec::new(),
-            warnings: Vec::new(),
+            notices: Vec::new(),
         })
     }
 
@@ -169,7 +169,7 @@ impl Builtin {
             legacy_dataset_name: None,
             legacy_dataset_author: None,
             org_name: String::new(),
-            warnings: Vec::new(),
+            notices: Vec::new(),
             extra: Map::new(),
         }
     }

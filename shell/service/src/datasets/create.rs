@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec, TableSchema};
 use graphlume_types::limits::FILES_PER_DATASET_MAX;
-use graphlume_types::{DatasetId, FileId};
+use graphlume_types::{DatasetId, FileId, Notice, note};
 use serde_json::{Map, Value};
 
 use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
 use super::transform::Transforms;
-use super::{News, has_edges, tell_engine};
+use super::{News, has_edges, preview, tell_engine};
 use crate::authz::{Action, Decision, Resource, decides};
 use crate::body::{self, kind, missing};
 use crate::files::{held, no_file, refuse_scoped};
@@ -64,12 +64,12 @@ impl Service {
         body: &[u8],
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
-        let mut warnings = Vec::new();
+        let mut notices = Vec::new();
         // Here `compute` is no field of the interface: what cannot be run is kept and mentioned.
         if let Err(e) = compute::requests(map.get("compute")) {
-            warnings.push(format!("{e}: not run"));
+            note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
         }
-        self.create(who, &map, warnings).await
+        self.create(who, &map, notices).await
     }
 
     /// [`Self::create_dataset`] with algorithms to run (spec 4.8), which must be ones that can be run.
@@ -90,10 +90,10 @@ impl Service {
         &self,
         who: &Principal,
         map: &Map<String, Value>,
-        mut warnings: Vec<String>,
+        mut notices: Vec<Notice>,
     ) -> Result<DatasetCreated, ServiceError> {
         refuse_scoped(who)?;
-        let mut rec = self.record(who, map, &mut warnings)?;
+        let mut rec = self.record(who, map, &mut notices)?;
         (rec.edge_files, rec.edge_tables) = self.pin_files(who, map, Part::Edges)?;
         (rec.node_files, rec.node_tables) = self.pin_files(who, map, Part::Nodes)?;
         match Transforms::of(&rec)? {
@@ -105,7 +105,9 @@ impl Service {
             }
             None => rec.edge_count = sum_rows(&rec.edge_tables),
         }
-        check(&rec, &mut warnings)?;
+        check(&rec, &mut notices)?;
+        preview::notices_of(&rec, &mut notices);
+        rec.notices = notices.clone();
         let dataset = rec.dataset_id;
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
@@ -116,8 +118,8 @@ impl Service {
         })
         .await?;
         Ok(DatasetCreated {
-            data: DatasetIdReply { dataset_id: dataset.to_string() },
-            message: with_warnings("Dataset created", &warnings),
+            message: with_notices("Dataset created", &notices),
+            data: DatasetIdReply { dataset_id: dataset.to_string(), notices },
             success: true,
         })
     }
@@ -127,7 +129,7 @@ impl Service {
         &self,
         who: &Principal,
         map: &Map<String, Value>,
-        warnings: &mut Vec<String>,
+        notices: &mut Vec<Notice>,
     ) -> Result<DatasetRec, ServiceError> {
         let author = who.user().ok_or(ServiceError::Unauthenticated)?;
         let name = body::name(map, "name")?.ok_or_else(|| missing("name", "a string"))?;
@@ -135,8 +137,8 @@ impl Service {
             .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;
         refuse_transforms(map)?;
         let edge_hypergraph_transform = Transforms::of_create(map)?;
-        let node_encodings = normalize(map, Part::Nodes, warnings)?;
-        let edge_encodings = normalize(map, Part::Edges, warnings)?;
+        let node_encodings = normalize(map, Part::Nodes, notices)?;
+        let edge_encodings = normalize(map, Part::Edges, notices)?;
         let some =
             |field: &str| map.get(field).and_then(Value::as_array).is_some_and(|f| !f.is_empty());
         let nodes_alone = some("node_files") && !some("edge_files");
@@ -189,6 +191,7 @@ impl Service {
             direct_nodes: None,
             direct_edges: None,
             data_version: 1,
+            notices: Vec::new(),
         })
     }
 
@@ -290,10 +293,10 @@ fn pin(file: &FileRec, file_ref: FileRef, at: &str) -> Result<TableRec, ServiceE
 }
 
 /// Bindings against the tables that are there already.
-fn check(rec: &DatasetRec, warnings: &mut Vec<String>) -> Result<(), ServiceError> {
+fn check(rec: &DatasetRec, notices: &mut Vec<Notice>) -> Result<(), ServiceError> {
     check_alike(Part::Nodes, &rec.node_tables)?;
     if let Some(nodes) = rec.node_tables.first() {
-        check_nodes(rec, &nodes.schema, warnings)?;
+        check_nodes(rec, &nodes.schema, notices)?;
     }
     if rec.edge_tables.is_empty() {
         return Ok(());
@@ -302,7 +305,7 @@ fn check(rec: &DatasetRec, warnings: &mut Vec<String>) -> Result<(), ServiceErro
     if Transforms::of(rec)?.is_none() {
         check_alike(Part::Edges, &rec.edge_tables)?;
     }
-    check_edges(rec, &tables, rec.node_tables.is_empty(), warnings)
+    check_edges(rec, &tables, rec.node_tables.is_empty(), notices)
 }
 
 /// The bindings of the edges, and of the nodes when those are made with them.
@@ -313,15 +316,15 @@ pub(super) fn check_edges(
     rec: &DatasetRec,
     tables: &[&TableSchema],
     makes_nodes: bool,
-    warnings: &mut Vec<String>,
+    notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
     let Some(transforms) = Transforms::of(rec)? else {
         let Some(first) = tables.first() else { return Ok(()) };
-        return check_columns(&rec.edge_encodings, Part::Edges, first, warnings);
+        return check_columns(&rec.edge_encodings, Part::Edges, first, notices);
     };
-    let made = transforms.shapes(tables, warnings)?;
-    check_columns(&rec.edge_encodings, Part::Edges, &made.edges, warnings)?;
-    if makes_nodes { check_nodes(rec, &made.nodes, warnings) } else { Ok(()) }
+    let made = transforms.shapes(tables, notices)?;
+    check_columns(&rec.edge_encodings, Part::Edges, &made.edges, notices)?;
+    if makes_nodes { check_nodes(rec, &made.nodes, notices) } else { Ok(()) }
 }
 
 /// The bindings of the nodes against their table and what algorithms add to it.
@@ -331,7 +334,7 @@ pub(super) fn check_edges(
 pub(super) fn check_nodes(
     rec: &DatasetRec,
     schema: &TableSchema,
-    warnings: &mut Vec<String>,
+    notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
     let mut with_results = schema.clone();
     for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
@@ -346,21 +349,46 @@ pub(super) fn check_nodes(
             with_results.dtypes.insert(column, Value::from("float64"));
         }
     }
-    check_columns(&rec.node_encodings, Part::Nodes, &with_results, warnings)
+    check_columns(&rec.node_encodings, Part::Nodes, &with_results, notices)
 }
 
 /// Several files of one side must look alike.
 fn check_alike(part: Part, tables: &[TableRec]) -> Result<(), ServiceError> {
     let Some((first, rest)) = tables.split_first() else { return Ok(()) };
     for (i, other) in rest.iter().enumerate() {
-        if other.schema.dtypes != first.schema.dtypes {
-            let at = format!("{}[{}]", part.files_field(), i + 1);
+        let (have, want) = (&other.schema.dtypes, &first.schema.dtypes);
+        let at = format!("{}[{}]", part.files_field(), i + 1);
+        if have.len() != want.len() || want.keys().any(|name| !have.contains_key(name)) {
             let message =
                 format!("{at} has other columns than {}[0]; send them alike", part.files_field());
             return Err(ServiceError::invalid(at, message));
         }
+        let differ = |(name, dtype): &(&String, &Value)| {
+            kind_of(dtype.as_str().unwrap_or_default())
+                != kind_of(have[*name].as_str().unwrap_or_default())
+        };
+        if let Some((name, dtype)) = want.iter().find(differ) {
+            let message = format!(
+                "{at} has type {} in column {name:?}, where {}[0] has {}; send the column as one type",
+                have[name].as_str().unwrap_or_default(),
+                part.files_field(),
+                dtype.as_str().unwrap_or_default(),
+            );
+            return Err(ServiceError::invalid(at, message));
+        }
     }
     Ok(())
+}
+
+/// What a pandas type is a kind of: columns of one kind join. A column without values is `object`, and how text is
+/// kept does not matter.
+fn kind_of(dtype: &str) -> &str {
+    let numbers = ["int", "uint", "float"];
+    match dtype {
+        "category" => "object",
+        d if numbers.iter().any(|n| d.starts_with(n)) => "number",
+        d => d.split('[').next().unwrap_or(d),
+    }
 }
 
 fn sum_rows(tables: &[TableRec]) -> Option<u64> {
@@ -387,15 +415,16 @@ fn extra(map: &Map<String, Value>) -> Map<String, Value> {
     unknown.map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
-/// A message with what was ignored.
-pub(super) fn with_warnings(message: &str, warnings: &[String]) -> String {
+/// A message with what was not done as asked.
+pub(super) fn with_notices(message: &str, notices: &[Notice]) -> String {
     const SHOWN: usize = 10;
-    if warnings.is_empty() {
-        return message.to_owned();
+    let mut out = message.to_owned();
+    for notice in &notices[..notices.len().min(SHOWN)] {
+        out.push_str(". ");
+        out.push_str(&notice.text);
     }
-    let mut out = format!("{message}. {}", warnings[..warnings.len().min(SHOWN)].join(". "));
-    if warnings.len() > SHOWN {
-        out.push_str(&format!(" and {} more", warnings.len() - SHOWN));
+    if notices.len() > SHOWN {
+        out.push_str(&format!(" and {} more", notices.len() - SHOWN));
     }
     out
 }

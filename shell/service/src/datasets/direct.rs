@@ -6,13 +6,14 @@ use bytes::Bytes;
 use graphlume_engine::EngineHandle;
 use graphlume_ingest::{Format, IngestError, Recipe};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
-use graphlume_types::DatasetId;
+use graphlume_types::{DatasetId, Notice, note};
 use serde_json::Value;
 
-use super::create::{check_edges, check_nodes, with_warnings};
+use super::create::{check_edges, check_nodes, with_notices};
 use super::encodings::{Part, bound};
-use super::{News, commit, has_edges, no_dataset, stored_for, tell_engine};
+use super::{News, commit, has_edges, no_dataset, preview, stored_for, tell_engine};
 use crate::authz::Action;
+use crate::files::of_parse;
 use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
 use crate::reply::{DirectData, DirectReply};
@@ -87,10 +88,11 @@ impl PartUpload {
         let Recipe { format, compression, options, .. } = recipe.clone();
         let Taken { raw, parsed, parse_micros } = intake.finish(recipe).await?;
         let taken = parsed.map_err(unreadable)?;
-        let TakenTables { mut schemas, mut tables, mut warnings, .. } = taken;
+        let TakenTables { mut schemas, mut tables, warnings, .. } = taken;
+        let mut parsed = of_parse(&warnings);
         if schemas.len() > 1 {
-            warnings
-                .push(format!("the body has {} tables: the first one was taken", schemas.len()));
+            let text = format!("the body has {} tables: the first one was taken", schemas.len());
+            note(&mut parsed, Notice::new("tables-not-used", text).about(schemas.len() as u64 - 1));
         }
         let (schema, table) = (schemas.swap_remove(0), tables.swap_remove(0));
         let rec = TableRec {
@@ -105,12 +107,12 @@ impl PartUpload {
             file: None,
             uploaded_at: core.clock.unix_micros(),
         };
-        let warnings = to_the_end(async move {
-            let write = move |c: &Core| attach(c, dataset, part, rec, warnings);
-            let (news, warnings) = blocking(&core, write).await?;
+        let notices = to_the_end(async move {
+            let write = move |c: &Core| attach(c, dataset, part, rec, parsed);
+            let (news, notices) = blocking(&core, write).await?;
             tell_engine(&engine, dataset, news).await;
             drop(claim);
-            Ok(warnings)
+            Ok(notices)
         })
         .await?;
         Ok(DirectReply {
@@ -120,8 +122,9 @@ impl PartUpload {
                 num_cols: schema.num_cols,
                 num_rows: schema.num_rows,
                 time_parsing_s: parse_micros / 1_000_000,
+                notices: notices.clone(),
             },
-            message: with_warnings("Data uploaded", &warnings),
+            message: with_notices("Data uploaded", &notices),
             success: true,
         })
     }
@@ -134,31 +137,33 @@ fn attach(
     dataset: DatasetId,
     part: Part,
     table: TableRec,
-    parse_warnings: Vec<String>,
-) -> Result<(News, Vec<String>), ServiceError> {
+    parsed: Vec<Notice>,
+) -> Result<(News, Vec<Notice>), ServiceError> {
     loop {
         let found = core.store.get_tagged::<DatasetRec>(&dataset)?;
         let (mut rec, tag) = found.ok_or_else(|| no_dataset(dataset))?;
-        let mut warnings = parse_warnings.clone();
+        let mut notices = parsed.clone();
         let had_edges = has_edges(&rec);
         match part {
             Part::Edges => {
                 let makes_nodes = rec.direct_nodes.is_none() && rec.node_tables.is_empty();
-                check_edges(&rec, &[&table.schema], makes_nodes, &mut warnings)?;
+                check_edges(&rec, &[&table.schema], makes_nodes, &mut notices)?;
                 let is_made = !rec.edge_hypergraph_transform.is_empty();
                 rec.edge_count = (!is_made).then_some(table.schema.num_rows);
                 rec.direct_edges = Some(table.clone());
             }
             Part::Nodes => {
-                check_nodes(&rec, &table.schema, &mut warnings)?;
+                check_nodes(&rec, &table.schema, &mut notices)?;
                 rec.direct_nodes = Some(table.clone());
             }
         }
+        preview::notices_of(&rec, &mut notices);
         rec.node_count = None;
+        rec.notices = notices.clone();
         rec.data_version += 1;
         rec.updated_at = core.clock.unix_micros();
         match commit(core, &rec, tag) {
-            Ok(()) => return Ok((readiness(&rec, part, had_edges), warnings)),
+            Ok(()) => return Ok((readiness(&rec, part, had_edges), notices)),
             Err(ServiceError::Store(StoreError::Changed { .. })) => {}
             Err(e) => return Err(e),
         }

@@ -2,6 +2,7 @@
 //! is an object of `default` and `current` or absent.
 
 use graphlume_storage::TableSchema;
+use graphlume_types::{Notice, note};
 use serde_json::{Map, Value, json};
 
 use crate::ServiceError;
@@ -95,7 +96,7 @@ impl std::fmt::Display for Part {
 pub(crate) fn normalize(
     create: &Map<String, Value>,
     part: Part,
-    warnings: &mut Vec<String>,
+    notices: &mut Vec<Notice>,
 ) -> Result<Value, ServiceError> {
     let field = part.encodings_field();
     let given = body::member(create, field)?
@@ -119,7 +120,8 @@ pub(crate) fn normalize(
                 kept.insert(role.clone(), column.clone());
             }
             Value::String(_) => {
-                warnings.push(format!("{field}.bindings.{role:.64} is unknown: ignored"))
+                let text = format!("{field}.bindings.{role:.64} is unknown: ignored");
+                note(notices, Notice::new("binding-unknown", text));
             }
             other => {
                 let at = format!("{field}.bindings.{role:.64}");
@@ -130,7 +132,7 @@ pub(crate) fn normalize(
     }
     let mut out = Map::new();
     out.insert("bindings".to_owned(), Value::Object(kept));
-    if let Some(complex) = complex(given.get("complex"), part, warnings)? {
+    if let Some(complex) = complex(given.get("complex"), part, notices)? {
         out.insert("complex".to_owned(), complex);
     }
     Ok(Value::Object(out))
@@ -140,7 +142,7 @@ pub(crate) fn normalize(
 fn complex(
     given: Option<&Value>,
     part: Part,
-    warnings: &mut Vec<String>,
+    notices: &mut Vec<Notice>,
 ) -> Result<Option<Value>, ServiceError> {
     let at = format!("{}.complex", part.encodings_field());
     match given {
@@ -152,10 +154,13 @@ fn complex(
                     Some(key) => {
                         default.insert(key, entry.clone());
                     }
-                    None => warnings.push(format!(
-                        "{at}[{i}] has no graphType {:?} and encodingType: ignored",
-                        part.prefix()
-                    )),
+                    None => {
+                        let text = format!(
+                            "{at}[{i}] has no graphType {:?} and encodingType: ignored",
+                            part.prefix()
+                        );
+                        note(notices, Notice::new("encoding-ignored", text));
+                    }
                 }
             }
             Ok((!default.is_empty()).then(|| json!({ "default": default })))
@@ -198,7 +203,7 @@ pub(crate) fn check_columns(
     encodings: &Value,
     part: Part,
     schema: &TableSchema,
-    warnings: &mut Vec<String>,
+    notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
     let structural: &[&str] = match part {
         Part::Nodes => &["node"],
@@ -219,15 +224,22 @@ pub(crate) fn check_columns(
         }
     }
     let bindings = encodings.get("bindings").and_then(Value::as_object);
-    for (role, column) in bindings.into_iter().flatten() {
+    for (role, column) in bindings.into_iter().flatten().filter(|(r, _)| !is_drawn(r)) {
         let column = column.as_str().unwrap_or_default();
         if !schema.dtypes.contains_key(column) {
-            warnings.push(format!(
+            let text = format!(
                 "{field}.bindings.{role} names column {column:?}, which the {part} do not have: ignored"
-            ));
+            );
+            note(notices, Notice::new("column-missing", text));
         }
     }
     Ok(())
+}
+
+/// Whether the scene reads a role's column, and tells itself when there is none.
+fn is_drawn(role: &str) -> bool {
+    let drawn = ["_color", "_size", "_opacity", "_x", "_y", "_longitude", "_latitude"];
+    drawn.iter().any(|d| role.ends_with(d)) || role == "edge_weight"
 }
 
 fn columns_text(schema: &TableSchema) -> String {
@@ -246,28 +258,28 @@ mod tests {
     use super::*;
     use graphlume_types::Coded;
 
-    fn norm(part: Part, v: Value) -> (Result<Value, ServiceError>, Vec<String>) {
+    fn norm(part: Part, v: Value) -> (Result<Value, ServiceError>, Vec<Notice>) {
         let mut create = Map::new();
         create.insert(part.encodings_field().to_owned(), v);
-        let mut warnings = Vec::new();
-        (normalize(&create, part, &mut warnings), warnings)
+        let mut notices = Vec::new();
+        (normalize(&create, part, &mut notices), notices)
     }
 
     #[test]
     fn complex_is_an_object_or_absent_whatever_was_sent() {
         for nothing in [Value::Null, json!([]), json!({})] {
-            let (out, warnings) = norm(Part::Nodes, json!({"bindings": {}, "complex": nothing}));
+            let (out, notices) = norm(Part::Nodes, json!({"bindings": {}, "complex": nothing}));
             assert_eq!(out.unwrap(), json!({"bindings": {}}));
-            assert!(warnings.is_empty());
+            assert!(notices.is_empty());
         }
         let entry =
             json!({"graphType": "point", "encodingType": "badgeTopRight", "attribute": "a"});
         let foreign = json!({"graphType": "edge", "encodingType": "color"});
-        let (out, warnings) =
+        let (out, notices) =
             norm(Part::Nodes, json!({"bindings": {}, "complex": [entry, foreign, {}, 1]}));
         let want = json!({"default": {"pointBadgeTopRightEncoding": entry}});
         assert_eq!(out.unwrap()["complex"], want);
-        assert_eq!(warnings.len(), 3);
+        assert_eq!(notices.len(), 3);
         let kept = json!({"current": {"edgeColorEncoding": {"colors": ["red"]}}});
         let (out, _) = norm(Part::Edges, json!({"bindings": {}, "complex": kept}));
         assert_eq!(out.unwrap()["complex"], kept);
@@ -276,13 +288,13 @@ mod tests {
 
     #[test]
     fn unknown_bindings_are_dropped_with_a_warning_and_null_ones_silently() {
-        let (out, warnings) = norm(
+        let (out, notices) = norm(
             Part::Nodes,
             json!({"bindings": {"node": "id", "node_x": "x", "wings": "w", "node_size": null}}),
         );
         assert_eq!(out.unwrap(), json!({"bindings": {"node": "id", "node_x": "x"}}));
-        assert_eq!(warnings.len(), 1);
-        assert!(warnings[0].contains("wings"));
+        assert_eq!(notices.len(), 1);
+        assert!(notices[0].text.contains("wings"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod compute;
 mod create;
 mod direct;
 pub(crate) mod encodings;
+mod preview;
 mod share;
 pub(crate) mod transform;
 
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 use graphlume_engine::EngineHandle;
 use graphlume_storage::{Batch, DatasetRec, FileRec, StoreError, Tag};
-use graphlume_types::DatasetId;
+use graphlume_types::{DatasetId, Notice, note};
 use serde_json::{Map, Value};
 
 use crate::authz::{Action, Decision, Resource, decides, require};
@@ -31,7 +32,7 @@ pub(crate) use share::check_privacy;
 /// Members of a create body that a later read must not show at its top: readers take them for something
 /// else.
 const HIDDEN_EXTRAS: &[&str] =
-    &["bindings", "encodings", "style", "url_params", "success", "data", "warnings"];
+    &["bindings", "encodings", "style", "url_params", "success", "data", "notices", "warnings"];
 
 /// The version of the interface, where a client named none.
 const API_VERSION: &str = "3";
@@ -150,8 +151,10 @@ impl Service {
     ) -> Result<DatasetEnvelope, ServiceError> {
         let data = match find_for(&self.core, who, Action::Read, id)? {
             Found::Stored(rec, _) => {
-                let warnings = deleted_files(&self.core, &rec)?;
-                DatasetReply { warnings, ..reply(*rec) }
+                let deleted = deleted_files(&self.core, &rec)?;
+                let mut reply = reply(*rec);
+                reply.notices.extend(deleted);
+                reply
             }
             Found::Builtin(b) => b.reply(),
         };
@@ -227,15 +230,16 @@ fn commit(core: &Core, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
 }
 
 /// A line for each cited file that is gone. The dataset keeps what it took from it.
-fn deleted_files(core: &Core, rec: &DatasetRec) -> Result<Vec<String>, ServiceError> {
+fn deleted_files(core: &Core, rec: &DatasetRec) -> Result<Vec<Notice>, ServiceError> {
     let mut out = Vec::new();
     for (field, refs) in [("edge_files", &rec.edge_files), ("node_files", &rec.node_files)] {
         for (i, file) in refs.iter().enumerate() {
             if !core.store.exists::<FileRec>(&file.file_id)? {
                 let id = file.file_id;
-                out.push(format!(
+                let text = format!(
                     "{field}[{i}]: file {id} was deleted; the dataset keeps the table it had"
-                ));
+                );
+                note(&mut out, Notice::new("file-deleted", text));
             }
         }
     }
@@ -281,7 +285,7 @@ fn reply(rec: DatasetRec) -> DatasetReply {
         legacy_dataset_name: rec.legacy_dataset_name,
         legacy_dataset_author: rec.legacy_dataset_author,
         org_name: rec.org_name.unwrap_or_default(),
-        warnings: Vec::new(),
+        notices: rec.notices,
         extra,
     }
 }

@@ -7,7 +7,7 @@ use graphlume_table::{
     Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions, HypergraphPlan, Table,
     hypergraph, hypergraph_union,
 };
-use graphlume_types::{CancelToken, Coded};
+use graphlume_types::{CancelToken, Coded, Notice, note};
 use serde_json::{Map, Value};
 
 use super::encodings::{bind_default, bound};
@@ -115,7 +115,7 @@ impl Transforms {
     pub(crate) fn shapes(
         &self,
         tables: &[&TableSchema],
-        warnings: &mut Vec<String>,
+        notices: &mut Vec<Notice>,
     ) -> Result<Made, ServiceError> {
         let empty =
             || TableSchema { name: String::new(), dtypes: Map::new(), num_cols: 0, num_rows: 0 };
@@ -132,9 +132,8 @@ impl Transforms {
                     side.dtypes.insert(name.to_owned(), dtype.unwrap_or_else(text));
                 }
             }
-            warnings.extend(plan.warnings.iter().cloned());
+            of_transforms(notices, &plan.warnings);
         }
-        warnings.dedup();
         Ok(made)
     }
 
@@ -165,6 +164,13 @@ impl Transforms {
             first_event += table.num_rows() as u64;
         }
         Ok(hypergraph_union(parts)?)
+    }
+}
+
+/// What transforms passed over.
+pub(crate) fn of_transforms(notices: &mut Vec<Notice>, texts: &[String]) {
+    for text in texts {
+        note(notices, Notice::new("transform-option-ignored", text.clone()));
     }
 }
 

@@ -6,7 +6,7 @@ mod upload;
 use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
 use graphlume_storage::{Batch, DatasetRec, FileRec, PrivacyMode, Record, Scope, StoreError, Tag};
 use graphlume_types::limits::PAGE_ROWS_MAX;
-use graphlume_types::{CancelToken, FileId, UserId};
+use graphlume_types::{CancelToken, FileId, Notice, UserId, note};
 use serde_json::{Map, Value};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -207,6 +207,7 @@ impl Service {
             tables_schemas: Vec::new(),
             raw: None,
             tables: Vec::new(),
+            notices: Vec::new(),
         };
         set_fields(&mut rec, &map)?;
         if rec.file_type.is_empty() {
@@ -420,6 +421,31 @@ fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceEr
     Ok(Recipe { format, compression, options, sql })
 }
 
+/// What the parser passed over.
+pub(crate) fn of_parse(warnings: &[String]) -> Vec<Notice> {
+    let mut out = Vec::new();
+    for text in warnings {
+        note(&mut out, Notice::new("option-without-effect", text.clone()));
+    }
+    out
+}
+
+/// A compressed file whose name does not say so: the interface wants the extension in the name, and the declared
+/// compression is what counts here.
+fn without_extension(rec: &FileRec) -> Option<Notice> {
+    let compression: Compression = rec.file_compression.parse().ok()?;
+    let extension = compression.extension()?;
+    let is_said = rec.name.is_empty() || rec.name.to_ascii_lowercase().ends_with(extension);
+    (!is_said).then(|| {
+        let text = format!(
+            "the file was read as {compression}, as declared, though its name {:?} does not end in {extension:?}; \
+             other servers want the extension",
+            rec.name
+        );
+        Notice::new("compression-not-in-name", text)
+    })
+}
+
 /// Writes the outcome of a parse into the record of bytes that are kept.
 fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
     rec.is_uploaded = true;
@@ -429,6 +455,8 @@ fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
             rec.errors = Vec::new();
             rec.tables_schemas = taken.schemas;
             rec.tables = taken.tables;
+            rec.notices = of_parse(&taken.warnings);
+            rec.notices.extend(without_extension(rec));
             if let Some(agent) = taken.agent_name {
                 rec.agent_name = agent;
             }
@@ -441,6 +469,7 @@ fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
             rec.errors = vec![serde_json::to_value(failure.record).unwrap_or_default()];
             rec.tables_schemas = Vec::new();
             rec.tables = Vec::new();
+            rec.notices = Vec::new();
         }
     }
 }
@@ -475,6 +504,7 @@ pub(crate) fn reply(rec: FileRec) -> FileReply {
         errors: Value::Array(rec.errors),
         tables_schemas: serde_json::to_value(rec.tables_schemas).unwrap_or_default(),
         org_name: rec.org_name.unwrap_or_default(),
+        notices: rec.notices,
         progress: None,
     }
 }

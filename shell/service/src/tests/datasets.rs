@@ -325,10 +325,10 @@ async fn a_deleted_file_leaves_its_table_and_a_warning() {
     let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
     let body = create_body(json!({"edge_files": [file]}));
     let id = rig.dataset(&alice, body).await.unwrap();
-    assert!(counted(&rig, &alice, &id).await.get("warnings").is_none());
+    assert!(counted(&rig, &alice, &id).await["notices"] == json!([]));
     rig.service.delete_file(&alice, &file).await.unwrap();
     let d = counted(&rig, &alice, &id).await;
     assert_eq!(d["edge_files"], json!([file]));
-    assert!(d["warnings"][0].as_str().unwrap().contains(&file), "{d}");
+    assert!(d["notices"][0]["text"].as_str().unwrap().contains(&file), "{d}");
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
 }

@@ -1,0 +1,130 @@
+"""What is asked for and not done is said: in the answer, in the record, in the message to the page, to agents, and on
+the command line's standard error."""
+
+import json
+
+import pandas as pd
+import pytest
+from agent import Agent, OpenPage
+from conftest import counted, unique
+from live import Viewer
+from test_datasets import file_of
+
+EDGES = pd.DataFrame({"s": ["a", "b", "c"], "d": ["b", "c", "a"], "w": ["heavy", "light", "?"]})
+NODES = pd.DataFrame({"id": ["a", "b", "c"], "kind": ["x", "y", "x"], "px": [0.0, 1.0, 2.0]})
+NODE = {"node": "id"}
+
+
+def color(attribute, outcome="#ff0000"):
+    mapping = {"categorical": {"fixed": {"x": outcome}}}
+    return {"default": {"pointColorEncoding": {
+        "graphType": "point", "encodingType": "color", "attribute": attribute, "mapping": mapping}}}
+
+
+# What is bound or sent, and the slug and a part of the text of the notice.
+SILENT_BEFORE = {
+    "a size of text": (EDGES, NODES, {"node_size": "kind"}, {}, None, "column-without-numbers", '"kind"'),
+    "weights of text": (EDGES, NODES, {}, {"edge_weight": "w"}, None, "column-without-numbers", '"w"'),
+    "x without y": (EDGES, NODES, {"node_x": "px"}, {}, None, "positions-incomplete", "node_x and node_y"),
+    "a colour by no column": (EDGES, NODES, {}, {}, color("nope"), "column-missing", '"nope"'),
+    "a colour that is none": (EDGES, NODES, {}, {}, color("kind", "no-colour"), "encoding-ignored", "no CSS colour"),
+    "an icon": (EDGES, NODES, {"node_icon": "kind"}, {}, None, "encoding-not-drawn", "node_icon"),
+    "a binding that is none": (EDGES, NODES, {"node_wings": "kind"}, {}, None, "binding-unknown", "node_wings"),
+}
+# What only the data tell.
+DATA = {
+    "null ends": (EDGES.assign(d=["b", None, None]), NODES, "edges-without-an-end", "2 of 3 edge rows", 2),
+    "ids of two types": (pd.DataFrame({"s": [1, 2, 3], "d": ["1", "2", "9"]}), None, "ids-of-different-types",
+                         "holds numbers", 1),
+    "nodes that are not named": (EDGES, NODES.iloc[:1], "nodes-without-a-row", "2 of 3 nodes", 2),
+    "ids that match nothing": (EDGES, NODES.assign(id=["p", "q", "r"]), "node-table-matches-no-edge", '"id"', 3),
+    "repeated ids": (EDGES, pd.concat([NODES, NODES.iloc[:2]]), "node-rows-not-used", "2 of 5 node rows", 2),
+}
+
+
+def create(api, edges, nodes, node_bindings, edge_bindings, complex_=None):
+    r = api("POST", "/api/v2/upload/datasets/", json={
+        "name": "notices", "metadata": {}, "edge_files": [file_of(api, edges)],
+        "node_files": [] if nodes is None else [file_of(api, nodes)],
+        "node_encodings": {"bindings": {**({} if nodes is None else NODE), **node_bindings},
+                           **({"complex": complex_} if complex_ else {})},
+        "edge_encodings": {"bindings": {"source": "s", "destination": "d", **edge_bindings}}})
+    assert r.status_code == 201, r.text
+    return r.json()
+
+
+def has(notices, slug, text, count=1):
+    return [n for n in notices if n["slug"] == slug and text in n["text"] and n["count"] == count]
+
+
+@pytest.mark.parametrize("case", SILENT_BEFORE)
+def test_what_a_binding_asks_for_and_does_not_get_is_said_everywhere(server, alice, case):
+    *made, slug, text = SILENT_BEFORE[case]
+    answer = create(alice, *made)
+    assert has(answer["data"]["notices"], slug, text), answer
+    assert text in answer["message"]
+    dataset = answer["data"]["dataset_id"]
+    if slug == "binding-unknown":
+        return  # Such a binding is not kept, so that nothing of it is left to be told.
+    assert has(counted(alice, dataset)["notices"], slug, text)
+    viewer = Viewer(server, dataset, unique("notices"))
+    viewer.until(lambda: viewer.graph is not None)
+    assert has(viewer.graph["notices"], slug, text), viewer.graph
+    viewer.close()
+
+
+@pytest.mark.parametrize("case", DATA)
+def test_what_the_data_do_not_give_is_counted(server, accounts, alice, case):
+    edges, nodes, slug, text, count = DATA[case]
+    dataset = create(alice, edges, nodes, {}, {})["data"]["dataset_id"]
+    session = unique("notices")
+    with OpenPage(server, dataset, session, server.token("alice")):
+        lines = Agent(server, ":".join(accounts["key"])).text("get_session_info", session_id=session).split("\n")
+    assert [line for line in lines if line.startswith("notice: ") and text in line], lines
+    assert has(counted(alice, dataset)["notices"], slug, text, count)
+
+
+def test_data_without_anything_to_tell_tell_nothing(server, alice):
+    answer = create(alice, EDGES, NODES, {"node_color": "kind"}, {})
+    assert answer["data"]["notices"] == [] and answer["message"] == "Dataset created"
+    assert counted(alice, answer["data"]["dataset_id"])["notices"] == []
+
+
+def test_bindings_of_a_table_that_is_still_to_come_are_no_notice(alice):
+    dataset = alice.dataset(nodes={"node": "id", "node_size": "px"}, edges={"source": "s", "destination": "d"})
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/json", data=EDGES.to_json(orient="records"))
+    assert r.status_code == 200 and r.json()["data"]["notices"] == [], r.text
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/nodes/json", data=NODES.drop(columns="px").to_json(orient="records"))
+    assert has(r.json()["data"]["notices"], "column-missing", '"px"'), r.text
+
+
+def test_an_option_of_the_parser_without_effect_is_said(alice):
+    options = {"mangle_dupe_cols": False, "parse_dates": True}
+    record = alice.file(b"s,d\na,b\n", "csv", parser_options=options)
+    assert {n["slug"] for n in record["notices"]} == {"option-without-effect"}, record
+    said = json.dumps(record["notices"])
+    assert all(name in said for name in options), said
+
+
+def test_a_compressed_file_whose_name_does_not_say_so_is_said(alice):
+    import gzip
+
+    for name, told in (("edges.csv", 1), ("edges.csv.gz", 0), ("", 0)):
+        record = alice.file(gzip.compress(b"s,d\na,b\n"), "csv", file_compression="gzip", name=name)
+        assert len(has(record["notices"], "compression-not-in-name", "gzip")) == told, record
+
+
+def test_edge_files_that_keep_text_differently_join(server, alice):
+    import pyarrow as pa
+
+    from test_hypergraph import arrow
+
+    parts = [pa.table({"s": pa.array(["a"], kind), "d": pa.array(["b"], kind)})
+             for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()))]
+    files = [alice.file(arrow(part), "arrow")["file_id"] for part in parts]
+    dataset = alice.dataset(files)
+    got = counted(alice, dataset)
+    assert (got["node_count"], got["edge_count"]) == (2, 3), got
+    numbers = alice.file(b"s,d\n1,2\n", "csv")["file_id"]
+    refused = alice.dataset([files[0], numbers], expect=400)
+    assert refused["field"] == "edge_files[1]" and '"s"' in refused["message"], refused
