@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow_schema::DataType;
 use graphlume_table::{Table, cell_text};
-use graphlume_types::limits::QUERY_STATES_MAX;
+use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
 use regex::RegexBuilder;
 
 use super::{Params, paths, rows};
@@ -154,7 +154,7 @@ fn search(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
     let pattern = if params.flag("regex", false)? { term.to_owned() } else { regex::escape(term) };
     let pattern = RegexBuilder::new(&pattern)
         .case_insensitive(!params.flag("case_sensitive", false)?)
-        .size_limit(1 << 20)
+        .size_limit(PATTERN_BYTES_MAX)
         .build()
         .map_err(|e| {
             GfqlError::new(ErrorCode::Predicate, format!("the term is no pattern: {e}"))

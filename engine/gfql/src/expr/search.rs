@@ -1,6 +1,6 @@
 //! `searchAny`: whether any property of a node or an edge contains a text.
 
-use regex::Regex;
+use crate::pattern::Pattern;
 
 use super::value::Cell;
 use crate::error::{ErrorCode, GfqlError};
@@ -55,7 +55,7 @@ impl Search {
     pub(super) fn run(
         &self,
         element: &Cell,
-        pattern: impl Fn(&str) -> Result<Regex, GfqlError>,
+        pattern: impl Fn(&str) -> Result<Pattern, GfqlError>,
     ) -> Result<Cell, GfqlError> {
         let entity = match element {
             Cell::Null => return Ok(Cell::Null),
