@@ -120,12 +120,11 @@ const SIZES: [usize; 4] =
 /// The program of `text` and the bytes that it is charged, at most `limit`.
 fn compiled(text: &str, limit: usize) -> Result<(Arc<Regex>, usize), PatternError> {
     let mut cache = CACHE.lock();
-    if let Some(at) = cache.iter().position(|e| &*e.text == text) {
-        if let Some(entry) = cache.remove(at) {
-            let found = (Arc::clone(&entry.program), entry.size);
-            cache.push_back(entry);
-            return if found.1 <= limit { Ok(found) } else { Err(PatternError::TooLarge) };
-        }
+    let at = cache.iter().position(|e| &*e.text == text);
+    if let Some(entry) = at.and_then(|at| cache.remove(at)) {
+        let found = (Arc::clone(&entry.program), entry.size);
+        cache.push_back(entry);
+        return if found.1 <= limit { Ok(found) } else { Err(PatternError::TooLarge) };
     }
     drop(cache);
     for size in SIZES.into_iter().filter(|s| *s <= limit) {
