@@ -63,8 +63,8 @@ mod tests {
     #[test]
     fn long_work_goes_on_when_nobody_waits() {
         assert_eq!(wait(25_000, 0), None);
-        assert_eq!(wait(25_000, 25_000), None);
-        assert_eq!(wait(25_000, 28_000), Some(Duration::from_millis(3)));
+        assert_eq!(wait(35_000, 35_000), None);
+        assert_eq!(wait(35_000, 38_000), Some(Duration::from_millis(3)));
     }
 
     #[test]
