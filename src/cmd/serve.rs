@@ -323,7 +323,7 @@ fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
 fn first_start(bootstrap: Option<&Bootstrap>) {
     match bootstrap {
         Some(b) if b.generated => println!(
-            "  first start  superuser {}, password: {}\n               (shown this once; change it with `graphlume user password {}`)",
+            "  first start  superuser {}, password: {}\n               (shown this once; to change it, stop the server and run `graphlume user password {}` with its --data)",
             b.username, b.password, b.username
         ),
         Some(b) => println!(
