@@ -117,6 +117,16 @@ client_modules() {
     echo "$stamp" >"$folder/node_modules/.stamp"
 }
 
+# The first generation of the official Python client of the tool endpoint. The second one, in the venv, has the same name.
+older_python_client() {
+    local folder=$CACHE/mcp1 version=1.30.0
+    [ "$(cat "$folder/.stamp" 2>/dev/null)" = "$version" ] && return 0
+    say "installing the older Python client of the tool endpoint"
+    rm -rf "$folder"
+    "$VENV/bin/pip" install -q --disable-pip-version-check --target "$folder" "mcp==$version"
+    echo "$version" >"$folder/.stamp"
+}
+
 # Fills KERNEL_TESTS with cargo's arguments for the kernel tests. By target and not by package: the selection of packages
 # decides the features, and other features mean a second build.
 kernel_tests() {

@@ -70,6 +70,7 @@ stage "page unit tests"
 
 export GRAPHLUME_BIN=$BIN
 client_modules
+older_python_client
 stage "end-to-end tests"
 args=(-q -rs -p no:cacheprovider --junitxml="$records/e2e.xml")
 [ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle and not takes_a_minute")

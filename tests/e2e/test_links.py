@@ -647,7 +647,7 @@ def test_the_log_has_every_step_and_no_secret(tmp_path):
         steps["link-refused"] += 2
         visit(links[1], **{"Sec-Fetch-Dest": "image"})
         guest = Agent(server, cookies["graphlume_jwt"])
-        assert guest.call("list_sessions") == {"sessions": []}
+        assert guest.call("list_sessions")["sessions"] == []
         r = requests.get(f"{server.url}/api/v2/logout-user/admin/", headers=bearer(cookies["graphlume_jwt"]))
         assert r.status_code == 403
         assert admin("GET", f"/api/v2/logout-user/guest{i}/").status_code == 200

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import networkx as nx
+import pytest
 from agent import Agent, OpenPage
 from conftest import ROOT, unique
 from mcp_rig import TOOLS, key, kind, page, small  # noqa: F401
@@ -75,6 +78,25 @@ def test_the_official_typescript_client_lists_and_calls_every_tool(server, page,
     assert json.loads(told["told"]["create_collection"])["collection"]["matchCount"] == 3
     assert "renamed" in told["told"]["delete_collection"]
     assert "-32002" in told["refused"] or "403" in told["refused"], told["refused"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "2026-07-28", "legacy"])
+def test_the_second_typescript_client_in_each_mode(server, page, key, mode):
+    told = node("modern.mjs", server.url + "/mcp", key, page.session, mode)
+    assert told["version"] == ("2025-11-25" if mode == "legacy" else "2026-07-28")
+    assert told["tools"] == TOOLS and "nodes: 6" in told["info"] and told["server"]["version"] == "1.0.0"
+    assert told["resource"]["open"].startswith(server.url + "/graph/graph.html?dataset=") and told["refused"]
+
+
+def test_the_first_python_client(server, page, key):
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphlume/mcp1"
+    assert (folder / "mcp").is_dir(), "the older client is missing (scripts/test.sh installs it)"
+    r = subprocess.run([sys.executable, str(CLIENTS / "older.py"), server.url + "/mcp", key, page.session],
+                       capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(folder)})
+    assert r.returncode == 0, r.stderr
+    told = json.loads(r.stdout)
+    assert told["version"] == "2025-11-25" and told["tools"] == TOOLS and "nodes: 6" in told["info"]
+    assert told["resource"]["open"].startswith(server.url + "/graph/graph.html?dataset=")
 
 
 def test_the_inspector_lists_and_calls_on_the_command_line(server, page, key):

@@ -188,6 +188,8 @@ pub const COLLECTION_EXPR_BYTES_MAX: usize = 256 << 10;
 /// Seconds after which a visualization that nobody has open counts as closed: a page that is loaded again,
 /// or loses its connection for a moment, keeps its agents.
 pub const PAGE_AWAY_SECS_MAX: u64 = 3;
+/// Seconds for which a visualization whose page was asked for counts as open before its stream is.
+pub const PAGE_OPENING_SECS_MAX: u64 = 15;
 /// Days for which a visualization that nobody opens is remembered.
 pub const SESSION_IDLE_DAYS_MAX: i64 = 90;
 /// Bytes of one message to the tool endpoint.
@@ -198,12 +200,20 @@ pub const TOOL_CALL_SECS_MAX: u64 = 60;
 pub const TOOL_CALLS_PER_AGENT_MAX: usize = 16;
 /// Seconds after which an idle connection of an agent is forgotten.
 pub const AGENT_IDLE_SECS_MAX: u64 = 1_800;
+/// The same for a connection whose event stream is held open: a stream is no use of it.
+pub const AGENT_STREAM_SECS_MAX: u64 = 28_800;
 /// Connections of agents that the server remembers.
 pub const AGENTS_MAX: usize = 1_000;
 /// Connections of agents of one account, and of one address as long as they have shown no credential.
 pub const AGENTS_PER_HOLDER_MAX: usize = 32;
 /// Seconds between two signs of life on an event stream.
 pub const EVENT_STREAM_BEAT_SECS: u64 = 15;
+/// Datasets on one page of an agent's `resources/list`.
+pub const RESOURCES_PAGE_MAX: u64 = 100;
+/// Datasets that an empty `list_sessions` names.
+pub const HINT_DATASETS_MAX: u64 = 5;
+/// Milliseconds for which agents may keep what is the same for everybody.
+pub const PUBLIC_TTL_MS: u64 = 3_600_000;
 /// Rows that `query_graph` returns.
 pub const TOOL_ROWS_MAX: usize = 50;
 /// Rows that `query_graph` returns when the query names no columns.

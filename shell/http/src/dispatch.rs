@@ -134,6 +134,7 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::ToolMessage => mcp::post(s, req).boxed(),
         E::ToolStream => now(Ok(mcp::get(&s, &req))),
         E::ToolClose => now(Ok(mcp::delete(&s, &req))),
+        E::ToolManifest => now(Ok(mcp::manifest())),
         E::LegacyGone => now(Err(ApiError::new(
             Code::Gone,
             "removed",

@@ -153,6 +153,7 @@ pub enum Endpoint {
     ToolMessage,
     ToolStream,
     ToolClose,
+    ToolManifest,
     LegacyGone,
     CheckWorkers,
     Metrics,

@@ -359,10 +359,17 @@ pub static ROUTES: &[Route] = &[
         Tool,
         Json,
         E::ToolMessage,
-        "One JSON-RPC message of an agent: initialize, tools/list, tools/call, notifications.",
+        "One JSON-RPC message of an agent: initialize or server/discover, tools/list, tools/call, \
+         resources/list, resources/read, notifications.",
     ),
     get("/mcp", Tool, E::ToolStream, "The event stream of an agent's connection, held open."),
     row(Method::DELETE, "/mcp", Tool, BodyKind::None, E::ToolClose, "Ends an agent's connection."),
+    get(
+        "/mcp/manifest.json",
+        Tool,
+        E::ToolManifest,
+        "What agents find at /mcp: version, transport, revisions of the protocol, tools.",
+    ),
     // Pages.
     get("/", Public, E::StartPage, "The start page."),
     get("/login", Public, E::SignInPage, "The form to sign in with; next is where it leads.")

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphlume_types::limits::PAGE_AWAY_SECS_MAX;
+use graphlume_types::limits::{PAGE_AWAY_SECS_MAX, PAGE_OPENING_SECS_MAX};
 use graphlume_types::{Clock, SessionId, UserId};
 use parking_lot::Mutex;
 
 /// A session and who looks at it; nobody in particular without a credential.
 type Seat = (SessionId, Option<UserId>);
 
-/// Open pages of one seat, and when the last one went.
+/// Open pages of one seat, and until when it counts as open without any.
 #[derive(Debug)]
 struct Seen {
     open: usize,
-    left: Instant,
+    until: Instant,
 }
 
 /// The pages that are open.
@@ -45,8 +45,18 @@ impl Pages {
         let seat = (session, user);
         let now = self.clock.monotonic();
         let mut seats = self.seats.lock();
-        seats.entry(seat.clone()).or_insert(Seen { open: 0, left: now }).open += 1;
+        seats.entry(seat.clone()).or_insert(Seen { open: 0, until: now }).open += 1;
         OpenPage { pages: Arc::clone(self), seat }
+    }
+
+    /// A page was asked for and is on its way to a browser of this account: until its stream is open, or
+    /// for a while, it counts as open.
+    pub(crate) fn expect(&self, session: SessionId, user: UserId) {
+        let now = self.clock.monotonic();
+        let until = now + Duration::from_secs(PAGE_OPENING_SECS_MAX);
+        let mut seats = self.seats.lock();
+        seats.retain(|_, seen| !seen.is_over(now));
+        seats.entry((session, Some(user))).or_insert(Seen { open: 0, until }).until = until;
     }
 
     /// Whether somebody has the session open, or had it open a moment ago.
@@ -67,8 +77,7 @@ impl Pages {
 
 impl Seen {
     fn is_over(&self, now: Instant) -> bool {
-        let away = Duration::from_secs(PAGE_AWAY_SECS_MAX);
-        self.open == 0 && now.saturating_duration_since(self.left) > away
+        self.open == 0 && now > self.until
     }
 }
 
@@ -78,7 +87,7 @@ impl Drop for OpenPage {
         let mut seats = self.pages.seats.lock();
         if let Some(seen) = seats.get_mut(&self.seat) {
             seen.open = seen.open.saturating_sub(1);
-            seen.left = now;
+            seen.until = now + Duration::from_secs(PAGE_AWAY_SECS_MAX);
         }
         seats.retain(|_, seen| !seen.is_over(now));
     }
@@ -113,6 +122,29 @@ mod tests {
         clock.advance(Duration::from_secs(PAGE_AWAY_SECS_MAX + 1));
         assert!(!pages.is_open(&session));
         drop(pages.open("t".parse().unwrap(), None));
+        assert_eq!(pages.seats.lock().len(), 1, "what is over is forgotten");
+    }
+
+    #[test]
+    fn a_page_that_is_on_its_way_counts_as_open_for_its_account_alone() {
+        let clock = Arc::new(TestClock::at(0));
+        let pages = Pages::new(clock.clone());
+        let session: SessionId = "s".parse().unwrap();
+        let (alice, bob) = (UserId(1), UserId(2));
+        pages.expect(session.clone(), alice);
+        assert!(pages.is_open_by(&session, alice) && !pages.is_open_by(&session, bob));
+        clock.advance(Duration::from_secs(PAGE_OPENING_SECS_MAX));
+        assert!(pages.is_open_by(&session, alice));
+        clock.advance(Duration::from_millis(1));
+        assert!(!pages.is_open(&session), "it never came");
+        pages.expect(session.clone(), alice);
+        drop(pages.open(session.clone(), Some(alice)));
+        clock.advance(Duration::from_secs(PAGE_AWAY_SECS_MAX + 1));
+        assert!(!pages.is_open(&session), "it came and went");
+        for n in 0..100 {
+            pages.expect(format!("s{n}").parse().unwrap(), alice);
+            clock.advance(Duration::from_secs(PAGE_OPENING_SECS_MAX + 1));
+        }
         assert_eq!(pages.seats.lock().len(), 1, "what is over is forgotten");
     }
 }

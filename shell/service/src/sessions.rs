@@ -200,7 +200,11 @@ impl Service {
         } else {
             Worn::new(records, background, &Worn::default(), None)
         };
-        self.enter(who, session, dataset, Some((settings, worn))).await
+        let opened = self.enter(who, session, dataset, Some((settings, worn))).await?;
+        if let Some(user) = who.session_owner() {
+            self.pages.expect(opened.session_id.clone(), user);
+        }
+        Ok(opened)
     }
 
     /// [`Service::authorize_viewer`] for the page: a session that is new, or showed another dataset before,

@@ -11,6 +11,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::error::{Kind, Refusal};
+
 /// Whom a connection counts against: its address until a call on it shows a credential, then the account.
 /// So a flood of strangers pushes out strangers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,23 +23,32 @@ enum Holder {
 
 struct Agent {
     holder: Holder,
+    /// When a message came.
     used: Instant,
     /// Calls in progress, by the text of their id.
     calls: Vec<(String, CancellationToken)>,
     /// Ends the event stream.
     stream: CancellationToken,
+    /// When the event stream last gave a sign of life.
+    streamed: Option<Instant>,
 }
 
-/// The connections.
+/// The connections, and the calls that belong to none.
 #[derive(Clone, Default)]
-pub(crate) struct Agents(Arc<Mutex<HashMap<String, Agent>>>);
+pub(crate) struct Agents(Arc<Mutex<HashMap<String, Agent>>>, Arc<Mutex<HashMap<UserId, usize>>>);
 
 /// A call in progress.
 pub(super) struct Begun {
     agents: Agents,
-    session: String,
-    request: String,
+    of: Of,
     token: CancellationToken,
+}
+
+/// What a call counts against.
+enum Of {
+    /// A connection, and the request's id on it.
+    Connection(String, String),
+    Account(UserId),
 }
 
 impl Begun {
@@ -49,13 +60,29 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        let mut map = self.agents.0.lock();
-        if let Some(agent) = map.get_mut(&self.session)
-            && let Some(at) = agent.calls.iter().position(|(request, _)| *request == self.request)
-        {
-            agent.calls.swap_remove(at);
+        match &self.of {
+            Of::Connection(session, request) => {
+                let mut map = self.agents.0.lock();
+                if let Some(agent) = map.get_mut(session) {
+                    agent.calls.retain(|(own, _)| own != request);
+                }
+            }
+            Of::Account(user) => {
+                let mut counts = self.agents.1.lock();
+                if let Some(count) = counts.get_mut(user) {
+                    *count = count.saturating_sub(1);
+                }
+                counts.retain(|_, count| *count > 0);
+            }
         }
     }
+}
+
+/// As many calls as may be in progress.
+fn busy() -> Refusal {
+    let most = limits::TOOL_CALLS_PER_AGENT_MAX;
+    let text = format!("more than {most} calls are in progress; wait for one to end");
+    Refusal::new(Kind::Busy, text)
 }
 
 impl Agents {
@@ -66,8 +93,8 @@ impl Agents {
         let holder = Holder::Peer(peer);
         let mut map = self.0.lock();
         make_room(&mut map, holder, now);
-        let agent =
-            Agent { holder, used: now, calls: Vec::new(), stream: CancellationToken::new() };
+        let stream = CancellationToken::new();
+        let agent = Agent { holder, used: now, calls: Vec::new(), stream, streamed: None };
         map.insert(session.clone(), agent);
         session
     }
@@ -75,6 +102,23 @@ impl Agents {
     /// Whether the connection is known; it counts as used now.
     pub(super) fn touch(&self, session: &str) -> bool {
         self.touch_at(session, Instant::now())
+    }
+
+    /// Whether an event stream may stay. It keeps a connection that is silent for longer than one
+    /// without, and not for ever; and it does not count as a use.
+    pub(super) fn may_stream(&self, session: &str) -> bool {
+        self.may_stream_at(session, Instant::now())
+    }
+
+    fn may_stream_at(&self, session: &str, now: Instant) -> bool {
+        let mut map = self.0.lock();
+        let Some(agent) = map.get_mut(session) else { return false };
+        if is_idle(agent, now) {
+            remove(&mut map, session);
+            return false;
+        }
+        agent.streamed = Some(now);
+        true
     }
 
     fn touch_at(&self, session: &str, now: Instant) -> bool {
@@ -114,16 +158,34 @@ impl Agents {
         Some(agent.stream.clone())
     }
 
-    /// Notes a call, unless too many are in progress.
-    pub(super) fn begin(&self, session: &str, request: &Value) -> Option<Begun> {
+    /// Notes a call, unless too many are in progress or one of this id is.
+    pub(super) fn begin(&self, session: &str, request: &Value) -> Result<Begun, Refusal> {
         let (request, token) = (request.to_string(), CancellationToken::new());
         let mut map = self.0.lock();
-        let agent = map.get_mut(session)?;
+        let agent = map.get_mut(session).ok_or_else(super::error::unknown_session)?;
+        if agent.calls.iter().any(|(own, _)| *own == request) {
+            let shown: String = request.chars().take(40).collect();
+            let text = format!("a call with the id {shown} is in progress; use another id");
+            return Err(Refusal::new(Kind::Params, text));
+        }
         if agent.calls.len() >= limits::TOOL_CALLS_PER_AGENT_MAX {
-            return None;
+            return Err(busy());
         }
         agent.calls.push((request.clone(), token.clone()));
-        Some(Begun { agents: self.clone(), session: session.to_owned(), request, token })
+        let of = Of::Connection(session.to_owned(), request);
+        Ok(Begun { agents: self.clone(), of, token })
+    }
+
+    /// Notes a call that belongs to no connection, unless its account has too many in progress.
+    pub(super) fn begin_alone(&self, user: UserId) -> Result<Begun, Refusal> {
+        let mut counts = self.1.lock();
+        let count = counts.entry(user).or_default();
+        if *count >= limits::TOOL_CALLS_PER_AGENT_MAX {
+            return Err(busy());
+        }
+        *count += 1;
+        let of = Of::Account(user);
+        Ok(Begun { agents: self.clone(), of, token: CancellationToken::new() })
     }
 
     /// Withdraws a call.
@@ -137,8 +199,14 @@ impl Agents {
 }
 
 fn is_idle(agent: &Agent, now: Instant) -> bool {
-    let most = Duration::from_secs(limits::AGENT_IDLE_SECS_MAX);
-    agent.calls.is_empty() && now.saturating_duration_since(agent.used) >= most
+    let since = |at: Instant| now.saturating_duration_since(at);
+    let beat = Duration::from_secs(2 * limits::EVENT_STREAM_BEAT_SECS);
+    let most = if agent.streamed.is_some_and(|at| since(at) <= beat) {
+        Duration::from_secs(limits::AGENT_STREAM_SECS_MAX)
+    } else {
+        Duration::from_secs(limits::AGENT_IDLE_SECS_MAX)
+    };
+    agent.calls.is_empty() && since(agent.used) >= most
 }
 
 fn remove(map: &mut HashMap<String, Agent>, session: &str) {
@@ -258,19 +326,57 @@ mod tests {
         let mut calls: Vec<Begun> = (0..limits::TOOL_CALLS_PER_AGENT_MAX)
             .map(|n| agents.begin(&session, &json!(n)).unwrap())
             .collect();
-        assert!(agents.begin(&session, &json!("one more")).is_none());
+        let refused = agents.begin(&session, &json!("one more")).err().unwrap();
+        assert_eq!(refused.kind, Kind::Busy);
+        let refused = agents.begin(&session, &json!(3)).err().unwrap();
+        assert!(refused.kind == Kind::Params && refused.message.contains("id 3"));
         agents.cancel(&session, &json!(3));
         agents.cancel(&session, &json!("3"));
         let stopped: Vec<bool> = calls.iter().map(|c| c.stopped().is_cancelled()).collect();
         assert_eq!(stopped.iter().filter(|s| **s).count(), 1);
         assert!(stopped[3]);
         calls.pop();
-        assert!(agents.begin(&session, &json!("one more")).is_some());
+        assert!(agents.begin(&session, &json!("one more")).is_ok());
         let stream = agents.stream(&session).unwrap();
         let second = agents.stream(&session).unwrap();
         assert!(stream.is_cancelled() && !second.is_cancelled());
         agents.close(&session);
         assert!(second.is_cancelled() && calls.iter().all(|c| c.stopped().is_cancelled()));
-        assert!(agents.begin(&session, &json!(1)).is_none() && !agents.touch(&session));
+        assert!(agents.begin(&session, &json!(1)).is_err() && !agents.touch(&session));
+    }
+
+    #[test]
+    fn an_event_stream_keeps_a_silent_connection_for_hours_and_not_for_ever() {
+        let agents = Agents::default();
+        let session = agents.open(peer(1));
+        let now = Instant::now();
+        let beat = Duration::from_secs(limits::EVENT_STREAM_BEAT_SECS);
+        let most = Duration::from_secs(limits::AGENT_STREAM_SECS_MAX);
+        let mut at = now;
+        while at + beat < now + most {
+            assert!(agents.may_stream_at(&session, at), "{:?}", at - now);
+            at += beat;
+        }
+        assert!(!agents.may_stream_at(&session, now + most));
+        assert!(!agents.touch(&session));
+        let other = agents.open(peer(1));
+        let now = Instant::now();
+        assert!(agents.may_stream_at(&other, now));
+        let idle = Duration::from_secs(limits::AGENT_IDLE_SECS_MAX);
+        assert!(!agents.touch_at(&other, now + idle + beat * 3), "its stream ended");
+    }
+
+    #[test]
+    fn calls_without_a_connection_are_bounded_by_account() {
+        let agents = Agents::default();
+        let mut calls: Vec<Begun> = (0..limits::TOOL_CALLS_PER_AGENT_MAX)
+            .map(|_| agents.begin_alone(UserId(1)).unwrap())
+            .collect();
+        assert_eq!(agents.begin_alone(UserId(1)).err().unwrap().kind, Kind::Busy);
+        assert!(agents.begin_alone(UserId(2)).is_ok());
+        calls.pop();
+        assert!(agents.begin_alone(UserId(1)).is_ok());
+        drop(calls);
+        assert!(agents.1.lock().is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use graphlume_service::LiveError;
 use http::StatusCode;
+use serde_json::{Value, json};
 
 /// Why a message is not answered with a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +29,16 @@ pub(super) enum Kind {
     Unchecked,
     /// The tool took too long.
     Timeout,
-    /// A method or a tool that does not exist.
+    /// A method that does not exist.
     Unknown,
+    /// A tool that does not exist.
+    UnknownTool,
+    /// A resource that does not exist, or that is not the caller's to see.
+    UnknownResource,
+    /// A header is missing, twice there, or says something else than the body.
+    Header,
+    /// A revision of the protocol that is not spoken.
+    Version,
     /// The client has withdrawn the call; nobody waits for this.
     Cancelled,
     /// Too many calls at once.
@@ -39,7 +48,12 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const fn status(self) -> StatusCode {
         match self {
-            Self::Parse | Self::NoSession | Self::Params => StatusCode::BAD_REQUEST,
+            Self::Parse
+            | Self::NoSession
+            | Self::Params
+            | Self::UnknownResource
+            | Self::Header
+            | Self::Version => StatusCode::BAD_REQUEST,
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::FeatureOff | Self::Denied => StatusCode::FORBIDDEN,
             Self::UnknownSession => StatusCode::NOT_FOUND,
@@ -47,7 +61,7 @@ impl Kind {
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unchecked => StatusCode::SERVICE_UNAVAILABLE,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
-            Self::Unknown | Self::Cancelled => StatusCode::OK,
+            Self::Unknown | Self::UnknownTool | Self::Cancelled => StatusCode::OK,
             Self::Busy => StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -55,8 +69,10 @@ impl Kind {
     pub(super) const fn code(self) -> i32 {
         match self {
             Self::Parse => -32700,
-            Self::Params => -32602,
-            Self::Unknown => -32601,
+            Self::Params | Self::UnknownResource => -32602,
+            Self::Unknown | Self::UnknownTool => -32601,
+            Self::Header => -32020,
+            Self::Version => -32022,
             Self::Internal | Self::Busy => -32603,
             Self::NoSession | Self::UnknownSession => -32000,
             Self::Unauthenticated => -32001,
@@ -68,6 +84,17 @@ impl Kind {
             Self::Cancelled => -32800,
         }
     }
+
+    /// The numbers of the revision without connections, where they are others.
+    const fn modern(self) -> (StatusCode, i32) {
+        match self {
+            Self::Unknown => (StatusCode::NOT_FOUND, self.code()),
+            Self::UnknownTool => (StatusCode::BAD_REQUEST, -32602),
+            // This revision forbids the code -32002.
+            Self::Denied => (self.status(), -32602),
+            _ => (self.status(), self.code()),
+        }
+    }
 }
 
 /// A refusal and its sentence.
@@ -75,11 +102,32 @@ impl Kind {
 pub(super) struct Refusal {
     pub(super) kind: Kind,
     pub(super) message: String,
+    /// What a program needs to do better.
+    pub(super) data: Option<Value>,
+    is_modern: bool,
 }
 
 impl Refusal {
     pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        let data = (kind == Kind::Busy).then(|| json!({"retry_after_ms": 1_000}));
+        Self { kind, message: message.into(), data, is_modern: false }
+    }
+
+    pub(super) fn with(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    /// The same with the numbers of the revision without connections.
+    pub(super) fn modern(self) -> Self {
+        Self { is_modern: true, ..self }
+    }
+
+    pub(super) const fn status(&self) -> StatusCode {
+        if self.is_modern { self.kind.modern().0 } else { self.kind.status() }
+    }
+
+    pub(super) const fn code(&self) -> i32 {
+        if self.is_modern { self.kind.modern().1 } else { self.kind.code() }
     }
 }
 
@@ -131,10 +179,39 @@ mod tests {
             (K::Unchecked, 503, -32006),
             (K::Timeout, 504, -32005),
             (K::Unknown, 200, -32601),
+            (K::UnknownTool, 200, -32601),
+            (K::UnknownResource, 400, -32602),
+            (K::Header, 400, -32020),
+            (K::Version, 400, -32022),
             (K::Cancelled, 200, -32800),
             (K::Busy, 429, -32603),
         ] {
             assert_eq!((kind.status().as_u16(), kind.code()), (status, code), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_revision_without_connections_has_numbers_of_its_own() {
+        use Kind as K;
+        for (kind, status, code) in [
+            (K::Parse, 400, -32700),
+            (K::Params, 400, -32602),
+            (K::Unauthenticated, 401, -32001),
+            (K::FeatureOff, 403, -32003),
+            (K::Denied, 403, -32602),
+            (K::Closed, 410, -32004),
+            (K::Internal, 500, -32603),
+            (K::Unchecked, 503, -32006),
+            (K::Timeout, 504, -32005),
+            (K::Unknown, 404, -32601),
+            (K::UnknownTool, 400, -32602),
+            (K::UnknownResource, 400, -32602),
+            (K::Header, 400, -32020),
+            (K::Version, 400, -32022),
+            (K::Busy, 429, -32603),
+        ] {
+            let refusal = Refusal::new(kind, "").modern();
+            assert_eq!((refusal.status().as_u16(), refusal.code()), (status, code), "{kind:?}");
         }
     }
 

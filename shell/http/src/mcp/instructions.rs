@@ -15,6 +15,11 @@ Queries are GFQL: a JSON array of steps, sent as a text in gfql_operations. Node
 query_graph also takes one read-only Cypher query, which is the way to count, group, sort and aggregate:
 - MATCH (a)-[]->(b) RETURN b.id AS id, count(*) AS n ORDER BY n DESC LIMIT 10
 - MATCH (n) WHERE NOT (n)<-[]-() RETURN count(n) AS n
+- MATCH p = shortestPath((a {id: 'x'})-[*]-(b {id: 'y'})) RETURN length(p) AS hops
+- CALL graphistry.cugraph.pagerank({out_col: 'rank'}) YIELD nodeId, rank RETURN nodeId, rank ORDER BY rank DESC LIMIT 10
+Algorithms also stand among GFQL steps: [{"type":"Call","function":"compute_cugraph","params":{"alg":"pagerank","out_col":"rank"}}].
+When nothing is open, give the person an address of resources/list, or of the hint in list_sessions, to open in a browser.
+
 Graph results come as at most 20 rows, results with named columns as at most 50: aggregate or filter instead of paging. output_type shape, the default, gives counts only and is cheap: look at it first.
 
 Collections are colours for parts of the graph: create_collection takes GFQL steps (never Cypher) and a node_color. The first in the list is painted on top; there are at most 10, and the oldest makes room. A collection of the same name is replaced. matchCount says how many elements have the colour; null means unknown, and 0 means that nothing matched: then fix the query. Only the person who has the page open, with their own key, may change collections.

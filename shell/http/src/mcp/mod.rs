@@ -1,12 +1,16 @@
 //! The tool endpoint: JSON-RPC 2.0 over streamable HTTP, for agents.
 //!
-//! `frame` reads messages, `error` holds the one table of refusals, `agents` remembers connections,
-//! `stream` is the event stream, `tool` has one file a tool.
+//! `frame` reads messages, `modern` checks those of the revision without connections, `error` holds the
+//! tables of refusals, `agents` remembers connections, `stream` is the event stream, `tool` has one file
+//! a tool, `resources` lists datasets, `manifest` says who we are.
 
 mod agents;
 mod error;
 mod frame;
 mod instructions;
+mod manifest;
+mod modern;
+mod resources;
 mod stream;
 mod tool;
 
@@ -24,6 +28,7 @@ use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 pub(crate) use agents::Agents;
+pub(crate) use manifest::get as manifest;
 pub(crate) use stream::attach;
 
 use crate::query;
@@ -38,7 +43,7 @@ use tool::{Call, Outcome, TOOLS, ToolError};
 /// Header that carries the id of an agent's connection.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Revisions of the protocol that this endpoint speaks, the newest first.
+/// Revisions of the protocol that begin with `initialize`, the newest first.
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// `POST /mcp`.
@@ -47,9 +52,8 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
         return Ok(refusal.render(&Value::Null));
     }
     let peer = household(req.client(&shell));
-    let session = req.header(&SESSION).map(str::to_owned);
-    let version = req.header(&VERSION).map(str::to_owned);
-    let credential = req.header(&AUTHORIZATION).and_then(query::bearer).map(str::to_owned);
+    let base = req.base(&shell);
+    let headers = req.headers;
     let body = match req.body.collect(limits::TOOL_MESSAGE_BYTES_MAX).await {
         Ok(body) => body,
         Err(e) if e.problem == Problem::Coded(Code::TooLarge) => {
@@ -65,11 +69,22 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
         Ok(message) => message,
         Err((id, refusal)) => return Ok(refusal.render(&id)),
     };
-    let asked = Asked { shell, session, version, credential };
+    let text =
+        |name: &HeaderName| headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+    let credential =
+        headers.get(&AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(query::bearer);
+    let credential = credential.map(str::to_owned);
+    let asked = Asked { shell, session: text(&SESSION), version: text(&VERSION), credential, base };
     Ok(match message {
         Message::Response => accepted(),
         Message::Notification { method, params } => {
             asked.notified(&method, &params).unwrap_or_else(|refusal| refusal.render(&Value::Null))
+        }
+        Message::Request { id, method, params } if modern::is(&method, &params, &headers) => {
+            match asked.answer_alone(&method, params, &headers).await {
+                Ok(result) => result_reply(&id, &modern::complete(&method, result)),
+                Err(refusal) => refusal.modern().render(&id),
+            }
         }
         Message::Request { id, method, params } if method == "initialize" => {
             initialize(&asked.shell, peer, &params).map_or_else(
@@ -146,10 +161,8 @@ fn initialize(
     let version = VERSIONS.into_iter().find(|v| *v == asked).unwrap_or(VERSIONS[0]);
     let result = json!({
         "protocolVersion": version,
-        "capabilities": { "tools": { "listChanged": false } },
-        "serverInfo": {
-            "name": "graphlume", "title": "Graphlume", "version": env!("CARGO_PKG_VERSION"),
-        },
+        "capabilities": manifest::capabilities(),
+        "serverInfo": manifest::server_info(),
         "instructions": instructions::TEXT,
     });
     Ok((result, shell.agents.open(peer)))
@@ -161,6 +174,8 @@ struct Asked {
     session: Option<String>,
     version: Option<String>,
     credential: Option<String>,
+    /// The address of this server as the client wrote it.
+    base: String,
 }
 
 impl Asked {
@@ -191,19 +206,54 @@ impl Asked {
         match method {
             "ping" => Ok(json!({})),
             "tools/list" => Ok(tool::list()),
-            "tools/call" => self.call(session, id, params).await,
-            other => Err(Refusal::new(
-                Kind::Unknown,
-                format!(
-                    "there is no method {:?}; use initialize, ping, tools/list or tools/call",
-                    other.chars().take(80).collect::<String>()
-                ),
-            )),
+            "tools/call" => self.call(Some((session, id)), params).await,
+            _ => match self.resources(method, &params).await {
+                Some(told) => told,
+                None => Err(unknown_method(method, "initialize, ping")),
+            },
         }
     }
 
-    /// Runs a tool.
-    async fn call(&self, session: &str, id: &Value, params: Value) -> Result<Value, Refusal> {
+    /// Answers a request that stands alone: nothing is remembered of others.
+    async fn answer_alone(
+        &self,
+        method: &str,
+        params: Value,
+        headers: &http::HeaderMap,
+    ) -> Result<Value, Refusal> {
+        modern::check(method, &params, headers)?;
+        match method {
+            "server/discover" => Ok(modern::discover()),
+            "tools/list" => Ok(tool::list()),
+            "tools/call" => self.call(None, params).await,
+            _ => match self.resources(method, &params).await {
+                Some(told) => told,
+                None => Err(unknown_method(method, "server/discover")),
+            },
+        }
+    }
+
+    /// What a method of resources answers; nothing for another method.
+    async fn resources(&self, method: &str, params: &Value) -> Option<Result<Value, Refusal>> {
+        Some(match method {
+            "resources/templates/list" => Ok(json!({ "resourceTemplates": [] })),
+            "resources/list" | "resources/read" => match self.caller() {
+                Err(refusal) => Err(refusal),
+                Ok(who) if method == "resources/list" => {
+                    resources::list(&self.shell.service, &who, &self.base, params).await
+                }
+                Ok(who) => resources::read(&self.shell.service, &who, &self.base, params).await,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Runs a tool: on a connection, or for a request that stands alone.
+    async fn call(
+        &self,
+        connection: Option<(&str, &Value)>,
+        params: Value,
+    ) -> Result<Value, Refusal> {
         let invalid = |text: &str| Refusal::new(Kind::Params, text);
         let name = params.get("name").and_then(Value::as_str);
         let name = name.ok_or_else(|| invalid("tools/call needs params.name as a text"))?;
@@ -211,7 +261,7 @@ impl Asked {
             let names: Vec<&str> = TOOLS.iter().map(|t| t.name).collect();
             let shown: String = name.chars().take(80).collect();
             let text = format!("there is no tool {shown:?}; there are {}", names.join(", "));
-            Refusal::new(Kind::Unknown, text)
+            Refusal::new(Kind::UnknownTool, text)
         })?;
         let arguments = match params.get("arguments") {
             None | Some(Value::Null) => json!({}),
@@ -221,15 +271,21 @@ impl Asked {
         let access = self.shell.service.access_version();
         let who = self.caller()?;
         let caller = who.clone();
-        if let Some(user) = who.user() {
-            self.shell.agents.prove(session, user);
-        }
-        let Some(guard) = self.shell.agents.begin(session, id) else {
-            let most = limits::TOOL_CALLS_PER_AGENT_MAX;
-            let text = format!("more than {most} calls are in progress; wait for one to end");
-            return Err(Refusal::new(Kind::Busy, text));
+        let agents = &self.shell.agents;
+        let guard = match (connection, who.user()) {
+            (Some((session, id)), user) => {
+                if let Some(user) = user {
+                    agents.prove(session, user);
+                }
+                agents.begin(session, id)?
+            }
+            (None, Some(user)) => agents.begin_alone(user)?,
+            (None, None) => return Err(no_credential()),
         };
-        let call = Call { service: Arc::clone(&self.shell.service), who, arguments };
+        // Whoever hangs up has withdrawn a call that stands alone.
+        let _withdrawn = connection.is_none().then(|| guard.stopped().drop_guard());
+        let service = Arc::clone(&self.shell.service);
+        let call = Call { service, who, arguments, base: self.base.clone() };
         let before = self.shell.config.before_tool;
         let work = async move {
             if let Some(before) = before {
@@ -258,12 +314,7 @@ impl Asked {
 
     /// Whose credential it is: checked at every call, and never because of a known connection.
     fn caller(&self) -> Result<graphlume_service::Principal, Refusal> {
-        let credential = self.credential.as_deref().ok_or_else(|| {
-            Refusal::new(
-                Kind::Unauthenticated,
-                "tools/call needs Authorization: Bearer <key id>:<key>, or Bearer <token>",
-            )
-        })?;
+        let credential = self.credential.as_deref().ok_or_else(no_credential)?;
         let who = self.shell.service.authenticate_tool(credential).map_err(checked)?;
         if !who.may_use_graph_language() {
             return Err(Refusal::new(
@@ -274,6 +325,20 @@ impl Asked {
         }
         Ok(who)
     }
+}
+
+fn no_credential() -> Refusal {
+    let text = "this method needs Authorization: Bearer <key id>:<key>, or Bearer <token>";
+    Refusal::new(Kind::Unauthenticated, text)
+}
+
+fn unknown_method(method: &str, era: &str) -> Refusal {
+    let shown: String = method.chars().take(80).collect();
+    let text = format!(
+        "there is no method {shown:?}; use {era}, tools/list, tools/call, resources/list or \
+         resources/read"
+    );
+    Refusal::new(Kind::Unknown, text)
 }
 
 /// A credential that is wrong, or that could not be checked: never allowed.
@@ -315,13 +380,13 @@ fn result_reply(id: &Value, result: &Value) -> Reply {
 impl Refusal {
     /// The answer to the request of this id.
     fn render(&self, id: &Value) -> Reply {
-        let mut error = json!({"code": self.kind.code(), "message": self.message});
-        if self.kind == Kind::Busy {
-            error["data"] = json!({"retry_after_ms": 1_000});
+        let mut error = json!({"code": self.code(), "message": self.message});
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
         }
         let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
         let mut reply = Response::new(Bytes::from(body.to_string()));
-        *reply.status_mut() = self.kind.status();
+        *reply.status_mut() = self.status();
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, JSON);
         if self.kind == Kind::Unauthenticated {

@@ -33,7 +33,7 @@ pub(super) fn open(shell: Arc<Shell>, session: String, end: CancellationToken) -
             () = shell.stop.cancelled() => return None,
             () = tokio::time::sleep(pause) => {}
         }
-        if !shell.agents.touch(&session) {
+        if !shell.agents.may_stream(&session) {
             return None;
         }
         let frame = Frame::data(Bytes::from_static(b": alive\n\n"));

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use graphlume_types::limits::PAGE_OPENING_SECS_MAX;
+
 use super::*;
 use crate::{CollectionChange, LiveError, NewCollection, ToolAccess};
 
@@ -36,7 +38,9 @@ async fn a_session_is_open_while_its_page_is_and_belongs_to_who_opened_it() {
         async move { service.live(&who, "s", access).await }
     };
     use ToolAccess::{Owner, Read};
-    assert!(matches!(live(&alice, Read).await, Err(LiveError::Closed)), "no page yet");
+    assert!(live(&alice, Read).await.is_ok(), "its page is being opened");
+    rig.clock.advance(Duration::from_secs(PAGE_OPENING_SECS_MAX + 1));
+    assert!(matches!(live(&alice, Read).await, Err(LiveError::Closed)), "the page never came");
     let page = rig.service.page_opened(&alice, &session);
     for (who, access, allowed) in [
         (&alice, Read, true),

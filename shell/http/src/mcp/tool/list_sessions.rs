@@ -6,6 +6,7 @@ use graphlume_service::ToolAccess;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::super::resources;
 use super::{Call, Outcome, Tool, ToolError, object};
 
 pub(super) static TOOL: Tool = Tool {
@@ -14,7 +15,8 @@ pub(super) static TOOL: Tool = Tool {
     description: "Lists the visualizations that you, the account of this key, have open in a browser at \
                   this moment. Use it first, to find the session_id that every other tool needs. Returns \
                   {sessions: [{session_id, dataset_id, name, node_count, edge_count, state}]}, newest \
-                  first; counts are null while a graph is being loaded. Sessions of other people are never \
+                  first; counts are null while a graph is being loaded. When nothing is open, hint says what \
+                  the person can open, with addresses. Sessions of other people are never \
                   listed. The list is best-effort: an open page may be missing for a moment, and a \
                   session_id that the person gives you works all the same.",
     access: ToolAccess::Read,
@@ -37,7 +39,11 @@ fn schema() -> Value {
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let Arguments {} = call.arguments()?;
-        Ok(Outcome::Json(call.service.live_sessions(&call.who).await?))
+        let mut told = call.service.live_sessions(&call.who).await?;
+        if told["sessions"].as_array().is_some_and(Vec::is_empty) {
+            told["hint"] = json!(resources::hint(&call.service, &call.who, &call.base).await);
+        }
+        Ok(Outcome::Json(told))
     }
     .boxed()
 }

@@ -56,6 +56,8 @@ pub(super) struct Call {
     pub(super) service: Arc<Service>,
     pub(super) who: Principal,
     pub(super) arguments: Value,
+    /// The address of this server as the client wrote it.
+    pub(super) base: String,
 }
 
 /// What a tool gives.

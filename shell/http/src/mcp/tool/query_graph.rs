@@ -15,7 +15,9 @@ pub(super) static TOOL: Tool = Tool {
                   text: a GFQL JSON array of steps, a GFQL Let object, or one whole Cypher query. Node \
                   steps filter with filter_dict, edge steps have direction, hops and edge_match; numeric \
                   comparisons are objects such as {type: GT, val: 3}, and a plain value means equality. \
-                  Use Cypher for counting, grouping, sorting and aggregating. output_type shape (the \
+                  Use Cypher for counting, grouping, sorting, aggregating, shortest paths (shortestPath) \
+                  and algorithms (CALL graphistry.cugraph.pagerank()); GFQL has them as {type: Call, \
+                  function: compute_cugraph, params: {alg: pagerank}}. output_type shape (the \
                   default) returns counts only; nodes, edges and all return at most 20 rows of a graph, \
                   and 50 rows when the query names its columns; row_count, node_count and edge_count count \
                   everything, and truncated says whether rows were left out. No match is a success with 0 \
@@ -70,7 +72,8 @@ fn schema() -> Value {
     });
     let format = json!({
         "type": "string", "enum": ["json", "csv"], "default": "json",
-        "description": "Form of the rows. Only json is supported; csv fails.",
+        "description": "Form of the rows: json. csv is a name that older clients know; it is not \
+                        supported, and a call that asks for it fails with the code unsupported-format.",
     });
     object(
         json!({

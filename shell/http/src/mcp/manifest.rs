@@ -1,0 +1,68 @@
+//! Who this endpoint says it is, in every revision of the protocol.
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use http::Response;
+use http::header::CONTENT_TYPE;
+use serde_json::{Value, json};
+
+use super::{VERSIONS, instructions, modern, tool};
+use crate::request::Reply;
+use crate::status::JSON;
+
+/// Version of the interface that agents see: its tools and what they take and give.
+const VERSION: &str = "1.0.0";
+
+pub(super) fn server_info() -> Value {
+    json!({ "name": "graphlume", "title": "Graphlume", "version": VERSION })
+}
+
+pub(super) fn capabilities() -> Value {
+    json!({
+        "tools": { "listChanged": false },
+        "resources": { "listChanged": false, "subscribe": false },
+    })
+}
+
+/// Every revision that is spoken, the newest first.
+pub(super) fn versions() -> Vec<&'static str> {
+    modern::VERSIONS.iter().chain(&VERSIONS).copied().collect()
+}
+
+/// `GET /mcp/manifest.json`.
+pub(crate) fn get() -> Reply {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| Bytes::from(document().to_string()));
+    let mut reply = Response::new(text.clone());
+    reply.headers_mut().insert(CONTENT_TYPE, JSON);
+    reply
+}
+
+fn document() -> Value {
+    json!({
+        "version": VERSION,
+        "serverInfo": server_info(),
+        "transport": { "type": "streamable-http", "path": "/mcp" },
+        "protocolVersions": versions(),
+        "capabilities": capabilities(),
+        "instructions": instructions::TEXT,
+        "tools": tool::list()["tools"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_and_the_endpoint_say_the_same() {
+        let told = document();
+        assert_eq!(told["version"], "1.0.0");
+        assert_eq!(told["serverInfo"], server_info());
+        assert_eq!(told["serverInfo"]["version"], told["version"]);
+        assert_eq!(told["tools"], tool::list()["tools"]);
+        assert_eq!(told["protocolVersions"][0], "2026-07-28");
+        assert_eq!(told["transport"], json!({"type": "streamable-http", "path": "/mcp"}));
+    }
+}
