@@ -103,18 +103,18 @@ pub(super) struct Refusal {
     pub(super) kind: Kind,
     pub(super) message: String,
     /// What a program needs to do better.
-    pub(super) data: Option<Value>,
+    pub(super) data: Option<Box<Value>>,
     is_modern: bool,
 }
 
 impl Refusal {
     pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        let data = (kind == Kind::Busy).then(|| json!({"retry_after_ms": 1_000}));
+        let data = (kind == Kind::Busy).then(|| Box::new(json!({"retry_after_ms": 1_000})));
         Self { kind, message: message.into(), data, is_modern: false }
     }
 
     pub(super) fn with(self, data: Value) -> Self {
-        Self { data: Some(data), ..self }
+        Self { data: Some(Box::new(data)), ..self }
     }
 
     /// The same with the numbers of the revision without connections.
