@@ -382,7 +382,7 @@ impl Refusal {
     fn render(&self, id: &Value) -> Reply {
         let mut error = json!({"code": self.code(), "message": self.message});
         if let Some(data) = &self.data {
-            error["data"] = data.clone();
+            error["data"] = data.as_ref().clone();
         }
         let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
         let mut reply = Response::new(Bytes::from(body.to_string()));
