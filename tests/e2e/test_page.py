@@ -21,6 +21,8 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
     node = shutil.which("node")
     assert node, "Node.js is missing (scripts/test.sh installs it)"
     nothing = alice.file(b"src,dst\n", "csv", name="nothing")
+    rows = b"".join(b"hub,%s\n" % (b"left" if k % 2 else b"right") for k in range(300))
+    parallel = alice.file(b"src,dst\n" + rows, "csv", name="parallel")
     env = {
         **os.environ,
         "PAGE_URL": server.url,
@@ -28,6 +30,7 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
             alice, tmp_path, "sbm", "--nodes", 2000, "--edges", 6000, "--communities", 20, "--mixing", 10
         ),
         "PAGE_SPARSE": generated(alice, tmp_path, "tree", "--nodes", 90, "--edges", 95),
+        "PAGE_PARALLEL": alice.dataset([parallel["file_id"]], edges=EDGES, name="parallel"),
         "PAGE_EMPTY": alice.dataset([nothing["file_id"]], edges=EDGES, name="nothing"),
     }
     r = subprocess.run(

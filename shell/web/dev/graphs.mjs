@@ -158,9 +158,10 @@ function shape(name, a, b, next) {
   else if (name === 'two') pairs.push(0, 1);
   else if (name === 'complete')
     for (let i = 0; i < a; i += 1) for (let j = 0; j < i; j += 1) pairs.push(j, i);
+  else if (name === 'parallel') for (let i = 0; i < a; i += 1) pairs.push(0, 1 + (i % 2));
   else if (name === 'multi') pairs.push(0, 1, 0, 1, 1, 0, 1, 2, 2, 2, 2, 0, 0, 2, 3, 3);
   else if (name === 'tree') for (let i = 1; i < a; i += 1) pairs.push(Math.floor(next() * i * 0.7), i);
-  const n = { star: a + 1, two: 2, multi: 4, empty: 0, isolated: a, one: 1 }[name] ?? a;
+  const n = { star: a + 1, two: 2, multi: 4, parallel: 3, empty: 0, isolated: a, one: 1 }[name] ?? a;
   return { n, edges: Uint32Array.from(pairs), group: new Uint32Array(n) };
 }
 

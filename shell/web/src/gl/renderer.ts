@@ -21,10 +21,16 @@ export interface SceneData {
   edgeWidth: Uint8Array | null;
 }
 
-/** Edges of the near tier: drawn edge index and the rank among parallel edges plus 128, in pairs. */
+/**
+ * Lines of the near tier in pairs: a drawn edge index; the rank among parallel lines plus 128, and above 8
+ * bits how many edges the line stands for.
+ */
 export interface EdgeList {
   pairs: Uint32Array;
+  /** Lines. */
   count: number;
+  /** Edges that the lines stand for. */
+  edges: number;
   /** Whether some edges are parallel or loops and need curves. */
   curved: boolean;
 }

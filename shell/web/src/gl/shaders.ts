@@ -1,3 +1,5 @@
+import { BEND, RANK_BITS } from '../scene/near.ts';
+
 /** GLSL of the passes. Nodes and edges are pulled from textures by index; there are no vertex attributes. */
 
 /** Texels of one row of every data texture: index i lives at (i % 4096, i / 4096). */
@@ -142,10 +144,15 @@ Curve curveOf(ivec2 ends, int rank, vec2 a, vec2 b) {
     return c;
   }
   vec2 d = ends.x < ends.y ? c.b - c.a : c.a - c.b;
-  float bend = uCurvature * 0.4 + float(rank) * 0.11;
+  float span = max(length(d), 1.0);
+  float far = float(abs(rank)) * min(${BEND.step}, ${BEND.stepPx} / span);
+  float bend = uCurvature * 0.4 + sign(float(rank)) * min(far, min(${BEND.share}, ${BEND.px}.0 / span));
   c.m = (c.a + c.b) * 0.5 + vec2(-d.y, d.x) * bend;
   return c;
 }
+int rankOf(uvec2 entry) { return int(entry.y & 255u) - 128; }
+/** A line that stands for many edges is wider, by the logarithm of their number. */
+float swell(uvec2 entry) { return min(6.0, 1.0 + 0.5 * log2(float(max(1u, entry.y >> ${RANK_BITS})))); }
 vec2 at(Curve c, float t) {
   if (c.loop) {
     float angle = t * 6.2832;
@@ -172,7 +179,7 @@ void main() {
   vec2 a = place(ends.x);
   vec2 b = place(ends.y);
   if (!placed(a) || !placed(b)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
-  Curve c = curveOf(ends, int(entry.y) - 128, a, b);
+  Curve c = curveOf(ends, rankOf(entry), a, b);
   float t0 = float(segment) / float(uSegments);
   float t1 = float(segment + 1) / float(uSegments);
   bool far = corner == 1 || corner == 2 || corner == 4;
@@ -181,7 +188,7 @@ void main() {
   vec2 p1 = at(c, t1);
   vec2 run = p1 - p0;
   vec2 dir = run / max(length(run), 1e-4);
-  float width = uWidth * edgeWidth(e);
+  float width = uWidth * edgeWidth(e) * swell(entry);
   float half_ = width * 0.5 + 0.75;
   vec2 q = (far ? p1 : p0) + vec2(-dir.y, dir.x) * side * half_;
   float t = far ? t1 : t0;
@@ -217,10 +224,10 @@ void main() {
   vec2 b = place(ends.y);
   gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
   if (!placed(a) || !placed(b) || ends.x == ends.y) return;
-  Curve c = curveOf(ends, int(entry.y) - 128, a, b);
+  Curve c = curveOf(ends, rankOf(entry), a, b);
   float span = length(c.b - c.a);
   float radius = diameter(ends.y) * 0.5 + 1.5;
-  float len = min(uArrow, 3.0 + radius) + 1.5 * uWidth * edgeWidth(e);
+  float len = min(uArrow, 3.0 + radius) + 1.5 * uWidth * edgeWidth(e) * swell(entry);
   if (span < radius + 2.2 * len) return;
   vec2 dir = normalize(c.b - mix(at(c, 1.0 - (radius + len) / span), c.m, 0.15));
   vec2 tip = c.b - dir * radius;

@@ -36,6 +36,8 @@ export interface LayerInput {
   /** When something is highlighted, the only nodes that keep their labels. */
   lit: ReadonlySet<number> | null;
   pins: ReadonlySet<number>;
+  /** Numbers on lines that stand for several edges, in pixels. */
+  counts: { text: string; x: number; y: number }[];
   /** Nodes whose names stand on a card. */
   carded: ReadonlySet<number>;
 }
@@ -185,7 +187,23 @@ export class LabelLayer {
       this.drawLabel(label, style);
     }
     c.globalAlpha = 1;
+    this.drawCounts(input);
     return fading;
+  }
+
+  private drawCounts(input: LayerInput): void {
+    const { context: c } = this;
+    if (input.counts.length === 0) return;
+    c.font = `600 11px ${input.style.font}`;
+    c.textAlign = 'center';
+    c.strokeStyle = input.style.halo;
+    c.fillStyle = input.style.text;
+    c.lineWidth = 3.5;
+    for (const { text, x, y } of input.counts) {
+      c.strokeText(text, x, y);
+      c.fillText(text, x, y);
+    }
+    c.textAlign = 'start';
   }
 
   private drawLabel(label: Shown, style: LabelStyle): void {

@@ -23,16 +23,17 @@ import {
 } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, type Ink } from './ink.ts';
-import { edgeList, edgesInBox } from './near.ts';
+import { bundles, edgeList, middleOf, type Bundle } from './near.ts';
+import { looks, NearEdges } from './near-edges.ts';
 import { neighbourhood, pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
 
-/** Edges that the near tier draws one by one. */
-const NEAR_MAX = { software: 20_000, hardware: 120_000 };
 /** Edges of a hovered node that are drawn one by one. */
 const LIT_EDGES_MAX = 20_000;
 /** Arrow heads only where they can be told apart. */
 const ARROW_EDGES_MAX = 600;
+/** Numbers on the highlighted lines that stand for several edges. */
+const COUNTS_MAX = 30;
 const DIM_MS = 120;
 const REST_MS = 150;
 
@@ -58,6 +59,7 @@ interface Lit {
   index: number;
   nodes: Uint32Array;
   edges: EdgeList;
+  bundles: Bundle[];
   set: ReadonlySet<number>;
 }
 
@@ -85,7 +87,7 @@ export class Picture {
   private tweenMs = 100;
   private lastFrameAt = 0;
   private touchedAt = -1e9;
-  private near: { list: EdgeList | null; box: Box | null; version: number; at: number } | null = null;
+  private readonly near: NearEdges;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -95,6 +97,7 @@ export class Picture {
   ) {
     this.renderer = new Renderer(canvas);
     this.painter = new Painter(this.renderer, test);
+    this.near = new NearEdges(this.renderer.software);
     this.camera = new CameraControl(still);
     this.data = emptyScene(0, 0);
     this.backdrop = {
@@ -114,7 +117,7 @@ export class Picture {
     this.rawColor = null;
     this.lit = null;
     this.dim = this.dimGoal = 0;
-    this.near = null;
+    this.near.forget();
     this.data.order = orderBySize(this.data.nodeSize ?? new Uint8Array(numNodes));
     this.renderer.setScene(this.data);
     this.change();
@@ -154,6 +157,7 @@ export class Picture {
   setEdgeColors(rgba: Uint8Array, some: boolean): void {
     this.data.edgeColor = rgba.length === 0 ? null : rgba.slice();
     this.data.edgeColorSome = some;
+    this.near.forget();
     this.renderer.uploadStyle();
     this.change();
   }
@@ -171,7 +175,7 @@ export class Picture {
       Math.min(this.data.numEdges, first + ends.length / 2),
     );
     this.renderer.uploadEdges(first);
-    this.near = null;
+    this.near.forget();
     this.change();
   }
 
@@ -280,7 +284,22 @@ export class Picture {
     const all = new Uint32Array(nodes.length + 1);
     all.set(nodes);
     all[nodes.length] = index;
-    this.lit = { index, nodes: all, edges: edgeList(around.edges, data.ends), set };
+    const edges = edgeList(around.edges, data.ends, looks(data));
+    const counted = bundles(edges).slice(0, COUNTS_MAX);
+    this.lit = { index, nodes: all, edges, bundles: counted, set };
+  }
+
+  /** How many edges the highlighted lines stand for, where there is room to say so. */
+  counts(): { text: string; x: number; y: number }[] {
+    if (this.dimGoal === 0 || !this.lit) return [];
+    return this.lit.bundles.flatMap(({ edge, rank, count }) => {
+      const [s, d] = [this.data.ends[2 * edge], this.data.ends[2 * edge + 1]];
+      const [a, b] = [this.project(s), this.project(d)];
+      if (!a || !b || s === d) return [];
+      const { x, y, length } = middleOf(rank, s < d, a, b);
+      const free = length - this.radius(s) - this.radius(d);
+      return free < 36 ? [] : [{ text: `×${count.toLocaleString('en')}`, x, y }];
+    });
   }
 
   /** Arrow heads are for the near view: the closer, the more of them can be told apart. */
@@ -297,11 +316,11 @@ export class Picture {
     const fading = this.stepDim(now);
     const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
     const input = this.drawInput(tween);
-    const ink = this.ink();
+    const list = this.nearList(now, resting);
+    const ink = this.ink(list);
     Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
     const v = this.camera.view;
     const key = [v.cx, v.cy, v.scale, this.version, tween, this.size.w, this.size.h, this.dpr].join();
-    const list = this.nearList(now, resting);
     this.painter.paint(input, {
       key,
       moving: !resting && !this.test,
@@ -322,9 +341,9 @@ export class Picture {
   drawWhole(now: number): void {
     const tween = this.tween(now);
     const input = this.drawInput(tween);
-    const ink = this.ink();
-    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
     const list = this.nearList(now, true);
+    const ink = this.ink(list);
+    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
     new Painter(this.renderer, true).paint(input, {
       key: 'whole',
       moving: false,
@@ -375,13 +394,20 @@ export class Picture {
     };
   }
 
-  private ink(): Ink {
+  private ink(list: EdgeList | null): Ink {
     const { data } = this;
     if (data.edgesKnown === 0) return { alpha: 0, share: 1, fade: 0, room: 0 };
     const box = this.relative(viewBox(this.camera.view, this.size));
     const known = data.ends.subarray(0, 2 * data.edgesKnown);
     const length = inkLength(known, data.current, box, this.camera.view.scale, data.numEdges);
-    return inkRule(this.size.w * this.size.h, length);
+    // Parallel edges that share a line cost the ink of one.
+    const drawn = list && list.edges > 0 ? list.count / list.edges : 1;
+    return inkRule(this.size.w * this.size.h, length * drawn);
+  }
+
+  private nearList(now: number, resting: boolean): EdgeList | null {
+    const view = this.relative(viewBox(this.camera.view, this.size));
+    return this.near.list(this.data, view, this.version, now, resting);
   }
 
   private relative(box: Box): Box {
@@ -389,57 +415,13 @@ export class Picture {
     return { minX: box.minX - x, maxX: box.maxX - x, minY: box.minY - y, maxY: box.maxY - y };
   }
 
-  /** The edges in view when they are few, searched anew when the view leaves the part searched last. */
-  private nearList(now: number, resting: boolean): EdgeList | null {
-    const { data } = this;
-    const limit = this.renderer.software ? NEAR_MAX.software : NEAR_MAX.hardware;
-    if (data.edgesKnown < data.numEdges) return null;
-    if (data.numEdges <= limit) {
-      this.near ??= { list: allEdges(data), box: null, version: 0, at: now };
-      return this.near.list;
-    }
-    const view = this.relative(viewBox(this.camera.view, this.size));
-    const valid = this.near?.box && contains(this.near.box, view) && this.near.version === this.version;
-    if (valid && this.near) return this.near.list;
-    // Searching all edges costs some milliseconds: at rest, or now and then while things move.
-    if (!resting && this.near && now - this.near.at < 300) {
-      return this.near.box && contains(this.near.box, view) ? this.near.list : null;
-    }
-    const box = grow(view, 0.35);
-    const found = edgesInBox(data.ends, data.edgesKnown, data.current, box, limit);
-    this.near = { list: found && edgeList(found, data.ends), box, version: this.version, at: now };
-    return this.near.list;
-  }
-
   /** Takes the browser's restored context. */
   restore(): void {
     this.renderer.restore();
     this.painter.reset();
-    this.near = null;
+    this.near.forget();
     this.change();
   }
-}
-
-function allEdges(data: SceneData): EdgeList {
-  return edgeList(
-    Uint32Array.from({ length: data.numEdges }, (_, e) => e),
-    data.ends,
-  );
-}
-
-function contains(outer: Box, inner: Box): boolean {
-  return (
-    outer.minX <= inner.minX &&
-    outer.maxX >= inner.maxX &&
-    outer.minY <= inner.minY &&
-    outer.maxY >= inner.maxY
-  );
-}
-
-function grow(box: Box, by: number): Box {
-  const w = (box.maxX - box.minX) * by;
-  const h = (box.maxY - box.minY) * by;
-  return { minX: box.minX - w, maxX: box.maxX + w, minY: box.minY - h, maxY: box.maxY + h };
 }
 
 function emptyScene(numNodes: number, numEdges: number): SceneData {

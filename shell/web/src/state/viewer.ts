@@ -429,6 +429,7 @@ export class Viewer {
       hovered: this.focus.hovered,
       lit: this.picture.lit && this.focus.any ? this.picture.lit.set : null,
       pins: this.drag.pins,
+      counts: picture.counts(),
       carded: new Set([store.params.showLabelOnHover ? this.focus.hovered : -1, this.focus.selected]),
     };
   }

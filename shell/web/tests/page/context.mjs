@@ -1,7 +1,8 @@
 // What the page tests share: one browser, the server under test and the datasets to open there.
 //
 // Without `PAGE_URL` the mock server is started. Against a real server name its datasets in `PAGE_GRAPH`
-// (a community graph of some thousand nodes), `PAGE_SPARSE` (a tree of some hundred) and `PAGE_EMPTY`.
+// (a community graph of some thousand nodes), `PAGE_SPARSE` (a tree of some hundred), `PAGE_PARALLEL`
+// (hundreds of edges from one node to each of two others) and `PAGE_EMPTY`.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,6 +13,7 @@ import { launch, open } from './browser.mjs';
 export const isMock = !process.env.PAGE_URL;
 export const GRAPH = process.env.PAGE_GRAPH ?? 'community-2000-6000';
 export const SPARSE = process.env.PAGE_SPARSE ?? 'tree-90';
+export const PARALLEL = process.env.PAGE_PARALLEL ?? 'parallel-300';
 export const EMPTY = process.env.PAGE_EMPTY ?? 'empty';
 
 /** How long a test may take on one page. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { census, changed, pixels, settle } from './browser.mjs';
-import { EMPTY, GRAPH, SPARSE, withPage } from './context.mjs';
+import { EMPTY, GRAPH, PARALLEL, SPARSE, withPage } from './context.mjs';
 
 const STILL = 'play=0&test=1';
 
@@ -113,6 +113,37 @@ test('edges are drawn, and are gone with edgeOpacity=0', async () => {
       else assert.equal(brighter, 0);
     });
   }
+});
+
+test('hundreds of parallel edges stay near their line', async () => {
+  const query = `dataset=${PARALLEL}&${STILL}&showLabels=false&menu=false&info=false`;
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const [hub, ...ends] = await page.evaluate(() =>
+      [window.__viewer.edge(0)[0], 0, 1, 2]
+        .filter((i, k, all) => all.indexOf(i) === k)
+        .map((i) => ({ at: window.__viewer.project(i), r: window.__viewer.radius(i) })),
+    );
+    const away = (x, y, { at: [bx, by] }) => {
+      const [ax, ay] = hub.at;
+      const [dx, dy] = [bx - ax, by - ay];
+      const t = Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy)));
+      return Math.hypot(x - ax - t * dx, y - ay - t * dy);
+    };
+    let far = 0;
+    let lit = 0;
+    for (let y = 0; y < shot.h; y += 1) {
+      for (let x = 0; x < shot.w; x += 1) {
+        if (Math.max(...shot.at(x, y)) < 60) continue;
+        lit += 1;
+        const onDisc = [hub, ...ends].some(({ at, r }) => Math.hypot(x - at[0], y - at[1]) < r + 4);
+        if (!onDisc && Math.min(...ends.map((end) => away(x, y, end))) > 18) far += 1;
+      }
+    }
+    assert.ok(lit > 500, `${lit} pixels are lit`);
+    assert.equal(far, 0);
+  });
 });
 
 test('empty is empty and says so', async () => {

@@ -12,7 +12,16 @@ import {
 } from '../../src/scene/camera.ts';
 import { ALPHA_MAX, ALPHA_MIN, clippedLength, inkRule } from '../../src/scene/ink.ts';
 import { labelBudget, placeLabels, shorten, type Candidate } from '../../src/scene/labels.ts';
-import { edgeList, edgesInBox } from '../../src/scene/near.ts';
+import {
+  bendOf,
+  bundles,
+  countOf,
+  edgeList,
+  edgesInBox,
+  middleOf,
+  PARALLEL_MAX,
+  rankOf,
+} from '../../src/scene/near.ts';
 import { neighbourhood, pickNode, SLACK } from '../../src/scene/pick.ts';
 import { ABSENT } from '../../src/scene/positions.ts';
 import { EdgeBudget } from '../../src/scene/budget.ts';
@@ -137,11 +146,59 @@ test('neighbourhoods follow direction and hops', () => {
 
 test('parallel edges get ranks of their own and loops ask for curves', () => {
   const list = edgeList([0, 1, 2], Uint32Array.of(0, 1, 1, 0, 2, 3));
-  const ranks = [list.pairs[1], list.pairs[3]];
-  assert.ok(list.curved && ranks[0] !== ranks[1] && !ranks.includes(128));
-  assert.equal(list.pairs[5], 128);
+  const ranks = [rankOf(list.pairs[1]), rankOf(list.pairs[3])];
+  assert.ok(list.curved && ranks[0] !== ranks[1] && !ranks.includes(0));
+  assert.equal(rankOf(list.pairs[5]), 0);
   assert.equal(edgeList([0], Uint32Array.of(0, 1)).curved, false);
   assert.equal(edgeList([0], Uint32Array.of(1, 1)).curved, true);
+});
+
+test('parallel edges bulge at most 26 pixels and 0.22 of their length', () => {
+  for (const length of [1, 8, 40, 120, 600, 4000]) {
+    for (let rank = -PARALLEL_MAX; rank <= PARALLEL_MAX; rank += 1) {
+      const bend = bendOf(rank, length);
+      assert.ok(Math.abs(bend) <= 0.22 && Math.abs(bend) * length <= 26.001, `${rank} at ${length}`);
+      assert.equal(Math.sign(bend), Math.sign(rank));
+      const { x, y } = middleOf(rank, true, [0, 0], [length, 0]);
+      assert.ok(Math.abs(x - length / 2) < 1e-9 && Math.abs(y) <= 13.001);
+    }
+  }
+});
+
+test('more than eight parallel edges become one line with their number', () => {
+  const ends = new Uint32Array(100).map((_, k) => k % 2);
+  const list = edgeList(
+    Array.from({ length: 50 }, (_, e) => e),
+    ends,
+  );
+  assert.deepEqual([list.count, list.edges, countOf(list.pairs[1]), rankOf(list.pairs[1])], [1, 50, 50, 0]);
+  assert.equal(edgeList(Array.from({ length: PARALLEL_MAX }, (_, e) => e), ends).count, PARALLEL_MAX);
+});
+
+test('bundles keep directions and colours apart, and lose no edge', () => {
+  const next = random(5);
+  for (let round = 0; round < 60; round += 1) {
+    const m = 1 + Math.floor(next() * 60);
+    const colours = 1 + Math.floor(next() * 20);
+    const look = Uint32Array.from({ length: m }, () => Math.floor(next() * colours));
+    const ends = new Uint32Array(2 * m);
+    for (let e = 0; e < m; e += 1) ends[2 * e + (next() < 0.8 ? 1 : 0)] = 1;
+    const list = edgeList(
+      Array.from({ length: m }, (_, e) => e),
+      ends,
+      look,
+    );
+    const lines = Array.from({ length: list.count }, (_, k) => list.pairs[2 * k]);
+    const ranks = Array.from({ length: list.count }, (_, k) => rankOf(list.pairs[2 * k + 1]));
+    let sum = 0;
+    for (let k = 0; k < list.count; k += 1) sum += countOf(list.pairs[2 * k + 1]);
+    assert.equal(sum, m);
+    assert.ok(list.count <= PARALLEL_MAX);
+    assert.equal(new Set(ranks).size, ranks.length);
+    const directions = new Set(ends.filter((_, k) => k % 2 === 0));
+    assert.deepEqual(new Set(lines.map((e) => ends[2 * e])), directions);
+    assert.ok(bundles(list).every((b, k, all) => k === 0 || all[k - 1].count >= b.count));
+  }
 });
 
 test('edges in a box are those that may touch it, or none when there are too many', () => {
