@@ -19,11 +19,14 @@ try {
 } catch (error) {
   refused = String(error);
 }
+// Closing forgets both.
+const version = client.getNegotiatedProtocolVersion();
+const server = client.getServerVersion();
 await client.close();
 console.log(
   JSON.stringify({
-    version: client.getNegotiatedProtocolVersion(),
-    server: client.getServerVersion(),
+    version,
+    server,
     tools: tools.map((tool) => tool.name),
     resource: JSON.parse(read.contents[0].text),
     info: info.content[0].text,

@@ -69,7 +69,7 @@ def test_every_row_of_the_error_table(server, page, agent, key, small):
     lost.session = "0" * 64
     assert row(lost.ask("tools/list")) == (404, -32000)
     assert row(lost.ask("tools/call", {"name": "list_sessions"})) == (404, -32000)
-    for unknown in ["resources/list", "tools/cal", ""]:
+    for unknown in ["prompts/list", "tools/cal", ""]:
         assert row(agent.ask(unknown)) == (200, -32601)
     assert row(agent.ask("tools/call", {"name": "drop_table"})) == (200, -32601)
 

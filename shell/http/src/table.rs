@@ -366,7 +366,7 @@ pub static ROUTES: &[Route] = &[
     row(Method::DELETE, "/mcp", Tool, BodyKind::None, E::ToolClose, "Ends an agent's connection."),
     get(
         "/mcp/manifest.json",
-        Tool,
+        Public,
         E::ToolManifest,
         "What agents find at /mcp: version, transport, revisions of the protocol, tools.",
     ),
