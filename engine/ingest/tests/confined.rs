@@ -6,7 +6,9 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use graphlume_ingest::{Format, ParseCx, Recipe, Source, parse};
 
@@ -30,10 +32,58 @@ const FORBIDDEN: &[Attempt] = &[
     ("listen on a socket file", || UnixListener::bind("/tmp/graphlume-confined-socket").is_ok()),
     ("make a pair of sockets", || UnixStream::pair().is_ok()),
     ("change the folder", || std::env::set_current_dir("/tmp").is_ok()),
+    ("signal a thread of another process", || {
+        // SAFETY: it takes numbers; signal 0 only tells whether one may.
+        unsafe { libc::syscall(libc::SYS_tgkill, parent(), parent(), 0) == 0 }
+    }),
+    ("have another process signalled by a descriptor", || {
+        // SAFETY: it takes numbers.
+        unsafe { libc::fcntl(0, libc::F_SETOWN, parent()) == 0 }
+    }),
+    ("choose the signal of a descriptor", || {
+        // SAFETY: it takes numbers.
+        unsafe { libc::fcntl(0, F_SETSIG, libc::SIGTERM) == 0 }
+    }),
+    ("make a process that shares memory", || {
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        // SAFETY: the child, should there be one, shares this stack and only ends.
+        let made = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+        if made == 0 {
+            // SAFETY: it ends the child at once.
+            unsafe { libc::_exit(0) };
+        }
+        made > 0
+    }),
+    ("raise the stack's limit", || {
+        use rustix::process::{Resource, getrlimit};
+        getrlimit(Resource::Stack).maximum.is_none_or(|most| most > 64 << 20)
+    }),
     ("signal another process", || {
         rustix::process::test_kill_process(rustix::process::Pid::INIT).is_ok()
     }),
 ];
+
+/// The kernel's number of this command, which the crate does not name.
+const F_SETSIG: libc::c_int = 10;
+
+/// What ends the process.
+const FATAL: &[(&str, fn())] = &[
+    ("look into a process", || {
+        // SAFETY: this request reads none of its other arguments.
+        let _ = unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
+    }),
+    ("leave a namespace", || {
+        // SAFETY: it takes a number and touches no memory.
+        let _ = unsafe { libc::unshare(libc::CLONE_NEWUSER) };
+    }),
+];
+
+/// The process that started this one. It is asked for before there is no more asking.
+static PARENT: OnceLock<libc::pid_t> = OnceLock::new();
+
+fn parent() -> libc::pid_t {
+    *PARENT.get().unwrap()
+}
 
 /// An attempt must fail because it is forbidden, not because its target is absent.
 fn denied_is_wrong(e: std::io::Error) -> bool {
@@ -41,6 +91,19 @@ fn denied_is_wrong(e: std::io::Error) -> bool {
 }
 
 fn main() {
+    if let Some(at) =
+        std::env::args().nth(1).and_then(|a| a.strip_prefix("fatal:")?.parse::<usize>().ok())
+    {
+        graphlume_ingest::worker::confine(512 << 20).unwrap();
+        FATAL[at].1();
+        return;
+    }
+    for (at, (what, _)) in FATAL.iter().enumerate() {
+        let me = std::env::current_exe().unwrap();
+        let status = Command::new(me).arg(format!("fatal:{at}")).status().unwrap();
+        assert_eq!(status.signal(), Some(libc::SIGSYS), "whoever tries to {what} is ended");
+    }
+    PARENT.set(rustix::process::getppid().unwrap().as_raw_nonzero().get()).unwrap();
     let mut before = tempfile::tempfile().unwrap();
     graphlume_ingest::worker::confine(512 << 20).expect("this system has seccomp filters");
     for (what, attempt) in FORBIDDEN {

@@ -28,7 +28,6 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_fadvise64,
     libc::SYS_fstat,
     libc::SYS_statx,
-    libc::SYS_fcntl,
     libc::SYS_dup,
     libc::SYS_close,
     libc::SYS_ppoll,
@@ -63,7 +62,6 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_restart_syscall,
     libc::SYS_getpid,
     libc::SYS_gettid,
-    libc::SYS_tgkill,
     libc::SYS_exit,
     libc::SYS_exit_group,
     // What the machine is like.
@@ -73,6 +71,49 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_getrusage,
 ];
 
+/// System calls that nothing here makes by mistake: whoever tries is taken over, and is ended at once.
+const FATAL: &[libc::c_long] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_keyctl,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_kexec_load,
+];
+
+/// What `fcntl` may be asked: the flags of a descriptor, and for a copy of it. Whom to signal is not among
+/// them.
+const FCNTL: &[libc::c_int] =
+    &[libc::F_GETFD, libc::F_SETFD, libc::F_GETFL, libc::F_SETFL, libc::F_DUPFD_CLOEXEC];
+
+/// How the C library makes a thread, and nothing else: no process, and no namespace.
+const THREAD: libc::c_int = libc::CLONE_VM
+    | libc::CLONE_FS
+    | libc::CLONE_FILES
+    | libc::CLONE_SYSVSEM
+    | libc::CLONE_SIGHAND
+    | libc::CLONE_THREAD
+    | libc::CLONE_SETTLS
+    | libc::CLONE_PARENT_SETTID
+    | libc::CLONE_CHILD_CLEARTID;
+
+/// Bytes of the first thread's stack; the others have sizes of their own.
+const STACK_BYTES: u64 = 64 << 20;
+
 /// Limits the process and all its threads, for good.
 ///
 /// # Errors
@@ -81,12 +122,13 @@ pub fn confine(memory_bytes: u64) -> io::Result<()> {
     for (resource, max) in [
         (Resource::Data, memory_bytes),
         (Resource::Core, 0),
+        (Resource::Stack, STACK_BYTES),
         (Resource::Nofile, FILES_MAX),
         (Resource::Fsize, 2 * DECOMPRESSED_BYTES_MAX),
     ] {
         setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?;
     }
-    for filter in [newer_clone(), allowed()] {
+    for filter in [newer_clone(), fatal(), allowed()] {
         let filter = filter.map_err(io::Error::other)?;
         apply_filter_all_threads(&filter).map_err(io::Error::other)?;
     }
@@ -102,21 +144,46 @@ fn newer_clone() -> Result<BpfProgram, seccompiler::BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, absent, arch)?.try_into()
 }
 
+fn fatal() -> Result<BpfProgram, seccompiler::BackendError> {
+    let rules = FATAL.iter().map(|call| (*call, Vec::new())).collect();
+    let arch = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::KillProcess, arch)?.try_into()
+}
+
 fn allowed() -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
     rules.insert(libc::SYS_poll, Vec::new());
-    let when = |argument, op, value| -> Result<_, seccompiler::BackendError> {
-        let is = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, value)?;
-        Ok(vec![SeccompRule::new(vec![is])?])
+    let when = |argument, size, op, value| -> Result<_, seccompiler::BackendError> {
+        SeccompRule::new(vec![SeccompCondition::new(argument, size, op, value)?])
     };
+    let int = |argument, value: libc::c_int| {
+        when(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, u64::from(value.cast_unsigned()))
+    };
+    let word = |argument, value| when(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, value);
     rules.insert(libc::SYS_clone3, Vec::new());
-    // Threads, not processes.
-    let threads = libc::CLONE_VM as u64;
-    rules.insert(libc::SYS_clone, when(0, SeccompCmpOp::MaskedEq(threads), threads)?);
+    for call in FATAL {
+        // Left to the other filter.
+        rules.insert(*call, Vec::new());
+    }
+    // Threads, not processes; musl sets a bit that has had no meaning for long.
+    let detached = libc::CLONE_DETACHED;
+    let threads = [THREAD, THREAD | detached];
+    rules.insert(
+        libc::SYS_clone,
+        vec![
+            word(0, u64::from(threads[0].cast_unsigned()))?,
+            word(0, u64::from(threads[1].cast_unsigned()))?,
+        ],
+    );
     // Limits may be read and not set.
-    rules.insert(libc::SYS_prlimit64, when(2, SeccompCmpOp::Eq, 0)?);
+    rules.insert(libc::SYS_prlimit64, vec![word(2, 0)?]);
+    let asked = FCNTL.iter().map(|command| int(1, *command)).collect::<Result<_, _>>()?;
+    rules.insert(libc::SYS_fcntl, asked);
+    // A process may signal itself, as an abort does.
+    let own = i32::try_from(std::process::id()).unwrap_or_default();
+    rules.insert(libc::SYS_tgkill, vec![int(0, own)?]);
     let arch = std::env::consts::ARCH.try_into()?;
     let deny = SeccompAction::Errno(libc::EPERM as u32);
     SeccompFilter::new(rules, deny, SeccompAction::Allow, arch)?.try_into()
