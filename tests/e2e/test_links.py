@@ -371,7 +371,9 @@ SCOPE = {
     "POST /api/v2/upload/datasets/{dataset_id}/edges/{format}": ((403,), (404,)),
     "POST /api/v2/etl/datasets/{dataset_id}/gfql/{output_type}": ((200,), (404,)),
     "POST /api/v2/etl/datasets/{dataset_id}/gfql": ((200,), (404,)),
-    "POST /api/v2/datasets/{dataset_id}/python": ((422,), (422,)),
+    "POST /api/v2/datasets/{dataset_id}/gfql/{output_type}": ((200,), (404,)),
+    "POST /api/v2/datasets/{dataset_id}/gfql": ((200,), (404,)),
+    "POST /api/v2/datasets/{dataset_id}/python": ((403,), (403,)),
     "POST /api/v1/datasets/": ((403,), (403,)),
     "POST /api/v2/share/link/": ((403,), (404,)),
     "GET /api/experimental/viz/sessions/": ((200,), (200,)),
@@ -396,6 +398,8 @@ BODIES = {
                                "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}},
     "POST /api/v2/etl/datasets/{dataset_id}/gfql/{output_type}": {"gfql_query": [{"type": "Node"}]},
     "POST /api/v2/etl/datasets/{dataset_id}/gfql": {"gfql_query": [{"type": "Node"}]},
+    "POST /api/v2/datasets/{dataset_id}/gfql/{output_type}": {"gfql_query": [{"type": "Node"}]},
+    "POST /api/v2/datasets/{dataset_id}/gfql": {"gfql_query": [{"type": "Node"}]},
     "POST /api/v2/datasets/{dataset_id}/python": {"execute": "1"},
 }
 

@@ -321,8 +321,11 @@ mod tests {
             let e = json!({ "bindings": bindings });
             check_columns(&e, Part::Edges, &schema, &mut w).map(|()| w)
         };
-        let w = check(json!({"source": "s", "destination": "d", "edge_color": "c"})).unwrap();
-        assert_eq!(w.len(), 1);
+        let told = check(json!({"source": "s", "destination": "d", "edge_label": "c"})).unwrap();
+        assert_eq!(told.len(), 1);
+        // The scene tells of those that it reads.
+        let read = check(json!({"source": "s", "destination": "d", "edge_color": "c"})).unwrap();
+        assert!(read.is_empty());
         let e = check(json!({"source": "s", "destination": "x"})).unwrap_err();
         assert_eq!(e.field(), Some("edge_encodings.bindings.destination"));
         assert!(e.to_string().contains("s, d"), "{e}");

@@ -135,7 +135,7 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
     let got = rig.part(&alice, &id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.unwrap();
     let want = json!({
         "data": {"dataset_id": id, "dtypes": {"s": "object", "d": "object", "w": "int64"},
-                 "num_cols": 3, "num_rows": 3, "time_parsing_s": 0},
+                 "num_cols": 3, "num_rows": 3, "time_parsing_s": 0, "notices": []},
         "message": "Data uploaded", "success": true,
     });
     let mut got = serde_json::to_value(&got).unwrap();

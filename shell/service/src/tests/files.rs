@@ -32,7 +32,7 @@ async fn a_new_file_shows_the_whole_record() {
         "parser_options": {"sep": ";"}, "sql_transforms": null, "author": alice.user().unwrap().0,
         "agent_name": "pygraphistry", "agent_version": "1", "bytes_count": null,
         "created_at": when, "updated_at": when, "is_uploaded": false, "is_valid": false,
-        "errors": [], "tables_schemas": [], "org_name": "alice",
+        "errors": [], "tables_schemas": [], "org_name": "alice", "notices": [],
     });
     assert_eq!(got, want);
 }

@@ -309,7 +309,8 @@ async fn a_switch_holds_for_its_token_and_the_tokens_made_from_it() {
 fn admin_refuses_what_would_lock_everybody_out_or_cannot_be() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(TestClock::at(NOW));
-    let admin = Admin::open(dir.path(), clock).unwrap();
+    let (admin, is_new) = Admin::open_or_make(dir.path(), clock).unwrap();
+    assert!(is_new);
     let mut root = new_user("root", None);
     root.role = "admin".to_owned();
     assert_eq!(admin.add_user(root.clone()).unwrap().role, "superuser");
