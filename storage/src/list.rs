@@ -18,6 +18,8 @@ pub struct Page<R> {
     pub total: u64,
     /// Records left out of this page because they are damaged.
     pub damaged: u64,
+    /// Entries of the listing that this page used up: what comes next begins after them.
+    pub walked: u64,
 }
 
 /// A sorted run of one scope, with its head looked at.
@@ -57,9 +59,10 @@ pub(crate) fn page<R: Record>(
     scopes: &[Scope],
     offset: u64,
     limit: u64,
+    bytes_max: usize,
 ) -> Result<Page<R>, StoreError> {
     let total = count(store, R::KIND, scopes)?;
-    let mut page = Page { items: Vec::new(), total, damaged: 0 };
+    let mut page = Page { items: Vec::new(), total, damaged: 0, walked: 0 };
     if offset >= total || limit == 0 {
         return Ok(page);
     }
@@ -67,7 +70,7 @@ pub(crate) fn page<R: Record>(
     for scope in distinct(scopes) {
         runs.push(Run::new(store, R::KIND, scope)?);
     }
-    let mut at = 0u64;
+    let (mut at, mut bytes) = (0u64, 0usize);
     while at < offset.saturating_add(limit) {
         let Some(next) = runs.iter().filter_map(|r| r.head.as_ref()).min().cloned() else { break };
         for run in &mut runs {
@@ -77,13 +80,20 @@ pub(crate) fn page<R: Record>(
         }
         if at >= offset {
             let key = tree_key(R::KIND, next.get(REV_TIME_BYTES..).unwrap_or_default());
-            match store.read::<R>(&key) {
-                Ok(Some((rec, _))) => page.items.push(rec),
+            match store.read_sized::<R>(&key) {
+                Ok(Some((_, _, size))) if bytes > 0 && bytes.saturating_add(size) > bytes_max => {
+                    break;
+                }
+                Ok(Some((rec, _, size))) => {
+                    bytes = bytes.saturating_add(size);
+                    page.items.push(rec);
+                }
                 // Deleted since the entry was read.
                 Ok(None) => {}
                 Err(StoreError::Corrupt(_)) => page.damaged += 1,
                 Err(e) => return Err(e),
             }
+            page.walked += 1;
         }
         at += 1;
     }

@@ -162,11 +162,19 @@ impl Store {
     }
 
     pub(crate) fn read<R: Record>(&self, tree_key: &[u8]) -> Result<Option<(R, Tag)>, StoreError> {
+        Ok(self.read_sized(tree_key)?.map(|(rec, tag, _)| (rec, tag)))
+    }
+
+    /// [`Self::read`] with the bytes that the record takes as JSON.
+    pub(crate) fn read_sized<R: Record>(
+        &self,
+        tree_key: &[u8],
+    ) -> Result<Option<(R, Tag, usize)>, StoreError> {
         let core = &self.inner.core;
         let result = core.meta.get(tree_key, &core.blobs).and_then(|found| match found {
             None => Ok(None),
             Some((tag, json)) => match core.decoded.record(tag, &json) {
-                Ok(rec) => Ok(Some((rec, tag))),
+                Ok(rec) => Ok(Some((rec, tag, json.len()))),
                 Err(e) => Err(StoreError::corrupt(describe(tree_key), e.to_string())),
             },
         });
@@ -209,7 +217,22 @@ impl Store {
         offset: u64,
         limit: u64,
     ) -> Result<Page<R>, StoreError> {
-        list::page(self, scopes, offset, limit.min(limits::PAGE_ROWS_MAX))
+        self.list_within(scopes, offset, limit, usize::MAX)
+    }
+
+    /// [`Store::list`] that ends before its records take more than `bytes_max` together, though not before the
+    /// first one: [`Page::walked`] says how far it came.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn list_within<R: Record>(
+        &self,
+        scopes: &[Scope],
+        offset: u64,
+        limit: u64,
+        bytes_max: usize,
+    ) -> Result<Page<R>, StoreError> {
+        list::page(self, scopes, offset, limit.min(limits::PAGE_ROWS_MAX), bytes_max)
     }
 
     /// How many records [`Store::list`] walks through.

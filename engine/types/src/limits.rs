@@ -75,7 +75,7 @@ pub const ANSWER_WINDOW_SECS: u64 = 30;
 /// Answers written out at once for each core: each uses one core.
 pub const RENDERS_PER_CORE: usize = 1;
 /// Bytes, as JSON, of each field of a file or a dataset whose form is the client's own: `metadata`,
-/// encodings, `parser_options`, `sql_transforms`.
+/// encodings, `parser_options`, `sql_transforms` and members that have no meaning here.
 pub const FREE_FIELD_BYTES_MAX: usize = 64 << 10;
 /// Bytes of JSON after which a page of a list ends and names the next one.
 pub const LIST_PAGE_BYTES_MAX: usize = 4 << 20;
@@ -139,7 +139,7 @@ pub const LOGIN_KNOWN_DAYS: i64 = 30;
 /// Accounts, addresses and browsers whose failures are counted at once, and pairs of account and address
 /// that are known.
 pub const LOGIN_THROTTLE_KEYS_MAX: usize = 16_384;
-/// Bytes of the form or the JSON body of a login.
+/// Bytes of the form or the JSON body of a login, and of one that names a key or a token: many may wait for a hash.
 pub const LOGIN_BODY_BYTES_MAX: u64 = 16 << 10;
 /// Bytes of the address that a person is sent on to after signing in.
 pub const NEXT_BYTES_MAX: usize = 8 << 10;

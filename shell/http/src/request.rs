@@ -151,7 +151,12 @@ impl Req {
     /// The body of a route that takes JSON. Whether it is JSON, and the right one, is the service's to
     /// say; that it is nested too deeply for a parser is ours.
     pub(crate) async fn json(self) -> Result<Bytes, ApiError> {
-        let body = self.body.collect(limits::JSON_BODY_BYTES_MAX).await?;
+        self.json_within(limits::JSON_BODY_BYTES_MAX).await
+    }
+
+    /// [`Self::json`] of at most so many bytes.
+    pub(crate) async fn json_within(self, bytes_max: u64) -> Result<Bytes, ApiError> {
+        let body = self.body.collect(bytes_max).await?;
         if depth_exceeds(&body, limits::JSON_DEPTH_MAX) {
             return Err(ApiError::new(
                 Code::InvalidArgument,

@@ -103,11 +103,15 @@ async fn a_body_that_stops_coming_is_408() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_json_body_is_413_and_a_deep_one_400() {
     let server = Server::start().await;
-    let big = format!("{{\"username\":\"{}\"}}", "x".repeat(1 << 20));
-    let reply = server.post("/api-token-auth/", &[], &big).await;
-    reply.assert_refused(413, "1 MiB and a bit");
-    assert!(reply.json()["message"].as_str().unwrap().contains("1048576"));
-    let deep = "[".repeat(100_000);
+    let big = |bytes: usize| format!("{{\"username\":\"{}\"}}", "x".repeat(bytes));
+    for path in ["/api-token-auth/", "/api-token-verify/", "/api-token-refresh/"] {
+        // Many of these wait for a hash at once, and anybody may send them.
+        let reply = server.post(path, &[], &big(16 << 10)).await;
+        reply.assert_refused(413, "16 KiB and a bit");
+        assert!(reply.json()["message"].as_str().unwrap().contains("16384"), "{path}");
+        server.post(path, &[], &big(8 << 10)).await.assert_refused(400, "8 KiB");
+    }
+    let deep = "[".repeat(10_000);
     server.post("/api-token-auth/", &[], &deep).await.assert_refused(400, "deep");
     server.stop().await;
 }

@@ -1,7 +1,8 @@
 //! Reading JSON bodies: every complaint names the field, what was found and what is expected.
 
 use graphlume_types::limits::{
-    DESCRIPTION_CHARS_MAX, JSON_BODY_BYTES_MAX, JSON_DEPTH_MAX, NAME_CHARS_MAX,
+    DESCRIPTION_CHARS_MAX, FREE_FIELD_BYTES_MAX, JSON_BODY_BYTES_MAX, JSON_DEPTH_MAX,
+    NAME_CHARS_MAX,
 };
 use serde_json::{Map, Value};
 
@@ -152,6 +153,50 @@ pub(crate) fn list<'a>(
     }
 }
 
+/// Bytes of a value as JSON, without writing it anywhere.
+pub(crate) fn json_bytes(value: &impl serde::Serialize) -> usize {
+    struct Counted(usize);
+    impl std::io::Write for Counted {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut out = Counted(0);
+    // What cannot be written as JSON cannot be kept either.
+    if serde_json::to_writer(&mut out, value).is_err() {
+        return usize::MAX;
+    }
+    out.0
+}
+
+/// Refuses fields whose form is the client's own and that are larger than the record of a list should hold. Texts
+/// have limits of their own.
+pub(crate) fn check_free_fields(
+    map: &Map<String, Value>,
+    is_free: impl Fn(&str) -> bool,
+) -> Result<(), ServiceError> {
+    for (field, value) in map {
+        if !is_free(field) {
+            continue;
+        }
+        let bytes = json_bytes(value);
+        if bytes > FREE_FIELD_BYTES_MAX {
+            let shown: String = field.chars().take(60).collect();
+            let message = format!(
+                "{shown} takes {bytes} bytes of JSON; at most {FREE_FIELD_BYTES_MAX} are kept: shorten it, or send \
+                 what it holds as columns of a table"
+            );
+            return Err(ServiceError::invalid(shown, message));
+        }
+    }
+    Ok(())
+}
+
 /// Whether a value asks for nothing: null, or an empty string, array or object.
 pub(crate) fn is_empty(v: Option<&Value>) -> bool {
     match v {
@@ -168,6 +213,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::*;
     use graphlume_types::{Code, Coded};
+    use serde_json::json;
 
     #[test]
     fn bodies_that_are_not_objects_are_refused() {
@@ -194,6 +240,19 @@ mod tests {
         let body = vec![b' '; JSON_BODY_BYTES_MAX as usize + 1];
         assert_eq!(object(&body).unwrap_err().code(), Code::TooLarge);
         assert!(object(&body[1..]).is_ok());
+    }
+
+    #[test]
+    fn a_free_field_has_its_limit_to_the_byte() {
+        // Two quotes and a text.
+        let fits = json!({"metadata": "x".repeat(FREE_FIELD_BYTES_MAX - 2), "other": 1});
+        let over = json!({"metadata": "x".repeat(FREE_FIELD_BYTES_MAX - 1), "other": 1});
+        let of = |v: &Value| v.as_object().unwrap().clone();
+        assert!(check_free_fields(&of(&fits), |_| true).is_ok());
+        let e = check_free_fields(&of(&over), |_| true).unwrap_err();
+        assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some("metadata")));
+        assert!(e.to_string().contains("65537 bytes") && e.to_string().contains("65536"), "{e}");
+        assert!(check_free_fields(&of(&over), |f| f == "other").is_ok());
     }
 
     #[test]

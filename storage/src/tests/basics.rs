@@ -149,6 +149,28 @@ fn names_of_accounts_are_unique_and_free_again_after_a_rename() {
 }
 
 #[test]
+fn a_listing_ends_before_its_records_are_too_large_together() {
+    let dir = scratch();
+    let store = open(dir.path());
+    for id in 1..=10 {
+        let rec = FileRec { description: "x".repeat(10_000), ..file(id, 1, None, -(id as i64)) };
+        store.commit(Batch::new().put(&rec)).unwrap();
+    }
+    let at = |offset, limit, bytes_max| {
+        let page = store.list_within::<FileRec>(&[Scope::All], offset, limit, bytes_max).unwrap();
+        let ids: Vec<u8> = page.items.iter().map(|f| f.file_id.as_bytes()[15]).collect();
+        (ids, page.walked)
+    };
+    assert_eq!(at(0, 50, 35_000), (vec![1, 2, 3], 3));
+    assert_eq!(at(3, 50, 35_000), (vec![4, 5, 6], 3));
+    assert_eq!(at(3, 2, 35_000), (vec![4, 5], 2));
+    assert_eq!(at(9, 50, 35_000), (vec![10], 1));
+    assert_eq!(at(10, 50, 35_000), (vec![], 0));
+    // One that is too large by itself is there all the same, or nobody came past it.
+    assert_eq!(at(4, 50, 1), (vec![5], 1));
+}
+
+#[test]
 fn a_listing_is_the_union_of_its_scopes_newest_first() {
     let dir = scratch();
     let store = open(dir.path());

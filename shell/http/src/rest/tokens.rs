@@ -43,7 +43,7 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     // Other servers of this host may use a cookie of that name, too: theirs stays.
     let session = req.cookie(SESSION_COOKIE);
     let was_guest = session.is_some_and(|s| shell.service.authenticate_login(s).is_ok());
-    let body = req.json().await?;
+    let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
     let reply = shell.service.login(&body, from).await?;
     let mut out = with_cookie(&shell, &headers, ok(&reply)?, &reply.token)?;
     if was_guest && out.headers().contains_key(SET_COOKIE) {
@@ -56,7 +56,7 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let authorization = req.header(&AUTHORIZATION).map(str::to_owned);
     let (pairs, headers) = (req.pairs(), req.headers.clone());
-    let body = req.json().await?;
+    let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
     let org = query::last(&pairs, "org_name");
     let reply = shell.service.pkey_login(authorization.as_deref(), &body, org).await?;
     with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
@@ -64,13 +64,13 @@ pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, A
 
 pub(crate) async fn refresh(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let headers = req.headers.clone();
-    let body = req.json().await?;
+    let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
     let reply = shell.service.refresh(&body).await?;
     with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn verify(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let body = req.json().await?;
+    let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
     ok(&shell.service.verify(&body).await?)
 }
 

@@ -132,6 +132,8 @@ impl Service {
         notices: &mut Vec<Notice>,
     ) -> Result<DatasetRec, ServiceError> {
         let author = who.user().ok_or(ServiceError::Unauthenticated)?;
+        // Lists of files have a limit of their own, and texts theirs.
+        body::check_free_fields(map, |field| !matches!(field, "node_files" | "edge_files"))?;
         let name = body::name(map, "name")?.ok_or_else(|| missing("name", "a string"))?;
         let metadata = body::member(map, "metadata")?
             .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;

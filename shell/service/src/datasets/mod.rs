@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::authz::{Action, Decision, Resource, decides, require};
 use crate::builtin::{self, Builtin};
-use crate::files::{own_scopes, window_of};
-use crate::page::PageRequest;
+use crate::files::own_scopes;
+use crate::page::{PageRequest, Shown, window_of};
 use crate::principal::Principal;
 use crate::reply::{DatasetEnvelope, DatasetReply, Page};
 use crate::service::{Core, blocking, to_the_end};
@@ -134,8 +134,8 @@ impl Service {
             let may = |d: &DatasetRec| {
                 Ok(decides(&who, Action::Read, Resource::Dataset(d)) == Decision::Allow)
             };
-            let (items, count) = window_of(core, &scopes, window, may)?;
-            Ok(page.reply(window, count, items.into_iter().map(reply).collect()))
+            let Shown { items, walked, count } = window_of(core, &scopes, window, may)?;
+            Ok(page.reply(window, count, walked, items.into_iter().map(reply).collect()))
         })
         .await
     }

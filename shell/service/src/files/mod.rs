@@ -4,8 +4,7 @@ mod progress;
 mod upload;
 
 use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
-use graphlume_storage::{Batch, DatasetRec, FileRec, PrivacyMode, Record, Scope, StoreError, Tag};
-use graphlume_types::limits::PAGE_ROWS_MAX;
+use graphlume_storage::{Batch, DatasetRec, FileRec, PrivacyMode, Scope, StoreError, Tag};
 use graphlume_types::{CancelToken, FileId, Notice, UserId, note};
 use serde_json::{Map, Value};
 use std::collections::hash_map::Entry;
@@ -15,7 +14,7 @@ use std::sync::Arc;
 use crate::authz::{Action, Decision, Held, Resource, decides, require};
 use crate::body;
 use crate::identity::orgs;
-use crate::page::{PageRequest, Window};
+use crate::page::{PageRequest, Shown, visible, window_of};
 use crate::principal::Principal;
 use crate::reply::{FileReply, Page};
 use crate::service::Core;
@@ -123,54 +122,6 @@ fn each_of_author(
     Ok(())
 }
 
-/// The records of some lists that may be shown, newest first.
-pub(crate) fn visible<R: Record>(
-    core: &Core,
-    scopes: &[Scope],
-    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
-) -> Result<Vec<R>, ServiceError> {
-    let (mut out, mut at) = (Vec::new(), 0);
-    loop {
-        let page = core.store.list::<R>(scopes, at, PAGE_ROWS_MAX)?;
-        for rec in page.items {
-            if may(&rec)? {
-                out.push(rec);
-            }
-        }
-        at += PAGE_ROWS_MAX;
-        if at >= page.total {
-            return Ok(out);
-        }
-    }
-}
-
-/// The part of a list that a page shows, of what the caller may see; and how much that is in all.
-pub(crate) fn window_of<R: Record>(
-    core: &Core,
-    scopes: &[Scope],
-    window: Window,
-    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
-) -> Result<(Vec<R>, u64), ServiceError> {
-    if let [Scope::Owner(_)] = scopes {
-        // Everybody sees what is their own.
-        let found = core.store.list::<R>(scopes, window.offset, window.limit)?;
-        return Ok((found.items, found.total));
-    }
-    let mut seen = 0;
-    let shown = window.offset..window.offset.saturating_add(window.limit);
-    let mut items = Vec::new();
-    visible(core, scopes, |rec: &R| {
-        if may(rec)? {
-            if shown.contains(&seen) {
-                items.push(rec.clone());
-            }
-            seen += 1;
-        }
-        Ok(false)
-    })?;
-    Ok((items, seen))
-}
-
 impl Service {
     /// Makes a file record; its bytes follow.
     ///
@@ -250,8 +201,8 @@ impl Service {
                 let held = Held { privately, readable: false };
                 Ok(decides(&who, Action::Read, Resource::File(f, held)) == Decision::Allow)
             };
-            let (items, count) = window_of(core, &scopes, window, may)?;
-            Ok(page.reply(window, count, items.into_iter().map(reply).collect()))
+            let Shown { items, walked, count } = window_of(core, &scopes, window, may)?;
+            Ok(page.reply(window, count, walked, items.into_iter().map(reply).collect()))
         })
         .await
     }
@@ -354,6 +305,7 @@ pub(crate) fn own_scopes(who: &Principal) -> Result<Vec<Scope>, ServiceError> {
 }
 
 fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), ServiceError> {
+    body::check_free_fields(map, |field| matches!(field, "parser_options" | "sql_transforms"))?;
     if let Some(name) = body::name(map, "name")? {
         rec.name = name;
     }

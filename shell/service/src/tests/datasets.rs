@@ -332,3 +332,50 @@ async fn a_deleted_file_leaves_its_table_and_a_warning() {
     assert!(d["notices"][0]["text"].as_str().unwrap().contains(&file), "{d}");
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_free_field_over_its_limit_is_refused_by_name() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let large = Value::from(vec![0; 40_000]);
+    for field in ["metadata", "node_encodings", "layout", "compute", "anything"] {
+        let mut value = create_body(json!({})).get(field).cloned().unwrap_or(json!({}));
+        value["large"] = large.clone();
+        let e = rig.dataset(&alice, create_body(json!({ field: value }))).await.unwrap_err();
+        assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some(field)), "{e}");
+    }
+    let many: Vec<String> = (0..20_000).map(|i| format!("c{i}")).collect();
+    let body = json!({"file_type": "csv", "parser_options": {"names": many}}).to_string();
+    let e = rig.service.create_file(&alice, body.as_bytes()).await.unwrap_err();
+    assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some("parser_options")));
+}
+
+/// Every page of a list, and each dataset once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_a_list_ends_at_its_bytes_and_names_the_next() {
+    use graphlume_types::limits::{FREE_FIELD_BYTES_MAX, LIST_PAGE_BYTES_MAX};
+    let rig = Rig::with(&["alice@acme", "bob@acme"]);
+    let alice = rig.user("alice").await;
+    let mut made = Vec::new();
+    let text = "x".repeat(FREE_FIELD_BYTES_MAX - 100);
+    for _ in 0..100 {
+        let body = create_body(json!({"metadata": {"a": text}, "org_name": "acme"}));
+        made.push(rig.dataset(&alice, body).await.unwrap());
+    }
+    made.sort();
+    for who in [&alice, &rig.user("bob").await] {
+        let (mut seen, mut offset, mut pages) = (Vec::new(), String::new(), 0);
+        loop {
+            let got = rig.service.list_datasets(who, page("1000", &offset)).await.unwrap();
+            assert_eq!(got.count, 100);
+            let bytes = serde_json::to_vec(&got.results).unwrap().len();
+            assert!(bytes < LIST_PAGE_BYTES_MAX + (64 << 10), "{bytes}");
+            seen.extend(got.results.into_iter().map(|d| d.dataset_id));
+            pages += 1;
+            let Some(next) = got.next else { break };
+            offset = next.rsplit('=').next().unwrap().to_owned();
+        }
+        seen.sort();
+        assert_eq!((&seen, pages), (&made, 2), "{:?}", who.username());
+    }
+}
