@@ -102,6 +102,33 @@ export function percentileBox(xy: Float32Array, origin: { x: number; y: number }
   return { minX: minX + origin.x, maxX: maxX + origin.x, minY: minY + origin.y, maxY: maxY + origin.y };
 }
 
+/** How many times as wide as most of the nodes a box may be for the sake of all of them. */
+const WHOLE_MAX = 10;
+
+/**
+ * The box for positions that somebody gave: all of them, for the root of a tree is as far out as an outlier.
+ * Only an axis that would be many times as long as both sides of the percentile box is cut to that.
+ */
+export function givenBox(xy: Float32Array, origin: { x: number; y: number }): Box | null {
+  const most = percentileBox(xy, origin);
+  if (!most) return null;
+  const whole = { ...most };
+  for (let i = 0; i < xy.length; i += 2) {
+    if (!isPlaced(xy[i]) || !isPlaced(xy[i + 1])) continue;
+    const x = xy[i] + origin.x;
+    const y = xy[i + 1] + origin.y;
+    if (x < whole.minX) whole.minX = x;
+    if (x > whole.maxX) whole.maxX = x;
+    if (y < whole.minY) whole.minY = y;
+    if (y > whole.maxY) whole.maxY = y;
+  }
+  const side = Math.max(most.maxX - most.minX, most.maxY - most.minY);
+  if (side === 0) return whole;
+  const { minX, maxX } = whole.maxX - whole.minX > side * WHOLE_MAX ? most : whole;
+  const { minY, maxY } = whole.maxY - whole.minY > side * WHOLE_MAX ? most : whole;
+  return { minX, maxX, minY, maxY };
+}
+
 function span(values: Float32Array): [number, number] {
   values.sort();
   const last = values.length - 1;

@@ -12,6 +12,7 @@ import { CameraControl } from '../state/camera-control.ts';
 import {
   fitBox,
   freeRect,
+  givenBox,
   percentileBox,
   toGraph,
   toScreen,
@@ -76,6 +77,8 @@ export class Picture {
   backdrop: Backdrop;
   lit: Lit | null = null;
   frames = 0;
+  /** Whether the positions came with the data; the fit then leaves none out. */
+  given = false;
   /** Screen rectangles that panels cover. */
   obstacles: () => Rect[] = () => [];
   private rawColor: Uint8Array | null = null;
@@ -211,7 +214,8 @@ export class Picture {
 
   /** The view that shows the layout in the free part of the screen; null without positions. */
   fitView(): View | null {
-    const box = percentileBox(this.positions.current, this.positions.origin);
+    const { current, origin } = this.positions;
+    const box = this.given ? givenBox(current, origin) : percentileBox(current, origin);
     if (!box) return null;
     const margin = Math.min(40, Math.max(12, Math.min(this.size.w, this.size.h) * 0.045));
     const free = freeRect(this.size, this.obstacles(), box, margin);

@@ -4,6 +4,7 @@ import {
   fitBox,
   flight,
   freeRect,
+  givenBox,
   panBy,
   percentileBox,
   toGraph,
@@ -97,6 +98,24 @@ test('all nodes are in the box when none is far out', () => {
   const xy = Float32Array.from({ length: 4000 }, (_, k) => k % 97);
   const box = percentileBox(xy, { x: 0, y: 0 });
   assert.deepEqual(box, { minX: 0, maxX: 96, minY: 0, maxY: 96 });
+});
+
+test('given positions are in the box to the last, even a lone root', () => {
+  // A root above 50,000 leaves on one line; samples miss it.
+  const n = 50_000;
+  const tree = Float32Array.from({ length: 2 * n }, (_, k) => (k % 2 === 0 ? k / 2 : 0));
+  tree.set([7, 9000], 2 * 7);
+  const box = givenBox(tree, { x: 1, y: 2 });
+  assert.deepEqual(box, { minX: 1, maxX: n, minY: 2, maxY: 9002 });
+  tree.set([ABSENT, ABSENT], 2 * 3);
+  assert.deepEqual(givenBox(tree, { x: 1, y: 2 }), box);
+  tree.set([7, 1e9], 2 * 7);
+  const without = givenBox(tree, { x: 1, y: 2 });
+  assert.ok(without && without.maxY === 2 && without.maxX === n, 'one coordinate far beyond the others');
+  const spot = new Float32Array(2 * 2000).fill(5);
+  spot.set([6, 5], 0);
+  assert.deepEqual(givenBox(spot, { x: 0, y: 0 }), { minX: 5, maxX: 6, minY: 5, maxY: 5 });
+  assert.equal(givenBox(new Float32Array(4).fill(ABSENT), { x: 0, y: 0 }), null);
 });
 
 test('a flight starts and ends where it should and zooms out on the way', () => {
