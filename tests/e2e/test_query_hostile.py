@@ -58,7 +58,7 @@ LIMITED = [
     ("600 operators", rows(call("where_rows", expr="n" + " + n" * 600 + " > 0")), {"query-too-large"}),
     ("100 brackets", rows(call("where_rows", expr="(" * 100 + "n" + ")" * 100 + " > 0")), {"invalid-cypher-syntax"}),
     ("a pattern that is large once it is compiled", [{"type": "Node", "filter_dict": {"t": {"type": "Match", "pat": "(a{900}){900}"}}}],
-     {"invalid-predicate-value"}),
+     {"query-too-large"}),
     ("a text of 2^60 bytes", doubled(60), {"query-too-large", "query-out-of-memory"}),
     ("lists of lists of lists", rows(call("with_", items=[["x", "[a IN range(1, 99999) | range(1, 99999)]"]])), {"query-too-large"}),
     ("10^10 rows of lists", rows(*[call("unwind", expr="range(1, 100000)", as_=n) for n in "xyz"]), {"query-too-large", "query-out-of-memory"}),
