@@ -10,7 +10,7 @@ from websockets.sync.client import connect
 HEADER = struct.Struct("<IBBHIIIIIIffff")
 MAGIC = 0x315A5647  # "GVZ1"
 POS_KEY, POS_DELTA, POS_F32, COLOR, SIZE, LABELS = 1, 2, 3, 17, 18, 19
-SETTLED = 4
+RUNNING = 2
 
 
 class Frame:
@@ -34,8 +34,8 @@ class Viewer:
         self.ack, self.messages, self.frames = ack, [], 0
         self.key, self.positions, self.graph, self.state, self.colors = {}, None, None, None, 0
         self.seqs = []
-        # Whether the newest frame ended the motion.
-        self.settled = False
+        # Whether the newest frame ended the motion, or shows one that had ended.
+        self.at_rest = False
         # How far the shown positions may be from the true ones, by axis.
         self.error = None
         self.ws = connect(
@@ -68,7 +68,7 @@ class Viewer:
         if f.kind in (POS_KEY, POS_DELTA):
             self.frames += 1
             self.seqs.append(f.seq)
-            self.settled = bool(f.flags & SETTLED)
+            self.at_rest = not f.flags & RUNNING
             self.apply(f)
             if self.ack:
                 self.say({"t": "ack", "seq": f.seq})
@@ -108,6 +108,6 @@ class Viewer:
         return self
 
 
-def until_settled(viewer, deadline_s=60):
-    """Steps until the frame that ends the motion; the picture stays as it is then."""
-    viewer.until(lambda: viewer.settled, deadline_s)
+def until_at_rest(viewer, deadline_s=60):
+    """Steps until the frame that ends the motion, because the layout has settled or has done its iterations."""
+    viewer.until(lambda: viewer.at_rest and viewer.state["state"] in ("settled", "stopped"), deadline_s)

@@ -12,7 +12,7 @@ import requests
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from conftest import run_cli, unique
-from live import Viewer, until_settled
+from live import Viewer, until_at_rest
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,7 @@ def test_the_layout_is_watched_from_first_positions_to_rest(server, dataset):
     assert np.isfinite(first).all() and np.ptp(first, 0).min() > 0
     viewer.until(lambda: viewer.frames >= 4)
     assert np.abs(viewer.positions - first).max() > 0
-    viewer.until(lambda: viewer.state["state"] in ("settled", "paused"), 20)
+    viewer.until(lambda: viewer.state["state"] in ("settled", "stopped"), 60)
     viewer.until(lambda: viewer.colors >= 1)
     # Numbers of frames only grow.
     assert viewer.seqs == sorted(set(viewer.seqs))
@@ -147,7 +147,7 @@ def test_a_late_joiner_and_a_reconnect_see_the_current_picture(server, dataset):
     session = session_of(server, dataset, "&play=800")
     first = Viewer(server, dataset, session)
     # The state is told when it is decided; the frame that ends the motion comes after the slice on its way.
-    until_settled(first)
+    until_at_rest(first)
     late = Viewer(server, dataset, session)
     late.until(lambda: late.frames >= 1 and late.colors >= 1)
     tolerance = np.ptp(late.positions, 0).max() / 30000

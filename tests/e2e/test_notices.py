@@ -84,6 +84,20 @@ def test_what_the_data_do_not_give_is_counted(server, accounts, alice, case):
     assert has(counted(alice, dataset)["notices"], slug, text, count)
 
 
+def test_what_the_address_asks_for_in_vain_is_said_to_page_and_agent(server, accounts, alice):
+    dataset, session = create(alice, EDGES, NODES, {}, {})["data"]["dataset_id"], unique("address")
+    expected = {"parameter-ignored": ("did you mean play?", '"big"'), "setting-ignored": ("gravity",),
+                "collection-ignored": ("collections",)}
+    query = "plai=0&pointSize=big&gravity=much&collections=x"
+    with OpenPage(server, dataset, session, server.token("alice"), query) as page:
+        hello = next(m for m in page.viewer.messages if m["t"] == "hello")
+        lines = Agent(server, ":".join(accounts["key"])).text("get_session_info", session_id=session).split("\n")
+    for slug, texts in expected.items():
+        for text in texts:
+            assert has(hello["notices"], slug, text), hello
+            assert [line for line in lines if line.startswith("notice: ") and text in line], lines
+
+
 def test_data_without_anything_to_tell_tell_nothing(server, alice):
     answer = create(alice, EDGES, NODES, {"node_color": "kind"}, {})
     assert answer["data"]["notices"] == [] and answer["message"] == "Dataset created"

@@ -43,7 +43,12 @@ pub struct Snapshot {
 pub struct SnapshotNotes {
     /// Whether the layout had come to rest.
     pub settled: bool,
-    /// Milliseconds that it was still to play.
+    /// Whether it had done its iterations without coming to rest.
+    pub stopped: bool,
+    /// Iterations that it was still to do.
+    pub left_iterations: Option<u64>,
+    /// Milliseconds that it was still to play, in files of older servers.
+    #[serde(skip_serializing)]
     pub left_millis: Option<u64>,
     /// Iterations so far.
     pub iterations: u64,

@@ -56,7 +56,7 @@ pub use session::slot::{
     Backend, ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,
 };
 pub use session::viewer::Viewer;
-pub use settings::LayoutSettings;
+pub use settings::{LayoutSettings, play_iterations};
 pub use stats::EngineStats;
 pub use target::Target;
 

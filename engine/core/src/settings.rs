@@ -16,8 +16,8 @@ const LIN_LOG_FROM: u32 = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LayoutSettings {
-    /// Milliseconds that the layout runs once the graph is there and somebody watches; 0 keeps the
-    /// given positions.
+    /// How much the layout runs once the graph is there and somebody watches, in milliseconds of
+    /// [`play_iterations`]; 0 keeps the given positions.
     pub play: u64,
     /// Logarithmic attraction: tighter communities. Unless somebody says, graphs of some size have it,
     /// because otherwise their communities lie over each other.
@@ -126,6 +126,16 @@ fn play(v: &Value) -> Result<u64, Expected> {
         Ok(false) => Ok(0),
         Err(_) => Err("expected milliseconds, true or false"),
     }
+}
+
+/// Iterations that a play time stands for on a graph of some size: as many as a small machine does in it, but
+/// counted and not timed, so that the same data give the same picture at any load.
+#[must_use]
+pub fn play_iterations(millis: u64, nodes: u32, edges: u32) -> u64 {
+    let work = (u64::from(nodes) + u64::from(edges)).max(1);
+    let per_second = (limits::PLAY_ELEMENTS_PER_SECOND / work)
+        .clamp(limits::PLAY_ITERATIONS_PER_SECOND_MIN, limits::PLAY_ITERATIONS_PER_SECOND_MAX);
+    (millis * per_second).div_ceil(1000)
 }
 
 impl LayoutSettings {

@@ -245,6 +245,12 @@ pub const NOTICES_MAX: usize = 100;
 pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
 /// Milliseconds that a layout plays when the page's address does not say.
 pub const PLAY_MILLIS_DEFAULT: u64 = 5_000;
+/// Nodes and edges that a second of play stands for: iterations times the size of the graph.
+pub const PLAY_ELEMENTS_PER_SECOND: u64 = 30_000_000;
+/// Iterations that a second of play stands for on the largest graphs.
+pub const PLAY_ITERATIONS_PER_SECOND_MIN: u64 = 20;
+/// Iterations that a second of play stands for on small graphs.
+pub const PLAY_ITERATIONS_PER_SECOND_MAX: u64 = 120;
 /// Milliseconds that a layout may be asked to play.
 pub const PLAY_MILLIS_MAX: u64 = 600_000;
 /// Callers waiting for one dataset to be loaded.
@@ -360,6 +366,7 @@ const _: () = {
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
     assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);
     assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
+    assert!(PLAY_ITERATIONS_PER_SECOND_MIN <= PLAY_ITERATIONS_PER_SECOND_MAX);
     assert!(QUERIES_PER_USER_MAX < QUERIES_MAX);
     assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);
     assert!(COLLECTION_EXPR_BYTES_MAX * COLLECTIONS_MAX < RECORD_BYTES_MAX);

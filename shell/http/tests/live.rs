@@ -134,7 +134,7 @@ async fn the_page_is_told_everything_in_the_order_that_it_draws() {
                 kinds.push(kind);
             }
             Got::Text(m) if m["t"] == "state" => {
-                at_rest = matches!(m["state"].as_str(), Some("settled" | "paused"));
+                at_rest = matches!(m["state"].as_str(), Some("settled" | "stopped" | "paused"));
             }
             Got::Text(_) => {}
             Got::Closed(code) => panic!("closed with {code}"),
@@ -439,7 +439,8 @@ async fn fifty_viewers_share_the_frames() {
                         say(&mut socket, json!({"t": "ack", "seq": seq})).await;
                     }
                     Got::Text(m) if m["t"] == "state" => {
-                        at_rest = matches!(m["state"].as_str(), Some("settled" | "paused"));
+                        at_rest =
+                            matches!(m["state"].as_str(), Some("settled" | "stopped" | "paused"));
                     }
                     Got::Closed(code) => panic!("closed with {code} after {frames} frames"),
                     _ => {}

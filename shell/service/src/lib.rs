@@ -11,6 +11,7 @@
 //! 3. Uploaded bytes are kept; what was parsed from them can always be made again.
 //! 4. No secret reaches a log line, an error or a record in readable form.
 
+mod address;
 pub mod admin;
 mod answers;
 pub mod authz;

@@ -180,7 +180,7 @@ impl Service {
             }
         }
         // What was asked for and is not shown; a text may hold line feeds of a column's name.
-        for notice in &graph.notices {
+        for notice in graph.notices.iter().chain(self.address_notices(&live.session).iter()) {
             let words: Vec<&str> = notice.text.split_whitespace().collect();
             lines.push(format!("notice: {}", words.join(" ")));
         }

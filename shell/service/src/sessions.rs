@@ -9,10 +9,11 @@ use graphlume_storage::{Batch, DatasetRec, Role, Scope, SessionRec};
 use graphlume_types::limits::{
     PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_MAX, SESSIONS_PER_USER_MAX,
 };
-use graphlume_types::{Code, Coded, DatasetId, SessionId, UserId};
+use graphlume_types::{Code, Coded, DatasetId, Notice, SessionId, UserId, note};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
+use crate::address;
 use crate::authz::{Action, Decision, decides};
 use crate::builtin::{self, DEMO};
 use crate::collections::{self, Background, Worn};
@@ -64,11 +65,21 @@ pub(crate) struct Visit {
     /// When its being open was last written down.
     seen_at: i64,
     settings: LayoutSettings,
+    /// What of the page's address is not obeyed.
+    notices: Arc<[Notice]>,
     pub worn: Arc<Worn>,
     /// Whether the engine was told of it in this run.
     live: bool,
     /// Whether somebody steers it: its owner, or the page that came first.
     claimed: bool,
+}
+
+/// What the address of a page brings along for a session that is new.
+#[derive(Default)]
+struct Fresh {
+    settings: LayoutSettings,
+    worn: Worn,
+    notices: Vec<Notice>,
 }
 
 /// A session that is open for longer than this is written down as seen again.
@@ -186,21 +197,22 @@ impl Service {
             Some(text) => parse_session(text)?,
         };
         let pairs = query.iter().map(|(k, v)| (k.as_str(), v.as_str()));
-        let (settings, notices) = LayoutSettings::from_query(pairs);
-        if !notices.is_empty() {
-            tracing::debug!(%session, ?notices, "parameters of a page were passed over");
+        let (settings, mut notices) = LayoutSettings::from_query(pairs);
+        for notice in address::notices(query) {
+            note(&mut notices, notice);
         }
         let now = self.core.clock.unix_micros();
         let (records, background, warnings) = collections::from_query(query, now);
-        if !warnings.is_empty() {
-            tracing::debug!(%session, ?warnings, "collections of a page were passed over");
+        for text in warnings {
+            note(&mut notices, Notice::new("collection-ignored", text));
         }
         let worn = if records.is_empty() && background == Background::default() {
             Worn::default()
         } else {
             Worn::new(records, background, &Worn::default(), None)
         };
-        let opened = self.enter(who, session, dataset, Some((settings, worn))).await?;
+        let opened =
+            self.enter(who, session, dataset, Some(Fresh { settings, worn, notices })).await?;
         if let Some(user) = who.session_owner() {
             self.pages.expect(opened.session_id.clone(), user);
         }
@@ -277,13 +289,19 @@ impl Service {
         Ok(Ticket { session: opened.session_id, dataset, owner })
     }
 
+    /// What of the address with which the session began is not obeyed, for its page and for agents.
+    #[must_use]
+    pub fn address_notices(&self, session: &SessionId) -> Arc<[Notice]> {
+        self.visit(session).ok().flatten().map_or_else(Arc::default, |v| v.notices)
+    }
+
     /// Makes sure that the session is live in the engine, and writes down a new one.
     async fn enter(
         &self,
         who: &Principal,
         session: SessionId,
         dataset: DatasetId,
-        fresh: Option<(LayoutSettings, Worn)>,
+        fresh: Option<Fresh>,
     ) -> Result<Opened, ServiceError> {
         let known = self.visit(&session)?;
         if let Some(v) = &known
@@ -298,7 +316,7 @@ impl Service {
         let known = known.filter(|v| v.dataset == dataset);
         let now = self.core.clock.unix_micros();
         let org = || who.active_org().map(str::to_owned);
-        let (settings, worn) = fresh.unwrap_or_default();
+        let Fresh { settings, worn, notices } = fresh.unwrap_or_default();
         let visit = match known.clone() {
             // Whoever has it open first is its owner; who comes later watches.
             Some(v) if v.owner.is_none() && !v.claimed => {
@@ -314,6 +332,7 @@ impl Service {
                 created_at: now,
                 seen_at: now,
                 settings,
+                notices: notices.into(),
                 worn: Arc::new(worn),
                 live: true,
                 claimed: who.session_owner().is_some(),
@@ -524,6 +543,7 @@ fn record(visit: &Visit) -> SessionRec {
         closed_at: None,
         layout,
         url_params: Vec::new(),
+        notices: visit.notices.to_vec(),
         collections: visit.worn.records.clone(),
         background_node: visit.worn.background.node.clone(),
         background_edge: visit.worn.background.edge.clone(),
@@ -542,6 +562,7 @@ fn from_record(rec: SessionRec) -> Visit {
         seen_at: rec.updated_at.max(rec.created_at),
         worn: Arc::new(worn),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
+        notices: rec.notices.into(),
         session: rec.session_id,
         dataset: rec.dataset_id,
         owner: rec.owner,

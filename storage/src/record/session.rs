@@ -1,6 +1,6 @@
 //! Live visualization sessions.
 
-use graphlume_types::{DatasetId, SessionId, UserId};
+use graphlume_types::{DatasetId, Notice, SessionId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -35,6 +35,9 @@ pub struct SessionRec {
     /// Further parameters of the page's address, in order.
     #[serde(default)]
     pub url_params: Vec<(String, String)>,
+    /// What of the page's address is not obeyed.
+    #[serde(default)]
+    pub notices: Vec<Notice>,
     /// Collections, the first painted on top.
     #[serde(default)]
     pub collections: Vec<CollectionRec>,

@@ -1,13 +1,13 @@
 //! What viewers may do to the layout.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use graphlume_types::limits;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
 use crate::session::layout::Poke;
-use crate::session::machine::{GraphState, Run, VizSession};
+use crate::session::machine::{GraphState, Left, Run, VizSession};
 
 /// Iterations that a viewer's "play" runs even when the layout was at rest.
 const PLAY_ITERATIONS_MIN: u64 = 64;
@@ -19,7 +19,7 @@ pub enum Control {
     Play {
         /// Start or stop.
         on: bool,
-        /// How long it runs; without it, until it settles.
+        /// The play time that says for how many iterations; without it, until it settles.
         for_millis: Option<u64>,
     },
     /// Changes knobs, under the names of [`LayoutSettings`](crate::LayoutSettings).
@@ -47,21 +47,20 @@ impl VizSession {
     pub(crate) fn control(&mut self, control: Control, now: Instant) -> Result<(), EngineError> {
         match control {
             Control::Play { on: true, for_millis } => {
-                let millis = for_millis.map(|ms| ms.min(limits::PLAY_MILLIS_MAX));
+                let millis = for_millis.unwrap_or(limits::PLAY_MILLIS_MAX);
                 self.settle_after = self.iterations + PLAY_ITERATIONS_MIN;
-                let left = millis.unwrap_or(limits::PLAY_MILLIS_MAX);
-                self.play(Duration::from_millis(left), now);
+                self.play(Left::Play(millis.min(limits::PLAY_MILLIS_MAX)), now);
             }
             Control::Play { on: false, .. } => match self.run {
-                Run::Running { until } => {
-                    let left = until.map(|u| u.saturating_duration_since(now));
+                Run::Running { left } => {
+                    let left = left.map(Left::Iterations);
                     self.stop(Run::Paused { auto: false, left }, "", now);
                 }
                 Run::Paused { left, .. } => {
                     self.run = Run::Paused { auto: false, left };
                     self.publish(now);
                 }
-                Run::Settled => {}
+                Run::Settled | Run::Stopped => {}
             },
             Control::Settings(patch) => self.change_settings(&patch, now)?,
             Control::Pin { node, at } => {
@@ -79,7 +78,7 @@ impl VizSession {
         Ok(())
     }
 
-    fn play(&mut self, left: Duration, now: Instant) {
+    fn play(&mut self, left: Left, now: Instant) {
         if self.graph == GraphState::Ready && self.is_watched() {
             self.start(Some(left), now);
         } else {
@@ -95,16 +94,16 @@ impl VizSession {
     ) -> Result<(), EngineError> {
         self.settings.apply(patch)?;
         self.keeping.note_change(false);
-        let time = Duration::from_millis(self.settings.play);
+        let time = self.settings.play;
         if patch.contains_key("play") {
-            if time.is_zero() {
+            if time == 0 {
                 self.stop(Run::Settled, "", now);
             } else {
-                self.play(time, now);
+                self.play(Left::Play(time), now);
             }
-        } else if self.run == Run::Settled && !time.is_zero() {
+        } else if matches!(self.run, Run::Settled | Run::Stopped) && time > 0 {
             // A knob that is turned should show what it does.
-            self.play(time, now);
+            self.play(Left::Play(time), now);
         }
         self.publish(now);
         Ok(())

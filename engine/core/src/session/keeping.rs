@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::keeper::{Keeper, Snapshot, SnapshotNotes};
 use crate::reply::Reply;
 use crate::session::layout::Layout;
-use crate::session::machine::{GraphState, Run, VizSession};
+use crate::session::machine::{GraphState, Left, Run, VizSession};
 use crate::store::Lease;
 use crate::workers::Job;
 
@@ -140,7 +140,12 @@ fn run_of(snapshot: &Snapshot) -> Run {
     if snapshot.notes.settled {
         return Run::Settled;
     }
-    Run::Paused { auto: false, left: snapshot.notes.left_millis.map(Duration::from_millis) }
+    if snapshot.notes.stopped {
+        return Run::Stopped;
+    }
+    let notes = &snapshot.notes;
+    let left = notes.left_iterations.map(Left::Iterations);
+    Run::Paused { auto: false, left: left.or(notes.left_millis.map(Left::Play)) }
 }
 
 impl VizSession {
@@ -149,27 +154,24 @@ impl VizSession {
         match self.run {
             Run::Running { .. } => self.cannot_run("the server is about to stop", now),
             Run::Paused { left, .. } => self.run = Run::Paused { auto: false, left },
-            Run::Settled => {}
+            Run::Settled | Run::Stopped => {}
         }
         self.keeping.urgent = self.keeping.changed;
         self.keeping.poll(now);
     }
 
     /// What is written down of the session. Whoever writes it knows the graph.
-    pub(super) fn snapshot(
-        &self,
-        positions: Vec<[f32; 2]>,
-        pins: Vec<u32>,
-        now: Instant,
-    ) -> Snapshot {
-        let left = match self.run {
-            Run::Running { until } => until.map(|u| u.saturating_duration_since(now)),
-            Run::Paused { left, .. } => left,
-            Run::Settled => None,
+    pub(super) fn snapshot(&self, positions: Vec<[f32; 2]>, pins: Vec<u32>) -> Snapshot {
+        let left_iterations = match self.run {
+            Run::Running { left } => left,
+            Run::Paused { left, .. } => left.map(|left| self.iterations_of(left)),
+            Run::Settled | Run::Stopped => None,
         };
         let notes = SnapshotNotes {
             settled: self.run == Run::Settled,
-            left_millis: left.map(|d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)),
+            stopped: self.run == Run::Stopped,
+            left_iterations,
+            left_millis: None,
             iterations: self.iterations,
             settings: self.settings,
             pins,

@@ -15,18 +15,31 @@ use crate::session::frames::Mark;
 use crate::session::keeping::{Begin, Keeping, STOPPED};
 use crate::session::layout::{Layout, Poke, SliceReport};
 use crate::session::slot::{Backend, Phase, SceneFrames, SessionState, Slot};
-use crate::settings::LayoutSettings;
+use crate::settings::{LayoutSettings, play_iterations};
 use crate::store::Lease;
 
 /// Counters in the state message change at most this often.
 const STATE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What a layout may still do before it stops. Never a time: the picture must not depend on how busy the
+/// machine is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// As many iterations as belong to this play time, once the size of the graph is known.
+    Play(u64),
+    /// Iterations.
+    Iterations(u64),
+}
+
 /// Whether the layout moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// Moves; at `until` its time is over.
-    Running { until: Option<Instant> },
-    /// Stopped with this much time left; `auto` when only for want of a viewer.
-    Paused { auto: bool, left: Option<Duration> },
+    /// Moves until it is at rest, for so many iterations at most.
+    Running { left: Option<u64> },
+    /// Stopped with this much left; `auto` when only for want of a viewer.
+    Paused { auto: bool, left: Option<Left> },
+    /// Has done its iterations and is not at rest.
+    Stopped,
     /// At rest.
     Settled,
 }
@@ -143,7 +156,7 @@ impl VizSession {
     fn run_at_first(&self) -> Run {
         match self.settings.play {
             0 => Run::Settled,
-            ms => Run::Paused { auto: true, left: Some(Duration::from_millis(ms)) },
+            ms => Run::Paused { auto: true, left: Some(Left::Play(ms)) },
         }
     }
 
@@ -162,6 +175,14 @@ impl VizSession {
     /// How long nobody has watched; zero while somebody does.
     pub(crate) fn unwatched_for(&self, now: Instant) -> Duration {
         self.unwatched_since.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
+    }
+
+    /// Iterations that the layout may still do; none for as many as it takes.
+    pub(crate) const fn iterations_left(&self) -> Option<u64> {
+        match self.run {
+            Run::Running { left } => left,
+            _ => None,
+        }
     }
 
     /// How a frame made now is marked.
@@ -197,8 +218,10 @@ impl VizSession {
             Begin::Fresh => self.run = self.run_at_first(),
             Begin::Restored(run) => {
                 self.run = run;
-                if run != Run::Settled {
-                    STOPPED.clone_into(&mut self.detail);
+                match run {
+                    Run::Settled => {}
+                    Run::Stopped => self.detail = self.still_moving(),
+                    _ => STOPPED.clone_into(&mut self.detail),
                 }
             }
         }
@@ -286,10 +309,19 @@ impl VizSession {
         self.slot.close(reason);
     }
 
-    pub(super) fn start(&mut self, left: Option<Duration>, now: Instant) {
-        self.run = Run::Running { until: left.map(|d| now + d) };
+    pub(super) fn start(&mut self, left: Option<Left>, now: Instant) {
+        self.run = Run::Running { left: left.map(|left| self.iterations_of(left)) };
         self.detail.clear();
         self.publish(now);
+    }
+
+    /// What is left, as iterations of the graph that is there.
+    pub(super) fn iterations_of(&self, left: Left) -> u64 {
+        match (left, self.slot.graph()) {
+            (Left::Iterations(n), _) => n,
+            (Left::Play(ms), Some(g)) => play_iterations(ms, g.node_count, g.edge_count),
+            (Left::Play(ms), None) => play_iterations(ms, 0, 0),
+        }
     }
 
     /// Stops moving; one last key frame says so to the page.
@@ -304,9 +336,8 @@ impl VizSession {
 
     /// The layout has to stop, for want of memory or because the server does.
     pub(crate) fn cannot_run(&mut self, why: &str, now: Instant) {
-        if let Run::Running { until } = self.run {
-            let left = until.map(|u| u.saturating_duration_since(now));
-            self.stop(Run::Paused { auto: false, left }, why, now);
+        if let Run::Running { left } = self.run {
+            self.stop(Run::Paused { auto: false, left: left.map(Left::Iterations) }, why, now);
         }
     }
 
@@ -327,13 +358,11 @@ impl VizSession {
         } else {
             self.unwatched_since.get_or_insert(now);
         }
-        if let Run::Running { until } = self.run {
-            if until.is_some_and(|u| now >= u) {
-                self.stop(Run::Settled, "", now);
-            } else if self.unwatched_for(now) >= pause_after {
-                let left = until.map(|u| u.saturating_duration_since(now));
-                self.stop(Run::Paused { auto: true, left }, "nobody is watching", now);
-            }
+        if let Run::Running { left } = self.run
+            && self.unwatched_for(now) >= pause_after
+        {
+            let left = left.map(Left::Iterations);
+            self.stop(Run::Paused { auto: true, left }, "nobody is watching", now);
         }
         if self.viewers_shown != self.viewers() {
             self.dirty = true;
@@ -358,7 +387,7 @@ impl VizSession {
             }
         }
         if let Some((positions, pins)) = report.copy {
-            let snapshot = self.snapshot(positions, pins, now);
+            let snapshot = self.snapshot(positions, pins);
             self.keeping.take_copy(snapshot, now);
         } else if report.iterations > 0 || report.poked {
             self.keeping.note_change(false);
@@ -370,9 +399,20 @@ impl VizSession {
             let rate = report.iterations as f64 / secs;
             self.rate = if self.rate > 0.0 { self.rate * 0.8 + rate * 0.2 } else { rate };
         }
-        if self.is_running() && report.converged && self.iterations >= self.settle_after {
+        let Run::Running { left } = self.run else { return };
+        let left = left.map(|left| left.saturating_sub(report.iterations));
+        self.run = Run::Running { left };
+        if report.converged && self.iterations >= self.settle_after {
             self.stop(Run::Settled, "", now);
+        } else if left == Some(0) {
+            let why = self.still_moving();
+            self.stop(Run::Stopped, &why, now);
         }
+    }
+
+    /// What a viewer is told of a layout that has done its iterations.
+    fn still_moving(&self) -> String {
+        format!("stopped after {} iterations, still moving", self.iterations)
     }
 
     /// What moves the nodes now, and why not the GPU.
@@ -408,6 +448,7 @@ impl VizSession {
                 let phase = match self.run {
                     Run::Running { .. } => Phase::Running,
                     Run::Paused { .. } => Phase::Paused,
+                    Run::Stopped => Phase::Stopped,
                     Run::Settled => Phase::Settled,
                 };
                 (phase, self.detail.clone())

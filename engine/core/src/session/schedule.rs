@@ -167,7 +167,8 @@ impl Core {
             exact: !session.exact_waiters.is_empty(),
             copy: session.keeping.takes_copy(now),
             budget: self.config.slice,
-            iterations_max: iterations_per_slice(&self.config),
+            iterations_max: iterations_per_slice(&self.config)
+                .min(session.iterations_left().unwrap_or(u64::MAX).max(1)),
             stop_at_rest: self.config.stop_at_rest,
             frame_interval: self.config.frame_interval,
             cancel: session.cancel.clone(),

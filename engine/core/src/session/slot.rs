@@ -28,6 +28,8 @@ pub enum Phase {
     Running,
     /// The layout was stopped, by a viewer or because there is none.
     Paused,
+    /// The layout has done the iterations that it was given and is not at rest.
+    Stopped,
     /// The layout has come to rest.
     Settled,
     /// The graph could not be loaded; the detail says why.

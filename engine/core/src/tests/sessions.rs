@@ -8,14 +8,14 @@ use super::kit::{
     Engine, config, engine, flags, grid, live_engine, next, next_frame, placed_path, restless,
     until,
 };
-use crate::{Control, EngineError, Phase, ViewerEvent, block_on};
+use crate::{Config, Control, EngineError, Phase, ViewerEvent, block_on, play_iterations};
 
 fn iterations(e: &Engine, s: &graphlume_types::SessionId) -> u64 {
     block_on(e.handle.info(s.clone())).expect("known").state.iterations
 }
 
 #[test]
-fn a_layout_plays_while_watched_and_settles_when_its_time_is_over() {
+fn a_layout_plays_while_watched_and_stops_after_its_iterations_at_any_pace() {
     let e = engine(restless());
     let data = e.add(1, grid(40));
     let s = e.open("s", data, 5_000);
@@ -30,14 +30,19 @@ fn a_layout_plays_while_watched_and_settles_when_its_time_is_over() {
     let first = next_frame(&mut viewer);
     assert!(first.is_key());
     until("iterations", || iterations(&e, &s) > 0);
+    // A machine that is busy with something else does not end it.
     e.clock.advance(Duration::from_millis(5_001));
-    let settled = next(&mut viewer, "the end of the play", |event| match event {
-        ViewerEvent::State(state) if state.state == Phase::Settled => Some(state),
+    let stopped = next(&mut viewer, "the end of the play", |event| match event {
+        ViewerEvent::State(state) if state.state == Phase::Stopped => Some(state),
         _ => None,
     });
-    assert!(!settled.playing);
+    assert!(!stopped.playing);
+    let budget = play_iterations(5_000, 1_600, 3_120);
+    assert_eq!(stopped.iterations, budget);
+    assert_eq!(stopped.detail, format!("stopped after {budget} iterations, still moving"));
+    let moving = wire_flags::RUNNING | wire_flags::SETTLED;
     let last = next(&mut viewer, "a last key frame", |event| match event {
-        ViewerEvent::Frame(f) if flags(&f.bytes) & wire_flags::SETTLED != 0 => Some(f),
+        ViewerEvent::Frame(f) if flags(&f.bytes) & moving == 0 => Some(f),
         _ => None,
     });
     assert!(last.is_key() && last.seq > first.seq);
@@ -92,7 +97,8 @@ fn a_viewers_pause_stays_and_play_goes_on() {
     let e = engine(restless());
     let data = e.add(1, grid(60));
     let s = e.open("s", data, 600_000);
-    let _viewer = e.attach(&s);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
     e.reach(&s, Phase::Running);
     let state =
         block_on(e.handle.control(s.clone(), Control::Play { on: false, for_millis: None }))
@@ -101,11 +107,41 @@ fn a_viewers_pause_stays_and_play_goes_on() {
     let _second = e.attach(&s);
     e.settle_down();
     assert_eq!(e.phase(&s), Phase::Paused);
+    // The slice that was on its way is back once the positions have come.
+    block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
     let play = Control::Play { on: true, for_millis: Some(1_000) };
     let state = block_on(e.handle.control(s.clone(), play)).expect("on");
     assert_eq!(state.state, Phase::Running);
-    e.clock.advance(Duration::from_millis(1_001));
-    e.reach(&s, Phase::Settled);
+    e.reach(&s, Phase::Stopped);
+    assert_eq!(iterations(&e, &s), state.iterations + play_iterations(1_000, 3_600, 7_080));
+}
+
+/// Positions and iterations at which a layout stopped by itself.
+fn outcome(settings: Config, hurry: bool) -> (u64, bytes::Bytes) {
+    let e = engine(settings);
+    let data = e.add(1, grid(24));
+    let s = e.open("s", data, 2_000);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
+    until("the end", || {
+        if hurry {
+            // Hours pass between two slices.
+            e.clock.advance(Duration::from_secs(3_600));
+        }
+        matches!(e.phase(&s), Phase::Settled | Phase::Stopped)
+    });
+    let exact = block_on(e.handle.positions(s.clone(), epoch)).expect("positions");
+    (iterations(&e, &s), exact.slice(48..))
+}
+
+#[test]
+fn the_same_data_gives_the_same_picture_at_any_load() {
+    let idle = outcome(restless(), false);
+    assert_eq!(idle.0, play_iterations(2_000, 576, 1_104));
+    let slow = Config { slice: Duration::from_micros(1), ..restless() };
+    assert_eq!(outcome(slow, true), idle, "a machine under load, in small slices");
+    let at_rest = outcome(config(), false);
+    assert_eq!(outcome(Config { slice: Duration::from_micros(1), ..config() }, true), at_rest);
 }
 
 #[test]

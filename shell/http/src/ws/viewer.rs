@@ -301,6 +301,7 @@ impl Link<'_> {
             "user": who.username().unwrap_or_default(),
             "steers": helm.steers,
             "key": helm.key,
+            "notices": &*self.shell.service.address_notices(viewer.session()),
         });
         if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
             out.extend(parts);

@@ -5,6 +5,7 @@ import * as store from '../state/store.ts';
 import { Cards } from './card.tsx';
 import { CollectionsPanel } from './collections.tsx';
 import { LegendPanel } from './legend.tsx';
+import { NoticesPanel } from './notices.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
 import { TopBar } from './top-bar.tsx';
 
@@ -33,10 +34,11 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   const ready = store.phase.value === 'ready';
   const legend = store.legendHere.value;
   const listed = store.collections.value;
+  const notices = store.notices.value;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
-  }, [ready, legend, listed]);
+  }, [ready, legend, listed, notices]);
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
@@ -55,6 +57,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <div class="left-panels">
           <CollectionsPanel />
           <LegendPanel />
+          <NoticesPanel />
         </div>
         <ZoomButtons />
         <TinyTools />

@@ -1,13 +1,12 @@
-import { signal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { cssForLight, parseColor } from '../scene/color.ts';
+import type { ColorKey } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
 import * as icons from './icons.tsx';
 
 const SHOWN = 6;
-const expanded = signal(false);
-const folded = signal(false);
 
 function color(text: string): string {
   const themed = store.theme.value === 'light' ? cssForLight(text) : text;
@@ -30,36 +29,38 @@ function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } 
   );
 }
 
-/** What the colours mean. */
-export function LegendPanel(): JSX.Element | null {
-  const legend = store.legendHere.value;
-  if (!legend || store.tiny.value || !store.params.info) return null;
-  const list = expanded.value ? legend.swatches : legend.swatches.slice(0, SHOWN);
-  const rest = legend.swatches.length + legend.more - list.length;
-  const counted = legend.swatches.some((swatch) => swatch.count !== null);
+/** The meaning of one side's colours; each can be folded and unfolded by itself. */
+function Key({ of }: { of: ColorKey }): JSX.Element {
+  const edges = of.of === 'edges';
+  // On a phone the picture comes first.
+  const isOpen = useSignal(store.viewport.value.w >= 480);
+  const isWhole = useSignal(false);
+  const list = isWhole.value ? of.swatches : of.swatches.slice(0, SHOWN);
+  const rest = of.swatches.length + of.more - list.length;
+  const counted = of.swatches.some((swatch) => swatch.count !== null);
   return (
-    <section class="legend panel" data-over aria-label={`Legend: ${legend.title}`}>
+    <div class="key">
       <button
         type="button"
         class="legend-title"
-        aria-expanded={!folded.value}
+        aria-expanded={isOpen.value}
         onClick={() => {
-          folded.value = !folded.value;
+          isOpen.value = !isOpen.value;
         }}
       >
-        <span>{legend.title}</span>
-        {counted && !folded.value && <span class="quiet">nodes</span>}
-        <span class={folded.value ? 'fold closed' : 'fold'}>
+        <span>{of.title}</span>
+        {isOpen.value && (counted || edges) && <span class="quiet">{of.of}</span>}
+        <span class={isOpen.value ? 'fold' : 'fold closed'}>
           <icons.Chevron />
         </span>
       </button>
-      {!folded.value && (
+      {isOpen.value && (
         <>
-          {legend.ramp && <Ramp ramp={legend.ramp} />}
+          {of.ramp && <Ramp ramp={of.ramp} />}
           <ul>
             {list.map((swatch) => (
               <li key={swatch.label + swatch.color}>
-                <i style={{ background: color(swatch.color) }} />
+                <i class={edges ? 'line' : undefined} style={{ background: color(swatch.color) }} />
                 <span class="name" title={swatch.label}>
                   {swatch.label}
                 </span>
@@ -67,23 +68,37 @@ export function LegendPanel(): JSX.Element | null {
               </li>
             ))}
           </ul>
-          {rest > 0 && legend.swatches.length > SHOWN && !expanded.value && (
+          {rest > 0 && of.swatches.length > SHOWN && !isWhole.value && (
             <button
               type="button"
               class="more"
               onClick={() => {
-                expanded.value = true;
+                isWhole.value = true;
               }}
             >
               + {rest.toLocaleString('en')} more…
             </button>
           )}
-          {rest > 0 && (expanded.value || legend.swatches.length <= SHOWN) && (
+          {rest > 0 && (isWhole.value || of.swatches.length <= SHOWN) && (
             <div class="more">+ {rest.toLocaleString('en')} more</div>
           )}
-          {legend.size && <div class="size-note">Size: {legend.size}</div>}
         </>
       )}
+    </div>
+  );
+}
+
+/** What the colours of nodes and edges mean. */
+export function LegendPanel(): JSX.Element | null {
+  const legend = store.legendHere.value;
+  if (!legend || store.tiny.value || !store.params.info) return null;
+  const titles = legend.keys.map((key) => key.title).join(', ');
+  return (
+    <section class="legend panel" data-over aria-label={`Legend: ${titles}`}>
+      {legend.keys.map((key) => (
+        <Key key={key.of} of={key} />
+      ))}
+      {legend.size && <div class="size-note">Size: {legend.size}</div>}
     </section>
   );
 }

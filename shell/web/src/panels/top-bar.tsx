@@ -16,7 +16,9 @@ export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Elem
   const on = store.playing.value;
   const perSecond = store.iterationsPerSecond.value;
   const label = on ? 'Layout' : store.iterations.value > 0 ? 'Resume layout' : 'Run layout';
-  const title = on ? 'Pause the layout (space)' : 'Run the layout (space)';
+  const title = on
+    ? 'Pause the layout (space)'
+    : ['Run the layout (space)', store.layoutEnd.value].filter(Boolean).join('. ');
   return (
     <button
       id="play"
@@ -64,12 +66,13 @@ const LINK_WORDS: Record<store.Link, string> = {
 
 function LinkState(): JSX.Element {
   const link = store.link.value;
-  const settled = store.layoutState.value === 'settled' && !store.playing.value;
-  const word =
-    link === 'live' && store.phase.value === 'ready' && settled ? 'settled' : LINK_WORDS[link];
+  const state = store.layoutState.value;
+  const ended = !store.playing.value && (state === 'settled' || state === 'stopped');
+  const word = link === 'live' && store.phase.value === 'ready' && ended ? state : LINK_WORDS[link];
+  const title = [`Connection: ${LINK_WORDS[link]}`, store.layoutEnd.value].filter(Boolean).join('. ');
   const several = store.viewers.value > 1 ? `${store.viewers.value} viewers` : null;
   return (
-    <div id="link" class={`link ${link}`} title={`Connection: ${LINK_WORDS[link]}`}>
+    <div id="link" class={`link ${link}`} title={title}>
       {several && <span class="viewers">{several}</span>}
       <span class="dot" />
       <span class="word">{word}</span>

@@ -6,13 +6,19 @@ export interface Swatch {
   count: number | null;
 }
 
-export interface Legend {
+/** What the colours of the nodes or of the edges mean. */
+export interface ColorKey {
+  of: 'nodes' | 'edges';
   title: string;
   swatches: Swatch[];
   /** Categories beyond those listed. */
   more: number;
   /** A continuous ramp instead of swatches. */
   ramp: { colors: string[]; low: string; high: string } | null;
+}
+
+export interface Legend {
+  keys: ColorKey[];
   size: string | null;
 }
 
@@ -50,7 +56,7 @@ function swatches(list: unknown): Swatch[] {
   });
 }
 
-function ramp(o: Json): Legend['ramp'] {
+function ramp(o: Json): ColorKey['ramp'] {
   const stops = o.stops ?? o.colors ?? o.ramp;
   if (!Array.isArray(stops) || stops.length === 0) return null;
   const colors = stops.flatMap((stop: unknown) => {
@@ -63,22 +69,29 @@ function ramp(o: Json): Legend['ramp'] {
     : { colors, low: short(o.min ?? o.low), high: short(o.max ?? o.high) };
 }
 
-/** Reads what colours the nodes; null when there is nothing to explain. */
-export function readLegend(value: unknown): Legend | null {
-  const root = object(value);
-  if (!root) return null;
-  const node = object(root.node_color) ?? object(root.node) ?? root;
-  const color = object(node.color) ?? node;
-  const sizeOf = object(root.node_size) ?? object(node.size);
-  const size = text(sizeOf?.title ?? sizeOf?.column ?? sizeOf?.attribute);
+function colorKey(of: ColorKey['of'], side: Json | null): ColorKey | null {
+  const color = object(side?.color) ?? side;
+  if (!color) return null;
   const list = swatches(color.entries ?? color.categories ?? color.items ?? color.swatches);
   const scale = list.length === 0 ? ramp(color) : null;
   if (list.length === 0 && !scale) return null;
   return {
+    of,
     title: text(color.title ?? color.column ?? color.attribute ?? color.name) ?? 'colour',
     swatches: list,
     more: count(color.more ?? color.more_count) ?? 0,
     ramp: scale,
-    size,
   };
+}
+
+/** Reads what colours the nodes and the edges; null when there is nothing to explain. */
+export function readLegend(value: unknown): Legend | null {
+  const root = object(value);
+  if (!root) return null;
+  const node = object(root.node_color) ?? object(root.node) ?? root;
+  const sizeOf = object(root.node_size) ?? object(node.size);
+  const size = text(sizeOf?.title ?? sizeOf?.column ?? sizeOf?.attribute);
+  const both = [colorKey('nodes', node), colorKey('edges', object(root.edge_color))];
+  const keys = both.filter((key): key is ColorKey => key !== null);
+  return keys.length === 0 ? null : { keys, size };
 }

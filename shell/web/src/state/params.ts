@@ -125,7 +125,8 @@ class Reader {
   }
 
   word<T extends string>(name: string, words: readonly T[], otherwise: T): T {
-    const value = this.text(name)?.toLowerCase();
+    // `none` can be one of the words; `None`, as Python writes what is not there, is not.
+    const value = this.text(name)?.toLowerCase() ?? this.values.get(name)?.trim();
     return words.find((word) => word === value) ?? otherwise;
   }
 }

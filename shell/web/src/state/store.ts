@@ -1,6 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
 import type { Legend } from './legend.ts';
+import type { Notice } from './notices.ts';
 import { parseParams } from './params.ts';
 
 /** Everything the panels show, as signals; only the viewer and the session write them. */
@@ -60,11 +61,15 @@ export const edgesLoaded = signal(0);
 export const viewers = signal(1);
 
 export const layoutState = signal('');
+/** How the layout ended without coming to rest; empty while it runs and when it has settled. */
+export const layoutEnd = signal('');
 export const playing = signal(false);
 export const iterations = signal(0);
 export const iterationsPerSecond = signal(0);
 
 export const legend = signal<Legend | null>(null);
+/** What was asked for and is not done. */
+export const notices = signal<{ address: Notice[]; dataset: Notice[] }>({ address: [], dataset: [] });
 export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
 
 export const collections = signal<Collections>(NO_COLLECTIONS);
@@ -83,8 +88,11 @@ export const logo = signal<{
 } | null>(null);
 
 export const viewport = signal({ w: innerWidth, h: innerHeight });
-/** A notebook frame too small for chrome. */
-export const tiny = computed(() => viewport.value.w < 480 || viewport.value.h < 320);
+/** A notebook frame too small for the bar. A phone, which is narrow and tall and no frame, is none. */
+function isTiny({ w, h }: { w: number; h: number }, framed: boolean): boolean {
+  return h < 320 || (w < 480 && (framed || h < 480));
+}
+export const tiny = computed(() => isTiny(viewport.value, window.parent !== window));
 export const narrow = computed(() => viewport.value.w < 900);
 export const showMenu = computed(() => params.menu && !tiny.value);
 

@@ -11,7 +11,9 @@ import { Dragging } from './dragging.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
+import { showLayout } from './layout-state.ts';
 import { readLegend } from './legend.ts';
+import { showNotices } from './notices.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 
@@ -116,6 +118,7 @@ export class Viewer {
       return;
     }
     this.ending.stands(message);
+    showNotices('address', message.notices);
     if (!this.graph) this.onPhase(String(message.state ?? 'loading'), String(message.detail ?? ''));
   }
 
@@ -143,9 +146,10 @@ export class Viewer {
     store.nodeCount.value = nodes;
     store.edgeCount.value = edges;
     this.onLegend(message.legend);
+    showNotices('dataset', message.notices);
     this.setTheme(applyMetadata(message.metadata, store.graphName.value));
     const layout = message.layout as Message | undefined;
-    if (layout) this.onLayout(layout);
+    if (layout) showLayout(layout);
     store.phase.value = nodes === 0 ? 'empty' : same && this.picture.positions.started ? 'ready' : 'loading';
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
     this.picture.given = message.has_positions === true;
@@ -221,24 +225,8 @@ export class Viewer {
       this.onPhase(state, String(message.detail ?? ''));
       return;
     }
-    this.onLayout(message);
+    showLayout(message);
     if (typeof message.viewers === 'number') store.viewers.value = message.viewers;
-  }
-
-  private onLayout(message: Message): void {
-    const state = String(message.state ?? store.layoutState.value);
-    const was = store.playing.value;
-    store.layoutState.value = state;
-    store.playing.value = message.playing === undefined ? state === 'running' : message.playing === true;
-    store.iterations.value = Number(message.iterations ?? store.iterations.value);
-    store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
-    if (was !== store.playing.value) {
-      store.announcement.value = store.playing.value
-        ? 'The layout is running.'
-        : state === 'settled'
-          ? 'The layout has settled.'
-          : 'The layout is paused.';
-    }
   }
 
   private onFrame(frame: Frame): number | null {

@@ -60,6 +60,13 @@ test('booleans come in many spellings, None is absent and the last value wins', 
   assert.equal(parse('?pointSize=2&pointSize=None').pointSize, 1);
 });
 
+test('none is a word of the highlight, and Python\'s None is not', () => {
+  const highlight = (query: string): string => parse(query).neighborhoodHighlight;
+  assert.equal(highlight('?neighborhoodHighlight=none'), 'none');
+  assert.equal(highlight('?neighborhoodHighlight=None'), 'both');
+  assert.equal(highlight('?neighborhoodHighlight=Incoming'), 'incoming');
+});
+
 test('numbers are clamped and junk falls back to the default', () => {
   assert.equal(parse('?pointSize=99').pointSize, 10);
   assert.equal(parse('?pointSize=junk').pointSize, 1);
@@ -101,12 +108,18 @@ test('legends of both kinds are read, and nothing is made of nothing', () => {
     node_color: { title: 'type', entries, more: 2 },
     node_size: { title: 'degree' },
   });
-  assert.deepEqual(legend?.swatches, [{ label: 'a', color: '#fff', count: 3 }]);
-  assert.deepEqual([legend?.title, legend?.more, legend?.size], ['type', 2, 'degree']);
+  const key = legend?.keys[0];
+  assert.deepEqual(key?.swatches, [{ label: 'a', color: '#fff', count: 3 }]);
+  assert.deepEqual([key?.of, key?.title, key?.more, legend?.size], ['nodes', 'type', 2, 'degree']);
   const ramp = readLegend({
     node_color: { title: 'score', stops: ['#000', '#fff'], min: 0, max: 1250 },
   });
-  assert.deepEqual(ramp?.ramp, { colors: ['#000', '#fff'], low: '0', high: '1,250' });
+  assert.deepEqual(ramp?.keys[0].ramp, { colors: ['#000', '#fff'], low: '0', high: '1,250' });
+  const edges = readLegend({ node_color: null, edge_color: { title: 'kind', entries } });
+  assert.deepEqual(
+    edges?.keys.map((one) => [one.of, one.title, one.swatches.length]),
+    [['edges', 'kind', 1]],
+  );
   for (const value of [null, {}, [], 'x', { node_color: { entries: [] } }])
     assert.equal(readLegend(value), null);
 });

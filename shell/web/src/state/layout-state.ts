@@ -1,0 +1,22 @@
+// What the server says of the layout, as the page shows it.
+
+import type { Message } from '../net/session.ts';
+import * as store from './store.ts';
+
+function announcement(state: string): string {
+  if (store.playing.value) return 'The layout is running.';
+  if (state === 'settled') return 'The layout has settled.';
+  return state === 'stopped' ? store.layoutEnd.value : 'The layout is paused.';
+}
+
+/** Takes over the state of the layout from a `hello` or `state` message. */
+export function showLayout(message: Message): void {
+  const state = String(message.state ?? store.layoutState.value);
+  const was = store.playing.value;
+  store.layoutState.value = state;
+  store.layoutEnd.value = state === 'stopped' ? `The layout ${String(message.detail ?? 'stopped')}.` : '';
+  store.playing.value = message.playing === undefined ? state === 'running' : message.playing === true;
+  store.iterations.value = Number(message.iterations ?? store.iterations.value);
+  store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
+  if (was !== store.playing.value) store.announcement.value = announcement(state);
+}
