@@ -243,14 +243,22 @@ impl Store {
         list::count(self, R::KIND, scopes)
     }
 
-    /// Every record of a kind in the order of the keys, one at a time.
+    /// Every record of a kind in the order of the keys, one at a time. A damaged record is an error in its place;
+    /// a failure of the engine to go on is the last item.
     pub fn scan<R: Record>(&self) -> impl Iterator<Item = Result<R, StoreError>> + '_ {
         let mut keys = self.inner.core.meta.records.scan_prefix([R::KIND.tag()]).keys();
+        let mut is_over = false;
         std::iter::from_fn(move || {
             loop {
+                if is_over {
+                    return None;
+                }
                 let key = match guarded(|| keys.next().transpose()) {
                     Ok(key) => key?,
-                    Err(e) => return Some(Err(e)),
+                    Err(e) => {
+                        is_over = true;
+                        return Some(Err(e));
+                    }
                 };
                 match self.read::<R>(&key) {
                     Ok(Some((rec, _))) => return Some(Ok(rec)),

@@ -51,6 +51,14 @@ pub(crate) struct Metrics {
     pub(crate) viewer_bytes: Counter,
     /// Figures that other components keep and that are read when somebody asks.
     engine: Family<EngineLabels, Gauge<f64, AtomicU64>>,
+    upkeep_failures: Family<PartLabels, Gauge<f64, AtomicU64>>,
+    /// Damaged records that were met since the start.
+    pub(crate) damaged_records: Gauge<f64, AtomicU64>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct PartLabels {
+    part: &'static str,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -101,6 +109,18 @@ impl Metrics {
         let viewer_bytes = counter(&mut registry, "viewer_bytes", "Bytes sent to viewers");
         let engine = Family::default();
         registry.register("engine", "Figures of the engine", Family::clone(&engine));
+        let upkeep_failures = Family::default();
+        registry.register(
+            "upkeep_failures",
+            "Failures of the hourly work on the data folder since the start",
+            Family::clone(&upkeep_failures),
+        );
+        let damaged_records = Gauge::default();
+        registry.register(
+            "store_damaged_records",
+            "Reads since the start that met a damaged record",
+            Gauge::clone(&damaged_records),
+        );
         Arc::new(Self {
             registry,
             requests,
@@ -114,6 +134,8 @@ impl Metrics {
             frames_sent,
             viewer_bytes,
             engine,
+            upkeep_failures,
+            damaged_records,
         })
     }
 
@@ -137,6 +159,11 @@ impl Metrics {
     /// Sets a figure that is read only now.
     pub(crate) fn figure(&self, figure: String, value: f64) {
         self.engine.get_or_create(&EngineLabels { figure }).set(value);
+    }
+
+    /// Sets how often a part of the upkeep has failed.
+    pub(crate) fn upkeep_failed(&self, part: &'static str, times: u64) {
+        self.upkeep_failures.get_or_create(&PartLabels { part }).set(times as f64);
     }
 
     pub(crate) fn connection(&self) -> Alive {

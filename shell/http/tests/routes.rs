@@ -155,6 +155,9 @@ async fn what_is_internal_is_on_the_internal_address_alone() {
     assert_eq!(metrics.status, 200);
     let text = metrics.text();
     assert!(text.contains("graphlume_http_requests_total{route=\"(none)\""), "{text}");
+    for figure in ["upkeep_failures{part=\"export\"} 0", "store_damaged_records 0"] {
+        assert!(text.contains(&format!("graphlume_{figure}")), "{figure}: {text}");
+    }
     assert!(text.trim_end().ends_with("# EOF"));
     let workers = inside.get("/check-workers", &[]).await.json();
     assert!(workers["workers"][0]["clContextHealthy"].is_boolean(), "{workers}");

@@ -41,6 +41,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod time_text;
+mod upkeep;
 
 pub use builtin::DEMO;
 pub use collections::BACKGROUND_ID;

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_storage::{Options, Role, Store, UserRec};
@@ -15,8 +14,8 @@ use tokio::sync::{Semaphore, watch};
 use crate::ServiceError;
 use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
-use crate::identity::links::{self, LinkSettings};
-use crate::identity::{Identity, logins, password, random_text};
+use crate::identity::links::LinkSettings;
+use crate::identity::{Identity, password, random_text};
 use crate::keeper::{self, PositionKeeper};
 use crate::loader::TableLoader;
 use crate::pages::Pages;
@@ -24,6 +23,7 @@ use crate::parsers::{Parsers, WorkerConfig};
 use crate::principal::Principal;
 use crate::sessions::Visits;
 use crate::tables::TableCache;
+use crate::upkeep::Failures;
 
 /// The name of the account that the first start makes.
 pub const FIRST_USERNAME: &str = "admin";
@@ -117,6 +117,7 @@ pub struct Service {
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
     access: watch::Sender<u64>,
+    pub(crate) upkeep_failures: Arc<Failures>,
     /// Ids of files and `dataset/part`s whose bytes are being replaced.
     pub(crate) busy: Arc<Mutex<HashSet<String>>>,
 }
@@ -157,6 +158,7 @@ impl Service {
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
             access: watch::Sender::new(0),
+            upkeep_failures: Arc::default(),
             busy: Arc::new(Mutex::new(HashSet::new())),
         });
         Ok(Started { service, engine, engine_thread, bootstrap })
@@ -198,31 +200,6 @@ impl Service {
     /// Tells [`Service::access_changes`].
     pub(crate) fn access_changed(&self) {
         self.access.send_modify(|n| *n = n.wrapping_add(1));
-    }
-
-    /// The regular work on the data folder: an export of the records once a day, the removal of blobs
-    /// that no record has referred to for a day, of sessions that nobody has opened for long and of their
-    /// positions, of login links and login sessions that are over. Call it every hour or so.
-    ///
-    /// # Errors
-    /// A disk that does not take it; nothing is lost then, and the next call tries again.
-    pub async fn maintain(&self) -> Result<(), ServiceError> {
-        self.blocking(|core| {
-            let day = Duration::from_secs(24 * 3600);
-            let due = core.store.exported_at()?.is_none_or(|at| {
-                let age = core.clock.unix_micros().saturating_sub(at);
-                u128::try_from(age).unwrap_or(0) >= day.as_micros()
-            });
-            if due {
-                core.store.export()?;
-            }
-            core.store.sweep(day)?;
-            links::forget_old(core)?;
-            logins::forget_old(core)?;
-            crate::sessions::forget_old(core)?;
-            keeper::sweep(core)
-        })
-        .await
     }
 
     /// [`blocking`] on the service's own core.

@@ -23,7 +23,7 @@ use crate::pages::OpenPage;
 use crate::principal::Principal;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
 use crate::service::Core;
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, upkeep};
 
 /// A session that was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -506,25 +506,16 @@ pub(crate) fn keep_collections(core: &Core, visit: &Visit) -> Result<(), Service
 /// Forgets sessions that nobody has opened for long, and those whose dataset is gone.
 pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
     let now = core.clock.unix_micros();
-    let (mut batch, mut old) = (Batch::new(), Vec::new());
-    for rec in core.store.scan::<SessionRec>() {
-        let rec = rec?;
+    upkeep::each::<SessionRec>(core, |rec| {
         let has_data = builtin::by_id(rec.dataset_id).is_some()
             || core.store.exists::<DatasetRec>(&rec.dataset_id)?;
         let idle = now.saturating_sub(rec.created_at.max(rec.updated_at));
         if !has_data || idle > SESSION_IDLE_DAYS_MAX * DAY_MICROS {
-            batch = batch.delete::<SessionRec>(&rec.session_id);
-            old.push((rec.session_id, rec.dataset_id));
+            core.store.commit(Batch::new().delete::<SessionRec>(&rec.session_id))?;
+            forget(core, &rec.session_id, rec.dataset_id);
         }
-    }
-    if batch.is_empty() {
-        return Ok(());
-    }
-    core.store.commit(batch)?;
-    for (session, dataset) in old {
-        forget(core, &session, dataset);
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn record(visit: &Visit) -> SessionRec {

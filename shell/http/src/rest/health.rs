@@ -89,6 +89,10 @@ pub(crate) fn metrics(shell: &Arc<Shell>) -> Result<Reply, ApiError> {
             }
         }
     }
+    for (part, times) in shell.service.upkeep_failures() {
+        shell.metrics.upkeep_failed(part, times);
+    }
+    shell.metrics.damaged_records.set(shell.service.damaged_records_met() as f64);
     let mut reply = Response::new(Bytes::from(shell.metrics.text()));
     reply.headers_mut().insert(CONTENT_TYPE, METRICS_TYPE);
     Ok(reply)

@@ -14,7 +14,7 @@ use crate::body;
 use crate::datasets::{Found, find_for};
 use crate::principal::Principal;
 use crate::service::Core;
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, upkeep};
 
 const MICROS: i64 = 1_000_000;
 
@@ -302,11 +302,10 @@ fn consume(
 /// Removes the links whose time on record is over.
 pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
     let now = core.clock.unix_micros();
-    for link in core.store.scan::<LinkRec>() {
-        let link = link?;
+    upkeep::each::<LinkRec>(core, |link| {
         if is_over(&link, now) {
             core.store.commit(Batch::new().delete::<LinkRec>(&link.token_sha256))?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -7,7 +7,7 @@ use graphlume_types::{DatasetId, UserId};
 use super::{orgs, secret};
 use crate::principal::{Grant, Principal};
 use crate::service::Core;
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, upkeep};
 
 const MICROS: i64 = 1_000_000;
 
@@ -70,11 +70,10 @@ impl Service {
 /// Removes the login sessions that are over.
 pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
     let now = core.clock.unix_micros();
-    for login in core.store.scan::<LoginRec>() {
-        let login = login?;
+    upkeep::each::<LoginRec>(core, |login| {
         if now >= login.expires_at {
             core.store.commit(Batch::new().delete::<LoginRec>(&login.secret_sha256))?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -11,6 +11,7 @@ mod live;
 mod logout;
 mod rights;
 mod sessions;
+mod upkeep;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
