@@ -190,6 +190,10 @@ pub struct ServeArgs {
     #[arg(long, env = "GRAPHLUME_HTTPS_ONLY", action = clap::ArgAction::SetTrue,
         value_parser = clap::builder::BoolishValueParser::new())]
     pub https_only: bool,
+    /// Address at which people open this server, such as https://viz.example; other names are refused then. A
+    /// server that listens on this machine alone, behind a proxy, needs it
+    #[arg(long, value_name = "URL", env = "GRAPHLUME_PUBLIC_URL")]
+    pub public_url: Option<graphlume_http::PublicUrl>,
     /// Path below which a proxy shows this server, such as /graphs; the proxy may pass it on or take it off
     #[arg(
         long,

@@ -102,6 +102,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         link_token_name: args.links.sesame_token_name.clone(),
         https_only: args.https_only,
         base_path: args.base_path.clone(),
+        public_url: args.public_url.clone(),
         trusted_proxies: args.trusted_proxies.clone(),
         allowed_origins: args.allowed_origins.clone(),
         frame_ancestors: args.frame_ancestors.clone(),

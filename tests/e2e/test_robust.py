@@ -203,7 +203,7 @@ def raw(server, text, half_close=False, wait=3):
 
 def test_broken_framing_is_refused_and_leaves_the_file_as_it_was(server, alice):
     f = alice.file(b"s,d\n1,2\n", "csv")
-    head = (f"POST /api/v2/upload/files/{f['file_id']} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    head = (f"POST /api/v2/upload/files/{f['file_id']} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             f"Authorization: {alice.session.headers['Authorization']}\r\n")
     for rest in ("Content-Length: 100\r\n\r\ns,d\n3,4\n", "Transfer-Encoding: chunked\r\n\r\n4\r\ns,d\n\r\n9\r\n3,4",
                  "Transfer-Encoding: chunked\r\n\r\nzz\r\ns,d\n\r\n", "Content-Length: -5\r\n\r\n",

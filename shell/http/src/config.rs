@@ -7,6 +7,7 @@ use std::time::Duration;
 use graphlume_types::limits;
 
 use crate::error::HttpError;
+use crate::host::PublicUrl;
 use crate::proxy::Network;
 use crate::table::ROUTES;
 
@@ -174,6 +175,8 @@ pub struct HttpConfig {
     /// Path below which a proxy shows this server, such as `/graphs`; empty at the root. Requests are taken with
     /// and without it.
     pub base_path: String,
+    /// Where people open the server. Requests under other names are refused then, and on a listener of this machine.
+    pub public_url: Option<PublicUrl>,
     /// Proxies of the operator's, whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
     /// Origins, besides our own, whose pages may open websockets, for example
@@ -228,6 +231,7 @@ impl Default for HttpConfig {
             link_token_name: "sst".to_owned(),
             https_only: false,
             base_path: String::new(),
+            public_url: None,
             trusted_proxies: Vec::new(),
             allowed_origins: Vec::new(),
             cors: true,

@@ -13,6 +13,7 @@ mod conn;
 mod cors;
 mod dispatch;
 mod error;
+mod host;
 mod html;
 mod magic;
 mod mcp;
@@ -39,6 +40,7 @@ pub use config::{
     SameSite,
 };
 pub use error::HttpError;
+pub use host::PublicUrl;
 pub use proxy::Network;
 pub use serve::{Listeners, Running, listen, serve, serve_on};
 pub use standby::{Outage, StandIn, stand_in};

@@ -186,7 +186,9 @@ impl Req {
         let forwarded = self
             .header(&HeaderName::from_static("x-forwarded-proto"))
             .is_some_and(|p| p.eq_ignore_ascii_case("https"));
-        let scheme = if forwarded || shell.config.https_only { "https" } else { "http" };
+        let public = shell.config.public_url.as_ref().and_then(|p| p.is_https(host));
+        let is_https = public.unwrap_or(forwarded || shell.config.https_only);
+        let scheme = if is_https { "https" } else { "http" };
         format!("{scheme}://{host}{}", shell.config.base_path)
     }
 }

@@ -164,7 +164,21 @@ impl Endpoint {
     /// the server is full, and an open stream is idle nearly all the time.
     #[must_use]
     pub const fn is_shed(self) -> bool {
-        !matches!(
+        !self.is_health()
+            && !matches!(
+                self,
+                Self::VizSocket
+                    | Self::VizFrame
+                    | Self::ToolStream
+                    | Self::CheckWorkers
+                    | Self::Metrics
+            )
+    }
+
+    /// Whether it tells the health of a component.
+    #[must_use]
+    pub const fn is_health(self) -> bool {
+        matches!(
             self,
             Self::HealthProxy
                 | Self::HealthStatic
@@ -176,11 +190,6 @@ impl Endpoint {
                 | Self::HealthPivot
                 | Self::HealthSessions
                 | Self::HealthAll
-                | Self::VizSocket
-                | Self::VizFrame
-                | Self::ToolStream
-                | Self::CheckWorkers
-                | Self::Metrics
         )
     }
 

@@ -27,6 +27,7 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 use crate::config::HttpConfig;
 use crate::conn::Conn;
 use crate::cors;
+use crate::host;
 use crate::html;
 use crate::mcp::{self, Agents};
 use crate::metrics::Metrics;
@@ -170,6 +171,13 @@ impl Shell {
                 return (None, self.refuse(&error, Auth::Public, asked));
             }
         };
+        // Whoever watches over the server may call it as they like; its state says nothing of anybody's data.
+        if !route.endpoint.is_health()
+            && let Err(error) = host::check(&self.config, listener, request.headers())
+        {
+            self.metrics.refused("foreign-host");
+            return (Some(route), self.refuse(&error, route.auth, asked));
+        }
         let Ok(place) = self.admit(route) else {
             self.metrics.refused("shed");
             let error = ApiError::new(

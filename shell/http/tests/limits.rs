@@ -93,7 +93,8 @@ async fn a_body_that_stops_coming_is_408() {
     let server =
         Server::with(HttpConfig { body_window: Duration::from_millis(300), ..config() }).await;
     let mut socket = server.connect().await;
-    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"user";
+    let head =
+        "POST /api-token-auth/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"user";
     socket.write_all(head.as_bytes()).await.unwrap();
     let reply = read_reply(&mut socket, false).await.unwrap();
     reply.assert_refused(408, "slow body");
@@ -128,7 +129,7 @@ async fn a_refused_upload_is_read_so_that_the_client_sees_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_turns_away_quickly_and_its_health_still_answers() {
     let server = Server::with(HttpConfig { requests_in_flight_max: 1, ..config() }).await;
-    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
+    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n";
     // The place is taken once another request is turned away. Should one of those be in the place
     // when the holder's head arrives, then the holder is the one turned away, and tries again.
     let (mut holder, refused) = within(async {
@@ -191,7 +192,7 @@ async fn a_stopping_server_finishes_what_it_began_and_drops_what_is_idle() {
     idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     assert_eq!(read_reply(&mut idle, false).await.unwrap().status, 200);
     let mut busy = server.connect().await;
-    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nnot ";
+    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nnot ";
     busy.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     let addr = server.addr;
@@ -209,7 +210,7 @@ async fn a_stopping_server_finishes_what_it_began_and_drops_what_is_idle() {
 async fn a_request_that_never_ends_is_cut_off_after_the_drain() {
     let server = Server::with(HttpConfig { drain: Duration::from_millis(300), ..config() }).await;
     let mut busy = server.connect().await;
-    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nnot ";
+    let head = "POST /api-token-auth/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nnot ";
     busy.write_all(head.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     within(server.stop()).await;
@@ -234,7 +235,7 @@ async fn malformed_requests_never_reach_a_handler() {
     }
     // Both framings at once: whatever is answered, nothing of the body is taken for a request.
     let mut socket = server.connect().await;
-    let smuggle = "POST /api-token-auth/ HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\
+    let smuggle = "POST /api-token-auth/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\
                    Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\n\r\n";
     socket.write_all(smuggle.as_bytes()).await.unwrap();
     let mut all = Vec::new();

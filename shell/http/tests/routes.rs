@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::Server;
+use common::{Server, config};
+use graphlume_http::HttpConfig;
 use graphlume_http::route::{Auth, Endpoint, Listener, ROUTES, Route, Slash};
 
 /// An address that has the row's form.
@@ -177,5 +178,57 @@ async fn the_document_lists_the_table() {
         let method = route.method.as_str().to_ascii_lowercase();
         assert!(paths[&path][&method].is_object(), "{method} {path}");
     }
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_whose_name_leads_to_this_machine_reads_nothing() {
+    let evil = [("Host", "evil.example:8000"), ("Origin", "http://evil.example:8000")];
+    let mut server = Server::start().await;
+    for route in public() {
+        let (method, path) = (route.method.as_str(), sample(route));
+        let reply = server.request(method, &path, &evil, b"").await;
+        if route.endpoint.is_health() {
+            assert_ne!(reply.status, 403, "{method} {path}");
+            continue;
+        }
+        reply.assert_refused(403, &path);
+        let body = reply.json();
+        assert_eq!(body["slug"], "foreign-host", "{body}");
+        let message = body["message"].as_str().unwrap();
+        assert!(message.contains("evil.example:8000") && message.contains("--public-url"));
+    }
+    // A person reads it as a page.
+    let page = server.get("/", &[evil[0], ("Accept", "text/html")]).await;
+    assert!(page.status == 403 && page.text().contains("--public-url"), "{}", page.text());
+    let port = server.addr.port();
+    for own in [format!("localhost:{port}"), format!("[::1]:{port}"), "10.0.0.7".to_owned()] {
+        assert_eq!(server.get("/", &[("Host", &own)]).await.status, 200, "{own}");
+    }
+    let outside = server.addr;
+    server.addr = server.running.internal_addr.unwrap();
+    server.get("/metrics", &evil).await.assert_refused(403, "the counters");
+    assert_eq!(server.get("/metrics", &[("Host", "localhost")]).await.status, 200);
+    server.addr = outside;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_public_address_is_answered_and_named_in_links() {
+    let public_url = Some("https://viz.example".parse().unwrap());
+    let server = Server::with(HttpConfig { public_url, ..config() }).await;
+    let credential = format!("Bearer {}", server.token().await);
+    let lists = async |host: &str| {
+        let headers = [("Authorization", credential.as_str()), ("Host", host)];
+        server.get("/api/v2/files/?limit=1&offset=1", &headers).await
+    };
+    for (host, base) in [("viz.example", "https://viz.example"), ("localhost", "http://localhost")]
+    {
+        let reply = lists(host).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let previous = reply.json()["previous"].as_str().unwrap().to_owned();
+        assert!(previous.starts_with(&format!("{base}/api/v2/files/")), "{previous}");
+    }
+    lists("other.example").await.assert_refused(403, "another name");
     server.stop().await;
 }

@@ -37,7 +37,7 @@ impl Endpoint {
             "params": {"name": tool, "arguments": {}}})
         .to_string();
         let head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: x\r\nConnection: close\r\nmcp-session-id: {}\r\n\
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nmcp-session-id: {}\r\n\
              authorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
             self.session,
             self.token,
