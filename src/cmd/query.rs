@@ -62,7 +62,8 @@ fn graph(files: &GraphFiles) -> Result<PropertyGraph, Failure> {
         source: Some(source),
         destination: Some(destination),
     };
-    Ok(PropertyGraph::new(nodes, Some(edges), bindings)?)
+    let graph = PropertyGraph::new(nodes, Some(edges), bindings)?;
+    Ok(graph.with_every_node(&CancelToken::new())?)
 }
 
 /// Parameters; a value that is no JSON is a text.

@@ -248,8 +248,8 @@ def test_a_result_is_kept_as_a_dataset_of_its_own(ring, server):
 CYPHER = {
     # What the client's own compilation would lose on the way is kept by sending the text.
     "optional": ("MATCH (a) OPTIONAL MATCH (a)-[r]->(b) WHERE r.amount > 100 RETURN a.id AS a, b.id AS b ORDER BY a",
-                 [[0, None], [1, None], [2, None], [3, 4], [4, None], [5, None]]),
-    "limit before match": ("MATCH (a) WITH a ORDER BY a.age DESC LIMIT 1 MATCH (a)-[r]->(b) RETURN a.name AS a, b.name AS b",
+                 [[0, None], [1, None], [2, None], [3, 4], [4, None], [5, None], [9, None]]),
+    "limit before match": ("MATCH (a) WHERE a.age > 0 WITH a ORDER BY a.age DESC LIMIT 1 MATCH (a)-[r]->(b) RETURN a.name AS a, b.name AS b",
                            [["bob", "Acme"]]),
     "branches": ("MATCH (x)<--(a)-->(y) WHERE x.id < y.id RETURN a.id AS a, x.id AS x, y.id AS y ORDER BY a, x, y",
                  [[0, 0, 1], [0, 0, 1], [3, 0, 4]]),

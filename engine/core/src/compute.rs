@@ -172,9 +172,7 @@ pub(crate) fn run(
             table = table.with_column(&name, array).map_err(|e| EngineError::from_coded(&e))?;
         }
     }
-    graph.nodes_in_table = graph.topology.num_nodes();
-    graph.node_row = None;
-    loaded.nodes = Some(table);
+    keep_node_table(graph, loaded, table);
     Ok(())
 }
 
@@ -198,24 +196,30 @@ fn computed(
     graphlume_algo::run(algorithm, &input, params)
 }
 
+/// Whether edges name nodes that the node table does not.
+pub(crate) fn lacks_nodes(graph: &Graph, loaded: &Loaded) -> bool {
+    let table = loaded.nodes.is_some() && loaded.node.is_some();
+    table && graph.nodes_in_table < graph.topology.num_nodes()
+}
+
+fn keep_node_table(graph: &mut Graph, loaded: &mut Loaded, table: Table) {
+    graph.nodes_in_table = graph.topology.num_nodes();
+    graph.node_row = None;
+    loaded.nodes = Some(table);
+}
+
 /// The node table with one row per node, in the order of the nodes.
 fn whole_node_table(
     graph: &Graph,
     loaded: &mut Loaded,
 ) -> Result<Table, graphlume_table::TableError> {
-    let bound = loaded.nodes.as_ref().zip(loaded.node.clone());
-    let Some((table, id)) = bound else {
-        let id = "node".to_owned();
-        let table = Table::of_column(&id, Arc::clone(&graph.ids))?;
-        loaded.node = Some(id);
-        return Ok(table);
-    };
-    let n = graph.topology.num_nodes();
-    if graph.node_row.is_none() && graph.nodes_in_table == n {
-        return Ok(table.clone());
+    if let Some((table, id)) = loaded.nodes.as_ref().zip(loaded.node.as_ref()) {
+        return graph.whole_table(table, id);
     }
-    let rows: Vec<u32> = (0..n).map(|v| graph.row_of(v).unwrap_or(u32::MAX)).collect();
-    table.pick(&rows)?.with_column(&id, Arc::clone(&graph.ids))
+    let id = "node".to_owned();
+    let table = Table::of_column(&id, Arc::clone(&graph.ids))?;
+    loaded.node = Some(id);
+    Ok(table)
 }
 
 /// The bound edge weights by edge table row.

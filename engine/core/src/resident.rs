@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
-use graphlume_gfql::{Bindings, PropertyGraph};
+use graphlume_gfql::{Bindings, GfqlError, PropertyGraph};
 use graphlume_graph::{Graph, GraphSpec, Topology};
-use graphlume_scene::{EdgeOrder, Encodings, Scene};
+use graphlume_scene::{EdgeOrder, Encodings, POSITION_COLUMNS, Scene};
 use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation, note};
 use rayon::prelude::*;
@@ -56,12 +56,24 @@ pub(crate) struct Resident {
     pub(crate) order: EdgeOrder,
     stream: OnceLock<Bytes>,
     properties: OnceLock<PropertyGraph>,
+    drawn: OnceLock<PropertyGraph>,
     fingerprint: OnceLock<u64>,
     _held: Vec<Reservation>,
 }
 
 impl Resident {
-    /// The graph as queries see it; made by the first one, over the same tables and adjacency.
+    /// The graph that is drawn, in which what only edges name are nodes, too: whole texts and agents see it. Made by
+    /// the first query, of memory that the load has reserved.
+    pub(crate) fn drawn(&self, cancel: &CancelToken) -> Result<&PropertyGraph, GfqlError> {
+        if let Some(graph) = self.drawn.get() {
+            return Ok(graph);
+        }
+        let graph = self.properties().clone().with_every_node(cancel)?;
+        Ok(self.drawn.get_or_init(|| graph))
+    }
+
+    /// The graph as operations see it, which clients also evaluate themselves: with a node table, its rows are the
+    /// nodes. Made by the first query, over the same tables and adjacency.
     pub(crate) fn properties(&self) -> &PropertyGraph {
         self.properties.get_or_init(|| {
             let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
@@ -233,6 +245,10 @@ impl LoadJob {
             held.push(self.reserve(compute::footprint(&loaded, n))?);
             self.pool.install(|| compute::run(&mut graph, &mut loaded, &self.cancel))?;
         }
+        if compute::lacks_nodes(&graph, &loaded) {
+            // For the node table of the graph that is drawn, see [`Resident::drawn`].
+            held.push(self.reserve(compute::footprint(&loaded, n))?);
+        }
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
@@ -279,6 +295,7 @@ impl LoadJob {
             order,
             stream: OnceLock::new(),
             properties: OnceLock::new(),
+            drawn: OnceLock::new(),
             fingerprint: OnceLock::new(),
             _held: held,
         })
@@ -296,9 +313,9 @@ impl LoadJob {
         };
         let scene =
             || scene_of(graph, loaded.nodes.as_ref(), &loaded.edges, &loaded.encodings, None);
-        if positions_bound(&loaded.encodings) {
+        if positions_given(loaded) {
             let scene = scene()?;
-            // The binding may be unusable, which the scene's notices say.
+            // The columns may be unusable, which the scene's notices say.
             let start = match &scene.positions {
                 Some(bound) => Some(bound.clone()),
                 None => place()?,
@@ -315,8 +332,12 @@ pub(crate) fn bound_weight(encodings: &Encodings) -> Option<String> {
     Some(encodings.edge.get("bindings")?.get("edge_weight")?.as_str()?.to_owned())
 }
 
-fn positions_bound(encodings: &Encodings) -> bool {
-    encodings.node.get("bindings").and_then(|b| b.get("node_x")).is_some_and(|x| !x.is_null())
+/// Whether the data may say where the nodes are.
+fn positions_given(loaded: &Loaded) -> bool {
+    let bindings = loaded.encodings.node.get("bindings");
+    let bound = bindings.and_then(|b| b.get("node_x")).is_some_and(|x| !x.is_null());
+    let column = |name: &str| loaded.nodes.as_ref().is_some_and(|t| t.column(name).is_some());
+    bound || POSITION_COLUMNS.into_iter().all(column)
 }
 
 fn columns(table: &Table) -> Vec<ColumnInfo> {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{Answer, explain, parse, run};
 
+mod properties;
 mod relation;
 mod start;
 mod tally;
@@ -61,7 +62,7 @@ fn labels_are_types_where_there_is_nothing_better() {
     assert_eq!(value("MATCH (n {id: 2}) RETURN labels(n)"), json!(["Q"]));
     assert_eq!(
         value("MATCH (n {id: 1}) RETURN n"),
-        json!("(:P {type: 'P', name: 'ann', n: 3, ok: true})")
+        json!("(:P {id: 1, type: 'P', name: 'ann', n: 3, ok: true})")
     );
     assert_eq!(ask("MATCH (n:Nothing) RETURN n"), json!([]));
 }
@@ -74,10 +75,10 @@ fn edges_to_nodes_that_are_not_in_the_table_are_not_seen() {
 }
 
 #[test]
-fn ids_are_hidden_and_can_be_asked_for() {
+fn ids_can_be_asked_for() {
     assert_eq!(value("MATCH (n {id: 3}) RETURN id(n)"), json!(3));
     assert_eq!(value("MATCH (n) WHERE id(n) IN [2, 3, 99] RETURN collect(n.id)"), json!([2, 3]));
-    assert_eq!(value("MATCH (n {id: 3}) RETURN keys(n)"), json!(["name", "ok"]));
+    assert_eq!(value("MATCH (n {id: 3}) RETURN keys(n)"), json!(["id", "name", "ok"]));
     assert_eq!(value("MATCH ()-[r {w: 4}]->() RETURN properties(r)"), json!({"w": 4}));
 }
 
@@ -439,7 +440,7 @@ fn a_graph_may_lack_a_table_and_columns_may_be_dictionaries() {
     };
     assert_eq!(
         ask(&only_edges, "MATCH (n {id: 'a'})-[r:K|L]->(m) RETURN n, id(m) AS m, r ORDER BY m"),
-        json!([{"n": "()", "m": "b", "r": "[:K]"}, {"n": "()", "m": "c", "r": "[:L]"}])
+        json!([{"n": "({id: 'a'})", "m": "b", "r": "[:K]"}, {"n": "({id: 'a'})", "m": "c", "r": "[:L]"}])
     );
     assert_eq!(
         ask(&only_edges, "MATCH (n) RETURN collect(n.id) AS c"),

@@ -110,6 +110,29 @@ impl PropertyGraph {
         Self::unchecked(nodes, Some(edges), bindings, OnceLock::from(frame))
     }
 
+    /// The same graph with a row of the node table for every node, so that those that only edges name are nodes too.
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn with_every_node(self, cancel: &CancelToken) -> Result<Self, GfqlError> {
+        let parts = self.nodes().zip(self.inner.bindings.node.as_deref()).zip(self.edges());
+        let Some(((nodes, id), edges)) = parts else { return Ok(self) };
+        let frame = self.frame(cancel)?;
+        if frame.nodes_in_table == frame.topology.num_nodes() {
+            return Ok(self);
+        }
+        let frame = Graph {
+            topology: Arc::clone(&frame.topology),
+            ids: ArrayRef::clone(&frame.ids),
+            node_row: None,
+            nodes_in_table: frame.topology.num_nodes(),
+        };
+        let nodes = self.frame(cancel)?.whole_table(nodes, id)?;
+        let (edges, bindings) = (edges.clone(), self.inner.bindings.clone());
+        let graph = Self::with_frame(Some(nodes), edges, bindings, Arc::new(frame));
+        Ok(graph.with_weight(self.inner.weight.clone()).with_notes(self.inner.notes.clone()))
+    }
+
     fn unchecked(
         nodes: Option<Table>,
         edges: Option<Table>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, UInt32Array, new_null_array};
-use graphlume_table::Table;
+use graphlume_table::{Table, TableError};
 use graphlume_types::CancelToken;
 use graphlume_types::limits::{EDGES_MAX, NODES_MAX};
 use rayon::prelude::*;
@@ -65,6 +65,20 @@ impl Graph {
         let places = nodes.iter().map(known).collect::<UInt32Array>();
         let taken = arrow_select::take::take(self.ids.as_ref(), &places, None);
         taken.unwrap_or_else(|_| new_null_array(self.ids.data_type(), nodes.len()))
+    }
+
+    /// The node table with a row for every node, in the order of the nodes; cells of nodes that only edges name
+    /// are null.
+    ///
+    /// # Errors
+    /// [`TableError`] when the table is not the one of which the graph was made.
+    pub fn whole_table(&self, table: &Table, id: &str) -> Result<Table, TableError> {
+        let n = self.topology.num_nodes();
+        if self.node_row.is_none() && self.nodes_in_table == n {
+            return Ok(table.clone());
+        }
+        let rows: Vec<u32> = (0..n).map(|v| self.row_of(v).unwrap_or(u32::MAX)).collect();
+        table.pick(&rows)?.with_column(id, Arc::clone(&self.ids))
     }
 
     /// Row of the node table that describes node `v`.

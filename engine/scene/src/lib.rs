@@ -20,6 +20,7 @@ pub mod wire;
 pub use card::{edge_card, node_card};
 pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use error::SceneError;
+pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
 pub use scene::{Encodings, Scene, build};
 pub use search::{SearchHit, search};

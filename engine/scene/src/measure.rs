@@ -161,8 +161,28 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
         let text = "only one of node_x and node_y is bound: positions need both";
         cx.tell("positions-incomplete", text.to_owned());
     }
+    let bound = ["node_x", "node_y", "node_longitude", "node_latitude"];
+    if bound.into_iter().all(|name| spec.binding(name).is_none()) {
+        return of_columns(cx);
+    }
     let (lon, lat) = pair("node_longitude", "node_latitude")?;
     coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator))
+}
+
+/// The columns that are taken for positions where none are bound, as clients leave them that compute a layout.
+pub const POSITION_COLUMNS: [&str; 2] = ["x", "y"];
+
+fn of_columns(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+    let axis = |name: &str| {
+        let numbers = cx.nodes?.column(name)?.data_type().is_numeric();
+        plain(&cx.node_column(name).filter(|_| numbers)?)
+    };
+    let [x, y] = POSITION_COLUMNS.map(axis);
+    let (x, y) = (x?, y?);
+    let text = "positions are taken from the node columns \"x\" and \"y\", since none are bound; \
+                give the columns other names to have them left alone";
+    cx.tell("positions-from-columns", text.to_owned());
+    Some(together(&x.values, &y.values, |x, y| [x, y]))
 }
 
 fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {

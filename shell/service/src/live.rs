@@ -233,6 +233,7 @@ impl Service {
     ) -> Result<Value, ServiceError> {
         let (ask, projects) = ask_of(text)?;
         let request = QueryRequest {
+            drawn: true,
             others: self.others_of(who, &ask)?,
             ask,
             strictness: Strictness::Strict,

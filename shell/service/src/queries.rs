@@ -120,6 +120,7 @@ impl Service {
             && wish.node_columns.is_none()
             && wish.edge_columns.is_none();
         let request = QueryRequest {
+            drawn: false,
             others: self.others_of(who, &ask)?,
             ask,
             strictness: strictness_of(&body)?,

@@ -23,6 +23,9 @@ use crate::trim::give_back_freed;
 pub struct QueryRequest {
     /// What is asked.
     pub ask: Ask,
+    /// Whether operations see the graph that is drawn, in which what only edges name are nodes, too, as texts in
+    /// Cypher always do. Without it the rows of a node table are the nodes, as where clients evaluate them.
+    pub drawn: bool,
     /// What an absent column means.
     pub strictness: Strictness,
     /// What is wanted of the answer.
@@ -141,11 +144,13 @@ fn one_turn(
         Turn::For(time) => cancel.turn(std::time::Instant::now() + time),
         Turn::Whole => cancel,
     };
-    let error = match cancel
-        .check()
-        .map_err(GfqlError::from)
-        .and_then(|()| answer(lease.properties(), &others, request, &cancel))
-    {
+    let drawn = request.drawn || matches!(request.ask, Ask::Cypher(..));
+    let graph = match cancel.check() {
+        Err(stopped) => Err(GfqlError::from(stopped)),
+        Ok(()) if drawn => lease.drawn(&cancel),
+        Ok(()) => Ok(lease.properties()),
+    };
+    let error = match graph.and_then(|graph| answer(graph, &others, request, &cancel)) {
         Ok(answer) => return Some(Ok(Ok(Answered { answer, memory: share.clone() }))),
         Err(error) => error,
     };

@@ -86,7 +86,7 @@ impl Found {
         let (nodes, edges) = (lease.facts.node_count, lease.facts.edge_count);
         let members = match rule.as_ref() {
             Rule::Query(query, strictness) => {
-                let graph = lease.properties();
+                let graph = lease.drawn(cancel)?;
                 let kept = graphlume_gfql::elements(graph, query, *strictness, cancel)?;
                 Members {
                     nodes: Bits::new(nodes, &kept.nodes),

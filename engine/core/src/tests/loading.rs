@@ -2,9 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use crossbeam::channel::bounded;
 use graphlume_device::CpuPool;
 use graphlume_gfql::{Strictness, parse};
+use graphlume_table::Table;
 use graphlume_types::{Budget, CancelToken, Code, Coded};
 use serde_json::json;
 
@@ -61,6 +65,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
     let ask = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
     let request = || QueryRequest {
+        drawn: false,
         ask: ask.clone(),
         strictness: Strictness::Strict,
         want: Want::Sizes,
@@ -75,6 +80,37 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     next_frame(&mut viewer);
     e.reach(&s, Phase::Settled);
     assert_eq!(e.loader.loads.load(Ordering::SeqCst), by_hand + 1, "one load serves both");
+}
+
+#[test]
+fn queries_see_the_nodes_that_only_edges_name() {
+    let e = engine(config());
+    let named = RecordBatch::try_from_iter([
+        ("id", Arc::new(Int64Array::from(vec![2])) as ArrayRef),
+        ("n", Arc::new(Int64Array::from(vec![7]))),
+    ]);
+    let nodes = Some(Table::try_new(named.expect("two columns")).expect("a table"));
+    let loaded = Loaded { nodes, node: Some("id".to_owned()), ..graph(&[(1, 2), (2, 3), (3, 1)]) };
+    let data = e.add(1, loaded);
+    let answer = |ask: Ask, drawn: bool| {
+        let (strictness, want) = (Strictness::Strict, Want::Rows);
+        let request = QueryRequest { ask, drawn, strictness, want, user: None, others: vec![] };
+        block_on(e.handle.query(data, request)).expect("asked").expect("an answer").answer
+    };
+    let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
+    let hop = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
+    let rows = |t: Option<&Table>| t.map_or(0, Table::num_rows);
+    for (drawn, wanted) in [(true, (3, 3)), (false, (0, 0))] {
+        let QueryAnswer::Graph(found) = answer(hop.clone(), drawn) else { panic!("a graph") };
+        assert_eq!((rows(found.nodes()), rows(found.edges())), wanted, "drawn: {drawn}");
+    }
+    let text = "MATCH (a)-->(b) RETURN a.id AS id, a.n AS n ORDER BY id";
+    let query = graphlume_cypher::parse(text).expect("a query");
+    let whole = Ask::Cypher(Arc::new(query), serde_json::Map::new());
+    let QueryAnswer::Rows(found) = answer(whole, false) else { panic!("rows") };
+    let column = |name: &str| found.column(name).expect("a column").as_primitive::<Int64Type>();
+    assert_eq!(column("id").values(), &[1, 2, 3]);
+    assert_eq!(column("n").iter().collect::<Vec<_>>(), [None, Some(7), None]);
 }
 
 #[test]

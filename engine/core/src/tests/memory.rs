@@ -135,6 +135,7 @@ fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
         let text = format!("UNWIND range(1, {rows}) AS i RETURN i");
         let query = graphlume_cypher::parse(&text).expect("a query");
         let request = QueryRequest {
+            drawn: false,
             ask: Ask::Cypher(query.into(), serde_json::Map::new()),
             strictness: graphlume_gfql::Strictness::Strict,
             want: Want::Rows,

@@ -4,13 +4,16 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use graphlume_gfql::Cmp;
+
+use super::eval::compared;
 use super::relation::Relation;
 use super::view::{TypeTest, View};
 use super::{Exec, Flow};
 use crate::ast::Direction;
 use crate::error::Res;
 use crate::plan::{Span, Step};
-use crate::value::{Edge, Value, equal};
+use crate::value::{Edge, Value};
 
 /// Relationships to look at in the time of a search among those of a node.
 const SEARCH_COST: u32 = 8;
@@ -326,7 +329,7 @@ impl Exec<'_> {
     /// Whether a relationship has the properties.
     pub(super) fn props_fit(&self, test: &EdgeTest, edge: Edge) -> Res<bool> {
         for (key, wanted) in &test.props {
-            if equal(&self.property(&Value::Edge(edge), *key)?, wanted) != Some(true) {
+            if compared(Cmp::Eq, &self.property(&Value::Edge(edge), *key)?, wanted)? != Some(true) {
                 return Ok(false);
             }
         }

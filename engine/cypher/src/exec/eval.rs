@@ -1,5 +1,6 @@
 //! Expressions over a row.
 
+use std::cmp::Ordering;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Exec<'_> {
                 let subject = self.eval_opt(subject.as_deref(), row)?;
                 for (when, then) in arms {
                     let hit = match &subject {
-                        Some(v) => equal(v, &self.eval(when, row)?) == Some(true),
+                        Some(v) => compared(Cmp::Eq, v, &self.eval(when, row)?)? == Some(true),
                         None => self.test(when, row)? == Some(true),
                     };
                     if hit {
@@ -340,7 +341,7 @@ impl Exec<'_> {
         let mut result = Some(true);
         for (op, right) in rest {
             let right = self.eval(right, row)?;
-            match compared(*op, &left, &right) {
+            match compared(*op, &left, &right)? {
                 Some(false) => return Ok(Some(false)),
                 None => result = None,
                 Some(true) => {}
@@ -370,13 +371,13 @@ impl Exec<'_> {
             && list.len() >= MEMBERS_MIN
         {
             let value = self.eval(a, row)?;
-            return Ok(self.is_member(list, &value));
+            return self.is_member(list, &value);
         }
         let (a, b) = (self.eval(a, row)?, self.eval(b, row)?);
         if op == Binary::In {
             return match &b {
                 Value::Null => Ok(None),
-                Value::List(list) => Ok(contains(list, &a)),
+                Value::List(list) => contains(list, &a),
                 other => {
                     Err(type_error(format!("IN needs a list on its right, not {}", other.kind())))
                 }
@@ -392,7 +393,7 @@ impl Exec<'_> {
     }
 
     /// Whether a list that stays the same has the value.
-    fn is_member(&self, list: &Arc<Shared<Vec<Value>>>, value: &Value) -> Option<bool> {
+    fn is_member(&self, list: &Arc<Shared<Vec<Value>>>, value: &Value) -> Res<Option<bool>> {
         let address = Arc::as_ptr(list) as usize;
         let mut all = self.members.borrow_mut();
         let members = all.entry(address).or_insert_with(|| {
@@ -404,15 +405,15 @@ impl Exec<'_> {
             };
             list.iter().all(plain).then(|| list.iter().map(|v| Key(v.clone())).collect())
         });
-        match (members, value) {
-            (None, value) => contains(list, value),
+        Ok(match (members, value) {
+            (None, value) | (_, value @ Value::Temporal(_)) => return contains(list, value),
             (_, Value::Null) => None,
-            (_, Value::Float(f)) if f.is_nan() => contains(list, value),
+            (_, Value::Float(f)) if f.is_nan() => return contains(list, value),
             (Some(members), value) => {
                 let found = members.contains(&Key(value.clone()));
                 if !found && members.contains(&Key(Value::Null)) { None } else { Some(found) }
             }
-        }
+        })
     }
 
     /// A regular expression that must match the whole text.
@@ -502,33 +503,49 @@ pub(super) fn bounded(value: Value) -> Res<Value> {
 }
 
 /// Whether the list has the value; unknown when a null may be it.
-pub(super) fn contains(list: &[Value], value: &Value) -> Option<bool> {
+pub(super) fn contains(list: &[Value], value: &Value) -> Res<Option<bool>> {
     if list.is_empty() {
-        return Some(false);
+        return Ok(Some(false));
     }
     let mut result = Some(false);
     for item in list {
-        match equal(item, value) {
-            Some(true) => return Some(true),
+        match compared(Cmp::Eq, value, item)? {
+            Some(true) => return Ok(Some(true)),
             None => result = None,
             Some(false) => {}
         }
     }
-    result
+    Ok(result)
 }
 
-/// One comparison; `None` when it is unknown.
-pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Option<bool> {
-    match op {
+/// One comparison; `None` when it is unknown. A time is compared with a text that says a time, and with times that
+/// have a day too; a text that says none is an error, because no row would ever pass.
+pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Res<Option<bool>> {
+    if let Some(order) = order_of_times(a, b)? {
+        return Ok(Some(op.accepts(order)));
+    }
+    Ok(match op {
         Cmp::Eq => equal(a, b),
         Cmp::Ne => equal(a, b).map(|v| !v),
         _ => {
             let nan = |v: &Value| matches!(v, Value::Float(f) if f.is_nan());
             let number = |v: &Value| v.as_f64().is_some();
             if number(a) && number(b) && (nan(a) || nan(b)) {
-                return Some(false);
+                return Ok(Some(false));
             }
             compare(a, b).map(|order| op.accepts(order))
         }
+    })
+}
+
+/// The order of a time and a text, or of two times of different kinds; `None` for everything else.
+fn order_of_times(a: &Value, b: &Value) -> Res<Option<Ordering>> {
+    match (a, b) {
+        (Value::Temporal(t), Value::Text(text)) => t.order_of_text(text).map(Some),
+        (Value::Text(text), Value::Temporal(t)) => Ok(Some(t.order_of_text(text)?.reverse())),
+        (Value::Temporal(a), Value::Temporal(b)) if a.rank() != b.rank() => {
+            Ok(a.instant().zip(b.instant()).map(|(a, b)| a.cmp(&b)))
+        }
+        _ => Ok(None),
     }
 }

@@ -26,6 +26,9 @@ pub(super) const TYPE: &str = "type";
 /// Column of relationship ids.
 const EDGE_ID: &str = "edge_id";
 
+/// The id column of graphs whose nodes have no id of their own: those of the conformance scenarios.
+const UNSEEN_ID: &str = "tck_nid";
+
 /// Name under which the number of relationships that were looked at in vain is kept with a graph.
 const WASTED: &str = "relationships in vain";
 
@@ -282,7 +285,7 @@ impl View {
                     || name == TYPE
             } else {
                 self.is_id(name)
-                    || name == "tck_nid"
+                    || name == UNSEEN_ID
                     || name == LABELS && self.labels.is_some()
                     || name.starts_with(LABEL)
             }
@@ -301,11 +304,17 @@ impl View {
             .get_or_init(|| self.graph.edges().map(|t| self.visible(t, true)).unwrap_or_default())
     }
 
+    /// The id, under the name of its column, and the other properties that are not null.
     pub(crate) fn node_properties(&self, v: u32) -> Entries {
-        match self.node_row(v) {
-            Some(row) => properties(self.node_columns(), row),
-            None => Vec::new(),
+        let mut all = Entries::new();
+        let name = self.graph.node_column();
+        if name != UNSEEN_ID && v < self.exists {
+            all.extend(Some((Arc::from(name), self.node_id(v))).filter(|(_, id)| !id.is_null()));
         }
+        if let Some(row) = self.node_row(v) {
+            all.extend(properties(self.node_columns(), row));
+        }
+        all
     }
 
     pub(crate) fn edge_properties(&self, row: u32) -> Entries {

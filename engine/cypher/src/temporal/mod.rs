@@ -19,6 +19,7 @@ pub(crate) use build::{construct, from_epoch};
 pub use duration::Duration;
 pub(crate) use read::duration_of;
 
+use crate::error::{Res, type_error};
 use calendar::{civil, write_date, write_offset, write_time};
 
 pub(crate) const DAY_NANOS: i64 = 86_400_000_000_000;
@@ -87,6 +88,50 @@ impl Temporal {
     /// The order of `<`, which exists within one kind.
     pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         (self.rank() == other.rank()).then(|| self.order(other))
+    }
+
+    /// Seconds since 1970 and nanoseconds of a time that has a day; without a zone it is UTC.
+    pub(crate) fn instant(&self) -> Option<(i64, u32)> {
+        match self {
+            Self::Date(day) => Some((day.saturating_mul(86_400), 0)),
+            Self::LocalDateTime(seconds, nanos) => Some((*seconds, *nanos)),
+            Self::DateTime(z) => Some((z.seconds, z.nanos)),
+            Self::LocalTime(_) | Self::Time(..) => None,
+        }
+    }
+
+    /// The order of this time and the one that a text says. A text without a zone is read in the zone of this.
+    pub(crate) fn order_of_text(&self, text: &str) -> Res<Ordering> {
+        let said = self.read_like(text).map_err(|_| {
+            type_error(format!(
+                "{} is compared with the text {text:?}, which says no such time: write it in ISO form, such as \
+                 '2026-03-01' or '2026-03-01T12:30:00'",
+                self.kind()
+            ))
+        })?;
+        Ok(match (self.instant(), said.instant()) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => self.order(&said),
+        })
+    }
+
+    fn read_like(&self, text: &str) -> Res<Self> {
+        let text = text.trim();
+        match self {
+            Self::LocalTime(_) => read::temporal(Sort::LocalTime, text),
+            Self::Time(..) => read::temporal(Sort::Time, text),
+            Self::Date(_) | Self::LocalDateTime(..) | Self::DateTime(_) => {
+                // Tables write a space where ISO has a T.
+                let text = text.replacen(' ', "T", 1);
+                match (read::temporal(Sort::LocalDateTime, &text), build::zone_of(self)) {
+                    (Ok(Self::LocalDateTime(local, nanos)), Some(zone)) => {
+                        Ok(Self::DateTime(zone.local(local, nanos).into()))
+                    }
+                    (Ok(local), _) => Ok(local),
+                    (Err(_), _) => read::temporal(Sort::DateTime, &text),
+                }
+            }
+        }
     }
 
     /// The total order.

@@ -115,6 +115,24 @@ fn bound_positions_are_taken_as_they_are_and_gaps_are_nan() {
 }
 
 #[test]
+fn columns_x_and_y_are_positions_where_none_are_bound() {
+    let columns = |y: ArrayRef| [("id", ints(&[1, 2])), ("x", floats(&[1.5, -2.0])), ("y", y)];
+    let case = |y: ArrayRef| Case::new((&[1, 2], &[2, 9]), &[], &columns(y));
+    let scene = case(ints(&[10, 40])).scene();
+    let got = scene.positions.unwrap();
+    assert_eq!(got[..2], [[1.5, 10.0], [-2.0, 40.0]]);
+    assert!(got[2][0].is_nan());
+    assert_eq!(scene.notices[0].slug, "positions-from-columns");
+    let left_alone = [case(texts(&["1", "2"])), case(floats(&[f64::NAN; 2]))];
+    let bound = case(ints(&[10, 40])).bind(json!({"node_x": "x"}), json!({}));
+    for case in left_alone.into_iter().chain([bound]) {
+        let scene = case.scene();
+        assert!(scene.positions.is_none(), "{:?}", scene.notices);
+        assert!(scene.notices.iter().all(|n| n.slug != "positions-from-columns"));
+    }
+}
+
+#[test]
 fn longitude_and_latitude_are_projected_as_web_maps_do() {
     let columns = [
         ("id", ints(&[1, 2, 3])),
