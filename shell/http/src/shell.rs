@@ -297,6 +297,15 @@ impl Shell {
         let is_html = headers
             .get(header::CONTENT_TYPE)
             .is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
+        let is_data = route.is_some_and(|r| r.auth != Auth::Public && !r.endpoint.is_page());
+        if is_data && !is_html {
+            // Named in a tag of another site's page, the bytes do not even reach that page's process. Calls from
+            // other origins that are allowed go by the rules of CORS and do not ask for this.
+            headers.insert(
+                HeaderName::from_static("cross-origin-resource-policy"),
+                HeaderValue::from_static("same-origin"),
+            );
+        }
         if is_html {
             // A page with rules of its own keeps them.
             headers

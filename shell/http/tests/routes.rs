@@ -72,6 +72,24 @@ async fn the_other_slash_form_is_served_directly_or_not_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_with_data_stay_out_of_pages_of_other_sites() {
+    let server = Server::start().await;
+    for route in public() {
+        let (method, path) = (route.method.as_str(), sample(route));
+        let reply = server.request(method, &path, &[], b"").await;
+        let is_html = reply.header("content-type").is_some_and(|t| t.starts_with("text/html"));
+        let is_data = route.auth != Auth::Public && !route.endpoint.is_page() && !is_html;
+        let policy = reply.header("cross-origin-resource-policy");
+        assert_eq!(policy, is_data.then_some("same-origin"), "{method} {path}");
+    }
+    let credential = format!("Bearer {}", server.token().await);
+    let files = server.get("/api/v2/files/", &[("Authorization", &credential)]).await;
+    assert_eq!(files.status, 200);
+    assert_eq!(files.header("cross-origin-resource-policy"), Some("same-origin"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_that_needs_a_credential_says_so() {
     let server = Server::start().await;
     for route in public().filter(|r| matches!(r.auth, Auth::Bearer | Auth::Switch)) {
