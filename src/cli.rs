@@ -335,8 +335,10 @@ pub enum Switch {
 
 /// `graphlume user ...`
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Works while no server runs on the data folder.\n\nExample:\n  \
-    echo 's3cret words' | graphlume user add alice --password-stdin --role staff --org acme")]
+#[command(
+    after_help = "Works on the data folder, also while a server runs on it; what changes is in force there at once.\n\nExample:\n  \
+    echo 's3cret words' | graphlume user add alice --password-stdin --role staff --org acme"
+)]
 pub enum UserCommand {
     /// Add an account; without --password-stdin a password is generated and printed
     Add {
@@ -416,7 +418,7 @@ pub enum UserCommand {
 /// `graphlume key ...`
 #[derive(Debug, Subcommand)]
 #[command(
-    after_help = "Works while no server runs on the data folder.\n\nExample:\n  graphlume key create alice"
+    after_help = "Works on the data folder, also while a server runs on it; what changes is in force there at once.\n\nExample:\n  graphlume key create alice"
 )]
 pub enum KeyCommand {
     /// Make a personal key and print one line KEY_ID:KEY_SECRET; the secret is shown this once

@@ -3,6 +3,7 @@
 mod cli;
 mod cmd;
 mod config;
+mod control;
 mod graph_files;
 mod output;
 mod panics;

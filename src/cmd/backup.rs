@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
+use graphlume_service::command::Command;
 use graphlume_storage::{Options, Store};
 use graphlume_types::SystemClock;
 
-use super::user::must_exist;
+use super::user::on_existing;
 use super::{Failure, failure};
 use crate::cli::{ExportArgs, ImportArgs};
 
 /// Writes every record as JSON lines and every immutable file.
 pub fn export(args: &ExportArgs) -> Result<(), Failure> {
-    must_exist(&args.data.data)?;
-    let options = Options::with_clock(Arc::new(SystemClock)).existing();
-    let store = Store::open(&args.data.data, options)?;
-    let report = store.export_to(&args.dir)?;
-    eprintln!("{} records and {} files in {}", report.records, report.blobs, args.dir.display());
-    if report.damaged.is_empty() {
-        return Ok(());
-    }
-    Err(failure(format!("damaged records were left out: {}", report.damaged.join(", "))))
+    // A server has a working folder of its own.
+    let to = std::path::absolute(&args.dir)?;
+    on_existing(&args.data.data, Command::Export { to })
 }
 
 /// Reads a backup into an empty data folder.

@@ -1,14 +1,12 @@
 //! `graphlume doctor`.
 
-use std::sync::Arc;
-
 use graphlume_device::GpuStatus;
 use graphlume_device::cuda::{Gpu, GpuOptions};
-use graphlume_storage::{Options, Store};
-use graphlume_types::{SystemClock, limits};
+use graphlume_service::command::Command;
+use graphlume_types::limits;
 
-use super::user::println_result as line;
-use super::{Failure, failure};
+use super::Failure;
+use super::user::{on_existing, println_result as line};
 use crate::cli::{DoctorArgs, VERSION};
 
 const GIB: f64 = (1u64 << 30) as f64;
@@ -54,22 +52,5 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
         ));
         return Ok(());
     }
-    let store = Store::open(dir, Options::with_clock(Arc::new(SystemClock)).existing())?;
-    let report = store.fsck(true)?;
-    line(&format!(
-        "data folder  {}: {} records, {} files, {} derived tables to be made again",
-        dir.display(),
-        report.records,
-        report.blobs,
-        report.derived_missing
-    ));
-    for problem in &report.problems {
-        line(&format!("problem      {}: {}", problem.what, problem.detail));
-    }
-    if report.problems.is_empty() {
-        return Ok(());
-    }
-    Err(failure(
-        "the data folder needs attention: restore the named objects from a backup, or delete them",
-    ))
+    on_existing(dir, Command::Doctor)
 }

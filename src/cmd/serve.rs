@@ -1,6 +1,7 @@
 //! `graphlume serve`: wires storage, engine, service and shell together and waits for a signal.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
@@ -13,6 +14,7 @@ use tracing_subscriber::EnvFilter;
 use super::{Failure, backend, rejected};
 use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
+use crate::control;
 use crate::supervise::{self, EXIT_RESTART, Inherited};
 
 /// Bytes of memory when the system does not tell how much there is.
@@ -211,14 +213,17 @@ async fn serve(
         Ok(running) => running,
         Err(e) => {
             // The account was made all the same, and its password is shown only now.
-            first_start(started.bootstrap.as_ref());
+            first_start(&args.data.data, started.bootstrap.as_ref());
             return Err(e.into());
         }
     };
+    // Before anything is announced, so that whoever reads it may use the commands that it names.
+    let control = control::listen(&args.data.data, Arc::clone(&started.service))
+        .inspect_err(|e| tracing::warn!(error = %e, "commands of the command line are not taken"));
     if is_first {
         announce(&args, &running, demo.as_deref());
     }
-    first_start(started.bootstrap.as_ref());
+    first_start(&args.data.data, started.bootstrap.as_ref());
     let upkeep = tokio::spawn(upkeep(Arc::clone(&started.service)));
     let restart = tokio::select! {
         _ = term.recv() => { tracing::info!("SIGTERM: draining"); None }
@@ -234,6 +239,7 @@ async fn serve(
     }
     suspend(&started.engine, SUSPEND).await;
     running.stop().await;
+    drop(control);
     upkeep.abort();
     drop(started.engine);
     let engine = started.engine_thread;
@@ -320,11 +326,14 @@ fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
 
 /// The superuser that this start made.
 #[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
-fn first_start(bootstrap: Option<&Bootstrap>) {
+fn first_start(data: &Path, bootstrap: Option<&Bootstrap>) {
     match bootstrap {
         Some(b) if b.generated => println!(
-            "  first start  superuser {}, password: {}\n               (shown this once; to change it, stop the server and run `graphlume user password {}` with its --data)",
-            b.username, b.password, b.username
+            "  first start  superuser {}, password: {}\n               (shown this once; `graphlume user password {} --data {}` changes it)",
+            b.username,
+            b.password,
+            b.username,
+            data.display()
         ),
         Some(b) => println!(
             "  first start  superuser {} with the password from GRAPHLUME_ADMIN_PASSWORD",

@@ -2,18 +2,30 @@
 
 use std::io::{BufRead, Write};
 use std::path::Path;
-use std::sync::Arc;
 
-use graphlume_service::admin::{Admin, NewUser, UserChange};
-use graphlume_types::{SystemClock, id, limits};
+use graphlume_service::admin::{NewUser, UserChange};
+use graphlume_service::command::{Command, Done};
+use graphlume_types::{id, limits};
 
 use super::{Failure, failure};
 use crate::cli::{RoleArg, Switch, UserCommand};
+use crate::control::{self, Folder};
 
-/// Opens the data folder for administration; a running server holds it.
-pub fn open(data: &Path) -> Result<Admin, Failure> {
+/// Carries out a command on a data folder that is there, and prints what it gives.
+pub fn on_existing(data: &Path, command: Command) -> Result<(), Failure> {
     must_exist(data)?;
-    Ok(Admin::open(data, Arc::new(SystemClock))?)
+    tell(control::carry_out(data, Folder::Existing, command)?)
+}
+
+/// Prints what a command gives: notes on standard error, the result on standard output.
+fn tell(done: Done) -> Result<(), Failure> {
+    for note in &done.notes {
+        eprintln!("{note}");
+    }
+    for line in &done.lines {
+        println_result(line);
+    }
+    done.failure.map_or(Ok(()), |why| Err(failure(why)))
 }
 
 /// Refuses a folder that is not there: a mistyped name would otherwise look like an empty one.
@@ -25,15 +37,6 @@ pub fn must_exist(data: &Path) -> Result<(), Failure> {
     Err(failure(format!(
         "--data {shown}: there is no such data folder; `graphlume serve` makes it"
     )))
-}
-
-/// The same, and makes the folder when it is absent or empty, and says so.
-fn open_or_make(data: &Path) -> Result<Admin, Failure> {
-    let (admin, is_new) = Admin::open_or_make(data, Arc::new(SystemClock))?;
-    if is_new {
-        eprintln!("made the data folder {}", data.display());
-    }
-    Ok(admin)
 }
 
 const fn role_name(role: RoleArg) -> &'static str {
@@ -66,51 +69,32 @@ fn password(from_stdin: bool) -> Result<(String, bool), Failure> {
 
 /// Runs a `user` command.
 pub fn run(command: UserCommand) -> Result<(), Failure> {
+    let set = |username, change| Command::UserSet { username, change };
     match command {
         UserCommand::Add { name, password_stdin, role, email, org, data } => {
             let (password, generated) = password(password_stdin)?;
             let role = role_name(role).to_owned();
-            let new =
-                NewUser { username: name.clone(), password: password.clone(), email, role, org };
-            open_or_make(&data.data)?.add_user(new)?;
-            eprintln!("added {name}");
-            if generated {
-                println_result(&password);
-            }
+            let new = NewUser { username: name, password: password.clone(), email, role, org };
+            let added = Command::UserAdd(new);
+            tell(control::carry_out(&data.data, Folder::MayBeMade, added)?)?;
+            show_generated(&password, generated);
+            Ok(())
         }
-        UserCommand::List { data } => {
-            let users = open(&data.data)?.list_users()?;
-            println_result("id\tname\trole\tstate\tgraph language\temail\torganizations");
-            for u in users {
-                let state = if u.disabled { "disabled" } else { "active" };
-                let language = if u.graph_language { "on" } else { "off" };
-                println_result(&format!(
-                    "{}\t{}\t{}\t{state}\t{language}\t{}\t{}",
-                    u.id,
-                    u.username,
-                    u.role,
-                    u.email,
-                    u.orgs.join(",")
-                ));
-            }
-        }
+        UserCommand::List { data } => on_existing(&data.data, Command::UserList),
         UserCommand::Disable { name, data } => {
             let change = UserChange { disabled: Some(true), ..UserChange::default() };
-            open(&data.data)?.set_user(&name, change)?;
-            eprintln!("disabled {name}: tokens, keys and sessions of this account no longer work");
+            on_existing(&data.data, set(name, change))
         }
         UserCommand::Enable { name, data } => {
             let change = UserChange { disabled: Some(false), ..UserChange::default() };
-            open(&data.data)?.set_user(&name, change)?;
-            eprintln!("enabled {name}");
+            on_existing(&data.data, set(name, change))
         }
         UserCommand::Password { name, password_stdin, data } => {
             let (password, generated) = password(password_stdin)?;
-            open(&data.data)?.set_password(&name, &password)?;
-            eprintln!("changed the password of {name}");
-            if generated {
-                println_result(&password);
-            }
+            let command = Command::UserPassword { username: name, password: password.clone() };
+            on_existing(&data.data, command)?;
+            show_generated(&password, generated);
+            Ok(())
         }
         UserCommand::Set { name, graph_language, disabled, role, email, data } => {
             if graph_language.is_none() && disabled.is_none() && role.is_none() && email.is_none() {
@@ -125,11 +109,16 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
                 graph_language: graph_language.map(|s| s == Switch::On),
                 ..UserChange::default()
             };
-            open(&data.data)?.set_user(&name, change)?;
-            eprintln!("changed {name}");
+            on_existing(&data.data, set(name, change))
         }
     }
-    Ok(())
+}
+
+/// A password that nobody knows yet.
+fn show_generated(password: &str, generated: bool) {
+    if generated {
+        println_result(password);
+    }
 }
 
 /// One line of the result. A reader such as `head` that has seen enough is no failure.

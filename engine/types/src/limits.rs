@@ -123,6 +123,12 @@ pub const PASSWORD_HASHES_MAX: usize = 2;
 pub const PASSWORD_QUEUE_MAX: usize = 32;
 /// Bytes of a password.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Bytes of a command that the command line sends to a running server.
+pub const CONTROL_COMMAND_BYTES_MAX: usize = 64 << 10;
+/// Seconds that such a command may take to arrive.
+pub const CONTROL_COMMAND_SECS_MAX: u64 = 10;
+/// Commands of the command line that a running server carries out at once; others wait.
+pub const CONTROL_COMMANDS_MAX: usize = 4;
 /// Failed logins of one account from one address, or from one known browser, within
 /// [`LOGIN_FAILURE_WINDOW_SECS`] before further ones from there are refused; and of one account from
 /// everywhere before further ones are slowed down.

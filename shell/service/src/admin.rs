@@ -1,10 +1,11 @@
-//! Operations on the data folder while no server runs on it. Everything here blocks.
+//! Operations on the accounts and keys of a data folder, for whoever operates the server. Everything here blocks.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_storage::{KeyRec, Opened, Options, Scope, Store, UserRec};
 use graphlume_types::Clock;
+use serde::{Deserialize, Serialize};
 
 use crate::ServiceError;
 use crate::identity::accounts::{self, NewAccount, role, role_name};
@@ -17,7 +18,8 @@ pub struct Admin {
 }
 
 /// An account that is to be made.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NewUser {
     /// Login name.
     pub username: String,
@@ -51,7 +53,8 @@ pub struct UserRow {
 }
 
 /// What is to change about an account; what is absent stays.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct UserChange {
     /// Name shown to people.
     pub name: Option<String>,
@@ -102,6 +105,11 @@ impl Admin {
         let store = Store::open(data_dir, Options::with_clock(clock))?;
         let is_new = *store.opened() == Opened::Fresh;
         Ok((Self { store }, is_new))
+    }
+
+    /// The same for a store that is open already.
+    pub(crate) fn of(store: &Store) -> Self {
+        Self { store: store.clone() }
     }
 
     /// The store, for commands on the folder as a whole.

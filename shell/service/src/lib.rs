@@ -18,6 +18,7 @@ pub mod authz;
 mod body;
 mod builtin;
 mod collections;
+pub mod command;
 mod datasets;
 mod error;
 mod files;

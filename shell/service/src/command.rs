@@ -1,0 +1,221 @@
+//! Commands of whoever operates the server. The command line carries them out on a data folder that nobody holds, and
+//! else sends them to the server that holds it: the same function runs in both places.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::admin::{Admin, NewUser, UserChange};
+use crate::{Service, ServiceError};
+
+/// What is to be done. As JSON: `{"command": "user-add", "arguments": {...}}`. It may hold a password and therefore
+/// does not print.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(tag = "command", content = "arguments", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Command {
+    /// Makes an account.
+    UserAdd(NewUser),
+    /// Lists the accounts.
+    UserList,
+    /// Changes an account.
+    UserSet {
+        /// Whose.
+        username: String,
+        /// What is to change.
+        change: UserChange,
+    },
+    /// Sets a password and ends every token of the account.
+    UserPassword {
+        /// Whose.
+        username: String,
+        /// The new password.
+        password: String,
+    },
+    /// Makes a personal key.
+    KeyCreate {
+        /// Whose.
+        username: String,
+        /// What it is for.
+        label: String,
+    },
+    /// Lists keys, of one account or of all.
+    KeyList {
+        /// Whose.
+        username: Option<String>,
+    },
+    /// Ends a key.
+    KeyRevoke {
+        /// Its public half.
+        key_id: String,
+    },
+    /// Writes a logical backup.
+    Export {
+        /// A folder that is absent or empty, by its whole path.
+        to: PathBuf,
+    },
+    /// Checks the data folder.
+    Doctor,
+}
+
+/// What a command gives.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// The lines of the result.
+    pub lines: Vec<String>,
+    /// What is said beside it.
+    pub notes: Vec<String>,
+    /// What was found to be wrong, and what to do about it.
+    pub failure: Option<String>,
+}
+
+impl Done {
+    fn line(line: impl Into<String>) -> Self {
+        Self { lines: vec![line.into()], ..Self::default() }
+    }
+
+    fn note(note: impl Into<String>) -> Self {
+        Self { notes: vec![note.into()], ..Self::default() }
+    }
+}
+
+impl Admin {
+    /// Carries out a command on the folder. Blocks.
+    ///
+    /// # Errors
+    /// Those of the methods that it calls.
+    pub fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
+        match command {
+            Command::UserAdd(new) => {
+                Ok(Done::note(format!("added {}", self.add_user(new)?.username)))
+            }
+            Command::UserList => self.users(),
+            Command::UserSet { username, change } => {
+                let disabled = change.disabled;
+                self.set_user(&username, change)?;
+                Ok(Done::note(match disabled {
+                    Some(true) => format!(
+                        "disabled {username}: tokens, keys and sessions of this account no longer work"
+                    ),
+                    Some(false) => format!("enabled {username}"),
+                    None => format!("changed {username}"),
+                }))
+            }
+            Command::UserPassword { username, password } => {
+                self.set_password(&username, &password)?;
+                Ok(Done::note(format!("changed the password of {username}")))
+            }
+            Command::KeyCreate { username, label } => {
+                let (id, secret) = self.create_key(&username, &label)?;
+                Ok(Done::line(format!("{id}:{secret}")))
+            }
+            Command::KeyList { username } => self.keys(username.as_deref()),
+            Command::KeyRevoke { key_id } => {
+                self.revoke_key(&key_id)?;
+                Ok(Done::note(format!("revoked {key_id}")))
+            }
+            Command::Export { to } => {
+                let report = self.store().export_to(&to)?;
+                let mut done = Done::note(format!(
+                    "{} records and {} files in {}",
+                    report.records,
+                    report.blobs,
+                    to.display()
+                ));
+                if !report.damaged.is_empty() {
+                    let names = report.damaged.join(", ");
+                    done.failure = Some(format!("damaged records were left out: {names}"));
+                }
+                Ok(done)
+            }
+            Command::Doctor => self.check(),
+        }
+    }
+
+    fn users(&self) -> Result<Done, ServiceError> {
+        let mut done = Done::line("id\tname\trole\tstate\tgraph language\temail\torganizations");
+        for u in self.list_users()? {
+            let state = if u.disabled { "disabled" } else { "active" };
+            let language = if u.graph_language { "on" } else { "off" };
+            let orgs = u.orgs.join(",");
+            done.lines.push(format!(
+                "{}\t{}\t{}\t{state}\t{language}\t{}\t{orgs}",
+                u.id, u.username, u.role, u.email
+            ));
+        }
+        Ok(done)
+    }
+
+    fn keys(&self, username: Option<&str>) -> Result<Done, ServiceError> {
+        let mut done = Done::line("key id\taccount\tstate\tcreated\tlabel");
+        for k in self.list_keys(username)? {
+            let state = if k.revoked { "revoked" } else { "active" };
+            done.lines.push(format!(
+                "{}\t{}\t{state}\t{}\t{}",
+                k.key_id, k.username, k.created_at, k.label
+            ));
+        }
+        Ok(done)
+    }
+
+    fn check(&self) -> Result<Done, ServiceError> {
+        let report = self.store().fsck(true)?;
+        let mut done = Done::line(format!(
+            "data folder  {}: {} records, {} files, {} derived tables to be made again",
+            self.store().dir().display(),
+            report.records,
+            report.blobs,
+            report.derived_missing
+        ));
+        for problem in &report.problems {
+            done.lines.push(format!("problem      {}: {}", problem.what, problem.detail));
+        }
+        if !report.problems.is_empty() {
+            done.failure = Some(
+                "the data folder needs attention: restore the named objects from a backup, or delete them"
+                    .to_owned(),
+            );
+        }
+        Ok(done)
+    }
+}
+
+impl Service {
+    /// Carries out a command of whoever operates the server. Whoever lost a right by it is looked at again at once.
+    ///
+    /// # Errors
+    /// As [`Admin::carry_out`].
+    pub async fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
+        let done = self.blocking(|core| Admin::of(&core.store).carry_out(command)).await;
+        // Also after an error: a change that was not confirmed may be on the disk all the same.
+        self.access_changed();
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_command_is_its_name_and_its_arguments() {
+        let command = Command::KeyCreate { username: "alice".into(), label: "ci".into() };
+        let text = serde_json::to_string(&command).unwrap();
+        assert_eq!(
+            text,
+            r#"{"command":"key-create","arguments":{"username":"alice","label":"ci"}}"#
+        );
+        assert!(matches!(
+            serde_json::from_str(r#"{"command":"user-list"}"#).unwrap(),
+            Command::UserList
+        ));
+        for wrong in [
+            r#"{"command":"user-lists"}"#,
+            r#"{"command":"key-revoke"}"#,
+            r#"{"command":"key-revoke","arguments":{"key_id":"a","also":1}}"#,
+            r#"{"command":"user-set","arguments":{"username":"a","change":{"rank":"b"}}}"#,
+        ] {
+            assert!(serde_json::from_str::<Command>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
