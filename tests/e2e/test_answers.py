@@ -55,7 +55,7 @@ def test_an_agent_sees_the_graph_that_is_drawn(server, accounts, partial):
     with OpenPage(server, partial, session, server.token("alice")):
         agent = Agent(server, ":".join(accounts["key"]))
         for query in ("MATCH (a) RETURN a.acct AS acct ORDER BY acct", '[{"type": "Node"}]'):
-            said = agent.text("query_graph", session_id=session, gfql_operations=query)
+            said = agent.text("query_graph", session_id=session, gfql_operations=query, output_type="nodes")
             assert all(f'"{v}"' in said for v in "abc"), said
 
 
