@@ -107,7 +107,7 @@ def test_a_flood_of_strangers_leaves_memory_flat_and_agents_connected(fresh):
     known.call("list_sessions")
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
                        "params": {"protocolVersion": "2025-06-18", "capabilities": {}}}).encode()
-    one = (b"POST /mcp HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: "
+    one = (b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: "
            + str(len(body)).encode() + b"\r\n\r\n" + body)
 
     def flood(count, batch=100):
