@@ -217,7 +217,7 @@ async fn serve(
             return Err(e.into());
         }
     };
-    // Before anything is announced, so that whoever reads it may use the commands that it names.
+    // Opened before the announcement, which names commands (`graphlume user password`) that use it.
     let control = control::listen(&args.data.data, Arc::clone(&started.service))
         .inspect_err(|e| tracing::warn!(error = %e, "commands of the command line are not taken"));
     if is_first {

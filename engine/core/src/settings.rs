@@ -16,8 +16,8 @@ const LIN_LOG_FROM: u32 = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LayoutSettings {
-    /// How much the layout runs once the graph is there and somebody watches, in milliseconds of
-    /// [`play_iterations`]; 0 keeps the given positions.
+    /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
+    /// [`play_iterations`] turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
     /// Logarithmic attraction: tighter communities. Unless somebody says, graphs of some size have it,
     /// because otherwise their communities lie over each other.
@@ -143,6 +143,11 @@ impl LayoutSettings {
     #[must_use]
     pub fn is_knob(name: &str) -> bool {
         KNOBS.iter().any(|k| k.name == name)
+    }
+
+    /// The names of all knobs, as page addresses write them.
+    pub fn knob_names() -> impl Iterator<Item = &'static str> {
+        KNOBS.iter().map(|k| k.name)
     }
 
     /// Settings from a page address: other names are passed over, of a repeated name the last counts,

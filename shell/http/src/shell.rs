@@ -171,7 +171,8 @@ impl Shell {
                 return (None, self.refuse(&error, Auth::Public, asked));
             }
         };
-        // Whoever watches over the server may call it as they like; its state says nothing of anybody's data.
+        // Probes call the health routes by addresses of pods and containers, which no list of names can hold.
+        // Their answers say nothing of anybody's data, so a foreign page that reads them learns nothing.
         if !route.endpoint.is_health()
             && let Err(error) = host::check(&self.config, listener, request.headers())
         {

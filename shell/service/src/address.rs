@@ -3,7 +3,10 @@
 //! Reading stays lenient, because clients send whatever they were given and the page must open. What is passed
 //! over is said in the page and to agents that describe the session.
 
+use std::collections::HashMap;
+
 use graphlume_engine::LayoutSettings;
+use graphlume_types::limits::NOTICES_MAX;
 use graphlume_types::{Notice, note};
 
 /// What the value of a parameter may be.
@@ -28,7 +31,6 @@ const PARAMETERS: &[(&str, Kind)] = &[
     ("next", Kind::Any),
     ("test", Kind::Any),
     ("splashAfter", Kind::Any),
-    ("play", Kind::Any),
     ("left", Kind::Number(f64::MIN, f64::MAX)),
     ("right", Kind::Number(f64::MIN, f64::MAX)),
     ("top", Kind::Number(f64::MIN, f64::MAX)),
@@ -78,10 +80,17 @@ const NO: [&str; 4] = ["false", "0", "no", "off"];
 const SHOWN_CHARS: usize = 64;
 
 /// What is said of the parameters `query` that the page does not obey. Of a repeated name the last counts.
+/// Anybody may send an address of thousands of parameters: each is looked at once, and no more are compared
+/// with the known names than there are notices.
 pub(crate) fn notices(query: &[(String, String)]) -> Vec<Notice> {
+    let last: HashMap<&str, usize> =
+        query.iter().enumerate().map(|(i, (name, _))| (name.as_str(), i)).collect();
     let mut out = Vec::new();
     for (i, (name, value)) in query.iter().enumerate() {
-        if query[i + 1..].iter().any(|(later, _)| later == name) {
+        if out.len() >= NOTICES_MAX {
+            break;
+        }
+        if last.get(name.as_str()) != Some(&i) {
             continue;
         }
         if let Some(text) = objection(name, value.trim()) {
@@ -132,10 +141,8 @@ fn objection(name: &str, value: &str) -> Option<String> {
 }
 
 fn unknown(name: &str) -> String {
-    let settings =
-        ["linLog", "strongGravity", "dissuadeHubs", "gravity", "scalingRatio", "edgeInfluence"];
-    let more = ["precisionVsSpeed", "lockedX", "lockedY", "lockedR"];
-    let known: Vec<&str> = PARAMETERS.iter().map(|(n, _)| *n).chain(settings).chain(more).collect();
+    let known: Vec<&str> =
+        PARAMETERS.iter().map(|(n, _)| *n).chain(LayoutSettings::knob_names()).collect();
     let hint = match graphlume_gfql::nearest(name, &known) {
         Some(near) => format!(", did you mean {near}?"),
         None => String::new(),
@@ -168,6 +175,15 @@ mod tests {
         assert!(of("neighborhoodHighlight", "all").contains("both, incoming"));
         assert!(of("showHistograms", "True").contains("nothing of it is shown yet"));
         assert_eq!(said(&[("menu", "perhaps"), ("menu", "1")]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_address_of_thousands_of_parameters_gets_as_many_notices_as_there_may_be() {
+        let many: Vec<(String, String)> =
+            (0..4_000).map(|i| (format!("unknown{}", i % 2_000), "1".to_owned())).collect();
+        let said = notices(&many);
+        assert_eq!(said.len(), NOTICES_MAX);
+        assert!(said[0].text.starts_with("\"unknown0\""), "{}", said[0].text);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Operations on the accounts and keys of a data folder, for whoever operates the server. Everything here blocks.
+//! Operations on the accounts and keys of a data folder, for the operator. Every function here blocks.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Commands of whoever operates the server. The command line carries them out on a data folder that nobody holds, and
-//! else sends them to the server that holds it: the same function runs in both places.
+//! Commands of the operator. Where no server runs on the data folder, the command line carries them out on it;
+//! otherwise it sends them to that server. The same function runs in both places.
 
 use std::path::PathBuf;
 
@@ -180,7 +180,7 @@ impl Admin {
 }
 
 impl Service {
-    /// Carries out a command of whoever operates the server. Whoever lost a right by it is looked at again at once.
+    /// Carries out a command of the operator. Open streams and calls are checked against the changed rights at once.
     ///
     /// # Errors
     /// As [`Admin::carry_out`].

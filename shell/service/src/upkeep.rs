@@ -1,5 +1,6 @@
 //! The regular work on the data folder, in parts: one that fails leaves the others their turn.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -37,13 +38,13 @@ pub(crate) struct Failures([AtomicU64; PARTS.len()]);
 impl Service {
     /// The regular work on the data folder: the removal of blobs that no record has referred to for a day, of
     /// sessions that nobody has opened for long and of their positions, of login links and login sessions that
-    /// are over, and an export of the records once a day. Call it every hour or so. A part that fails is logged
-    /// and counted, and the others are done all the same; damaged records are passed over.
+    /// are over, and an export of the records once a day. The server calls it every hour. A part that fails is
+    /// logged and counted, and the others are done all the same; damaged records are passed over.
     ///
     /// # Errors
     /// The first failure; nothing is lost then, and the next call tries again.
     pub async fn maintain(&self) -> Result<(), ServiceError> {
-        let failures = std::sync::Arc::clone(&self.upkeep_failures);
+        let failures = Arc::clone(&self.upkeep_failures);
         self.blocking(move |core| {
             let mut first = Ok(());
             for (part, failed) in PARTS.iter().zip(&failures.0) {

@@ -36,7 +36,8 @@ pub(crate) enum Left {
 pub(crate) enum Run {
     /// Moves until it is at rest, for so many iterations at most.
     Running { left: Option<u64> },
-    /// Stopped with this much left; `auto` when only for want of a viewer.
+    /// Paused with this much left. `auto`: by the session itself, because no viewer is attached; it goes on when
+    /// one attaches. Otherwise by a viewer or an agent, and it goes on when one of them says so.
     Paused { auto: bool, left: Option<Left> },
     /// Has done its iterations and is not at rest.
     Stopped,

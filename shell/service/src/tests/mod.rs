@@ -14,7 +14,7 @@ mod sessions;
 mod upkeep;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -222,21 +222,25 @@ pub(crate) fn code<T>(outcome: Result<T, ServiceError>) -> Code {
 
 /// No file of a data folder holds one of the secrets.
 pub(crate) fn assert_not_on_disk(folder: &Path, secrets: &[&str]) {
-    let (mut folders, mut files) = (vec![folder.to_owned()], 0);
+    let files = files_below(folder);
+    assert!(files.len() > 2);
+    for path in files {
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
+            assert!(!found, "{path:?}");
+        }
+    }
+}
+
+/// Every file below a folder, at any depth.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            files += 1;
-            let bytes = std::fs::read(&path).unwrap();
-            for secret in secrets {
-                let found = bytes.windows(secret.len()).any(|w| w == secret.as_bytes());
-                assert!(!found, "{path:?}");
-            }
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
         }
     }
-    assert!(files > 2);
+    files
 }

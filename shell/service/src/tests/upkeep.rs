@@ -71,20 +71,13 @@ async fn a_damaged_record_does_not_stop_the_upkeep_of_the_others() {
 
 /// Changes one byte in every file below `folder` that holds `content`; gives their number.
 fn damage_files_with(folder: &Path, content: &[u8]) -> usize {
-    let (mut folders, mut damaged) = (vec![folder.join("blobs")], 0);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let mut bytes = std::fs::read(&path).unwrap();
-            if let Some(at) = bytes.windows(content.len()).position(|w| w == content) {
-                bytes[at] ^= 1;
-                std::fs::write(&path, bytes).unwrap();
-                damaged += 1;
-            }
+    let mut damaged = 0;
+    for path in files_below(&folder.join("blobs")) {
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(at) = bytes.windows(content.len()).position(|w| w == content) {
+            bytes[at] ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+            damaged += 1;
         }
     }
     damaged
