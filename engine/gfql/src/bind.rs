@@ -16,7 +16,7 @@ use crate::members::Members;
 use crate::predicate::{Cmp, Keep, Predicate};
 use crate::range::Range;
 use crate::row_filter::{ColumnTest, RowFilter};
-use crate::wire::value::instant;
+use crate::wire::value::moment;
 use crate::wire::{Filter, Literal};
 
 /// What an absent column means.
@@ -207,15 +207,8 @@ fn checked(
             .suggest(hint))
     };
     let moment = matches!(column, Column::Instant(..));
+    let predicate = if moment { of_times(predicate, key)? } else { predicate };
     match &predicate {
-        Predicate::Same(Literal::Text(text)) if moment => {
-            return match instant(text, 0) {
-                Some((s, ns)) => Ok(Predicate::Same(Literal::Instant(s, ns))),
-                None => {
-                    refuse("holds times and is compared with a text", "write the time in ISO form")
-                }
-            };
-        }
         Predicate::Same(Literal::Text(_)) if is_numeric(column) => {
             return refuse("is numeric and is compared with a text", "compare it with a number");
         }
@@ -243,6 +236,28 @@ fn checked(
         _ => {}
     }
     Ok(predicate)
+}
+
+/// The test of a column of times, with times in place of the texts that say them. A text that says none is an
+/// error: no row would pass, and the answer would be empty without a word.
+fn of_times(predicate: Predicate, key: &str) -> Result<Predicate, GfqlError> {
+    let time = |value: Literal| match value {
+        Literal::Text(text) => {
+            moment(&text).map(|(s, ns)| Literal::Instant(s, ns)).map_err(|e| e.field(key))
+        }
+        other => Ok(other),
+    };
+    let times = |values: Vec<Literal>| values.into_iter().map(time).collect::<Result<_, _>>();
+    Ok(match predicate {
+        Predicate::Same(value) => Predicate::Same(time(value)?),
+        Predicate::Compare(cmp, value) => Predicate::Compare(cmp, time(value)?),
+        Predicate::IsIn(values) => Predicate::IsIn(times(values)?),
+        Predicate::Member(values) => Predicate::Member(times(values)?),
+        Predicate::All(parts) => Predicate::All(
+            parts.into_iter().map(|part| of_times(part, key)).collect::<Result<_, _>>()?,
+        ),
+        other => other,
+    })
 }
 
 fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> ColumnTest {

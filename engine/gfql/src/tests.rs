@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
 
 mod client;
+mod times;
 
 fn graph() -> PropertyGraph {
     let nodes = RecordBatch::try_from_iter([

@@ -9,6 +9,7 @@ use super::value::Cell;
 use crate::error::{ErrorCode, GfqlError};
 use crate::pattern::Pattern;
 use crate::predicate::Cmp;
+use crate::wire::value::moment;
 
 /// Where names get their values.
 pub(super) trait Names {
@@ -105,7 +106,7 @@ impl<'a> Eval<'a> {
                 for (test, then) in arms {
                     let test = self.eval(test)?;
                     let holds = match &operand {
-                        Some(o) => o.order(&test) == Some(Ordering::Equal),
+                        Some(o) => order(o, &test)? == Some(Ordering::Equal),
                         None => test == Cell::Bool(true),
                     };
                     if holds {
@@ -171,7 +172,7 @@ impl<'a> Eval<'a> {
         match (name, cells.as_slice()) {
             // A simple CASE asks for equality, and null equals nothing.
             ("__cypher_case_eq__", [a, b]) => {
-                Ok(Cell::Bool(self.compare(Cmp::Eq, a, b) == Cell::Bool(true)))
+                Ok(Cell::Bool(self.compare(Cmp::Eq, a, b)? == Cell::Bool(true)))
             }
             ("searchany", [element, term, options @ ..]) => {
                 let search = super::search::Search::new(term, options.first())?;
@@ -246,7 +247,7 @@ impl<'a> Eval<'a> {
         }
         let (x, y) = (self.eval(a)?, self.eval(b)?);
         match op {
-            Binary::Compare(cmp) => Ok(self.compare(cmp, &x, &y)),
+            Binary::Compare(cmp) => self.compare(cmp, &x, &y),
             Binary::In => Ok(known(within(&x, &y)?)),
             Binary::Contains | Binary::Starts | Binary::Ends | Binary::Match => {
                 let (Cell::Text(x), Cell::Text(y)) = (&x, &y) else { return Ok(Cell::Null) };
@@ -273,24 +274,16 @@ impl<'a> Eval<'a> {
         }
     }
 
-    fn compare(&self, cmp: Cmp, x: &Cell, y: &Cell) -> Cell {
+    fn compare(&self, cmp: Cmp, x: &Cell, y: &Cell) -> Found {
         if x.is_null() || y.is_null() {
-            return if self.frame { Cell::Bool(cmp == Cmp::Ne) } else { Cell::Null };
+            return Ok(if self.frame { Cell::Bool(cmp == Cmp::Ne) } else { Cell::Null });
         }
-        // A time is compared with a text that says one.
-        let moment = |other: &Cell, cell: &Cell| match (other, cell) {
-            (Cell::Time(..), Cell::Text(text)) => {
-                crate::wire::value::instant(text, 0).map(|(s, ns)| Cell::Time(s, ns))
-            }
-            _ => None,
-        };
-        let (a, b) = (moment(y, x), moment(x, y));
-        match a.as_ref().unwrap_or(x).order(b.as_ref().unwrap_or(y)) {
+        Ok(match order(x, y)? {
             Some(ordering) => Cell::Bool(cmp.accepts(ordering)),
             None if matches!(cmp, Cmp::Eq | Cmp::Ne) => Cell::Bool(cmp == Cmp::Ne),
             None if self.frame => Cell::Bool(false),
             None => Cell::Null,
-        }
+        })
     }
 
     fn index(&mut self, list: &Expr, index: &Expr) -> Found {
@@ -338,6 +331,18 @@ fn no_fields(value: &Cell, name: &str) -> GfqlError {
         .value(value.text())
 }
 
+/// The order of two values; `None` across kinds and with null. A time is compared with a text that says one.
+///
+/// # Errors
+/// A time and a text that says none.
+fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, GfqlError> {
+    Ok(match (x, y) {
+        (Cell::Time(s, ns), Cell::Text(text)) => Some((*s, *ns).cmp(&moment(text)?)),
+        (Cell::Text(text), Cell::Time(s, ns)) => Some(moment(text)?.cmp(&(*s, *ns))),
+        _ => x.order(y),
+    })
+}
+
 fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {
     let items = match list {
         Cell::List(items) => items,
@@ -347,8 +352,10 @@ fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {
     if items.is_empty() {
         return Ok(Some(false));
     }
-    if items.iter().any(|i| x.order(i) == Some(Ordering::Equal)) {
-        return Ok(Some(true));
+    for item in items {
+        if order(x, item)? == Some(Ordering::Equal) {
+            return Ok(Some(true));
+        }
     }
     let unknown = x.is_null() || items.iter().any(Cell::is_null);
     Ok(if unknown { None } else { Some(false) })

@@ -109,6 +109,9 @@ impl E {
             Self::Two(op, a, b) => two(op, at(a)?, at(b)?, frame)?,
             Self::In(a, list) => {
                 let a = at(a)?;
+                for item in list {
+                    no_time(&a, item)?;
+                }
                 if list.iter().any(|v| order(v, &a) == Some(Ordering::Equal)) {
                     V::Bool(true)
                 } else if !list.is_empty() && (a.is_null() || list.contains(&V::Null)) {
@@ -175,6 +178,14 @@ pub(super) fn order(a: &V, b: &V) -> Option<Ordering> {
     }
 }
 
+/// Refuses a time beside a text: no text here says a time.
+fn no_time(a: &V, b: &V) -> Result<(), No> {
+    match (a, b) {
+        (V::Time(_), V::Text(_)) | (V::Text(_), V::Time(_)) => Err(WRONG),
+        _ => Ok(()),
+    }
+}
+
 fn two(op: &str, a: V, b: V, frame: bool) -> Result<V, No> {
     let known = |v: Option<bool>| v.map_or(V::Null, V::Bool);
     if matches!(op, "AND" | "OR" | "XOR") {
@@ -192,6 +203,7 @@ fn two(op: &str, a: V, b: V, frame: bool) -> Result<V, No> {
         if a.is_null() || b.is_null() {
             return Ok(if frame { V::Bool(op == "!=" || op == "<>") } else { V::Null });
         }
+        no_time(&a, &b)?;
         let Some(found) = order(&a, &b) else {
             return Ok(match op {
                 "=" | "==" => V::Bool(false),

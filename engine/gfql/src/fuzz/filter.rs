@@ -78,9 +78,9 @@ fn gate(kind: Kind, test: P, rows: bool) -> Result<P, No> {
     let number = |l: &Lit| matches!(l, Lit::V(V::Int(_) | V::Float(_)));
     let refused = match &test {
         _ if !rows => false,
-        // A moment is written as a text.
+        // A moment is written as a text; another text says none.
         P::Same(V::Time(_)) if kind == Kind::Time => false,
-        P::Same(V::Text(_)) if kind == Kind::Time => true,
+        test if kind == Kind::Time && has_text(test) => true,
         P::Same(V::Text(_) | V::Time(_)) => kind.is_numeric(),
         P::Same(V::Int(_) | V::Float(_)) => kind.is_text() || kind == Kind::Time,
         P::Compare(_, v) if number(v) => kind == Kind::Time,
@@ -92,6 +92,19 @@ fn gate(kind: Kind, test: P, rows: bool) -> Result<P, No> {
         _ => false,
     };
     if refused { Err(No::Slug("incompatible-column-type")) } else { Ok(test) }
+}
+
+/// Whether a value or an option is a text that says no moment.
+fn has_text(test: &P) -> bool {
+    let text = |v: &Lit| matches!(v, Lit::V(V::Text(_)));
+    match test {
+        P::Same(V::Text(_)) => true,
+        P::Compare(_, v) => text(v),
+        P::Member(list) => list.iter().any(|v| matches!(v, V::Text(_))),
+        P::IsIn(list) => list.iter().any(text),
+        P::All(tests) => tests.iter().any(has_text),
+        _ => false,
+    }
 }
 
 /// Whether the value of a row occurs elsewhere too, and the row is not the one that is kept.
@@ -137,7 +150,7 @@ fn holds(test: &P, cells: &[V], row: usize, kind: Kind) -> bool {
 fn compare(cmp: &str, cell: &V, v: &Lit) -> bool {
     let found = match (cell, v) {
         (V::Text(a), Lit::V(V::Text(b))) => Some(a.cmp(b)),
-        (V::Time(a), Lit::Instant(b)) => Some(a.cmp(b)),
+        (V::Time(a), Lit::Instant(b) | Lit::V(V::Time(b))) => Some(a.cmp(b)),
         (V::Time(a), Lit::Day(b)) => Some(a.div_euclid(86_400).cmp(b)),
         (V::Time(a), Lit::Clock(b)) => Some(a.rem_euclid(86_400).cmp(b)),
         (a, Lit::V(b)) => {

@@ -176,6 +176,18 @@ pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
     Some((day * 86_400 + nanos / 1_000_000_000 - zone, (nanos % 1_000_000_000) as u32))
 }
 
+/// The moment that a text says which is compared with a time; without an offset it is in UTC.
+///
+/// # Errors
+/// [`ErrorCode::ColumnType`] for a text that says none.
+pub(crate) fn moment(text: &str) -> Result<(i64, u32), GfqlError> {
+    instant(text, 0).ok_or_else(|| {
+        GfqlError::new(ErrorCode::ColumnType, "a time is compared with a text that says no time")
+            .value(text)
+            .suggest("write the time in ISO form, such as 2024-01-31 or 2024-01-31T08:30:00Z")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
