@@ -50,8 +50,9 @@ def condition(rng, a):
 
 
 def moment(rng, a):
-    day = f"2023-{rng.randint(1, 12):02d}-0{rng.randint(1, 9)}T03:00:00"
-    return f"{a}.at {rng.choice(['<', '<=', '>', '>='])} localdatetime('{day}')"
+    day = f"2023-{rng.randint(1, 12):02d}-0{rng.randint(1, 9)}"
+    said = rng.choice([f"localdatetime('{day}T03:00:00')", f"'{day}'", f"'{day}T03:00:00'", f"'{day} 03:00:00'"])
+    return f"{a}.at {rng.choice(['<', '<=', '>', '>='])} {said}"
 
 
 VALUES = ["size", "rate", "label", "kind", "key", "on"]

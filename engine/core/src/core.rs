@@ -159,7 +159,7 @@ impl Core {
     /// What one query may take of the memory, evicting what nobody needs.
     pub(crate) fn query_share(&self) -> Share {
         let events = self.events.clone();
-        let limit = self.config.host_budget_bytes / limits::QUERY_MEMORY_PART;
+        let limit = self.shared.query_memory_max();
         let room = move |bytes| {
             let refused = Refused { name: "host", need: bytes, used: limit, limit };
             let (answer, room) = bounded(1);

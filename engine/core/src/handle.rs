@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -88,19 +89,28 @@ impl EngineHandle {
         }
     }
 
-    /// Sends a command whose answer nobody needs; a full lane drops it.
-    fn tell<C>(&self, payload: C)
+    /// Sends a command whose answer nobody needs; a full lane drops it, and the answer is false.
+    fn tell<C>(&self, payload: C) -> bool
     where
         C: Apply,
         Command: From<(C, Reply<C::Answer>)>,
     {
         let command = Command::from((payload, Reply::nobody()));
-        let _ = self.lanes.send(C::LANE, Envelope { command, cancel: CancelToken::new() });
+        self.lanes.send(C::LANE, Envelope { command, cancel: CancelToken::new() }).is_ok()
     }
 
-    /// Makes the engine look at its sessions now instead of at its next poll.
+    /// Makes the engine look at its sessions now instead of at its next poll. However often viewers call this,
+    /// one command waits in the lane, so that the lane has room for the commands of others.
     pub(crate) fn wake(&self) {
-        self.tell(cmd::wake::Wake);
+        if !self.shared.wake_asked.swap(true, Ordering::AcqRel) && !self.tell(cmd::wake::Wake) {
+            self.shared.wake_asked.store(false, Ordering::Release);
+        }
+    }
+
+    /// Bytes that one query may take of the memory.
+    #[must_use]
+    pub fn query_memory_max(&self) -> u64 {
+        self.shared.query_memory_max()
     }
 
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use event_listener::Event as Signal;
 use graphlume_graph::Topology;
-use graphlume_types::{Budget, CancelToken, Clock, Foreground};
+use graphlume_types::{Budget, CancelToken, Clock, Foreground, limits};
 use parking_lot::Mutex;
 
 use crate::device::GpuReport;
@@ -68,6 +68,8 @@ pub(crate) struct Shared {
     started: Instant,
     heartbeat_micros: AtomicU64,
     canary: Mutex<Option<(Canary, Instant)>>,
+    /// Whether a command to look at the sessions waits in its lane already.
+    pub(crate) wake_asked: AtomicBool,
 }
 
 impl Shared {
@@ -93,7 +95,13 @@ impl Shared {
             started,
             heartbeat_micros: AtomicU64::new(0),
             canary: Mutex::new(None),
+            wake_asked: AtomicBool::new(false),
         }
+    }
+
+    /// Bytes that one query may take of the memory.
+    pub(crate) fn query_memory_max(&self) -> u64 {
+        self.budget.limit() / limits::QUERY_MEMORY_PART
     }
 
     /// The loop has turned.

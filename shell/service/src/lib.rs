@@ -42,6 +42,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod time_text;
+mod unread;
 mod upkeep;
 
 pub use builtin::DEMO;

@@ -131,6 +131,8 @@ impl Service {
                 false => Want::Rows,
             },
         };
+        let (user, limit) = (who.user(), self.engine.query_memory_max());
+        self.unread.check(user, limit)?;
         let Answered { answer, memory } = self.engine.query(dataset, request).await??;
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format),
@@ -155,14 +157,17 @@ impl Service {
         };
         // Writing an answer out takes a core, and what waits for one is counted already.
         let place = Arc::clone(&self.renders).acquire_owned().await;
-        self.blocking(move |_| {
-            let _place = place;
-            let reply = render(&graph, &wish, kept, &memory);
-            // The tables are counted until they are gone, what was written until it is sent.
-            drop((graph, memory));
-            reply
-        })
-        .await
+        let mut reply = self
+            .blocking(move |_| {
+                let _place = place;
+                let reply = render(&graph, &wish, kept, &memory);
+                // The tables are counted until they are gone, what was written until it is sent.
+                drop((graph, memory));
+                reply
+            })
+            .await?;
+        reply.body = self.unread.hold(user, reply.body, limit)?;
+        Ok(reply)
     }
 }
 

@@ -23,6 +23,7 @@ use crate::parsers::{Parsers, WorkerConfig};
 use crate::principal::Principal;
 use crate::sessions::Visits;
 use crate::tables::TableCache;
+use crate::unread::Unread;
 use crate::upkeep::Failures;
 
 /// The name of the account that the first start makes.
@@ -114,6 +115,7 @@ pub struct Service {
     pub(crate) parses: Arc<Semaphore>,
     /// Places for answers that are being written out.
     pub(crate) renders: Arc<Semaphore>,
+    pub(crate) unread: Unread,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
     access: watch::Sender<u64>,
@@ -155,6 +157,7 @@ impl Service {
             pages: Pages::new(clock),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
             renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
+            unread: Unread::default(),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
             access: watch::Sender::new(0),

@@ -5,7 +5,7 @@ use graphlume_types::{Code, Coded, limits};
 
 use super::kit::{config, engine, grid, session, until};
 use crate::cmd::fail_point::FailPoint;
-use crate::{ClosedReason, EngineError, ViewerEvent, block_on};
+use crate::{ClosedReason, EngineError, LayoutSettings, ViewerEvent, block_on};
 
 #[test]
 fn a_panic_in_a_command_is_answered_once_and_harms_nobody() {
@@ -61,6 +61,29 @@ fn a_full_lane_refuses_at_once_and_what_was_taken_is_answered() {
     }
     assert_eq!((refused, served), (20, limits::LANE_INTERACTIVE_MAX));
     block_on(busy).expect("slept");
+}
+
+#[test]
+fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_lane() {
+    let e = engine(config());
+    let data = e.add(1, grid(4));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    let (begun, has_begun) = sync_channel(1);
+    let (until, over) = sync_channel::<()>(1);
+    let busy = e.handle.call(FailPoint::Hold(begun, over));
+    has_begun.recv().expect("the engine took it out of its lane");
+    for i in 0..4 * limits::LANE_CONTROL_MAX {
+        viewer.set_visible(i % 2 == 1);
+    }
+    // Opening is a command of the same lane, which was full with one command for each change.
+    let settings = LayoutSettings::default();
+    let opened =
+        e.handle.call(crate::cmd::open::Open { session: session("t"), dataset: data, settings });
+    drop(until);
+    block_on(opened).expect("there is room");
+    block_on(busy).expect("held");
+    assert!(e.handle.stats().viewers >= 1);
 }
 
 #[test]

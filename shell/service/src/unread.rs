@@ -1,0 +1,107 @@
+//! Answers of queries that were written out and not yet sent, by account.
+//!
+//! All of them count against the memory of the server. Without a limit of their own, an account that reads nothing
+//! could fill that memory and leave no room for the queries of others.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_types::UserId;
+use parking_lot::Mutex;
+
+use crate::ServiceError;
+
+/// Bytes of unread answers by account; those of callers without one count together.
+#[derive(Clone, Default)]
+pub(crate) struct Unread(Arc<Mutex<HashMap<Option<UserId>, u64>>>);
+
+/// A body and its place among the unread answers.
+struct Held {
+    body: Bytes,
+    user: Option<UserId>,
+    unread: Unread,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut held = self.unread.0.lock();
+        if let Some(bytes) = held.get_mut(&self.user) {
+            *bytes = bytes.saturating_sub(self.body.len() as u64);
+            if *bytes == 0 {
+                held.remove(&self.user);
+            }
+        }
+    }
+}
+
+impl Unread {
+    /// Refuses an account whose unread answers have reached `limit` bytes already.
+    ///
+    /// # Errors
+    /// [`ServiceError::Busy`].
+    pub(crate) fn check(&self, user: Option<UserId>, limit: u64) -> Result<(), ServiceError> {
+        let held = self.0.lock().get(&user).copied().unwrap_or_default();
+        if held < limit { Ok(()) } else { Err(refused()) }
+    }
+
+    /// The same body, counted until it is dropped. One answer alone may be as large as it is.
+    ///
+    /// # Errors
+    /// [`ServiceError::Busy`] when it and other unread answers of the account are more than `limit` bytes.
+    pub(crate) fn hold(
+        &self,
+        user: Option<UserId>,
+        body: Bytes,
+        limit: u64,
+    ) -> Result<Bytes, ServiceError> {
+        let mut all = self.0.lock();
+        let held = all.entry(user).or_default();
+        let together = held.saturating_add(body.len() as u64);
+        if *held > 0 && together > limit {
+            return Err(refused());
+        }
+        *held = together;
+        drop(all);
+        Ok(Bytes::from_owner(Held { body, user, unread: self.clone() }))
+    }
+}
+
+fn refused() -> ServiceError {
+    ServiceError::Busy { what: "unread answers of queries of this account" }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use graphlume_types::Coded;
+
+    use super::*;
+
+    #[test]
+    fn unread_answers_of_an_account_have_a_limit_and_others_have_their_own() {
+        let unread = Unread::default();
+        let (alice, bob) = (Some(UserId(1)), Some(UserId(2)));
+        let body = |n: usize| Bytes::from(vec![7; n]);
+        let first = unread.hold(alice, body(60), 100).unwrap();
+        assert_eq!(first.len(), 60);
+        assert_eq!(unread.hold(alice, body(60), 100).unwrap_err().slug(), "busy");
+        unread.hold(bob, body(60), 100).unwrap();
+        let second = unread.hold(alice, body(40), 100).unwrap();
+        assert!(unread.check(alice, 100).is_err() && unread.check(bob, 100).is_ok());
+        drop(first);
+        assert!(unread.check(alice, 100).is_ok());
+        drop(second);
+        assert!(unread.0.lock().is_empty());
+        // One that is larger than the limit is held while there is no other.
+        let large = unread.hold(alice, body(300), 100).unwrap();
+        assert!(unread.hold(alice, body(1), 100).is_err());
+        drop(large);
+    }
+}
