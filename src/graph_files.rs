@@ -11,7 +11,7 @@ use graphlume_algo::{Output, Values};
 use graphlume_graph::{Graph, GraphSpec};
 use graphlume_ingest::{Format, ParseCx, Recipe, Source};
 use graphlume_table::{Table, to_f64};
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Notice};
 
 use crate::cli::{GraphFiles, HeaderArg};
 use crate::cmd::{Failure, failure};
@@ -182,8 +182,16 @@ pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
         node: node.as_deref(),
     };
     let graph = graphlume_graph::build(&spec, &CancelToken::new())?;
+    say(&graphlume_graph::notices(&spec, &graph));
     let weights = files.weight.as_deref().map(|name| weight_column(&edges, name)).transpose()?;
     Ok(Loaded { graph, weights, load_s, build_s: start.elapsed().as_secs_f64() })
+}
+
+/// Tells what was not done as asked; the answer goes to standard output, this to standard error.
+pub fn say(notices: &[Notice]) {
+    for notice in notices {
+        eprintln!("note: {notice}");
+    }
 }
 
 /// The id column of a node table: the named one, else a usual one, else the first.

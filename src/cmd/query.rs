@@ -5,6 +5,7 @@ use std::path::Path;
 
 use graphlume_device::CpuPool;
 use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_graph::GraphSpec;
 use graphlume_ingest::{ExportFormat, export};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -12,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::{Failure, failure};
 use crate::cli::{GraphFiles, QueryArgs, QueryOutputArg};
-use crate::graph_files::{end_columns, node_column, read_edges, read_table};
+use crate::graph_files::{end_columns, node_column, read_edges, read_table, say};
 use crate::output;
 
 /// Bytes of a query file.
@@ -40,6 +41,7 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
             let graph = graph(&args.files)?;
             Ok::<_, Failure>(graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?)
         })?;
+        say(rows.notices());
         return answer(args, args.output.unwrap_or(QueryOutputArg::Nodes), &rows.table()?, None);
     }
     let Some(path) = &args.gfql else { return Err(failure("name a query with --gfql")) };
@@ -49,6 +51,7 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
         let binding = args.binding.as_deref();
         Ok::<_, Failure>(graphlume_gfql::run(&graph, &query, binding, strictness, &cancel)?)
     })?;
+    say(&outcome.notices);
     let nodes = outcome.graph.node_table(&cancel)?;
     answer(args, args.output.unwrap_or(QueryOutputArg::All), &nodes, outcome.graph.edges())
 }
@@ -62,8 +65,16 @@ fn graph(files: &GraphFiles) -> Result<PropertyGraph, Failure> {
         source: Some(source),
         destination: Some(destination),
     };
+    let cancel = CancelToken::new();
     let graph = PropertyGraph::new(nodes, Some(edges), bindings)?;
-    Ok(graph.with_every_node(&CancelToken::new())?)
+    if let (Some(edges), Some(source), Some(destination)) =
+        (graph.edges(), &graph.bindings().source, &graph.bindings().destination)
+    {
+        let node = graph.bindings().node.as_deref();
+        let spec = GraphSpec { edges, source, destination, nodes: graph.nodes(), node };
+        say(&graphlume_graph::notices(&spec, graph.frame(&cancel)?));
+    }
+    Ok(graph.with_every_node(&cancel)?)
 }
 
 /// Parameters; a value that is no JSON is a text.

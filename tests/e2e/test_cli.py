@@ -271,3 +271,23 @@ def test_query_asks_table_files(tmp_path):
         r = run_cli("query", edges, *args, check=False)
         assert r.returncode == 1 and word in r.stderr and not r.stdout, (args, r)
     assert run_cli("query", edges, check=False).returncode == 2
+
+
+def test_query_says_on_stderr_what_it_looked_for_in_vain(tmp_path):
+    edges, nodes, steps = tmp_path / "e.csv", tmp_path / "n.csv", tmp_path / "q.json"
+    edges.write_text("src,dst,w\n1,a,5\n2,3,6\n")
+    nodes.write_text("id,name\n1,ann\n2,bob\n")
+    steps.write_text(json.dumps([{"type": "Node", "filter_dict": {"nmae": "ann"}}]))
+    ask = ["query", edges, "--nodes", nodes]
+    for args, said in [
+        (["--cypher", "MATCH (a)-->(b) RETURN a.nmae"], ['"nmae"', '"name"', "null in every row"]),
+        (["--cypher", "MATCH (a:Robot) RETURN count(*)"], ['label "Robot"']),
+        (["--gfql", steps], ['"nmae"', '"name"', "null in every row"]),
+    ]:
+        r = run_cli(*ask, *args)
+        assert all(word in r.stderr for word in said), (args, r.stderr)
+        assert "holds numbers" in r.stderr and "holds text" in r.stderr and "no row in the node table" in r.stderr, r.stderr
+    r = run_cli(*ask, "--cypher", "MATCH (a) WHERE a.name = 'ann' RETURN a.name")
+    assert "null in every row" not in r.stderr and r.stdout == "a.name\nann\n"
+    r = run_cli("compute", "pagerank", edges, "--nodes", nodes)
+    assert "no row in the node table" in r.stderr and "never match" in r.stderr, r.stderr

@@ -2,6 +2,7 @@
 the client's documentation, every output and format, errors, and who may ask."""
 
 import io
+import json
 import zipfile
 
 import graphistry
@@ -174,6 +175,22 @@ def test_a_bad_query_is_refused_by_name(graph, server, slug):
     assert 400 <= r.status_code < 500, r.text
     assert r.json()["error"].startswith(f"[{slug}]"), r.text
     assert r.headers["content-type"].startswith("application/json")
+
+
+def test_a_query_that_names_a_column_in_vain_is_told_so(graph, server):
+    token, dataset = server.token("alice"), graph._dataset_id
+    text = {"gfql_query": "MATCH (a) RETURN a.nmae AS n"}
+    steps = {"gfql_operations": [{"type": "Node", "filter_dict": {"nmae": "x"}}]}
+    for body in (text, steps):
+        r = post(server, token, dataset, "/nodes", body | {"format": "csv"})
+        said = json.loads(r.headers["x-graphlume-notices"])
+        assert r.status_code == 200 and said[0]["slug"] == "column-not-found" and '"name"' in said[0]["text"], said
+        whole = post(server, token, dataset, "/all", body | {"format": "json"}).json()["metadata"]["notices"]
+        packed = post(server, token, dataset, "/all", body | {"format": "parquet"})
+        with zipfile.ZipFile(io.BytesIO(packed.content)) as archive:
+            assert json.loads(archive.read("metadata.json"))["notices"] == whole == said
+    right = post(server, token, dataset, "/nodes", {"gfql_query": "MATCH (a) RETURN a.name AS n"})
+    assert right.status_code == 200 and "x-graphlume-notices" not in right.headers
 
 
 def test_addresses_and_rights(graph, server):

@@ -182,7 +182,14 @@ const PAGERANK: AlgorithmSpec = AlgorithmSpec {
     params: &[
         param("alpha", Float, "0.85", UNIT, "probability of following an edge"),
         param("max_iter", Int, "100", Some((1.0, 1e6)), "iterations at most"),
-        param("tol", Float, "1e-5", Some((0.0, 1.0)), "total change at which the ranks are final"),
+        param(
+            "tol",
+            Float,
+            "1e-5",
+            Some((0.0, 1.0)),
+            "total change at which the ranks are final; at the default, which is cuGraph's, a single \
+             rank may be some per cent off: 1e-10 makes all right to a millionth",
+        ),
         param("fail_on_nonconvergence", Bool, "true", None, "make not reaching tol an error"),
         DIRECTED,
     ],

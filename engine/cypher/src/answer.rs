@@ -11,6 +11,7 @@ use arrow_array::{
 use arrow_schema::{Field, Schema};
 use graphlume_gfql::{ErrorCode, GfqlError};
 use graphlume_table::Table;
+use graphlume_types::Notice;
 use serde_json::Value as Json;
 
 use crate::exec::view::View;
@@ -24,6 +25,7 @@ pub struct Answer {
     view: Arc<View>,
     names: Vec<String>,
     columns: Vec<Vec<Value>>,
+    notices: Vec<Notice>,
 }
 
 /// What the values of a column have in common, null aside.
@@ -71,7 +73,17 @@ impl Shape {
 impl Answer {
     pub(crate) fn new(view: Arc<View>, names: Vec<String>, columns: Vec<Held>) -> Self {
         let columns = columns.into_iter().map(Held::into_values).collect();
-        Self { view, names, columns }
+        Self { view, names, columns, notices: Vec::new() }
+    }
+
+    pub(crate) fn with_notices(self, notices: Vec<Notice>) -> Self {
+        Self { notices, ..self }
+    }
+
+    /// What the query named in vain, where that was no error.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
     }
 
     /// Names of the columns.

@@ -10,6 +10,7 @@ use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 
 use crate::buckets::Buckets;
+use crate::chain::Scope;
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::members::Members;
@@ -89,18 +90,16 @@ pub(crate) fn bind(
     table: &Table,
     side: Side,
     filter: &Filter,
-    strictness: Strictness,
-    cancel: &CancelToken,
+    scope: Scope<'_>,
 ) -> Result<RowFilter, GfqlError> {
+    let cancel = scope.cancel;
     let mut bound = RowFilter::over(table.num_rows());
     for (key, predicate) in filter {
         let Some((name, predicate)) = resolve(table, side, key, predicate) else {
             if crate::expr::is_internal(key) {
                 return Err(crate::expr::unknown_internal(key));
             }
-            if strictness == Strictness::Strict {
-                return Err(GfqlError::no_column(key, side.name(), &table.column_names()));
-            }
+            scope.absent(GfqlError::no_column(key, side.name(), &table.column_names()))?;
             bound.never |= !predicate.holds_for_absent();
             continue;
         };

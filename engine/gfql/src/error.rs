@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use graphlume_types::{Cancelled, Code, Coded, Refused};
+use graphlume_types::{Cancelled, Code, Coded, Notice, Refused};
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $slug:literal;)*) => {
@@ -193,6 +193,14 @@ impl GfqlError {
             Some(near) => error.suggest(format!("did you mean {near:?}?")),
             None => error.suggest(format!("available columns: {}", listed(columns))),
         }
+    }
+
+    /// What is said of a missing column where that is no error.
+    #[must_use]
+    pub fn taken_for_null(&self) -> Notice {
+        let hint = self.detail.suggestion.as_ref().map_or_else(String::new, |h| format!(" ({h})"));
+        let text = format!("{}{hint}: it counts as null in every row", self.message);
+        Notice::new(self.code.slug(), text)
     }
 
     /// Counts the operation at fault from the beginning of a longer chain, whose first `steps` went well.

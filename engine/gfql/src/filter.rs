@@ -34,10 +34,10 @@ fn bound(
     op: &NodeOp,
     scope: Scope<'_>,
 ) -> Result<RowFilter, GfqlError> {
-    let filter = bind(graph, table, side, &op.filter, scope.strictness, scope.cancel)?;
+    let filter = bind(graph, table, side, &op.filter, scope)?;
     let mut filter = filter.until(scope.cancel);
     if let Some(query) = &op.query {
-        filter.and_rows(crate::expr::query(table, query, scope.cancel)?);
+        filter.and_rows(crate::expr::query(table, query, scope)?);
     }
     if !filter.is_trivial() {
         // The answers of all rows.

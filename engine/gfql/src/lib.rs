@@ -59,7 +59,7 @@ pub use predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
 pub use select::Sizes;
 pub use wire::{Query, parse};
 
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Notice};
 
 use chain::Scope;
 use expr::NO_ROWS;
@@ -71,6 +71,8 @@ use wire::{Chain, Op};
 pub struct Outcome {
     /// The graph; of a row result the rows are its nodes.
     pub graph: PropertyGraph,
+    /// What the query named in vain, where that was no error.
+    pub notices: Vec<Notice>,
 }
 
 /// Evaluates a query on a graph. `output` names the binding to return.
@@ -114,7 +116,7 @@ pub fn run_with(
                 .suggest("leave the output out"));
         }
     };
-    Ok(Outcome { graph })
+    Ok(Outcome { graph, notices: shared.notices() })
 }
 
 /// How large the answer to a query is. A pattern is only counted, and its tables are never made.

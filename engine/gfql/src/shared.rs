@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use graphlume_types::{Notice, note};
+
 use crate::bind::Side;
 use crate::error::GfqlError;
 use crate::graph::PropertyGraph;
@@ -11,9 +13,13 @@ use crate::wire::{Filter, NodeOp};
 /// Different tests of one query that are remembered.
 const FILTERS_MAX: usize = 256;
 
-/// Tests that a query has asked for so far. Their answers stay as long as the query, whose memory they count to.
+/// Tests that a query has asked for so far, whose answers stay as long as the query and count to its memory, and what
+/// the query named in vain.
 #[derive(Debug, Default)]
-pub(crate) struct Shared(Mutex<Vec<Entry>>);
+pub(crate) struct Shared {
+    tests: Mutex<Vec<Entry>>,
+    notices: Mutex<Vec<Notice>>,
+}
 
 #[derive(Debug)]
 struct Entry {
@@ -40,7 +46,7 @@ impl Shared {
         let same = |e: &&Entry| {
             e.side == side && e.graph.is_same(graph) && e.filter == op.filter && e.query == op.query
         };
-        let entries = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = || self.tests.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = entries().iter().find(same).map(|e| Arc::clone(&e.made)) {
             return Ok(found);
         }
@@ -56,6 +62,15 @@ impl Shared {
             });
         }
         Ok(made)
+    }
+
+    /// Remembers what is said of the query beside its answer.
+    pub(crate) fn note(&self, notice: Notice) {
+        note(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner), notice);
+    }
+
+    pub(crate) fn notices(self) -> Vec<Notice> {
+        self.notices.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -240,7 +240,7 @@ impl Service {
             user: who.user(),
             want: if output == QueryOutput::Shape { Want::Sizes } else { Want::Rows },
         };
-        let Answered { answer, memory } = self.engine.query(live.dataset, request).await??;
+        let Answered { answer, memory, .. } = self.engine.query(live.dataset, request).await??;
         self.blocking(move |_| {
             let json = answer_json(answer, output, projects);
             // The tables are counted until they are gone.

@@ -9,7 +9,7 @@ use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness, no_
 use graphlume_ingest::{ExportFormat, archive, export};
 use graphlume_table::Table;
 use graphlume_types::limits::QUERY_DATASETS_MAX;
-use graphlume_types::{Code, Coded, Counted, DatasetId, Share};
+use graphlume_types::{Code, Coded, Counted, DatasetId, Notice, Share};
 use serde_json::{Map, Value, json};
 
 use crate::authz::Action;
@@ -70,6 +70,8 @@ pub struct QueryReply {
     pub media_type: &'static str,
     /// The tables in the format that was asked for; their memory is counted until the last byte is gone.
     pub body: Bytes,
+    /// What the query named in vain, where that was no error.
+    pub notices: Vec<Notice>,
 }
 
 /// The request beside the query itself.
@@ -133,11 +135,12 @@ impl Service {
         };
         let (user, limit) = (who.user(), self.engine.query_memory_max());
         self.unread.check(user, limit)?;
-        let Answered { answer, memory } = self.engine.query(dataset, request).await??;
+        let Answered { answer, memory, notices } = self.engine.query(dataset, request).await??;
         let graph = match answer {
-            QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format),
+            QueryAnswer::Sizes(sizes) => return sized(sizes, wish.format, notices),
             QueryAnswer::Plan(plan) => {
-                return Ok(QueryReply { media_type: PLAN_TYPE, body: plan.into_bytes().into() });
+                let body = plan.into_bytes().into();
+                return Ok(QueryReply { media_type: PLAN_TYPE, body, notices });
             }
             QueryAnswer::Graph(graph) => graph,
             QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
@@ -160,7 +163,7 @@ impl Service {
         let mut reply = self
             .blocking(move |_| {
                 let _place = place;
-                let reply = render(&graph, &wish, kept, &memory);
+                let reply = render(&graph, &wish, kept, notices, &memory);
                 // The tables are counted until they are gone, what was written until it is sent.
                 drop((graph, memory));
                 reply
@@ -302,6 +305,7 @@ fn render(
     graph: &PropertyGraph,
     wish: &Wish,
     kept_as: Option<Value>,
+    notices: Vec<Notice>,
     memory: &Share,
 ) -> Result<QueryReply, ServiceError> {
     let bindings = graph.bindings();
@@ -329,7 +333,11 @@ fn render(
             put(&mut out, br#","edges":"#)?;
             write(edges.as_ref(), format, &mut out)?;
             put(&mut out, br#","metadata":"#)?;
-            put(&mut out, shown(graph).to_string().as_bytes())?;
+            let mut look = shown(graph);
+            if !notices.is_empty() {
+                look["notices"] = json!(notices);
+            }
+            put(&mut out, look.to_string().as_bytes())?;
             if let Some(kept) = kept_as {
                 put(&mut out, br#","dataset_id":"#)?;
                 put(&mut out, kept["dataset_id"].to_string().as_bytes())?;
@@ -343,6 +351,9 @@ fn render(
                 look = kept_look(&look);
             }
             meta["gfql_metadata"] = look;
+            if !notices.is_empty() {
+                meta["notices"] = json!(notices);
+            }
             let meta = meta.to_string().into_bytes();
             let member = |table: Option<&Table>| {
                 let mut out = Counted::new(memory.clone());
@@ -357,10 +368,10 @@ fn render(
             ];
             archive(&members, &mut out).map_err(|e| unwritten(&mut out, &e))?;
             let body = Bytes::from_owner(out.done());
-            return Ok(QueryReply { media_type: "application/zip", body });
+            return Ok(QueryReply { media_type: "application/zip", body, notices });
         }
     }
-    Ok(QueryReply { media_type, body: Bytes::from_owner(out.done()) })
+    Ok(QueryReply { media_type, body: Bytes::from_owner(out.done()), notices })
 }
 
 /// What the answer says of the look of a result that is kept. Clients forget the id of the new dataset when
@@ -373,7 +384,11 @@ fn kept_look(look: &Value) -> Value {
     json!({ "encodings": { "complex_encodings": complex } })
 }
 
-fn sized(sizes: Sizes, format: ExportFormat) -> Result<QueryReply, ServiceError> {
+fn sized(
+    sizes: Sizes,
+    format: ExportFormat,
+    notices: Vec<Notice>,
+) -> Result<QueryReply, ServiceError> {
     let Sizes { nodes, node_columns, edges, edge_columns } = sizes;
     let shape = graphlume_table::shape(&[
         ("nodes", (nodes, node_columns)),
@@ -382,7 +397,7 @@ fn sized(sizes: Sizes, format: ExportFormat) -> Result<QueryReply, ServiceError>
     let mut body = Vec::new();
     export(&shape, format, &mut body)
         .map_err(|e| ServiceError::invalid("format", e.to_string()))?;
-    Ok(QueryReply { media_type: format.media_type(), body: body.into() })
+    Ok(QueryReply { media_type: format.media_type(), body: body.into(), notices })
 }
 
 fn size_of(table: Option<&Table>) -> (usize, usize) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graphlume_gfql::{ErrorCode, GfqlError, Others, PropertyGraph, Query, Sizes, Strictness};
 use graphlume_table::Table;
 use graphlume_types::limits::QUERY_SECS_MAX;
-use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Share, UserId};
+use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Notice, Share, UserId};
 use serde_json::{Map, Value};
 
 use crate::cmd::read::gather;
@@ -74,6 +74,8 @@ pub enum QueryAnswer {
 pub struct Answered {
     /// The answer.
     pub answer: QueryAnswer,
+    /// What the query named in vain, where that was no error.
+    pub notices: Vec<Notice>,
     /// Its memory.
     pub memory: Share,
 }
@@ -151,7 +153,9 @@ fn one_turn(
         Ok(()) => Ok(lease.properties()),
     };
     let error = match graph.and_then(|graph| answer(graph, &others, request, &cancel)) {
-        Ok(answer) => return Some(Ok(Ok(Answered { answer, memory: share.clone() }))),
+        Ok((answer, notices)) => {
+            return Some(Ok(Ok(Answered { answer, notices, memory: share.clone() })));
+        }
         Err(error) => error,
     };
     // Why a query was stopped is seen at its token, whatever the step that noticed made of it.
@@ -174,35 +178,36 @@ fn answer(
     others: &Others,
     request: &QueryRequest,
     cancel: &CancelToken,
-) -> Result<QueryAnswer, GfqlError> {
+) -> Result<(QueryAnswer, Vec<Notice>), GfqlError> {
     let strictness = request.strictness;
     match &request.ask {
         Ask::Gfql(query, output) => {
             let output = output.as_deref();
             if request.want == Want::Plan {
-                return Ok(QueryAnswer::Plan(graphlume_gfql::explain(query)));
+                return Ok((QueryAnswer::Plan(graphlume_gfql::explain(query)), vec![]));
             }
             if request.want == Want::Sizes {
                 let sizes =
                     graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
-                return Ok(QueryAnswer::Sizes(sizes));
+                return Ok((QueryAnswer::Sizes(sizes), vec![]));
             }
             let outcome =
                 graphlume_gfql::run_with(graph, others, query, output, strictness, cancel)?;
-            Ok(QueryAnswer::Graph(outcome.graph))
+            Ok((QueryAnswer::Graph(outcome.graph), outcome.notices))
         }
         Ask::Cypher(query, params) => {
             if request.want == Want::Plan {
                 let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
-                return Ok(QueryAnswer::Plan(plan));
+                return Ok((QueryAnswer::Plan(plan), vec![]));
             }
             let rows = graphlume_cypher::run(graph, query, params, strictness, cancel)?;
+            let notices = rows.notices().to_vec();
             if request.want == Want::Sizes {
                 let (nodes, node_columns) = (rows.num_rows(), rows.names().len());
                 let sizes = Sizes { nodes, node_columns, edges: 0, edge_columns: 0 };
-                return Ok(QueryAnswer::Sizes(sizes));
+                return Ok((QueryAnswer::Sizes(sizes), notices));
             }
-            Ok(QueryAnswer::Rows(rows.table()?))
+            Ok((QueryAnswer::Rows(rows.table()?), notices))
         }
     }
 }

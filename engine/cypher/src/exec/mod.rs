@@ -36,8 +36,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
-use graphlume_types::CancelToken;
-use graphlume_types::limits::{CYPHER_CELLS_MAX, CYPHER_ROWS_MAX};
+use graphlume_types::limits::{CYPHER_CELLS_MAX, CYPHER_ROWS_MAX, NOTICES_MAX};
+use graphlume_types::{CancelToken, Notice, note};
 use regex::Regex;
 use serde_json::Map;
 
@@ -292,15 +292,28 @@ pub(crate) fn run(
     query: &Query,
     setting: &Setting<'_>,
 ) -> Result<Answer, GfqlError> {
-    if setting.strictness == Strictness::Strict {
-        check_names(graph, &query.plan)?;
+    let missing = missing_names(graph, &query.plan);
+    if let (Strictness::Strict, Some(error)) = (setting.strictness, missing.first()) {
+        return Err(error.clone());
     }
     setting.cancel.check()?;
     let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
     let plan = &*plan_for(query, &view, setting.params, setting.cancel)?;
     let shared = Shared::new(plan, &view, setting.params, setting.procedures, setting.cancel)?;
     let (names, columns) = on_stack(plan, &shared).map_err(|e| *e)?;
-    Ok(Answer::new(Arc::new(view), names, columns))
+    let mut notices = Vec::new();
+    for error in missing {
+        note(&mut notices, error.taken_for_null());
+    }
+    for label in shared.labels.iter().filter(|label| label.is_never()) {
+        let text = format!(
+            "no node has the label {:?}: labels are columns label__NAME of truth values, a column \"labels\" of lists, \
+             or the column \"type\"",
+            label.name()
+        );
+        note(&mut notices, Notice::new("label-not-found", text));
+    }
+    Ok(Answer::new(Arc::new(view), names, columns).with_notices(notices))
 }
 
 /// The plan of a query as it runs on a graph.
@@ -354,17 +367,15 @@ fn on_stack(plan: &Plan, shared: &Shared<'_>) -> Res<ops::Columns> {
     })
 }
 
-/// Refuses properties that no table has.
-fn check_names(graph: &graphlume_gfql::PropertyGraph, plan: &Plan) -> Result<(), GfqlError> {
+/// The properties that a plan reads of nodes and relationships and that no table has.
+fn missing_names(graph: &graphlume_gfql::PropertyGraph, plan: &Plan) -> Vec<GfqlError> {
     let tables = [graph.nodes(), graph.edges()];
-    for key in &plan.entity_keys {
-        let Some(name) = plan.keys.get(*key) else { continue };
+    let names = plan.entity_keys.iter().filter_map(|key| plan.keys.get(*key));
+    let missing = names.filter(|name| {
         let known = tables.iter().flatten().any(|t| t.column(name).is_some());
-        if known || name == graph.node_column() {
-            continue;
-        }
-        let columns: Vec<&str> = tables.iter().flatten().flat_map(|t| t.column_names()).collect();
-        return Err(GfqlError::no_column(name, "node and edge", &columns));
-    }
-    Ok(())
+        !known && *name != graph.node_column()
+    });
+    let columns = || tables.iter().flatten().flat_map(|t| t.column_names()).collect::<Vec<_>>();
+    let error = |name: &String| GfqlError::no_column(name, "node and edge", &columns());
+    missing.take(NOTICES_MAX).map(error).collect()
 }

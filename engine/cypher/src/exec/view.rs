@@ -84,6 +84,11 @@ impl LabelTest {
         self.typed.as_ref().filter(|_| alone).map(TypeTest::cells)
     }
 
+    /// Whether the nodes have no column that could tell of the label.
+    pub(crate) fn is_never(&self) -> bool {
+        self.flag.is_none() && self.listed.is_none() && self.typed.is_none()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

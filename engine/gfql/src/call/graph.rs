@@ -107,7 +107,7 @@ fn filtered(
 ) -> Result<Table, GfqlError> {
     let value = params.get("filter_dict").ok_or_else(|| params.missing("filter_dict"))?;
     let filter = crate::wire::filter(Some(value), "filter_dict")?;
-    let bound = bind(graph, table, side, &filter, scope.strictness, scope.cancel)?;
+    let bound = bind(graph, table, side, &filter, scope)?;
     take(table, (0..table.num_rows() as u32).filter(|row| bound.passes(*row)).collect())
 }
 
@@ -158,7 +158,7 @@ pub(super) fn named(
         Value::Object(filter) => {
             let table = graph.node_table(scope.cancel)?;
             let filter = crate::wire::filter(Some(&Value::Object(filter.clone())), name)?;
-            let bound = bind(graph, &table, Side::Nodes, &filter, scope.strictness, scope.cancel)?;
+            let bound = bind(graph, &table, Side::Nodes, &filter, scope)?;
             let row_nodes = graph.row_nodes(scope.cancel)?;
             let rows = (0..table.num_rows() as u32).filter(|row| bound.passes(*row));
             let nodes = rows.map(|row| row_nodes.map_or(row, |n| n[row as usize]));

@@ -43,7 +43,7 @@ pub(super) fn run(
     }
     let (mut number, mut firsts) = (HashMap::new(), Vec::new());
     let mut members: Vec<Vec<usize>> = Vec::new();
-    for (row, key) in row_keys(table, &keys, scope.cancel)?.into_iter().enumerate() {
+    for (row, key) in row_keys(table, &keys, scope)?.into_iter().enumerate() {
         let group = *number.entry(key).or_insert_with(|| {
             firsts.push(row as u32);
             members.push(vec![]);

@@ -48,14 +48,7 @@ pub(super) fn run(
     let of_kind = |events: bool| {
         let kind = Predicate::Same(Literal::Text(options.event_type.clone()));
         let filter = vec![(options.names.node_type.clone(), kind)];
-        let kinds = crate::bind::bind(
-            &made,
-            &nodes,
-            crate::bind::Side::Nodes,
-            &filter,
-            scope.strictness,
-            scope.cancel,
-        )?;
+        let kinds = crate::bind::bind(&made, &nodes, crate::bind::Side::Nodes, &filter, scope)?;
         let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);
         crate::select::take(&nodes, kept.collect())
     };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
 use graphlume_table::Table;
-use graphlume_types::CancelToken;
 use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
 use serde_json::{Map, Value};
 
@@ -234,7 +233,7 @@ fn bounded_values(
     scope: Scope<'_>,
     most: usize,
 ) -> Result<Vec<Cell>, GfqlError> {
-    let rows = Rows::new(table, &[expr], scope.rows, scope.strictness, false, scope.cancel)?;
+    let rows = Rows::new(table, &[expr], false, scope)?;
     let mut out = Vec::with_capacity(table.num_rows());
     let (mut bytes, mut made) = (0, 0);
     for row in 0..table.num_rows() {
@@ -285,7 +284,7 @@ fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, G
     if params.get("filter_dict").is_some() {
         let filter = crate::wire::filter(params.get("filter_dict"), "filter_dict")?;
         let rows = PropertyGraph::of_rows(table.clone(), None);
-        let bound = bind(&rows, table, Side::Nodes, &filter, scope.strictness, scope.cancel)?;
+        let bound = bind(&rows, table, Side::Nodes, &filter, scope)?;
         kept.retain(|row| bound.passes(*row));
     }
     if let Some(text) = params.text("expr")? {
@@ -329,16 +328,17 @@ const KEY_BYTES: u64 = 64;
 pub(super) fn row_keys(
     table: &Table,
     names: &[String],
-    cancel: &CancelToken,
+    scope: Scope<'_>,
 ) -> Result<Vec<String>, GfqlError> {
     let exprs: Vec<Expr> = names.iter().map(|n| Expr::Name(n.clone())).collect();
     let wanted: Vec<&Expr> = exprs.iter().collect();
-    let rows = Rows::new(table, &wanted, &NO_ROWS, Strictness::Lenient, false, cancel)?;
+    let lenient = Scope { strictness: Strictness::Lenient, rows: &NO_ROWS, ..scope };
+    let rows = Rows::new(table, &wanted, false, lenient)?;
     let key = |row: usize| {
         let cells = exprs.iter().map(|e| Ok(format!("{:?}", rows.eval(e, row)?.key())));
         let key = cells.collect::<Result<Vec<_>, GfqlError>>()?.join(",");
         // A key stands in a list and in an index.
-        cancel.take(key.capacity() as u64 + KEY_BYTES)?;
+        scope.cancel.take(key.capacity() as u64 + KEY_BYTES)?;
         Ok(key)
     };
     (0..table.num_rows()).map(key).collect()
@@ -353,7 +353,7 @@ fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Tabl
             names.filter(|name| !super::internal::is_identity(name)).map(str::to_owned).collect()
         }
     };
-    let keys = row_keys(table, &names, scope.cancel)?;
+    let keys = row_keys(table, &names, scope)?;
     let mut seen: HashSet<&str> = HashSet::new();
     let rows = (0..keys.len()).filter(|row| seen.insert(&keys[*row]));
     take(table, rows.map(|row| row as u32).collect())

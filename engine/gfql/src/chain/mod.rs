@@ -43,6 +43,19 @@ pub(crate) struct Scope<'a> {
     pub(crate) cancel: &'a CancelToken,
 }
 
+impl Scope<'_> {
+    /// A column is not there: an error, or null in every row and said beside the answer.
+    pub(crate) fn absent(self, error: GfqlError) -> Result<(), GfqlError> {
+        match self.strictness {
+            Strictness::Strict => Err(error),
+            Strictness::Lenient => {
+                self.shared.note(error.taken_for_null());
+                Ok(())
+            }
+        }
+    }
+}
+
 /// Evaluates a pattern.
 pub(crate) fn run(
     graph: &PropertyGraph,

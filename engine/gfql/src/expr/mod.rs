@@ -17,6 +17,7 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
 use crate::bind::Strictness;
+use crate::chain::Scope;
 use crate::error::{ErrorCode, GfqlError};
 use crate::pattern::Pattern;
 use crate::wire::regex;
@@ -106,10 +107,8 @@ impl Rows {
     pub(crate) fn new(
         table: &Table,
         exprs: &[&Expr],
-        schema: &RowSchema,
-        strictness: Strictness,
         frame: bool,
-        cancel: &CancelToken,
+        scope: Scope<'_>,
     ) -> Result<Self, GfqlError> {
         let mut rows = Self {
             readers: HashMap::new(),
@@ -118,10 +117,10 @@ impl Rows {
             frame,
             steps: Place::new(0),
             pattern: RefCell::default(),
-            cancel: cancel.clone(),
+            cancel: scope.cancel.clone(),
         };
         for expr in exprs {
-            rows.find(&Scene { table, schema, strictness }, expr, &mut Vec::new())?;
+            rows.find(&Scene { table, scope }, expr, &mut Vec::new())?;
         }
         Ok(rows)
     }
@@ -139,7 +138,7 @@ impl Rows {
             Expr::Literal(_) => {}
             Expr::Name(name) => {
                 if !is_variable(variables, name) && !self.readers.contains_key(name) {
-                    let source = source(scene.table, name, scene.strictness)?;
+                    let source = source(scene, name)?;
                     self.readers.insert(name.clone(), source);
                 }
             }
@@ -175,7 +174,7 @@ impl Rows {
             Expr::Index(value, _) => {
                 if let Expr::Name(alias) = value.as_ref()
                     && !is_variable(variables, alias)
-                    && let Some(found) = EntityReader::new(scene.table, alias, scene.schema)
+                    && let Some(found) = EntityReader::new(scene.table, alias, scene.scope.rows)
                 {
                     self.entities.insert(alias.clone(), found);
                 }
@@ -201,12 +200,12 @@ impl Rows {
         alias: &str,
         kind: Takes,
     ) -> Result<(), GfqlError> {
-        let found = EntityReader::new(scene.table, alias, scene.schema);
+        let found = EntityReader::new(scene.table, alias, scene.scope.rows);
         if let Some(found) = found.filter(|_| kind != Takes::Path) {
             self.entities.insert(alias.to_owned(), found);
             return Ok(());
         }
-        let source = source(scene.table, alias, scene.strictness)?;
+        let source = source(scene, alias)?;
         if matches!(source, Source::Absent) {
             let what = if kind == Takes::Path { "path" } else { "node or edge" };
             let text =
@@ -229,8 +228,7 @@ impl Rows {
 /// Where names are looked for.
 struct Scene<'a> {
     table: &'a Table,
-    schema: &'a RowSchema,
-    strictness: Strictness,
+    scope: Scope<'a>,
 }
 
 impl Expr {
@@ -255,7 +253,8 @@ impl Expr {
     }
 }
 
-fn source(table: &Table, name: &str, strictness: Strictness) -> Result<Source, GfqlError> {
+fn source(scene: &Scene<'_>, name: &str) -> Result<Source, GfqlError> {
+    let table = scene.table;
     let reader = |array: &ArrayRef| {
         Reader::new(array).ok_or_else(|| {
             let text = format!("column {name:?} has no values for expressions");
@@ -277,10 +276,8 @@ fn source(table: &Table, name: &str, strictness: Strictness) -> Result<Source, G
     if is_internal(name) {
         return Err(unknown_internal(name));
     }
-    match strictness {
-        Strictness::Strict => Err(GfqlError::no_column(name, "row", &table.column_names())),
-        Strictness::Lenient => Ok(Source::Absent),
-    }
+    scene.scope.absent(GfqlError::no_column(name, "row", &table.column_names()))?;
+    Ok(Source::Absent)
 }
 
 /// A column of maps and the names of the fields that `name` has behind the column's.
@@ -301,14 +298,11 @@ pub(crate) fn unknown_internal(name: &str) -> GfqlError {
 }
 
 /// The rows of a table for which a data frame query is true.
-pub(crate) fn query(
-    table: &Table,
-    text: &str,
-    cancel: &CancelToken,
-) -> Result<Vec<bool>, GfqlError> {
+pub(crate) fn query(table: &Table, text: &str, scope: Scope<'_>) -> Result<Vec<bool>, GfqlError> {
     let place = |e: GfqlError| e.field("query");
     let expr = parse_frame(text).map_err(place)?;
-    let rows = Rows::new(table, &[&expr], &NO_ROWS, Strictness::Strict, true, cancel);
+    let strict = Scope { strictness: Strictness::Strict, rows: &NO_ROWS, ..scope };
+    let rows = Rows::new(table, &[&expr], true, strict);
     let rows = rows.map_err(place)?;
     (0..table.num_rows())
         .map(|row| match rows.eval(&expr, row).map_err(place)? {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use graphlume_service::Part;
-use graphlume_types::Code;
+use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 
 use super::files::{check_declared, count};
 use super::{json, no_content, ok};
@@ -81,7 +81,35 @@ pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let answer = shell.service.query_dataset(&who, &id, &output, &body).await?;
     let mut reply = Response::new(answer.body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
+    if let Some(said) = notices_header(&answer.notices) {
+        reply.headers_mut().insert(NOTICES, said);
+    }
     Ok(reply)
+}
+
+/// The header of answers whose format has no place for notices.
+const NOTICES: HeaderName = HeaderName::from_static("x-graphlume-notices");
+/// Notices that the header holds at most.
+const HEADER_NOTICES_MAX: usize = 5;
+
+/// The first notices as JSON; what is not ASCII is escaped.
+fn notices_header(notices: &[Notice]) -> Option<HeaderValue> {
+    if notices.is_empty() {
+        return None;
+    }
+    let json = serde_json::to_string(&notices[..notices.len().min(HEADER_NOTICES_MAX)]).ok()?;
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii_graphic() || c == ' ' {
+            text.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    HeaderValue::from_str(&text).ok()
 }
 
 /// Code of clients is never run here.
