@@ -1,10 +1,10 @@
 """What the tests of the tool endpoint share: a small graph of alice, her open page, an agent on it."""
 
 import json
+import secrets
 
 import pytest
 from agent import Agent, OpenPage
-from conftest import unique
 
 NODES = [{"type": "Node"}]
 TOOLS = ["list_sessions", "get_session_info", "query_graph", "create_collection", "list_collections",
@@ -32,7 +32,8 @@ def key(accounts):
 
 @pytest.fixture(scope="module")
 def page(server, small):
-    with OpenPage(server, small, unique("ring"), server.token("alice")) as page:
+    # A name as the server makes it leads whoever may see the dataset to it.
+    with OpenPage(server, small, secrets.token_hex(16), server.token("alice")) as page:
         yield page
 
 

@@ -9,6 +9,7 @@ import pytest
 import requests
 from conftest import PASSWORD, ROOT, Server, run_cli
 from link_rig import EDGES, ring
+from websockets.exceptions import ConnectionClosed
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +94,37 @@ def test_who_comes_later_watches(rig):
     assert back["steers"], "the page that is loaded again goes on steering"
     for ws in (first, later, again):
         ws.close()
+
+
+def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
+    from live import Viewer
+
+    dataset, name = ring(rig.api(), private=False), "demo1"
+    page = rig.api()("GET", f"/graph/graph.html?dataset={dataset}&workbook={name}", allow_redirects=False)
+    assert page.headers["Location"].endswith(f"&session={name}")
+    viewer = Viewer(rig, dataset, name)
+    viewer.until(lambda: viewer.graph and viewer.frames)
+    epoch, absent = viewer.graph["epoch"], "demo2"
+    paths = ["viz/NAME/search?q=n", "viz/NAME/node/0", "viz/NAME/edge/0", "viz/NAME/frame?after=0",
+             f"viz/NAME/{epoch}/edges.bin", f"viz/NAME/{epoch}/positions.bin", "graph/graph.html?session=NAME"]
+
+    def told(path, name):
+        r = requests.get(f"{rig.url}/{path.replace('NAME', name)}")
+        return r.status_code, r.text.replace(name, "NAME").replace(r.headers["X-Request-Id"], "ID")
+
+    for path in paths:
+        assert told(path, name) == told(path, absent), path
+        assert told(path, name)[0] == 404, path
+        address = f"{rig.url}/{path.replace('NAME', name)}{'&' if '?' in path else '?'}dataset={dataset}"
+        assert requests.get(address).status_code in (200, 204), "whoever has the whole address looks"
+    ends = []
+    for tried in (name, absent):
+        stranger = Viewer(rig, "", tried)
+        with pytest.raises(ConnectionClosed) as end:
+            stranger.until(lambda: False)
+        ends.append((end.value.rcvd.code, json.dumps(stranger.messages).replace(tried, "NAME")))
+    assert ends[0] == ends[1] and ends[0][0] == 4404
+    viewer.close()
 
 
 def test_a_private_dataset_of_an_organization_is_in_no_list_of_others(tmp_path):

@@ -309,7 +309,7 @@ def properties(server, dataset, count):
     session = unique("computed")
     viewer = Viewer(server, dataset, session)
     viewer.until(lambda: viewer.graph is not None)
-    cards = [requests.get(f"{server.url}/viz/{session}/node/{i}").json() for i in range(count)]
+    cards = [requests.get(f"{server.url}/viz/{session}/node/{i}?dataset={dataset}").json() for i in range(count)]
     viewer.close()
     return {c["id"]: {p["name"]: p["value"] for p in c["properties"]} for c in cards}
 

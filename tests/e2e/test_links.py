@@ -422,6 +422,8 @@ class Place:
         query = {"username": "x", "dataset_id": self.dataset} if "single-use-url" in path else {}
         if path == "/graph/graph.html":
             query = {"dataset": self.dataset, "session": self.session}
+        if path.startswith("/viz/"):
+            query = {"dataset": self.dataset}
         if "share/link" in path:
             kwargs["json"] = {"obj_pk": self.dataset, "obj_type": "dataset", "mode": "public"}
         elif row in BODIES:
@@ -574,8 +576,8 @@ def test_nothing_that_races_a_logout_succeeds_later(house, admin, dataset):
     session = unique("s")
     with OpenPage(house, dataset, session, house.token("alice")):
         targets = [(f"/api/v2/datasets/{dataset}", {"headers": bearer(cookies["graphlume_jwt"])}),
-                   (f"/viz/{session}/node/1", {"cookies": {"sessionid": cookies["sessionid"]}}),
-                   (f"/viz/{session}/frame?after=4000000000", {"cookies": cookies})]
+                   (f"/viz/{session}/node/1?dataset={dataset}", {"cookies": {"sessionid": cookies["sessionid"]}}),
+                   (f"/viz/{session}/frame?after=4000000000&dataset={dataset}", {"cookies": cookies})]
         done, stop = [], threading.Event()
 
         def ask(i):

@@ -142,6 +142,13 @@ impl SessionId {
         Self(hex(&random_bytes::<16>()))
     }
 
+    /// Whether the name has the form of those that [`Self::random`] makes. Other names were chosen by
+    /// clients, and may be guessed.
+    #[must_use]
+    pub fn has_random_form(&self) -> bool {
+        self.0.len() == 32 && self.0.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
     /// The text form.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -211,6 +218,15 @@ mod tests {
             ["", "abc", &"A".repeat(32), &"g".repeat(32), &"a".repeat(33), "../../etc/passwd"]
         {
             assert!(bad.parse::<FileId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn names_of_the_server_are_told_from_names_that_clients_chose() {
+        assert!(SessionId::random().has_random_form());
+        for chosen in ["demo1", &"A".repeat(32), &"a".repeat(31), &"a".repeat(33), &"g".repeat(32)]
+        {
+            assert!(!chosen.parse::<SessionId>().unwrap().has_random_form(), "{chosen}");
         }
     }
 

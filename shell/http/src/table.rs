@@ -334,24 +334,28 @@ pub static ROUTES: &[Route] = &[
     ),
     get("/viz/{session_id}/ws", Viewer, E::VizSocket, "The live stream of a visualization.")
         .query(&["dataset"]),
-    get("/viz/{session_id}/node/{index}", Viewer, E::VizNode, "The card of one node."),
-    get("/viz/{session_id}/edge/{index}", Viewer, E::VizEdge, "The card of one edge."),
+    get("/viz/{session_id}/node/{index}", Viewer, E::VizNode, "The card of one node.")
+        .query(&["dataset"]),
+    get("/viz/{session_id}/edge/{index}", Viewer, E::VizEdge, "The card of one edge.")
+        .query(&["dataset"]),
     get("/viz/{session_id}/search", Viewer, E::VizSearch, "Finds nodes by label or id.")
-        .query(&["q", "limit"]),
+        .query(&["q", "limit", "dataset"]),
     get("/viz/{session_id}/frame", Viewer, E::VizFrame, "The next position frame, by long poll.")
-        .query(&["after"]),
+        .query(&["after", "dataset"]),
     get(
         "/viz/{session_id}/{epoch}/edges.bin",
         Viewer,
         E::VizEdges,
         "All edges as pairs of u32 node indices, little-endian, in drawn order.",
-    ),
+    )
+    .query(&["dataset"]),
     get(
         "/viz/{session_id}/{epoch}/positions.bin",
         Viewer,
         E::VizPositions,
         "All positions as one frame of 32-bit floats.",
-    ),
+    )
+    .query(&["dataset"]),
     // The tool endpoint.
     row(
         Method::POST,

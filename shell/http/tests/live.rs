@@ -350,7 +350,7 @@ async fn the_routes_beside_the_stream_serve_the_same_graph() {
     let (dataset, _) = graph(&server, 40, 120).await;
     let mut socket = watch(&server, "s", &dataset).await;
     let epoch = until(&mut socket, "graph").await["epoch"].as_u64().unwrap();
-    let edges = format!("/viz/s/{epoch}/edges.bin");
+    let edges = format!("/viz/s/{epoch}/edges.bin?dataset={dataset}");
     let all = server.get(&edges, &[]).await;
     assert_eq!((all.status, all.body.len()), (200, 120 * 8), "{}", all.text());
     assert_eq!(all.header("content-type"), Some("application/octet-stream"));
@@ -368,14 +368,20 @@ async fn the_routes_beside_the_stream_serve_the_same_graph() {
     let packed = server.get(&edges, &[("Accept-Encoding", "gzip")]).await;
     assert_eq!(packed.header("content-encoding"), None);
 
-    let positions = server.get(&format!("/viz/s/{epoch}/positions.bin"), &[]).await;
+    let positions =
+        server.get(&format!("/viz/s/{epoch}/positions.bin?dataset={dataset}"), &[]).await;
     assert_eq!((positions.status, positions.body.len()), (200, 48 + 40 * 8));
     assert_eq!((&positions.body[..4], positions.body[5]), (&b"GVZ1"[..], 3));
-    let card = server.get("/viz/s/node/0", &[]).await;
+    let at = |path: &str| {
+        let mark = if path.contains('?') { '&' } else { '?' };
+        format!("{path}{mark}dataset={dataset}")
+    };
+    server.get("/viz/s/node/0", &[]).await.assert_refused(404, "the name can be guessed");
+    let card = server.get(&at("/viz/s/node/0"), &[]).await;
     assert_eq!(card.status, 200);
     assert!(card.json()["degree"].is_number(), "{}", card.text());
-    assert_eq!(server.get("/viz/s/edge/0", &[]).await.status, 200);
-    let found = server.get("/viz/s/search?q=n3&limit=5", &[]).await.json();
+    assert_eq!(server.get(&at("/viz/s/edge/0"), &[]).await.status, 200);
+    let found = server.get(&at("/viz/s/search?q=n3&limit=5"), &[]).await.json();
     let results = found["results"].as_array().unwrap();
     assert!(!results.is_empty() && results.len() <= 5, "{found}");
     assert!(results[0]["index"].is_number() && results[0]["label"].is_string());
@@ -385,9 +391,9 @@ async fn the_routes_beside_the_stream_serve_the_same_graph() {
         ("/viz/s/edge/120", 404),
         ("/viz/s/99/edges.bin", 410),
         ("/viz/s/search?q=n&limit=x", 400),
-        ("/viz/unknown/node/0", 404),
+        ("/viz/unknown/node/99", 404),
     ] {
-        server.get(path, &[]).await.assert_refused(status, path);
+        server.get(&at(path), &[]).await.assert_refused(status, path);
     }
     server.stop().await;
 }
@@ -405,7 +411,7 @@ async fn a_page_without_websockets_polls_for_frames() {
         status => panic!("{status}: {}", first.text()),
     };
     for _ in 0..3 {
-        let reply = server.get(&format!("/viz/p/frame?after={after}"), &[]).await;
+        let reply = server.get(&format!("/viz/p/frame?after={after}&dataset={dataset}"), &[]).await;
         if reply.status == 200 {
             let seq = u32::from_le_bytes(reply.body[12..16].try_into().unwrap());
             assert!(seq > after, "{seq} after {after}");
@@ -415,7 +421,10 @@ async fn a_page_without_websockets_polls_for_frames() {
         }
     }
     assert!(after > 0, "no frame in four polls");
-    server.get("/viz/p/frame?after=x", &[]).await.assert_refused(400, "after");
+    server
+        .get(&format!("/viz/p/frame?after=x&dataset={dataset}"), &[])
+        .await
+        .assert_refused(400, "after");
     server.stop().await;
 }
 

@@ -149,6 +149,21 @@ pub(crate) fn require(
     }
 }
 
+/// Whether the caller may look at something because of who it is, and not because it knows the address.
+/// A session's name alone leads to nothing else: clients choose such names, so strangers can guess them.
+#[must_use]
+pub(crate) fn reads_without_address(who: &Principal, resource: Resource<'_>) -> bool {
+    let Resource::Dataset(d) = resource else { return who.role() == Some(Role::Superuser) };
+    if let Some(only) = who.scope() {
+        return d.dataset_id == only;
+    }
+    let is_private = d.privacy.as_ref().is_some_and(|p| p.mode == PrivacyMode::Private);
+    who.role() == Some(Role::Superuser)
+        || is_author(who, d.author)
+        || !is_private && who.belongs_to(d.org_name.as_deref())
+        || invited_level(who, d).is_some()
+}
+
 fn reads_dataset(who: &Principal, d: &DatasetRec) -> bool {
     let Some(privacy) = &d.privacy else {
         // Until sharing is set, whoever holds the unguessable address may look.

@@ -19,7 +19,7 @@ use crate::collections::{self, Background, Worn, refusal};
 use crate::datasets;
 use crate::principal::Principal;
 use crate::queries::QueryOutput;
-use crate::sessions::keep_collections;
+use crate::sessions::{keep_collections, leads_to};
 use crate::{Service, ServiceError};
 
 /// How long a tool waits for a graph that is still being loaded.
@@ -110,6 +110,11 @@ impl Service {
             _ => LiveError::Unchecked(e),
         })?;
         if decides(who, Action::Read, found.resource()) != Decision::Allow {
+            return Err(LiveError::Denied);
+        }
+        // Whoever has the page open came with the dataset's address.
+        let has_page = || who.user().is_some_and(|user| self.pages.is_open_by(&id, user));
+        if !leads_to(who, &visit, found.resource()) && !has_page() {
             return Err(LiveError::Denied);
         }
         let is_open = match access {

@@ -11,10 +11,10 @@ use graphlume_types::{Code, Coded, DatasetId, Notice, SessionId, UserId, note};
 use parking_lot::Mutex;
 
 use crate::address;
-use crate::authz::{Action, Decision, decides};
+use crate::authz::{Action, Resource, reads_without_address};
 use crate::builtin::{self, DEMO};
 use crate::collections::{self, Background, Worn};
-use crate::datasets::{self, find_for};
+use crate::datasets::find_for;
 use crate::pages::OpenPage;
 use crate::principal::Principal;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
@@ -251,8 +251,9 @@ impl Service {
         self.pages.open(session.clone(), who.session_owner())
     }
 
-    /// Whether the caller may watch a session, for everything that hangs on the session's id. With
-    /// `dataset`, a session that is not known is opened on it.
+    /// Whether the caller may watch a session. With `dataset`, a session that is not known is opened on it.
+    /// Without, the session's name must be the server's own, or the caller somebody who may look at the
+    /// dataset without knowing its address: to all others the session is not there.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for an unknown session or a dataset that the caller may not see;
@@ -263,24 +264,54 @@ impl Service {
         session: &str,
         dataset: Option<&str>,
     ) -> Result<Ticket, ServiceError> {
+        let named = dataset.is_some_and(|d| !d.is_empty());
+        self.admit(who, session, dataset, named).await
+    }
+
+    /// [`Service::authorize_viewer`] for what a page asks for beside its stream: it does not open a live
+    /// session again, which would cost such a request a second turn of the engine.
+    ///
+    /// # Errors
+    /// As [`Service::authorize_viewer`].
+    pub async fn authorize_look(
+        &self,
+        who: &Principal,
+        session: &str,
+        dataset: Option<&str>,
+    ) -> Result<Ticket, ServiceError> {
+        self.admit(who, session, dataset, false).await
+    }
+
+    /// Whether somebody whom [`Service::authorize_viewer`] let through may still look at what the ticket
+    /// is for. A session that shows another dataset by now is the engine's to close.
+    ///
+    /// # Errors
+    /// As [`Service::authorize_viewer`].
+    pub fn recheck_viewer(&self, who: &Principal, ticket: &Ticket) -> Result<(), ServiceError> {
+        self.require_in_force(who)?;
+        find_for(&self.core, who, Action::Read, &ticket.dataset.to_string()).map(|_| ())
+    }
+
+    async fn admit(
+        &self,
+        who: &Principal,
+        session: &str,
+        dataset: Option<&str>,
+        reopens: bool,
+    ) -> Result<Ticket, ServiceError> {
         self.require_in_force(who)?;
         let id = parse_session(session).map_err(|_| no_session(session))?;
         let known = self.visit(&id)?;
-        let dataset = dataset.filter(|d| !d.is_empty());
-        let named = dataset.is_some();
-        let dataset = match (dataset, &known) {
+        let dataset = match (dataset.filter(|d| !d.is_empty()), &known) {
             (Some(asked), _) => find_for(&self.core, who, Action::Read, asked)?.id(),
             (None, Some(v)) => {
-                let asked = v.dataset.to_string();
-                let found = find_for(&self.core, who, Action::Read, &asked);
-                found.map_err(|_| no_session(session))?;
+                self.find_by_session(who, v)?;
                 v.dataset
             }
             (None, None) => return Err(no_session(session)),
         };
         let opened = match known {
-            // What hangs on a live session need not pass through the engine first.
-            Some(v) if v.live && !named && v.dataset == dataset => {
+            Some(v) if v.live && !reopens && v.dataset == dataset => {
                 Opened { session_id: id, dataset_id: dataset }
             }
             _ => self.enter(who, id, dataset, None).await?,
@@ -288,6 +319,14 @@ impl Service {
         let owner = self.visit(&opened.session_id)?.and_then(|v| v.owner);
         let owner = owner.is_some() && owner == who.session_owner();
         Ok(Ticket { session: opened.session_id, dataset, owner })
+    }
+
+    /// The dataset of a session, for a caller who named the session alone.
+    fn find_by_session(&self, who: &Principal, visit: &Visit) -> Result<(), ServiceError> {
+        let hidden = || no_session(visit.session.as_str());
+        let asked = visit.dataset.to_string();
+        let found = find_for(&self.core, who, Action::Read, &asked).map_err(|_| hidden())?;
+        if leads_to(who, visit, found.resource()) { Ok(()) } else { Err(hidden()) }
     }
 
     /// What of the address with which the session began is not obeyed, for its page and for agents.
@@ -429,7 +468,7 @@ impl Service {
         .await
     }
 
-    /// One session, for whoever may look at what it shows.
+    /// One session, for whoever may look at what it shows and did not merely guess its name.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].
@@ -440,12 +479,8 @@ impl Service {
     ) -> Result<SessionReply, ServiceError> {
         let id = parse_session(session).map_err(|_| no_session(session))?;
         let visit = self.visit(&id)?.ok_or_else(|| no_session(session))?;
-        let found = datasets::find(&self.core, &visit.dataset.to_string());
-        let resource = found.map_err(|_| no_session(session))?;
-        match decides(who, Action::Read, resource.resource()) {
-            Decision::Allow => Ok(reply(&visit)),
-            _ => Err(no_session(session)),
-        }
+        self.find_by_session(who, &visit)?;
+        Ok(reply(&visit))
     }
 
     /// Starts loading the large demo dataset and gives its name for the page's address.
@@ -458,6 +493,13 @@ impl Service {
         }
         Ok(DEMO.to_owned())
     }
+}
+
+/// Whether a session's name is enough for the caller, who may look at `resource`, to learn what it shows.
+pub(crate) fn leads_to(who: &Principal, visit: &Visit, resource: Resource<'_>) -> bool {
+    visit.session.has_random_form()
+        || visit.owner.is_some() && visit.owner == who.session_owner()
+        || reads_without_address(who, resource)
 }
 
 fn no_session(id: &str) -> ServiceError {

@@ -34,7 +34,8 @@ async fn ticket(shell: &Shell, req: &Req) -> Result<Ticket, ApiError> {
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
-    let ticket = shell.service.authorize_viewer(&who, req.param("session_id"), dataset).await?;
+    let session = req.param("session_id");
+    let ticket = shell.service.authorize_look(&who, session, dataset).await?;
     shell.service.engine().note_request();
     Ok(ticket)
 }
@@ -112,8 +113,11 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
 /// The long poll: the next frame after the one that the page shows, or 204 when there is none for a
 /// while. For pages whose network lets no websocket through.
 pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let ticket = ticket(&shell, &req).await?;
+    let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
+    let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
+    let ticket = shell.service.authorize_viewer(&who, session, dataset).await?;
+    shell.service.engine().note_request();
     let after = match query::last(&pairs, "after") {
         None => 0,
         Some(text) => text.parse::<u32>().map_err(|_| {
@@ -122,7 +126,7 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         })?,
     };
     let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
-    let _page = shell.service.page_opened(&req.viewer(&shell.service)?, &ticket.session);
+    let _page = shell.service.page_opened(&who, &ticket.session);
     let session = ticket.session;
     let next = async {
         loop {

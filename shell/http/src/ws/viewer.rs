@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use graphlume_engine::{ClosedReason, Control, EngineError, Target, Viewer, ViewerEvent};
 use graphlume_service::{Arrival, Helm, OpenPage, Principal, Ticket};
-use graphlume_types::{Code, Coded, SessionId, limits};
+use graphlume_types::{Code, Coded, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -246,11 +246,11 @@ impl Link<'_> {
                 Turn::Silent => return Err(End::Gone),
                 Turn::Ping => {
                     self.writer.ping().await?;
-                    still_allowed(self.shell, who, viewer.session()).await?;
+                    still_allowed(self.shell, who, &ticket)?;
                 }
                 Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
-                    still_allowed(self.shell, who, viewer.session()).await?;
+                    still_allowed(self.shell, who, &ticket)?;
                     let steers = self.shell.service.steers(who, &ticket, helm.key.is_some());
                     helm.steers = steers.unwrap_or(false);
                 }
@@ -474,12 +474,12 @@ fn expired() -> Goodbye {
 }
 
 /// A dataset may have become private since.
-async fn still_allowed(shell: &Shell, who: &Principal, session: &SessionId) -> Result<(), End> {
+fn still_allowed(shell: &Shell, who: &Principal, ticket: &Ticket) -> Result<(), End> {
     if !shell.service.is_current(who) {
         return Err(End::Close(expired()));
     }
-    match shell.service.authorize_viewer(who, session.as_str(), None).await {
-        Ok(_) => Ok(()),
+    match shell.service.recheck_viewer(who, ticket) {
+        Ok(()) => Ok(()),
         Err(error) if error.code().is_transient() => Ok(()),
         Err(error) => {
             let error = ApiError::from(error);

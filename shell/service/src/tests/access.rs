@@ -170,7 +170,7 @@ async fn a_private_dataset_cannot_be_watched_through_a_session() {
     let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
     let id = rig.empty_dataset(&alice).await;
     rig.service.open_session(&alice, &id, Some("open"), &[]).await.unwrap();
-    assert!(rig.service.authorize_viewer(&bob, "open", None).await.is_ok());
+    assert!(rig.service.authorize_viewer(&bob, "open", Some(&id)).await.is_ok());
     let body = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
     assert_eq!(code(rig.service.share(&bob, body.as_bytes()).await), Code::Forbidden);
     rig.service.share(&alice, body.as_bytes()).await.unwrap();
@@ -185,6 +185,48 @@ async fn a_private_dataset_cannot_be_watched_through_a_session() {
     let rig = rig.restart();
     let bob = rig.user("bob").await;
     assert_eq!(code(rig.service.get_dataset(&bob, &id).await), Code::NotFound, "it stays private");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guessed_session_name_is_as_one_that_is_not_there() {
+    let rig = Rig::with(&["alice@acme", "member@acme", "carol@acme", "bob"]);
+    let s = &rig.service;
+    let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
+    let (carol, member) = (rig.user("carol").await, rig.user("member").await);
+    let (admin, nobody) = (rig.user("admin").await, Principal::anonymous());
+    let id = rig.dataset(&alice, create_body(json!({"org_name": "acme"}))).await.unwrap();
+    // Carol opens what alice made, by its address.
+    s.open_session(&carol, &id, Some("demo1"), &[]).await.unwrap();
+    let absent = s.authorize_viewer(&bob, "demo2", None).await.unwrap_err();
+    let absent = serde_json::to_string(&absent.reply()).unwrap();
+    for who in [&bob, &nobody] {
+        let viewer = s.authorize_viewer(who, "demo1", None).await.unwrap_err();
+        let look = s.authorize_look(who, "demo1", None).await.unwrap_err();
+        let shown = s.get_session(who, "demo1").await.unwrap_err();
+        for refused in [viewer, look, shown] {
+            let text = serde_json::to_string(&refused.reply()).unwrap();
+            assert_eq!(text.replace("demo1", "demo2"), absent, "{:?}", who.username());
+        }
+        let visited = s.visit_session(who, "demo1", None, &[]).await;
+        assert_eq!(code(visited), Code::NotFound);
+    }
+    let agent = s.live(&bob, "demo1", crate::ToolAccess::Read).await;
+    assert!(matches!(agent, Err(crate::LiveError::Denied)), "{agent:?}");
+    // The owner, the dataset's author, members of its organization and superusers need no address.
+    for who in [&carol, &alice, &member, &admin] {
+        assert!(s.authorize_viewer(who, "demo1", None).await.is_ok(), "{:?}", who.username());
+        assert!(s.get_session(who, "demo1").await.is_ok());
+    }
+    // With the address everybody watches, and what they were let in for is checked without the name.
+    let ticket = s.authorize_viewer(&nobody, "demo1", Some(&id)).await.unwrap();
+    assert!(s.recheck_viewer(&nobody, &ticket).is_ok());
+    // Names that the server made cannot be guessed.
+    let made = s.open_session(&carol, &id, None, &[]).await.unwrap().session_id;
+    assert!(s.authorize_viewer(&nobody, made.as_str(), None).await.is_ok());
+    let private = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
+    s.share(&alice, private.as_bytes()).await.unwrap();
+    assert_eq!(code(s.recheck_viewer(&nobody, &ticket).map(|()| 0)), Code::NotFound);
+    assert_eq!(code(s.authorize_viewer(&member, "demo1", None).await), Code::NotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,10 +32,10 @@ async fn a_session_is_open_while_its_page_is_and_belongs_to_who_opened_it() {
     let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
     let admin = rig.user("admin").await;
     let id = triangle(&rig, &alice).await;
-    let session = rig.service.open_session(&alice, &id, Some("s"), &[]).await.unwrap().session_id;
+    let session = rig.service.open_session(&alice, &id, None, &[]).await.unwrap().session_id;
     let live = |who: &Principal, access| {
-        let (service, who) = (Arc::clone(&rig.service), who.clone());
-        async move { service.live(&who, "s", access).await }
+        let (service, who, session) = (Arc::clone(&rig.service), who.clone(), session.clone());
+        async move { service.live(&who, session.as_str(), access).await }
     };
     use ToolAccess::{Owner, Read};
     assert!(live(&alice, Read).await.is_ok(), "its page is being opened");
@@ -56,7 +56,7 @@ async fn a_session_is_open_while_its_page_is_and_belongs_to_who_opened_it() {
     let absent = rig.service.live(&alice, "absent", Read).await;
     assert!(matches!(absent, Err(LiveError::Denied)));
     let open = rig.service.live_sessions(&alice).await.unwrap();
-    assert_eq!(open["sessions"][0]["session_id"], "s");
+    assert_eq!(open["sessions"][0]["session_id"], session.as_str());
     assert_eq!(rig.service.live_sessions(&bob).await.unwrap(), json!({"sessions": []}));
     drop(page);
     rig.clock.advance(Duration::from_secs(4));

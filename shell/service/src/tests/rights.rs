@@ -113,7 +113,7 @@ async fn outcome(
         "delete" => cell(asks(Action::Delete)),
         "share" => cell(asks(Action::Share)),
         "let-in" => cell(s.mint_link(who, Some("somebody"), Some(id)).await),
-        "steer" => match s.authorize_viewer(who, &format!("of-{mode}"), None).await {
+        "steer" => match s.authorize_viewer(who, &format!("of-{mode}"), Some(id)).await {
             Err(e) => cell::<()>(Err(e)),
             Ok(ticket) => {
                 let helm = s.take_helm(who, &ticket, &Arrival::default()).unwrap();
@@ -176,7 +176,7 @@ async fn the_first_page_at_a_session_of_nobody_steers_it_and_proves_it_with_a_ke
     let rig = Rig::with(&["alice", "bob"]);
     let (s, nobody) = (&rig.service, Principal::anonymous());
     s.open_session(&nobody, "karate", Some("shared"), &[]).await.unwrap();
-    let ticket = s.authorize_viewer(&nobody, "shared", None).await.unwrap();
+    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
     let arrive = |who: &Principal, key: Option<&str>, joins| {
         let arrival = Arrival { key: key.map(str::to_owned), joins };
         s.take_helm(who, &ticket, &arrival).unwrap()
@@ -198,7 +198,7 @@ async fn the_first_page_at_a_session_of_nobody_steers_it_and_proves_it_with_a_ke
     assert!(!bobs.owner);
     // The key is for this session and this dataset.
     s.open_session(&nobody, "karate", Some("other"), &[]).await.unwrap();
-    let other = s.authorize_viewer(&nobody, "other", None).await.unwrap();
+    let other = s.authorize_viewer(&nobody, "other", Some("karate")).await.unwrap();
     let arrival = Arrival { key: Some(key.clone()), joins: true };
     assert!(!s.take_helm(&nobody, &other, &arrival).unwrap().steers);
     // It needs no memory of the server's.

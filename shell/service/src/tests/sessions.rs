@@ -66,7 +66,7 @@ async fn a_viewer_needs_a_known_session_or_a_dataset_to_open_it_on() {
     assert_eq!(code(watch("bad name", Some(id.clone())).await), Code::NotFound);
     let ticket = watch("s1", Some(id.clone())).await.unwrap();
     assert_eq!((ticket.dataset.to_string(), ticket.owner), (id.clone(), false));
-    assert!(watch("s1", None).await.is_ok());
+    assert!(watch("s1", Some(id.clone())).await.is_ok());
     let named = watch("s2", Some("miserables".to_owned())).await.unwrap();
     assert!(rig.service.engine().attach(named.session).await.is_ok());
 }

@@ -44,17 +44,27 @@ export interface NodeCard {
 }
 
 export class Api {
-  constructor(private readonly base: URL) {}
+  constructor(
+    private readonly base: URL,
+    private readonly dataset: string,
+  ) {}
+
+  /** An address below the session's. It names the dataset: a session's name alone opens none. */
+  private at(path: string): URL {
+    const url = new URL(path, this.base);
+    url.searchParams.set('dataset', this.dataset);
+    return url;
+  }
 
   card(index: number, signal: AbortSignal): Promise<NodeCard> {
-    return json<NodeCard>(new URL(`node/${index}`, this.base), { signal });
+    return json<NodeCard>(this.at(`node/${index}`), { signal });
   }
 
   async search(
     query: string,
     signal: AbortSignal,
   ): Promise<{ index: number; label: string; id: string }[]> {
-    const url = new URL(`search?q=${encodeURIComponent(query)}&limit=20`, this.base);
+    const url = this.at(`search?q=${encodeURIComponent(query)}&limit=20`);
     const { results } = await json<{ results: { index: number; label?: string; id?: unknown }[] }>(url, {
       signal,
     });
@@ -76,7 +86,7 @@ export class Api {
     signal: AbortSignal,
   ): Promise<void> {
     const total = numEdges * 8;
-    const url = new URL(`${epoch}/edges.bin`, this.base);
+    const url = this.at(`${epoch}/edges.bin`);
     for (let at = 0; at < total;) {
       const last = Math.min(total, at + EDGE_PIECE_BYTES) - 1;
       const answer = await fetch(url, {

@@ -182,7 +182,8 @@ export class SessionLink {
     while (this.polling && !this.stopped) {
       try {
         const after = this.events.resume()?.seq ?? 0;
-        const answer = await fetch(new URL(`frame?after=${after}`, this.base));
+        const of = encodeURIComponent(this.dataset);
+        const answer = await fetch(new URL(`frame?after=${after}&dataset=${of}`, this.base));
         if (!this.polling || this.stopped) return;
         if (!answer.ok && answer.status !== 204) throw new Error(`status ${answer.status}`);
         this.events.state('polling', 0);

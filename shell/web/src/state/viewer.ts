@@ -65,7 +65,7 @@ export class Viewer {
     this.theme = currentTheme();
     this.setTheme(this.theme);
     const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
-    this.api = new Api(base);
+    this.api = new Api(base, params.dataset);
     this.link = new SessionLink(base, params.dataset, {
       text: (message) => this.onText(message),
       frame: (frame) => this.onFrame(frame),
