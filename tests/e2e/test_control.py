@@ -71,6 +71,22 @@ def test_a_disabled_account_and_a_new_password_end_what_was_signed_in(busy):
     assert login(busy, "ben", made).status_code == 200
 
 
+def test_new_passwords_have_eight_characters_at_least(busy, tmp_path):
+    add(busy, "otto")
+    idle = tmp_path / "idle"
+    run_cli("user", "add", "otto", "--data", idle)
+    for data in (busy.data, idle):
+        for args in (["add", "emil"], ["password", "otto"]):
+            r = run_cli("user", *args, "--password-stdin", "--data", data, input="1234567\n", check=False)
+            assert r.returncode == 1 and "7 characters" in r.stderr and "at least 8" in r.stderr, r
+    assert "emil" not in cli(busy, "user", "list").stdout
+    assert login(busy, "otto").status_code == 200
+    env = {**os.environ, "GRAPHLUME_ADMIN_PASSWORD": "1234567"}
+    r = subprocess.run([binary(), "serve", "--data", tmp_path / "new", "--listen", "127.0.0.1:0"], env=env,
+                       capture_output=True, text=True, timeout=60)
+    assert r.returncode == 78 and "GRAPHLUME_ADMIN_PASSWORD" in r.stderr and "at least 8" in r.stderr, r
+
+
 def test_an_open_page_of_a_disabled_account_is_ended(busy):
     add(busy, "dora")
     api = busy.api("dora")

@@ -123,6 +123,8 @@ pub const PASSWORD_HASHES_MAX: usize = 2;
 pub const PASSWORD_QUEUE_MAX: usize = 32;
 /// Bytes of a password.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
+/// Characters of a new password at least. Those that are in force may be shorter.
+pub const PASSWORD_CHARS_MIN: usize = 8;
 /// Bytes of a command that the command line sends to a running server.
 pub const CONTROL_COMMAND_BYTES_MAX: usize = 64 << 10;
 /// Seconds that such a command may take to arrive.
@@ -185,6 +187,8 @@ pub const LINKS_PER_USER_MAX: u64 = 1_000;
 pub const LOGIN_SESSION_SECS: i64 = 86_400;
 /// Login sessions of one account; past it the oldest ends.
 pub const LOGINS_PER_USER_MAX: u64 = 100;
+/// Personal keys on record that an account may make for itself; past it the oldest revoked one goes.
+pub const KEYS_PER_USER_MAX: usize = 100;
 /// Collections of one session; past it the oldest is dropped.
 pub const COLLECTIONS_MAX: usize = 10;
 /// Characters of a collection's name.

@@ -297,8 +297,9 @@ fn bootstrap(store: &Store, given: Option<String>) -> Result<Option<Bootstrap>, 
     }
     let generated = given.is_none();
     let password = given.unwrap_or_else(random_text);
-    if password.len() < 8 {
-        tracing::warn!("the password of the first superuser has fewer than 8 characters");
+    if !generated {
+        password::check_new("GRAPHLUME_ADMIN_PASSWORD", &password)
+            .map_err(|e| ServiceError::Setup(e.to_string()))?;
     }
     let new = NewAccount {
         username: FIRST_USERNAME.to_owned(),

@@ -7,7 +7,9 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use graphlume_storage::PasswordHash;
 use graphlume_types::id::{hex, random_bytes};
-use graphlume_types::limits::{PASSWORD_BYTES_MAX, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX};
+use graphlume_types::limits::{
+    PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::ServiceError;
@@ -22,15 +24,24 @@ fn hasher() -> Result<Argon2<'static>, ServiceError> {
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// Refuses passwords that cannot be taken, before any work is done on them.
-pub(crate) fn check_new(password: &str) -> Result<(), ServiceError> {
-    if password.is_empty() {
-        return Err(ServiceError::invalid("password", "password is empty; give a longer one"));
+/// Refuses passwords that cannot be taken, before any work is done on them. `field` is where it came from.
+pub(crate) fn check_new(field: &'static str, password: &str) -> Result<(), ServiceError> {
+    let chars = password.chars().count();
+    if chars < PASSWORD_CHARS_MIN {
+        return Err(ServiceError::invalid(
+            field,
+            format!(
+                "{field} has {chars} characters; give one of at least {PASSWORD_CHARS_MIN} characters"
+            ),
+        ));
     }
     if password.len() > PASSWORD_BYTES_MAX {
         return Err(ServiceError::invalid(
-            "password",
-            format!("password is longer than {PASSWORD_BYTES_MAX} bytes; give a shorter one"),
+            field,
+            format!(
+                "{field} has {} bytes; give one of at most {PASSWORD_BYTES_MAX} bytes",
+                password.len()
+            ),
         ));
     }
     Ok(())
@@ -38,7 +49,12 @@ pub(crate) fn check_new(password: &str) -> Result<(), ServiceError> {
 
 /// The stored form of a new password. Costs one core for tens of milliseconds.
 pub(crate) fn hash(password: &str) -> Result<PasswordHash, ServiceError> {
-    check_new(password)?;
+    check_new("password", password)?;
+    hash_unchecked(password)
+}
+
+/// [`hash`] for a password of any length, as those of earlier versions were.
+fn hash_unchecked(password: &str) -> Result<PasswordHash, ServiceError> {
     let salt = random_bytes::<16>();
     let text = hasher()?
         .hash_password_with_salt(password.as_bytes(), &salt)
@@ -111,8 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn empty_and_oversized_passwords_are_refused() {
-        assert!(hash("").is_err());
+    fn short_and_oversized_new_passwords_are_refused_and_short_ones_in_force_work() {
+        for (short, chars) in [("", 0), ("1234567", 7), ("äöüäöüä", 7)] {
+            let refused = hash(short).unwrap_err();
+            assert_eq!(refused.field(), Some("password"));
+            let text = refused.to_string();
+            assert!(
+                text.contains(&format!("{chars} characters")) && text.contains("at least 8"),
+                "{text}"
+            );
+        }
+        assert!(hash("äöüäöüäö").is_ok());
+        let of_before = hash_unchecked("x").unwrap();
+        assert!(verify(Some(&of_before), "x").unwrap());
         assert!(hash(&"x".repeat(PASSWORD_BYTES_MAX)).is_ok());
         assert!(hash(&"x".repeat(PASSWORD_BYTES_MAX + 1)).is_err());
         assert!(!verify(None, &"x".repeat(PASSWORD_BYTES_MAX + 1)).unwrap());
