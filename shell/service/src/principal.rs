@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_storage::{Role, UserRec};
-use graphlume_types::{DatasetId, UserId};
+use graphlume_types::{DatasetId, KeyId, UserId};
 
 /// A caller whose credential was checked, or somebody without one. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,7 @@ struct Account {
     jti: String,
     expires_at: i64,
     scope: Option<DatasetId>,
+    key: Option<KeyId>,
     is_guest: bool,
 }
 
@@ -31,6 +32,8 @@ pub(crate) struct Grant {
     pub expires_at: i64,
     pub active_org: String,
     pub scope: Option<DatasetId>,
+    /// The personal key that the credential was made with.
+    pub key: Option<KeyId>,
 }
 
 impl Principal {
@@ -61,6 +64,7 @@ impl Principal {
             jti: grant.jti,
             expires_at: grant.expires_at,
             scope,
+            key: grant.key,
             is_guest,
         })))
     }
@@ -137,6 +141,11 @@ impl Principal {
 
     pub(crate) fn jti(&self) -> Option<&str> {
         self.0.as_ref().map(|a| a.jti.as_str())
+    }
+
+    /// The personal key that the credential is, or was made with.
+    pub(crate) fn key(&self) -> Option<&KeyId> {
+        self.0.as_ref().and_then(|a| a.key.as_ref())
     }
 
     pub(crate) fn epoch(&self) -> u64 {

@@ -51,6 +51,9 @@ pub(crate) struct Claims {
     /// For a link guest: the only dataset it may see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// The public half of the personal key that the login was made with; the token ends with the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// Whom a new token is for.
@@ -62,6 +65,7 @@ pub(crate) struct Subject {
     pub epoch: u64,
     pub org: Option<String>,
     pub scope: Option<String>,
+    pub key: Option<String>,
 }
 
 /// Signs and checks tokens.
@@ -110,6 +114,7 @@ impl Tokens {
             epoch: 0,
             org: None,
             scope: None,
+            key: None,
         };
         let (token, claims) = self.issue(&subject, 1_000, 1_000)?;
         match self.check(&token, 1_000) {
@@ -139,6 +144,7 @@ impl Tokens {
             epoch: subject.epoch,
             org: subject.org.clone(),
             scope: subject.scope.clone(),
+            key: subject.key.clone(),
         };
         let token = encode(&self.header, &claims, &self.signer)
             .map_err(|e| ServiceError::Internal(format!("token signature: {e}")))?;

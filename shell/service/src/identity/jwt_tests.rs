@@ -20,6 +20,7 @@ fn subject() -> Subject {
         epoch: 2,
         org: None,
         scope: None,
+        key: None,
     }
 }
 

@@ -78,6 +78,12 @@ pub(crate) fn verify(store: &Store, key_id: &str, secret: &str) -> Result<UserRe
     user.ok_or(ServiceError::BadCredentials)
 }
 
+/// Whether a key is there, belongs to the account, and was not revoked.
+pub(crate) fn is_in_force(store: &Store, key: &KeyId, user: UserId) -> Result<bool, ServiceError> {
+    let rec = store.get::<KeyRec>(key)?;
+    Ok(rec.is_some_and(|k| k.user == user && k.revoked_at.is_none()))
+}
+
 /// Ends a key for good. Ending it twice is no error.
 pub(crate) fn revoke(store: &Store, key_id: &str) -> Result<KeyRec, ServiceError> {
     let now = store.clock().unix_micros();

@@ -133,6 +133,7 @@ impl Service {
             epoch: user.token_epoch,
             org: None,
             scope: Some(dataset.to_string()),
+            key: None,
         };
         let now = self.core.clock.unix_secs();
         let (token, _) = self.identity.tokens.issue(&subject, now, now)?;

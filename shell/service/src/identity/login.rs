@@ -1,7 +1,7 @@
 //! Logging in, refreshing, verifying, switching the organization, and who a token stands for.
 
 use graphlume_storage::UserRec;
-use graphlume_types::{DatasetId, UserId};
+use graphlume_types::{DatasetId, KeyId, UserId};
 use serde_json::{Map, Value};
 
 use super::jwt::{Claims, Subject, Tokens};
@@ -32,7 +32,7 @@ impl Service {
         let (username, secret) = (need("username")?, need("password")?);
         let org = org_name(&map)?;
         let user = self.check_login(&username, secret, &from.into()).await?;
-        self.login_reply(&user, org.as_deref())
+        self.login_reply(&user, org.as_deref(), None)
     }
 
     /// Logs in with a personal key. `authorization` is the whole header value, `body` may hold
@@ -58,17 +58,19 @@ impl Service {
             }
         };
         tracing::info!(target: "audit", event = "login", user = user.id.0, by = "key", key = key_id);
-        self.login_reply(&user, org.as_deref())
+        self.login_reply(&user, org.as_deref(), Some(key_id.to_owned()))
     }
 
     pub(super) fn login_reply(
         &self,
         user: &UserRec,
         org: Option<&str>,
+        key: Option<String>,
     ) -> Result<LoginReply, ServiceError> {
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
-        let (token, _) = self.identity.tokens.issue(&subject(user, &acts_in, None), now, now)?;
+        let subject = Subject { key, ..subject(user, &acts_in) };
+        let (token, _) = self.identity.tokens.issue(&subject, now, now)?;
         Ok(LoginReply {
             token,
             user: UserReply {
@@ -92,7 +94,8 @@ impl Service {
         let now = self.core.clock.unix_secs();
         Tokens::check_refresh(&claims, now)?;
         let acts_in = self.acts_in(&claims, &user);
-        let subject = subject(&user, &acts_in, claims.scope.clone());
+        let of = subject(&user, &acts_in);
+        let subject = Subject { scope: claims.scope.clone(), key: claims.key.clone(), ..of };
         let (token, _) = self.identity.tokens.issue(&subject, now, claims.orig_iat)?;
         Ok(TokenReply { token })
     }
@@ -146,7 +149,8 @@ impl Service {
             Some(Err(_)) => return Err(ServiceError::TokenInvalid),
         };
         let active_org = self.acts_in(&claims, &user);
-        let grant = Grant { jti: claims.jti, expires_at: claims.exp, active_org, scope };
+        let key = claims.key.map(KeyId);
+        let grant = Grant { jti: claims.jti, expires_at: claims.exp, active_org, scope, key };
         Ok(Principal::new(user, grant))
     }
 
@@ -162,16 +166,16 @@ impl Service {
         let user = keys::verify(&self.core.store, key_id, secret)?;
         let active_org = orgs::default_org(&user).to_owned();
         let jti = format!("key:{key_id}");
-        Ok(Principal::new(user, Grant { jti, expires_at: i64::MAX, active_org, scope: None }))
+        let key = Some(KeyId(key_id.to_owned()));
+        let grant = Grant { jti, expires_at: i64::MAX, active_org, scope: None, key };
+        Ok(Principal::new(user, grant))
     }
 
     /// Whether the principal's account is still in force: for connections that outlive a request.
     #[must_use]
     pub fn is_current(&self, who: &Principal) -> bool {
-        let (Some(user), Some(expires_at)) = (who.user(), who.expires_at()) else { return true };
-        let alive = self.core.clock.unix_secs() < expires_at;
-        let account = self.core.store.get::<UserRec>(&user);
-        alive && matches!(account, Ok(Some(u)) if !u.disabled && u.token_epoch == who.epoch())
+        let Some(expires_at) = who.expires_at() else { return true };
+        self.core.clock.unix_secs() < expires_at && self.require_in_force(who).is_ok()
     }
 
     /// How long the principal's credential still lives; `None` for one that does not end by itself.
@@ -187,6 +191,11 @@ impl Service {
         let user = self.core.store.get::<UserRec>(&UserId(claims.user_id))?;
         let in_force = |u: &UserRec| !u.disabled && u.token_epoch == claims.epoch;
         let user = user.filter(in_force).ok_or(ServiceError::TokenInvalid)?;
+        if let Some(key) = &claims.key
+            && !keys::is_in_force(&self.core.store, &KeyId(key.clone()), user.id)?
+        {
+            return Err(ServiceError::TokenInvalid);
+        }
         Ok((claims, user))
     }
 
@@ -200,18 +209,20 @@ impl Service {
     }
 }
 
-fn subject(user: &UserRec, acts_in: &str, scope: Option<String>) -> Subject {
+/// What a token says of an account that acts in an organization.
+fn subject(user: &UserRec, acts_in: &str) -> Subject {
     Subject {
         user: user.id,
         username: user.username.clone(),
         email: user.email.clone(),
         epoch: user.token_epoch,
         org: (acts_in != orgs::default_org(user)).then(|| acts_in.to_owned()),
-        scope,
+        scope: None,
+        key: None,
     }
 }
 
-fn org_name(map: &Map<String, Value>) -> Result<Option<String>, ServiceError> {
+pub(super) fn org_name(map: &Map<String, Value>) -> Result<Option<String>, ServiceError> {
     Ok(body::text(map, "org_name")?.filter(|s| !s.is_empty()).map(str::to_owned))
 }
 

@@ -62,6 +62,7 @@ impl Service {
             expires_at: login.expires_at.div_euclid(MICROS),
             active_org: orgs::default_org(&user).to_owned(),
             scope: login.dataset_id,
+            key: None,
         };
         Ok(Principal::new(user, grant))
     }

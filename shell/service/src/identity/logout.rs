@@ -6,7 +6,7 @@ use graphlume_storage::{
 use graphlume_types::limits::PAGE_ROWS_MAX;
 use serde_json::json;
 
-use super::accounts;
+use super::{accounts, keys};
 use crate::principal::Principal;
 use crate::reply::StatusReply;
 use crate::service::Core;
@@ -50,12 +50,17 @@ impl Service {
         })
     }
 
-    /// Refuses a caller whose account was logged out or disabled since it was authenticated: for
-    /// connections that outlive a request.
+    /// Refuses a caller whose account was logged out or disabled, or whose key was revoked, since it was
+    /// authenticated: for connections that outlive a request.
     pub(crate) fn require_in_force(&self, who: &Principal) -> Result<(), ServiceError> {
         let Some(user) = who.user() else { return Ok(()) };
-        match self.core.store.get::<UserRec>(&user)? {
-            Some(u) if !u.disabled && u.token_epoch == who.epoch() => Ok(()),
+        let store = &self.core.store;
+        let has_key = match who.key() {
+            Some(key) => keys::is_in_force(store, key, user)?,
+            None => true,
+        };
+        match store.get::<UserRec>(&user)? {
+            Some(u) if has_key && !u.disabled && u.token_epoch == who.epoch() => Ok(()),
             _ => Err(ServiceError::TokenInvalid),
         }
     }

@@ -49,7 +49,7 @@ impl Service {
         from: &Caller,
     ) -> Result<SignedIn, ServiceError> {
         let user = self.check_login(username, secret, from).await?;
-        let token = self.login_reply(&user, None)?.token;
+        let token = self.login_reply(&user, None, None)?.token;
         let browser = self.identity.browsers.issue(&user, self.core.clock.unix_secs());
         let session = self.blocking(move |core| begin(core, &user)).await?;
         Ok(SignedIn { token, session, browser })

@@ -246,6 +246,7 @@ async fn a_link_guest_sees_one_dataset_and_makes_nothing() {
         epoch: 0,
         org: None,
         scope: Some(one.clone()),
+        key: None,
     };
     let link = rig.service.authenticate(&tokens.issue(&subject, NOW, NOW).unwrap().0).unwrap();
     assert!(rig.service.get_dataset(&link, &one).await.is_ok());

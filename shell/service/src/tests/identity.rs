@@ -188,6 +188,7 @@ async fn tokens_of_another_time_or_account_do_not_pass() {
             epoch,
             org: None,
             scope: scope.map(str::to_owned),
+            key: None,
         };
         tokens.issue(&subject, NOW, NOW).unwrap().0
     };
