@@ -114,6 +114,8 @@ impl HashGate {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use graphlume_types::Coded as _;
+
     use super::*;
 
     #[test]
