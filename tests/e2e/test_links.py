@@ -356,6 +356,10 @@ SCOPE = {
     "GET /api/v2/generate/single-use-url/": ((403,), (403,)),
     "GET /api/v2/logout-user/{username}/": ((403,), (403,)),
     "GET /api/v2/logout-user/username/{username}/": ((403,), (403,)),
+    "POST /api/v2/users/me/password/": ((403,), (403,)),
+    "GET /api/v2/users/me/keys/": ((403,), (403,)),
+    "POST /api/v2/users/me/keys/": ((403,), (403,)),
+    "DELETE /api/v2/users/me/keys/{key_id}/": ((403,), (403,)),
     "GET /api/v2/files/": ((200,), (200,)),
     "POST /api/v2/files/": ((403,), (403,)),
     "GET /api/v2/files/{file_id}": ((404,), (404,)),
@@ -416,7 +420,7 @@ class Place:
     def request(self, server, row, **kwargs):
         method, path = row.split(" ")
         values = {"slug": "alice", "username": "alice", "file_id": self.file, "dataset_id": self.dataset,
-                  "format": "csv", "output_type": "all", "session_id": self.session, "index": "1",
+                  "key_id": "ABCDEFGHIJ", "format": "csv", "output_type": "all", "session_id": self.session, "index": "1",
                   "epoch": str(self.page.viewer.graph["epoch"])}
         path = re.sub(r"{(\w+)}", lambda m: values[m.group(1)], path)
         query = {"username": "x", "dataset_id": self.dataset} if "single-use-url" in path else {}

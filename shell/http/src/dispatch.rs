@@ -9,7 +9,7 @@ use http::header::{ACCEPT, EXPECT};
 
 use crate::body::{self, Leftover};
 use crate::request::{Hit, Reply, Req};
-use crate::rest::{datasets, files, health, links, sessions, tokens, viz};
+use crate::rest::{account, datasets, files, health, links, sessions, tokens, viz};
 use crate::route::Endpoint;
 use crate::shell::Shell;
 use crate::status::{ApiError, code_name};
@@ -87,6 +87,10 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::MintLink => links::mint(s, req).boxed(),
         E::MagicLogin => magic::login(s, req).boxed(),
         E::LogoutUser => links::logout_user(s, req).boxed(),
+        E::OwnPassword => account::password(s, req).boxed(),
+        E::OwnKeys => account::keys(s, req).boxed(),
+        E::OwnKeyCreate => account::create_key(s, req).boxed(),
+        E::OwnKeyRevoke => account::revoke_key(s, req).boxed(),
         E::FilesList => files::list(s, req).boxed(),
         E::FileCreate => files::create(s, req).boxed(),
         E::FileGet => files::get(s, req).boxed(),

@@ -126,10 +126,12 @@ fn responses(route: &Route) -> Value {
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     });
     let (status, about) = match route.endpoint {
-        Endpoint::FileCreate | Endpoint::DatasetCreate | Endpoint::ComputedDatasetCreate => {
-            ("201", "Created")
-        }
+        Endpoint::FileCreate
+        | Endpoint::DatasetCreate
+        | Endpoint::ComputedDatasetCreate
+        | Endpoint::OwnKeyCreate => ("201", "Created"),
         Endpoint::FileDelete | Endpoint::DatasetDelete => ("204", "Deleted"),
+        Endpoint::OwnKeyRevoke => ("204", "Revoked"),
         Endpoint::VizSocket => ("101", "The stream begins"),
         Endpoint::LegacyGone => return json!({"410": error}),
         Endpoint::MagicLogin => {

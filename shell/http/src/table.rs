@@ -155,6 +155,32 @@ pub static ROUTES: &[Route] = &[
         E::SwitchOrg,
         "Makes an organization the active one.",
     ),
+    // The own account.
+    row(
+        Method::POST,
+        "/api/v2/users/me/password/",
+        Bearer,
+        Json,
+        E::OwnPassword,
+        "Replaces the caller's password: old_password, new_password. Ends every login; answers a fresh token.",
+    ),
+    get("/api/v2/users/me/keys/", Bearer, E::OwnKeys, "Lists the caller's personal keys."),
+    row(
+        Method::POST,
+        "/api/v2/users/me/keys/",
+        Bearer,
+        OptionalJson,
+        E::OwnKeyCreate,
+        "Makes a personal key; the body may give a label. Its secret is in this answer alone.",
+    ),
+    row(
+        Method::DELETE,
+        "/api/v2/users/me/keys/{key_id}/",
+        Bearer,
+        BodyKind::None,
+        E::OwnKeyRevoke,
+        "Revokes a personal key of the caller's and ends the tokens made with it.",
+    ),
     // Guests.
     get(
         "/api/v2/generate/single-use-url/",

@@ -185,7 +185,19 @@ impl Service {
     /// # Errors
     /// As [`Admin::carry_out`].
     pub async fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
-        let done = self.blocking(|core| Admin::of(&core.store).carry_out(command)).await;
+        // Passwords of the command line take turns with those of logins.
+        let permit = match &command {
+            Command::UserAdd(_) | Command::UserPassword { .. } => {
+                Some(self.identity.gate.enter().await?)
+            }
+            _ => None,
+        };
+        let done = self
+            .blocking(move |core| {
+                let _permit = permit;
+                Admin::of(&core.store).carry_out(command)
+            })
+            .await;
         // Also after an error: a change that was not confirmed may be on the disk all the same.
         self.access_changed();
         done

@@ -61,8 +61,8 @@ pub use principal::Principal;
 pub use queries::{QueryOutput, QueryReply};
 pub use reply::{
     ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,
-    FileReply, HealthReply, LoginReply, Page, SessionReply, SessionsReply, StatusReply, TokenReply,
-    WorkersReply,
+    FileReply, HealthReply, KeyReply, KeysReply, LoginReply, Page, SessionReply, SessionsReply,
+    StatusReply, TokenReply, WorkersReply,
 };
 pub use service::{Bootstrap, FIRST_USERNAME, Service, ServiceConfig, Started};
 pub use sessions::{Opened, Ticket};

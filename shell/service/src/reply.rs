@@ -88,6 +88,31 @@ pub struct LoginReply {
     pub active_organization: ActiveOrganization,
 }
 
+/// A personal key of the caller's.
+#[derive(Debug, Clone, Serialize)]
+pub struct KeyReply {
+    /// Public half.
+    pub key_id: String,
+    /// The other half, in the reply that makes the key and in no other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// What its owner called it.
+    pub label: String,
+    /// ISO 8601.
+    pub created_at: String,
+    /// ISO 8601; null for a key that works.
+    pub revoked_at: Option<String>,
+}
+
+/// The caller's personal keys.
+#[derive(Debug, Clone, Serialize)]
+pub struct KeysReply {
+    /// How many.
+    pub count: u64,
+    /// Newest first.
+    pub results: Vec<KeyReply>,
+}
+
 /// Reply to refresh and verify.
 #[derive(Debug, Clone, Serialize)]
 pub struct TokenReply {

@@ -1,5 +1,6 @@
 //! Handlers: each takes a request apart, asks the service, and writes down what it said.
 
+pub(crate) mod account;
 pub(crate) mod datasets;
 pub(crate) mod files;
 pub(crate) mod health;

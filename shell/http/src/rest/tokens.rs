@@ -16,7 +16,7 @@ use crate::ws::is_own_page;
 
 /// Adds the cookie that lets this browser open what its user may see. A page of another site gets none:
 /// it could sign the browser in to an account of its own.
-fn with_cookie(
+pub(super) fn with_cookie(
     shell: &Shell,
     headers: &HeaderMap,
     mut reply: Reply,

@@ -10,6 +10,7 @@ pub(crate) mod login;
 pub(crate) mod logins;
 pub(crate) mod logout;
 pub(crate) mod orgs;
+pub(crate) mod own;
 pub(crate) mod password;
 pub(crate) mod secret;
 pub(crate) mod sign_in;

@@ -364,3 +364,38 @@ async fn no_secret_is_on_the_disk_in_readable_form() {
     drop(admin);
     assert_not_on_disk(dir.path(), &["alice-password", "admin-password", &secret, &token]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn passwords_of_the_command_line_and_of_persons_take_turns_with_logins() {
+    use std::future::Future;
+    use std::task::{Context, Waker};
+
+    use graphlume_types::limits::{PASSWORD_HASHES_MAX, PASSWORD_QUEUE_MAX};
+
+    use crate::command::Command;
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let gate = &rig.service.identity.gate;
+    let mut held = Vec::new();
+    for _ in 0..PASSWORD_HASHES_MAX {
+        held.push(gate.enter().await.unwrap());
+    }
+    // Each waits in the queue once it was looked at.
+    let mut waiting: Vec<_> = (0..PASSWORD_QUEUE_MAX).map(|_| Box::pin(gate.enter())).collect();
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(waiting.iter_mut().all(|w| w.as_mut().poll(&mut cx).is_pending()));
+    let new = || "a-new-password".to_owned();
+    let change = Command::UserPassword { username: "alice".to_owned(), password: new() };
+    let body = json!({"old_password": "alice-password", "new_password": new()}).to_string();
+    for refused in [
+        rig.service.carry_out(change.clone()).await.map(|_| ()),
+        rig.service.change_password(&alice, body.as_bytes(), PEER).await.map(|_| ()),
+    ] {
+        assert!(matches!(refused, Err(ServiceError::Busy { .. })), "{refused:?}");
+    }
+    // What needs no hash needs no turn.
+    assert!(rig.service.carry_out(Command::UserList).await.is_ok());
+    drop((waiting, held));
+    assert!(rig.service.carry_out(change).await.is_ok());
+    assert!(login(&rig, "alice", "a-new-password", None).await.is_ok());
+}

@@ -1,0 +1,191 @@
+//! What a person who is signed in changes of the own account: the password, and personal keys.
+
+use graphlume_storage::{Batch, KeyRec, Scope, StoreError, UserRec};
+use graphlume_types::limits::{KEYS_PER_USER_MAX, PAGE_ROWS_MAX, PASSWORD_BYTES_MAX};
+use graphlume_types::{KeyId, UserId};
+
+use super::sign_in::Caller;
+use super::{keys, password};
+use crate::body;
+use crate::principal::Principal;
+use crate::reply::{KeyReply, KeysReply, LoginReply};
+use crate::service::Core;
+use crate::time_text::iso8601;
+use crate::{Service, ServiceError};
+
+impl Service {
+    /// Replaces the caller's password by the `{old_password, new_password}` of `body` and gives a token for
+    /// going on: every token, login session and link of before has ended.
+    ///
+    /// # Errors
+    /// A wrong `old_password`, an impossible `new_password`; [`ServiceError::Throttled`] as for logins;
+    /// [`ServiceError::Forbidden`] for guests of links.
+    pub async fn change_password(
+        &self,
+        who: &Principal,
+        body: &[u8],
+        from: impl Into<Caller>,
+    ) -> Result<LoginReply, ServiceError> {
+        let (id, name) = own_account(who)?;
+        let map = body::object(body)?;
+        let need = |field: &str| {
+            body::text(&map, field)?
+                .map(str::to_owned)
+                .ok_or_else(|| body::missing(field, "a string"))
+        };
+        let (old, new) = (need("old_password")?, need("new_password")?);
+        password::check_new("new_password", &new)?;
+        let wrong = || {
+            let text =
+                "old_password is not the password of this account; send the one that is in force";
+            ServiceError::invalid("old_password", text)
+        };
+        if old.len() > PASSWORD_BYTES_MAX {
+            return Err(wrong());
+        }
+        let user = match self.check_login(&name, old, &from.into()).await {
+            Ok(user) if user.id == id => user,
+            Ok(_) => return Err(ServiceError::TokenInvalid),
+            Err(ServiceError::BadCredentials) => return Err(wrong()),
+            Err(e) => return Err(e),
+        };
+        let permit = self.identity.gate.enter().await?;
+        let replaced = self
+            .blocking(move |core| {
+                let _permit = permit;
+                replace_password(core, &user, &new)
+            })
+            .await;
+        // Also after an error: a change that was not confirmed may be on the disk all the same.
+        self.access_changed();
+        self.login_reply(&replaced?, None, None)
+    }
+
+    /// The caller's personal keys, newest first, without their secrets.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] for guests of links.
+    pub async fn own_keys(&self, who: &Principal) -> Result<KeysReply, ServiceError> {
+        let (user, _) = own_account(who)?;
+        self.blocking(move |core| {
+            let page = core.store.list::<KeyRec>(&[Scope::Owner(user)], 0, PAGE_ROWS_MAX)?;
+            let results: Vec<KeyReply> = page.items.into_iter().map(reply).collect();
+            Ok(KeysReply { count: results.len() as u64, results })
+        })
+        .await
+    }
+
+    /// Makes a personal key, which `body` may give a `label`. Its secret is in the reply and nowhere else.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`] for guests of links and for whoever signed in with a key: one that leaked
+    /// must not make others; [`ServiceError::Conflict`] at the limit.
+    pub async fn create_own_key(
+        &self,
+        who: &Principal,
+        body: &[u8],
+    ) -> Result<KeyReply, ServiceError> {
+        let (user, _) = own_account(who)?;
+        if who.key().is_some() {
+            return Err(ServiceError::Forbidden(
+                "a personal key cannot make another one; sign in with the password".to_owned(),
+            ));
+        }
+        let map = body::object(body)?;
+        let label = body::name(&map, "label")?.unwrap_or_default();
+        self.blocking(move |core| {
+            make_room(core, user)?;
+            let (key_id, secret) = keys::create(&core.store, user, &label)?;
+            let made = core.store.get::<KeyRec>(&KeyId(key_id.clone()))?;
+            let made = made.ok_or_else(|| ServiceError::not_found("key", key_id))?;
+            Ok(KeyReply { secret: Some(secret), ..reply(made) })
+        })
+        .await
+    }
+
+    /// Ends a personal key of the caller's, and every token that was made with it.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], also for somebody else's; [`ServiceError::Forbidden`] for guests.
+    pub async fn revoke_own_key(&self, who: &Principal, key_id: &str) -> Result<(), ServiceError> {
+        let (user, _) = own_account(who)?;
+        let key_id = key_id.to_owned();
+        let revoked = self
+            .blocking(move |core| {
+                let key = KeyId(key_id.chars().take(64).collect());
+                let found = core.store.get::<KeyRec>(&key)?.filter(|k| k.user == user);
+                found.ok_or_else(|| ServiceError::not_found("key", &key_id))?;
+                keys::revoke(&core.store, &key_id).map(|_| ())
+            })
+            .await;
+        self.access_changed();
+        revoked
+    }
+}
+
+/// The caller's account and its name, unless the login shows one dataset and nothing of the account.
+fn own_account(who: &Principal) -> Result<(UserId, String), ServiceError> {
+    let (Some(user), Some(name)) = (who.user(), who.username()) else {
+        return Err(ServiceError::Unauthenticated);
+    };
+    if who.scope().is_some() {
+        return Err(ServiceError::Forbidden(
+            "a login through a link has no password and no keys; sign in with the account's password"
+                .to_owned(),
+        ));
+    }
+    Ok((user, name.to_owned()))
+}
+
+/// Sets the password of an account as it was when the old one was checked: whoever was logged out or given
+/// another password meanwhile keeps that.
+fn replace_password(core: &Core, user: &UserRec, new: &str) -> Result<UserRec, ServiceError> {
+    let hash = password::hash(new)?;
+    loop {
+        let found = core.store.get_tagged::<UserRec>(&user.id)?;
+        let in_force = |u: &UserRec| !u.disabled && u.token_epoch == user.token_epoch;
+        let found = found.filter(|(u, _)| in_force(u));
+        let (mut rec, tag) = found.ok_or(ServiceError::TokenInvalid)?;
+        rec.password_hash = Some(hash.clone());
+        rec.token_epoch += 1;
+        rec.updated_at = core.clock.unix_micros();
+        match core.store.commit(Batch::new().replace(&rec, tag)) {
+            Ok(()) => {
+                tracing::info!(target: "audit", event = "password-changed", user = rec.id.0, by = rec.id.0);
+                return Ok(rec);
+            }
+            Err(StoreError::Changed { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Forgets the account's oldest revoked keys past the limit, the one that is about to be made counted.
+fn make_room(core: &Core, user: UserId) -> Result<(), ServiceError> {
+    let keys = core.store.list::<KeyRec>(&[Scope::Owner(user)], 0, PAGE_ROWS_MAX)?.items;
+    let surplus = (keys.len() + 1).saturating_sub(KEYS_PER_USER_MAX);
+    let revoked = keys.iter().rev().filter(|k| k.revoked_at.is_some()).take(surplus);
+    let mut batch = Batch::new();
+    let mut gone = 0;
+    for key in revoked {
+        batch = batch.delete::<KeyRec>(&key.key_id);
+        gone += 1;
+    }
+    if gone < surplus {
+        return Err(ServiceError::Conflict(format!(
+            "the account has {} personal keys, the limit is {KEYS_PER_USER_MAX}; revoke one that is not used",
+            keys.len()
+        )));
+    }
+    Ok(core.store.commit(batch)?)
+}
+
+fn reply(key: KeyRec) -> KeyReply {
+    KeyReply {
+        key_id: key.key_id.0,
+        secret: None,
+        label: key.label,
+        created_at: iso8601(key.created_at),
+        revoked_at: key.revoked_at.map(iso8601),
+    }
+}
