@@ -382,6 +382,20 @@ pub enum UserCommand {
         #[command(flatten)]
         data: DataDir,
     },
+    /// Delete an account for good, with its keys, links and logins
+    Delete {
+        /// Account name
+        name: String,
+        /// Hand its datasets and files to this account
+        #[arg(long, value_name = "NAME", conflicts_with = "with_data")]
+        give_to: Option<String>,
+        /// Delete its datasets and files, too
+        #[arg(long)]
+        with_data: bool,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
     /// Set a new password; without --password-stdin one is generated and printed
     Password {
         /// Account name

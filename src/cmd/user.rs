@@ -89,6 +89,10 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
             let change = UserChange { disabled: Some(false), ..UserChange::default() };
             on_existing(&data.data, set(name, change))
         }
+        UserCommand::Delete { name, give_to, with_data, data } => {
+            let command = Command::UserDelete { username: name, give_to, with_data };
+            on_existing(&data.data, command)
+        }
         UserCommand::Password { name, password_stdin, data } => {
             let (password, generated) = password(password_stdin)?;
             let command = Command::UserPassword { username: name, password: password.clone() };

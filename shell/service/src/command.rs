@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::{Admin, NewUser, UserChange};
+use crate::identity::removal::{self, Estate};
 use crate::{Service, ServiceError};
 
 /// What is to be done. As JSON: `{"command": "user-add", "arguments": {...}}`. It may hold a password and therefore
@@ -30,6 +31,15 @@ pub enum Command {
         username: String,
         /// The new password.
         password: String,
+    },
+    /// Deletes an account. What becomes of its data must be said where it has any.
+    UserDelete {
+        /// Whose.
+        username: String,
+        /// The account that gets its datasets and files.
+        give_to: Option<String>,
+        /// Whether its datasets and files are deleted.
+        with_data: bool,
     },
     /// Makes a personal key.
     KeyCreate {
@@ -103,6 +113,10 @@ impl Admin {
             Command::UserPassword { username, password } => {
                 self.set_password(&username, &password)?;
                 Ok(Done::note(format!("changed the password of {username}")))
+            }
+            Command::UserDelete { username, give_to, with_data } => {
+                let estate = estate(give_to, with_data)?;
+                Ok(Done::note(removal::remove(self.store(), &username, &estate)?.note))
             }
             Command::KeyCreate { username, label } => {
                 let (id, secret) = self.create_key(&username, &label)?;
@@ -185,6 +199,9 @@ impl Service {
     /// # Errors
     /// As [`Admin::carry_out`].
     pub async fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
+        if let Command::UserDelete { username, give_to, with_data } = command {
+            return self.delete_account(username, estate(give_to, with_data)?).await;
+        }
         // Passwords of the command line take turns with those of logins.
         let permit = match &command {
             Command::UserAdd(_) | Command::UserPassword { .. } => {
@@ -201,6 +218,32 @@ impl Service {
         // Also after an error: a change that was not confirmed may be on the disk all the same.
         self.access_changed();
         done
+    }
+
+    /// [`removal::remove`], and tells the engine and open pages.
+    async fn delete_account(&self, username: String, estate: Estate) -> Result<Done, ServiceError> {
+        let removed =
+            self.blocking(move |core| removal::remove(&core.store, &username, &estate)).await;
+        self.access_changed();
+        let removed = removed?;
+        for dataset in &removed.datasets {
+            self.forget_dataset(*dataset).await;
+        }
+        self.visits.forget_owner(removed.user);
+        Ok(Done::note(removed.note))
+    }
+}
+
+/// What becomes of the data, as the arguments of a command say.
+fn estate(give_to: Option<String>, with_data: bool) -> Result<Estate, ServiceError> {
+    match (give_to, with_data) {
+        (None, false) => Ok(Estate::Absent),
+        (None, true) => Ok(Estate::Deleted),
+        (Some(name), false) => Ok(Estate::GivenTo(name)),
+        (Some(_), true) => Err(ServiceError::invalid(
+            "with-data",
+            "--with-data and --give-to exclude each other; give one of them",
+        )),
     }
 }
 

@@ -172,6 +172,12 @@ impl Visits {
         closed.drain(..surplus);
     }
 
+    /// Forgets the sessions of an account that is gone.
+    pub(crate) fn forget_owner(&self, user: UserId) {
+        self.map.lock().retain(|_, v| v.owner != Some(user));
+        self.closed.lock().retain(|(_, owner)| *owner != user);
+    }
+
     fn all(&self) -> Vec<Visit> {
         self.map.lock().values().cloned().collect()
     }

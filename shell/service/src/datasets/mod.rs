@@ -174,9 +174,7 @@ impl Service {
                 Ok(core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?)
             };
             blocking(&core, delete).await?;
-            if let Err(e) = engine.forget(dataset).await {
-                tracing::warn!(%dataset, error = %e, "a deleted dataset is still resident");
-            }
+            drop_resident(&engine, dataset).await;
             Ok(())
         })
         .await?;
@@ -184,6 +182,20 @@ impl Service {
         let user = who.user().map(|u| u.0);
         tracing::info!(target: "audit", event = "dataset-deleted", user, %dataset);
         Ok(())
+    }
+}
+
+impl Service {
+    /// What follows the deletion of a dataset's record: its graph and its sessions end.
+    pub(crate) async fn forget_dataset(&self, dataset: DatasetId) {
+        drop_resident(&self.engine, dataset).await;
+        self.visits.forget_dataset(dataset);
+    }
+}
+
+async fn drop_resident(engine: &EngineHandle, dataset: DatasetId) {
+    if let Err(e) = engine.forget(dataset).await {
+        tracing::warn!(%dataset, error = %e, "a deleted dataset is still resident");
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod logout;
 pub(crate) mod orgs;
 pub(crate) mod own;
 pub(crate) mod password;
+pub(crate) mod removal;
 pub(crate) mod secret;
 pub(crate) mod sign_in;
 pub(crate) mod signing_key;
