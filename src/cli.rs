@@ -248,6 +248,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "S", env = "GRAPHLUME_PARSE_SECONDS", default_value_t = 900,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub parse_seconds: u64,
+    /// Files that one account may have
+    #[arg(long, value_name = "N", env = "GRAPHLUME_ACCOUNT_FILES",
+        default_value_t = graphlume_types::limits::FILES_PER_USER_MAX,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub account_files: u64,
+    /// Bytes that one account may have on the disk: uploads and the tables made of them
+    #[arg(long, value_name = "SIZE", env = "GRAPHLUME_ACCOUNT_BYTES", default_value = "100GiB")]
+    pub account_bytes: String,
     /// Who may show the page in a frame (CSP frame-ancestors)
     #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
     pub frame_ancestors: String,

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
-use graphlume_service::{Bootstrap, LinkSettings, Service, ServiceConfig, WorkerConfig};
+use graphlume_service::{
+    Bootstrap, LinkSettings, QuotaSettings, Service, ServiceConfig, WorkerConfig,
+};
 use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -182,12 +184,15 @@ async fn serve(
     // password never shows in a process list.
     let admin_password = std::env::var("GRAPHLUME_ADMIN_PASSWORD").ok().filter(|p| !p.is_empty());
     let workers = worker_config(&args)?;
+    let bytes_max =
+        config::size("account-bytes", &args.account_bytes, 0).map_err(|e| rejected(&e))?;
     let started = Service::start(
         ServiceConfig {
             admin_password,
             allow_foreign_file_ids: args.allow_foreign_file_ids,
             table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
             workers: Some(workers),
+            quotas: QuotaSettings { files_max: args.account_files, bytes_max },
             links: LinkSettings {
                 max_age_secs: args.links.sesame_max_age,
                 one_time: args.links.sesame_one_time,

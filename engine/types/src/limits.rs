@@ -2,6 +2,10 @@
 
 /// Bytes of one uploaded body.
 pub const UPLOAD_BYTES_MAX: u64 = 4 << 30;
+/// Files of one account, unless the server is told otherwise.
+pub const FILES_PER_USER_MAX: u64 = 10_000;
+/// Bytes of uploads of one account with the tables made of them, unless the server is told otherwise.
+pub const BYTES_PER_USER_MAX: u64 = 100 << 30;
 /// Bytes of a JSON request body that is not an upload.
 pub const JSON_BODY_BYTES_MAX: u64 = 1 << 20;
 /// Nesting depth of JSON.
@@ -360,7 +364,7 @@ const _: () = {
     assert!(COMMIT_GROUP_MAX <= COMMITS_WAITING_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= COMMITS_WAITING_MAX);
     assert!(DISK_FREE_COMMIT_BYTES_MIN < DISK_FREE_UPLOAD_BYTES_MIN);
-    assert!(JSON_BODY_BYTES_MAX < UPLOAD_BYTES_MAX);
+    assert!(JSON_BODY_BYTES_MAX < UPLOAD_BYTES_MAX && UPLOAD_BYTES_MAX <= BYTES_PER_USER_MAX);
     assert!(UPLOAD_BYTES_MAX <= DECOMPRESSED_BYTES_MAX);
     assert!(DECOMPRESSED_BYTES_FREE < DECOMPRESSED_BYTES_MAX);
     assert!(XLS_BYTES_MAX < UPLOAD_BYTES_MAX);

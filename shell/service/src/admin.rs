@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use graphlume_storage::{KeyRec, Opened, Options, Scope, Store, UserRec};
+use graphlume_storage::{FileRec, KeyRec, Opened, Options, Scope, Store, UserRec};
 use graphlume_types::Clock;
 use serde::{Deserialize, Serialize};
 
 use crate::ServiceError;
 use crate::identity::accounts::{self, NewAccount, role, role_name};
 use crate::identity::{keys, password};
+use crate::quotas;
 use crate::time_text::iso8601;
 
 /// The data folder, held until dropped.
@@ -147,6 +148,21 @@ impl Admin {
     /// A store that cannot be read.
     pub fn list_users(&self) -> Result<Vec<UserRow>, ServiceError> {
         self.store.scan::<UserRec>().map(|u| Ok(row(u?))).collect()
+    }
+
+    /// The accounts that hold most on the disk, a line each. Damaged records are passed over.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub(crate) fn largest(&self, accounts: usize) -> Result<Vec<String>, ServiceError> {
+        let mut held = Vec::new();
+        for user in self.store.scan::<UserRec>().filter_map(Result::ok) {
+            let files = self.store.count::<FileRec>(&[Scope::Owner(user.id)])?;
+            held.push((quotas::bytes_of(&self.store, user.id)?, files, user.username));
+        }
+        held.sort_unstable_by(|a, b| b.cmp(a));
+        let line = |(bytes, files, name)| format!("{name}: {files} files, {}", quotas::size(bytes));
+        Ok(held.into_iter().filter(|h| h.0 > 0).take(accounts).map(line).collect())
     }
 
     /// Changes an account.

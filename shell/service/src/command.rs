@@ -180,6 +180,9 @@ impl Admin {
             report.blobs,
             report.derived_missing
         ));
+        for held in self.largest(ACCOUNTS_SHOWN)? {
+            done.lines.push(format!("account      {held}"));
+        }
         for problem in &report.problems {
             done.lines.push(format!("problem      {}: {}", problem.what, problem.detail));
         }
@@ -192,6 +195,9 @@ impl Admin {
         Ok(done)
     }
 }
+
+/// Accounts that `doctor` names.
+const ACCOUNTS_SHOWN: usize = 5;
 
 impl Service {
     /// Carries out a command of the operator. Open streams and calls are checked against the changed rights at once.
@@ -225,6 +231,7 @@ impl Service {
         let removed =
             self.blocking(move |core| removal::remove(&core.store, &username, &estate)).await;
         self.access_changed();
+        self.core.quotas.handed_over();
         let removed = removed?;
         for dataset in &removed.datasets {
             self.forget_dataset(*dataset).await;

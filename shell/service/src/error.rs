@@ -84,6 +84,9 @@ pub enum ServiceError {
         /// Its unit.
         unit: &'static str,
     },
+    /// The account holds as much as it may.
+    #[error("{0}")]
+    Quota(String),
     /// Understood, and not something that this server does.
     #[error("{message}")]
     Unsupported {
@@ -228,7 +231,7 @@ impl Coded for ServiceError {
             Self::NotFound { .. } | Self::LinkInvalid => Code::NotFound,
             Self::LinkUsed => Code::Gone,
             Self::Conflict(_) => Code::Conflict,
-            Self::TooLarge { .. } => Code::TooLarge,
+            Self::TooLarge { .. } | Self::Quota(_) => Code::TooLarge,
             Self::Unsupported { .. } => Code::Unsupported,
             Self::Unreadable { code, .. } => *code,
             Self::Query(e) => e.code(),
@@ -259,6 +262,7 @@ impl Coded for ServiceError {
             Self::NotFound { .. } => "not-found",
             Self::Conflict(_) => "conflict",
             Self::TooLarge { .. } => "too-large",
+            Self::Quota(_) => "quota-exceeded",
             Self::Unsupported { .. } => "unsupported",
             Self::Unreadable { slug, .. } => slug,
             Self::Query(e) => e.slug(),

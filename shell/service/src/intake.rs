@@ -7,10 +7,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_ingest::{Failed, Progress, Recipe, Stage};
 use graphlume_storage::{BlobRef, BlobWriter, StoreError};
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, UserId};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use crate::parsers::Watch;
+use crate::quotas::Room;
 use crate::service::{Core, joined};
 use crate::tables::{TakenTables, parse_and_store, unreadable};
 use crate::{Service, ServiceError};
@@ -32,20 +33,25 @@ pub(crate) struct Intake {
     bytes_max: u64,
     cancel: CancelToken,
     watch: Watch,
+    /// Taken when the body is finished.
+    room: Option<Room>,
 }
 
 /// Stored bytes and what they parsed into.
 pub(crate) struct Taken {
     pub raw: BlobRef,
     pub parsed: Result<TakenTables, Failed>,
+    /// To be dropped when the record that holds the bytes is written.
+    pub room: Option<Room>,
     /// Microseconds spent parsing.
     pub parse_micros: u64,
 }
 
 impl Service {
-    /// Starts receiving a body.
+    /// Starts receiving a body, which counts as `owner`'s.
     pub(crate) async fn intake(
         &self,
+        owner: UserId,
         declared: Option<u64>,
         watch: Watch,
     ) -> Result<Intake, ServiceError> {
@@ -53,7 +59,12 @@ impl Service {
         if declared.is_some_and(|d| d > bytes_max) {
             return Err(too_large(bytes_max));
         }
-        let writer = self.blocking(|core| Ok(core.store.blobs().writer()?)).await?;
+        let (room, writer) = self
+            .blocking(move |core| {
+                let room = core.quotas.room(&core.store, owner, declared.unwrap_or(0))?;
+                Ok((room, core.store.blobs().writer()?))
+            })
+            .await?;
         Ok(Intake {
             core: Arc::clone(&self.core),
             parses: Arc::clone(&self.parses),
@@ -66,6 +77,7 @@ impl Service {
             bytes_max,
             cancel: CancelToken::new(),
             watch,
+            room: Some(room),
         })
     }
 }
@@ -83,6 +95,11 @@ impl Intake {
         }
         if self.declared.is_some_and(|d| received > d) {
             return Err(self.wrong_length(received));
+        }
+        // An announced body has its room already.
+        let core = Arc::clone(&self.core);
+        if let Some(room) = &mut self.room {
+            core.quotas.grow(&core.store, room, received)?;
         }
         self.received = received;
         self.pending_len += piece.len();
@@ -159,7 +176,7 @@ impl Intake {
             // Says nothing about the bytes: the upload as a whole has failed and may be repeated.
             return Err(unreadable(failed.clone()));
         }
-        Ok(Taken { raw, parsed, parse_micros })
+        Ok(Taken { raw, parsed, room: self.room.take(), parse_micros })
     }
 }
 

@@ -34,6 +34,7 @@ mod parsers;
 mod persist;
 mod principal;
 mod queries;
+mod quotas;
 pub mod reply;
 mod service;
 mod sessions;
@@ -59,6 +60,7 @@ pub use pages::OpenPage;
 pub use parsers::{ParsersHealth, WorkerConfig};
 pub use principal::Principal;
 pub use queries::{QueryOutput, QueryReply};
+pub use quotas::QuotaSettings;
 pub use reply::{
     ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,
     FileReply, HealthReply, KeyReply, KeysReply, LoginReply, Page, SessionReply, SessionsReply,

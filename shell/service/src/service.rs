@@ -7,7 +7,10 @@ use std::sync::Arc;
 use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_storage::{Options, Role, Store, UserRec};
 use graphlume_types::Clock;
-use graphlume_types::limits::{PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE, UPLOAD_BYTES_MAX};
+use graphlume_types::limits::{
+    BYTES_PER_USER_MAX, FILES_PER_USER_MAX, PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE,
+    UPLOAD_BYTES_MAX,
+};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
@@ -21,6 +24,7 @@ use crate::loader::TableLoader;
 use crate::pages::Pages;
 use crate::parsers::{Parsers, WorkerConfig};
 use crate::principal::Principal;
+use crate::quotas::{QuotaSettings, Quotas};
 use crate::sessions::Visits;
 use crate::tables::TableCache;
 use crate::unread::Unread;
@@ -44,6 +48,8 @@ pub struct ServiceConfig {
     pub workers: Option<WorkerConfig>,
     /// Bytes of one uploaded body.
     pub upload_bytes_max: u64,
+    /// What one account may hold.
+    pub quotas: QuotaSettings,
     /// Settings of login links.
     pub links: LinkSettings,
     /// Settings of the engine.
@@ -61,6 +67,7 @@ impl ServiceConfig {
             table_cache_bytes: 512 << 20,
             workers: None,
             upload_bytes_max: UPLOAD_BYTES_MAX,
+            quotas: QuotaSettings { files_max: FILES_PER_USER_MAX, bytes_max: BYTES_PER_USER_MAX },
             links: LinkSettings::default(),
             engine: graphlume_engine::Config::default(),
         }
@@ -102,6 +109,7 @@ pub(crate) struct Core {
     pub cache: TableCache,
     pub parsers: Parsers,
     pub board: Arc<Board>,
+    pub quotas: Quotas,
 }
 
 /// The use cases of the product.
@@ -140,7 +148,8 @@ impl Service {
         })?;
         let board = Arc::default();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let core = Arc::new(Core { store, clock: Arc::clone(&clock), cache, parsers, board });
+        let (quotas, clock_of_core) = (Quotas::new(config.quotas), Arc::clone(&clock));
+        let core = Arc::new(Core { store, clock: clock_of_core, cache, parsers, board, quotas });
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
         if let Err(e) = keeper::sweep(&core) {
             tracing::warn!(error = %e, "positions that nobody needs were not removed");

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use graphlume_engine::EngineHandle;
 use graphlume_ingest::{Format, IngestError, Recipe};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
-use graphlume_types::{DatasetId, Notice, note};
+use graphlume_types::{DatasetId, Notice, UserId, note};
 use serde_json::Value;
 
 use super::create::{check_edges, check_nodes, with_notices};
@@ -27,6 +27,8 @@ pub struct PartUpload {
     engine: EngineHandle,
     intake: Intake,
     dataset: DatasetId,
+    /// Whose it is.
+    owner: UserId,
     part: Part,
     recipe: Recipe,
     claim: Claim,
@@ -55,12 +57,13 @@ impl Service {
         let options = graphlume_ingest::options_from_query(format, &query)
             .map_err(|e| ServiceError::unreadable(&e))?;
         let claim = self.claim(format!("the {part} of dataset {}", rec.dataset_id))?;
-        let intake = self.intake(declared_len, Arc::new(|_| {})).await?;
+        let intake = self.intake(rec.author, declared_len, Arc::new(|_| {})).await?;
         Ok(PartUpload {
             core: Arc::clone(&self.core),
             engine: self.engine.clone(),
             intake,
             dataset: rec.dataset_id,
+            owner: rec.author,
             part,
             recipe: Recipe { options, ..Recipe::plain(format) },
             claim,
@@ -84,9 +87,9 @@ impl PartUpload {
     /// Content that does not parse, or that lacks a column that the graph cannot do without; a disk that
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
-        let Self { core, engine, intake, dataset, part, recipe, claim } = self;
+        let Self { core, engine, intake, dataset, owner, part, recipe, claim } = self;
         let Recipe { format, compression, options, .. } = recipe.clone();
-        let Taken { raw, parsed, parse_micros } = intake.finish(recipe).await?;
+        let Taken { raw, parsed, room, parse_micros } = intake.finish(recipe).await?;
         let taken = parsed.map_err(unreadable)?;
         let TakenTables { mut schemas, mut tables, warnings, .. } = taken;
         let mut parsed = of_parse(&warnings);
@@ -107,8 +110,14 @@ impl PartUpload {
             file: None,
             uploaded_at: core.clock.unix_micros(),
         };
+        let bytes = raw.len + table.len;
         let notices = to_the_end(async move {
-            let write = move |c: &Core| attach(c, dataset, part, rec, parsed);
+            let write = move |c: &Core| {
+                let done = attach(c, dataset, part, rec, parsed);
+                c.quotas.added(owner, bytes);
+                drop(room);
+                done
+            };
             let (news, notices) = blocking(&core, write).await?;
             tell_engine(&engine, dataset, news).await;
             drop(claim);

@@ -171,7 +171,9 @@ impl Service {
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
         to_the_end(async move {
             let delete = move |core: &Core| {
-                Ok(core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?)
+                core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?;
+                core.quotas.removed(rec.author);
+                Ok(())
             };
             blocking(&core, delete).await?;
             drop_resident(&engine, dataset).await;

@@ -168,6 +168,7 @@ impl Service {
             ));
         }
         self.blocking(move |core| {
+            let _place = core.quotas.file(&core.store, author)?;
             core.store.commit(Batch::new().insert(&rec))?;
             Ok(reply(rec))
         })
@@ -255,6 +256,7 @@ impl Service {
                     record_parse(&mut rec, parsed);
                 }
                 commit(core, &rec, tag)?;
+                core.quotas.added(rec.author, rec.tables.iter().map(|b| b.len).sum());
                 Ok(reply(rec))
             })
             .await;
@@ -278,6 +280,7 @@ impl Service {
                 }
                 Err(e) => return Err(e.into()),
             }
+            core.quotas.removed(rec.author);
             tracing::info!(target: "audit", event = "file-deleted", user = user.map(|u| u.0), file = id);
             Ok(())
         })

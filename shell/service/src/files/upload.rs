@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_ingest::Recipe;
-use graphlume_storage::{FileRec, Tag};
+use graphlume_storage::{FileRec, Record as _, Tag};
 
 use super::progress::Place;
 use super::{commit, find_for, recipe, record_parse, reply};
@@ -46,7 +46,7 @@ impl Service {
         let recipe = recipe(&rec, &query)?;
         let claim = self.claim(format!("file {id}"))?;
         let (place, watch) = self.core.board.place(rec.file_id);
-        let intake = self.intake(declared_len, watch).await?;
+        let intake = self.intake(rec.author, declared_len, watch).await?;
         let core = Arc::clone(&self.core);
         Ok(FileUpload { core, intake, place, rec, tag, recipe, erase, claim })
     }
@@ -69,7 +69,7 @@ impl FileUpload {
     pub async fn finish(self) -> Result<FileReply, ServiceError> {
         let Self { core, intake, place, mut rec, tag, recipe, erase, claim } = self;
         let kept_options = recipe.options.clone();
-        let Taken { raw, parsed, .. } = intake.finish(recipe).await?;
+        let Taken { raw, parsed, room, .. } = intake.finish(recipe).await?;
         let dropped = parsed.is_err() && erase;
         record_parse(&mut rec, parsed);
         rec.updated_at = core.clock.unix_micros();
@@ -84,7 +84,8 @@ impl FileUpload {
         }
         let write = move |c: &Core| {
             commit(c, &rec, tag)?;
-            drop((claim, place));
+            c.quotas.added(rec.author, rec.blobs().iter().map(|b| b.len).sum());
+            drop((claim, place, room));
             Ok(reply(rec))
         };
         blocking(&core, write).await
