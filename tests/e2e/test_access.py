@@ -127,6 +127,21 @@ def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
     viewer.close()
 
 
+def test_the_log_shows_no_address_that_opens_a_graph(rig):
+    api = rig.api()
+    dataset = ring(api, private=False)
+    assert api("GET", f"/api/v2/datasets/{dataset}").status_code == 200
+    assert api("POST", f"/api/v2/datasets/{dataset}/gfql", json={"gfql_query": [{"type": "Node"}]}).status_code == 200
+    page = requests.get(f"{rig.url}/graph/graph.html?dataset={dataset}", headers=dict(api.session.headers))
+    session = page.url.split("session=")[1]
+    assert api("GET", f"/api/experimental/viz/sessions/{session}/").status_code == 200
+    file = api.file(EDGES, "csv")["file_id"]
+    assert api("GET", f"/api/v2/files/{file}").status_code == 200
+    log = rig.output()
+    assert dataset not in log and session not in log
+    assert "/api/v2/datasets/{dataset_id}" in log and f"/api/v2/files/{file}" in log
+
+
 def test_a_private_dataset_of_an_organization_is_in_no_list_of_others(tmp_path):
     server = Server(tmp_path / "data")
     for name in ("alice", "bob"):

@@ -335,9 +335,14 @@ impl Shell {
         let status = response.status().as_u16();
         let pattern = route.map_or("(none)", |r| r.path);
         self.metrics.answered(pattern, method_label(&asked.method), status, took);
-        // Whoever knows a session's id may watch it, so it stays out of the log.
-        let shown =
-            if route.is_some_and(|r| r.auth == Auth::Viewer) { pattern } else { &asked.path };
+        // Whoever knows the id of a session, or of a dataset that is shared by its address, may look at it: such
+        // ids stay out of the log.
+        let opens = |r: &Route| {
+            r.auth == Auth::Viewer
+                || r.path.contains("{dataset_id}")
+                || r.path.contains("{session_id}")
+        };
+        let shown = if route.is_some_and(opens) { pattern } else { &asked.path };
         let path: String =
             shown.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
         // Microseconds are what the figure is good for.
