@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use graphlume_types::address::household;
 use graphlume_types::{UserId, id, limits};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::{Kind, Refusal};
 
-/// Whom a connection counts against: its address until a call on it shows a credential, then the account.
+/// Whom a connection counts against: its address, of IPv6 its /64, until a call on it shows a credential, then the account.
 /// So a flood of strangers pushes out strangers only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holder {
@@ -90,7 +91,7 @@ impl Agents {
     pub(super) fn open(&self, peer: IpAddr) -> String {
         let session = id::hex(&id::random_bytes::<32>());
         let now = Instant::now();
-        let holder = Holder::Peer(peer);
+        let holder = Holder::Peer(household(peer));
         let mut map = self.0.lock();
         make_room(&mut map, holder, now);
         let stream = CancellationToken::new();
@@ -255,6 +256,22 @@ mod tests {
 
     fn peer(n: u32) -> IpAddr {
         IpAddr::V4(n.into())
+    }
+
+    #[test]
+    fn a_network_of_ipv6_has_the_connections_of_one_address() {
+        let agents = Agents::default();
+        let of = |n: u32| format!("2001:db8:1:2::{n:x}").parse::<IpAddr>().unwrap();
+        let first = agents.open(of(1));
+        let elsewhere = agents.open("2001:db8:1:3::1".parse().unwrap());
+        let most = u32::try_from(limits::AGENTS_PER_HOLDER_MAX).unwrap();
+        for n in 2..=most {
+            agents.open(of(n));
+        }
+        assert!(agents.touch(&first));
+        let second = agents.open(of(most + 1));
+        assert!(agents.touch(&second) && agents.touch(&elsewhere));
+        assert_eq!(agents.0.lock().len(), limits::AGENTS_PER_HOLDER_MAX + 1, "one made room");
     }
 
     #[test]
