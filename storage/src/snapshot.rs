@@ -114,10 +114,17 @@ impl Files {
         self.known.get(key).map_or(0, |e| e.bytes)
     }
 
-    /// The oldest file but `but`.
-    fn oldest(&self, but: &(DatasetId, SessionId)) -> Option<(DatasetId, SessionId)> {
+    /// The file but `but` that makes room for it: the oldest of a session of nobody, else the oldest of somebody's
+    /// when `but` is somebody's, too.
+    fn oldest(
+        &self,
+        but: &(DatasetId, SessionId),
+        is_owned: &dyn Fn(&SessionId) -> bool,
+    ) -> Option<(DatasetId, SessionId)> {
         let others = self.known.iter().filter(|(key, _)| *key != but);
-        others.min_by_key(|(_, e)| e.turn).map(|(key, _)| key.clone())
+        let ranked = others.map(|(key, e)| ((is_owned(&key.1), e.turn), key));
+        let ((owned, _), first) = ranked.min_by_key(|(rank, _)| *rank)?;
+        (!owned || is_owned(&but.1)).then(|| first.clone())
     }
 }
 
@@ -140,12 +147,19 @@ impl Snapshots {
         this
     }
 
-    /// Keeps the positions of a session in place of those before. Others, the oldest first, make room.
+    /// Keeps the positions of a session in place of those before. Others, the oldest first, make room: those of
+    /// sessions of nobody before those that `is_owned` says are somebody's, which make room for their like alone.
+    /// Where nothing may make room, the positions are not kept.
     ///
     /// # Errors
     /// `TooLarge` for more than all files together may have, `Full` when the disk has too little room,
     /// `Io` otherwise; the positions before are still there then.
-    pub fn put(&self, head: &SnapshotHead, positions: &[[f32; 2]]) -> Result<(), StoreError> {
+    pub fn put(
+        &self,
+        head: &SnapshotHead,
+        positions: &[[f32; 2]],
+        is_owned: &dyn Fn(&SessionId) -> bool,
+    ) -> Result<(), StoreError> {
         let Inner { vfs, quota, .. } = &*self.inner;
         let too_large = |what, limit| StoreError::TooLarge { what, limit };
         let notes_max = limits::SNAPSHOT_NOTES_BYTES_MAX;
@@ -172,7 +186,7 @@ impl Snapshots {
         while files.bytes - files.bytes_of(&key) + bytes > quota.bytes
             || files.known.len() + usize::from(!files.known.contains_key(&key)) > quota.files
         {
-            let Some(oldest) = files.oldest(&key) else { break };
+            let Some(oldest) = files.oldest(&key, is_owned) else { return Ok(()) };
             self.take_away(&self.path(&oldest.1, oldest.0))?;
             files.remove(&oldest);
         }

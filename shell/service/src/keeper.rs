@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use graphlume_engine::{Keeper, Snapshot, SnapshotNotes};
-use graphlume_storage::{DatasetRec, Kept, SnapshotHead, StoreError};
+use graphlume_storage::{DatasetRec, Kept, SessionRec, SnapshotHead, StoreError};
 use graphlume_types::limits::SESSION_IDLE_DAYS_MAX;
 use graphlume_types::{DatasetId, SessionId};
 
@@ -32,7 +32,10 @@ impl PositionKeeper {
             fingerprint: snapshot.fingerprint,
             notes: serde_json::to_vec(&snapshot.notes).unwrap_or_default(),
         };
-        self.core.store.snapshots().put(&head, &snapshot.positions)
+        // Sessions of accounts alone are on record. One that cannot be looked up is taken for one of them.
+        let store = &self.core.store;
+        let is_owned = |s: &SessionId| store.exists::<SessionRec>(s).unwrap_or(true);
+        store.snapshots().put(&head, &snapshot.positions, &is_owned)
     }
 }
 

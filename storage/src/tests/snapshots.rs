@@ -10,6 +10,8 @@ use crate::error::StoreError;
 use crate::snapshot::{Kept, Quota, SnapshotHead, Snapshots};
 use crate::vfs::{Fault, FaultPlan, OsVfs};
 
+/// No session has an owner.
+const NOBODYS: &dyn Fn(&SessionId) -> bool = &|_| false;
 const ROOMY: Quota = Quota { files: 100, bytes: 1 << 30, free_bytes_min: 0 };
 
 struct Folder {
@@ -55,8 +57,8 @@ fn what_is_put_comes_back_to_the_bit_and_only_the_last_of_it() {
         if let Some(last) = at.last_mut() {
             *last = [f32::NAN, f32::MIN_POSITIVE];
         }
-        f.kept.put(&head("s", DATA), &places(3)).expect("kept");
-        f.kept.put(&head("s", DATA), &at).expect("kept");
+        f.kept.put(&head("s", DATA), &places(3), NOBODYS).expect("kept");
+        f.kept.put(&head("s", DATA), &at, NOBODYS).expect("kept");
         let nodes = u32::try_from(n).expect("few");
         let Kept::Positions(found, back) = f.kept.get(&session("s"), DATA, nodes).expect("read")
         else {
@@ -76,7 +78,7 @@ fn what_is_put_comes_back_to_the_bit_and_only_the_last_of_it() {
 #[test]
 fn every_torn_length_and_every_flipped_byte_is_noticed_and_the_file_removed() {
     let f = Folder::new(ROOMY);
-    f.kept.put(&head("s", DATA), &places(5)).expect("kept");
+    f.kept.put(&head("s", DATA), &places(5), NOBODYS).expect("kept");
     let path = f.file("s", DATA);
     let whole = fs::read(&path).expect("a file");
     let unfit = |bytes: &[u8], what: &str| {
@@ -101,8 +103,8 @@ fn every_torn_length_and_every_flipped_byte_is_noticed_and_the_file_removed() {
 #[test]
 fn a_file_of_another_dataset_session_or_size_is_not_taken() {
     let f = Folder::new(ROOMY);
-    f.kept.put(&head("s", DATA), &places(5)).expect("kept");
-    f.kept.put(&head("x", OTHER), &places(5)).expect("kept");
+    f.kept.put(&head("s", DATA), &places(5), NOBODYS).expect("kept");
+    f.kept.put(&head("x", OTHER), &places(5), NOBODYS).expect("kept");
     fs::copy(f.file("s", DATA), f.file("s", OTHER)).expect("copied");
     fs::copy(f.file("s", DATA), f.file("t", DATA)).expect("copied");
     for (name, dataset, nodes) in [("s", OTHER, 5), ("t", DATA, 5), ("s", DATA, 4)] {
@@ -115,29 +117,48 @@ fn a_file_of_another_dataset_session_or_size_is_not_taken() {
 fn the_oldest_make_room_for_files_and_for_bytes() {
     let f = Folder::new(Quota { files: 3, ..ROOMY });
     for name in ["a", "b", "c"] {
-        f.kept.put(&head(name, DATA), &places(2)).expect("kept");
+        f.kept.put(&head(name, DATA), &places(2), NOBODYS).expect("kept");
     }
-    f.kept.put(&head("a", DATA), &places(2)).expect("kept");
-    f.kept.put(&head("d", OTHER), &places(2)).expect("kept");
+    f.kept.put(&head("a", DATA), &places(2), NOBODYS).expect("kept");
+    f.kept.put(&head("d", OTHER), &places(2), NOBODYS).expect("kept");
     assert!(!f.file("b", DATA).exists(), "the one written longest ago");
     assert!(f.file("a", DATA).exists() && f.file("c", DATA).exists());
     let each = f.kept.usage().1 / 3;
     let f = Folder::new(Quota { bytes: 3 * each, ..ROOMY });
     for name in ["a", "b", "c", "d"] {
-        f.kept.put(&head(name, DATA), &places(2)).expect("kept");
+        f.kept.put(&head(name, DATA), &places(2), NOBODYS).expect("kept");
     }
     assert_eq!(f.kept.usage(), (3, 3 * each));
     assert!(!f.file("a", DATA).exists());
-    let refused = f.kept.put(&head("e", DATA), &places(200)).expect_err("more than all may have");
+    let refused =
+        f.kept.put(&head("e", DATA), &places(200), NOBODYS).expect_err("more than all may have");
     assert!(matches!(refused, StoreError::TooLarge { limit, .. } if limit == 3 * each));
     assert_eq!(f.kept.usage().0, 3, "nobody made room for it");
 }
 
 #[test]
+fn sessions_of_nobody_never_push_out_those_of_somebody() {
+    let f = Folder::new(Quota { files: 2, ..ROOMY });
+    let owned: &dyn Fn(&SessionId) -> bool = &|s| s.as_str().starts_with("own");
+    let has = |name: &str| f.file(name, DATA).exists();
+    for name in ["own1", "a"] {
+        f.kept.put(&head(name, DATA), &places(3), owned).expect("kept");
+    }
+    f.kept.put(&head("b", DATA), &places(3), owned).expect("kept");
+    assert!(has("own1") && has("b") && !has("a"), "one of nobody goes first, though it is newer");
+    f.kept.put(&head("own2", DATA), &places(3), owned).expect("kept");
+    assert!(has("own1") && has("own2") && !has("b"));
+    f.kept.put(&head("c", DATA), &places(3), owned).expect("no error");
+    assert!(has("own1") && has("own2") && !has("c"), "there is no room for it");
+    f.kept.put(&head("own3", DATA), &places(3), owned).expect("kept");
+    assert!(has("own2") && has("own3") && !has("own1"), "somebody's make room for somebody's");
+}
+
+#[test]
 fn unfinished_files_and_empty_folders_are_swept_at_start() {
     let f = Folder::new(ROOMY);
-    f.kept.put(&head("s", DATA), &places(2)).expect("kept");
-    f.kept.put(&head("t", OTHER), &places(2)).expect("kept");
+    f.kept.put(&head("s", DATA), &places(2), NOBODYS).expect("kept");
+    f.kept.put(&head("t", OTHER), &places(2), NOBODYS).expect("kept");
     f.kept.remove(&session("t"), OTHER).expect("removed");
     f.kept.remove(&session("t"), OTHER).expect("absence is no error");
     fs::write(f.file("u.new", DATA), "half").expect("written");
@@ -152,7 +173,7 @@ fn unfinished_files_and_empty_folders_are_swept_at_start() {
 fn datasets_and_unwanted_sessions_are_forgotten() {
     let f = Folder::new(ROOMY);
     for (name, dataset) in [("a", DATA), ("b", DATA), ("a", OTHER), ("b", OTHER)] {
-        f.kept.put(&head(name, dataset), &places(2)).expect("kept");
+        f.kept.put(&head(name, dataset), &places(2), NOBODYS).expect("kept");
     }
     f.kept.remove_dataset(DATA).expect("removed");
     assert!(!f.file("a", DATA).exists() && f.file("a", OTHER).exists());
@@ -165,11 +186,11 @@ fn datasets_and_unwanted_sessions_are_forgotten() {
 fn a_failure_of_any_step_leaves_the_positions_before() {
     for fail_at in 1.. {
         let f = Folder::new(ROOMY);
-        f.kept.put(&head("s", DATA), &places(4)).expect("kept");
+        f.kept.put(&head("s", DATA), &places(4), NOBODYS).expect("kept");
         let plan = FaultPlan::new(fail_at, Fault::Errno(5));
         let faulty = Snapshots::open(f.dir.path(), Arc::new(plan.clone()), ROOMY);
         plan.arm(fail_at);
-        let done = faulty.put(&head("s", DATA), &places(5));
+        let done = faulty.put(&head("s", DATA), &places(5), NOBODYS);
         if !plan.hit() {
             done.expect("nothing failed");
             assert!(fail_at > 5, "the steps of a write are counted");
