@@ -720,6 +720,11 @@ pub enum GraphKind {
 
 /// Options of `export`.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "The backup has accounts, keys, organizations, files, datasets, login links, and the visualizations of \n\
+    accounts with their collections. It has no positions, no visualizations that nobody signed in for, and no \n\
+    token.key: after an import layouts begin anew and everybody signs in again."
+)]
 pub struct ExportArgs {
     /// Folder to write; must not exist or be empty
     #[arg(value_name = "DIR")]
@@ -746,6 +751,9 @@ pub struct DoctorArgs {
     /// Data folder and its default.
     #[command(flatten)]
     pub data: DataDir,
+    /// After records were lost: say that the accounts and keys are right, so that people may sign in again
+    #[arg(long)]
+    pub confirm_accounts: bool,
 }
 
 /// Options of `bench`.

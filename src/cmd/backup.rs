@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_service::command::Command;
-use graphlume_storage::{Options, Store};
+use graphlume_storage::{Options, Store, check_export};
 use graphlume_types::SystemClock;
 
 use super::user::on_existing;
@@ -24,8 +24,20 @@ pub fn import(args: &ImportArgs) -> Result<(), Failure> {
         let shown = data.display();
         return Err(failure(format!("--data {shown}: is not empty; import into a new folder")));
     }
+    // Before anything is made, so that a mistyped name leaves no folder behind.
+    check_export(&args.dir)?;
+    let is_new = !data.exists();
     let store = Store::open(data, Options::with_clock(Arc::new(SystemClock)))?;
-    let report = store.import(&args.dir)?;
+    let report = match store.import(&args.dir) {
+        Ok(report) => report,
+        Err(e) => {
+            drop(store);
+            if is_new {
+                std::fs::remove_dir_all(data)?;
+            }
+            return Err(e.into());
+        }
+    };
     eprintln!("{} records and {} files in {}", report.records, report.blobs, data.display());
     Ok(())
 }

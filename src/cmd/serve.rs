@@ -27,6 +27,8 @@ const DESCRIPTORS_KEPT: usize = 256;
 const EXIT_DISK: u8 = 74;
 /// Time between two rounds of upkeep.
 const UPKEEP_EVERY: std::time::Duration = std::time::Duration::from_secs(3600);
+/// Time between two notes of the time, below which no later run begins.
+const CLOCK_MARK_EVERY: std::time::Duration = std::time::Duration::from_secs(60);
 /// What connections get to end in order when the process has to be replaced.
 const RESTART_DRAIN: std::time::Duration = std::time::Duration::from_millis(500);
 /// What the last positions get to be written down then.
@@ -307,10 +309,17 @@ async fn listen(
 /// Exports the records once a day and sweeps files that nothing refers to.
 async fn upkeep(service: Arc<Service>) {
     let mut hourly = tokio::time::interval(UPKEEP_EVERY);
+    let mut minutely = tokio::time::interval(CLOCK_MARK_EVERY);
     loop {
-        hourly.tick().await;
-        // Each part that failed has been logged and counted there.
-        let _ = service.maintain().await;
+        tokio::select! {
+            // Each part that failed has been logged and counted there.
+            _ = hourly.tick() => drop(service.maintain().await),
+            _ = minutely.tick() => {
+                if let Err(e) = service.keep_time().await {
+                    tracing::warn!(error = %e, "the time was not written down");
+                }
+            }
+        }
     }
 }
 

@@ -126,6 +126,11 @@ struct Inner {
 }
 
 impl Blobs {
+    /// Free bytes of the disk below which nothing is written.
+    pub(crate) fn free_bytes_min(&self) -> u64 {
+        self.inner.free_bytes_min
+    }
+
     /// Opens the blob folders below `dir`, making them when absent, and drops unfinished uploads. The
     /// caller holds the folder's lock.
     pub(crate) fn open(

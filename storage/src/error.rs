@@ -164,8 +164,8 @@ pub enum StoreError {
         /// The cause.
         detail: String,
     },
-    /// An export cannot be read.
-    #[error("{path:?} is not a complete export: {detail}; use another one")]
+    /// An export cannot be read, or not be written there.
+    #[error("{path:?} cannot be used for an export: {detail}; name another one")]
     Export {
         /// The file.
         path: PathBuf,

@@ -237,7 +237,7 @@ impl Store {
     /// # Errors
     /// `Export` when it is not complete; nothing is changed then.
     pub fn import(&self, from: &Path) -> Result<ImportReport, StoreError> {
-        let found = verify(&from.join(RECORDS_FILE))?;
+        let found = verified(from)?;
         let dir = from.join("blobs");
         let mut blobs = 0;
         for entry in fs::read_dir(&dir).map_err(|e| StoreError::io("list", &dir, e))? {
@@ -259,6 +259,26 @@ impl Store {
         })?;
         Ok(ImportReport { records, blobs })
     }
+}
+
+/// Checks that `from` is a whole export that [`Store::import`] can read.
+///
+/// # Errors
+/// [`StoreError::Export`] when it is absent, no folder, or not whole.
+pub fn check_export(from: &Path) -> Result<(), StoreError> {
+    verified(from).map(|_| ())
+}
+
+fn verified(from: &Path) -> Result<Found, StoreError> {
+    let refuse = |detail: &str| StoreError::Export { path: from.to_owned(), detail: detail.into() };
+    if !from.exists() {
+        return Err(refuse("there is no such folder"));
+    }
+    let records = from.join(RECORDS_FILE);
+    if !from.is_dir() || !records.is_file() || !from.join("blobs").is_dir() {
+        return Err(refuse("it is not a folder that `graphlume export` wrote"));
+    }
+    verify(&records)
 }
 
 /// Durable blobs that records need.

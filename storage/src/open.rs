@@ -10,6 +10,7 @@ use graphlume_types::{Clock, SystemClock, limits};
 
 use crate::blob::Blobs;
 use crate::decoded::Decoded;
+use crate::engine_conf;
 use crate::error::StoreError;
 use crate::export;
 use crate::mark::Mark;
@@ -144,8 +145,18 @@ fn state_of(dir: &Path) -> Result<FolderState, StoreError> {
     Ok(state)
 }
 
-/// Opens `dir`, making it when it is absent and may be made.
+/// Opens `dir`, making it when it is absent and may be made. A full disk is told as one, with what must be free.
 pub(crate) fn open(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
+    open_folder(dir, options).map_err(|e| match e {
+        StoreError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+            let free = options.vfs.free_bytes(dir).unwrap_or(0);
+            StoreError::Full { dir: dir.to_owned(), free, need: options.free_bytes_upload_min }
+        }
+        other => other,
+    })
+}
+
+fn open_folder(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
     let vfs = &options.vfs;
     match state_of(dir)? {
         FolderState::Ours => {}
@@ -203,7 +214,6 @@ pub(crate) fn open(dir: &Path, options: &Options) -> Result<Folder, StoreError> 
         seq: AtomicU64::new(seq),
         counters: Counters::default(),
     };
-    core.meta.finish_reindex(&core.blobs)?;
     Ok(Folder { core, opened, lock })
 }
 
@@ -246,13 +256,19 @@ fn open_or_make(
             ));
         }
         make_store(dir, &*options.vfs, |_| Ok(()))?;
-        return Ok((Meta::open(&store)?, Opened::Fresh));
+        let meta = Meta::open(&store)?;
+        engine_conf::keep(dir, &store);
+        return Ok((meta, Opened::Fresh));
     }
-    match Meta::open(&store) {
-        Ok(meta) => {
+    let mut found = read_whole(&store, blobs);
+    if found.as_ref().is_err_and(StoreError::is_corrupt) && engine_conf::put_back(dir, &store)? {
+        found = read_whole(&store, blobs);
+    }
+    match found {
+        Ok((meta, seq)) => {
+            engine_conf::keep(dir, &store);
             let vfs = &options.vfs;
             vfs.sync_dir(&store).map_err(|e| StoreError::io("sync", &store, e))?;
-            let seq = meta.seq()?;
             // The end of the log is damaged, and an export knows more than what is left.
             if marked > seq && export::newest(dir)?.is_some_and(|found| found.seq > seq) {
                 drop(meta);
@@ -276,17 +292,32 @@ fn open_or_make(
     }
 }
 
+/// Opens the records and reads what the start needs of them, so that damage is met here and not later, where no export
+/// could stand in.
+fn read_whole(store: &Path, blobs: &Blobs) -> Result<(Meta, u64), StoreError> {
+    let meta = Meta::open(store)?;
+    let seq = meta.seq()?;
+    meta.finish_reindex(blobs)?;
+    Ok((meta, seq))
+}
+
 /// Whether records were lost and nobody has yet said that their blobs are not needed.
 pub(crate) fn holds_back(dir: &Path) -> Result<bool, StoreError> {
+    Ok(!damage_in(dir)?.is_empty())
+}
+
+/// Names of what was set aside because records were lost, in their order.
+pub(crate) fn damage_in(dir: &Path) -> Result<Vec<String>, StoreError> {
     let fail = |e| StoreError::io("list", dir, e);
+    let mut found = Vec::new();
     for entry in fs::read_dir(dir).map_err(fail)? {
-        let name = entry.map_err(fail)?.file_name();
-        let name = name.to_string_lossy();
+        let name = entry.map_err(fail)?.file_name().to_string_lossy().into_owned();
         if name.starts_with("store.damaged-") || name.starts_with("mark.lost-") {
-            return Ok(true);
+            found.push(name);
         }
     }
-    Ok(false)
+    found.sort();
+    Ok(found)
 }
 
 /// Record stores that were moved aside, oldest first.
@@ -328,7 +359,9 @@ fn rebuild(
         "the record store was rebuilt from an export; later changes are not in it"
     );
     let opened = Opened::Rebuilt { moved_to, export, exported_at, records };
-    Ok((Meta::open(&store_dir(dir))?, opened))
+    let (meta, _) = read_whole(&store_dir(dir), blobs)?;
+    engine_conf::keep(dir, &store_dir(dir));
+    Ok((meta, opened))
 }
 
 /// Makes a store under another name, fills it, makes it durable and only then gives it its name, so

@@ -186,6 +186,16 @@ def rmat(tmp_path_factory):
     return path
 
 
+def test_an_import_of_what_is_no_backup_leaves_nothing_behind(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    for name, said in [("none", "no such folder"), ("file", "graphlume export"), ("folder", "graphlume export")]:
+        r = run_cli("import", tmp_path / name, "--data", tmp_path / "data", check=False)
+        assert r.returncode == 1 and said in r.stderr and name in r.stderr, r
+        assert not (tmp_path / "data").exists()
+    assert "token.key" in run_cli("export", "--help").stdout
+
+
 def test_generate_writes_the_same_bytes_in_every_format(tmp_path, rmat):
     frame = pd.read_parquet(rmat)
     assert len(frame) == 16 << 10

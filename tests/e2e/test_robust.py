@@ -384,6 +384,11 @@ def test_a_full_disk_refuses_writing_and_nothing_else(tmp_path):
         r = api("POST", "/api/v2/files/", json={"file_type": "csv"})
         assert r.status_code == 507 and "Retry-After" in r.headers, r.text
         assert str(mount) not in r.text, "where the server keeps its data is nobody's business"
+        ill = requests.get(s.url + "/ht/")
+        assert ill.status_code == 503 and "MiB free" in ill.json()["detail"], ill.text
+        assert requests.get(s.url + "/healthz").status_code == 200, "a restart would not help"
+        r = run_cli("doctor", "--data", mount / "data", check=False)
+        assert r.returncode == 1 and "MiB free" in r.stderr and "disk " in r.stdout, r
         assert api("GET", "/api/v2/files/").status_code == 200 and s.token()
         page = api("GET", f"/graph/graph.html?dataset={dataset}")
         assert page.status_code == 200 and "session=" in page.url, "looking needs no disk"
@@ -392,6 +397,7 @@ def test_a_full_disk_refuses_writing_and_nothing_else(tmp_path):
         viewer.close()
         assert api("DELETE", f"/api/v2/datasets/{dataset}").status_code == 204
         filler.unlink()
+        assert requests.get(s.url + "/ht/").status_code == 200
         assert api("POST", "/api/v2/files/", json={"file_type": "csv"}).status_code == 201
     finally:
         if s.process:

@@ -54,6 +54,12 @@ pub(crate) struct Metrics {
     upkeep_failures: Family<PartLabels, Gauge<f64, AtomicU64>>,
     /// Damaged records that were met since the start.
     pub(crate) damaged_records: Gauge<f64, AtomicU64>,
+    pub(crate) disk_free_bytes: Gauge<f64, AtomicU64>,
+    pub(crate) disk_total_bytes: Gauge<f64, AtomicU64>,
+    /// How often records were lost without the accounts having been confirmed since.
+    pub(crate) damage_unconfirmed: Gauge<f64, AtomicU64>,
+    /// How far the machine's clock is behind what it has shown.
+    pub(crate) clock_behind_seconds: Gauge<f64, AtomicU64>,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -64,6 +70,12 @@ struct PartLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct EngineLabels {
     figure: String,
+}
+
+fn gauge_f64(registry: &mut Registry, name: &str, help: &str) -> Gauge<f64, AtomicU64> {
+    let gauge = Gauge::default();
+    registry.register(name, help, Gauge::clone(&gauge));
+    gauge
 }
 
 /// A gauge that counts what is alive.
@@ -121,8 +133,29 @@ impl Metrics {
             "Reads since the start that met a damaged record",
             Gauge::clone(&damaged_records),
         );
+        let disk_free_bytes = gauge_f64(
+            &mut registry,
+            "disk_free_bytes",
+            "Bytes of the data folder's disk that may still be written",
+        );
+        let disk_total_bytes =
+            gauge_f64(&mut registry, "disk_total_bytes", "Bytes of the data folder's disk");
+        let damage_unconfirmed = gauge_f64(
+            &mut registry,
+            "store_damage_unconfirmed",
+            "How often records were lost without the accounts having been confirmed since",
+        );
+        let clock_behind_seconds = gauge_f64(
+            &mut registry,
+            "clock_behind_seconds",
+            "How far the machine's clock is behind what it has shown",
+        );
         Arc::new(Self {
             registry,
+            disk_free_bytes,
+            disk_total_bytes,
+            damage_unconfirmed,
+            clock_behind_seconds,
             requests,
             seconds,
             refusals,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admin::{Admin, NewUser, UserChange};
 use crate::identity::removal::{self, Estate};
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, damage};
 
 /// What is to be done. As JSON: `{"command": "user-add", "arguments": {...}}`. It may hold a password and therefore
 /// does not print.
@@ -65,6 +65,8 @@ pub enum Command {
     },
     /// Checks the data folder.
     Doctor,
+    /// Says that the accounts and keys are right after records were lost.
+    ConfirmAccounts,
 }
 
 /// What a command gives.
@@ -142,6 +144,12 @@ impl Admin {
                 Ok(done)
             }
             Command::Doctor => self.check(),
+            Command::ConfirmAccounts => {
+                Ok(Done::note(match damage::confirm(self.store())?.len() {
+                    0 => "no damage waits for a confirmation".to_owned(),
+                    _ => "the accounts are confirmed: people may sign in again".to_owned(),
+                }))
+            }
         }
     }
 
@@ -186,9 +194,22 @@ impl Admin {
         for problem in &report.problems {
             done.lines.push(format!("problem      {}: {}", problem.what, problem.detail));
         }
+        let disk = self.store().disk()?;
+        done.lines.push(format!("disk         {disk}"));
         if !report.problems.is_empty() {
             done.failure = Some(
                 "the data folder needs attention: restore the named objects from a backup, or delete them"
+                    .to_owned(),
+            );
+        } else if let Some(want) = disk.want() {
+            done.failure = Some(want);
+        }
+        let damage = damage::unconfirmed(self.store())?;
+        if !damage.is_empty() {
+            done.lines.push(format!("damage       records were lost: {}", damage.join(", ")));
+            done.failure = Some(
+                "nobody signs in until the accounts are confirmed: look at `graphlume user list` and `graphlume key \
+                 list`, end what had been ended, and run `graphlume doctor --confirm-accounts`"
                     .to_owned(),
             );
         }
@@ -221,6 +242,7 @@ impl Service {
                 Admin::of(&core.store).carry_out(command)
             })
             .await;
+        self.damage.look(&self.core.store)?;
         // Also after an error: a change that was not confirmed may be on the disk all the same.
         self.access_changed();
         done

@@ -2,9 +2,11 @@
 
 use graphlume_engine::{EngineHealth, GpuReport, GpuState};
 
-use crate::Service;
+use graphlume_storage::Disk;
+
 use crate::parsers::ParsersHealth;
 use crate::reply::{HealthReply, WorkerReply, WorkersReply};
+use crate::{Service, ServiceError};
 
 /// A component with a health route of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -66,10 +68,7 @@ impl Service {
         let (healthy, detail) = match component {
             Component::ReverseProxy => (true, "this server accepts connections itself".to_owned()),
             Component::InternalProxy => (true, "serving".to_owned()),
-            Component::Content => match self.core.store.poisoned() {
-                None => (true, "records are read and written".to_owned()),
-                Some(why) => (false, format!("the record store takes no writes ({why}); restart")),
-            },
+            Component::Content => self.content_state(),
             Component::GpuController | Component::VizTier | Component::SessionManager => engine(),
             Component::CpuWorker => {
                 let h = self.engine.health();
@@ -89,6 +88,41 @@ impl Service {
         };
         let status = if healthy { "ok" } else { "unavailable" };
         HealthReply { status, component: component.name(), detail, healthy }
+    }
+
+    /// Whether accounts, files and datasets are read and written.
+    fn content_state(&self) -> (bool, String) {
+        if let Some(why) = self.core.store.poisoned() {
+            return (false, format!("the record store takes no writes ({why}); restart"));
+        }
+        if let Err(refusal) = self.damage.check() {
+            return (false, refusal.to_string());
+        }
+        match self.core.store.disk().map(|disk| disk.want()) {
+            Ok(None) => (true, "records are read and written".to_owned()),
+            Ok(Some(want)) => (false, format!("records are read, and not all are written: {want}")),
+            Err(e) => (false, format!("the free space of the disk cannot be told: {e}")),
+        }
+    }
+
+    /// The disk of the data folder.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn disk(&self) -> Result<Disk, ServiceError> {
+        Ok(self.core.store.disk()?)
+    }
+
+    /// How often records were lost without the operator having confirmed the accounts since.
+    #[must_use]
+    pub fn damage_unconfirmed(&self) -> usize {
+        self.damage.count()
+    }
+
+    /// How far the machine's clock is behind what it has shown.
+    #[must_use]
+    pub fn clock_behind(&self) -> std::time::Duration {
+        self.steady.behind()
     }
 
     /// The workers, one by one.

@@ -19,6 +19,7 @@ mod body;
 mod builtin;
 mod collections;
 pub mod command;
+mod damage;
 mod datasets;
 mod error;
 mod files;
@@ -38,6 +39,7 @@ mod quotas;
 pub mod reply;
 mod service;
 mod sessions;
+mod steady;
 mod steering;
 mod tables;
 #[cfg(test)]

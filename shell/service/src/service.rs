@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 
 use crate::ServiceError;
+use crate::damage::Damage;
 use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
 use crate::identity::links::LinkSettings;
@@ -26,6 +27,7 @@ use crate::parsers::{Parsers, WorkerConfig};
 use crate::principal::Principal;
 use crate::quotas::{QuotaSettings, Quotas};
 use crate::sessions::Visits;
+use crate::steady::SteadyClock;
 use crate::tables::TableCache;
 use crate::unread::Unread;
 use crate::upkeep::Failures;
@@ -124,6 +126,8 @@ pub struct Service {
     /// Places for answers that are being written out.
     pub(crate) renders: Arc<Semaphore>,
     pub(crate) unread: Unread,
+    pub(crate) damage: Damage,
+    pub(crate) steady: Arc<SteadyClock>,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
     access: watch::Sender<u64>,
@@ -140,6 +144,16 @@ impl Service {
     /// A data folder in use, damaged or with an exposed key; an engine that cannot start.
     pub fn start(config: ServiceConfig, clock: Arc<dyn Clock>) -> Result<Started, ServiceError> {
         let store = Store::open(&config.data_dir, Options::with_clock(Arc::clone(&clock)))?;
+        let steady = Arc::new(SteadyClock::new(Arc::clone(&clock), SteadyClock::mark(&store)?));
+        let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
+        if !steady.behind().is_zero() {
+            tracing::warn!(
+                seconds = steady.behind().as_secs(),
+                "the machine's clock is behind what it showed in an earlier run; times go on from there"
+            );
+        }
+        // Before the key of tokens is read, which damage replaces.
+        let damage = Damage::at_start(&store)?;
         let identity = Identity::open(&config.data_dir)?;
         let bootstrap = bootstrap(&store, config.admin_password)?;
         let cache = TableCache::new(config.table_cache_bytes);
@@ -167,6 +181,8 @@ impl Service {
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
             renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
             unread: Unread::default(),
+            damage,
+            steady,
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
             access: watch::Sender::new(0),

@@ -62,6 +62,16 @@ impl Service {
         .await
     }
 
+    /// Writes the time down, so that a clock that is set back while the server is stopped revives no credential. The
+    /// server calls it every minute.
+    ///
+    /// # Errors
+    /// The store takes no writes.
+    pub async fn keep_time(&self) -> Result<(), ServiceError> {
+        let steady = Arc::clone(&self.steady);
+        self.blocking(move |core| steady.keep(&core.store)).await
+    }
+
     /// How often each part of [`Service::maintain`] has failed since the start.
     pub fn upkeep_failures(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let counts = self.upkeep_failures.0.iter().map(|n| n.load(Ordering::Relaxed));

@@ -198,3 +198,34 @@ fn commits_lost_at_the_end_of_the_log_are_noticed_and_their_blobs_kept() {
     std::fs::remove_file(note).unwrap();
     assert_eq!(store.sweep(std::time::Duration::ZERO).unwrap().removed, 1);
 }
+
+#[test]
+fn a_damaged_conf_of_the_engine_costs_nothing() {
+    let dir = scratch();
+    open(dir.path()).commit(Batch::new().put(&file(1, 1, None, 1))).unwrap();
+    let store = open(dir.path());
+    store.export().unwrap();
+    store.commit(Batch::new().put(&file(2, 1, None, 1))).unwrap();
+    drop(store);
+    let conf = dir.path().join("store").join("conf");
+    for bad in [vec![0; 40], vec![], std::fs::read(&conf).unwrap().split_off(3)] {
+        std::fs::write(&conf, bad).unwrap();
+        let store = open(dir.path());
+        assert_eq!(*store.opened(), Opened::Existing);
+        assert_eq!(store.count::<FileRec>(&[Scope::All]).unwrap(), 2, "no export was needed");
+    }
+    std::fs::remove_file(&conf).unwrap();
+    assert_eq!(open(dir.path()).count::<FileRec>(&[Scope::All]).unwrap(), 2);
+}
+
+#[test]
+fn damage_stays_named_until_its_traces_are_removed() {
+    let dir = scratch();
+    let store = open(dir.path());
+    assert_eq!(store.damage().unwrap(), Vec::<String>::new());
+    std::fs::write(dir.path().join("mark.lost-2"), b"").unwrap();
+    std::fs::create_dir(dir.path().join("store.damaged-1")).unwrap();
+    assert_eq!(store.damage().unwrap(), ["mark.lost-2", "store.damaged-1"]);
+    let disk = store.disk().unwrap();
+    assert!(disk.total_bytes >= disk.free_bytes && disk.free_bytes > 0, "{disk:?}");
+}

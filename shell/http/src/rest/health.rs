@@ -93,6 +93,12 @@ pub(crate) fn metrics(shell: &Arc<Shell>) -> Result<Reply, ApiError> {
         shell.metrics.upkeep_failed(part, times);
     }
     shell.metrics.damaged_records.set(shell.service.damaged_records_met() as f64);
+    if let Ok(disk) = shell.service.disk() {
+        shell.metrics.disk_free_bytes.set(disk.free_bytes as f64);
+        shell.metrics.disk_total_bytes.set(disk.total_bytes as f64);
+    }
+    shell.metrics.damage_unconfirmed.set(shell.service.damage_unconfirmed() as f64);
+    shell.metrics.clock_behind_seconds.set(shell.service.clock_behind().as_secs_f64());
     let mut reply = Response::new(Bytes::from(shell.metrics.text()));
     reply.headers_mut().insert(CONTENT_TYPE, METRICS_TYPE);
     Ok(reply)

@@ -109,6 +109,7 @@ impl Service {
         let digest = secret::digest(token);
         let link = secret::log_name(&digest);
         let settings = self.links;
+        self.damage.check()?;
         let used = if secret::has_form(token) {
             self.blocking(move |core| consume(core, settings, &digest)).await
         } else {

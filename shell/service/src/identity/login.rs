@@ -67,6 +67,7 @@ impl Service {
         org: Option<&str>,
         key: Option<String>,
     ) -> Result<LoginReply, ServiceError> {
+        self.damage.check()?;
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
         let subject = Subject { key, ..subject(user, &acts_in) };
@@ -163,6 +164,7 @@ impl Service {
         let Some((key_id, secret)) = credential.split_once(':') else {
             return self.authenticate(credential);
         };
+        self.damage.check()?;
         let user = keys::verify(&self.core.store, key_id, secret)?;
         let active_org = orgs::default_org(&user).to_owned();
         let jti = format!("key:{key_id}");

@@ -39,6 +39,17 @@ impl SigningKey {
         }
     }
 
+    /// Takes the key away, so that the next [`SigningKey::load_or_create`] makes another: every token ends.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub(crate) fn replace(data_dir: &Path) -> Result<(), ServiceError> {
+        match fs::remove_file(data_dir.join(FILE_NAME)) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove")(e)),
+            _ => Ok(()),
+        }
+    }
+
     fn read(mut file: File) -> Result<Self, ServiceError> {
         let mode = file.metadata().map_err(failed("inspect"))?.permissions().mode();
         if mode & 0o077 != 0 {
