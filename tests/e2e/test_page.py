@@ -11,7 +11,7 @@ EDGES = {"source": "src", "destination": "dst"}
 
 def generated(alice, folder, kind, *options):
     """A generated graph as a dataset of alice."""
-    out = folder / f"{kind}.parquet"
+    out = folder / f"{kind}-{len(list(folder.iterdir()))}.parquet"
     run_cli("generate", kind, *options, "--out", out)
     file = alice.file(out.read_bytes(), "parquet", name=kind)
     return alice.dataset([file["file_id"]], edges=EDGES, name=kind)
@@ -28,6 +28,9 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
         "PAGE_URL": server.url,
         "PAGE_GRAPH": generated(
             alice, tmp_path, "sbm", "--nodes", 2000, "--edges", 6000, "--communities", 20, "--mixing", 10
+        ),
+        "PAGE_LARGE": generated(
+            alice, tmp_path, "sbm", "--nodes", 9000, "--edges", 20000, "--communities", 60, "--mixing", 10
         ),
         "PAGE_SPARSE": generated(alice, tmp_path, "tree", "--nodes", 90, "--edges", 95),
         "PAGE_PARALLEL": alice.dataset([parallel["file_id"]], edges=EDGES, name="parallel"),

@@ -169,6 +169,9 @@ def test_no_json_body_is_a_server_error(server, alice):
             url = re.sub(r"\{\w+\}", "0" * 32, path)
             for body in JSON_BODIES:
                 r = alice(method, url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
+                if path == "/api/v2/users/me/keys/" and r.status_code == 201:
+                    # No body and any object will do: a label is all that one may give.
+                    continue
                 assert 400 <= r.status_code < 500, (method, url, body[:80], r.status_code, r.text[:200])
                 if path == "/mcp":
                     # The form of its own protocol.

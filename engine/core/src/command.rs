@@ -70,6 +70,7 @@ commands! {
     Dress = cmd::collect::Dress,
     Info = cmd::info::Info,
     NodeCard = cmd::card::NodeCard,
+    NodeNames = cmd::card::NodeNames,
     EdgeCard = cmd::card::EdgeCard,
     Search = cmd::search::Search,
     Edges = cmd::edges::Edges,

@@ -178,6 +178,18 @@ impl EngineHandle {
         self.call(cmd::card::NodeCard { target: target.into(), index }).await
     }
 
+    /// What nodes are called in the picture, in the order asked; empty for one that is not there.
+    ///
+    /// # Errors
+    /// What loading the graph may answer.
+    pub async fn node_names(
+        &self,
+        target: impl Into<Target>,
+        nodes: Vec<u32>,
+    ) -> Result<Vec<String>, EngineError> {
+        self.call(cmd::card::NodeNames { target: target.into(), nodes }).await
+    }
+
     /// The hover card of an edge, by its drawn index.
     ///
     /// # Errors

@@ -37,6 +37,21 @@ fn short(value: Value) -> Value {
     }
 }
 
+/// What nodes are called beside them in the picture, in the order of `nodes`; empty for a node that is not there.
+#[must_use]
+pub fn node_names(
+    graph: &Graph,
+    table: Option<&Table>,
+    enc: &Encodings,
+    nodes: &[u32],
+) -> Vec<String> {
+    let cx = context(graph, table, None, enc);
+    let labels = Labels::new(&cx);
+    let count = graph.topology.num_nodes();
+    let name = |v: &u32| if *v < count { labels.short(*v) } else { String::new() };
+    nodes.iter().map(name).collect()
+}
+
 /// What a hover card of node `index` shows:
 /// `{index, title, id, degree, degree_in, degree_out, properties: [{name, value}]}`. `null` when there is
 /// no such node. A node that only edges mention has no properties.

@@ -255,6 +255,8 @@ pub const PATTERN_BYTES_MAX: usize = 512 << 10;
 pub const PATTERNS_CACHED_MAX: usize = 16;
 /// Notices that an answer carries: what was asked for and not done.
 pub const NOTICES_MAX: usize = 100;
+/// Nodes whose names a page asks for at once.
+pub const NAMES_ASKED_MAX: usize = 200;
 /// Iterations that a layout may be asked for.
 pub const LAYOUT_ITERATIONS_MAX: u64 = 1_000_000;
 /// Milliseconds that a layout plays when the page's address does not say.

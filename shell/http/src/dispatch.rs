@@ -132,6 +132,7 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::VizEdges => viz::edges(s, req).boxed(),
         E::VizPositions => viz::positions(s, req).boxed(),
         E::VizNode => viz::node(s, req).boxed(),
+        E::VizNames => viz::names(s, req).boxed(),
         E::VizEdge => viz::edge(s, req).boxed(),
         E::VizSearch => viz::search(s, req).boxed(),
         E::VizFrame => viz::frame(s, req).boxed(),

@@ -151,6 +151,7 @@ pub enum Endpoint {
     VizEdges,
     VizPositions,
     VizNode,
+    VizNames,
     VizEdge,
     VizSearch,
     VizFrame,

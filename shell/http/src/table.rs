@@ -362,6 +362,13 @@ pub static ROUTES: &[Route] = &[
         .query(&["dataset"]),
     get("/viz/{session_id}/node/{index}", Viewer, E::VizNode, "The card of one node.")
         .query(&["dataset"]),
+    get(
+        "/viz/{session_id}/names",
+        Viewer,
+        E::VizNames,
+        "The names of some nodes, by their indices with commas between, at most 200.",
+    )
+    .query(&["nodes", "dataset"]),
     get("/viz/{session_id}/edge/{index}", Viewer, E::VizEdge, "The card of one edge.")
         .query(&["dataset"]),
     get("/viz/{session_id}/search", Viewer, E::VizSearch, "Finds nodes by label or id.")

@@ -1,4 +1,4 @@
-//! Hover cards.
+//! Hover cards, and the names of nodes.
 
 use serde_json::Value;
 
@@ -27,6 +27,24 @@ impl Apply for NodeCard {
             }
             let (graph, nodes) = (&lease.graph, lease.nodes.as_ref());
             Ok(graphlume_scene::node_card(graph, nodes, &lease.encodings, index))
+        });
+    }
+}
+
+pub(crate) struct NodeNames {
+    pub(crate) target: Target,
+    pub(crate) nodes: Vec<u32>,
+}
+
+impl Apply for NodeNames {
+    type Answer = Vec<String>;
+    const LANE: Lane = Lane::Interactive;
+
+    fn apply(self, core: &mut Core, call: Call<Vec<String>>) {
+        let asked = self.nodes;
+        read_graph(core, "node names", &self.target, call, move |lease| {
+            let (graph, nodes) = (&lease.graph, lease.nodes.as_ref());
+            Ok(graphlume_scene::node_names(graph, nodes, &lease.encodings, &asked))
         });
     }
 }

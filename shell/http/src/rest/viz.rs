@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
 use graphlume_service::Ticket;
+use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code, id};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH,
@@ -81,6 +82,29 @@ pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     let index = number(&req, "index")?;
     let ticket = ticket(&shell, &req).await?;
     ok(&answered(shell.service.engine().node_card(ticket.target(), index)).await?)
+}
+
+/// The names of nodes that a page has in view and does not know the names of.
+pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let pairs = req.pairs();
+    let asked = query::last(&pairs, "nodes").unwrap_or_default();
+    let invalid = |what: String| ApiError::invalid("invalid-argument", what).at("nodes");
+    let mut nodes = Vec::new();
+    for part in asked.split(',').filter(|part| !part.is_empty()) {
+        if nodes.len() == limits::NAMES_ASKED_MAX {
+            return Err(invalid(format!(
+                "nodes names more than {} nodes; ask for the others in another request",
+                limits::NAMES_ASKED_MAX
+            )));
+        }
+        nodes.push(part.parse::<u32>().map_err(|_| {
+            let shown: String = part.chars().take(40).collect();
+            invalid(format!("nodes has {shown:?}, which is no index; write indices with commas between"))
+        })?);
+    }
+    let ticket = ticket(&shell, &req).await?;
+    let names = answered(shell.service.engine().node_names(ticket.target(), nodes)).await?;
+    ok(&json!({ "names": names }))
 }
 
 pub(crate) async fn edge(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -60,6 +60,11 @@ export class Api {
     return json<NodeCard>(this.at(`node/${index}`), { signal });
   }
 
+  /** The names of nodes, in the order of their indices; empty for one that has none. */
+  async names(indices: readonly number[], signal: AbortSignal): Promise<string[]> {
+    return (await json<{ names: string[] }>(this.at(`names?nodes=${indices.join(',')}`), { signal })).names;
+  }
+
   async search(
     query: string,
     signal: AbortSignal,

@@ -49,6 +49,8 @@ interface Shown extends Placed {
 }
 
 const FADE_MS = 140;
+/** Rank of the first name in view: behind the points of interest, which come with the graph. */
+const NEAR_RANK = 100;
 
 export class LabelLayer {
   private readonly context: CanvasRenderingContext2D;
@@ -57,6 +59,8 @@ export class LabelLayer {
   private readonly widths = new Map<string, number>();
   private last = 0;
   private extra: LabelSource | null = null;
+  /** Names of nodes in view that are not among the most important of the whole graph. */
+  private near: LabelSource[] = [];
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -68,13 +72,28 @@ export class LabelLayer {
   }
 
   setLabels(labels: { index: number; text: string }[]): void {
+    this.sources = this.sourcesOf(labels, 0);
+  }
+
+  /** The names of nodes in view, the most important first: there they go before those of the whole graph. */
+  setNear(labels: { index: number; text: string }[]): void {
+    const forced = new Set(this.sources.slice(0, this.options.must).map((source) => source.index));
+    this.near = this.sourcesOf(labels, NEAR_RANK).filter((source) => !forced.has(source.index));
+  }
+
+  private sourcesOf(labels: { index: number; text: string }[], from: number): LabelSource[] {
     const cut = (text: string): string => {
       const line = text.replace(/\s+/g, ' ').trim();
       return this.options.shorten ? shorten(line) : shorten(line, 80);
     };
-    this.sources = labels
-      .map(({ index, text }, rank) => ({ index, text: cut(text), rank }))
+    return labels
+      .map(({ index, text }, place) => ({ index, text: cut(text), rank: from + place }))
       .filter((source) => source.text !== '');
+  }
+
+  /** The names of the most important nodes of the whole graph, which came with it. */
+  get known(): ReadonlyMap<number, string> {
+    return new Map(this.sources.map((source) => [source.index, source.text]));
   }
 
   /** The label of the hovered or selected node, which is not among the candidates as a rule. */
@@ -83,7 +102,8 @@ export class LabelLayer {
   }
 
   labelOf(index: number): string | null {
-    return this.sources.find((source) => source.index === index)?.text ?? null;
+    const named = (source: LabelSource): boolean => source.index === index;
+    return (this.sources.find(named) ?? this.near.find(named))?.text ?? null;
   }
 
   get visible(): { index: number; text: string; x: number; y: number; w: number; h: number }[] {
@@ -107,7 +127,7 @@ export class LabelLayer {
   private candidates(input: LayerInput): Candidate[] {
     const { max, must } = this.options;
     const list: Candidate[] = [];
-    const all = this.extra ? [this.extra, ...this.sources] : this.sources;
+    const all = [...(this.extra ? [this.extra] : []), ...this.near, ...this.sources];
     const seen = new Set<number>();
     for (const source of all) {
       const isExtra = source === this.extra;

@@ -26,6 +26,7 @@ import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, type Ink } from './ink.ts';
 import { bundles, edgeList, middleOf, type Bundle } from './near.ts';
 import { looks, NearEdges } from './near-edges.ts';
+import type { InView } from './names.ts';
 import { neighbourhood, pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
 
@@ -253,6 +254,21 @@ export class Picture {
   /** Graph coordinates at which a node is shown now. */
   at = (index: number): [number, number] | null =>
     this.positions.shownAt(index, this.tween(performance.now()));
+
+  /** What is looked at, in a few characters: it changes with the view, the layout and the highlight. */
+  get looking(): string {
+    const { cx, cy, scale } = this.camera.view;
+    const { size, positions, lit, dimGoal } = this;
+    return [cx, cy, scale, size.w, size.h, positions.seq, dimGoal > 0 ? lit?.index : ''].join(' ');
+  }
+
+  /** The nodes and what of them is shown, for whoever names them. */
+  inView(): InView {
+    const { camera, size, data, dimGoal, lit } = this;
+    const { current: xy, origin } = this.positions;
+    const set = dimGoal > 0 && lit ? lit.set : null;
+    return { xy, origin, view: camera.view, size, nodeSize: data.nodeSize, lit: set };
+  }
 
   project(index: number): [number, number] | null {
     const place = this.at(index);

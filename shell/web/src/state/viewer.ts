@@ -3,6 +3,7 @@ import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
 import { SessionLink, type LinkState, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
+import { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
@@ -21,6 +22,7 @@ import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 export class Viewer {
   readonly picture: Picture;
   readonly labels: LabelLayer;
+  private readonly names: Names;
   readonly api: Api;
   readonly link: SessionLink;
   readonly drag: Dragging;
@@ -81,6 +83,11 @@ export class Viewer {
     });
     this.drag = new Dragging(this.picture, this.link);
     this.focus = new Focus(this.picture, this.labels, this.api);
+    this.names = new Names(this.api, () => this.labels.known, (names) => {
+      this.labels.setNear(names);
+      this.labelsStale = true;
+      this.refresh();
+    });
     this.listen(canvas);
   }
 
@@ -162,6 +169,7 @@ export class Viewer {
     this.seq = 0;
     this.labels.setLabels([]);
     this.labels.clear();
+    this.names.clear();
     this.picture.setGraph(nodes, edges);
     const { bounds } = store.params;
     if (bounds && !this.picture.camera.isPlaced) {
@@ -446,14 +454,15 @@ export class Viewer {
     else if (next !== null || this.labelsOld) {
       // At rest: the full picture, and labels chosen for it.
       this.later = setTimeout(() => this.refresh(), Math.max(next ?? 0, this.still ? 0 : 120));
+    } else if (picture.positions.started && store.params.showLabels) {
+      void this.names.look(picture.looking, () => picture.inView());
     }
   }
 
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
-    return (
-      !this.scheduled && this.later === undefined && this.edgesDone && !this.picture.painter.incomplete
-    );
+    const still = !this.scheduled && this.later === undefined && !this.names.busy;
+    return still && this.edgesDone && !this.picture.painter.incomplete;
   }
 
   /** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */

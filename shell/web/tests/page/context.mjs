@@ -2,7 +2,8 @@
 //
 // Without `PAGE_URL` the mock server is started. Against a real server name its datasets in `PAGE_GRAPH`
 // (a community graph of some thousand nodes), `PAGE_SPARSE` (a tree of some hundred), `PAGE_PARALLEL`
-// (hundreds of edges from one node to each of two others) and `PAGE_EMPTY`.
+// (hundreds of edges from one node to each of two others), `PAGE_LARGE` (a community graph of many thousand
+// nodes) and `PAGE_EMPTY`.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,6 +16,8 @@ export const GRAPH = process.env.PAGE_GRAPH ?? 'community-2000-6000';
 export const SPARSE = process.env.PAGE_SPARSE ?? 'tree-90';
 export const PARALLEL = process.env.PAGE_PARALLEL ?? 'parallel-300';
 export const EMPTY = process.env.PAGE_EMPTY ?? 'empty';
+/** More nodes than names come with a graph; the mock server has none. */
+export const LARGE = process.env.PAGE_LARGE;
 
 /** How long a test may take on one page. */
 const PAGE_MS = 60_000;

@@ -3,4 +3,5 @@
 import './picture.mjs';
 import './live.mjs';
 import './input.mjs';
+import './names.mjs';
 import './states.mjs';
