@@ -99,7 +99,9 @@ pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         }
         nodes.push(part.parse::<u32>().map_err(|_| {
             let shown: String = part.chars().take(40).collect();
-            invalid(format!("nodes has {shown:?}, which is no index; write indices with commas between"))
+            invalid(format!(
+                "nodes has {shown:?}, which is no index; write indices with commas between"
+            ))
         })?);
     }
     let ticket = ticket(&shell, &req).await?;
