@@ -721,9 +721,10 @@ pub enum GraphKind {
 /// Options of `export`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The backup has accounts, keys, organizations, files, datasets, login links, and the visualizations of \n\
-    accounts with their collections. It has no positions, no visualizations that nobody signed in for, and no \n\
-    token.key: after an import layouts begin anew and everybody signs in again."
+    after_help = "The backup has accounts, keys, organizations, files, datasets, login links,\n\
+    and the visualizations of accounts with their collections. It has no positions,\n\
+    no visualizations that nobody signed in for, and no token.key: after an import\n\
+    layouts begin anew and everybody signs in again."
 )]
 pub struct ExportArgs {
     /// Folder to write; must not exist or be empty
@@ -754,6 +755,9 @@ pub struct DoctorArgs {
     /// After records were lost: say that the accounts and keys are right, so that people may sign in again
     #[arg(long)]
     pub confirm_accounts: bool,
+    /// After the machine's clock was ahead: go on from the time that it shows now
+    #[arg(long, conflicts_with = "confirm_accounts")]
+    pub accept_clock: bool,
 }
 
 /// Options of `bench`.

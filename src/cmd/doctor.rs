@@ -13,6 +13,9 @@ const GIB: f64 = (1u64 << 30) as f64;
 
 /// Says how things stand and what to do about them; fails when something needs attention.
 pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
+    if args.accept_clock {
+        return on_existing(&args.data.data, Command::AcceptClock);
+    }
     if args.confirm_accounts {
         return on_existing(&args.data.data, Command::ConfirmAccounts);
     }

@@ -2,11 +2,15 @@
 
 use std::fmt;
 
+use crate::batch::Batch;
 use crate::error::StoreError;
-use crate::open::damage_in;
+use crate::open::{Opened, damage_in};
+use crate::record::SettingRec;
 use crate::store::Store;
 
 const MIB: u64 = 1 << 20;
+/// Setting with the names of all damage.
+const DAMAGE: &str = "damage-found";
 
 /// What is left of the disk, and what of it must stay free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +80,34 @@ impl Store {
         })
     }
 
-    /// Names of what a start set aside because records were lost: damaged stores, and marks of commits that are gone.
+    /// Names of what was set aside because records were lost: damaged stores, and marks of commits that are gone. They
+    /// stay when what they name is removed.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the folder cannot be read.
+    /// [`StoreError::Io`] when the folder cannot be read; a damaged record.
     pub fn damage(&self) -> Result<Vec<String>, StoreError> {
-        damage_in(&self.core().dir)
+        let written = self.get::<SettingRec>(&DAMAGE.to_owned())?.map(|s| s.value);
+        let mut names: Vec<String> =
+            written.and_then(|v| serde_json::from_value(v).ok()).unwrap_or_default();
+        names.extend(damage_in(&self.core().dir)?);
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Writes down what this opening set aside: whoever removes the damaged files must not remove the trace of what was
+    /// lost with them.
+    pub(crate) fn write_damage_down(&self) {
+        if matches!(self.opened(), Opened::Fresh | Opened::Existing) {
+            return;
+        }
+        let written = self.damage().and_then(|names| {
+            let value = serde_json::json!(names);
+            self.commit(Batch::new().put(&SettingRec { name: DAMAGE.to_owned(), value }))
+        });
+        if let Err(e) = written {
+            tracing::error!(error = %e, "that records were lost could not be written down; leave what was set aside in place");
+        }
     }
 }
 

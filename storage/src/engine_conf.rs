@@ -55,7 +55,8 @@ pub(crate) fn put_back(dir: &Path, store: &Path) -> Result<bool, StoreError> {
 
 /// Writes a file whole or not at all.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("new");
+    // No name that the store's own files have: a crash may leave it behind.
+    let new = path.with_extension("conf.new");
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(bytes)?;

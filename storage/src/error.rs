@@ -126,7 +126,7 @@ pub enum StoreError {
         limit: u64,
     },
     /// The file system is too full to take the write.
-    #[error("the disk of {dir:?} has {free} bytes left and {need} must stay free; make room")]
+    #[error("the disk of {dir:?} has {free} bytes left and {need} must stay free; make {} MiB free", .need.saturating_sub(*.free).div_ceil(1 << 20))]
     Full {
         /// The data folder.
         dir: PathBuf,

@@ -76,7 +76,7 @@ impl Store {
             .name("graphlume-store".into())
             .spawn(move || writer::run(&of_thread, &queue))
             .map_err(|e| StoreError::io("start the writer of", dir, e))?;
-        Ok(Self {
+        let store = Self {
             inner: Arc::new(Inner {
                 jobs: Some(jobs),
                 thread: Some(thread),
@@ -85,7 +85,9 @@ impl Store {
                 opened: folder.opened,
                 _lock: folder.lock,
             }),
-        })
+        };
+        store.write_damage_down();
+        Ok(store)
     }
 
     /// How the folder was found.

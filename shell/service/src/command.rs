@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::admin::{Admin, NewUser, UserChange};
 use crate::identity::removal::{self, Estate};
+use crate::steady::SteadyClock;
 use crate::{Service, ServiceError, damage};
 
 /// What is to be done. As JSON: `{"command": "user-add", "arguments": {...}}`. It may hold a password and therefore
@@ -67,6 +68,8 @@ pub enum Command {
     Doctor,
     /// Says that the accounts and keys are right after records were lost.
     ConfirmAccounts,
+    /// Says that the machine's clock is right although it showed a later time before.
+    AcceptClock,
 }
 
 /// What a command gives.
@@ -144,6 +147,13 @@ impl Admin {
                 Ok(done)
             }
             Command::Doctor => self.check(),
+            Command::AcceptClock => {
+                SteadyClock::forget(self.store())?;
+                Ok(Done::note(
+                    "times go on from the machine's clock; what was signed in under the later time lives until then: \
+                     change passwords or disable accounts to end it",
+                ))
+            }
             Command::ConfirmAccounts => {
                 Ok(Done::note(match damage::confirm(self.store())?.len() {
                     0 => "no damage waits for a confirmation".to_owned(),
@@ -229,6 +239,7 @@ impl Service {
         if let Command::UserDelete { username, give_to, with_data } = command {
             return self.delete_account(username, estate(give_to, with_data)?).await;
         }
+        let accepts_clock = matches!(command, Command::AcceptClock);
         // Passwords of the command line take turns with those of logins.
         let permit = match &command {
             Command::UserAdd(_) | Command::UserPassword { .. } => {
@@ -243,6 +254,9 @@ impl Service {
             })
             .await;
         self.damage.look(&self.core.store)?;
+        if accepts_clock && done.is_ok() {
+            self.steady.accept();
+        }
         // Also after an error: a change that was not confirmed may be on the disk all the same.
         self.access_changed();
         done

@@ -41,9 +41,10 @@ impl Damage {
             for login in logins {
                 store.commit(Batch::new().delete::<LoginRec>(&login.secret_sha256))?;
             }
-            store.commit(
-                Batch::new().put(&SettingRec { name: ENDED.to_owned(), value: json!(found) }),
-            )?;
+            let mut all = ended;
+            all.extend(found.iter().cloned());
+            let value = json!(all);
+            store.commit(Batch::new().put(&SettingRec { name: ENDED.to_owned(), value }))?;
             tracing::error!(
                 target: "audit", event = "credentials-ended", damage = found.join(", "),
                 "records were lost: every token, login and link has ended, and nobody signs in until \
@@ -88,7 +89,10 @@ const REFUSAL: &str = "the records of this server were damaged, and accounts or 
 /// The folder or the setting cannot be read.
 pub(crate) fn unconfirmed(store: &Store) -> Result<Vec<String>, ServiceError> {
     let confirmed = names(store, CONFIRMED)?;
-    Ok(store.damage()?.into_iter().filter(|name| !confirmed.contains(name)).collect())
+    // What was acted upon once stays, though its traces may be removed.
+    let mut found = names(store, ENDED)?;
+    found.extend(store.damage()?);
+    Ok(found.into_iter().filter(|name| !confirmed.contains(name)).collect())
 }
 
 /// Writes down that the operator has looked at the accounts; gives what is confirmed by it.
@@ -98,7 +102,9 @@ pub(crate) fn unconfirmed(store: &Store) -> Result<Vec<String>, ServiceError> {
 pub(crate) fn confirm(store: &Store) -> Result<Vec<String>, ServiceError> {
     let open = unconfirmed(store)?;
     if !open.is_empty() {
-        let value = json!(store.damage()?);
+        let mut all = names(store, CONFIRMED)?;
+        all.extend(open.iter().cloned());
+        let value = json!(all);
         store.commit(Batch::new().put(&SettingRec { name: CONFIRMED.to_owned(), value }))?;
         tracing::info!(target: "audit", event = "accounts-confirmed", damage = open.join(", "));
     }

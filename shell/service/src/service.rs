@@ -149,7 +149,8 @@ impl Service {
         if !steady.behind().is_zero() {
             tracing::warn!(
                 seconds = steady.behind().as_secs(),
-                "the machine's clock is behind what it showed in an earlier run; times go on from there"
+                "the machine's clock is behind what it showed in an earlier run; times go on from there. If that time was \
+                 wrong, run `graphlume doctor --accept-clock`"
             );
         }
         // Before the key of tokens is read, which damage replaces.

@@ -49,6 +49,20 @@ impl SteadyClock {
         Ok(())
     }
 
+    /// Begins again with the machine's clock: the operator says that it is right, and that what was shown before was not.
+    pub(crate) fn accept(&self) {
+        *self.last.lock() = (self.clock.unix_micros(), self.clock.monotonic());
+    }
+
+    /// Forgets the mark of earlier runs.
+    ///
+    /// # Errors
+    /// The setting cannot be removed.
+    pub(crate) fn forget(store: &Store) -> Result<(), ServiceError> {
+        store.commit(Batch::new().delete::<SettingRec>(&SETTING.to_owned()))?;
+        Ok(())
+    }
+
     /// How far the machine's clock is behind what was shown before.
     pub(crate) fn behind(&self) -> Duration {
         let micros = self.unix_micros().saturating_sub(self.clock.unix_micros());
@@ -92,5 +106,7 @@ mod tests {
         assert_eq!((steady.unix_secs(), steady.behind()), (20_000, Duration::ZERO));
         let later = SteadyClock::new(set, 50_000_000_000);
         assert_eq!(later.unix_secs(), 50_000, "the mark of an earlier run counts");
+        later.accept();
+        assert_eq!((later.unix_secs(), later.behind()), (20_000, Duration::ZERO));
     }
 }

@@ -190,12 +190,15 @@ fn commits_lost_at_the_end_of_the_log_are_noticed_and_their_blobs_kept() {
     };
     assert_eq!(groups_lost, 3);
     assert!(store.sweep(std::time::Duration::ZERO).unwrap().held_back);
+    let named = store.damage().unwrap();
+    assert_eq!(named, [note.file_name().unwrap().to_string_lossy()]);
     assert!(store.blobs().exists(&blob));
     store.commit(Batch::new().put(&file(9, 1, None, 1))).unwrap();
     drop(store);
     let store = open(dir.path());
     assert_eq!(*store.opened(), Opened::Existing, "it is told once");
     std::fs::remove_file(note).unwrap();
+    assert_eq!(store.damage().unwrap(), named, "what was lost stays known");
     assert_eq!(store.sweep(std::time::Duration::ZERO).unwrap().removed, 1);
 }
 
@@ -214,6 +217,8 @@ fn a_damaged_conf_of_the_engine_costs_nothing() {
         assert_eq!(*store.opened(), Opened::Existing);
         assert_eq!(store.count::<FileRec>(&[Scope::All]).unwrap(), 2, "no export was needed");
     }
+    // What a crash left of the copy is in nobody's way.
+    std::fs::write(dir.path().join("store.conf.new"), b"half").unwrap();
     std::fs::remove_file(&conf).unwrap();
     assert_eq!(open(dir.path()).count::<FileRec>(&[Scope::All]).unwrap(), 2);
 }

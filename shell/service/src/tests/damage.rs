@@ -30,7 +30,8 @@ async fn nobody_comes_back_in_by_what_was_revoked_when_records_were_lost() {
     assert_eq!(rig.service.damage_unconfirmed(), 1);
     let doctor = rig.service.carry_out(Command::Doctor).await.unwrap();
     assert!(doctor.failure.is_some_and(|why| why.contains("--confirm-accounts")));
-    // Another start asks again, and ends nothing twice.
+    // Another start asks again, also when the traces are removed, and ends nothing twice.
+    std::fs::remove_file(rig.dir.path().join("mark.lost-00000000000000000007")).unwrap();
     let rig = rig.restart();
     assert!(rig.service.login(body.as_bytes(), PEER).await.is_err());
     rig.service.carry_out(Command::ConfirmAccounts).await.unwrap();
@@ -56,4 +57,9 @@ async fn a_clock_that_is_set_back_revives_no_token() {
     assert!(rig.service.clock_behind() >= Duration::from_secs(7_000));
     let fresh = rig.token("alice").await;
     assert!(rig.service.authenticate(&fresh).is_ok(), "new ones work meanwhile");
+    // The time before was wrong, and the operator says so.
+    rig.service.carry_out(Command::AcceptClock).await.unwrap();
+    assert_eq!(rig.service.clock_behind(), Duration::ZERO);
+    let rig = rig.restart();
+    assert_eq!(rig.service.clock_behind(), Duration::ZERO);
 }
