@@ -143,7 +143,8 @@ impl Job<'_> {
             let end =
                 start.zip(place(column.compressed_size())).and_then(|(s, n)| s.checked_add(n));
             let chunk = start.zip(end).and_then(|(start, end)| self.bytes.get(start..end));
-            footer::check_pages(chunk.ok_or_else(|| bad("a column is cut off"))?)?;
+            let chunk = chunk.ok_or_else(|| bad("a column is cut off"))?;
+            footer::check_pages(chunk, footer::ratio_max(column.compression()))?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! read; everything else is stepped over.
 
 use graphlume_types::limits::JSON_DEPTH_MAX;
+use parquet::basic::Compression;
 
 use super::bad;
 use crate::IngestError;
@@ -47,15 +48,48 @@ pub fn check(bytes: &[u8]) -> Result<(), IngestError> {
 
 /// Refuses damaged page headers in the bytes of a column chunk. The reader steps over what it does not
 /// know for as many elements as a list claims to have, even where there are no bytes any more, which
-/// can take for ever.
-pub fn check_pages(chunk: &[u8]) -> Result<(), IngestError> {
+/// can take for ever. It also makes room for as many bytes as a page claims to expand to, so that a claim beyond
+/// `ratio_max` bytes for one, which the compression cannot keep, must not reach it.
+pub fn check_pages(chunk: &[u8], ratio_max: Option<u64>) -> Result<(), IngestError> {
     let mut reader = Compact { bytes: chunk };
     // A header without any field is padding behind the last page.
     while reader.bytes.first().is_some_and(|b| *b != 0) {
-        let stepped = reader.page_header().and_then(|size| reader.skip(size));
-        stepped.ok_or_else(|| bad("a page is damaged or cut off"))?;
+        let page = reader.page_header().ok_or_else(|| bad("a page is damaged or cut off"))?;
+        let most = ratio_max.map(|ratio| page.bytes.saturating_mul(ratio) + RATIO_SLACK_BYTES);
+        if most.is_some_and(|most| page.expanded > most) {
+            return Err(bad(format!(
+                "a page of {} bytes claims to expand to {}, which its compression cannot",
+                page.bytes, page.expanded
+            )));
+        }
+        reader.skip(page.bytes).ok_or_else(|| bad("a page is damaged or cut off"))?;
     }
     Ok(())
+}
+
+/// Bytes that a page may claim whatever its size.
+const RATIO_SLACK_BYTES: u64 = 64 << 10;
+
+/// How many bytes one compressed byte expands to at most, where the compression has such a bound.
+pub const fn ratio_max(compression: Compression) -> Option<u64> {
+    match compression {
+        Compression::UNCOMPRESSED => Some(1),
+        // A copy of 64 bytes takes two bytes at least.
+        Compression::SNAPPY => Some(32),
+        // A byte of a length counts for 255.
+        Compression::LZ4 | Compression::LZ4_RAW => Some(256),
+        // 258 bytes take two bits at least.
+        Compression::GZIP(_) => Some(1_032),
+        // A block of at most 128 KiB takes four bytes at least.
+        Compression::ZSTD(_) => Some(32_768),
+        _ => None,
+    }
+}
+
+/// The sizes of a page: in the file, and as its header claims, expanded.
+struct Page {
+    bytes: u64,
+    expanded: u64,
 }
 
 struct Compact<'a> {
@@ -155,13 +189,14 @@ impl Compact<'_> {
         }
     }
 
-    /// Steps over a page header; answers the bytes of the page behind it.
-    fn page_header(&mut self) -> Option<u64> {
-        let (mut last, mut size) = (0, None);
+    /// Steps over a page header; answers the sizes of the page behind it.
+    fn page_header(&mut self) -> Option<Page> {
+        let (mut last, mut expanded, mut bytes) = (0, 0, None);
         loop {
             match (self.field(&mut last)?, last) {
-                (0, _) => return size,
-                (INT32, 3) => size = u64::try_from(self.zigzag()?).ok(),
+                (0, _) => return Some(Page { bytes: bytes?, expanded }),
+                (INT32, 2) => expanded = u64::try_from(self.zigzag()?).ok()?,
+                (INT32, 3) => bytes = u64::try_from(self.zigzag()?).ok(),
                 (kind, _) => self.skip_value(kind, STRUCT_DEPTH_MAX)?,
             }
         }

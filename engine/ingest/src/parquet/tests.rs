@@ -7,7 +7,7 @@ use arrow_array::{
 };
 use graphlume_types::Coded;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use serde_json::json;
 
@@ -120,8 +120,34 @@ fn a_page_header_that_claims_more_than_there_is_is_refused_at_once() {
     // Three numbers, the last one the size of the page, then the page and padding.
     let page = [0x15, 0, 0x15, 2, 0x15, 2, 0, 0xAA];
     let twice = [&page[..], &page[..], &[0, 0]].concat();
-    assert!(footer::check_pages(&twice).is_ok());
-    assert!(footer::check_pages(&page[..7]).is_err(), "the page is cut off");
+    assert!(footer::check_pages(&twice, Some(1)).is_ok());
+    assert!(footer::check_pages(&page[..7], None).is_err(), "the page is cut off");
     // A list of two thousand million numbers in a few bytes.
-    assert!(footer::check_pages(&[0x19, 0xF5, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0]).is_err());
+    assert!(footer::check_pages(&[0x19, 0xF5, 0xFF, 0xFF, 0xFF, 0xFF, 0x07, 0], None).is_err());
+}
+
+#[test]
+fn a_page_that_claims_to_expand_beyond_its_compression_is_refused_at_once() {
+    // One byte that claims to be two thousand million: the reader would make room for them.
+    let page = [0x15, 0, 0x15, 0x80, 0xA8, 0xD6, 0xB9, 0x07, 0x15, 2, 0, 0xAA];
+    let refused = |ratio| footer::check_pages(&page, ratio).unwrap_err().to_string();
+    for compression in [Compression::LZ4, Compression::SNAPPY, Compression::UNCOMPRESSED] {
+        let ratio = footer::ratio_max(compression);
+        assert!(refused(ratio).contains("claims to expand to"), "{compression}");
+    }
+    assert!(footer::check_pages(&page, None).is_ok());
+    // What compresses best stays within the bounds.
+    let same = StringArray::from(vec!["a".repeat(100_000); 50]);
+    let batch = RecordBatch::try_from_iter([("s", Arc::new(same) as ArrayRef)]).unwrap();
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::LZ4_RAW,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::ZSTD(ZstdLevel::default()),
+        Compression::BROTLI(BrotliLevel::default()),
+    ] {
+        let table = read(&write(&batch, compression), Value::Null).unwrap();
+        assert_eq!(table.num_rows(), 50, "{compression}");
+    }
 }
