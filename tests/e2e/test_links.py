@@ -384,6 +384,7 @@ SCOPE = {
     "GET /api/experimental/viz/sessions/{session_id}/": ((200,), (404,)),
     "GET /viz/{session_id}/ws": ((426,), (426,)),
     "GET /viz/{session_id}/node/{index}": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/names": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/edge/{index}": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/search": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/frame": (OWN_PAGE, OTHER_PAGE),
