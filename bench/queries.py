@@ -12,6 +12,7 @@ well, and both are warm. Every round runs all sides in turn. Ratios are peer / e
 """
 
 import argparse
+import functools
 import json
 import multiprocessing
 import os
@@ -28,15 +29,20 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 
 
-def engine(args, edges, queries, repeat, nodes=None, threads=2):
-    """{name: {count, p50, p90, p99, cpu, size}} of queries inside the engine."""
+def report(binary, edges, queries, repeat, nodes=None, threads=2):
+    """What `graphlume bench --task query` writes; its lists of seconds hold `repeat` for each query, in order."""
     with tempfile.TemporaryDirectory() as tmp:
         asked, out = Path(tmp) / "queries.json", Path(tmp) / "out.json"
         asked.write_text(json.dumps(queries))
         params = ["--param", f"queries={asked}"] + (["--param", f"nodes={nodes}"] if nodes else [])
-        subprocess.run([args.bin, "bench", "--task", "query", "--edges", edges, "--out", out, "--threads", str(threads),
+        subprocess.run([binary, "bench", "--task", "query", "--edges", edges, "--out", out, "--threads", str(threads),
                         "--repeat", str(repeat), *params], check=True, stdout=subprocess.DEVNULL)
-        return json.loads(out.read_text())["result"]
+        return json.loads(out.read_text())
+
+
+def engine(args, edges, queries, repeat, nodes=None, threads=2):
+    """{name: {count, p50, p90, p99, cpu, size}} of queries inside the engine."""
+    return report(args.bin, edges, queries, repeat, nodes, threads)["result"]
 
 
 def node(**match):
@@ -95,6 +101,14 @@ def client(port, requests, out):
     out.put(took)
 
 
+def shape_request(dataset, token, query):
+    """The bytes that ask a server for the sizes of an answer."""
+    body = json.dumps({"gfql_operations": query}).encode()
+    head = (f"POST /api/v2/etl/datasets/{dataset}/gfql/shape HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n")
+    return head.encode() + body
+
+
 def over_http(args):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/e2e"))
     os.environ["GRAPHLUME_BIN"] = args.bin
@@ -108,15 +122,7 @@ def over_http(args):
             server = Server(Path(tmp) / "data").start()
             api = server.api()
             dataset = api.dataset([api.file(path.read_bytes(), "parquet")["file_id"]], edges={"source": "src", "destination": "dst"})
-            token = api.session.headers["Authorization"]
-            route = f"/api/v2/etl/datasets/{dataset}/gfql/shape"
-
-            def request(query):
-                body = json.dumps({"gfql_operations": query}).encode()
-                head = (f"POST {route} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {token}\r\n"
-                        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n")
-                return head.encode() + body
-
+            request = functools.partial(shape_request, dataset, api.session.headers["Authorization"])
             rng = np.random.default_rng(11)
             chosen = [int(v) for v in rng.choice(np.unique(src), args.sources)]
             both = {"2 hops": [request([node(id=v), edge(2), node()]) for v in chosen],

@@ -124,11 +124,11 @@ def put(api, name, nodes, edges):
 
 def look(url, datasets):
     """What the page of each dataset counts and complains about."""
-    from conftest import browser
+    from conftest import HANG_S, browser
 
     # Without playing: the layout is not what is looked at.
     addresses = [f"{url}/graph/graph.html?dataset={dataset}&play=0" for dataset in datasets]
-    return browser("counts.mjs", *addresses, timeout=60 + 120 * len(addresses))
+    return browser("counts.mjs", *addresses, timeout=HANG_S * (1 + len(addresses)))
 
 
 def judge(row, seen):

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
-use graphlume_ingest::{Format, ParseCx, Recipe, Source};
+use graphlume_ingest::{Format, ParseCx, Parsed, Recipe, Source};
 use graphlume_table::{Table, to_f64};
 
 use crate::clock::measure;
@@ -21,14 +21,18 @@ fn recipe(path: &Path) -> Recipe {
     recipe
 }
 
+/// The tables of a file, and what else its parse gives.
+pub(crate) fn parsed(path: &Path) -> Result<Parsed, TaskError> {
+    let source = Source::Path(path.to_owned());
+    graphlume_ingest::parse(&recipe(path), &source, &ParseCx::default())
+        .map_err(|e| TaskError::Input { path: path.display().to_string(), message: e.to_string() })
+}
+
 /// The only table of a file.
 pub(crate) fn read(path: &Path) -> Result<Table, TaskError> {
-    let fail = |message: String| TaskError::Input { path: path.display().to_string(), message };
-    let recipe = recipe(path);
-    let parsed =
-        graphlume_ingest::parse(&recipe, &Source::Path(path.to_owned()), &ParseCx::default())
-            .map_err(|e| fail(e.to_string()))?;
-    parsed.tables.into_iter().next().map(|(_, t)| t).ok_or_else(|| fail("no table".to_owned()))
+    let none =
+        || TaskError::Input { path: path.display().to_string(), message: "no table".to_owned() };
+    parsed(path)?.tables.into_iter().next().map(|(_, t)| t).ok_or_else(none)
 }
 
 struct Edges {

@@ -9,5 +9,6 @@ mod layout;
 pub mod probe;
 mod query;
 mod rows;
+mod sql;
 pub mod task;
 pub mod work;

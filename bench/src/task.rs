@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{cpu, cuda, layout, query};
+use crate::{cpu, cuda, layout, query, sql};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +109,7 @@ const TASKS: &[Task] = &[
     Task { name: "csv", cpu: cpu::parse, cuda: None },
     Task { name: "parquet", cpu: cpu::parse, cuda: None },
     Task { name: "parse", cpu: cpu::parse, cuda: None },
+    Task { name: "sql", cpu: sql::run, cuda: None },
     Task { name: "build", cpu: cpu::build, cuda: None },
     Task { name: "start", cpu: layout::start, cuda: None },
     Task { name: "fa2", cpu: layout::fa2, cuda: Some(cuda::fa2) },
