@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets from the committed corpus: scripts/fuzz.sh [SECONDS [TARGET...]]
-# An input that breaks a target is kept under target/fuzz/TARGET-*; run it again with the same program and
-# the file as its argument. Without an argument every target gets a minute.
+# Searches with the fuzz targets, from the committed corpus on: scripts/fuzz.sh [SECONDS [TARGET...]]
+# An input that breaks a target is kept under fuzz/found of the build folder; run it again with the same program and
+# the file as its argument. Without an argument every target gets a minute. The inputs of the corpus themselves are
+# given to the targets by tests/tests/corpus.rs, among the unit tests.
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 seconds=${1:-60}
@@ -16,7 +17,7 @@ flags=(-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 --cfg fuzz
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=16)
 triple=$(rustc -vV | sed -n 's/^host: //p')
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/fuzz"
+export CARGO_TARGET_DIR="$CARGO_TARGET_DIR/fuzz"
 # With a target named, build scripts and macros are left uninstrumented.
 RUSTFLAGS="${flags[*]}" cargo build --release --locked --quiet --manifest-path tests/fuzz/Cargo.toml --target "$triple"
 program="$CARGO_TARGET_DIR/$triple/release/graphlume-fuzz"
