@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 fn main() {
     check_kernels();
     stamp_commit();
+    fold_identical_code();
 }
 
 /// The kernels are compiled by `scripts/ptx` and not here, so that a build needs no CUDA; a forgotten run
@@ -40,4 +41,14 @@ fn stamp_commit() {
         .and_then(|o| String::from_utf8(o.stdout).ok())
         .map_or_else(|| "unknown".to_owned(), |s| s.trim().to_owned());
     println!("cargo:rustc-env=GRAPHLUME_COMMIT={commit}");
+}
+
+/// Generic code is compiled once for each type, often to the same instructions; the linker keeps one copy. GNU's linker
+/// cannot, so this is asked for only where rustc links with its own.
+fn fold_identical_code() {
+    let has = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    let own_linker = std::env::var("TARGET").is_ok_and(|t| t == "x86_64-unknown-linux-gnu");
+    if own_linker && !has("RUSTC_LINKER") && !has("CARGO_ENCODED_RUSTFLAGS") {
+        println!("cargo:rustc-link-arg-bins=-Wl,--icf=all");
+    }
 }

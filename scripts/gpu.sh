@@ -17,10 +17,10 @@ build() {
     build_web
     rm -rf .gpu && mkdir -p .gpu/tests
     say "building the device tests and the benches"
-    cargo build --release --locked --quiet --bin graphlume
+    build_server
     kernel_tests
     local file
-    cargo test --release --locked --quiet "${KERNEL_TESTS[@]}" --no-run --message-format=json | python3 -c '
+    cargo test --locked --quiet "${KERNEL_TESTS[@]}" --no-run --message-format=json | python3 -c '
 import json, sys
 for line in sys.stdin:
     m = json.loads(line) if line.startswith("{") else {}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and runs every test. Set GRAPHLUME_TEST_QUICK=1 to leave out the one-minute ones.
+# Installs what the tests need and runs every test: scripts/test.sh [STAGE...], with the stages lints, build, unit, page and
+# end-to-end, all of them by default. Searches for new defects are in scripts/long.sh.
 # When everything passed, the cache folder's file last-passed has the commit and the seconds that it took.
 source "$(dirname "$0")/lib.sh"
 cd "$ROOT"
@@ -23,62 +24,59 @@ limited() {
     [ $rc -ne 124 ] || say "stopped after half an hour: the last test named above hangs"
     return $rc
 }
+chosen=("$@")
+for name in "${chosen[@]}"; do
+    case $name in lints | build | unit | page | end-to-end) ;; *) die "$name is no stage: lints, build, unit, page, end-to-end" ;; esac
+done
+wanted() { [ ${#chosen[@]} -eq 0 ] || [[ " ${chosen[*]} " == *" $1 "* ]]; }
 
 stage "what the tests need"
-need_rust
-need_node
-need_chromium
-need_apt g++ g++
-need_venv tests/requirements.txt
-need_deny
-build_web
+need_checks
 
-stage "formatting and lints"
-cargo fmt --all --check
-cargo deny --log-level error check bans licenses sources
-# The fuzzers are a workspace of their own: a lock file that is behind is said here, not after half an hour.
-cargo tree --locked --quiet --manifest-path tests/fuzz/Cargo.toml >/dev/null
-(cd shell/web && node_modules && npm run --silent check)
+if wanted lints; then
+    stage "formatting, licences, the page's types, PTX as compiled from the sources"
+    cargo fmt --all --check
+    licences
+    # The fuzzers are a workspace of their own: a lock file that is behind is said here, and not when somebody fuzzes.
+    cargo tree --locked --quiet --manifest-path tests/fuzz/Cargo.toml >/dev/null
+    (cd shell/web && node_modules && npm run --silent check)
+    scripts/ptx --check
+    "$VENV/bin/python" -m pytest -q -p no:cacheprovider --basetemp "$records/scripts" tests/bench tests/scripts
+fi
 
-stage "kernels: PTX as compiled from the sources"
-scripts/ptx --check
-
-# The kernels run on the host twice: plainly among all tests, and then under AddressSanitizer.
+# The kernels run on the host twice: plainly among all tests, and once more under AddressSanitizer.
 export GRAPHLUME_EMU_ASAN=1
 
-stage "release build"
-cargo build --release --locked --workspace --all-targets --quiet
-cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+if wanted build; then
+    stage "every program, and clippy"
+    cargo build --locked --workspace --all-targets --quiet
+    build_folder record
+    cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+fi
 
-stage "unit and integration tests"
-# The test harness tells how long each test took; for that it wants to be told that unstable options are welcome. The
-# compiler is not told, or it would build everything again.
-triple=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-limited env "CARGO_TARGET_${triple}_RUNNER=env RUSTC_BOOTSTRAP=1" cargo test --release --locked --workspace --lib --bins --tests \
-    -- -Z unstable-options --report-time >"$records/unit" 2>&1 || { python3 scripts/test_times.py failures "$records/unit"; exit 1; }
-grep -c ' \.\.\. ok' "$records/unit" | sed 's/$/ tests passed/'
-limited cargo test --release --locked --workspace --doc --quiet
+if wanted unit; then
+    stage "unit and integration tests, kernels under AddressSanitizer"
+    python3 scripts/unit_tests.py --times "$CACHE/unit-times.json" --log "$records/unit" --asan "$(g++ -print-file-name=libasan.so)"
+    limited cargo test --locked --workspace --doc --quiet >"$records/doc" 2>&1 || { cat "$records/doc"; exit 1; }
+    build_folder record
+fi
 
-stage "kernels under AddressSanitizer"
-kernel_tests
-limited env "CARGO_TARGET_${triple}_RUNNER=env GRAPHLUME_EMU=asan ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$(g++ -print-file-name=libasan.so)" \
-    cargo test --release --locked --quiet "${KERNEL_TESTS[@]}"
+if wanted page; then
+    stage "page unit tests"
+    (cd shell/web && node_modules && npm run --silent test)
+fi
 
-stage "fuzz targets"
-scripts/fuzz.sh "${GRAPHLUME_FUZZ_SECONDS:-60}"
-
-stage "page unit tests"
-(cd shell/web && npm run --silent test)
-
-export GRAPHLUME_BIN=$BIN
-client_modules
-older_python_client
-stage "end-to-end tests"
-args=(-q -rs -p no:cacheprovider --junitxml="$records/e2e.xml")
-[ -n "${GRAPHLUME_TEST_QUICK:-}" ] && args+=(-k "not fifty_viewers and not kill_in_the_middle and not takes_a_minute")
-limited "$VENV/bin/python" -m pytest tests/e2e "${args[@]}"
+if wanted end-to-end; then
+    stage "end-to-end tests"
+    # The emulated card and the programs that compare answers, then the server as it is shipped.
+    cargo build --locked --quiet --workspace --bins --lib
+    build_server
+    client_modules
+    older_python_client
+    GRAPHLUME_BIN=$BIN limited "$VENV/bin/python" -m pytest tests/e2e -q -rs -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder --basetemp "$records/e2e" --junitxml="$records/e2e.xml"
+fi
 stage "done"
 python3 scripts/test_times.py slowest "$records"
-if [ -n "$commit" ] && [ "$commit" = "$(git rev-parse HEAD)" ] && [ -z "${GRAPHLUME_TEST_QUICK:-}" ]; then
+if [ -n "$commit" ] && [ "$commit" = "$(git rev-parse HEAD)" ] && [ ${#chosen[@]} -eq 0 ]; then
     echo "$commit $(($(date +%s) - started))" >"$CACHE/last-passed"
 fi

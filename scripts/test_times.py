@@ -1,7 +1,6 @@
-"""What scripts/test.sh prints of its own records: the tests that failed, and what took longest.
+"""What scripts/test.sh prints of its own records: what took longest.
 
-usage: test_times.py failures UNIT_LOG
-       test_times.py slowest FOLDER    (with the files stages, unit and e2e.xml, each of which may be absent)
+usage: test_times.py slowest FOLDER    (with the files stages, unit and e2e.xml, each of which may be absent)
 """
 
 import re
@@ -49,13 +48,7 @@ def slowest(folder):
     table("slowest tests:", sorted(tests, reverse=True)[:TESTS])
 
 
-def failures(log):
-    """Everything but the lines of tests that passed, the end of it when it is long."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if not re.match(r"^test .* \.\.\. (ok|ignored)", line)]
-    print("\n".join(lines[-400:]))
-
-
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("failures", "slowest"):
+    if len(sys.argv) != 3 or sys.argv[1] != "slowest":
         sys.exit(__doc__)
-    {"failures": failures, "slowest": slowest}[sys.argv[1]](Path(sys.argv[2]))
+    slowest(Path(sys.argv[2]))
