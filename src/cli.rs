@@ -248,6 +248,16 @@ pub struct ServeArgs {
     #[arg(long, value_name = "S", env = "GRAPHLUME_PARSE_SECONDS", default_value_t = 900,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub parse_seconds: u64,
+    /// Seconds after which a query is stopped, waiting included
+    #[arg(long, value_name = "S", env = "GRAPHLUME_QUERY_SECONDS",
+        default_value_t = graphlume_types::limits::QUERY_SECS_MAX,
+        value_parser = clap::value_parser!(u64).range(1..=graphlume_types::limits::QUERY_SECS_MAX))]
+    pub query_seconds: u64,
+    /// Seconds after which a tool call of an agent is ended
+    #[arg(long, value_name = "S", env = "GRAPHLUME_TOOL_SECONDS",
+        default_value_t = graphlume_types::limits::TOOL_CALL_SECS_MAX,
+        value_parser = clap::value_parser!(u64).range(1..=graphlume_types::limits::TOOL_CALL_SECS_MAX))]
+    pub tool_seconds: u64,
     /// Files that one account may have
     #[arg(long, value_name = "N", env = "GRAPHLUME_ACCOUNT_FILES",
         default_value_t = graphlume_types::limits::FILES_PER_USER_MAX,

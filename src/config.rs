@@ -266,6 +266,21 @@ mod tests {
     }
 
     #[test]
+    fn queries_and_tool_calls_have_a_minute_at_most() {
+        let args = serve(with_file("", &["serve"]).unwrap());
+        assert_eq!((args.query_seconds, args.tool_seconds), (60, 60));
+        let text = "[serve]\nquery-seconds = 5\ntool-seconds = 2\n";
+        let args = serve(with_file(text, &["serve"]).unwrap());
+        assert_eq!((args.query_seconds, args.tool_seconds), (5, 2));
+        for bad in
+            ["query-seconds = 0", "query-seconds = 61", "tool-seconds = 0", "tool-seconds = 61"]
+        {
+            let err = with_file(&format!("[serve]\n{bad}\n"), &["serve"]).unwrap_err().to_string();
+            assert!(err.contains("1..=60"), "{err}");
+        }
+    }
+
+    #[test]
     fn an_unknown_setting_is_named_with_the_known_ones() {
         let err = with_file("[serve]\nlisen = 'x'\n", &["serve"]).unwrap_err().to_string();
         assert!(err.contains("serve.lisen") && err.contains("listen"), "{err}");

@@ -113,6 +113,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         allowed_origins: args.allowed_origins.clone(),
         frame_ancestors: args.frame_ancestors.clone(),
         connections_per_peer_max: args.connections_per_address,
+        tool_time: std::time::Duration::from_secs(args.tool_seconds),
         build: VERSION.to_owned(),
         ..HttpConfig::default()
     };
@@ -148,6 +149,7 @@ fn engine_config(
     graphlume_engine::Config {
         threads: args.threads,
         host_budget_bytes: memory,
+        call_time: std::time::Duration::from_secs(args.query_seconds),
         gpu,
         on_device_lost,
         gpu_edges_min: args.gpu_edges_min,

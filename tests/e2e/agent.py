@@ -5,6 +5,7 @@ import json
 import threading
 
 import requests
+from conftest import HANG_S
 from live import Viewer
 
 
@@ -34,7 +35,7 @@ class Agent:
 
     def post(self, body, **headers):
         data = body if isinstance(body, (str, bytes)) else json.dumps(body)
-        return self.http.post(self.url, data=data, headers=self.headers(**headers), timeout=90)
+        return self.http.post(self.url, data=data, headers=self.headers(**headers), timeout=HANG_S)
 
     def ask(self, method, params=None, id=None, **headers):
         """The reply of a request, whatever it is."""

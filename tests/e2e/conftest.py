@@ -1,13 +1,17 @@
 """A real server on a fresh data folder, driven by real clients."""
 
+import errno
+import fcntl
+import itertools
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
 import socket
 import subprocess
-import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,19 +21,48 @@ import requests
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "correct horse battery staple"
+# Seconds after which what a test waits for is taken to hang. No test passes or fails by how far below it the machine stays.
+HANG_S = 120
 
 
 def binary():
-    """The release binary that scripts/test.sh built."""
+    """The server's binary, which scripts/test.sh builds."""
     path = os.environ.get("GRAPHLUME_BIN")
-    assert path and Path(path).is_file(), "set GRAPHLUME_BIN to the release binary (scripts/test.sh does)"
+    assert path and Path(path).is_file(), "set GRAPHLUME_BIN to the server's binary (scripts/test.sh does)"
     return path
 
 
+# Below the ports that the system gives to outgoing connections (from 32768 on by default), so that a connection of some
+# test never holds the port of a server that is about to start again.
+PORTS = range(11_000, 32_000)
+# Ports of this process, each with the open file whose lock holds it until the process ends.
+_held_ports = {}
+_candidates = itertools.cycle(PORTS)
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that no other process of these tests gets until this one has ended: two of them start servers at once, and a
+    server that is killed comes back on the port that it had."""
+    folder = Path(tempfile.gettempdir()) / f"graphlume-test-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    for port in itertools.islice(_candidates, len(PORTS)):
+        if port in _held_ports:
+            continue
+        lock = open(folder / str(port), "w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as s:
+                # As the server does: connections that have ended are no listener.
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                s.bind(("127.0.0.1", port))
+                s.listen()
+        except OSError as e:
+            lock.close()
+            assert e.errno in (errno.EWOULDBLOCK, errno.EADDRINUSE, errno.EACCES), e
+            continue
+        _held_ports[port] = lock
+        return port
+    raise AssertionError(f"no port from {PORTS.start} to {PORTS.stop} is free")
 
 
 class Server:
@@ -42,7 +75,7 @@ class Server:
         self.server = f"127.0.0.1:{self.port}"
         self.internal_url = f"http://127.0.0.1:{self.internal}"
 
-    def start(self, deadline_s=30):
+    def start(self, deadline_s=HANG_S):
         env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
         env["GRAPHLUME_ADMIN_PASSWORD"] = PASSWORD
         env.update(self.env)
@@ -57,7 +90,7 @@ class Server:
             if self.process.poll() is not None:
                 raise AssertionError(f"the server ended with {self.process.returncode}:\n{self.output()}")
             try:
-                if requests.get(self.url + "/healthz", timeout=1).status_code == 200:
+                if requests.get(self.url + "/healthz", timeout=HANG_S).status_code == 200:
                     return self
             except requests.ConnectionError:
                 time.sleep(0.02)
@@ -66,7 +99,7 @@ class Server:
     def output(self):
         return (self.data.parent / f"{self.data.name}.log").read_text(errors="replace")[-4000:]
 
-    def stop(self, sig=signal.SIGTERM, deadline_s=20):
+    def stop(self, sig=signal.SIGTERM, deadline_s=HANG_S):
         if self.process and self.process.poll() is None:
             self.process.send_signal(sig)
             try:
@@ -84,6 +117,12 @@ class Server:
     def rss_bytes(self):
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(l for l in status.splitlines() if l.startswith("VmRSS")).split()[1]) * 1024
+
+    def metric(self, name):
+        """A figure of the operators' address, by its name without labels; figures of the engine by theirs."""
+        text = requests.get(self.internal_url + "/metrics", timeout=HANG_S).text
+        found = re.search(rf'^graphlume_(?:engine{{figure="{name}"}}|{name}) ([0-9.e+]+)$', text, re.MULTILINE)
+        return float(found.group(1)) if found else None
 
     def token(self, username="admin", password=PASSWORD):
         r = requests.post(f"{self.url}/api-token-auth/", json={"username": username, "password": password})
@@ -127,7 +166,16 @@ class Api:
         return r.json()["data"]["dataset_id"] if expect == 201 else r.json()
 
 
-def counted(api, dataset, deadline_s=15):
+def until(condition, what, deadline_s=HANG_S):
+    """Waits until `condition` gives something true, and gives it."""
+    end = time.monotonic() + deadline_s
+    while not (found := condition()):
+        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
+        time.sleep(0.02)
+    return found
+
+
+def counted(api, dataset, deadline_s=HANG_S):
     """The dataset's record once the engine has built the graph and so knows its size."""
     end = time.monotonic() + deadline_s
     while True:
@@ -210,12 +258,39 @@ def club():
     return edges, nodes
 
 
-def browser(script, *args, timeout=180):
-    """Runs a page script of shell/web/tests in headless Chromium and returns the JSON it prints."""
+WEB = ROOT / "shell/web"
+# The browser of this process once somebody has asked for it, and its address.
+_browser = []
+
+
+def node_script(script, *args):
+    """The command of a page script of shell/web/tests."""
     node = shutil.which("node")
     assert node, "Node.js is missing (scripts/test.sh installs it)"
-    r = subprocess.run([node, str(ROOT / "shell/web/tests" / script), *map(str, args)],
-                       capture_output=True, text=True, timeout=timeout, cwd=ROOT / "shell/web")
+    return [node, str(WEB / "tests" / script), *map(str, args)]
+
+
+def page_env(**more):
+    """The environment of a page script: all of them open their pages in one browser."""
+    if not _browser:
+        process = subprocess.Popen(node_script("browser-server.mjs"), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True, cwd=WEB)
+        address = process.stdout.readline().strip()
+        assert address.startswith("ws://"), f"Chromium did not start: {address!r}"
+        _browser.extend([process, address])
+    return {**os.environ, "BROWSER_WS": _browser[1], **more}
+
+
+def pytest_unconfigure():
+    """Ends the browser that `page_env` started."""
+    if _browser:
+        _browser[0].stdin.close()
+        _browser[0].wait(HANG_S)
+
+
+def browser(script, *args, timeout=3 * HANG_S):
+    """Runs a page script of shell/web/tests in headless Chromium and returns the JSON it prints."""
+    r = subprocess.run(node_script(script, *args), capture_output=True, text=True, timeout=timeout, cwd=WEB, env=page_env())
     assert r.returncode == 0, f"{script}:\n{r.stdout}\n{r.stderr}"
     return json.loads(r.stdout.strip().splitlines()[-1])
 
@@ -224,8 +299,26 @@ def unique(prefix):
     return f"{prefix}-{secrets.token_hex(4)}"
 
 
+# ---- how a run is divided between workers (pytest -n 2 --dist loadfile --no-loadscope-reorder) ----------------
+
+# The files that take longest, longest first: a worker that begins one of them late works alone at the end.
+LONG_FILES = ["test_gfql_oracle", "test_page"]
+
+
+def pytest_configure(config):
+    """Decides the seed of random cases once, in the first process; workers take it from their environment."""
+    os.environ.setdefault("GRAPHLUME_ORACLE_SEED", secrets.token_hex(4))
+
+
+def pytest_collection_modifyitems(items):
+    """Puts the long files first, in the order of the list; within a file and for all others nothing changes."""
+    place = {name: i for i, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(place)))
+
+
 def pytest_terminal_summary(terminalreporter):
     """Says with which seed random cases were made, so that a run can be repeated."""
-    oracle = sys.modules.get("test_gfql_oracle")
-    if oracle:
-        terminalreporter.write_line(f"queries compared with the reference: GRAPHLUME_ORACLE_SEED={oracle.SEED}")
+    reports = [r for kind in ("passed", "failed", "error") for r in terminalreporter.stats.get(kind, [])]
+    if any("test_gfql_oracle" in r.nodeid for r in reports):
+        seed = os.environ["GRAPHLUME_ORACLE_SEED"]
+        terminalreporter.write_line(f"queries compared with the reference: GRAPHLUME_ORACLE_SEED={seed}")

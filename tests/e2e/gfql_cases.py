@@ -344,7 +344,7 @@ class Engine:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=60)
 
 
 def cell(value):

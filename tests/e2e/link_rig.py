@@ -5,7 +5,7 @@ import socket
 from urllib.parse import urlsplit
 
 import requests
-from conftest import PASSWORD, Server, run_cli
+from conftest import HANG_S, PASSWORD, Server, run_cli
 
 EDGES = b"s,d\n" + b"".join(b"n%d,n%d\n" % (i, (i + 1) % 60) for i in range(60))
 
@@ -39,7 +39,7 @@ def mint(api, dataset, username="guest"):
 def visit(link, method="GET", **headers):
     """One visit of a link as a browser makes it, without following it."""
     headers = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", **headers}
-    return requests.request(method, link, headers=headers, allow_redirects=False, timeout=30)
+    return requests.request(method, link, headers=headers, allow_redirects=False, timeout=HANG_S)
 
 
 def jar(reply):
@@ -59,7 +59,7 @@ def request_bytes(link, host):
 
 
 def connect(server):
-    s = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    s = socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S)
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return s
 

@@ -4,6 +4,7 @@ import json
 import struct
 
 import numpy as np
+from conftest import HANG_S
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -53,7 +54,7 @@ class Viewer:
         except ConnectionClosed:
             pass
 
-    def step(self, timeout=10):
+    def step(self, timeout=HANG_S):
         """Takes one message; returns it decoded."""
         data = self.ws.recv(timeout=timeout)
         if isinstance(data, str):
@@ -93,7 +94,7 @@ class Viewer:
                 q[i] = (x, y)
         self.positions = np.stack([f.x0 + q[:, 0] * f.sx, f.y0 + q[:, 1] * f.sy], 1)
 
-    def until(self, condition, deadline_s=30):
+    def until(self, condition, deadline_s=HANG_S):
         """Steps until `condition()` holds."""
         import time
 
@@ -108,6 +109,6 @@ class Viewer:
         return self
 
 
-def until_at_rest(viewer, deadline_s=60):
+def until_at_rest(viewer):
     """Steps until the frame that ends the motion, because the layout has settled or has done its iterations."""
-    viewer.until(lambda: viewer.at_rest and viewer.state["state"] in ("settled", "stopped"), deadline_s)
+    viewer.until(lambda: viewer.at_rest and viewer.state["state"] in ("settled", "stopped"))

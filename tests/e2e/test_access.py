@@ -1,13 +1,11 @@
 """Who gets in: signing in in a browser, wrong passwords, proxies, rights over what others see."""
 
 import json
-import os
-import shutil
 import subprocess
 
 import pytest
 import requests
-from conftest import PASSWORD, ROOT, Server, run_cli
+from conftest import HANG_S, PASSWORD, WEB, Server, node_script, page_env, run_cli
 from link_rig import EDGES, ring
 from websockets.exceptions import ConnectionClosed
 
@@ -20,17 +18,13 @@ def rig(tmp_path_factory):
 
 
 def test_a_private_graph_opens_after_signing_in(rig):
-    node = shutil.which("node")
-    assert node, "Node.js is missing (scripts/test.sh installs it)"
     env = {
-        **os.environ,
         "SIGN_IN_URL": rig.url,
         "SIGN_IN_GRAPH": ring(rig.api()),
         "SIGN_IN_PASSWORD": PASSWORD,
     }
-    r = subprocess.run(
-        [node, "tests/page/sign-in.mjs"], capture_output=True, text=True, timeout=120, cwd=ROOT / "shell/web", env=env
-    )
+    r = subprocess.run(node_script("page/sign-in.mjs"), capture_output=True, text=True, timeout=3 * HANG_S, cwd=WEB,
+                       env=page_env(**env))
     assert r.returncode == 0, f"{r.stdout[-4000:]}\n{r.stderr[-4000:]}"
 
 
@@ -77,7 +71,7 @@ def test_who_comes_later_watches(rig):
 
     def messages(ws):
         while True:
-            message = ws.recv(timeout=20)
+            message = ws.recv(timeout=HANG_S)
             yield json.loads(message) if isinstance(message, str) else {}
 
     first, hello = open_page("")

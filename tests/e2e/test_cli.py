@@ -96,28 +96,20 @@ def test_first_start_prints_the_generated_password_once(tmp_path):
     run_cli("user", "list", "--data", tmp_path / "data")
     # Without the variable a password is generated and printed.
     import subprocess
-    import time
 
-    from conftest import binary, free_port
+    from conftest import HANG_S, binary, free_port, until
 
     port = free_port()
     log = tmp_path / "first.log"
     with open(log, "wb") as out:
         p = subprocess.Popen([binary(), "serve", "--listen", f"127.0.0.1:{port}", "--internal-listen",
                               f"127.0.0.1:{free_port()}", "--data", str(tmp_path / "other")], stdout=out, stderr=out)
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        try:
-            if requests.get(f"http://127.0.0.1:{port}/healthz").ok:
-                break
-        except requests.ConnectionError:
-            time.sleep(0.05)
-    found = re.search(r"admin.*?password:?\s+(\S+)", log.read_text(), re.S)
-    assert found, log.read_text()
+    # Printed once the server listens.
+    found = until(lambda: re.search(r"admin, password:\s+(\S+)\n", log.read_text()), "the password")
     r = requests.post(f"http://127.0.0.1:{port}/api-token-auth/",
                       json={"username": "admin", "password": found.group(1)})
     p.terminate()
-    assert p.wait(20) == 0
+    assert p.wait(HANG_S) == 0
     assert r.status_code == 200, r.text
 
 

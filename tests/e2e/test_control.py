@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 import requests
-from conftest import PASSWORD, Server, binary, run_cli
+from conftest import HANG_S, PASSWORD, Server, binary, run_cli
 from live import Viewer
 from websockets.exceptions import ConnectionClosed
 
@@ -83,7 +83,7 @@ def test_new_passwords_have_eight_characters_at_least(busy, tmp_path):
     assert login(busy, "otto").status_code == 200
     env = {**os.environ, "GRAPHLUME_ADMIN_PASSWORD": "1234567"}
     r = subprocess.run([binary(), "serve", "--data", tmp_path / "new", "--listen", "127.0.0.1:0"], env=env,
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=HANG_S)
     assert r.returncode == 78 and "GRAPHLUME_ADMIN_PASSWORD" in r.stderr and "at least 8" in r.stderr, r
 
 

@@ -44,13 +44,13 @@ Texts in Cypher are drawn apart (`cypher_cases.py`), and answered twice: as the 
 * A walk of several hops either way, or of two at least (`*2`), is cut short by the reference where it goes on along another
   of several parallel edges or loops; ours takes it. Such walks of cases go one way and have one hop at least.
 * A column of zeros and ones is a column of truths to the reference's `CASE`, too. Cases compare with other numbers.
-* What the reference refuses is no case: it is counted, and more than half of a family fails.
+* What the reference refuses is no case: it is counted, and more than two thirds of a family fail. Of the family that it refuses
+  most it refuses an eighth, so that chance alone does not get there with twenty texts.
 
 What the client drops before the server sees it is in `cypher_cases.DROPPED`; such texts are compared whole only.
 """
 
 import os
-import secrets
 from pathlib import Path
 
 import pytest
@@ -59,9 +59,11 @@ import cypher_cases
 import gfql_cases
 from conftest import binary
 
-# Per family: 2,000 cases in all, others in every run.
-CASES = int(os.environ.get("GRAPHLUME_ORACLE_CASES", "334"))
-SEED = os.environ.get("GRAPHLUME_ORACLE_SEED") or secrets.token_hex(4)
+# Per family, others in every run. Most of the time goes to the reference, and further random cases are a search: the gate
+# makes as many as find what is broken (a family is one kind of query), scripts/long.sh 334 of each and 84 texts, ten times.
+CASES = int(os.environ.get("GRAPHLUME_ORACLE_CASES", "50"))
+# conftest.py makes one when none is given.
+SEED = os.environ["GRAPHLUME_ORACLE_SEED"]
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +88,8 @@ def test_answers_agree_with_the_reference(engines, family):
     assert answered > CASES * 0.9, f"only {answered} of {CASES} cases were answered"
 
 
-# Per family of texts, each in both ways: a tenth of what a change of the languages is tried with.
-TEXTS = int(os.environ.get("GRAPHLUME_ORACLE_TEXTS", "84"))
+# Per family of texts, each in both ways.
+TEXTS = int(os.environ.get("GRAPHLUME_ORACLE_TEXTS", "20"))
 
 
 @pytest.mark.parametrize("family", list(cypher_cases.FAMILIES))
@@ -106,4 +108,4 @@ def test_texts_in_cypher_agree_both_ways(engines, family):
             if found:
                 wrong.append(f"case {number}, {way}: {text}\n  {found}")
     assert not wrong, f"{len(wrong)} differ with GRAPHLUME_ORACLE_SEED={SEED}:\n" + "\n".join(wrong[:5])
-    assert compared > TEXTS / 2, f"the reference answered only {compared} of {TEXTS}"
+    assert compared > TEXTS / 3, f"the reference answered only {compared} of {TEXTS}"

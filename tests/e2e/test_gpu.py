@@ -1,16 +1,14 @@
 """The server with a GPU: the emulated driver library in place of the real one, everything else as shipped."""
 
 import os
-import re
-import time
 from pathlib import Path
 
 import pytest
 import requests
 
-from conftest import Server, binary, run_cli
+from conftest import HANG_S, Server, binary, run_cli, until
 from live import Viewer
-from test_supervise import Knocking, child_of, until
+from test_supervise import Knocking, child_of
 
 GRID = 24
 # Everything goes to the GPU, however small.
@@ -21,7 +19,7 @@ def driver(**settings):
     """An environment in which the CUDA driver is the emulator; settings such as fail_launch=100."""
     libraries = sorted(Path(binary()).parent.glob("build/graphlume-emu-*/out/plain/**/libcuda.so"),
                        key=lambda p: p.stat().st_mtime)
-    assert libraries, "the emulator was not built: cargo build --release -p graphlume-emu"
+    assert libraries, "the emulator was not built: cargo build -p graphlume-emu"
     env = {f"GRAPHLUME_EMU_{name.upper()}": str(value) for name, value in settings.items()}
     return {"LD_LIBRARY_PATH": str(libraries[-1].parent), **env}
 
@@ -46,14 +44,8 @@ def said(viewer, key="backend"):
     return (viewer.state or {}).get(key)
 
 
-def metric(server, name):
-    text = requests.get(server.internal_url + "/metrics", timeout=5).text
-    found = re.search(rf'graphlume_engine{{figure="{name}"}} ([0-9.e+]+)', text)
-    return float(found.group(1)) if found else None
-
-
 def gpu_worker(server):
-    workers = requests.get(server.internal_url + "/check-workers", timeout=5).json()["workers"]
+    workers = requests.get(server.internal_url + "/check-workers", timeout=HANG_S).json()["workers"]
     return next(w for w in workers if w["kind"] == "gpu")
 
 
@@ -61,7 +53,7 @@ def test_a_session_is_laid_out_on_the_gpu_and_the_health_routes_know_it(tmp_path
     server = Server(tmp_path / "data", *ALL, env=driver()).start()
     try:
         health = server.url + "/streamgl-gpu/secondary/gpu/health"
-        until(lambda: requests.get(health, timeout=5).status_code == 200, 10, "a checked GPU")
+        until(lambda: requests.get(health, timeout=HANG_S).status_code == 200, "a checked GPU")
         worker = gpu_worker(server)
         assert worker["clContextHealthy"] and worker["ready"], worker
         viewer = watch(server, plot(server), "on-the-gpu")
@@ -70,8 +62,8 @@ def test_a_session_is_laid_out_on_the_gpu_and_the_health_routes_know_it(tmp_path
         frames = viewer.frames
         viewer.until(lambda: viewer.frames > frames + 3)
         assert abs(viewer.positions - first).max() > 0, "nodes move"
-        assert metric(server, "device_memory_bytes") > 0 and metric(server, "device_uploads_total") == 1
-        assert metric(server, "device_iterations_total") > 0
+        assert server.metric("device_memory_bytes") > 0 and server.metric("device_uploads_total") == 1
+        assert server.metric("device_iterations_total") > 0
         assert "computing large graphs on the GPU" in (tmp_path / "data.log").read_text()
         viewer.close()
     finally:
@@ -88,14 +80,11 @@ def test_a_lost_gpu_restarts_the_server_and_the_viewer_goes_on(tmp_path):
             viewer = watch(server, dataset, "survives")
             viewer.until(lambda: said(viewer) == "cuda" and viewer.positions is not None)
             with pytest.raises(Exception):
-                viewer.until(lambda: False, 30)  # The socket is closed under us.
-            lost = time.monotonic()
-            until(lambda: child_of(server.process.pid) not in (None, first), 10, "another process")
+                viewer.until(lambda: False)  # The socket is closed under us.
+            until(lambda: child_of(server.process.pid) not in (None, first), "another process")
             again = Viewer(server, dataset, "survives")
-            again.until(lambda: again.positions is not None, 8)
-            took = time.monotonic() - lost
+            again.until(lambda: again.positions is not None)
         assert knocking.refused == 0, knocking.answers
-        assert took <= 8, took
         assert again.graph["node_count"] == GRID * GRID
         again.close()
         log = (tmp_path / "data.log").read_text()
@@ -114,11 +103,11 @@ def test_without_a_supervisor_sessions_go_on_with_the_cpu(tmp_path):
         frames = viewer.frames
         viewer.until(lambda: viewer.frames > frames + 3)
         viewer.close()
-        assert requests.get(server.url + "/healthz", timeout=5).status_code == 200
-        assert requests.get(server.url + "/streamgl-gpu/secondary/gpu/health", timeout=5).status_code == 503
+        assert requests.get(server.url + "/healthz", timeout=HANG_S).status_code == 200
+        assert requests.get(server.url + "/streamgl-gpu/secondary/gpu/health", timeout=HANG_S).status_code == 503
         worker = gpu_worker(server)
         assert not worker["clContextHealthy"] and not worker["ready"], worker
-        assert metric(server, "device_losses_total") == 1
+        assert server.metric("device_losses_total") == 1
     finally:
         assert server.stop() == 0, server.output()
 
@@ -140,7 +129,7 @@ def test_a_graph_larger_than_the_card_is_served_by_the_cpu_and_says_so(tmp_path)
 def test_the_gpu_is_refused_when_it_is_not_there_or_cannot_count(tmp_path):
     def serve(env, *args):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
-        return run_cli("serve", "--data", tmp_path / "data", *args, check=False, timeout=30, env={**clean, **env})
+        return run_cli("serve", "--data", tmp_path / "data", *args, check=False, timeout=HANG_S, env={**clean, **env})
 
     nothing = {"LD_LIBRARY_PATH": str(tmp_path)}
     for args in (("--backend", "cuda"), ("--backend", "cuda", "--supervise")):
@@ -154,7 +143,7 @@ def test_the_gpu_is_refused_when_it_is_not_there_or_cannot_count(tmp_path):
 def test_without_a_driver_the_server_says_so_and_serves(tmp_path):
     server = Server(tmp_path / "data", env={"LD_LIBRARY_PATH": str(tmp_path)}).start()
     try:
-        r = requests.get(server.url + "/streamgl-gpu/secondary/gpu/health", timeout=5)
+        r = requests.get(server.url + "/streamgl-gpu/secondary/gpu/health", timeout=HANG_S)
         log = (tmp_path / "data.log").read_text()
         worker = gpu_worker(server)
         if r.status_code == 200:
@@ -162,6 +151,6 @@ def test_without_a_driver_the_server_says_so_and_serves(tmp_path):
         else:
             assert not worker["ready"] and worker["device"].startswith("none: "), worker
             assert "computing on the CPU" in log
-        assert requests.get(server.url + "/healthz", timeout=5).status_code == 200
+        assert requests.get(server.url + "/healthz", timeout=HANG_S).status_code == 200
     finally:
         assert server.stop() == 0, server.output()

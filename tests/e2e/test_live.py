@@ -168,15 +168,15 @@ def test_a_slow_viewer_skips_frames_and_never_holds_up_others(server, dataset):
         slow = Viewer(server, dataset, session, ack=False)
         slow.until(lambda: slow.frames >= 1)
         seen = quick.viewer.frames
-        end = time.monotonic() + 4
-        while time.monotonic() < end:
+        # The other one is not held up.
+        while quick.viewer.frames <= seen + 20:
+            assert quick.thread.is_alive()
             try:
                 slow.step(0.2)
             except TimeoutError:
                 pass
-        # Unacknowledged, the slow one got two frames and no more; the other one was not held up.
+        # Unacknowledged, the slow one got two frames and no more.
         assert slow.frames <= 2, slow.frames
-        assert quick.viewer.frames > seen + 10
         slow.ack = True
         last = slow.seqs[-1]
         slow.ws.send(json.dumps({"t": "ack", "seq": last}))
@@ -266,7 +266,7 @@ def test_fifty_viewers_share_the_frames_and_memory_stays_flat(server, dataset):
             viewer = Viewer(server, dataset, session)
             last = None
             while counts[i] < FRAMES_EACH:
-                viewer.step(30)
+                viewer.step()
                 if viewer.frames > counts[i]:
                     now = time.monotonic()
                     if last is not None:

@@ -10,6 +10,7 @@ import threading
 
 import requests
 from agent import Agent
+from conftest import HANG_S
 from mcp_rig import TOOLS, agent, key, page, small  # noqa: F401
 
 
@@ -74,17 +75,16 @@ def test_the_event_stream_is_held_open_and_ends_with_its_connection(server, key)
     r = requests.get(agent.url)
     assert (r.status_code, r.json()["error"]["code"]) == (400, -32000)
     assert requests.get(agent.url, headers={"mcp-session-id": "0" * 64}).status_code == 404
-    stream = requests.get(agent.url, headers=agent.headers(), stream=True, timeout=10)
+    stream = requests.get(agent.url, headers=agent.headers(), stream=True, timeout=HANG_S)
     assert stream.headers["content-type"] == "text/event-stream"
     pieces = stream.iter_content(None)
     assert next(pieces) == b": alive\n\n"
     ended = threading.Thread(target=lambda: list(pieces))
     ended.start()
-    ended.join(1)
-    assert ended.is_alive(), "nothing is pushed, and nothing ends it"
     assert agent.call("list_sessions")["sessions"] is not None, "calls go on beside it"
+    assert ended.is_alive(), "nothing is pushed, and nothing ends it"
     requests.delete(agent.url, headers=agent.headers())
-    ended.join(20)
+    ended.join(HANG_S)
     assert not ended.is_alive()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from agent import Agent, OpenPage
-from conftest import ROOT, unique
+from conftest import HANG_S, ROOT, unique
 from mcp_rig import TOOLS, key, kind, page, small  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "bench/data"))
@@ -28,7 +28,7 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
 
     async def drive():
         auth = {"Authorization": f"Bearer {key}"}
-        async with httpx2.AsyncClient(headers=auth, timeout=30) as http:
+        async with httpx2.AsyncClient(headers=auth, timeout=HANG_S) as http:
             async with streamable_http_client(server.url + "/mcp", http_client=http) as streams:
                 async with ClientSession(*streams[:2]) as session:
                     info = await session.initialize()
@@ -63,7 +63,7 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
     assert Client is not None
 
 
-def node(*args, timeout=120):
+def node(*args, timeout=HANG_S):
     """Runs one of the clients in tests/clients."""
     assert shutil.which("node"), "Node.js is missing (scripts/test.sh installs it)"
     assert (CLIENTS / "node_modules").is_dir(), "the clients are missing (scripts/test.sh installs them)"
@@ -92,7 +92,7 @@ def test_the_first_python_client(server, page, key):
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphlume/mcp1"
     assert (folder / "mcp").is_dir(), "the older client is missing (scripts/test.sh installs it)"
     r = subprocess.run([sys.executable, str(CLIENTS / "older.py"), server.url + "/mcp", key, page.session],
-                       capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(folder)})
+                       capture_output=True, text=True, timeout=HANG_S, env={**os.environ, "PYTHONPATH": str(folder)})
     assert r.returncode == 0, r.stderr
     told = json.loads(r.stdout)
     assert told["version"] == "2025-11-25" and told["tools"] == TOOLS and "nodes: 6" in told["info"]

@@ -6,14 +6,14 @@
 | 400 | -32000 | `test_every_row_of_the_error_table` |
 | 400 | -32602 | `test_every_row_of_the_error_table` |
 | 401 | -32001 | `test_every_row_of_the_error_table` (with `WWW-Authenticate`), `test_both_forms_of_credential_the_switch_and_revocation`, \
-`test_a_key_that_is_revoked_is_refused_within_a_minute` |
+`test_a_key_that_is_revoked_is_refused_at_once` |
 | 403 | -32003 | `test_both_forms_of_credential_the_switch_and_revocation` |
 | 403 | -32002 | `test_every_row_of_the_error_table`, `test_only_who_may_see_the_dataset_may_look`; foreign origins in `test_mcp.py` |
 | 404 | -32000 | `test_every_row_of_the_error_table`; closed connections in `test_mcp.py` |
-| 410 | -32004 | `test_a_closed_visualization_is_gone_within_five_seconds`, `test_a_deleted_dataset_closes_its_visualizations` |
+| 410 | -32004 | `test_a_closed_visualization_is_gone`, `test_a_deleted_dataset_closes_its_visualizations` |
 | 500 | -32603 | `test_a_defect_of_the_data_folder_is_an_internal_error_and_says_no_more` |
 | 503 | -32006 | `test_a_right_that_cannot_be_checked_is_refused_until_it_can` |
-| 504 | -32005 | `test_mcp_limits.py`, `test_a_call_that_takes_a_minute_is_ended`; `a_tool_may_take_59_seconds_and_not_61` in `shell/http/tests/tools.rs` |
+| 504 | -32005 | `test_mcp_limits.py`, `test_a_call_that_takes_too_long_is_ended`; `a_tool_may_take_its_time_and_is_ended_after_it` in `shell/http/tests/tools.rs` |
 | 200 | -32601 | `test_every_row_of_the_error_table` |
 | 200 | `error` | `test_tools_fail_with_a_code_and_a_hint` |
 | 200 | `isError` | `a_tool_that_crashes_says_so_and_the_next_call_is_answered` in `shell/http/tests/tools.rs`: the only way to a crash is \
@@ -22,11 +22,10 @@ a seam that no option of the server opens |
 """
 
 import json
-import time
 
 import pytest
-from agent import Agent, OpenPage, Refused
-from conftest import PASSWORD, Server, counted, run_cli, unique
+from agent import Agent, OpenPage
+from conftest import PASSWORD, Server, counted, run_cli, unique, until
 from mcp_rig import NODES, TOOLS, agent, key, kind, page, small  # noqa: F401
 
 
@@ -115,22 +114,17 @@ def test_only_who_may_see_the_dataset_may_look(server, alice, key):
         assert (hidden.status_code, hidden.content) == (absent.status_code, absent.content) and hidden.status_code == 403
 
 
-def test_a_closed_visualization_is_gone_within_five_seconds(server, small, key):
+def test_a_closed_visualization_is_gone(server, small, key):
+    """After three seconds, which `shell/service/src/pages.rs` holds with a clock that the test moves."""
     session = unique("closing")
     agent = Agent(server, key)
     page = OpenPage(server, small, session, server.token("alice"))
     assert agent.call("list_collections", session_id=session)["collections"] == []
     assert session in [s["session_id"] for s in agent.call("list_sessions")["sessions"]]
     page.close()
-    began = time.monotonic()
-    while True:
-        try:
-            agent.call("list_collections", session_id=session)
-            assert time.monotonic() - began < 5, "still open"
-            time.sleep(0.1)
-        except Refused as e:
-            assert (e.status, e.code) == (410, -32004)
-            break
+    ask = "tools/call", {"name": "list_collections", "arguments": {"session_id": session}}
+    until(lambda: agent.ask(*ask).status_code != 200, "the visualization is closed")
+    assert agent.refusal("list_collections", session_id=session) == (410, -32004)
     assert session not in [s["session_id"] for s in agent.call("list_sessions")["sessions"]]
     with OpenPage(server, small, session):
         # A stranger looks at it, its owner is away: others may look, nobody may change.
@@ -241,7 +235,7 @@ def test_a_defect_of_the_data_folder_is_an_internal_error_and_says_no_more(large
     assert names == ["new", "many"], "nothing half-done was left"
 
 
-def test_a_key_that_is_revoked_is_refused_within_a_minute(tmp_path):
+def test_a_key_that_is_revoked_is_refused_at_once(tmp_path):
     """Keys are revoked on the command line, which needs the data folder for itself: the server stops for it."""
     data = tmp_path / "data"
     run_cli("user", "add", "carol", "--password-stdin", "--data", data, input=PASSWORD + "\n")
@@ -252,10 +246,8 @@ def test_a_key_that_is_revoked_is_refused_within_a_minute(tmp_path):
             assert Agent(server, key).call("list_sessions")["sessions"] == []
         assert server.stop() == 0
         run_cli("key", "revoke", keys[0].split(":")[0], "--data", data)
-        revoked = time.monotonic()
         server.start()
         assert Agent(server, keys[0]).refusal("list_sessions") == (401, -32001)
-        assert time.monotonic() - revoked < 60
         assert Agent(server, keys[1]).call("list_sessions")["sessions"] == [], "the other one goes on"
     finally:
         server.stop()

@@ -18,13 +18,12 @@ side by side on one address.
 import asyncio
 import base64
 import json
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import requests
 from agent import Agent, OpenPage
-from conftest import unique
+from conftest import HANG_S, unique, until
 from mcp_rig import TOOLS, key, kind, page, small  # noqa: F401
 
 NEWEST = "2026-07-28"
@@ -49,7 +48,7 @@ class Alone:
             sent["Authorization"] = f"Bearer {self.key}"
         sent = {k: v for k, v in {**sent, **(headers or {})}.items() if v is not None}
         body = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-        return requests.post(self.url, json=body, headers=sent, timeout=90)
+        return requests.post(self.url, json=body, headers=sent, timeout=HANG_S)
 
     def result(self, method, params=None, **more):
         r = self.ask(method, params, **more)
@@ -138,10 +137,7 @@ def test_every_row_of_the_modern_error_table(server, alone, page, small):
     with OpenPage(server, small, session, server.token("alice")):
         info["arguments"]["session_id"] = session
         assert alone.result("tools/call", info)
-    for _ in range(100):
-        if alone.ask("tools/call", info).status_code == 410:
-            break
-        time.sleep(0.1)
+    until(lambda: alone.ask("tools/call", info).status_code == 410, "the visualization is closed")
     assert alone.row("tools/call", info) == (410, -32004)
     r = requests.post(alone.url, data="[1]", headers={"MCP-Protocol-Version": NEWEST})
     assert (r.status_code, r.json()["error"]["code"]) == (400, -32700)
@@ -235,7 +231,7 @@ def test_the_official_python_client_in_each_mode(server, page, key, mode):
     from mcp.client.streamable_http import streamable_http_client
 
     async def drive():
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=30) as http:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=HANG_S) as http:
             async with Client(streamable_http_client(server.url + "/mcp", http_client=http), mode=mode) as client:
                 assert [t.name for t in (await client.list_tools()).tools] == TOOLS
                 told = await client.call_tool("get_session_info", {"session_id": page.session})

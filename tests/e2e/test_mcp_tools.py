@@ -2,11 +2,10 @@
 
 import json
 import threading
-import time
 
 import requests
 from agent import Agent, OpenPage
-from conftest import Server, unique
+from conftest import Server, unique, until
 from mcp_rig import agent, key, kind, on, page, small  # noqa: F401
 
 
@@ -109,13 +108,8 @@ def test_collections_survive_being_killed_and_come_back_painted(tmp_path):
         agent = Agent(server, server.token())
         assert agent.refusal("list_collections", session_id=session) == (410, -32004), "nobody has it open"
         with OpenPage(server, dataset, session, server.token()) as page:
-            deadline = time.monotonic() + 30
-            while agent.call("list_collections", session_id=session) != before:
-                assert time.monotonic() < deadline, agent.call("list_collections", session_id=session)
-                time.sleep(0.05)
-            while [c["match_count"] for c in page.collections["collections"]] != [1, 1, 1]:
-                assert time.monotonic() < deadline, page.collections
-                time.sleep(0.05)
+            until(lambda: agent.call("list_collections", session_id=session) == before, "the list of before")
+            until(lambda: [c["match_count"] for c in page.collections["collections"]] == [1, 1, 1], "they are painted")
     finally:
         server.stop()
 
@@ -132,14 +126,13 @@ def test_the_address_of_a_page_brings_collections_along(server, small, key):
     session = unique("url")
     with OpenPage(server, small, session, server.token("alice"), query=query) as page:
         agent = Agent(server, key)
-        deadline = time.monotonic() + 30
-        while True:
+
+        def counted():
             listed = agent.call("list_collections", session_id=session)
             counts = [(c["id"], c["matchCount"]) for c in listed["collections"]]
-            if counts == [("c1", 4), ("c2", 3), ("c3", 2)]:
-                break
-            assert time.monotonic() < deadline, counts
-            time.sleep(0.05)
+            return counts == [("c1", 4), ("c2", 3), ("c3", 2)] and listed
+
+        listed = until(counted, "the collections of the address")
         assert listed["background"]["color"] == "#333333" and page.collections["background"] == ["#333333"]
         agent.call("create_collection", session_id=session, name="Mine", gfql_operations=kind("y"))
         names = [c["name"] for c in agent.call("list_collections", session_id=session)["collections"]]

@@ -1,10 +1,8 @@
 """The page's own test-suite, against the real server."""
 
-import os
-import shutil
 import subprocess
 
-from conftest import ROOT, run_cli
+from conftest import HANG_S, WEB, node_script, page_env, run_cli
 
 EDGES = {"source": "src", "destination": "dst"}
 
@@ -18,13 +16,10 @@ def generated(alice, folder, kind, *options):
 
 
 def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
-    node = shutil.which("node")
-    assert node, "Node.js is missing (scripts/test.sh installs it)"
     nothing = alice.file(b"src,dst\n", "csv", name="nothing")
     rows = b"".join(b"hub,%s\n" % (b"left" if k % 2 else b"right") for k in range(300))
     parallel = alice.file(b"src,dst\n" + rows, "csv", name="parallel")
     env = {
-        **os.environ,
         "PAGE_URL": server.url,
         "PAGE_GRAPH": generated(
             alice, tmp_path, "sbm", "--nodes", 2000, "--edges", 6000, "--communities", 20, "--mixing", 10
@@ -36,8 +31,8 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
         "PAGE_PARALLEL": alice.dataset([parallel["file_id"]], edges=EDGES, name="parallel"),
         "PAGE_EMPTY": alice.dataset([nothing["file_id"]], edges=EDGES, name="nothing"),
     }
-    r = subprocess.run(
-        [node, "--test", "--test-timeout=200000", "--test-reporter=spec", "tests/page/page.test.mjs"],
-        capture_output=True, text=True, timeout=240, cwd=ROOT / "shell/web", env=env,
-    )
+    node, script = node_script("page/page.test.mjs")
+    r = subprocess.run([node, "--test", f"--test-timeout={4000 * HANG_S}", "--test-reporter=spec", script],
+                       capture_output=True, text=True, timeout=6 * HANG_S, cwd=WEB, env=page_env(**env))
+    print(r.stdout)
     assert r.returncode == 0, f"{r.stdout[-12000:]}\n{r.stderr[-4000:]}"

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from conftest import PASSWORD, Server, run_cli, unique
+from conftest import HANG_S, PASSWORD, Server, run_cli, unique
 
 LIMIT = 1_000_000
 
@@ -87,7 +87,7 @@ def test_what_is_handed_over_counts_as_the_heirs(tight, person):
 
 def announce(server, api, file, length):
     """Asks whether a body of so many bytes may be sent; gives the connection and the first line of the answer."""
-    s = socket.create_connection((server.server.split(":")[0], int(server.server.split(":")[1])), timeout=20)
+    s = socket.create_connection((server.server.split(":")[0], int(server.server.split(":")[1])), timeout=HANG_S)
     head = (f"POST /api/v2/upload/files/{file} HTTP/1.1\r\nHost: {server.server}\r\nContent-Length: {length}\r\n"
             f"Authorization: {api.session.headers['Authorization']}\r\nExpect: 100-continue\r\n\r\n")
     s.sendall(head.encode())

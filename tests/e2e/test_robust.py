@@ -15,7 +15,7 @@ import pytest
 import requests
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from conftest import Server, binary, counted, free_port, run_cli, unique
+from conftest import HANG_S, Server, binary, counted, free_port, run_cli, unique, until
 from live import Viewer
 from test_rest import arrow_file, arrow_stream, parquet
 
@@ -139,7 +139,7 @@ def test_damaged_tables_are_answered_in_one_line_and_the_log_stays_readable(fres
     for _ in range(1200):
         kind = rng.choice(["arrow", "arrow", "arrow", "parquet", "csv", "json"])
         body = mutated(rng, rng.choice(seeds[kind]))
-        r = api("POST", f"/api/v2/upload/files/{files[kind]}", data=body, timeout=20)
+        r = api("POST", f"/api/v2/upload/files/{files[kind]}", data=body, timeout=HANG_S)
         assert r.status_code == 200, (kind, body, r.text)
         record = r.json()
         assert record["is_valid"] == (not record["errors"])
@@ -168,7 +168,7 @@ def test_no_json_body_is_a_server_error(server, alice):
         for method in set(methods) & {"post", "patch", "put"}:
             url = re.sub(r"\{\w+\}", "0" * 32, path)
             for body in JSON_BODIES:
-                r = alice(method, url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
+                r = alice(method, url, data=body, headers={"Content-Type": "application/json"}, timeout=HANG_S)
                 if path == "/api/v2/users/me/keys/" and r.status_code == 201:
                     # No body and any object will do: a label is all that one may give.
                     continue
@@ -190,18 +190,13 @@ def test_a_wrong_kind_of_value_is_named_for_what_it_is(alice):
     assert r.status_code == 400 and r.json()["message"] == "mode_action is a JSON array; expected a string"
 
 
-def raw(server, text, half_close=False, wait=3):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=wait) as s:
+def raw(server, text, half_close=False):
+    """Everything that the server says until it ends the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=HANG_S) as s:
         s.sendall(text.encode() if isinstance(text, str) else text)
         if half_close:
             s.shutdown(socket.SHUT_WR)
-        out = b""
-        try:
-            while piece := s.recv(65536):
-                out += piece
-        except TimeoutError:
-            pass
-    return out
+        return b"".join(iter(lambda: s.recv(65536), b""))
 
 
 def test_broken_framing_is_refused_and_leaves_the_file_as_it_was(server, alice):
@@ -301,7 +296,7 @@ def test_requests_and_viewers_leave_nothing_behind(fresh):
             viewer = Viewer(fresh, dataset, f"leak{i % 20}")
             viewer.step()
             viewer.ws.socket.close() if i % 2 else viewer.close()
-        time.sleep(0.5)
+        until(lambda: fresh.metric("viewers") == 0, "the server has noticed that all are gone")
 
     # Each kind by itself: mixed, what lives for long (each visit has a record) keeps the pages of what does not.
     handles = None
@@ -311,7 +306,8 @@ def test_requests_and_viewers_leave_nothing_behind(fresh):
         work()
         work()
         assert fresh.rss_bytes() < before + (16 << 20), (work.__name__, before, fresh.rss_bytes())
-    assert fds(fresh) <= handles + 4
+    # Connections that their clients have closed are noticed one by one.
+    until(lambda: fds(fresh) <= handles + 4, f"no more than {handles + 4} descriptors")
 
 
 # The process
@@ -322,7 +318,7 @@ def test_a_busy_port_does_not_cost_the_generated_password(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         r = subprocess.run([binary(), "serve", "--data", str(tmp_path / "d"), "--listen",
                             f"127.0.0.1:{taken.getsockname()[1]}", "--internal-listen", f"127.0.0.1:{free_port()}"],
-                           env=env, capture_output=True, text=True, timeout=20)
+                           env=env, capture_output=True, text=True, timeout=HANG_S)
     assert r.returncode == 1 and "another server" in r.stderr, r
     password = re.search(r"admin, password: (\S+)", r.stdout)
     assert password, r.stdout
@@ -357,15 +353,16 @@ def test_sigterm_lets_an_upload_finish(fresh):
 
     def slowly():
         yield b"s,d\n"
-        for i in range(10):
-            time.sleep(0.1)
-            yield b"1,2\n"
-            if i == 3:
-                half.set()
+        yield b"1,2\n" * 4
+        half.set()
+        until(lambda: "SIGTERM: draining" in fresh.output(), "the server is about to stop")
+        yield b"1,2\n" * 6
 
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         upload = pool.submit(api, "POST", f"/api/v2/upload/files/{f}", data=slowly())
-        assert half.wait(30)
+        assert half.wait(HANG_S)
+        # The head of the request is there, so that the upload is one that was begun.
+        until(lambda: fresh.metric("http_in_flight") > 1, "the upload is in progress")
         assert fresh.stop() == 0
         assert upload.result().status_code == 200 and upload.result().json()["is_valid"]
     fresh.start()
@@ -415,7 +412,7 @@ def test_a_full_disk_refuses_writing_and_nothing_else(tmp_path):
 def test_values_of_the_environment_and_the_file_are_configuration(tmp_path):
     env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}
     r = subprocess.run([binary(), "serve", "--data", str(tmp_path / "d")], capture_output=True, text=True,
-                       env=env | {"GRAPHLUME_LISTEN": "nowhere"}, timeout=10)
+                       env=env | {"GRAPHLUME_LISTEN": "nowhere"}, timeout=HANG_S)
     assert r.returncode == 78 and "nowhere" in r.stderr and "--listen" in r.stderr, r
     config = tmp_path / "c.toml"
     config.write_text("[serve]\nbackend = 'abacus'\n")
@@ -436,9 +433,9 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(tmp_path):
     edges = tmp_path / "e.csv"
     edges.write_text("src,dst\n1,2\n")
     for out in (edges / "x.csv", tmp_path / "x.zip", tmp_path):
-        r = run_cli("layout", "force_atlas2", edges, "--iterations", 1_000_000, "--out", out, check=False, timeout=20)
+        r = run_cli("layout", "force_atlas2", edges, "--iterations", 1_000_000, "--out", out, check=False, timeout=HANG_S)
         assert r.returncode == 1 and str(out) in r.stderr, r
-    r = run_cli("layout", "circle", edges, "--threads", 99_999, check=False, timeout=20)
+    r = run_cli("layout", "circle", edges, "--threads", 99_999, check=False, timeout=HANG_S)
     assert r.returncode == 2 and "1024" in r.stderr, r
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from conftest import PASSWORD, Server, binary, free_port, run_cli, unique
+from conftest import HANG_S, PASSWORD, Server, binary, free_port, run_cli, unique, until
 from live import Viewer
 
 KILLS = 5
@@ -21,14 +21,6 @@ def child_of(pid):
     """The only child of a process, or None."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return int(children[0]) if children else None
-
-
-def until(condition, deadline_s, what):
-    end = time.monotonic() + deadline_s
-    while not (found := condition()):
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
-        time.sleep(0.01)
-    return found
 
 
 class Knocking:
@@ -52,7 +44,7 @@ class Knocking:
     def run(self):
         while not self.stopping.is_set():
             try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
+                with socket.create_connection(("127.0.0.1", self.port), timeout=HANG_S) as s:
                     self.connects += 1
                     s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                     status = s.recv(64)[9:12].decode()
@@ -80,29 +72,30 @@ def test_a_killed_server_comes_back_and_nobody_is_refused(supervised, club):
     session = unique("kept")
     cookie = {"Authorization": f"Bearer {supervised.token()}"}
     viewer = Viewer(supervised, dataset, session, headers=cookie)
-    viewer.until(lambda: viewer.positions is not None, 15)
+    viewer.until(lambda: viewer.positions is not None)
     parent, times = supervised.process.pid, []
     with Knocking(supervised.port) as knocking:
         for _ in range(KILLS):
-            first = until(lambda: child_of(parent), 15, "a server runs")
-            assert requests.get(supervised.url + "/healthz", timeout=15).status_code == 200
+            first = until(lambda: child_of(parent), "a server runs")
+            assert requests.get(supervised.url + "/healthz", timeout=HANG_S).status_code == 200
+            served = knocking.answers.get("200", 0)
+            until(lambda: knocking.answers.get("200", 0) >= served + 16, "under load before it dies")
             os.kill(first, signal.SIGKILL)
             # Until the next server exists; how long that takes after the pause is what counts.
-            until(lambda: child_of(parent) not in (None, first), 15, "another server")
+            until(lambda: child_of(parent) not in (None, first), "another server")
             began = time.monotonic()
-            assert requests.get(supervised.url + "/healthz", timeout=15).status_code == 200
+            # After more than three seconds the parent answers 503 with the reason; then the client asks again.
+            until(lambda: requests.get(supervised.url + "/healthz", timeout=HANG_S).status_code == 200, "it serves")
             times.append(time.monotonic() - began)
-            time.sleep(0.2)  # Under load again before the next one dies.
     print(f"{KILLS} kills, {knocking.connects} connects: {knocking.answers}; ready after {times}")
-    assert knocking.refused == 0 and knocking.connects > 50, knocking.answers
-    assert knocking.answers.get("200", 0) > 20, knocking.answers
-    assert min(times) <= 3, times
+    assert knocking.refused == 0, knocking.answers
+    assert knocking.answers.get("200", 0) >= 16 * KILLS, knocking.answers
     # The dataset and the session are still there, and the page that comes back moves on.
     assert api("GET", f"/api/v2/upload/datasets/{dataset}").json()["data"]["edge_files"] == [record["file_id"]]
     assert session in [s["session_id"] for s in api("GET", "/api/experimental/viz/sessions/").json()["results"]]
     viewer.close()
     viewer = Viewer(supervised, dataset, session, headers=cookie)
-    viewer.until(lambda: viewer.positions is not None, 15)
+    viewer.until(lambda: viewer.positions is not None)
     assert viewer.graph["edge_count"] == len(edges)
     viewer.close()
 
@@ -122,27 +115,27 @@ def test_a_crash_loop_is_answered_with_the_reason_and_ends_by_itself(tmp_path):
 
         def answer():
             try:
-                return [requests.get(url + "/healthz", timeout=15)]  # A 503 alone would count as false.
+                return [requests.get(url + "/healthz", timeout=HANG_S)]  # A 503 alone would count as false.
             except requests.ConnectionError:
                 return None  # Before the parent has opened its sockets.
 
-        r = until(answer, 20, "an answer")[0]
+        r = until(answer, "an answer")[0]
         body = r.json()
         assert r.status_code == 503 and int(r.headers["Retry-After"]) >= 1, (r.status_code, body)
         assert body["status"] == "unavailable" and "exit status 1" in body["detail"], body
-        assert requests.post(url + "/api-token-auth/", json={}, timeout=15).status_code == 503
+        assert requests.post(url + "/api-token-auth/", json={}, timeout=HANG_S).status_code == 503
         assert process.poll() is None
         data.unlink()
-        until(lambda: requests.get(url + "/healthz", timeout=15).status_code == 200, 30, "the cure helps")
+        until(lambda: requests.get(url + "/healthz", timeout=HANG_S).status_code == 200, "the cure helps")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0, (tmp_path / "log").read_text()
+        assert process.wait(HANG_S) == 0, (tmp_path / "log").read_text()
     finally:
         process.kill()
 
 
 def test_a_refused_configuration_ends_the_parent_too(tmp_path):
     for args in (["--memory", "lots"], ["--cookie-samesite", "sometimes"]):
-        r = run_cli("serve", "--supervise", "--data", tmp_path / "data", *args, check=False, timeout=30)
+        r = run_cli("serve", "--supervise", "--data", tmp_path / "data", *args, check=False, timeout=HANG_S)
         assert r.returncode == 78, r.stderr
 
 
@@ -151,7 +144,7 @@ def test_a_taken_address_is_said_at_once(tmp_path):
         s.bind(("127.0.0.1", 0))
         s.listen()
         r = run_cli("serve", "--supervise", "--data", tmp_path / "data", "--listen",
-                    f"127.0.0.1:{s.getsockname()[1]}", check=False, timeout=30)
+                    f"127.0.0.1:{s.getsockname()[1]}", "--internal-listen", f"127.0.0.1:{free_port()}", check=False, timeout=HANG_S)
     assert r.returncode == 1 and "is another server running there" in r.stderr, r.stderr
 
 
@@ -163,7 +156,7 @@ def test_the_signal_reaches_the_server_and_a_dead_parent_takes_it_along(tmp_path
     s.start()
     child = child_of(s.process.pid)
     s.kill()
-    until(lambda: not Path(f"/proc/{child}").exists(), 20, "the orphan ends")
+    until(lambda: not Path(f"/proc/{child}").exists(), "the orphan ends")
     # Nothing holds the address or the data folder any more.
     s.start()
     assert s.stop() == 0, s.output()

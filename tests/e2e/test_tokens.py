@@ -13,6 +13,7 @@ import time
 import pytest
 import requests
 from agent import Agent
+from conftest import HANG_S
 
 HOUR, DAY = 3_600, 86_400
 
@@ -48,18 +49,17 @@ def second():
 
 
 def post(server, path, token):
-    r = requests.post(server.url + path, json={"token": token}, timeout=10)
+    r = requests.post(server.url + path, json={"token": token}, timeout=HANG_S)
     return r.status_code, r.text
 
 
 def outcomes(server, make):
     """What becomes of tokens made one second before the limit, at it and after it; again if the machine dawdled."""
-    for _ in range(20):
+    while True:
         now = second()
         done = make(now)
         if int(time.time()) == now:
             return done
-    raise AssertionError("no second is long enough on this machine")
 
 
 def test_what_the_server_issues_ends_after_an_hour(server, forge):

@@ -2,15 +2,16 @@
 
 import gzip
 import os
+import re
 import signal
+import socket
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import requests
 
-from conftest import Server
+from conftest import HANG_S, Server, until
 
 HEALTH = "/streamgl-gpu/secondary/cpu/health"
 
@@ -26,25 +27,9 @@ def children(pid):
     return [int(p) for p in found]
 
 
-def cpu_ticks(pid):
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0
-    return int(fields[11]) + int(fields[12])
-
-
 def ready(server):
     r = requests.get(server.url + HEALTH)
     return r.status_code == 200 and "2 of 2 parse workers ready" in r.text
-
-
-def until(condition, what, deadline_s=20):
-    end = time.monotonic() + deadline_s
-    while not (got := condition()):
-        assert time.monotonic() < end, f"not within {deadline_s} s: {what}"
-        time.sleep(0.01)
-    return got
 
 
 def csv(rows):
@@ -78,17 +63,22 @@ def upload_in_the_background(api, body, compression="gzip"):
     return file_id, thread, answers
 
 
-def busy_worker(server, before):
-    """The worker that computes."""
-    return until(lambda: next((p for p in children(server.process.pid) if cpu_ticks(p) > before.get(p, 0) + 5), None),
-                 "a worker computes")
+def workers_with_a_job(server):
+    """Process ids of the workers that have one, as the server tells its operators."""
+    told = requests.get(server.internal_url + "/check-workers").json()["workers"]
+    return [int(re.search(r"process (\d+)", w["device"]).group(1)) for w in told
+            if w["kind"] == "parse" and "has a job" in w["device"]]
+
+
+def busy_worker(server):
+    """The worker that has a job."""
+    return until(lambda: workers_with_a_job(server), "a worker has a job")[0]
 
 
 def in_the_act(server, api, sig):
-    before = {p: cpu_ticks(p) for p in children(server.process.pid)}
     _, thread, answers = upload_in_the_background(api, LONG)
-    os.kill(busy_worker(server, before), sig)
-    thread.join(60)
+    os.kill(busy_worker(server), sig)
+    thread.join(HANG_S)
     return answers[0]
 
 
@@ -108,10 +98,9 @@ def test_a_crash_costs_one_error_and_the_worker_is_replaced(workers):
 
 @pytest.mark.parametrize("workers", [["--parse-seconds", "2"]], indirect=True)
 def test_a_hang_costs_one_error(workers):
-    begin = time.monotonic()
     r = in_the_act(workers, workers.api(), signal.SIGSTOP)
     assert r.json()["errors"][0]["slug"] == "parse-time-limit", r.text
-    assert "2 s" in r.json()["errors"][0]["message"] and time.monotonic() - begin < 30
+    assert "2 s" in r.json()["errors"][0]["message"], r.text
     until(lambda: ready(workers), "the worker is replaced")
 
 
@@ -120,7 +109,7 @@ def test_a_parse_that_eats_memory_costs_one_error_and_names_the_remedy(workers):
     api = workers.api()
     before = workers.rss_bytes()
     _, thread, answers = upload_in_the_background(api, LONG)
-    thread.join(60)
+    thread.join(HANG_S)
     error = answers[0].json()["errors"][0]
     assert error["slug"] in ("parse-memory-limit", "too-large") and "--parse-memory" in error["message"], error
     assert workers.rss_bytes() - before < 64 << 20
@@ -137,15 +126,14 @@ def test_no_worker_outlives_the_server(workers):
 
 def test_an_upload_that_nobody_waits_for_is_stopped(workers):
     api = workers.api()
-    before = {p: cpu_ticks(p) for p in children(workers.process.pid)}
     r = api("POST", "/api/v2/files/", json={"file_type": "csv", "file_compression": "gzip"})
-    path = f"/api/v2/upload/files/{r.json()['file_id']}"
-    with pytest.raises(requests.exceptions.ReadTimeout):
-        api("POST", path, data=LONG, timeout=0.6)
-    worker = busy_worker(workers, before)
-    until(lambda: not Path(f"/proc/{worker}").exists() or cpu_ticks(worker) == (time.sleep(0.5) or cpu_ticks(worker)),
-          "the work has stopped")
-    until(lambda: ready(workers), "two workers are ready")
+    head = (f"POST /api/v2/upload/files/{r.json()['file_id']} HTTP/1.1\r\nHost: {workers.server}\r\n"
+            f"Authorization: {api.session.headers['Authorization']}\r\nContent-Length: {len(LONG)}\r\n\r\n")
+    with socket.create_connection(("127.0.0.1", workers.port), timeout=HANG_S) as s:
+        s.sendall(head.encode() + LONG)
+        worker = busy_worker(workers)
+    until(lambda: not Path(f"/proc/{worker}").exists(), "the worker is ended with its work")
+    until(lambda: ready(workers) and not workers_with_a_job(workers), "two workers are ready for others")
 
 
 def test_the_stages_of_an_upload_are_seen_in_the_record_and_in_the_log(workers):

@@ -1,5 +1,5 @@
 //! Tests that need more than one crate: the house rules (`tests/tidy.rs`) as a cargo test, and, run by
-//! `scripts/test.sh`, real clients in `e2e/` and crash tests in `crash/` against the release binary.
+//! `scripts/test.sh`, real clients in `e2e/` and crash tests in `crash/` against the server's binary.
 
 use std::env;
 use std::path::{Path, PathBuf};

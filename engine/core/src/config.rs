@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::device::{GpuChoice, OnDeviceLost};
+use crate::handle::CALL_DEADLINE;
 
 /// Below this many edges, launching the kernels of one call takes longer than the CPU takes over all of
 /// it.
@@ -16,6 +17,9 @@ pub struct Config {
     pub threads: usize,
     /// Bytes of resident graphs and layouts held at once.
     pub host_budget_bytes: u64,
+    /// How long a call may take, waiting included: a query, a search, the painting of collections. At most
+    /// [`CALL_DEADLINE`], at which callers stop waiting.
+    pub call_time: Duration,
     /// The GPU to compute on.
     pub gpu: GpuChoice,
     /// What follows when it is lost.
@@ -65,6 +69,7 @@ impl Default for Config {
         Self {
             threads: 0,
             host_budget_bytes: 8 << 30,
+            call_time: CALL_DEADLINE,
             gpu: GpuChoice::None { reason: Arc::from("this server was told to use the CPU") },
             on_device_lost: OnDeviceLost::Exit,
             gpu_edges_min: GPU_EDGES_MIN,

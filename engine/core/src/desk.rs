@@ -293,7 +293,8 @@ mod tests {
     fn shared() -> Arc<Shared> {
         let clock = Arc::new(graphlume_types::clock::SystemClock);
         let card = Err(Arc::from("a test"));
-        Arc::new(Shared::new(clock, graphlume_types::Budget::new("host", 1 << 20), card))
+        let budget = graphlume_types::Budget::new("host", 1 << 20);
+        Arc::new(Shared::new(clock, crate::handle::CALL_DEADLINE, budget, card))
     }
 
     fn user(n: u64) -> Option<UserId> {

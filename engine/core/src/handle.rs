@@ -27,7 +27,8 @@ use crate::settings::LayoutSettings;
 use crate::stats::EngineStats;
 use crate::target::Target;
 
-/// How long the engine may take over a call before it answers that the deadline has passed.
+/// How long the engine may take over a call before it answers that the deadline has passed, unless its
+/// configuration says less.
 pub const CALL_DEADLINE: Duration = Duration::from_secs(graphlume_types::limits::QUERY_SECS_MAX);
 
 /// A cheap handle to the engine. Every call is a future that any runtime may drive; dropping it
@@ -76,7 +77,8 @@ impl EngineHandle {
         Command: From<(C, Reply<C::Answer>)>,
     {
         let (reply, answer) = Reply::channel();
-        let cancel = CancelToken::with_deadline(self.shared.clock.monotonic() + CALL_DEADLINE);
+        let cancel =
+            CancelToken::with_deadline(self.shared.clock.monotonic() + self.shared.call_time);
         let envelope =
             Envelope { command: Command::from((payload, reply)), cancel: cancel.clone() };
         let sent = self.lanes.send(C::LANE, envelope);

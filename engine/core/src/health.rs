@@ -52,6 +52,8 @@ pub struct EngineHealth {
 /// What the loop, the workers and the handles share.
 pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
+    /// How long a call may take.
+    pub(crate) call_time: Duration,
     pub(crate) counters: Counters,
     pub(crate) budget: Budget,
     pub(crate) threads: AtomicUsize,
@@ -75,12 +77,14 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         clock: Arc<dyn Clock>,
+        call_time: Duration,
         budget: Budget,
         card: Result<Arc<Card>, Arc<str>>,
     ) -> Self {
         let started = clock.monotonic();
         Self {
             clock,
+            call_time,
             counters: Counters::default(),
             budget,
             threads: AtomicUsize::new(0),

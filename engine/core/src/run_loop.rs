@@ -102,7 +102,7 @@ pub fn start(
         )),
         GpuChoice::None { reason } => Err(reason.clone()),
     };
-    let shared = Arc::new(Shared::new(clock, budget, card));
+    let shared = Arc::new(Shared::new(clock, config.call_time, budget, card));
     let patience = Patience { alarm: config.alarm_after, end: config.give_up_after };
     let is_restarted = config.on_device_lost == OnDeviceLost::Exit;
     let watch = Watchdog::start(shared.clone(), patience, config.exit_on_panic, is_restarted);

@@ -1,5 +1,5 @@
 //! Times of typical queries on a graph of a million nodes and five million edges; run by hand with
-//! `cargo test --release -p graphlume-cypher --test speed -- --ignored --nocapture`.
+//! `cargo test -p graphlume-cypher --test speed -- --ignored --nocapture`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::sync::Arc;

@@ -338,7 +338,7 @@ fn the_number_of_threads_does_not_show() {
     assert!([2, 7].into_iter().all(|t| on(t) == one));
 }
 
-/// `cargo test --release -p graphlume-graph -- --ignored --nocapture timing`
+/// `cargo test -p graphlume-graph -- --ignored --nocapture timing`
 #[test]
 #[ignore = "a measurement, not a check"]
 fn timing_of_a_million_edges() {

@@ -238,7 +238,20 @@ pub fn parse(recipe: &Recipe, source: &Source, cx: &ParseCx) -> Result<Parsed, I
         Format::Xls | Format::Xlsx => excel::parse(*format, &bytes, options, cx),
     };
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
-    sql::transform(&recipe.sql, parsed, cx)
+    transform_tables(&recipe.sql, parsed, cx)
+}
+
+/// Runs `queries` over tables that are parsed already, as [`parse`] does after reading the file; without
+/// any, the tables stay as they are. The benchmark of this step calls it by itself.
+///
+/// # Errors
+/// [`IngestError`] that names the query. Never panics on a bad one.
+pub fn transform_tables(
+    queries: &[SqlTransform],
+    parsed: Parsed,
+    cx: &ParseCx,
+) -> Result<Parsed, IngestError> {
+    sql::transform(queries, parsed, cx)
 }
 
 #[cfg(test)]

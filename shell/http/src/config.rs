@@ -216,6 +216,8 @@ pub struct HttpConfig {
     pub pong_timeout: Duration,
     /// How long `/viz/<session>/frame` holds a request open.
     pub long_poll: Duration,
+    /// How long a tool call of an agent may take.
+    pub tool_time: Duration,
     /// Awaited inside of every tool call before the tool runs, with the tool's name. No option of the server
     /// sets it: tests make tools crash and take long with it.
     pub before_tool: Option<BeforeTool>,
@@ -251,6 +253,7 @@ impl Default for HttpConfig {
             ping_every: Duration::from_secs(limits::VIEWER_PING_SECS),
             pong_timeout: Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX),
             long_poll: Duration::from_secs(limits::LONG_POLL_SECS),
+            tool_time: Duration::from_secs(limits::TOOL_CALL_SECS_MAX),
             before_tool: None,
         }
     }

@@ -17,7 +17,7 @@ try {
   await page.route(MAIL, (route) => route.fulfill({ contentType, body: `<a href="${address}">a graph</a>` }));
   await page.goto(MAIL);
   await page.click('a');
-  await page.waitForFunction(() => window.__viewer?.ready === true, null, { timeout: 60_000 });
+  await page.waitForFunction(() => window.__viewer?.ready === true);
   await page.evaluate(() => window.__viewer.settle());
   if (shot) await page.screenshot({ path: shot });
   const counts = await page.evaluate(() => window.__viewer.counts);

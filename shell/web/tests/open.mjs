@@ -15,7 +15,7 @@ try {
     before: (fresh) => log.watch(fresh),
   });
   const settled = await page
-    .waitForFunction(() => window.__viewer.doc.playing === false, null, { timeout: 60_000 })
+    .waitForFunction(() => window.__viewer.doc.playing === false)
     .then(() => true, () => false);
   await page.evaluate(() => window.__viewer.settle());
   if (shot) await page.screenshot({ path: shot });

@@ -10,6 +10,9 @@ const POS_KEY = 1;
 const POS_DELTA = 2;
 /** The scale of the coordinates is part of where the nodes are. */
 const BOUNDS_AT = 32;
+const FLAGS_AT = 6;
+/** Set in frames of a layout that goes on. */
+const RUNNING = 2;
 /** This many different pictures of the graph are a movement. */
 const MOVED_FRAMES = 3;
 
@@ -17,6 +20,8 @@ export class PositionLog {
   /** Frames received, and the digests of those that differ. */
   frames = 0;
   pictures = new Set();
+  /** Whether the newest frame said that the layout goes on; null before the first one. */
+  isRunning = null;
 
   /** Listens to every websocket of a page; call before it is sent anywhere. */
   watch(page) {
@@ -32,6 +37,7 @@ export class PositionLog {
     const kind = message[KIND_AT];
     if (kind !== POS_KEY && kind !== POS_DELTA) return;
     this.frames += 1;
+    this.isRunning = (message.readUInt16LE(FLAGS_AT) & RUNNING) !== 0;
     // A delta is relative to its keyframe; without movement all deltas are the same, whatever their seq.
     const body = createHash('sha256').update(Uint8Array.of(kind)).update(message.subarray(BOUNDS_AT));
     this.pictures.add(body.digest('hex'));

@@ -29,7 +29,7 @@ const commands = {
     });
     pages.set(name, opened);
     const { page } = opened;
-    await page.waitForFunction(() => window.__viewer?.ready === true, null, { timeout: 60_000 });
+    await page.waitForFunction(() => window.__viewer?.ready === true);
     await stopped(page);
     return new URL(page.url()).searchParams.get('session');
   },
@@ -60,7 +60,7 @@ const commands = {
   async button({ page: name, words }) {
     const { page } = pages.get(name);
     const has = (words) => document.querySelector('#play')?.textContent.includes(words);
-    await page.waitForFunction(has, words, { timeout: 30_000 });
+    await page.waitForFunction(has, words);
     return page.evaluate(() => window.__viewer.doc.layout);
   },
   async shot({ page: name, path }) {

@@ -1,10 +1,10 @@
 //! Asks the graph of a dataset.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graphlume_gfql::{ErrorCode, GfqlError, Others, PropertyGraph, Query, Sizes, Strictness};
 use graphlume_table::Table;
-use graphlume_types::limits::QUERY_SECS_MAX;
 use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Notice, Share, UserId};
 use serde_json::{Map, Value};
 
@@ -105,9 +105,10 @@ impl Apply for QueryGraph {
             let mut next: Vec<Share> = (1..LANES).map(|_| core.query_share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let foreground = Arc::clone(&core.shared.foreground);
+            let time = core.shared.call_time;
             let mut cancel = cancel;
             let work = move |turn| {
-                let answer = one_turn(&leases, &request, &cancel, &share, turn);
+                let answer = one_turn(&leases, &request, &cancel, &share, turn, time);
                 give_back_freed(share.kept());
                 let Some(answer) = answer else {
                     if let Some(next) = next.pop() {
@@ -128,13 +129,14 @@ impl Apply for QueryGraph {
     }
 }
 
-/// The answer to a query; `None` when its turn is over before there is one.
+/// The answer to a query, which may take `time` in all; `None` when its turn is over before there is one.
 fn one_turn(
     leases: &[Lease],
     request: &QueryRequest,
     cancel: &CancelToken,
     share: &Share,
     turn: Turn,
+    time: Duration,
 ) -> Option<Answer<Result<Answered, GfqlError>>> {
     let Some((lease, others)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
@@ -161,14 +163,14 @@ fn one_turn(
     // Why a query was stopped is seen at its token, whatever the step that noticed made of it.
     match cancel.check() {
         Err(Cancelled(CancelReason::TurnOver)) => None,
-        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long()))),
+        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long(time)))),
         Err(stopped) => Some(Err(stopped.into())),
         Ok(()) => Some(Ok(Err(error))),
     }
 }
 
-fn too_long() -> GfqlError {
-    let text = format!("the query took more than {QUERY_SECS_MAX} seconds");
+fn too_long(time: Duration) -> GfqlError {
+    let text = format!("the query took more than {} seconds", time.as_secs());
     GfqlError::new(ErrorCode::Timeout, text)
         .suggest("ask for less: fewer hops, narrower filters or a limit")
 }

@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use crate::core::Core;
 use crate::error::EngineError;
 use crate::event::Event;
-use crate::handle::CALL_DEADLINE;
 use crate::reply::Reply;
 use crate::session::slot::{SceneFrames, Slot};
 use crate::store::Lease;
@@ -274,7 +273,7 @@ impl Core {
         if let Err(e) = self.crews.queries.check_room() {
             return self.not_coated(id, &e);
         }
-        let cancel = CancelToken::with_deadline(self.now() + CALL_DEADLINE);
+        let cancel = CancelToken::with_deadline(self.now() + self.shared.call_time);
         let pool = self.pool.clone();
         let (session, lost_session, lost_slot) = (id.clone(), id.clone(), slot.clone());
         let run = move || {

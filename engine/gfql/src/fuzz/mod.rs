@@ -5,7 +5,7 @@
 //! panic. A difference is cut down to a small case and shown with the seed that leads to it.
 //!
 //! `GRAPHLUME_FUZZ_ROUNDS` sets the number of rounds and `GRAPHLUME_FUZZ_SEED` the first seed:
-//! `GRAPHLUME_FUZZ_ROUNDS=1000000 cargo test --release -p graphlume-gfql fuzz`.
+//! `GRAPHLUME_FUZZ_ROUNDS=1000000 cargo test -p graphlume-gfql fuzz`.
 
 mod calls;
 mod data;

@@ -118,7 +118,7 @@ fn search_returns_the_best_of_many_whatever_the_threads() {
     assert!(search(&case.graph, None, &case.enc, &importance, "9", 0).is_empty());
 }
 
-/// `cargo test --release -p graphlume-scene -- --ignored --nocapture timing`
+/// `cargo test -p graphlume-scene -- --ignored --nocapture timing`
 #[test]
 #[ignore = "a measurement, not a check"]
 fn timing_of_a_million_nodes() {

@@ -116,7 +116,7 @@ fn index() -> String {
 
 #[test]
 fn the_committed_fixtures_are_what_the_encoder_makes() {
-    let hint = "run `cargo test --release -p graphlume-scene -- --ignored write_fixtures`";
+    let hint = "run `cargo test -p graphlume-scene -- --ignored write_fixtures`";
     for (name, frame, _) in all() {
         let stored = std::fs::read(folder().join(format!("{name}.bin"))).expect(hint);
         // Another version of the compressor may choose other bytes; their meaning must stay.

@@ -287,6 +287,7 @@ impl Asked {
         let service = Arc::clone(&self.shell.service);
         let call = Call { service, who, arguments, base: self.base.clone() };
         let before = self.shell.config.before_tool;
+        let time = self.shell.config.tool_time;
         let work = async move {
             if let Some(before) = before {
                 before(tool.name).await;
@@ -296,8 +297,7 @@ impl Asked {
         // A connection that is lost does not stop the tool: the transport says so.
         let run = self.shell.tasks.spawn(async move {
             let stopped = guard.stopped();
-            let work =
-                AssertUnwindSafe(within(Duration::from_secs(limits::TOOL_CALL_SECS_MAX), work));
+            let work = AssertUnwindSafe(within(time, work));
             tokio::select! {
                 biased;
                 () = stopped.cancelled() => {
@@ -404,18 +404,19 @@ mod tests {
     #[tokio::test]
     async fn a_tool_that_takes_too_long_is_ended_and_told_so() {
         assert_eq!(limits::TOOL_CALL_SECS_MAX, 60);
-        for (millis, in_time) in [(0, true), (60_000, false)] {
+        for in_time in [true, false] {
             let work = async {
-                tokio::time::sleep(Duration::from_millis(millis)).await;
+                if !in_time {
+                    std::future::pending::<()>().await;
+                }
                 Ok(Outcome::Text("done".to_owned()))
             };
             let began = tokio::time::Instant::now();
             match within(Duration::from_millis(200), work).await {
-                Ok(_) => assert!(in_time, "{millis}"),
+                Ok(_) => assert!(in_time),
                 Err(ToolError::Refused(r)) => {
-                    assert!(!in_time && r.kind == Kind::Timeout, "{millis}");
+                    assert!(!in_time && r.kind == Kind::Timeout);
                     assert!(began.elapsed() >= Duration::from_millis(200));
-                    assert!(began.elapsed() < Duration::from_secs(30));
                 }
                 Err(ToolError::Failed(e)) => unreachable!("{e}"),
             }

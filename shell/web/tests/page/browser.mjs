@@ -1,6 +1,7 @@
 // Starting the browser and opening the page, shared by the page tests and by screenshots.
 
 import { chromium } from 'playwright-core';
+import { decodePng } from '../png.mjs';
 
 const FLAGS = [
   '--no-sandbox',
@@ -12,9 +13,19 @@ const FLAGS = [
   '--disable-gpu-watchdog',
 ];
 
-/** Starts Chromium; `CHROMIUM` names another executable. */
+/** How Chromium is started; `CHROMIUM` names another executable. */
+export const START = { executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS };
+
+/** How long a test waits before it takes something to hang; how far below it stays decides nothing. */
+export const HANG_MS = 120_000;
+
+/**
+ * A browser: the one at the address in `BROWSER_WS` (browser-server.mjs), of which closing it closes what was
+ * opened here, or one of its own.
+ */
 export function launch() {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  const shared = process.env.BROWSER_WS;
+  return shared ? chromium.connect(shared) : chromium.launch(START);
 }
 
 /**
@@ -26,7 +37,7 @@ export async function open(browser, base, query, options = {}) {
   const context = await browser.newContext({ viewport: { width, height } });
   if (cookie) await context.addCookies([cookie]);
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(HANG_MS);
   before?.(page);
   const complaints = [];
   page.on('console', (message) => {
@@ -40,8 +51,13 @@ export async function open(browser, base, query, options = {}) {
   });
   page.on('dialog', (dialog) => dialog.dismiss());
   await page.goto(address ?? `${base}/graph/graph.html?${query}`);
-  if (wait) await page.waitForFunction(() => window.__viewer?.ready === true, null, { timeout: 60_000 });
+  if (wait) await page.waitForFunction(() => window.__viewer?.ready === true);
   return { page, context, complaints };
+}
+
+/** Waits until `condition` holds, looking again and again. */
+export async function until(condition) {
+  while (!(await condition())) await new Promise((done) => setTimeout(done, 20));
 }
 
 /** Waits until everything that is on its way has been drawn. */
@@ -49,38 +65,40 @@ export function settle(page) {
   return page.evaluate(() => window.__viewer.settle());
 }
 
+/** Asks the server for the cards of nodes, one after another: what it had to say before, it has said then. */
+export function asked(page, count) {
+  return page.evaluate(async (limit) => {
+    const { searchParams } = new URL(location.href);
+    const address = (i) => `../viz/${searchParams.get('session')}/node/${i}?dataset=${searchParams.get('dataset')}`;
+    for (let i = 0; i < limit; i += 1) await (await fetch(address(i))).json();
+  }, count);
+}
+
 /** Waits until the layout has stopped and been drawn. */
 export async function stopped(page) {
-  await page.waitForFunction(() => window.__viewer.doc.playing === false, null, { timeout: 60_000 });
+  await page.waitForFunction(() => window.__viewer.doc.playing === false);
   await settle(page);
 }
 
-/** The screenshot as raw RGBA, decoded by the browser itself. */
+/** What is on the screen within an element, as raw RGBA. */
 export async function pixels(page, selector = '#surface') {
-  const png = await page.locator(selector).screenshot();
-  return decode(page, png);
-}
-
-async function decode(page, png) {
-  const { w, h, text } = await page.evaluate(async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
-    const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
-    const c = canvas.getContext('2d');
-    c.drawImage(bitmap, 0, 0);
-    const { data } = c.getImageData(0, 0, bitmap.width, bitmap.height);
-    let out = '';
-    for (let at = 0; at < data.length; at += 32_768) {
-      out += String.fromCharCode(...data.subarray(at, at + 32_768));
-    }
-    return { w: bitmap.width, h: bitmap.height, text: btoa(out) };
-  }, png.toString('base64'));
-  const data = Buffer.from(text, 'base64');
-  const at = (x, y) => {
-    const k = 4 * (Math.round(y) * w + Math.round(x));
+  const { x, y, width, height } = await page.locator(selector).boundingBox();
+  const view = page.viewportSize();
+  const client = await page.context().newCDPSession(page);
+  const { data: text } = await client.send('Page.captureScreenshot', {
+    format: 'png',
+    clip: { x, y, width, height, scale: 1 },
+    captureBeyondViewport: x + width > view.width || y + height > view.height,
+    // Packed less, and exact all the same: most of a test's time went into packing.
+    optimizeForSpeed: true,
+  });
+  await client.detach();
+  const { w, h, data } = decodePng(Buffer.from(text, 'base64'));
+  const at = (px, py) => {
+    const k = 4 * (Math.round(py) * w + Math.round(px));
     return [data[k], data[k + 1], data[k + 2]];
   };
-  return { w, h, data, at, png };
+  return { w, h, data, at };
 }
 
 /** Share of pixels that are clearly not background, and the hues that they show. */

@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { launch, open } from './browser.mjs';
+import { HANG_MS, launch, open } from './browser.mjs';
 
 export const isMock = !process.env.PAGE_URL;
 export const GRAPH = process.env.PAGE_GRAPH ?? 'community-2000-6000';
@@ -18,9 +18,6 @@ export const PARALLEL = process.env.PAGE_PARALLEL ?? 'parallel-300';
 export const EMPTY = process.env.PAGE_EMPTY ?? 'empty';
 /** More nodes than names come with a graph; the mock server has none. */
 export const LARGE = process.env.PAGE_LARGE;
-
-/** How long a test may take on one page. */
-const PAGE_MS = 60_000;
 
 const shared = { browser: null, base: process.env.PAGE_URL ?? '', server: null };
 let sessions = 0;
@@ -51,7 +48,7 @@ export async function withPage(query, options, run) {
   const opened = await open(shared.browser, shared.base, `${query}&splashAfter=False`, options);
   let timer;
   const late = new Promise((_, fail) => {
-    timer = setTimeout(() => fail(new Error('the page did not answer in time')), PAGE_MS);
+    timer = setTimeout(() => fail(new Error('the page did not answer in time')), HANG_MS);
   });
   try {
     return await Promise.race([run(opened.page, opened), late]);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { census, pixels, settle } from './browser.mjs';
+import { asked, census, pixels, settle, until } from './browser.mjs';
 import { GRAPH, SPARSE, isMock, withPage } from './context.mjs';
+import { PositionLog } from '../position-log.mjs';
 
 const project = (page, i) => page.evaluate((k) => window.__viewer.project(k), i);
 
@@ -142,15 +143,21 @@ test('search lists the label first, Enter centres and selects the node', async (
 });
 
 test('a dragged node stays where it was put', async () => {
-  await withPage(`dataset=${SPARSE}&play=0&test=1`, {}, async (page) => {
+  const log = new PositionLog();
+  const before = (fresh) => log.watch(fresh);
+  await withPage(`dataset=${SPARSE}&play=0&test=1`, { before }, async (page) => {
     await settle(page);
     const { lone } = await loneNode(page);
+    const { frames } = log;
     const box = await page.locator('#surface').boundingBox();
     await page.mouse.move(box.x + lone.at[0], box.y + lone.at[1]);
     await page.mouse.down();
     await page.mouse.move(box.x + lone.at[0] + 50, box.y + lone.at[1] + 30, { steps: 5 });
     await page.mouse.up();
-    await page.waitForTimeout(900);
+    // The server has the node there, too, and says so once the layout does not move.
+    await until(() => log.frames > frames);
+    await asked(page, 40);
+    await until(() => !log.isRunning);
     await settle(page);
     const at = await project(page, lone.i);
     assert.ok(Math.hypot(at[0] - lone.at[0] - 50, at[1] - lone.at[1] - 30) < 3, `${at} from ${lone.at}`);

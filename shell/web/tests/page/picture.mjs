@@ -169,11 +169,11 @@ test('at rest two pictures are identical, also after a lost context', async () =
       const lost = event('webglcontextlost');
       lose.loseContext();
       await lost;
-      // The browser gives the context back only after the event has been handled.
-      await new Promise((done) => setTimeout(done, 50));
-      const restored = event('webglcontextrestored');
-      lose.restoreContext();
-      await restored;
+      // The browser gives the context back only after the event has been handled: it is asked until then.
+      const restored = event('webglcontextrestored').then(() => true);
+      const pause = () => new Promise((done) => setTimeout(done, 20, false));
+      do lose.restoreContext();
+      while (!(await Promise.race([restored, pause()])));
     });
     await settle(page);
     assert.equal(changed(first, await pixels(page)), 0);

@@ -2,7 +2,7 @@
 // Pictures go to SIGN_IN_PICTURES when that is set.
 
 import assert from 'node:assert/strict';
-import { launch } from './browser.mjs';
+import { HANG_MS, launch } from './browser.mjs';
 
 const { env } = process;
 const [url, graph, password] = [env.SIGN_IN_URL, env.SIGN_IN_GRAPH, env.SIGN_IN_PASSWORD];
@@ -12,7 +12,7 @@ const browser = await launch();
 async function session(options, work) {
   const context = await browser.newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(HANG_MS);
   const picture = (name) => pictures && page.screenshot({ path: `${pictures}/${name}.png` });
   await work(page, context, picture);
   await context.close();
