@@ -443,6 +443,29 @@ fn a_query_takes_its_memory_from_a_share() {
 }
 
 #[test]
+fn maps_of_many_keys_become_texts_and_pay_for_their_fields_before_they_are_made() {
+    let unwound = |keys: usize, rows: usize| {
+        let maps: Vec<Value> = (0..rows).map(|i| json!({format!("k{}", i % keys): 1})).collect();
+        let query = parse(&json!([{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
+            {"type": "Call", "function": "limit", "params": {"value": 1}},
+            {"type": "Call", "function": "unwind", "params": {"expr": maps, "as_": "m"}}]))
+        .unwrap();
+        let budget = graphlume_types::Budget::new("host", 1 << 30);
+        let share = graphlume_types::Share::new(budget, 1 << 30, None);
+        let cancel = CancelToken::new().with_memory(share.clone());
+        let answer = run(&graph(), &query, None, Strictness::Lenient, &cancel).unwrap().graph;
+        (answer.nodes().unwrap().column("m").unwrap().data_type().is_nested(), share.used())
+    };
+    let (nested, few) = unwound(1, 4_000);
+    assert!(nested);
+    let (nested, many) = unwound(256, 4_000);
+    assert!(nested && many - few >= 255 * 4_000 * 9, "{few} {many}");
+    // One more and each is a text of its own.
+    let (nested, texts) = unwound(257, 4_000);
+    assert!(!nested && texts < few + 4_000 * 64, "{few} {texts}");
+}
+
+#[test]
 fn a_walk_of_no_hops_counts_only_where_the_step_says_so() {
     let chain = |zero: bool| {
         json!({"chain": [{"type": "Node", "filter_dict": {"id": "a"}, "name": "m"},

@@ -247,6 +247,8 @@ pub const SNAPSHOT_BYTES_MAX: u64 = 4 << 30;
 pub const SNAPSHOT_NOTES_BYTES_MAX: u32 = 1 << 20;
 /// Seconds that a server which is told to stop gives to the last positions.
 pub const SUSPEND_SECS_MAX: u64 = 5;
+/// Different keys of the maps in one column that a query makes; with more of them the column is one of texts.
+pub const COLUMN_KEYS_MAX: usize = 256;
 /// Regular expressions that a query, or the address of a page, may have.
 pub const QUERY_PATTERNS_MAX: usize = 32;
 /// Bytes of the compiled regular expressions of one query together; one of Cypher's `=~` may take as much.

@@ -1,26 +1,21 @@
 //! Expressions over a row.
 
 use std::cmp::Ordering;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use graphlume_gfql::Cmp;
-use graphlume_gfql::GfqlError;
-use graphlume_types::limits::PATTERN_BYTES_MAX;
 use graphlume_types::limits::{CYPHER_LIST_MAX, CYPHER_TEXT_BYTES_MAX, CYPHER_VALUE_DEPTH_MAX};
-use regex::{Regex, RegexBuilder};
 
+use super::patterns::stays;
 use super::{Exec, Flow, Stop, arith};
 use crate::ast::{Binary, Quantifier};
-use crate::error::{Res, internal, limit_error, type_error, value_error};
+use crate::error::{Res, internal, limit_error, type_error};
 use crate::plan::{Ex, MapItem, Op, Slot};
 use crate::temporal::{component, duration_component};
 use crate::value::{Entries, Key, Shared, Value, compare, entry, equal};
 
 /// Elements from which on a fixed list of IN is looked up by hash.
 const MEMBERS_MIN: usize = 16;
-/// Regular expressions of one query that are kept.
-const PATTERNS_MAX: usize = 8;
 
 pub(super) fn set(row: &mut [Value], slot: Slot, value: Value) {
     if let Some(cell) = row.get_mut(slot) {
@@ -373,6 +368,8 @@ impl Exec<'_> {
             let value = self.eval(a, row)?;
             return self.is_member(list, &value);
         }
+        let is_fixed = op == Binary::Matches && stays(b);
+        let place = b;
         let (a, b) = (self.eval(a, row)?, self.eval(b, row)?);
         if op == Binary::In {
             return match &b {
@@ -388,7 +385,11 @@ impl Exec<'_> {
             Binary::StartsWith => x.starts_with(&**y),
             Binary::EndsWith => x.ends_with(&**y),
             Binary::Contains => x.contains(&**y),
-            _ => self.pattern(y)?.is_match(x),
+            _ if is_fixed => {
+                let mut patterns = self.patterns.borrow_mut();
+                patterns.fixed(place, y, &self.fixed_patterns, self.cancel)?.is_match(x)
+            }
+            _ => self.patterns.borrow_mut().of_row(y, self.cancel)?.is_match(x),
         }))
     }
 
@@ -414,33 +415,6 @@ impl Exec<'_> {
                 if !found && members.contains(&Key(Value::Null)) { None } else { Some(found) }
             }
         })
-    }
-
-    /// A regular expression that must match the whole text.
-    fn pattern(&self, text: &Arc<str>) -> Res<Rc<Regex>> {
-        if let Some(found) = self.patterns.borrow().get(text) {
-            return Ok(Rc::clone(found));
-        }
-        // Each row may bring a pattern of its own, and a large one takes long to compile.
-        self.cancelled()?;
-        let regex = RegexBuilder::new(&format!("^(?s:{text})$"))
-            .size_limit(PATTERN_BYTES_MAX)
-            .dfa_size_limit(PATTERN_BYTES_MAX)
-            .build()
-            .map_err(|e| value_error(format!("the regular expression cannot be used: {e}")))?;
-        let regex = Rc::new(regex);
-        let mut known = self.patterns.borrow_mut();
-        if known.len() >= PATTERNS_MAX {
-            known.clear();
-        }
-        if known.len() >= self.charged.get() {
-            // A place is paid for once, however often it is filled: with the program and the memory it matches in.
-            let bytes = 2 * PATTERN_BYTES_MAX as u64;
-            self.cancel.take(bytes).map_err(|e| Box::new(GfqlError::from(e)))?;
-            self.charged.set(known.len() + 1);
-        }
-        known.insert(Arc::clone(text), Rc::clone(&regex));
-        Ok(regex)
     }
 
     fn quantified(

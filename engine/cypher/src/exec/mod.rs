@@ -18,6 +18,7 @@ mod mask;
 mod numbers;
 mod ops;
 mod parallel;
+mod patterns;
 mod probe;
 mod relation;
 mod scan;
@@ -31,14 +32,12 @@ pub(crate) mod view;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
 use graphlume_types::limits::{CYPHER_CELLS_MAX, CYPHER_ROWS_MAX, NOTICES_MAX};
 use graphlume_types::{CancelToken, Notice, note};
-use regex::Regex;
 use serde_json::Map;
 
 use crate::error::{Res, limit_error};
@@ -49,6 +48,7 @@ use cells::Cells;
 use edges::Types;
 use lookup::Searched;
 use parallel::Part;
+use patterns::{Fixed, Patterns};
 #[cfg(test)]
 pub(crate) use relation::Relation;
 use statistics::Known;
@@ -105,6 +105,7 @@ pub(crate) struct Shared<'a> {
     labels: Vec<LabelTest>,
     type_names: &'a [String],
     types: Mutex<AllTypes>,
+    fixed_patterns: Fixed,
     /// Held by the thread that prepares types for all others.
     making: Mutex<()>,
     /// Marks of the nodes that pass a test, by the address of the test.
@@ -133,9 +134,7 @@ pub(crate) struct Exec<'a> {
     shared: &'a Shared<'a>,
     /// Types of the steps that were asked for last, by the slots of their relationships.
     types: RefCell<Vec<Option<Asked>>>,
-    patterns: RefCell<HashMap<Arc<str>, Rc<Regex>>>,
-    /// Places of `patterns` whose bytes were taken from the query's memory.
-    charged: Cell<usize>,
+    patterns: RefCell<Patterns>,
     members: RefCell<Members>,
     ticks: Cell<u32>,
     held: Cell<usize>,
@@ -192,6 +191,7 @@ impl<'a> Shared<'a> {
             labels,
             type_names: &plan.types,
             types: Mutex::default(),
+            fixed_patterns: Fixed::default(),
             making: Mutex::default(),
             marks: Mutex::default(),
             labelled: Mutex::default(),
@@ -216,7 +216,6 @@ impl<'a> Exec<'a> {
             shared,
             types: RefCell::default(),
             patterns: RefCell::default(),
-            charged: Cell::new(0),
             members: RefCell::default(),
             ticks: Cell::new(0),
             held: Cell::new(0),

@@ -57,7 +57,7 @@ pub(super) fn run(
     if members.is_empty() && keys.iter().all(|key| key.starts_with(ALL_ROWS)) {
         members.push(vec![]);
         for (_, values) in &mut out {
-            *values = column(&[Cell::Int(1)])?;
+            *values = column(&[Cell::Int(1)], scope.cancel)?;
         }
     }
     for value in params.list("aggregations")? {
@@ -89,7 +89,7 @@ pub(super) fn run(
         let found = members.iter().map(one).collect::<Result<Vec<_>, GfqlError>>()?;
         // As everywhere, the last of several columns of one name stands.
         out.retain(|(n, _)| n != name);
-        out.push((name.clone(), column(&found)?));
+        out.push((name.clone(), column(&found, scope.cancel)?));
     }
     table_of(out, members.len())
 }

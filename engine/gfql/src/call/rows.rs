@@ -148,7 +148,7 @@ pub(super) fn count(
 ) -> Result<Table, GfqlError> {
     let rows = table_of_side(graph, params, scope)?.num_rows();
     let name = params.text("alias")?.unwrap_or("count(*)");
-    table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)])?)], 1)
+    table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)], scope.cancel)?)], 1)
 }
 
 /// Applies a function to a table.
@@ -179,7 +179,7 @@ pub(super) fn apply(
             let kept = columns(table).into_iter().filter(|(n, _)| !gone.contains(n)).collect();
             table_of(kept, table.num_rows())
         }
-        _ => fill(table, params),
+        _ => fill(table, params, scope),
     }
 }
 
@@ -257,7 +257,7 @@ fn bounded_values(
 fn computed(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<ArrayRef, GfqlError> {
     match plain_column(table, expr) {
         Some(array) => Ok(ArrayRef::clone(array)),
-        None => column(&values(table, expr, scope)?),
+        None => column(&values(table, expr, scope)?, scope.cancel),
     }
 }
 
@@ -399,10 +399,10 @@ fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table,
             }
         }
     }
-    crate::columns::with(&take(table, rows)?, name, column(&cells)?)
+    crate::columns::with(&take(table, rows)?, name, column(&cells, scope.cancel)?)
 }
 
-fn fill(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
+fn fill(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
     if table.num_rows() > 0 {
         return Ok(table.clone());
     }
@@ -414,7 +414,7 @@ fn fill(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
     let mut out = Vec::new();
     for (name, value) in row {
         let cell = Cell::from_json(value).ok_or_else(|| params.wrong("row", "scalars", value))?;
-        out.push((name.clone(), column(&[cell])?));
+        out.push((name.clone(), column(&[cell], scope.cancel)?));
     }
     table_of(out, 1)
 }

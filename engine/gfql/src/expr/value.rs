@@ -3,15 +3,24 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
-    StructArray, TimestampNanosecondArray,
+    Array, ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StructArray,
+    TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field};
 use graphlume_graph::canon::{Canon, Column};
 
+use graphlume_types::CancelToken;
+use graphlume_types::limits::COLUMN_KEYS_MAX;
+
 use super::entity::Entity;
 use crate::error::GfqlError;
+
+/// Bytes of a value in a column of numbers, with its place in the column of nulls.
+const FIELD_BYTES: usize = 9;
+/// Bytes of text between two that are taken from the query's memory.
+const TEXT_STEP_BYTES: u64 = 1 << 18;
 
 /// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -225,7 +234,7 @@ impl Cell {
             Self::Float(v) => v.to_string(),
             Self::Text(v) => v.clone(),
             Self::Time(..) => {
-                let column = column(std::slice::from_ref(self));
+                let column = column(std::slice::from_ref(self), &CancelToken::default());
                 let text = column.ok().and_then(|c| graphlume_table::cell_text(c.as_ref(), 0));
                 text.unwrap_or_default()
             }
@@ -295,8 +304,13 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// A column of the plainest type that holds all values; mixed kinds become text.
-pub(crate) fn column(cells: &[Cell]) -> Result<ArrayRef, GfqlError> {
+/// A column of the plainest type that holds all values; mixed kinds become text, and so do maps of more than
+/// [`COLUMN_KEYS_MAX`] keys in all. What maps take is taken from the memory of the query before it is made.
+///
+/// # Errors
+/// The query was stopped, or has no memory left.
+pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, GfqlError> {
+    cancel.check()?;
     let all = |test: fn(&Cell) -> bool| cells.iter().all(|c| c.is_null() || test(c));
     if all(|_| false) {
         return Ok(Arc::new(NullArray::new(cells.len())));
@@ -327,37 +341,63 @@ pub(crate) fn column(cells: &[Cell]) -> Result<ArrayRef, GfqlError> {
             items.extend_from_slice(list);
             lengths.push(list.len());
         }
-        let values = column(&items)?;
+        let values = column(&items, cancel)?;
         let field = Arc::new(Field::new("item", values.data_type().clone(), true));
         let nulls = cells.iter().map(|c| !c.is_null()).collect::<Vec<bool>>();
         let offsets = arrow_buffer::OffsetBuffer::from_lengths(lengths);
         return Ok(Arc::new(ListArray::try_new(field, offsets, values, Some(nulls.into()))?));
     }
     if all(|c| matches!(c, Cell::Map(_)))
-        && let Some(maps) = maps(cells)?
+        && let Some(maps) = maps(cells, cancel)?
     {
         return Ok(maps);
     }
-    let cell = |c: &Cell| if c.is_null() { None } else { Some(c.text()) };
-    Ok(Arc::new(cells.iter().map(cell).collect::<StringArray>()))
+    texts(cells, cancel)
 }
 
-/// A column of maps: a field for every name that any of them has. `None` when none has any.
-fn maps(cells: &[Cell]) -> Result<Option<ArrayRef>, GfqlError> {
+/// The texts of values, whose bytes are taken from the query as they come.
+fn texts(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, GfqlError> {
+    let mut out = StringBuilder::with_capacity(cells.len(), 0);
+    let mut untaken = 0;
+    for cell in cells {
+        if cell.is_null() {
+            out.append_null();
+            continue;
+        }
+        let text = cell.text();
+        untaken += text.len() as u64;
+        if untaken > TEXT_STEP_BYTES {
+            cancel.check()?;
+            // Room of a column that grows is up to twice what it holds.
+            cancel.take(2 * std::mem::take(&mut untaken))?;
+        }
+        out.append_value(text);
+    }
+    Ok(Arc::new(out.finish()))
+}
+
+/// A column of maps: a field for every name that any of them has. `None` when none has any, or they have too many.
+fn maps(cells: &[Cell], cancel: &CancelToken) -> Result<Option<ArrayRef>, GfqlError> {
     let mut names: Vec<&str> = Vec::new();
     let mut known = std::collections::HashSet::new();
     for cell in cells {
         if let Cell::Map(fields) = cell {
             names.extend(fields.iter().map(|(name, _)| name.as_str()).filter(|n| known.insert(*n)));
+            if names.len() > COLUMN_KEYS_MAX {
+                return Ok(None);
+            }
         }
     }
     if names.is_empty() {
         return Ok(None);
     }
+    // Each name is a column as long as all rows, whichever of them have it; one at a time lies here as values as well.
+    let rows = cells.len() as u64;
+    cancel.take(rows * (names.len() * FIELD_BYTES + size_of::<Cell>()) as u64)?;
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
         let values: Vec<Cell> = cells.iter().map(|c| c.field(name).unwrap_or(Cell::Null)).collect();
-        let array = column(&values)?;
+        let array = column(&values, cancel)?;
         columns.push((Arc::new(Field::new(name, array.data_type().clone(), true)), array));
     }
     let nulls: Vec<bool> = cells.iter().map(|c| !c.is_null()).collect();
