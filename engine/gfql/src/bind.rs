@@ -113,6 +113,7 @@ pub(crate) fn bind(
                 .field(key.as_str())
         })?;
         let predicate = checked(&column, predicate, key, table.num_rows())?;
+        predicate.hold_patterns(&mut bound.held);
         let own = Arc::clone(&column);
         let short = Short { graph, edges: side == Side::Edges, name: &name, column: &own, cancel };
         match predicate {

@@ -90,11 +90,17 @@ impl Pattern {
     /// Whether the expression is found in `text`.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
-        let program = self.program.lock().upgrade();
-        match program.or_else(|| self.again()) {
+        match self.hold() {
             Some(program) => program.is_match(text),
             None => false, // It compiled before with the same limit.
         }
+    }
+
+    /// The program, which stays as long as somebody has it: whoever tests many texts holds it meanwhile, so that
+    /// patterns of others cannot push it out between two of them.
+    pub(crate) fn hold(&self) -> Option<Arc<Regex>> {
+        let program = self.program.lock().upgrade();
+        program.or_else(|| self.again())
     }
 
     fn again(&self) -> Option<Arc<Regex>> {
@@ -201,6 +207,18 @@ mod tests {
         }
         assert!(pattern.is_match("kept") && !pattern.is_match("kept?"));
         assert!(CACHE.lock().len() <= PATTERNS_CACHED_MAX);
+    }
+
+    #[test]
+    fn what_is_held_is_not_compiled_again() {
+        let pattern = Pattern::new("held").unwrap();
+        let held = pattern.hold().unwrap();
+        for i in 0..2 * PATTERNS_CACHED_MAX {
+            Pattern::new(&format!("pushes{i}")).unwrap();
+        }
+        assert!(Arc::ptr_eq(&held, &pattern.hold().unwrap()));
+        drop(held);
+        assert!(pattern.program.lock().upgrade().is_none(), "nobody keeps it");
     }
 
     #[test]

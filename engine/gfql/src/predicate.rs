@@ -1,7 +1,7 @@
 //! Tests of one cell. A null answers nothing but the tests for null.
 
 use std::cmp::Ordering;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use graphlume_graph::canon::Canon;
 use graphlume_types::calendar::civil;
@@ -188,6 +188,15 @@ impl Predicate {
     #[must_use]
     pub const fn holds_for_absent(&self) -> bool {
         matches!(self, Self::IsNull)
+    }
+
+    /// Adds the programs of the patterns within, for as long as cells are tested.
+    pub(crate) fn hold_patterns(&self, held: &mut Vec<Arc<Regex>>) {
+        match self {
+            Self::Text { test: TextTest::Regex(pattern), .. } => held.extend(pattern.hold()),
+            Self::All(tests) => tests.iter().for_each(|t| t.hold_patterns(held)),
+            _ => {}
+        }
     }
 
     /// Whether there is a test for duplicates within, which needs the whole column.

@@ -7,6 +7,7 @@ use arrow_array::Array;
 use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
+use regex::Regex;
 
 use crate::buckets::{Buckets, Sure};
 use crate::bytes::ByteSet;
@@ -36,6 +37,8 @@ fn clear(words: &mut [u64], of: &[u64], goes: impl Fn(usize) -> bool) {
 pub(crate) struct RowFilter {
     pub(crate) tests: Vec<ColumnTest>,
     pub(crate) never: bool,
+    /// Programs of the patterns among the tests.
+    pub(crate) held: Vec<Arc<Regex>>,
     rows: usize,
     cancel: CancelToken,
     /// A bit for each row.

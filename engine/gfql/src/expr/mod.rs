@@ -10,11 +10,13 @@ mod value;
 
 use std::cell::{Cell as Place, RefCell};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
+use regex::Regex;
 
 use crate::bind::Strictness;
 use crate::chain::Scope;
@@ -36,9 +38,12 @@ pub(crate) struct Rows {
     row: Place<usize>,
     frame: bool,
     steps: Place<u32>,
-    pattern: RefCell<Option<(String, Pattern)>>,
+    pattern: RefCell<Option<Known>>,
     cancel: CancelToken,
 }
+
+/// The pattern of the last row, with its text and its program.
+type Known = (String, Pattern, Option<Arc<Regex>>);
 
 /// Steps of evaluation between two looks at the cancel token.
 const STEPS_PER_CHECK: u32 = 16_384;
@@ -82,14 +87,15 @@ impl Names for Rows {
 
     fn pattern(&self, text: &str) -> Result<Pattern, GfqlError> {
         let mut known = self.pattern.borrow_mut();
-        if let Some((_, pattern)) = known.as_ref().filter(|(t, _)| t == text) {
+        if let Some((_, pattern, _)) = known.as_ref().filter(|(t, ..)| t == text) {
             return Ok(pattern.clone());
         }
         // Each row may have a pattern of its own, and a large one takes long to compile.
         self.cancel.check()?;
         let pattern = regex(&format!(r"\A(?:{text})\z"), 0)
             .map_err(|e| GfqlError::new(ErrorCode::Predicate, e.to_string()).value(text))?;
-        *known = Some((text.to_owned(), pattern.clone()));
+        let program = pattern.hold();
+        *known = Some((text.to_owned(), pattern.clone(), program));
         Ok(pattern)
     }
 }
