@@ -151,6 +151,19 @@ def test_a_query_ends_at_its_limit(server, clique, query, slugs):
     assert server.rss_bytes() < RSS_MAX
 
 
+def test_many_patterns_and_many_maps_are_answered(hasty):
+    """More patterns than any cache keeps are compiled once each, not once a row; maps cost what their text costs."""
+    dataset, token = light_of(hasty), hasty.token("bob")
+    tests = " AND ".join(f"toString(e.s) =~ '([0-9]|other{i})+'" for i in range(40))
+    reply = ask(hasty, token, dataset, f"MATCH ()-[e]->() WHERE {tests} RETURN count(*) AS n")
+    assert reply.status_code == 200 and reply.json() == [{"n": 20_000}], reply.text[:400]
+    maps = [{f"a{i}": 1} for i in range(16_000)]
+    reply = ask(hasty, token, dataset, rows(call("limit", value=1), call("unwind", expr=maps, as_="m"), call("limit", value=1),
+                                            call("select", items=[["m", "m"]])))
+    assert reply.status_code == 200 and reply.json() == [{"m": "{a0: 1}"}], reply.text[:400]
+    assert hasty.rss_bytes() < RSS_MAX
+
+
 def p99(server, dataset, count=150):
     token, times = server.token("bob"), []
     for i in range(count):

@@ -446,10 +446,11 @@ fn a_query_takes_its_memory_from_a_share() {
 fn maps_of_many_keys_become_texts_and_pay_for_their_fields_before_they_are_made() {
     let unwound = |keys: usize, rows: usize| {
         let maps: Vec<Value> = (0..rows).map(|i| json!({format!("k{}", i % keys): 1})).collect();
-        let query = parse(&json!([{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
+        let query =
+            parse(&json!([{"type": "Call", "function": "rows", "params": {"table": "nodes"}},
             {"type": "Call", "function": "limit", "params": {"value": 1}},
             {"type": "Call", "function": "unwind", "params": {"expr": maps, "as_": "m"}}]))
-        .unwrap();
+            .unwrap();
         let budget = graphlume_types::Budget::new("host", 1 << 30);
         let share = graphlume_types::Share::new(budget, 1 << 30, None);
         let cancel = CancelToken::new().with_memory(share.clone());

@@ -94,6 +94,12 @@ pub enum IngestError {
     /// The bytes could not be read.
     #[error("the uploaded data cannot be read: {0}")]
     Read(#[from] std::io::Error),
+    /// A library that this crate calls panicked; the worker has told the reason.
+    #[error("{message}")]
+    Defect {
+        /// What was asked for, and what may work instead.
+        message: String,
+    },
     /// The work was stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -261,7 +267,7 @@ impl Coded for IngestError {
             | Self::Malformed { .. } => Code::InvalidArgument,
             Self::TooLarge { .. } | Self::Bomb { .. } => Code::TooLarge,
             Self::Table(e) => e.code(),
-            Self::Read(_) => Code::Internal,
+            Self::Read(_) | Self::Defect { .. } => Code::Internal,
             Self::Cancelled(_) => Code::Cancelled,
         }
     }
@@ -293,6 +299,7 @@ impl Coded for IngestError {
             Self::TooLarge { .. } => "too-large",
             Self::Table(e) => e.slug(),
             Self::Read(_) => "read-failed",
+            Self::Defect { .. } => "parser-defect",
             Self::Cancelled(_) => "cancelled",
         }
     }

@@ -27,6 +27,8 @@ pub enum Answer {
     },
     /// The job goes on.
     Progress(Progress),
+    /// Something panicked, for the log: the text and the place. The answer to the job follows.
+    Panicked(String),
     /// The job is done.
     Done(Done),
     /// The job failed.

@@ -37,7 +37,7 @@ pub(super) fn all(
             IngestError::option(FIELD, format!("query {:?}: {message}", query.name))
         };
         check(&query.sql).map_err(failed)?;
-        let frame = run(&mut context, &query.sql).map_err(failed)?;
+        let frame = run(&mut context, query)?;
         context.register(&query.name, frame.clone().lazy());
         results.push((query.name.clone(), table(&frame).map_err(failed)?));
     }
@@ -57,12 +57,20 @@ fn check(sql: &str) -> Result<(), String> {
     }
 }
 
-fn run(context: &mut SQLContext, sql: &str) -> Result<DataFrame, String> {
-    // polars panics on some plans that it does not support.
-    let run = || context.execute(sql).and_then(LazyFrame::collect);
+fn run(context: &mut SQLContext, query: &SqlTransform) -> Result<DataFrame, IngestError> {
+    let run = || context.execute(&query.sql).and_then(LazyFrame::collect);
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(done) => done.map_err(|e| one_line(&e)),
-        Err(_) => Err("the SQL engine cannot carry it out; write it in another way".to_owned()),
+        Ok(done) => done.map_err(|e| {
+            IngestError::option(FIELD, format!("query {:?}: {}", query.name, one_line(&e)))
+        }),
+        // polars panics on some plans that it does not support; whoever runs the worker is told why.
+        Err(_) => Err(IngestError::Defect {
+            message: format!(
+                "{FIELD}: the SQL engine failed on query {:?}, which is a defect of the server whose reason is in \
+                 its log; the same question asked in another form may work",
+                query.name
+            ),
+        }),
     }
 }
 

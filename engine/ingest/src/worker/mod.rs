@@ -4,6 +4,7 @@
 
 mod channel;
 mod confine;
+mod panics;
 
 use std::fs::File;
 use std::io;
@@ -57,6 +58,7 @@ pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
     if let Err(e) = &confined {
         eprintln!("the parse worker runs unconfined: {e}");
     }
+    panics::remember();
     channel.send(&Answer::Ready { confined: confined.is_ok() }, &[])?;
     while let Some((job, files)) = channel.receive::<Job>()? {
         let [input, output, scratch] = <[OwnedFd; 3]>::try_from(files)
@@ -73,6 +75,9 @@ pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
             Err(failed) => Answer::Failed(failed),
         };
         drop(cx);
+        if let Some(said) = panics::take() {
+            channel.send(&Answer::Panicked(said), &[])?;
+        }
         channel.send(&answer, &[])?;
     }
     Ok(())

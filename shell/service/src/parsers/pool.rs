@@ -181,6 +181,9 @@ impl Pool {
                 Some(Answer::Done(done)) => return Ok(Ok(done)),
                 Some(Answer::Failed(failed)) => return Ok(Err(failed)),
                 Some(Answer::Progress(progress)) => watch(progress),
+                Some(Answer::Panicked(said)) => {
+                    tracing::error!(format = %recipe.format, said, "a parser panicked");
+                }
                 Some(Answer::Ready { .. }) => return Err(Stop::Ended),
                 None => {}
             }
