@@ -472,6 +472,15 @@ pub enum KeyCommand {
         #[command(flatten)]
         data: DataDir,
     },
+    /// Sign tokens with a new key from now on; those of before live on until they end, an hour at most
+    RotateSigning {
+        /// End them at once, as after the old key became known: everybody signs in again
+        #[arg(long)]
+        at_once: bool,
+        /// Data folder and its default.
+        #[command(flatten)]
+        data: DataDir,
+    },
     /// Revoke a key
     Revoke {
         /// The part before the colon
@@ -768,6 +777,9 @@ pub struct DoctorArgs {
     /// After the machine's clock was ahead: go on from the time that it shows now
     #[arg(long, conflicts_with = "confirm_accounts")]
     pub accept_clock: bool,
+    /// Delete a damaged record, by the name that doctor gives it after "problem", such as "file record 0123..."
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["confirm_accounts", "accept_clock"])]
+    pub delete: Option<String>,
 }
 
 /// Options of `bench`.

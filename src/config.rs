@@ -20,6 +20,13 @@ const OWN_NAMES: &[(&str, &str, &str)] = &[
     ("serve", "sesame_one_time", "SESAME_ONE_TIME"),
 ];
 
+/// What the variables of options begin with.
+const PREFIX: &str = "GRAPHLUME_";
+/// Variables that are read and belong to no option.
+const NOT_OPTIONS: &[&str] = &["GRAPHLUME_ADMIN_PASSWORD", "GRAPHLUME_SUPERVISED"];
+/// Variables of the project's own scripts and tests begin with one of these.
+const TOOLS: &[&str] = &["GRAPHLUME_TEST_", "GRAPHLUME_BIN", "GRAPHLUME_EMU_"];
+
 /// A configuration that the program refuses to start with (exit code 78).
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -40,10 +47,12 @@ pub enum ConfigError {
         source: Box<toml::de::Error>,
     },
     /// A table or key that no command has.
-    #[error("configuration file: unknown setting {key:?}; known there: {known}")]
+    #[error("configuration file: unknown setting {key:?}{near}; known there: {known}")]
     Unknown {
         /// The setting, as `command.key`.
         key: String,
+        /// The known one that it is close to.
+        near: String,
         /// What may stand there.
         known: String,
     },
@@ -67,8 +76,15 @@ pub enum ConfigError {
 pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
     let mut command = Cli::command();
     let mut defaults: BTreeMap<(String, String), String> = BTreeMap::new();
-    if let Some(path) = config_path(args) {
+    // Help is there for whoever has something wrong, too.
+    let wants_help = asks_for_help(args);
+    if let Some(path) = config_path(args).filter(|_| !wants_help) {
         read_file(&path, &command, &mut defaults)?;
+    }
+    if !wants_help {
+        for strange in strange_variables(&command, std::env::vars_os().map(|(name, _)| name)) {
+            eprintln!("warning: {strange}");
+        }
     }
     for (sub, id, variable) in OWN_NAMES {
         // Set to nothing is not set: compose files do that.
@@ -85,6 +101,41 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
         Err(e) => e.exit(),
     };
     Cli::from_arg_matches(&matches).map_err(|e| ConfigError::Value(e.to_string()))
+}
+
+/// Whether the command line asks for help or the version.
+fn asks_for_help(args: &[std::ffi::OsString]) -> bool {
+    let mut words = args.iter().skip(1).map(|a| a.to_string_lossy()).take_while(|a| a != "--");
+    let first = words.next().unwrap_or_default();
+    let is_asking = |a: &str| matches!(a, "--help" | "-h" | "--version" | "-V");
+    first == "help" || is_asking(&first) || words.any(|a| is_asking(&a))
+}
+
+/// Variables with our prefix that no option reads: typing errors mostly, which would otherwise change nothing and say
+/// nothing. A sentence each.
+fn strange_variables(
+    command: &clap::Command,
+    set: impl Iterator<Item = std::ffi::OsString>,
+) -> Vec<String> {
+    let mut known: Vec<String> = NOT_OPTIONS.iter().map(|v| (*v).to_owned()).collect();
+    let mut open = vec![command];
+    while let Some(next) = open.pop() {
+        let variables = next.get_arguments().filter_map(clap::Arg::get_env);
+        known.extend(variables.map(|v| v.to_string_lossy().into_owned()));
+        open.extend(next.get_subcommands());
+    }
+    let mut strange: Vec<String> = set
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .filter(|name| !TOOLS.iter().any(|tool| name.starts_with(tool)))
+        .collect();
+    strange.sort();
+    let candidates: Vec<&str> = known.iter().map(String::as_str).collect();
+    let sentence = |name: String| {
+        let near = graphlume_algo::did_you_mean(&name, &candidates);
+        format!("the variable {name} is none that graphlume reads{near}; it changes nothing")
+    };
+    strange.into_iter().map(sentence).collect()
 }
 
 /// Whether the refused value came from the file or the environment, and not from the command line.
@@ -142,8 +193,13 @@ fn read_file(
     for (name, value) in &table {
         if let toml::Value::Table(options) = value {
             let Some(sub) = subs.iter().find(|c| c.get_name() == name) else {
-                let known = subs.iter().map(|c| c.get_name()).collect::<Vec<_>>().join(", ");
-                return Err(ConfigError::Unknown { key: name.clone(), known });
+                let names: Vec<&str> = subs.iter().map(|c| c.get_name()).collect();
+                let near = graphlume_algo::did_you_mean(name, &names);
+                return Err(ConfigError::Unknown {
+                    key: name.clone(),
+                    near,
+                    known: names.join(", "),
+                });
             };
             for (key, value) in options {
                 let id = option_id(sub, key)
@@ -172,7 +228,9 @@ fn unknown(key: &str, subs: &[&clap::Command]) -> ConfigError {
     names.sort_unstable();
     names.dedup();
     names.retain(|n| !matches!(*n, "help" | "version" | "config"));
-    ConfigError::Unknown { key: key.to_owned(), known: names.join(", ") }
+    let last = key.rsplit('.').next().unwrap_or(key).replace('_', "-");
+    let near = graphlume_algo::did_you_mean(&last, &names);
+    ConfigError::Unknown { key: key.to_owned(), near, known: names.join(", ") }
 }
 
 /// The id of the option that `key` names, in kebab or snake case.
@@ -283,7 +341,9 @@ mod tests {
     #[test]
     fn an_unknown_setting_is_named_with_the_known_ones() {
         let err = with_file("[serve]\nlisen = 'x'\n", &["serve"]).unwrap_err().to_string();
-        assert!(err.contains("serve.lisen") && err.contains("listen"), "{err}");
+        assert!(err.contains("serve.lisen") && err.contains("did you mean \"listen\"?"), "{err}");
+        let err = with_file("[serve]\nthreadz = 1\n", &["serve"]).unwrap_err().to_string();
+        assert!(err.contains("did you mean \"threads\"?"), "{err}");
         let err = with_file("[sreve]\nlisten = 'x'\n", &["serve"]).unwrap_err().to_string();
         assert!(err.contains("sreve") && err.contains("serve"), "{err}");
         let err = with_file("[serve]\nlisten = ['x']\n", &["serve"]).unwrap_err().to_string();
@@ -297,6 +357,36 @@ mod tests {
         assert!(err.contains("configuration file") && !err.contains('\n'), "{err}");
         let err = with_file("[serve]\nbackend = 'abacus'\n", &["serve"]).unwrap_err().to_string();
         assert!(err.contains("abacus") && err.contains("cpu"), "{err}");
+    }
+
+    #[test]
+    fn a_variable_that_no_option_reads_is_named_with_the_nearest_one() {
+        let names = [
+            "GRAPHLUME_LISTENN",
+            "GRAPHLUME_LISTEN",
+            "GRAPHLUME_ADMIN_PASSWORD",
+            "HOME",
+            "GRAPHLUME_XYZ",
+        ];
+        let set = names.iter().map(std::ffi::OsString::from);
+        let said = strange_variables(&Cli::command(), set);
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].contains("GRAPHLUME_LISTENN")
+                && said[0].contains("did you mean \"GRAPHLUME_LISTEN\"?")
+        );
+        assert!(said[1].contains("GRAPHLUME_XYZ") && !said[1].contains("did you mean"));
+    }
+
+    #[test]
+    fn help_needs_no_configuration() {
+        for args in
+            [&["graphlume", "serve", "--help"][..], &["graphlume", "help"], &["graphlume", "-V"]]
+        {
+            assert!(asks_for_help(&os(args)), "{args:?}");
+        }
+        assert!(!asks_for_help(&os(&["graphlume", "serve", "--listen", "1"])));
+        assert!(!asks_for_help(&os(&["graphlume", "user", "add", "help"])));
     }
 
     #[test]

@@ -129,11 +129,17 @@ async fn answer(mut stream: UnixStream, service: &Service) -> std::io::Result<()
     };
     let mut line = serde_json::to_vec(&answer)?;
     line.push(b'\n');
-    to.write_all(&line).await?;
-    to.shutdown().await?;
+    let patience = Duration::from_secs(limits::CONTROL_COMMAND_SECS_MAX);
+    // Whoever asks and does not read would keep one of the few places.
+    let written = tokio::time::timeout(patience, async {
+        to.write_all(&line).await?;
+        to.shutdown().await
+    });
+    written.await.map_err(|_| {
+        std::io::Error::new(std::io::ErrorKind::TimedOut, "nobody read the answer")
+    })??;
     // A socket that is closed with bytes unread takes the answer along.
     let mut rest = from.take(limits::CONTROL_COMMAND_BYTES_MAX as u64);
-    let patience = Duration::from_secs(limits::CONTROL_COMMAND_SECS_MAX);
     let mut nowhere = tokio::io::sink();
     match tokio::time::timeout(patience, tokio::io::copy(&mut rest, &mut nowhere)).await {
         Ok(Err(e)) => Err(e),
@@ -178,7 +184,7 @@ pub enum Folder {
 pub fn carry_out(data: &Path, folder: Folder, command: Command) -> Result<Done, Failure> {
     let mut attempt = 1;
     loop {
-        let in_use = match open(data, folder) {
+        let in_use = match open(data, folder, &command) {
             Ok(admin) => return Ok(admin.carry_out(command)?),
             Err(e @ ServiceError::Store(StoreError::InUse { .. })) => e,
             Err(e) => return Err(e.into()),
@@ -198,7 +204,10 @@ pub fn carry_out(data: &Path, folder: Folder, command: Command) -> Result<Done, 
     }
 }
 
-fn open(data: &Path, folder: Folder) -> Result<Admin, ServiceError> {
+fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, ServiceError> {
+    if command.only_reads() {
+        return Admin::open_to_read(data, Arc::new(SystemClock));
+    }
     if folder == Folder::Existing {
         return Admin::open(data, Arc::new(SystemClock));
     }

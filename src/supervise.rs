@@ -66,6 +66,7 @@ pub fn inherited() -> Result<Option<Inherited>, Failure> {
     let fields: Vec<&str> = text.split(',').collect();
     let [parent, public, internal, ready, starts] = fields[..] else { return Err(wrong()) };
     let parent: i32 = parent.parse().map_err(|_| wrong())?;
+    name_process();
     // A server without its parent would hold the data folder against the next one.
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
     if rustix::process::getppid().map(Pid::as_raw_nonzero).map(i32::from) != Some(parent) {
@@ -83,6 +84,12 @@ pub fn inherited() -> Result<Option<Inherited>, Failure> {
     let listeners = Listeners { public: adopt(public)?.into(), internal };
     let ready = Ready(adopt(ready)?.into());
     Ok(Some(Inherited { listeners, is_first: starts == "1", ready }))
+}
+
+/// Gives this process its program's name in lists of processes: started through `/proc/self/exe`, it would be called `exe`.
+fn name_process() {
+    // The name of the first thread is that of the process. Without it nothing is lost.
+    let _ = std::fs::write("/proc/self/comm", "graphlume");
 }
 
 /// Holds the sockets and keeps a server running until a signal ends it.
@@ -122,6 +129,8 @@ struct History {
 
 async fn supervise(listeners: &Listeners, patience: Duration) -> Result<(), Failure> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // The end of a terminal session is an end in order, for both.
+    let mut hup = signal(SignalKind::hangup())?;
     let mut child_ended = signal(SignalKind::child())?;
     let mut parent = Parent::new(listeners, patience);
     loop {
@@ -135,6 +144,7 @@ async fn supervise(listeners: &Listeners, patience: Duration) -> Result<(), Fail
         let asked = tokio::select! {
             _ = term.recv() => Some(Signal::TERM),
             _ = int.recv() => Some(Signal::INT),
+            _ = hup.recv() => Some(Signal::HUP),
             _ = child_ended.recv() => None,
             () = became_ready(&mut parent.server) => None,
             () = tokio::time::sleep(sleep) => None,

@@ -10,35 +10,55 @@ use super::{Failure, rejected};
 use crate::cli::Backend;
 use crate::config::{self, ConfigError};
 
-/// Opens the GPU when it is wanted, there, and right about a known answer. Says in the log what was
-/// chosen and why.
+/// What was chosen, and what is to be said about it once the start has succeeded: the log of a start that failed ends
+/// with why.
+pub struct Chosen {
+    /// For the engine.
+    pub gpu: GpuChoice,
+    told: Box<dyn FnOnce() + Send>,
+}
+
+impl Chosen {
+    fn cpu(reason: impl Into<Arc<str>>, told: String) -> Self {
+        let told = Box::new(move || tracing::info!("{told}"));
+        Self { gpu: GpuChoice::None { reason: reason.into() }, told }
+    }
+
+    /// The choice and what says it in the log.
+    pub fn split(self) -> (GpuChoice, Box<dyn FnOnce() + Send>) {
+        (self.gpu, self.told)
+    }
+}
+
+/// Opens the GPU when it is wanted, there, and right about a known answer.
 ///
 /// # Errors
 /// `cuda` without a usable GPU, and a memory limit that is no size: configuration, exit status 78.
-pub fn choose(backend: Backend, memory: Option<&str>) -> Result<GpuChoice, Failure> {
+pub fn choose(backend: Backend, memory: Option<&str>) -> Result<Chosen, Failure> {
     if backend == Backend::Cpu {
-        tracing::info!("computing on the CPU, as --backend cpu says");
-        let reason = Arc::from("the server was started with --backend cpu");
-        return Ok(GpuChoice::None { reason });
+        let told = "computing on the CPU, as --backend cpu says".to_owned();
+        return Ok(Chosen::cpu("the server was started with --backend cpu", told));
     }
     match open(memory).map_err(|e| rejected(&e))? {
         Ok(gpu) => {
-            let info = gpu.info();
+            let info = gpu.info().clone();
             let limit_mib = gpu.budget().limit() >> 20;
             let (major, minor) = info.compute_capability;
-            tracing::info!(
-                gpu = %info.name, driver = %info.driver,
-                compute_capability = format!("{major}.{minor}"), memory_limit_mib = limit_mib,
-                "computing large graphs on the GPU"
-            );
-            Ok(GpuChoice::Use(gpu))
+            let told = Box::new(move || {
+                tracing::info!(
+                    gpu = %info.name, driver = %info.driver,
+                    compute_capability = format!("{major}.{minor}"), memory_limit_mib = limit_mib,
+                    "computing large graphs on the GPU"
+                );
+            });
+            Ok(Chosen { gpu: GpuChoice::Use(gpu), told })
         }
         Err(reason) if backend == Backend::Cuda => {
             Err(rejected(&ConfigError::Value(format!("--backend cuda: {reason}"))))
         }
         Err(reason) => {
-            tracing::info!("computing on the CPU: {reason}");
-            Ok(GpuChoice::None { reason: reason.into() })
+            let told = format!("computing on the CPU: {reason}");
+            Ok(Chosen::cpu(reason, told))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `graphlume compute`.
 
-use graphlume_algo::registry::find_any;
+use graphlume_algo::registry::{find_any, hub};
 use graphlume_algo::{Input, Kind, ParamValues, libraries};
 use graphlume_types::CancelToken;
 
@@ -37,6 +37,14 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
             resolve: &|text| ids.find(text),
             cancel: &cancel,
         };
-        Ok(((algorithm.run)(&input, &params)?, 0))
+        let result = (algorithm.run)(&input, &params)?;
+        if algorithm.id == "bfs" && params.node("start").is_none() && seen.topology.num_nodes() > 0 {
+            let start = loaded.graph.id_text(hub(&seen.topology));
+            eprintln!(
+                "no start was given: the search begins at the node with the most edges, {start}; -p start=ID names another"
+            );
+        }
+        let iterations = result.iterations.and_then(|n| i64::try_from(n).ok());
+        Ok((result, iterations))
     })
 }

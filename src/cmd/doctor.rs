@@ -19,6 +19,9 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
     if args.confirm_accounts {
         return on_existing(&args.data.data, Command::ConfirmAccounts);
     }
+    if let Some(what) = &args.delete {
+        return on_existing(&args.data.data, Command::DeleteDamaged { what: what.clone() });
+    }
     line(&format!("version      {VERSION}"));
     let cpu = graphlume_device::cpu_features();
     line(&format!("cpu          {} threads, {}", cpu.threads, cpu.simd()));
@@ -51,11 +54,10 @@ pub fn run(args: &DoctorArgs) -> Result<(), Failure> {
         limits::EDGES_MAX
     ));
     let dir = &args.data.data;
-    if !dir.exists() {
-        line(&format!(
-            "data folder  {} does not exist yet; `graphlume serve` makes it",
-            dir.display()
-        ));
+    let is_empty = std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none());
+    if is_empty || !dir.exists() {
+        let state = if is_empty { "is empty" } else { "does not exist yet" };
+        line(&format!("data folder  {} {state}; `graphlume serve` makes one there", dir.display()));
         return Ok(());
     }
     on_existing(dir, Command::Doctor)

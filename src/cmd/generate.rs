@@ -12,6 +12,9 @@ use crate::output;
 
 /// Makes the graph and writes its tables.
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
+    for path in std::iter::once(&args.out).chain(&args.node_file) {
+        output::check(path)?;
+    }
     let graph = make(args)?;
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("src", Arc::new(UInt32Array::from(graph.src.clone()))),
@@ -24,7 +27,18 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     if let Some(path) = &args.node_file {
         output::write(path, node_columns(&graph))?;
     }
-    eprintln!("{} nodes, {} edges in {}", graph.num_nodes, graph.num_edges(), args.out.display());
+    let mut has_edge = vec![false; graph.num_nodes as usize];
+    for end in graph.src.iter().chain(&graph.dst) {
+        has_edge[*end as usize] = true;
+    }
+    let bare = has_edge.iter().filter(|has| !**has).count();
+    let edges = graph.num_edges();
+    eprintln!("{} nodes, {edges} edges in {}", graph.num_nodes, args.out.display());
+    if bare > 0 {
+        eprintln!(
+            "{bare} of the nodes have no edge and stand in no edge table; --node-file writes all of them"
+        );
+    }
     Ok(())
 }
 

@@ -15,6 +15,9 @@ pub fn run(command: KeyCommand) -> Result<(), Failure> {
         KeyCommand::List { name, data } => {
             on_existing(&data.data, Command::KeyList { username: name })
         }
+        KeyCommand::RotateSigning { at_once, data } => {
+            on_existing(&data.data, Command::KeyRotateSigning { at_once })
+        }
         KeyCommand::Revoke { key_id, data } => {
             on_existing(&data.data, Command::KeyRevoke { key_id })
         }

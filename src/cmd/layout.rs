@@ -38,7 +38,7 @@ pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
             resolve: &|text| ids.find(text),
             cancel: &cancel,
         };
-        Ok(((layout.run)(&input, &params)?, params.int("max_iter").unwrap_or(0)))
+        Ok(((layout.run)(&input, &params)?, params.int("max_iter")))
     })
 }
 
@@ -47,7 +47,7 @@ fn force_atlas2(
     args: &LayoutArgs,
     params: &ParamValues,
     loaded: &Loaded,
-) -> Result<(Output, i64), Failure> {
+) -> Result<(Output, Option<i64>), Failure> {
     let topology = &loaded.graph.topology;
     let cancel = CancelToken::new();
     let from = match &args.start {
@@ -75,7 +75,7 @@ fn force_atlas2(
         values: Values::F64(positions.iter().map(|p| f64::from(p[a])).collect()),
     };
     let done = i64::try_from(layout.iterations()).unwrap_or(i64::MAX);
-    Ok((Output { columns: vec![axis("x", 0), axis("y", 1)] }, done))
+    Ok((Output { columns: vec![axis("x", 0), axis("y", 1)], iterations: None }, Some(done)))
 }
 
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
@@ -104,10 +104,10 @@ impl<'a> Run<'a> {
         Ok(Self { options, pool, loaded })
     }
 
-    /// Runs `work`, writes its columns and, when asked, the timings. `work` also tells its iterations.
+    /// Runs `work`, writes its columns and, when asked, the timings. `work` also tells its iterations, where it knows them.
     pub fn finish(
         self,
-        work: impl FnOnce(&Loaded) -> Result<(Output, i64), Failure> + Send,
+        work: impl FnOnce(&Loaded) -> Result<(Output, Option<i64>), Failure> + Send,
     ) -> Result<(), Failure> {
         let started = Instant::now();
         let (result, iterations) = self.pool.install(|| work(&self.loaded))?;

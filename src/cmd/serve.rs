@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
-use graphlume_http::{CookieConfig, HttpConfig, HttpError, Running};
+use graphlume_http::{CookieConfig, HttpConfig, HttpError, Listeners, Running};
 use graphlume_service::{
     Bootstrap, LinkSettings, QuotaSettings, Service, ServiceConfig, WorkerConfig,
 };
@@ -52,7 +52,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if args.supervise && inherited.is_none() {
         return supervise::run(&http);
     }
-    let gpu = backend::choose(args.backend, args.device_memory.as_deref())?;
+    let (gpu, tell_backend) = backend::choose(args.backend, args.device_memory.as_deref())?.split();
     // Parsers use rayon's own pool; the engine has another of the same size.
     rayon::ThreadPoolBuilder::new()
         .num_threads(args.threads)
@@ -63,7 +63,8 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
         .thread_name("graphlume-io")
         .build()?;
     let engine = engine_config(&args, memory, gpu, inherited.is_some());
-    runtime.block_on(serve(args, http, engine, inherited))
+    let running = serve(args, http, engine, inherited, tell_backend);
+    runtime.block_on(running)
 }
 
 /// Raises the limit of open files to what the system allows, and gives it. The limit that shells and service managers
@@ -183,6 +184,7 @@ async fn serve(
     mut http: HttpConfig,
     engine: graphlume_engine::Config,
     inherited: Option<Inherited>,
+    tell_backend: Box<dyn FnOnce() + Send>,
 ) -> Result<(), Failure> {
     // Only the process's own start reads the environment; the variable is not an option, so that a
     // password never shows in a process list.
@@ -190,9 +192,18 @@ async fn serve(
     let workers = worker_config(&args)?;
     let bytes_max =
         config::size("account-bytes", &args.account_bytes, 0).map_err(|e| rejected(&e))?;
+    // Before anything is made: a start that finds the address taken leaves the data folder as it is. Who connects from
+    // now on waits.
+    let sockets = match inherited {
+        Some(inherited) => Sockets::Inherited(inherited),
+        None => Sockets::Own(graphlume_http::listen(&http)?),
+    };
+    // On a terminal it is read there; anything else that standard output goes to is kept, and read by others.
+    let keep_password = !std::io::stdout().is_terminal();
     let started = Service::start(
         ServiceConfig {
             admin_password,
+            keep_password,
             allow_foreign_file_ids: args.allow_foreign_file_ids,
             table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
             workers: Some(workers),
@@ -217,15 +228,9 @@ async fn serve(
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     // The end of a terminal session is an end in order, too.
     let mut hup = signal(SignalKind::hangup())?;
-    let is_first = inherited.as_ref().is_none_or(|i| i.is_first);
-    let running = match listen(http, &started.service, inherited).await {
-        Ok(running) => running,
-        Err(e) => {
-            // The account was made all the same, and its password is shown only now.
-            first_start(&args.data.data, started.bootstrap.as_ref());
-            return Err(e.into());
-        }
-    };
+    let is_first = sockets.are_first();
+    let running = listen(http, &started.service, sockets).await?;
+    tell_backend();
     // Opened before the announcement, which names commands (`graphlume user password`) that use it.
     let control = control::listen(&args.data.data, Arc::clone(&started.service))
         .inspect_err(|e| tracing::warn!(error = %e, "commands of the command line are not taken"));
@@ -293,19 +298,39 @@ async fn restart_now(
     std::process::exit(status.into())
 }
 
-/// Serves on the sockets that the supervisor holds, else on sockets of our own.
+/// What the server accepts on.
+enum Sockets {
+    /// What the supervisor holds.
+    Inherited(Inherited),
+    /// Our own.
+    Own(Listeners),
+}
+
+impl Sockets {
+    /// Whether nobody was told the address yet.
+    const fn are_first(&self) -> bool {
+        match self {
+            Self::Inherited(inherited) => inherited.is_first,
+            Self::Own(_) => true,
+        }
+    }
+}
+
+/// Serves on the sockets.
 async fn listen(
     http: HttpConfig,
     service: &Arc<Service>,
-    inherited: Option<Inherited>,
+    sockets: Sockets,
 ) -> Result<Running, HttpError> {
-    let Some(inherited) = inherited else {
-        return graphlume_http::serve(http, Arc::clone(service)).await;
-    };
-    let Inherited { listeners, ready, .. } = inherited;
-    let running = graphlume_http::serve_on(http, Arc::clone(service), listeners).await?;
-    ready.tell();
-    Ok(running)
+    let service = Arc::clone(service);
+    match sockets {
+        Sockets::Own(listeners) => graphlume_http::serve_on(http, service, listeners).await,
+        Sockets::Inherited(Inherited { listeners, ready, .. }) => {
+            let running = graphlume_http::serve_on(http, service, listeners).await?;
+            ready.tell();
+            Ok(running)
+        }
+    }
 }
 
 /// Exports the records once a day and sweeps files that nothing refers to.
@@ -344,6 +369,11 @@ fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
 #[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
 fn first_start(data: &Path, bootstrap: Option<&Bootstrap>) {
     match bootstrap {
+        Some(Bootstrap { username, kept_in: Some(path), .. }) => println!(
+            "  first start  superuser {username}, password in {}\n               (only your account can read that file; `graphlume user password {username} --data {}` sets another one\n               and removes it)",
+            path.display(),
+            data.display()
+        ),
         Some(b) if b.generated => println!(
             "  first start  superuser {}, password: {}\n               (shown this once; `graphlume user password {} --data {}` changes it)",
             b.username,

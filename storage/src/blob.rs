@@ -143,7 +143,12 @@ impl Blobs {
         let temp = dir.join("tmp");
         mk(&temp)?;
         let listing = fs::read_dir(&temp).map_err(|e| StoreError::io("list", &temp, e))?;
-        for entry in listing.flatten() {
+        // Ours are numbered; anything else is somebody's.
+        let is_numbered = |e: &fs::DirEntry| {
+            e.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit)
+                && e.file_type().is_ok_and(|t| t.is_file())
+        };
+        for entry in listing.flatten().filter(is_numbered) {
             let path = entry.path();
             vfs.remove_file(&path).map_err(|e| StoreError::io("remove", &path, e))?;
         }
@@ -156,7 +161,17 @@ impl Blobs {
             vfs.sync_dir(&root).map_err(|e| StoreError::io("sync", &root, e))?;
         }
         vfs.sync_dir(dir).map_err(|e| StoreError::io("sync", dir, e))?;
-        Ok(Self {
+        Ok(Self::as_they_are(dir, vfs, poison, free_bytes_min))
+    }
+
+    /// The blob folders below `dir` without making or removing anything.
+    pub(crate) fn as_they_are(
+        dir: &Path,
+        vfs: Arc<dyn Vfs>,
+        poison: Arc<Poison>,
+        free_bytes_min: u64,
+    ) -> Self {
+        Self {
             inner: Arc::new(Inner {
                 dir: dir.to_owned(),
                 vfs,
@@ -165,7 +180,7 @@ impl Blobs {
                 next_temp: AtomicU64::new(0),
                 synced: Mutex::new(HashSet::new()),
             }),
-        })
+        }
     }
 
     /// Starts a durable blob. Dropping the writer unfinished leaves nothing.
@@ -323,7 +338,12 @@ impl Blobs {
             tracing::warn!(blob = %blob.hash, "a derived blob is torn and will be computed again");
             match self.inner.vfs.remove_file(&path) {
                 Ok(()) => {}
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                // Whoever only reads leaves it to the next start.
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem
+                    ) => {}
                 Err(e) => return Err(StoreError::io("remove", &path, e)),
             }
             return Err(StoreError::BlobMissing { hash: blob.hash.to_string() });

@@ -21,6 +21,13 @@ fn copy(dir: &Path) -> PathBuf {
     dir.join("store.conf")
 }
 
+/// Whether a file is such a `conf`: what the engine writes first into every one.
+pub(crate) fn is_one(path: &Path) -> bool {
+    let is_small =
+        fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.len() <= CONF_BYTES_MAX);
+    is_small && fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"segment_size: "))
+}
+
 /// Copies the `conf` of a store that was just opened. Without a copy the server works as well, so that a failure is
 /// told in the log alone.
 pub(crate) fn keep(dir: &Path, store: &Path) {

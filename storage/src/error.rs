@@ -51,9 +51,33 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// There is no data folder of this name, and the caller may not make one.
-    #[error("{dir:?} does not exist: there is no such data folder; `graphlume serve` makes one")]
+    #[error("{dir:?} {state}: there is no such data folder; `graphlume serve` makes one")]
     NoFolder {
         /// The folder.
+        dir: PathBuf,
+        /// `does not exist`, or what else is the case.
+        state: &'static str,
+    },
+    /// Whoever only reads works in a copy of the record store, and there is no room for one.
+    #[error("there is no room for a copy of {dir:?} to read in: {why}make {} MiB free in one of them, or name a folder in TMPDIR", .need.div_ceil(1 << 20))]
+    Reading {
+        /// The record store.
+        dir: PathBuf,
+        /// Bytes that must be free.
+        need: u64,
+        /// What was tried.
+        why: String,
+    },
+    /// No damaged record has this name.
+    #[error("there is no damaged record {what:?}; `graphlume doctor` names those that there are")]
+    NotDamaged {
+        /// What was asked for.
+        what: String,
+    },
+    /// A store that was opened to be read was asked to write.
+    #[error("{dir:?} was opened to be read only; nothing was changed")]
+    ReadOnly {
+        /// The data folder.
         dir: PathBuf,
     },
     /// The folder holds something and was not made by us.
@@ -240,7 +264,7 @@ impl Coded for StoreError {
     fn code(&self) -> Code {
         match self {
             Self::Io { source, .. } if is_shortage(source) => Code::Unavailable,
-            Self::NoFolder { .. } => Code::NotFound,
+            Self::NoFolder { .. } | Self::NotDamaged { .. } => Code::NotFound,
             Self::NotOurs { .. } => Code::InvalidArgument,
             Self::Io { source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Code::StorageFull,
@@ -248,7 +272,7 @@ impl Coded for StoreError {
                 io::ErrorKind::FileTooLarge => Code::TooLarge,
                 _ => Code::Internal,
             },
-            Self::Full { .. } => Code::StorageFull,
+            Self::Full { .. } | Self::Reading { .. } => Code::StorageFull,
             Self::Corrupt(_) => Code::Corrupt,
             Self::InUse { .. } | Self::Poisoned(_) | Self::Closed => Code::Unavailable,
             Self::Changed { .. } | Self::Exists { .. } | Self::Taken { .. } => Code::Conflict,
@@ -257,7 +281,7 @@ impl Coded for StoreError {
             Self::Busy { .. } => Code::Exhausted,
             Self::Format { .. } => Code::Unsupported,
             Self::Export { .. } => Code::InvalidArgument,
-            Self::Engine(_) | Self::Encode { .. } => Code::Internal,
+            Self::Engine(_) | Self::Encode { .. } | Self::ReadOnly { .. } => Code::Internal,
         }
     }
 
@@ -272,7 +296,9 @@ impl Coded for StoreError {
                 io::ErrorKind::ReadOnlyFilesystem => "storage-read-only",
                 _ => "storage-io",
             },
-            Self::Full { .. } => "storage-full",
+            Self::Full { .. } | Self::Reading { .. } => "storage-full",
+            Self::ReadOnly { .. } => "storage-read-only",
+            Self::NotDamaged { .. } => "not-damaged",
             Self::Engine(_) => "storage-engine",
             Self::Corrupt(_) => "corrupt",
             Self::Poisoned(_) => "storage-stopped",

@@ -149,8 +149,13 @@ impl<'a> Sink<'a> {
 }
 
 /// Writes all records; damaged ones are left out and named.
-fn write_records(core: &Core, path: &Path, now: i64) -> Result<(u64, Vec<String>), StoreError> {
-    let mut sink = Sink::new(&*core.vfs, path, now, core.meta.seq()?)?;
+fn write_records(
+    core: &Core,
+    vfs: &dyn Vfs,
+    path: &Path,
+    now: i64,
+) -> Result<(u64, Vec<String>), StoreError> {
+    let mut sink = Sink::new(vfs, path, now, core.meta.seq()?)?;
     let mut damaged = Vec::new();
     let mut entries = core.meta.records.iter();
     while let Some((key, value)) = guarded(|| entries.next().transpose())? {
@@ -179,7 +184,8 @@ impl Store {
         core.vfs.create_dir(&dir).map_err(|e| StoreError::io("create", &dir, e))?;
         core.vfs.sync_dir(&core.dir).map_err(|e| StoreError::io("sync", &core.dir, e))?;
         let to = path.clone();
-        let (records, damaged) = self.exclusively(move |core| write_records(core, &to, now))?;
+        let (records, damaged) =
+            self.exclusively(move |core| write_records(core, &*core.vfs, &to, now))?;
         let mut all = export_files(&dir)?;
         all.truncate(all.len().saturating_sub(EXPORTS_KEPT));
         for old in all {
@@ -213,7 +219,7 @@ impl Store {
         let target = path.clone();
         // Blobs are immutable and a fresh orphan outlives the copy by the sweep's grace.
         let (records, damaged, blobs) = self.exclusively(move |core| {
-            let (records, damaged) = write_records(core, &target, now)?;
+            let (records, damaged) = write_records(core, &OsVfs, &target, now)?;
             Ok((records, damaged, referenced(core)?))
         })?;
         let dir = to.join("blobs");

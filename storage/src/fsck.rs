@@ -188,6 +188,41 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Deletes the record `what`, a name that [`Problem::what`] gave, when it cannot be read; what the indexes say of it
+    /// goes with it.
+    ///
+    /// # Errors
+    /// `NotDamaged` when there is no such record, or it can be read.
+    pub fn delete_damaged(&self, what: &str) -> Result<(), StoreError> {
+        let name = what.to_owned();
+        self.exclusively(move |core| {
+            core.poison.check()?;
+            if core.only_reads {
+                return Err(StoreError::ReadOnly { dir: core.dir.clone() });
+            }
+            let mut entries = core.meta.records.iter();
+            while let Some((key, value)) = guarded(|| entries.next().transpose())? {
+                if describe(&key) != name {
+                    continue;
+                }
+                let read = open_value(&key, &value, &core.blobs)
+                    .and_then(|(_, json, _)| facts_of(&key, &json));
+                match read {
+                    Err(StoreError::Corrupt(_)) => {}
+                    Ok(_) => break,
+                    Err(e) => return Err(e),
+                }
+                let done = guarded(|| core.meta.records.remove(&key))
+                    .and_then(|_| core.meta.reindex(&core.blobs))
+                    .and_then(|()| core.meta.sync(&*core.vfs));
+                return done.inspect_err(|e| core.poison.set("delete a damaged record", e));
+            }
+            Err(StoreError::NotDamaged { what: name })
+        })
+    }
+}
+
 fn note_absent(report: &mut FsckReport, blob: &BlobRef, what: &str, why: &str) {
     match blob.class {
         BlobClass::Derived => report.derived_missing += 1,
@@ -207,7 +242,10 @@ impl Meta {
         guarded(|| self.index.insert(DIRTY_KEY, &[]))?;
         let mut entries = self.index.iter().keys();
         while let Some(key) = guarded(|| entries.next().transpose())? {
-            let keep = matches!(key.first(), Some(b'v' | b'd' | b'n' | b's'));
+            // Entries that are right stay: others may be listing meanwhile.
+            let keep = matches!(key.first(), Some(b'v' | b'd' | b'n' | b's'))
+                || want.plain.contains_key(&*key)
+                || want.counts.contains_key(&*key);
             if !keep {
                 guarded(|| self.index.remove(&key))?;
             }

@@ -3,7 +3,7 @@
 //! ```text
 //! <dir>/            mode 0700, files 0600
 //!   lock            held while a process uses the folder
-//!   mark             number of the last durable commit group
+//!   mark            number of the last durable commit group, and what tells the folder from others
 //!   store/          records, in sled; store.new/ while it is made, store.damaged-*/ when moved aside
 //!   blobs/ab/cd/…   durable content, named by its BLAKE3 hash
 //!   derived/ab/cd/… content that can be computed again
@@ -29,6 +29,7 @@ mod batch;
 mod blob;
 mod codec;
 mod commit;
+mod copied;
 mod decoded;
 mod disk;
 mod draft;
@@ -41,6 +42,7 @@ mod list;
 mod mark;
 mod meta;
 mod open;
+mod ours;
 mod poison;
 pub mod record;
 mod snapshot;

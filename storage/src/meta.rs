@@ -55,6 +55,19 @@ impl Meta {
         Ok(meta)
     }
 
+    /// Whether the engine in `dir` holds what we write into every record store. What was not there is not made.
+    ///
+    /// # Errors
+    /// As [`Meta::open`].
+    pub fn is_in(dir: &Path) -> Result<bool, StoreError> {
+        let db = open_engine(dir)?;
+        let names = db.tree_names();
+        if !["records", "index"].iter().all(|tree| names.iter().any(|n| **n == *tree.as_bytes())) {
+            return Ok(false);
+        }
+        Ok(guarded(|| db.open_tree("index")?.get(index::FORMAT_KEY))?.is_some())
+    }
+
     fn check_format(&self, dir: &Path) -> Result<(), StoreError> {
         let known = index::FORMAT;
         match self.index.get(index::FORMAT_KEY)? {
@@ -162,6 +175,32 @@ fn open_engine(dir: &Path) -> Result<sled::Db, StoreError> {
             Err(e) => return Err(e.into()),
         }
     }
+}
+
+/// What the name of a snapshot of the engine begins with: where the pages lie in its log. It is made anew from the log
+/// where there is none.
+const SNAPSHOT: &str = "snap.";
+
+/// Whether a file of the engine is a snapshot that it did not finish. The engine itself would take it for one.
+pub(crate) fn is_unfinished(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with(SNAPSHOT) && name.ends_with(".generating")
+}
+
+/// The engine's snapshots in its folder, unfinished ones among them.
+///
+/// # Errors
+/// `Io` when the folder cannot be read.
+pub(crate) fn snapshots(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let fail = |e| StoreError::io("list", dir, e);
+    let mut out = Vec::new();
+    for entry in fs::read_dir(dir).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        if entry.file_name().to_string_lossy().starts_with(SNAPSHOT) {
+            out.push(entry.path());
+        }
+    }
+    Ok(out)
 }
 
 /// Syncs every file below `dir` and the folders themselves; for a store that is not in use yet.

@@ -147,6 +147,12 @@ impl Snapshots {
         this
     }
 
+    /// No positions, for those who only look.
+    pub(crate) fn none(dir: &Path, vfs: Arc<dyn Vfs>, quota: Quota) -> Self {
+        let (dir, files) = (dir.join(FOLDER), Mutex::new(Files::default()));
+        Self { inner: Arc::new(Inner { dir, vfs, quota, files }) }
+    }
+
     /// Keeps the positions of a session in place of those before. Others, the oldest first, make room: those of
     /// sessions of nobody before those that `is_owned` says are somebody's, which make room for their like alone.
     /// Where nothing may make room, the positions are not kept.

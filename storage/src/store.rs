@@ -35,7 +35,7 @@ struct Inner {
     core: Arc<Core>,
     clock: Arc<dyn Clock>,
     opened: Opened,
-    _lock: File,
+    _lock: Option<File>,
 }
 
 impl Drop for Inner {
@@ -86,7 +86,9 @@ impl Store {
                 _lock: folder.lock,
             }),
         };
-        store.write_damage_down();
+        if !store.core().only_reads {
+            store.write_damage_down();
+        }
         Ok(store)
     }
 

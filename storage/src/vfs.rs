@@ -75,6 +75,44 @@ impl Vfs for OsVfs {
     }
 }
 
+/// The machine's file system for those who only look: nothing is made, written or removed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LookVfs;
+
+fn refused<T>() -> io::Result<T> {
+    Err(io::ErrorKind::ReadOnlyFilesystem.into())
+}
+
+impl Vfs for LookVfs {
+    fn create(&self, _: &Path) -> io::Result<File> {
+        refused()
+    }
+    fn write(&self, _: &mut File, _: &[u8]) -> io::Result<usize> {
+        refused()
+    }
+    fn sync_file(&self, _: &File) -> io::Result<()> {
+        refused()
+    }
+    fn sync_data(&self, _: &File) -> io::Result<()> {
+        refused()
+    }
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        refused()
+    }
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        refused()
+    }
+    fn create_dir(&self, _: &Path) -> io::Result<()> {
+        refused()
+    }
+    fn remove_file(&self, _: &Path) -> io::Result<()> {
+        refused()
+    }
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        OsVfs.free_bytes(path)
+    }
+}
+
 /// Writes all of `bytes`, going on after short and interrupted writes.
 pub(crate) fn write_all(vfs: &dyn Vfs, file: &mut File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
@@ -88,9 +126,23 @@ pub(crate) fn write_all(vfs: &dyn Vfs, file: &mut File, mut bytes: &[u8]) -> io:
     Ok(())
 }
 
-/// The lock file of a data folder; `None` when another process holds it. Released on drop.
-pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let file = OpenOptions::new()
+/// The lock of a data folder for one who only looks, beside others who do; the outer `None` when a process that writes
+/// holds it, the inner one when there is no such file.
+pub(crate) fn try_lock_to_look(path: &Path) -> io::Result<Option<Option<File>>> {
+    let file = match File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(None)),
+        opened => opened?,
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(Some(file))),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(e)) => Err(e),
+    }
+}
+
+/// The lock file of a data folder, which begins with `magic`; `None` when another process holds it. Released on drop.
+pub(crate) fn try_lock(path: &Path, magic: &[u8]) -> io::Result<Option<File>> {
+    let mut file = OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
@@ -98,10 +150,16 @@ pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
         .mode(0o600)
         .open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(e)) => Err(e),
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(e)) => return Err(e),
     }
+    // Earlier versions left it empty.
+    if file.metadata()?.len() == 0 {
+        file.write_all(magic)?;
+        file.sync_all()?;
+    }
+    Ok(Some(file))
 }
 
 /// Makes every file below `dir` readable by us alone; the record engine does not do so itself.

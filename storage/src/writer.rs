@@ -30,6 +30,8 @@ pub(crate) struct Core {
     pub vfs: Arc<dyn Vfs>,
     pub poison: Arc<Poison>,
     pub free_bytes_min: u64,
+    /// Whether nothing may be written.
+    pub only_reads: bool,
     pub mark: Mark,
     /// Number of the last durable group of commits.
     pub seq: AtomicU64,
@@ -88,6 +90,9 @@ pub(crate) fn run(core: &Core, jobs: &Receiver<Job>) {
 /// Applies one batch; not durable yet.
 fn commit_one(core: &Core, mut batch: Batch) -> Result<(), StoreError> {
     core.poison.check()?;
+    if core.only_reads {
+        return Err(StoreError::ReadOnly { dir: core.dir.clone() });
+    }
     if let Some(e) = batch.error.take() {
         return Err(e);
     }

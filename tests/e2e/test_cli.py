@@ -84,7 +84,7 @@ def test_configuration_is_rejected_with_78(tmp_path):
     assert r.returncode == 78 and "lissen" in r.stderr and "listen" in r.stderr
 
 
-def test_first_start_prints_the_generated_password_once(tmp_path):
+def test_first_start_keeps_the_generated_password_out_of_logs(tmp_path):
     import os
     import re
 
@@ -94,7 +94,7 @@ def test_first_start_prints_the_generated_password_once(tmp_path):
     s.stop()
     assert "admin" in s.output()
     run_cli("user", "list", "--data", tmp_path / "data")
-    # Without the variable a password is generated and printed.
+    # Without the variable a password is generated. Where standard output is no terminal it stands in a file.
     import subprocess
 
     from conftest import HANG_S, binary, free_port, until
@@ -104,10 +104,16 @@ def test_first_start_prints_the_generated_password_once(tmp_path):
     with open(log, "wb") as out:
         p = subprocess.Popen([binary(), "serve", "--listen", f"127.0.0.1:{port}", "--internal-listen",
                               f"127.0.0.1:{free_port()}", "--data", str(tmp_path / "other")], stdout=out, stderr=out)
-    # Printed once the server listens.
-    found = until(lambda: re.search(r"admin, password:\s+(\S+)\n", log.read_text()), "the password")
-    r = requests.post(f"http://127.0.0.1:{port}/api-token-auth/",
-                      json={"username": "admin", "password": found.group(1)})
+    # Said once the server listens.
+    found = until(lambda: re.search(r"superuser admin, password in (\S+)\n", log.read_text()), "where the password is")
+    kept = tmp_path / "other" / "first-password"
+    assert found.group(1) == str(kept) and kept.stat().st_mode & 0o777 == 0o600
+    password = kept.read_text().strip()
+    assert len(password) >= 16 and password not in log.read_text()
+    r = requests.post(f"http://127.0.0.1:{port}/api-token-auth/", json={"username": "admin", "password": password})
+    # Another password ends the use of the file.
+    run_cli("user", "password", "admin", "--password-stdin", "--data", tmp_path / "other", input=PASSWORD + "\n")
+    assert not kept.exists()
     p.terminate()
     assert p.wait(HANG_S) == 0
     assert r.status_code == 200, r.text

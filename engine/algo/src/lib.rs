@@ -27,4 +27,4 @@ pub use registry::{ALGORITHMS, find, find_any, run};
 pub use spec::{
     AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
 };
-pub use util::distinct_edges;
+pub use util::{did_you_mean, distinct_edges};

@@ -148,12 +148,19 @@ fn weights<'a>(input: &Input<'a>) -> Result<Option<&'a [f32]>, AlgoError> {
 fn coordinates<const D: usize>(points: &[[f64; D]]) -> Output {
     let column = |c: usize| Values::F64(points.iter().map(|p| p[c]).collect());
     let names = ["x", "y", "z"];
-    Output { columns: (0..D).map(|c| Column { name: names[c], values: column(c) }).collect() }
+    let columns = (0..D).map(|c| Column { name: names[c], values: column(c) }).collect();
+    Output { columns, iterations: None }
 }
 
 /// The value of a parameter that has a default and a range, as a count.
 fn count(params: &ParamValues, name: &str) -> u64 {
     params.int(name).unwrap_or(0).max(0).unsigned_abs()
+}
+
+/// The node with the most edges, the first of them: where a search begins that is told no start.
+#[must_use]
+pub fn hub(topology: &graphlume_graph::Topology) -> u32 {
+    (0..topology.num_nodes()).rev().max_by_key(|v| topology.degree(*v)).unwrap_or(0)
 }
 
 /// The node that a parameter names; without one, the node of largest degree, of several the first.
@@ -164,8 +171,7 @@ fn node_or_hub(
     name: &str,
 ) -> Result<u32, AlgoError> {
     let Some(id) = params.node(name) else {
-        let n = input.topology.num_nodes();
-        return Ok((0..n).rev().max_by_key(|v| input.topology.degree(*v)).unwrap_or(0));
+        return Ok(hub(input.topology));
     };
     (input.resolve)(&id).ok_or_else(|| AlgoError::BadParam {
         algorithm,
@@ -211,8 +217,8 @@ const PAGERANK: AlgorithmSpec = AlgorithmSpec {
             must_converge: p.bool("fail_on_nonconvergence"),
         };
         let weights = weights(input)?;
-        let ranks = pagerank::run(input.topology, weights, options, input.cancel)?;
-        Ok(Output::one("pagerank", Values::F64(ranks)))
+        let done = pagerank::ranks(input.topology, weights, options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
     },
 };
 
@@ -240,8 +246,8 @@ const PAGERANK_IGRAPH: AlgorithmSpec = AlgorithmSpec {
             must_converge: false,
         };
         let weights = weights(input)?;
-        let ranks = pagerank::run(input.topology, weights, options, input.cancel)?;
-        Ok(Output::one("pagerank", Values::F64(ranks)))
+        let done = pagerank::ranks(input.topology, weights, options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
     },
 };
 
@@ -383,6 +389,7 @@ const BFS: AlgorithmSpec = AlgorithmSpec {
                 Column { name: "bfs", values: column(&found.distance) },
                 Column { name: "predecessor", values: Values::Nodes(before) },
             ],
+            iterations: None,
         })
     },
 };

@@ -178,13 +178,21 @@ pub struct Column {
 pub struct Output {
     /// The columns.
     pub columns: Vec<Column>,
+    /// Iterations that it took, where the algorithm tells.
+    pub iterations: Option<u64>,
 }
 
 impl Output {
     /// An output of one column.
     #[must_use]
     pub fn one(name: &'static str, values: Values) -> Self {
-        Self { columns: vec![Column { name, values }] }
+        Self { columns: vec![Column { name, values }], iterations: None }
+    }
+
+    /// The same after so many iterations.
+    #[must_use]
+    pub fn after(self, iterations: u64) -> Self {
+        Self { iterations: Some(iterations), ..self }
     }
 
     /// The `x` and `y` columns as positions, when there are such.

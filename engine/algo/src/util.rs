@@ -27,7 +27,8 @@ pub fn distinct_edges(topology: &Arc<Topology>) -> Arc<Topology> {
 }
 
 /// ` (did you mean "x"?)` when a candidate is close to `name`, else nothing.
-pub(crate) fn did_you_mean(name: &str, candidates: &[&str]) -> String {
+#[must_use]
+pub fn did_you_mean(name: &str, candidates: &[&str]) -> String {
     let allowed = (name.chars().count() / 3).max(1);
     candidates
         .iter()

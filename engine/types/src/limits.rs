@@ -131,7 +131,7 @@ pub const PASSWORD_BYTES_MAX: usize = 1_024;
 pub const PASSWORD_CHARS_MIN: usize = 8;
 /// Bytes of a command that the command line sends to a running server.
 pub const CONTROL_COMMAND_BYTES_MAX: usize = 64 << 10;
-/// Seconds that such a command may take to arrive.
+/// Seconds that such a command may take to arrive, and its answer to be read.
 pub const CONTROL_COMMAND_SECS_MAX: u64 = 10;
 /// Commands of the command line that a running server carries out at once; others wait.
 pub const CONTROL_COMMANDS_MAX: usize = 4;

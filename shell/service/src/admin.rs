@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ServiceError;
 use crate::identity::accounts::{self, NewAccount, role, role_name};
-use crate::identity::{keys, password};
+use crate::identity::{first_password, keys, password};
 use crate::quotas;
 use crate::time_text::iso8601;
 
@@ -93,6 +93,15 @@ impl Admin {
     /// A folder that a running server or another command holds.
     pub fn open(data_dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
         Ok(Self { store: Store::open(data_dir, Options::with_clock(clock).existing())? })
+    }
+
+    /// The same for commands that only read: nothing in the folder changes.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; no room for a copy of the record store, in which it is read.
+    pub fn open_to_read(data_dir: &Path, clock: Arc<dyn Clock>) -> Result<Self, ServiceError> {
+        let options = Options::with_clock(clock).only_reading();
+        Ok(Self { store: Store::open(data_dir, options)? })
     }
 
     /// The same, and makes the folder when it is absent or empty; the second is whether it was made.
@@ -206,6 +215,7 @@ impl Admin {
             u.password_hash = Some(hash.clone());
             u.token_epoch += 1;
         })?;
+        first_password::forget_of(&user, self.store.dir());
         tracing::info!(target: "audit", event = "password-changed", user = user.id.0);
         Ok(())
     }

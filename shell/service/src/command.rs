@@ -3,10 +3,13 @@
 
 use std::path::PathBuf;
 
+use graphlume_storage::Opened;
+use graphlume_types::limits::TOKEN_SECS;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::{Admin, NewUser, UserChange};
 use crate::identity::removal::{self, Estate};
+use crate::identity::signing_key::SigningKey;
 use crate::steady::SteadyClock;
 use crate::{Service, ServiceError, damage};
 
@@ -59,6 +62,11 @@ pub enum Command {
         /// Its public half.
         key_id: String,
     },
+    /// Makes another key for the tokens.
+    KeyRotateSigning {
+        /// Whether the tokens of before end now, and not by themselves within an hour.
+        at_once: bool,
+    },
     /// Writes a logical backup.
     Export {
         /// A folder that is absent or empty, by its whole path.
@@ -66,6 +74,11 @@ pub enum Command {
     },
     /// Checks the data folder.
     Doctor,
+    /// Deletes a record that cannot be read.
+    DeleteDamaged {
+        /// Its name, as `doctor` says it.
+        what: String,
+    },
     /// Says that the accounts and keys are right after records were lost.
     ConfirmAccounts,
     /// Says that the machine's clock is right although it showed a later time before.
@@ -90,6 +103,14 @@ impl Done {
 
     fn note(note: impl Into<String>) -> Self {
         Self { notes: vec![note.into()], ..Self::default() }
+    }
+}
+
+impl Command {
+    /// Whether it changes nothing in the data folder.
+    #[must_use]
+    pub const fn only_reads(&self) -> bool {
+        matches!(self, Self::UserList | Self::KeyList { .. } | Self::Export { .. } | Self::Doctor)
     }
 }
 
@@ -132,7 +153,23 @@ impl Admin {
                 self.revoke_key(&key_id)?;
                 Ok(Done::note(format!("revoked {key_id}")))
             }
+            Command::KeyRotateSigning { at_once } => {
+                let until = self.store().clock().unix_secs().saturating_add(TOKEN_SECS);
+                SigningKey::rotate(self.store().dir(), (!at_once).then_some(until))?;
+                tracing::warn!(target: "audit", event = "signing-key-rotated", at_once);
+                Ok(Done::note(if at_once {
+                    "tokens are signed with a new key; every token of before has ended"
+                } else {
+                    "tokens are signed with a new key; those of before end by themselves within an hour"
+                }))
+            }
             Command::Export { to } => {
+                // The folder that this process works in is not the one of whoever asks.
+                if !to.is_absolute() {
+                    let text =
+                        format!("{} is no whole path; send one that begins with /", to.display());
+                    return Err(ServiceError::invalid("to", text));
+                }
                 let report = self.store().export_to(&to)?;
                 let mut done = Done::note(format!(
                     "{} records and {} files in {}",
@@ -147,6 +184,11 @@ impl Admin {
                 Ok(done)
             }
             Command::Doctor => self.check(),
+            Command::DeleteDamaged { what } => {
+                self.store().delete_damaged(&what)?;
+                tracing::warn!(target: "audit", event = "damaged-record-deleted", record = what);
+                Ok(Done::note(format!("deleted the damaged {what}")))
+            }
             Command::AcceptClock => {
                 SteadyClock::forget(self.store())?;
                 Ok(Done::note(
@@ -164,7 +206,7 @@ impl Admin {
     }
 
     fn users(&self) -> Result<Done, ServiceError> {
-        let mut done = Done::line("id\tname\trole\tstate\tgraph language\temail\torganizations");
+        let mut done = Done::line("id\tname\trole\tstate\tnatural language\temail\torganizations");
         for u in self.list_users()? {
             let state = if u.disabled { "disabled" } else { "active" };
             let language = if u.graph_language { "on" } else { "off" };
@@ -208,11 +250,22 @@ impl Admin {
         done.lines.push(format!("disk         {disk}"));
         if !report.problems.is_empty() {
             done.failure = Some(
-                "the data folder needs attention: restore the named objects from a backup, or delete them"
+                "the data folder needs attention: restore the named objects from a backup, or delete a damaged record with \
+                 `graphlume doctor --delete NAME`"
                     .to_owned(),
             );
         } else if let Some(want) = disk.want() {
             done.failure = Some(want);
+        }
+        if let Opened::Truncated { groups_lost, .. } = self.store().opened() {
+            done.lines.push(format!(
+                "damage       the end of the record store is damaged: its last {groups_lost} groups of commits are gone"
+            ));
+            done.failure = Some(
+                "`graphlume serve` goes on without them and says so; to have them back, restore the data folder from a \
+                 backup first"
+                    .to_owned(),
+            );
         }
         let damage = damage::unconfirmed(self.store())?;
         if !damage.is_empty() {
@@ -239,6 +292,7 @@ impl Service {
         if let Command::UserDelete { username, give_to, with_data } = command {
             return self.delete_account(username, estate(give_to, with_data)?).await;
         }
+        let rotates = matches!(command, Command::KeyRotateSigning { .. });
         let accepts_clock = matches!(command, Command::AcceptClock);
         // Passwords of the command line take turns with those of logins.
         let permit = match &command {
@@ -254,6 +308,9 @@ impl Service {
             })
             .await;
         self.damage.look(&self.core.store)?;
+        if rotates && done.is_ok() {
+            self.identity.take_rotated(self.core.store.dir())?;
+        }
         if accepts_clock && done.is_ok() {
             self.steady.accept();
         }

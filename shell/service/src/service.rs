@@ -19,7 +19,7 @@ use crate::damage::Damage;
 use crate::files::Board;
 use crate::identity::accounts::{self, NewAccount};
 use crate::identity::links::LinkSettings;
-use crate::identity::{Identity, password, random_text};
+use crate::identity::{Identity, first_password, password, random_text};
 use crate::keeper::{self, PositionKeeper};
 use crate::loader::TableLoader;
 use crate::pages::Pages;
@@ -42,6 +42,8 @@ pub struct ServiceConfig {
     pub data_dir: PathBuf,
     /// Password of the first superuser; generated when absent.
     pub admin_password: Option<String>,
+    /// Whether a generated one goes into a file of the data folder instead of to whoever started the server.
+    pub keep_password: bool,
     /// Whether a dataset may cite the file of an account that shares no organization with the caller.
     pub allow_foreign_file_ids: bool,
     /// Bytes of parsed tables kept for the next load.
@@ -65,6 +67,7 @@ impl ServiceConfig {
         Self {
             data_dir,
             admin_password: None,
+            keep_password: false,
             allow_foreign_file_ids: false,
             table_cache_bytes: 512 << 20,
             workers: None,
@@ -84,6 +87,8 @@ pub struct Bootstrap {
     pub password: String,
     /// Whether the password was generated.
     pub generated: bool,
+    /// The file with the password, where it is not to be shown.
+    pub kept_in: Option<PathBuf>,
 }
 
 impl std::fmt::Debug for Bootstrap {
@@ -155,8 +160,8 @@ impl Service {
         }
         // Before the key of tokens is read, which damage replaces.
         let damage = Damage::at_start(&store)?;
-        let identity = Identity::open(&config.data_dir)?;
-        let bootstrap = bootstrap(&store, config.admin_password)?;
+        let identity = Identity::open(&store)?;
+        let bootstrap = bootstrap(&store, config.admin_password, config.keep_password)?;
         let cache = TableCache::new(config.table_cache_bytes);
         let parsers = Parsers::new(config.workers).map_err(|e| {
             ServiceError::Internal(format!("the parse workers cannot be kept: {e}"))
@@ -293,7 +298,11 @@ pub(crate) async fn blocking<T: Send + 'static>(
 
 /// Makes the first superuser when there is none. Damaged records are passed over: `doctor` names them, and they are
 /// no reason to refuse a start.
-fn bootstrap(store: &Store, given: Option<String>) -> Result<Option<Bootstrap>, ServiceError> {
+fn bootstrap(
+    store: &Store,
+    given: Option<String>,
+    keep: bool,
+) -> Result<Option<Bootstrap>, ServiceError> {
     let (mut is_taken, mut damaged) = (false, 0_u64);
     for account in store.scan::<UserRec>() {
         match account {
@@ -334,6 +343,9 @@ fn bootstrap(store: &Store, given: Option<String>) -> Result<Option<Bootstrap>, 
         role: Role::Superuser,
         org: None,
     };
+    // Before the account, which nobody could use without it.
+    let kept_in =
+        if generated && keep { Some(first_password::keep(store.dir(), &password)?) } else { None };
     let user = accounts::add(store, new)?;
-    Ok(Some(Bootstrap { username: user.username, password, generated }))
+    Ok(Some(Bootstrap { username: user.username, password, generated, kept_in }))
 }

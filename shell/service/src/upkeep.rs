@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use graphlume_storage::Record;
 
-use crate::identity::{links, logins};
+use crate::identity::{links, logins, orgs};
 use crate::service::Core;
 use crate::{Service, ServiceError, keeper, sessions};
 
@@ -24,7 +24,7 @@ struct Part {
 /// All parts, in the order in which they run. What makes room goes before what needs it.
 const PARTS: [Part; 6] = [
     Part { name: "links", undone: "login links that are over stay", run: links::forget_old },
-    Part { name: "logins", undone: "login sessions that are over stay", run: logins::forget_old },
+    Part { name: "logins", undone: "login sessions that are over stay", run: forget_logins },
     Part { name: "sessions", undone: "sessions that nobody opens stay", run: sessions::forget_old },
     Part { name: "positions", undone: "positions that nobody needs stay", run: keeper::sweep },
     Part { name: "blobs", undone: "files that no record refers to stay", run: sweep },
@@ -103,6 +103,11 @@ pub(crate) fn each<R: Record>(
         }
     }
     first
+}
+
+fn forget_logins(core: &Core) -> Result<(), ServiceError> {
+    let logins = logins::forget_old(core);
+    logins.and(orgs::forget_old(core))
 }
 
 fn sweep(core: &Core) -> Result<(), ServiceError> {

@@ -1,5 +1,6 @@
 //! Wrong bytes are never served as right ones.
 
+use graphlume_types::Coded as _;
 use graphlume_types::hash::h64;
 
 use super::*;
@@ -30,6 +31,22 @@ fn a_damaged_record_is_refused_and_the_others_are_served() {
     store.commit(Batch::new().put(&file(8, 1, None, 8))).unwrap();
     let export = store.export().unwrap();
     assert_eq!((export.records, export.damaged.len()), (19, 1));
+    // Only on the word of the operator, who names it.
+    let sound = crate::codec::describe(&crate::codec::tree_key(
+        Kind::File,
+        file(8, 1, None, 8).file_id.as_bytes(),
+    ));
+    for other in [sound.as_str(), "file record"] {
+        assert_eq!(store.delete_damaged(other).unwrap_err().slug(), "not-damaged");
+    }
+    store.delete_damaged(&problems[0].what).unwrap();
+    drop(store);
+    let store = open(dir.path());
+    assert_sound(&store);
+    let page = store.list::<FileRec>(&[Scope::All], 0, 50).unwrap();
+    assert_eq!((page.items.len(), page.damaged, page.total), (19, 0, 19));
+    store.commit(Batch::new().put(&file(7, 1, None, 7))).unwrap();
+    assert_sound(&store);
 }
 
 #[test]

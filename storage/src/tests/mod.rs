@@ -7,8 +7,10 @@ mod crash;
 mod damage;
 mod drafts;
 mod faults;
+mod full_disk;
 mod load;
 mod model;
+mod ours;
 mod snapshots;
 mod upkeep;
 

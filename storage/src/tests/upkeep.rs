@@ -5,6 +5,7 @@ use std::time::Duration;
 use graphlume_types::{Clock as _, Coded as _};
 
 use super::*;
+use crate::vfs::{OsVfs, Vfs as _};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -230,6 +231,7 @@ fn a_first_boot_that_a_crash_cut_short_is_done_again() {
     std::fs::create_dir(dir.path().join("store.new")).unwrap();
     std::fs::write(dir.path().join("store.new").join("db"), b"half").unwrap();
     std::fs::create_dir(dir.path().join("tmp")).unwrap();
+    std::fs::write(dir.path().join("lock"), b"graphlume data folder\n").unwrap();
     std::fs::write(dir.path().join("tmp").join("7"), b"half an upload").unwrap();
     let store = open(dir.path());
     assert_eq!(*store.opened(), Opened::Fresh);
@@ -264,7 +266,7 @@ fn a_full_disk_refuses_writes_before_the_engine_meets_it() {
     open(dir.path()).commit(Batch::new().put(&file(1, 1, None, 1))).unwrap();
     let opts = Options {
         free_bytes_upload_min: u64::MAX,
-        free_bytes_commit_min: u64::MAX / 8,
+        free_bytes_commit_min: 2 * OsVfs.free_bytes(dir.path()).unwrap(),
         ..Options::default()
     };
     let store = try_open(dir.path(), opts).unwrap();

@@ -18,6 +18,11 @@ impl Genuine {
         self.0.lock().get(blake3::hash(token.as_bytes()).as_bytes()).cloned()
     }
 
+    /// Forgets all of them.
+    pub(crate) fn forget(&self) {
+        self.0.lock().clear();
+    }
+
     /// Remembers a token. A full table forgets the expired ones, or else all.
     pub(crate) fn add(&self, token: &str, claims: &Claims, now: i64) {
         let mut map = self.0.lock();

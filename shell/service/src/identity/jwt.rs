@@ -14,6 +14,7 @@ use graphlume_types::UserId;
 use graphlume_types::id::{hex, random_bytes};
 use graphlume_types::limits::{TOKEN_BYTES_MAX, TOKEN_REFRESH_SECS, TOKEN_SECS};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
+use parking_lot::RwLock;
 use serde::{Deserialize, Serialize};
 
 use crate::ServiceError;
@@ -68,10 +69,27 @@ pub(crate) struct Subject {
     pub key: Option<String>,
 }
 
-/// Signs and checks tokens.
-pub(crate) struct Tokens {
+/// The keys of now.
+struct Keys {
     signer: EncodingKey,
     verifier: DecodingKey,
+    /// Before the last rotation, and the second from which on it verifies nothing.
+    old: Option<(DecodingKey, i64)>,
+}
+
+impl Keys {
+    fn new(key: &SigningKey, old: Option<&(SigningKey, i64)>) -> Self {
+        Self {
+            signer: EncodingKey::from_secret(key.as_bytes()),
+            verifier: DecodingKey::from_secret(key.as_bytes()),
+            old: old.map(|(key, until)| (DecodingKey::from_secret(key.as_bytes()), *until)),
+        }
+    }
+}
+
+/// Signs and checks tokens.
+pub(crate) struct Tokens {
+    keys: RwLock<Keys>,
     header: Header,
     header_text: String,
     validation: Validation,
@@ -95,8 +113,7 @@ impl Tokens {
         validation.required_spec_claims =
             HashSet::from(["exp", "iss", "aud", "sub"].map(str::to_owned));
         let tokens = Self {
-            signer: EncodingKey::from_secret(key.as_bytes()),
-            verifier: DecodingKey::from_secret(key.as_bytes()),
+            keys: RwLock::new(Keys::new(key, None)),
             header,
             header_text: URL_SAFE_NO_PAD.encode(header_json),
             validation,
@@ -104,6 +121,14 @@ impl Tokens {
         };
         tokens.self_test()?;
         Ok(tokens)
+    }
+
+    /// Goes on with these keys. What was found genuine by another one is asked again.
+    pub(crate) fn use_keys(&self, key: &SigningKey, old: Option<&(SigningKey, i64)>) {
+        let mut keys = self.keys.write();
+        *keys = Keys::new(key, old);
+        // Under the lock, so that no check by the keys of before remembers anything afterwards.
+        self.genuine.forget();
     }
 
     fn self_test(&self) -> Result<(), ServiceError> {
@@ -146,7 +171,7 @@ impl Tokens {
             scope: subject.scope.clone(),
             key: subject.key.clone(),
         };
-        let token = encode(&self.header, &claims, &self.signer)
+        let token = encode(&self.header, &claims, &self.keys.read().signer)
             .map_err(|e| ServiceError::Internal(format!("token signature: {e}")))?;
         Ok((token, claims))
     }
@@ -160,9 +185,10 @@ impl Tokens {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(ServiceError::TokenInvalid);
         }
+        let keys = self.keys.read();
         let known = self.genuine.get(token);
         let is_known = known.is_some();
-        let c = known.map_or_else(|| self.decode(token), Ok)?;
+        let c = known.map_or_else(|| self.decode(&keys, token, now), Ok)?;
         let life = c.exp.checked_sub(c.iat);
         let coherent = c.sub == c.user_id.to_string()
             && life.is_some_and(|l| (1..=TOKEN_SECS).contains(&l))
@@ -182,12 +208,14 @@ impl Tokens {
     }
 
     /// The claims of a token that is ours, dead or alive.
-    fn decode(&self, token: &str) -> Result<Claims, ServiceError> {
+    fn decode(&self, keys: &Keys, token: &str, now: i64) -> Result<Claims, ServiceError> {
         if !canonical(token, &self.header_text) {
             return Err(ServiceError::TokenInvalid);
         }
-        let data = decode::<Claims>(token, &self.verifier, &self.validation)
-            .map_err(|_| ServiceError::TokenInvalid)?;
+        let read = |key| decode::<Claims>(token, key, &self.validation).ok();
+        let of_old =
+            || keys.old.as_ref().filter(|(_, until)| now < *until).and_then(|(k, _)| read(k));
+        let data = read(&keys.verifier).or_else(of_old).ok_or(ServiceError::TokenInvalid)?;
         if data.header.typ.as_deref() != Some(TYP) {
             return Err(ServiceError::TokenInvalid);
         }

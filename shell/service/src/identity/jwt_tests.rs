@@ -232,3 +232,36 @@ fn another_key_does_not_verify() {
     let other = Tokens::new(&SigningKey::from_bytes([8; 32])).unwrap();
     assert!(matches!(other.check(&token, NOW), Err(ServiceError::TokenInvalid)));
 }
+
+#[test]
+fn after_a_rotation_the_key_before_verifies_for_the_life_of_a_token_and_signs_nothing() {
+    let (first, second) = (SigningKey::from_bytes(KEY), SigningKey::from_bytes([8; 32]));
+    let tokens = Tokens::new(&first).unwrap();
+    // One that was asked for before the rotation, one that was not.
+    let (known, _) = tokens.issue(&subject(), NOW, NOW).unwrap();
+    let (unknown, _) = tokens.issue(&subject(), NOW, NOW).unwrap();
+    assert!(tokens.check(&known, NOW).is_ok());
+    let until = NOW + TOKEN_SECS;
+    tokens.use_keys(&second, Some(&(SigningKey::from_bytes(KEY), until)));
+    for token in [&known, &unknown] {
+        assert!(tokens.check(token, until - 1).is_ok());
+        assert!(matches!(
+            tokens.check(token, until),
+            Err(ServiceError::TokenInvalid | ServiceError::TokenExpired)
+        ));
+    }
+    let (fresh, _) = tokens.issue(&subject(), NOW, NOW).unwrap();
+    assert!(Tokens::new(&second).unwrap().check(&fresh, NOW).is_ok());
+    assert!(matches!(
+        Tokens::new(&first).unwrap().check(&fresh, NOW),
+        Err(ServiceError::TokenInvalid)
+    ));
+    // What somebody signs with the key before after its end is nothing, however young it looks.
+    let (forged, _) = Tokens::new(&first).unwrap().issue(&subject(), until, until).unwrap();
+    assert!(matches!(tokens.check(&forged, until), Err(ServiceError::TokenInvalid)));
+    // At once: what was genuine a moment ago is not any more.
+    let (late, _) = tokens.issue(&subject(), NOW, NOW).unwrap();
+    assert!(tokens.check(&late, NOW).is_ok());
+    tokens.use_keys(&SigningKey::from_bytes([9; 32]), None);
+    assert!(matches!(tokens.check(&late, NOW), Err(ServiceError::TokenInvalid)));
+}

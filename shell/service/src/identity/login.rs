@@ -1,5 +1,7 @@
 //! Logging in, refreshing, verifying, switching the organization, and who a token stands for.
 
+use std::sync::Arc;
+
 use graphlume_storage::UserRec;
 use graphlume_types::{DatasetId, KeyId, UserId};
 use serde_json::{Map, Value};
@@ -129,7 +131,13 @@ impl Service {
                 && self.core.store.exists::<graphlume_storage::OrgRec>(&slug.to_owned())?;
             return Err(if known { e } else { ServiceError::not_found("organization", slug) });
         }
-        self.identity.token_orgs.set(jti, slug, expires_at, self.core.clock.unix_secs());
+        let (switches, jti) = (Arc::clone(&self.identity.token_orgs), jti.to_owned());
+        let org = slug.to_owned();
+        self.blocking(move |core| {
+            let now = core.clock.unix_secs();
+            switches.set(&core.store, &jti, &org, expires_at, now)
+        })
+        .await?;
         tracing::debug!(target: "audit", event = "org-switched", user = user.0, org = slug);
         Ok(StatusReply {
             status: "OK",

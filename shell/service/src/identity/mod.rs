@@ -2,6 +2,7 @@
 
 pub(crate) mod accounts;
 pub(crate) mod browser;
+pub(crate) mod first_password;
 pub(crate) mod genuine;
 pub(crate) mod jwt;
 pub(crate) mod keys;
@@ -19,7 +20,9 @@ pub(crate) mod signing_key;
 pub(crate) mod throttle;
 
 use std::path::Path;
+use std::sync::Arc;
 
+use graphlume_storage::Store;
 use graphlume_types::SessionId;
 
 use crate::ServiceError;
@@ -37,20 +40,32 @@ pub(crate) struct Identity {
     pub throttle: Throttle,
     pub browsers: Browsers,
     pub steering: SteeringKeys,
-    pub token_orgs: TokenOrgs,
+    pub token_orgs: Arc<TokenOrgs>,
 }
 
 impl Identity {
-    pub(crate) fn open(data_dir: &Path) -> Result<Self, ServiceError> {
+    pub(crate) fn open(store: &Store) -> Result<Self, ServiceError> {
+        let data_dir = store.dir();
         let key = SigningKey::load_or_create(data_dir)?;
+        let tokens = jwt::Tokens::new(&key)?;
+        tokens.use_keys(&key, SigningKey::old(data_dir).as_ref());
         Ok(Self {
-            tokens: jwt::Tokens::new(&key)?,
+            tokens,
             gate: HashGate::new(),
             throttle: Throttle::new(),
             browsers: Browsers::new(&key),
             steering: SteeringKeys::new(&key),
-            token_orgs: TokenOrgs::new(),
+            token_orgs: Arc::new(TokenOrgs::of(store)),
         })
+    }
+}
+
+impl Identity {
+    /// Goes on with the keys that a rotation left in the data folder.
+    pub(crate) fn take_rotated(&self, data_dir: &Path) -> Result<(), ServiceError> {
+        let key = SigningKey::load_or_create(data_dir)?;
+        self.tokens.use_keys(&key, SigningKey::old(data_dir).as_ref());
+        Ok(())
     }
 }
 

@@ -2,26 +2,41 @@
 
 use std::collections::HashMap;
 
-use graphlume_storage::{OrgRec, Role, Store, UserRec};
+use graphlume_storage::{Batch, OrgRec, Role, SettingRec, Store, UserRec};
 use graphlume_types::limits::TOKEN_ORGS_MAX;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use crate::ServiceError;
 use crate::principal::Principal;
 use crate::reply::ActiveOrganization;
+use crate::service::Core;
+use crate::{ServiceError, upkeep};
 
-/// Switches of live tokens. They are kept in memory only: a refreshed token carries its organization
-/// in its claims, and clients name the organization again in every create.
+/// What the names of the settings begin with that hold the switches; the number of the token follows.
+const SETTING: &str = "token-org:";
+
+/// Switches of live tokens, also in the records: a token outlives the process, and so does what it acts in.
 pub(crate) struct TokenOrgs(Mutex<HashMap<String, Switched>>);
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Switched {
     org: String,
     expires_at: i64,
 }
 
 impl TokenOrgs {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(HashMap::new()))
+    /// The switches that the records hold. Those that cannot be read are none.
+    pub(crate) fn of(store: &Store) -> Self {
+        let mut map = HashMap::new();
+        for setting in store.scan::<SettingRec>().filter_map(Result::ok) {
+            if let Some(jti) = setting.name.strip_prefix(SETTING)
+                && let Ok(switched) = serde_json::from_value(setting.value)
+            {
+                map.insert(jti.to_owned(), switched);
+            }
+        }
+        Self(Mutex::new(map))
     }
 
     pub(crate) fn get(&self, jti: &str) -> Option<String> {
@@ -29,18 +44,54 @@ impl TokenOrgs {
     }
 
     /// Remembers a switch until its token expires. A full table first forgets the expired ones, then
-    /// the one that expires next.
-    pub(crate) fn set(&self, jti: &str, org: &str, expires_at: i64, now: i64) {
+    /// the one that expires next. Blocks on the disk.
+    ///
+    /// # Errors
+    /// The store takes no writes; the token acts where it did then.
+    pub(crate) fn set(
+        &self,
+        store: &Store,
+        jti: &str,
+        org: &str,
+        expires_at: i64,
+        now: i64,
+    ) -> Result<(), ServiceError> {
+        let switched = Switched { org: org.to_owned(), expires_at };
+        let mut batch = Batch::new().put(&setting(jti, json!(switched)));
         let mut map = self.0.lock();
         if map.len() >= TOKEN_ORGS_MAX && !map.contains_key(jti) {
-            map.retain(|_, s| s.expires_at > now);
-            if map.len() >= TOKEN_ORGS_MAX {
-                let next = map.iter().min_by_key(|(_, s)| s.expires_at).map(|(k, _)| k.clone());
-                next.and_then(|k| map.remove(&k));
+            let mut gone: Vec<String> =
+                map.iter().filter(|(_, s)| s.expires_at <= now).map(|(k, _)| k.clone()).collect();
+            if gone.is_empty() {
+                gone.extend(map.iter().min_by_key(|(_, s)| s.expires_at).map(|(k, _)| k.clone()));
+            }
+            for jti in gone {
+                map.remove(&jti);
+                batch = batch.delete::<SettingRec>(&setting(&jti, Value::Null).name);
             }
         }
-        map.insert(jti.to_owned(), Switched { org: org.to_owned(), expires_at });
+        drop(map);
+        store.commit(batch)?;
+        self.0.lock().insert(jti.to_owned(), switched);
+        Ok(())
     }
+}
+
+fn setting(jti: &str, value: Value) -> SettingRec {
+    SettingRec { name: format!("{SETTING}{jti}"), value }
+}
+
+/// Removes the switches of tokens that are over.
+pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
+    let now = core.clock.unix_secs();
+    upkeep::each::<SettingRec>(core, |setting| {
+        let is_over = setting.name.starts_with(SETTING)
+            && setting.value["expires_at"].as_i64().is_none_or(|at| at <= now);
+        if is_over {
+            core.store.commit(Batch::new().delete::<SettingRec>(&setting.name))?;
+        }
+        Ok(())
+    })
 }
 
 /// The organization that the account acts in by default: the personal one unless set.
@@ -108,21 +159,32 @@ pub(crate) fn require_member(
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use graphlume_storage::Options;
+
     use super::*;
 
     #[test]
-    fn switches_are_bounded_and_expired_ones_go_first() {
-        let orgs = TokenOrgs::new();
-        for i in 0..TOKEN_ORGS_MAX {
-            orgs.set(&format!("t{i}"), "acme", 100 + i as i64, 0);
+    fn switches_are_bounded_and_survive_the_process() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), Options::default()).unwrap();
+        let orgs = TokenOrgs::of(&store);
+        {
+            let mut map = orgs.0.lock();
+            for i in 0..TOKEN_ORGS_MAX {
+                let switched = Switched { org: "acme".to_owned(), expires_at: 100 + i as i64 };
+                map.insert(format!("t{i}"), switched);
+            }
         }
-        orgs.set("fresh", "acme", 1_000_000, 150);
+        orgs.set(&store, "fresh", "acme", 1_000_000, 150).unwrap();
         assert_eq!(orgs.get("t50"), None, "expired at 150");
         assert!(orgs.get("t51").is_some());
-        assert_eq!(orgs.get("fresh").as_deref(), Some("acme"));
         for i in 0..100 {
-            orgs.set(&format!("more{i}"), "acme", 2_000_000, 150);
+            orgs.set(&store, &format!("more{i}"), "other", 2_000_000, 150).unwrap();
         }
         assert!(orgs.0.lock().len() <= TOKEN_ORGS_MAX);
+        let again = TokenOrgs::of(&store);
+        assert_eq!(again.get("fresh").as_deref(), Some("acme"));
+        assert_eq!(again.get("more7").as_deref(), Some("other"));
     }
 }

@@ -5,7 +5,7 @@ use graphlume_types::limits::{KEYS_PER_USER_MAX, PAGE_ROWS_MAX, PASSWORD_BYTES_M
 use graphlume_types::{KeyId, UserId};
 
 use super::sign_in::Caller;
-use super::{keys, password};
+use super::{first_password, keys, password};
 use crate::body;
 use crate::principal::Principal;
 use crate::reply::{KeyReply, KeysReply, LoginReply};
@@ -152,6 +152,7 @@ fn replace_password(core: &Core, user: &UserRec, new: &str) -> Result<UserRec, S
         match core.store.commit(Batch::new().replace(&rec, tag)) {
             Ok(()) => {
                 tracing::info!(target: "audit", event = "password-changed", user = rec.id.0, by = rec.id.0);
+                first_password::forget_of(&rec, core.store.dir());
                 return Ok(rec);
             }
             Err(StoreError::Changed { .. }) => {}

@@ -1,4 +1,5 @@
-//! The key that signs tokens: 32 random bytes in a file that only the server's account can read.
+//! The key that signs tokens: 32 random bytes in a file that only the server's account can read. After a rotation the one
+//! before it lies beside it for as long as a token lives: it verifies and signs nothing.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -12,6 +13,8 @@ use crate::ServiceError;
 /// Bytes of the key.
 pub(crate) const KEY_BYTES: usize = 32;
 const FILE_NAME: &str = "token.key";
+/// The key before, followed by the second from which on it verifies nothing (8 bytes, the highest first).
+const OLD_NAME: &str = "token.key.old";
 
 /// The key. It neither prints nor compares.
 pub(crate) struct SigningKey([u8; KEY_BYTES]);
@@ -39,15 +42,44 @@ impl SigningKey {
         }
     }
 
+    /// The key before the last rotation and the second from which on it verifies nothing. One that cannot be read is none.
+    pub(crate) fn old(data_dir: &Path) -> Option<(Self, i64)> {
+        let bytes = match fs::read(data_dir.join(OLD_NAME)) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == ErrorKind::NotFound => return None,
+            Err(e) => {
+                tracing::warn!(error = %e, "{OLD_NAME} cannot be read: tokens of before the rotation end now");
+                return None;
+            }
+        };
+        let (key, until) = bytes.split_first_chunk::<KEY_BYTES>()?;
+        Some((Self(*key), i64::from_be_bytes(until.try_into().ok()?)))
+    }
+
+    /// Makes another key. The one of now verifies until the second `until`, or no more without one.
+    ///
+    /// # Errors
+    /// A file cannot be written; the key is as before then.
+    pub(crate) fn rotate(data_dir: &Path, until: Option<i64>) -> Result<(), ServiceError> {
+        match until {
+            Some(until) => {
+                let mut bytes = Self::load_or_create(data_dir)?.0.to_vec();
+                bytes.extend_from_slice(&until.to_be_bytes());
+                write(data_dir, OLD_NAME, &bytes)?;
+            }
+            None => remove(data_dir, OLD_NAME)?,
+        }
+        Self::create(data_dir)?;
+        Ok(())
+    }
+
     /// Takes the key away, so that the next [`SigningKey::load_or_create`] makes another: every token ends.
     ///
     /// # Errors
     /// The file cannot be removed.
     pub(crate) fn replace(data_dir: &Path) -> Result<(), ServiceError> {
-        match fs::remove_file(data_dir.join(FILE_NAME)) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove")(e)),
-            _ => Ok(()),
-        }
+        remove(data_dir, OLD_NAME)?;
+        remove(data_dir, FILE_NAME)
     }
 
     fn read(mut file: File) -> Result<Self, ServiceError> {
@@ -75,20 +107,32 @@ impl SigningKey {
 
     fn create(data_dir: &Path) -> Result<Self, ServiceError> {
         let key = random_bytes::<KEY_BYTES>();
-        let part = data_dir.join(format!("{FILE_NAME}.new"));
-        let _ = fs::remove_file(&part);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&part)
-            .map_err(failed("create"))?;
-        file.write_all(&key).map_err(failed("write"))?;
-        file.sync_all().map_err(failed("sync"))?;
-        fs::rename(&part, data_dir.join(FILE_NAME)).map_err(failed("rename"))?;
-        let dir = File::open(data_dir).map_err(failed("open the folder of"))?;
-        dir.sync_all().map_err(failed("sync the folder of"))?;
+        write(data_dir, FILE_NAME, &key)?;
         Ok(Self(key))
+    }
+}
+
+/// Writes a file of the data folder whole or not at all.
+fn write(data_dir: &Path, name: &str, bytes: &[u8]) -> Result<(), ServiceError> {
+    let part = data_dir.join(format!("{name}.new"));
+    let _ = fs::remove_file(&part);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&part)
+        .map_err(failed("create"))?;
+    file.write_all(bytes).map_err(failed("write"))?;
+    file.sync_all().map_err(failed("sync"))?;
+    fs::rename(&part, data_dir.join(name)).map_err(failed("rename"))?;
+    let dir = File::open(data_dir).map_err(failed("open the folder of"))?;
+    dir.sync_all().map_err(failed("sync the folder of"))
+}
+
+fn remove(data_dir: &Path, name: &str) -> Result<(), ServiceError> {
+    match fs::remove_file(data_dir.join(name)) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove")(e)),
+        _ => Ok(()),
     }
 }
 
@@ -109,6 +153,27 @@ mod tests {
         assert_eq!(a.as_bytes(), b.as_bytes());
         let mode = fs::metadata(dir.path().join(FILE_NAME)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_rotation_keeps_the_key_before_until_it_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = SigningKey::load_or_create(dir.path()).unwrap();
+        assert!(SigningKey::old(dir.path()).is_none());
+        SigningKey::rotate(dir.path(), Some(4_600)).unwrap();
+        let (old, until) = SigningKey::old(dir.path()).unwrap();
+        assert_eq!((old.as_bytes(), until), (first.as_bytes(), 4_600));
+        let second = SigningKey::load_or_create(dir.path()).unwrap();
+        assert_ne!(second.as_bytes(), first.as_bytes());
+        for name in [FILE_NAME, OLD_NAME] {
+            let mode = fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        SigningKey::rotate(dir.path(), None).unwrap();
+        assert!(SigningKey::old(dir.path()).is_none());
+        SigningKey::rotate(dir.path(), Some(1)).unwrap();
+        SigningKey::replace(dir.path()).unwrap();
+        assert!(SigningKey::old(dir.path()).is_none(), "damage ends both");
     }
 
     #[test]
