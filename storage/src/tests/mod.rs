@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 mod drafts;
 mod faults;
+mod heads;
 mod load;
 mod model;
 mod snapshots;

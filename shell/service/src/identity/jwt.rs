@@ -54,6 +54,9 @@ pub(crate) struct Claims {
     /// The public half of the personal key that the login was made with; the token ends with the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The digest of the login session that the sign-in of a browser began; the token ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
 }
 
 /// Whom a new token is for.
@@ -66,6 +69,7 @@ pub(crate) struct Subject {
     pub org: Option<String>,
     pub scope: Option<String>,
     pub key: Option<String>,
+    pub login: Option<String>,
 }
 
 /// Signs and checks tokens.
@@ -115,6 +119,7 @@ impl Tokens {
             org: None,
             scope: None,
             key: None,
+            login: None,
         };
         let (token, claims) = self.issue(&subject, 1_000, 1_000)?;
         match self.check(&token, 1_000) {
@@ -145,6 +150,7 @@ impl Tokens {
             org: subject.org.clone(),
             scope: subject.scope.clone(),
             key: subject.key.clone(),
+            login: subject.login.clone(),
         };
         let token = encode(&self.header, &claims, &self.signer)
             .map_err(|e| ServiceError::Internal(format!("token signature: {e}")))?;
