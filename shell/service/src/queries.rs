@@ -148,7 +148,7 @@ impl Service {
         let kept = match &keep {
             None => None,
             Some(keep) => {
-                let made = self.keep_result(who, "query result", &graph, keep).await?;
+                let made = self.keep_result(who, "query result", &graph, keep, &memory).await?;
                 let mut said = json!({
                     "dataset_id": made.to_string(), "persist": true, "format": wish.format.name(),
                 });

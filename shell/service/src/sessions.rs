@@ -77,7 +77,7 @@ pub(crate) struct Visit {
     /// Whether somebody steers it: its owner, or the page that came first.
     claimed: bool,
     /// About how much memory it takes.
-    bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 /// About how much memory what a page's address brought along takes: parsed, expressions take many times their text.
@@ -214,7 +214,7 @@ impl Visits {
         self.closed.lock().retain(|(_, owner)| *owner != user);
     }
 
-    fn all(&self) -> Vec<Visit> {
+    pub(crate) fn all(&self) -> Vec<Visit> {
         self.map.lock().values().cloned().collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec, TableSchema};
+use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, Privacy, TableRec, TableSchema};
 use graphlume_types::limits::FILES_PER_DATASET_MAX;
 use graphlume_types::{DatasetId, FileId, Notice, note};
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ impl Service {
         if let Err(e) = compute::requests(map.get("compute")) {
             note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
         }
-        self.create(who, &map, notices).await
+        self.create(who, &map, notices, None).await
     }
 
     /// [`Self::create_dataset`] with algorithms to run (spec 4.8), which must be ones that can be run.
@@ -94,7 +94,17 @@ impl Service {
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
         compute::requests(map.get("compute"))?;
-        self.create(who, &map, Vec::new()).await
+        self.create(who, &map, Vec::new(), None).await
+    }
+
+    /// [`Self::create_dataset`] of one that is shared from its first moment.
+    pub(crate) async fn create_shared(
+        &self,
+        who: &Principal,
+        body: &[u8],
+        privacy: Option<Privacy>,
+    ) -> Result<DatasetCreated, ServiceError> {
+        self.create(who, &body::object(body)?, Vec::new(), privacy).await
     }
 
     async fn create(
@@ -102,9 +112,11 @@ impl Service {
         who: &Principal,
         map: &Map<String, Value>,
         mut notices: Vec<Notice>,
+        privacy: Option<Privacy>,
     ) -> Result<DatasetCreated, ServiceError> {
         refuse_scoped(who)?;
         let mut rec = self.record(who, map, &mut notices)?;
+        rec.privacy = privacy;
         let (edges, nodes) = (cited_files(map, Part::Edges)?, cited_files(map, Part::Nodes)?);
         let (by, any_file) = (who.clone(), self.allow_foreign_file_ids);
         let pinned = self.blocking(move |core| {

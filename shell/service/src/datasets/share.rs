@@ -53,12 +53,12 @@ impl Service {
     }
 }
 
-/// Checks what a share would refuse of its own fields.
+/// What the fields of a share say of who may see something.
 ///
 /// # Errors
 /// As [`Service::share`].
-pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<(), ServiceError> {
-    parse(map).map(|_| ())
+pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
+    parse(map)
 }
 
 fn parse(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {

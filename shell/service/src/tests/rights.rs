@@ -344,3 +344,21 @@ async fn a_table_that_no_dataset_shows_cannot_be_cited() {
     assert_eq!(code(cite(json!(file)).await), Code::NotFound);
     assert_eq!(columns(&rig, &bobs).await, ["s", "d", "w"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_steering_key_ends_when_the_session_gets_an_owner() {
+    let rig = Rig::with(&["alice"]);
+    let (s, nobody) = (&rig.service, Principal::anonymous());
+    s.open_session(&nobody, "karate", Some("shared"), &[]).await.unwrap();
+    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let key = s.take_helm(&nobody, &ticket, &Arrival::default()).unwrap().key.unwrap();
+    let rig = rig.restart();
+    let s = &rig.service;
+    let alice = rig.user("alice").await;
+    assert!(s.authorize_viewer(&alice, "shared", Some("karate")).await.unwrap().owner);
+    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let arrival = Arrival { key: Some(key), joins: false };
+    let helm = s.take_helm(&nobody, &ticket, &arrival).unwrap();
+    assert!(!helm.steers && helm.key.is_none());
+    assert!(!s.steers(&nobody, &ticket, true).unwrap(), "a page that is open loses the helm, too");
+}
