@@ -441,6 +441,9 @@ pub enum UserCommand {
         /// Email address
         #[arg(long, value_name = "E")]
         email: Option<String>,
+        /// An organization to join, besides those that the account belongs to; made when there is none of that name
+        #[arg(long, value_name = "O")]
+        org: Option<String>,
         /// Data folder and its default.
         #[command(flatten)]
         data: DataDir,

@@ -100,14 +100,16 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
             show_generated(&password, generated);
             Ok(())
         }
-        UserCommand::Set { name, graph_language, disabled, role, email, data } => {
-            if graph_language.is_none() && disabled.is_none() && role.is_none() && email.is_none() {
+        UserCommand::Set { name, graph_language, disabled, role, email, org, data } => {
+            let says_rights = graph_language.is_some() || disabled.is_some() || role.is_some();
+            if !says_rights && email.is_none() && org.is_none() {
                 return Err(failure(
-                    "nothing to change: give --graph-language, --disabled, --role or --email",
+                    "nothing to change: give --graph-language, --disabled, --role, --email or --org",
                 ));
             }
             let change = UserChange {
                 email,
+                org,
                 role: role.map(|r| role_name(r).to_owned()),
                 disabled: disabled.map(|s| s == Switch::On),
                 graph_language: graph_language.map(|s| s == Switch::On),

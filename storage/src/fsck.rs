@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::blob::{BlobClass, BlobRef, Blobs};
 use crate::codec::describe;
 use crate::error::StoreError;
-use crate::index::{self, DIRTY_KEY, Entries};
+use crate::index::{self, DIRTY_KEY, Entries, FORMAT_KEY};
 use crate::meta::{Meta, facts_of, guarded, open_value};
 use crate::store::Store;
 use crate::writer::Core;
@@ -42,6 +42,7 @@ impl FsckReport {
 #[derive(Default)]
 struct Expected {
     plain: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Counters, and sums of what accounts hold.
     counts: BTreeMap<Vec<u8>, u64>,
     highest_user: u64,
     needed: Vec<(BlobRef, String)>,
@@ -57,6 +58,18 @@ impl Expected {
         for key in entries.counts {
             *self.counts.entry(key).or_default() += 1;
         }
+        if let Some(owned) = entries.owned {
+            let mut bytes = owned.bytes;
+            for (key, len) in owned.blobs {
+                let records = self.counts.entry(key).or_default();
+                *records += 1;
+                if *records == 1 {
+                    bytes = bytes.saturating_add(len);
+                }
+            }
+            let held = self.counts.entry(owned.held).or_default();
+            *held = held.saturating_add(bytes);
+        }
         if let Some(report) = report.filter(|_| clash) {
             report.problem(what, "another record holds a value that must be unique");
         }
@@ -71,9 +84,9 @@ fn read_all(meta: &Meta, blobs: &Blobs, report: &mut FsckReport) -> Result<Expec
         report.records += 1;
         let opened = open_value(&key, &value, blobs).and_then(|(_, json, overflow)| {
             let (kind, facts) = facts_of(&key, &json)?;
-            Ok((kind, facts, overflow))
+            Ok((kind, facts, overflow, json.len()))
         });
-        let (kind, facts, overflow) = match opened {
+        let (kind, facts, overflow, bytes) = match opened {
             Ok(o) => o,
             Err(StoreError::Corrupt(c)) => {
                 report.problem(c.what(), c.to_string());
@@ -91,7 +104,7 @@ fn read_all(meta: &Meta, blobs: &Blobs, report: &mut FsckReport) -> Result<Expec
         }
         let blobs_of = facts.blobs.iter().chain(&overflow);
         expected.needed.extend(blobs_of.map(|b| (*b, what.clone())));
-        expected.add(index::entries(kind, &facts, overflow.as_ref()), Some(report), &what);
+        expected.add(index::entries(kind, &facts, overflow.as_ref(), bytes), Some(report), &what);
     }
     Ok(expected)
 }
@@ -102,7 +115,7 @@ fn check_index(core: &Core, want: &Expected, report: &mut FsckReport) -> Result<
     let mut entries = core.meta.index.iter();
     while let Some((key, value)) = guarded(|| entries.next().transpose())? {
         let right = match key.first() {
-            Some(b'c') => {
+            Some(b'c' | b'q' | b'w') => {
                 seen_counts += 1;
                 want.counts.get(&*key) == Some(&index::read_u64(Some(&value)))
             }
@@ -231,9 +244,23 @@ fn note_absent(report: &mut FsckReport, blob: &BlobRef, what: &str, why: &str) {
 }
 
 impl Meta {
-    /// Finishes a rebuilding of the indexes that a crash cut short.
+    /// Finishes a rebuilding of the indexes that a crash cut short, and makes those again that an earlier version
+    /// wrote. That costs one reading of all records, once.
     pub(crate) fn finish_reindex(&self, blobs: &Blobs) -> Result<(), StoreError> {
-        if guarded(|| self.index.contains_key(DIRTY_KEY))? { self.reindex(blobs) } else { Ok(()) }
+        let known = index::FORMAT.to_be_bytes();
+        let is_known = guarded(|| self.index.get(FORMAT_KEY))?.is_some_and(|v| *v == known);
+        if !is_known {
+            tracing::info!(
+                "the indexes of the record store are of an earlier version and are made again"
+            );
+        }
+        if !is_known || guarded(|| self.index.contains_key(DIRTY_KEY))? {
+            self.reindex(blobs)?;
+        }
+        if !is_known {
+            guarded(|| self.index.insert(FORMAT_KEY, &known))?;
+        }
+        Ok(())
     }
 
     fn reindex(&self, blobs: &Blobs) -> Result<(), StoreError> {

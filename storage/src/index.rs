@@ -5,6 +5,10 @@
 //! c kind scope               -> u64       how many entries of that scope there are
 //! u kind field 0 value       -> key       values that must be unique
 //! b class hash kind key      -> empty     which records need a blob
+//! h kind key                 -> JSON      what decides about the rights to a record
+//! r file author mode dataset -> tables    which datasets hold tables of a file, and of which upload
+//! q user                     -> u64       bytes that an account holds: records, and each blob once
+//! w user class hash          -> u64       records of the account that need the blob
 //! n kind                     -> u64       highest account number ever used
 //! v                          -> u32       format of the store
 //! s                          -> u64       number of the last group of commits
@@ -16,12 +20,15 @@
 
 use std::collections::BTreeMap;
 
-use graphlume_types::UserId;
+use graphlume_types::limits::RECORD_COST_BYTES;
+use graphlume_types::{FileId, UserId};
 
 use crate::blob::{BlobClass, BlobRef};
-use crate::record::{Facts, Kind};
+use crate::record::{Facts, Hold, Kind};
 
-pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 2;
+/// Of stores without heads, holders and sums of accounts: their indexes are made again when they are opened.
+pub(crate) const FORMAT_BEFORE: u32 = 1;
 pub(crate) const FORMAT_KEY: &[u8] = b"v";
 pub(crate) const SEQ_KEY: &[u8] = b"s";
 pub(crate) const DIRTY_KEY: &[u8] = b"d";
@@ -98,11 +105,48 @@ pub(crate) fn unique_key(kind: Kind, field: &str, value: &str) -> Vec<u8> {
 
 /// Prefix of the entries of all records that need a blob.
 pub(crate) fn blob_prefix(blob: &BlobRef) -> Vec<u8> {
-    let class = match blob.class {
+    let mut out = vec![b'b', class_of(blob)];
+    out.extend_from_slice(blob.hash.as_bytes());
+    out
+}
+
+const fn class_of(blob: &BlobRef) -> u8 {
+    match blob.class {
         BlobClass::Durable => 0,
         BlobClass::Derived => 1,
-    };
-    let mut out = vec![b'b', class];
+    }
+}
+
+pub(crate) fn head_key(kind: Kind, key: &[u8]) -> Vec<u8> {
+    let mut out = vec![b'h', kind.tag()];
+    out.extend_from_slice(key);
+    out
+}
+
+/// Prefix of the entries of all datasets that hold a file.
+pub(crate) fn file_prefix(file: &FileId) -> Vec<u8> {
+    let mut out = vec![b'r'];
+    out.extend_from_slice(file.as_bytes());
+    out
+}
+
+pub(crate) fn hold_key(hold: &Hold) -> Vec<u8> {
+    let mut out = file_prefix(&hold.file);
+    out.extend_from_slice(&hold.entry.0);
+    out
+}
+
+/// Where the bytes of an account are added up.
+pub(crate) fn held_key(user: UserId) -> Vec<u8> {
+    let mut out = vec![b'q'];
+    out.extend_from_slice(&user.0.to_be_bytes());
+    out
+}
+
+fn weight_key(user: UserId, blob: &BlobRef) -> Vec<u8> {
+    let mut out = vec![b'w'];
+    out.extend_from_slice(&user.0.to_be_bytes());
+    out.push(class_of(blob));
     out.extend_from_slice(blob.hash.as_bytes());
     out
 }
@@ -118,10 +162,29 @@ pub(crate) struct Entries {
     pub plain: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Counters it is counted in.
     pub counts: Vec<Vec<u8>>,
+    /// What its owner holds with it.
+    pub owned: Option<Owned>,
 }
 
-/// Entries of a record. `overflow` is the blob that holds the record itself, when it is large.
-pub(crate) fn entries(kind: Kind, facts: &Facts, overflow: Option<&BlobRef>) -> Entries {
+/// What an account holds with one record.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Owned {
+    /// Where the account's bytes are added up.
+    pub held: Vec<u8>,
+    /// Bytes of the record itself.
+    pub bytes: u64,
+    /// Counter and length of each blob.
+    pub blobs: BTreeMap<Vec<u8>, u64>,
+}
+
+/// Entries of a record that takes `bytes` of JSON. `overflow` is the blob that holds the record itself, when it is
+/// large.
+pub(crate) fn entries(
+    kind: Kind,
+    facts: &Facts,
+    overflow: Option<&BlobRef>,
+    bytes: usize,
+) -> Entries {
     let mut e = Entries::default();
     let mut scopes = vec![Scope::All];
     scopes.extend(facts.owner.map(Scope::Owner));
@@ -144,6 +207,15 @@ pub(crate) fn entries(kind: Kind, facts: &Facts, overflow: Option<&BlobRef>) -> 
         key.push(kind.tag());
         key.extend_from_slice(&facts.key);
         e.plain.insert(key, Vec::new());
+    }
+    if let Some(head) = &facts.head {
+        e.plain.insert(head_key(kind, &facts.key), head.clone());
+    }
+    e.plain.extend(facts.holds.iter().cloned());
+    if let Some(user) = facts.owner.filter(|_| facts.is_counted) {
+        let blobs = facts.blobs.iter().map(|b| (weight_key(user, b), b.len)).collect();
+        let bytes = (bytes as u64).saturating_add(RECORD_COST_BYTES);
+        e.owned = Some(Owned { held: held_key(user), bytes, blobs });
     }
     e
 }

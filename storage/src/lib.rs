@@ -64,12 +64,12 @@ pub use error::{Corrupt, StoreError};
 pub use export::{ExportReport, ImportReport, check_export};
 pub use fsck::{FsckReport, Problem};
 pub use index::Scope;
-pub use list::Page;
+pub use list::{Entry, Page};
 pub use open::{Opened, Options};
 pub use record::{
-    CollectionRec, DatasetRec, FileRec, FileRef, Invitation, KeyRec, Kind, LinkRec, LoginRec,
-    Member, OrgRec, PasswordHash, Privacy, PrivacyMode, Record, RecordKey, Role, SecretDigest,
-    SessionRec, SettingRec, TableRec, TableSchema, UserRec,
+    CollectionRec, DatasetHead, DatasetRec, FileHead, FileRec, FileRef, Headed, Holder, Invitation,
+    KeyRec, Kind, LinkRec, LoginRec, Member, OrgRec, PasswordHash, Privacy, PrivacyMode, Record,
+    RecordKey, Role, SecretDigest, SessionRec, SettingRec, TableRec, TableSchema, UserRec,
 };
 pub use snapshot::{Kept, SnapshotHead, Snapshots};
 pub use store::{Store, StoreStats};

@@ -1,12 +1,14 @@
 //! Listings over the index tree: a merge of a few sorted scopes.
 
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
+use std::ops::ControlFlow;
 
 use crate::codec::tree_key;
 use crate::error::StoreError;
 use crate::index::{self, CountScope, REV_TIME_BYTES, Scope, count_key, list_prefix};
 use crate::meta::guarded;
-use crate::record::{Kind, Record};
+use crate::record::{Headed, Kind, Record};
 use crate::store::Store;
 
 /// One page of a listing.
@@ -46,6 +48,69 @@ impl Run {
     }
 }
 
+/// One record of a listing that is walked through.
+pub struct Entry<'a, R> {
+    store: &'a Store,
+    key: &'a [u8],
+    kind: PhantomData<R>,
+}
+
+impl<R: Headed> Entry<'_, R> {
+    /// What decides about the rights to it; absent when it was deleted since.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn head(&self) -> Result<Option<R::Head>, StoreError> {
+        self.store.head_of::<R>(self.key)
+    }
+
+    /// The whole record as JSON text; absent when it was deleted since.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn json(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.json_of(&tree_key(R::KIND, self.key))
+    }
+}
+
+/// A sorted merge of scopes without repetition.
+struct Merge(Vec<Run>);
+
+impl Merge {
+    fn new(store: &Store, kind: Kind, scopes: &[Scope]) -> Result<Self, StoreError> {
+        let runs = distinct(scopes).into_iter().map(|scope| Run::new(store, kind, scope));
+        Ok(Self(runs.collect::<Result<_, _>>()?))
+    }
+
+    /// Time and key of the next record.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(next) = self.0.iter().filter_map(|r| r.head.as_ref()).min().cloned() else {
+            return Ok(None);
+        };
+        for run in &mut self.0 {
+            if run.head.as_ref() == Some(&next) {
+                run.advance()?;
+            }
+        }
+        Ok(Some(next))
+    }
+}
+
+pub(crate) fn walk<R: Headed, E: From<StoreError>>(
+    store: &Store,
+    scopes: &[Scope],
+    mut each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
+) -> Result<(), E> {
+    let mut merge = Merge::new(store, R::KIND, scopes)?;
+    while let Some(next) = merge.next()? {
+        let key = next.get(REV_TIME_BYTES..).unwrap_or_default();
+        if each(Entry { store, key, kind: PhantomData })?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 fn distinct(scopes: &[Scope]) -> BTreeSet<&Scope> {
     if scopes.contains(&Scope::All) {
         BTreeSet::from([&Scope::All])
@@ -66,18 +131,10 @@ pub(crate) fn page<R: Record>(
     if offset >= total || limit == 0 {
         return Ok(page);
     }
-    let mut runs = Vec::new();
-    for scope in distinct(scopes) {
-        runs.push(Run::new(store, R::KIND, scope)?);
-    }
+    let mut merge = Merge::new(store, R::KIND, scopes)?;
     let (mut at, mut bytes) = (0u64, 0usize);
     while at < offset.saturating_add(limit) {
-        let Some(next) = runs.iter().filter_map(|r| r.head.as_ref()).min().cloned() else { break };
-        for run in &mut runs {
-            if run.head.as_ref() == Some(&next) {
-                run.advance()?;
-            }
-        }
+        let Some(next) = merge.next()? else { break };
         if at >= offset {
             let key = tree_key(R::KIND, next.get(REV_TIME_BYTES..).unwrap_or_default());
             match store.read_sized::<R>(&key) {

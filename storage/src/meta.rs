@@ -15,7 +15,7 @@ use crate::batch::{Change, Expect, Op};
 use crate::blob::{BlobClass, BlobRef, Blobs};
 use crate::codec::{self, Payload, Tag};
 use crate::error::StoreError;
-use crate::index::{self, Entries};
+use crate::index::{self, Entries, Owned};
 use crate::record::{self, Facts, Kind};
 use crate::vfs::{self, Vfs};
 
@@ -75,7 +75,9 @@ impl Meta {
                 self.index.insert(index::FORMAT_KEY, &known.to_be_bytes())?;
                 Ok(())
             }
-            Some(v) if *v == known.to_be_bytes() => Ok(()),
+            Some(v) if *v == known.to_be_bytes() || *v == index::FORMAT_BEFORE.to_be_bytes() => {
+                Ok(())
+            }
             Some(v) if v.len() == 4 && *v > known.to_be_bytes()[..] => Err(StoreError::Format {
                 dir: dir.to_owned(),
                 found: u32::from_be_bytes([v[0], v[1], v[2], v[3]]),
@@ -279,11 +281,11 @@ impl Tx<'_> {
             None => Entries::default(),
             Some((_, json, blob)) => {
                 let (kind, facts) = facts_of(&op.tree_key, json).map_err(abort)?;
-                index::entries(kind, &facts, blob.as_ref())
+                index::entries(kind, &facts, blob.as_ref(), json.len())
             }
         };
         let after = match &op.change {
-            Change::Put { facts, .. } => index::entries(op.kind, facts, overflow),
+            Change::Put { facts, json } => index::entries(op.kind, facts, overflow, json.len()),
             _ => Entries::default(),
         };
         if let Change::Put { json, facts } = &op.change {
@@ -350,7 +352,48 @@ impl Tx<'_> {
             let n = index::read_u64(self.index.get(key)?.as_deref()) + 1;
             self.index.insert(key.as_slice(), IVec::from(&n.to_be_bytes()))?;
         }
+        self.move_owned(before.owned.as_ref(), after.owned.as_ref())
+    }
+
+    /// Moves what accounts hold: a blob counts while one record of the account needs it.
+    fn move_owned(&self, before: Option<&Owned>, after: Option<&Owned>) -> Result<(), Abort> {
+        if before == after {
+            return Ok(());
+        }
+        let has = |owned: Option<&Owned>, key: &Vec<u8>| {
+            owned.is_some_and(|owned| owned.blobs.contains_key(key))
+        };
+        if let Some(old) = before {
+            let mut less = old.bytes;
+            for (key, len) in old.blobs.iter().filter(|(key, _)| !has(after, key)) {
+                if self.add(key, -1)? == 0 {
+                    less = less.saturating_add(*len);
+                }
+            }
+            self.add(&old.held, -i128::from(less))?;
+        }
+        if let Some(new) = after {
+            let mut more = new.bytes;
+            for (key, len) in new.blobs.iter().filter(|(key, _)| !has(before, key)) {
+                if self.add(key, 1)? == 1 {
+                    more = more.saturating_add(*len);
+                }
+            }
+            self.add(&new.held, i128::from(more))?;
+        }
         Ok(())
+    }
+
+    /// Changes a number of the index, which is absent while it is 0, and gives it.
+    fn add(&self, key: &[u8], by: i128) -> Result<u64, Abort> {
+        let now = i128::from(index::read_u64(self.index.get(key)?.as_deref())).saturating_add(by);
+        let now = u64::try_from(now.max(0)).unwrap_or(u64::MAX);
+        if now == 0 {
+            self.index.remove(key)?;
+        } else {
+            self.index.insert(key, IVec::from(&now.to_be_bytes()))?;
+        }
+        Ok(now)
     }
 }
 

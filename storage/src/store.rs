@@ -1,13 +1,14 @@
 //! The store: typed reads, listings and commits.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use crossbeam::channel::{Sender, TrySendError, bounded};
-use graphlume_types::{Clock, UserId, limits};
+use graphlume_types::{Clock, FileId, UserId, limits};
 
 use crate::batch::Batch;
 use crate::blob::Blobs;
@@ -15,10 +16,10 @@ use crate::codec::{Tag, describe, tree_key};
 use crate::commit::{Commit, pair};
 use crate::error::StoreError;
 use crate::index::{self, Scope};
-use crate::list::{self, Page};
+use crate::list::{self, Entry, Page};
 use crate::meta::guarded;
 use crate::open::{self, Opened, Options};
-use crate::record::{Kind, Record, RecordKey as _};
+use crate::record::{Facts, Headed, Holder, Kind, Record, RecordKey as _, holder, holder_prefix};
 use crate::snapshot::Snapshots;
 use crate::writer::{self, Core, Job};
 
@@ -187,6 +188,118 @@ impl Store {
             tracing::error!(error = %e, "a damaged record was refused");
         }
         result
+    }
+
+    /// The head of a record, without a look at the record itself.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub fn head<R: Headed>(&self, key: &R::Key) -> Result<Option<R::Head>, StoreError> {
+        self.head_of::<R>(&key.to_bytes())
+    }
+
+    pub(crate) fn head_of<R: Headed>(&self, key: &[u8]) -> Result<Option<R::Head>, StoreError> {
+        let entry = index::head_key(R::KIND, key);
+        let Some(json) = guarded(|| self.inner.core.meta.index.get(&entry))? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&json).map(Some).map_err(|e| {
+            StoreError::corrupt(
+                format!("the head of {}", describe(&tree_key(R::KIND, key))),
+                e.to_string(),
+            )
+        })
+    }
+
+    /// The JSON of a record.
+    ///
+    /// # Errors
+    /// `Corrupt` when it is damaged.
+    pub(crate) fn json_of(&self, tree_key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        let core = &self.inner.core;
+        let result = core.meta.get(tree_key, &core.blobs);
+        if let Err(e @ StoreError::Corrupt(_)) = &result {
+            core.counters.corrupt.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(error = %e, "a damaged record was refused");
+        }
+        Ok(result?.map(|(_, json)| json))
+    }
+
+    /// The datasets of an account that hold tables of a file, private ones first. No record is read.
+    pub fn holders(
+        &self,
+        file: &FileId,
+        author: UserId,
+    ) -> impl Iterator<Item = Result<Holder, StoreError>> + '_ {
+        let of_file = index::file_prefix(file);
+        let skip = of_file.len();
+        let prefix = [of_file, holder_prefix(author, false)].concat();
+        let mut entries = self.inner.core.meta.index.scan_prefix(prefix);
+        std::iter::from_fn(move || match guarded(|| entries.next().transpose()) {
+            Err(e) => Some(Err(e)),
+            Ok(entry) => {
+                let (key, value) = entry?;
+                let holder = key.get(skip..).and_then(|key| holder(key, &value));
+                let damaged = || StoreError::corrupt("the index of files", "an entry is misshapen");
+                Some(holder.ok_or_else(damaged))
+            }
+        })
+    }
+
+    /// Whether a private dataset of the account holds tables of a file.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn is_held_privately(&self, file: &FileId, author: UserId) -> Result<bool, StoreError> {
+        let prefix = [index::file_prefix(file), holder_prefix(author, true)].concat();
+        Ok(guarded(|| self.inner.core.meta.index.scan_prefix(prefix).next().transpose())?.is_some())
+    }
+
+    /// Bytes that an account holds: its files and datasets, and the blobs that they need, each once.
+    ///
+    /// # Errors
+    /// When the engine fails.
+    pub fn held_bytes(&self, user: UserId) -> Result<u64, StoreError> {
+        let key = index::held_key(user);
+        Ok(index::read_u64(guarded(|| self.inner.core.meta.index.get(&key))?.as_deref()))
+    }
+
+    /// Bytes that the owner of `rec` holds more once it is written where `before` is now, at most: blobs that `before`
+    /// alone needs are not taken off.
+    ///
+    /// # Errors
+    /// When the engine fails, and when the record cannot be written.
+    pub fn bytes_more<R: Record>(&self, rec: &R, before: Option<&R>) -> Result<u64, StoreError> {
+        let json = |rec: &R| {
+            serde_json::to_vec(rec)
+                .map_err(|e| StoreError::Encode { kind: R::KIND.name(), detail: e.to_string() })
+        };
+        let entries = index::entries(R::KIND, &Facts::of(rec), None, json(rec)?.len());
+        let Some(owned) = entries.owned else { return Ok(0) };
+        let before = match before {
+            Some(rec) => (json(rec)?.len() as u64).saturating_add(limits::RECORD_COST_BYTES),
+            None => 0,
+        };
+        let mut more = owned.bytes.saturating_sub(before);
+        for (key, len) in owned.blobs {
+            if !guarded(|| self.inner.core.meta.index.contains_key(&key))? {
+                more = more.saturating_add(len);
+            }
+        }
+        Ok(more)
+    }
+
+    /// Walks through the union of `scopes`, newest first, without repetition, until `each` has seen enough. No record
+    /// is read but those that `each` asks for.
+    ///
+    /// # Errors
+    /// When the engine fails, and those of `each`.
+    pub fn walk<R: Headed, E: From<StoreError>>(
+        &self,
+        scopes: &[Scope],
+        each: impl FnMut(Entry<'_, R>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        list::walk(self, scopes, each)
     }
 
     /// Whether there is such a record; its content is not verified.

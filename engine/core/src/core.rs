@@ -9,8 +9,8 @@ use std::time::Instant;
 use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
 use graphlume_types::{
-    CancelReason, CancelToken, Code, Coded, DatasetId, Refused, Reservation, SessionId, Share,
-    limits,
+    CancelReason, CancelToken, Code, Coded, DatasetId, MakeRoom, Refused, Reservation, SessionId,
+    Share, limits,
 };
 
 use crate::config::Config;
@@ -158,15 +158,9 @@ impl Core {
 
     /// What one query may take of the memory, evicting what nobody needs.
     pub(crate) fn query_share(&self) -> Share {
-        let events = self.events.clone();
         let limit = self.shared.query_memory_max();
-        let room = move |bytes| {
-            let refused = Refused { name: "host", need: bytes, used: limit, limit };
-            let (answer, room) = bounded(1);
-            events.send(Event::Room { bytes, answer }).map_err(|_| refused)?;
-            room.recv().unwrap_or(Err(refused))
-        };
-        Share::new(self.shared.budget.clone(), limit, Some(Box::new(room)))
+        let room = make_room(self.events.clone(), limit);
+        Share::new(self.shared.budget.clone(), limit, Some(room))
     }
 
     /// Starts a load if one is needed and tells where the dataset is.
@@ -561,4 +555,14 @@ fn graph_state(error: &EngineError) -> GraphState {
             transient: e.code().is_transient() || e.code() == Code::Internal,
         },
     }
+}
+
+/// Asks the loop for memory that only eviction can give.
+pub(crate) fn make_room(events: Sender<Event>, limit: u64) -> Box<MakeRoom> {
+    Box::new(move |bytes| {
+        let refused = Refused { name: "host", need: bytes, used: limit, limit };
+        let (answer, room) = bounded(1);
+        events.send(Event::Room { bytes, answer }).map_err(|_| refused)?;
+        room.recv().unwrap_or(Err(refused))
+    })
 }

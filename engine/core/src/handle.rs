@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use graphlume_gfql::GfqlError;
 use graphlume_scene::SearchHit;
-use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
+use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, Share};
 use serde_json::Value;
 
 use crate::cmd;
@@ -113,6 +113,19 @@ impl EngineHandle {
     #[must_use]
     pub fn query_memory_max(&self) -> u64 {
         self.shared.query_memory_max()
+    }
+
+    /// Memory for an answer that is not a query's, such as a list: it counts against the same budget, and what nobody
+    /// needs is evicted for it. Taking it may block.
+    #[must_use]
+    pub fn memory(&self) -> Share {
+        let shared = Arc::clone(&self.shared);
+        let room = move |bytes| match shared.make_room.get() {
+            Some(room) => room(bytes),
+            None => shared.budget.try_reserve(bytes),
+        };
+        let limit = self.query_memory_max();
+        Share::new(self.shared.budget.clone(), limit, Some(Box::new(room)))
     }
 
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and

@@ -1,12 +1,12 @@
 //! What the engine shows of itself without being asked through a lane.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use event_listener::Event as Signal;
 use graphlume_graph::Topology;
-use graphlume_types::{Budget, CancelToken, Clock, Foreground, limits};
+use graphlume_types::{Budget, CancelToken, Clock, Foreground, MakeRoom, limits};
 use parking_lot::Mutex;
 
 use crate::device::GpuReport;
@@ -72,6 +72,8 @@ pub(crate) struct Shared {
     canary: Mutex<Option<(Canary, Instant)>>,
     /// Whether a command to look at the sessions waits in its lane already.
     pub(crate) wake_asked: AtomicBool,
+    /// How the engine is asked for memory that only eviction can give.
+    pub(crate) make_room: OnceLock<Box<MakeRoom>>,
 }
 
 impl Shared {
@@ -100,6 +102,7 @@ impl Shared {
             heartbeat_micros: AtomicU64::new(0),
             canary: Mutex::new(None),
             wake_asked: AtomicBool::new(false),
+            make_room: OnceLock::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use graphlume_types::{Budget, Clock, Code, limits};
 
 use crate::cmd;
 use crate::config::Config;
-use crate::core::{Core, Crews};
+use crate::core::{Core, Crews, make_room};
 use crate::desk::Desk;
 use crate::device::card::Card;
 use crate::device::watch::{Patience, Watchdog};
@@ -113,6 +113,7 @@ pub fn start(
     let (lanes, inbox) = lanes();
     let (events, reports) = bounded(EVENTS_WAITING_MAX);
     let crews = crews(&config, &events, &shared).map_err(|e| no_thread(&e))?;
+    let _ = shared.make_room.set(make_room(events.clone(), shared.query_memory_max()));
     let handle = EngineHandle::new(lanes, shared.clone());
     let thread = std::thread::Builder::new()
         .name("graphlume-engine".to_owned())

@@ -81,6 +81,13 @@ pub const RENDERS_PER_CORE: usize = 1;
 /// Bytes, as JSON, of each field of a file or a dataset whose form is the client's own: `metadata`,
 /// encodings, `parser_options`, `sql_transforms` and members that have no meaning here.
 pub const FREE_FIELD_BYTES_MAX: usize = 64 << 10;
+/// Bytes, as JSON, of all those together that have no form of their own here: `metadata`, `layout`, `compute` and members
+/// that have no meaning, of a dataset; `parser_options` and `sql_transforms`, of a file.
+pub const FREE_MEMBERS_BYTES_MAX: usize = 64 << 10;
+/// Lists that are read from the records and written out at once; others wait.
+pub const LISTS_AT_ONCE_MAX: usize = 2;
+/// Bytes of memory that a list may take while it is written out, beside the answer.
+pub const LIST_MEMORY_BYTES: u64 = 4 * LIST_PAGE_BYTES_MAX as u64;
 /// Bytes of JSON after which a page of a list ends and names the next one.
 pub const LIST_PAGE_BYTES_MAX: usize = 4 << 20;
 /// Messages that one viewer may send in a second.
@@ -105,6 +112,10 @@ pub const NODES_MAX: u64 = u32::MAX as u64 - 1;
 pub const EDGES_MAX: u64 = u32::MAX as u64 - 1;
 /// Live visualization sessions of one process.
 pub const SESSIONS_MAX: usize = 4_096;
+/// Of them those of callers who have not signed in: past it the oldest of these is forgotten, and none of an account.
+pub const SESSIONS_OF_NOBODY_MAX: usize = 1_024;
+/// Bytes of memory that what such callers' addresses bring along takes together, as far as it can be told.
+pub const SESSIONS_OF_NOBODY_BYTES_MAX: usize = 64 << 20;
 /// Threads that a user may ask for.
 pub const THREADS_MAX: usize = 1_024;
 /// Viz sessions remembered for one account; past it the oldest is forgotten.
@@ -171,6 +182,8 @@ pub const USERNAME_CHARS_MAX: usize = 150;
 pub const PARSES_IN_PROGRESS_MAX: usize = 4;
 /// Files of one dataset and role.
 pub const FILES_PER_DATASET_MAX: usize = 64;
+/// Datasets of one file that are looked at for a version of it that somebody else may make a dataset of.
+pub const HOLDERS_LOOKED_AT_MAX: usize = 1_024;
 /// Algorithms that one dataset names.
 pub const COMPUTE_COLUMNS_MAX: usize = 64;
 /// People invited to one dataset.
@@ -285,6 +298,8 @@ pub const SEARCH_RESULTS_MAX: usize = 200;
 pub const SEARCH_CHARS_MAX: usize = 256;
 /// Bytes of one stored record in its JSON form.
 pub const RECORD_BYTES_MAX: usize = 16 << 20;
+/// Bytes that a stored file or dataset counts for on top of its JSON form: what its entries in the indexes take.
+pub const RECORD_COST_BYTES: u64 = 1 << 10;
 /// Bytes above which a record is kept in a file of its own instead of in the record store.
 pub const RECORD_INLINE_BYTES_MAX: usize = 16 << 10;
 /// Bytes of the key of a stored record.
@@ -380,6 +395,7 @@ const _: () = {
     // The links and the logins of an account fit into one page of a listing.
     assert!(LINKS_PER_USER_MAX <= PAGE_ROWS_MAX && LOGINS_PER_USER_MAX <= PAGE_ROWS_MAX);
     assert!(ROWS_MAX <= EDGES_MAX);
+    assert!(SESSIONS_OF_NOBODY_MAX < SESSIONS_MAX);
     assert!(PASSWORD_HASHES_MAX <= PASSWORD_QUEUE_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
     assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);

@@ -64,7 +64,7 @@ pub(crate) async fn submit(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     };
     if let Some(old) = old {
         // The browser has another one from here on.
-        shell.service.sign_out(&who, &old).await?;
+        shell.service.sign_out(&who, Some(&old)).await?;
     }
     let cookie = &shell.config.cookie;
     let csrf = id::hex(&id::random_bytes::<32>());
@@ -86,9 +86,7 @@ pub(crate) async fn sign_out(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiEr
     let to = next(&shell, &req);
     let session = req.cookie(SESSION_COOKIE).map(str::to_owned);
     req.body.collect(limits::LOGIN_BODY_BYTES_MAX).await?;
-    if let Some(session) = session {
-        shell.service.sign_out(&who, &session).await?;
-    }
+    shell.service.sign_out(&who, session.as_deref()).await?;
     let cookie = &shell.config.cookie;
     go(&to, &[cookie.end_session(), cookie.end_csrf(), cookie.end_token()])
 }

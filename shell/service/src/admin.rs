@@ -167,7 +167,7 @@ impl Admin {
         let mut held = Vec::new();
         for user in self.store.scan::<UserRec>().filter_map(Result::ok) {
             let files = self.store.count::<FileRec>(&[Scope::Owner(user.id)])?;
-            held.push((quotas::bytes_of(&self.store, user.id)?, files, user.username));
+            held.push((self.store.held_bytes(user.id)?, files, user.username));
         }
         held.sort_unstable_by(|a, b| b.cmp(a));
         let line = |(bytes, files, name)| format!("{name}: {files} files, {}", quotas::size(bytes));

@@ -1,6 +1,6 @@
 //! The one place that decides who may do what. What is not written down here is refused.
 
-use graphlume_storage::{DatasetRec, FileRec, PrivacyMode, Role};
+use graphlume_storage::{DatasetHead, DatasetRec, FileHead, PrivacyMode, Role};
 use graphlume_types::{DatasetId, UserId};
 
 use crate::ServiceError;
@@ -19,19 +19,89 @@ pub enum Action {
     Steer,
     /// Paint collections in it, as agents do for the person who has it open.
     Paint,
-    /// Make a dataset of a file.
+    /// Make a dataset of a file as it is now. Whoever may only see a dataset that holds tables of it makes datasets
+    /// of those tables, which is reading that dataset.
     Cite,
     /// Decide who else may look at it or change it.
     Share,
+}
+
+/// What decides about the rights to a dataset: its record, or the head that the store keeps beside it.
+pub trait Guarded: std::fmt::Debug {
+    /// The dataset.
+    fn id(&self) -> DatasetId;
+    /// Its author.
+    fn author(&self) -> UserId;
+    /// The organization that it is placed in.
+    fn org(&self) -> Option<&str>;
+    /// Who may see it; absent until sharing is set.
+    fn mode(&self) -> Option<PrivacyMode>;
+    /// What those may do that the mode lets in.
+    fn mode_level(&self) -> Option<u32>;
+    /// What whoever has a mail address (lower case) is invited to.
+    fn invited_level(&self, email: &str) -> Option<u32>;
+}
+
+impl Guarded for DatasetRec {
+    fn id(&self) -> DatasetId {
+        self.dataset_id
+    }
+
+    fn author(&self) -> UserId {
+        self.author
+    }
+
+    fn org(&self) -> Option<&str> {
+        self.org_name.as_deref()
+    }
+
+    fn mode(&self) -> Option<PrivacyMode> {
+        self.privacy.as_ref().map(|p| p.mode)
+    }
+
+    fn mode_level(&self) -> Option<u32> {
+        level(&self.privacy.as_ref()?.mode_action)
+    }
+
+    fn invited_level(&self, email: &str) -> Option<u32> {
+        let invited = self.privacy.as_ref()?.invited_users.iter();
+        invited.filter(|i| i.email == email).filter_map(|i| level(&i.action)).max()
+    }
+}
+
+impl Guarded for DatasetHead {
+    fn id(&self) -> DatasetId {
+        self.dataset_id
+    }
+
+    fn author(&self) -> UserId {
+        self.author
+    }
+
+    fn org(&self) -> Option<&str> {
+        self.org_name.as_deref()
+    }
+
+    fn mode(&self) -> Option<PrivacyMode> {
+        self.mode
+    }
+
+    fn mode_level(&self) -> Option<u32> {
+        level(&self.mode_action)
+    }
+
+    fn invited_level(&self, email: &str) -> Option<u32> {
+        self.invited(email).and_then(level)
+    }
 }
 
 /// What it is wanted on.
 #[derive(Debug, Clone, Copy)]
 pub enum Resource<'a> {
     /// An uploaded file.
-    File(&'a FileRec, Held),
+    File(&'a FileHead, Held),
     /// A dataset.
-    Dataset(&'a DatasetRec),
+    Dataset(&'a dyn Guarded),
     /// A dataset that ships with the server.
     Builtin,
     /// A viz session (whether the dataset behind it may be seen is asked for on its own).
@@ -39,7 +109,7 @@ pub enum Resource<'a> {
         /// Who has it open, when that is an account.
         owner: Option<UserId>,
         /// What it shows, unless that ships with the server.
-        dataset: Option<&'a DatasetRec>,
+        dataset: Option<&'a dyn Guarded>,
         /// Whether the caller's page is the one whose visit made it.
         holds_key: bool,
     },
@@ -50,8 +120,6 @@ pub enum Resource<'a> {
 pub struct Held {
     /// A private dataset of the file's author holds it, so the organization does not see it.
     pub privately: bool,
-    /// A dataset that the caller may look at holds it.
-    pub readable: bool,
 }
 
 /// The answer.
@@ -81,6 +149,8 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
             })
         };
         // What is painted is in the name of the owner, whatever the role of the others.
+        // The key of whoever came first to a session of nobody does not outlast its getting an owner.
+        let holds_key = holds_key && owner.is_none();
         let may = owns || action == Action::Steer && (holds_key || edits());
         return if may { Decision::Allow } else { Decision::Forbid };
     }
@@ -95,8 +165,7 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
         Resource::File(f, held) => {
             let owns = who.user() == Some(f.author);
             let shares = who.belongs_to(f.org_name.as_deref()) && !held.privately;
-            let cites = action == Action::Cite && held.readable && !who.is_anonymous();
-            (owns || shares || cites, owns || cites)
+            (owns || shares, owns)
         }
         Resource::Session { owner, .. } => {
             let owns = owner.is_some() && who.user() == owner;
@@ -117,10 +186,10 @@ fn of_guest(who: &Principal, only: DatasetId, action: Action, resource: Resource
     match (resource, action) {
         (Resource::Session { owner, holds_key, .. }, Action::Steer) => {
             let owns = owner.is_some() && owner == who.session_owner();
-            if owns || holds_key { Decision::Allow } else { Decision::Forbid }
+            if owns || holds_key && owner.is_none() { Decision::Allow } else { Decision::Forbid }
         }
-        (Resource::Dataset(d), Action::Read) if d.dataset_id == only => Decision::Allow,
-        (Resource::Dataset(d), _) if d.dataset_id == only => Decision::Forbid,
+        (Resource::Dataset(d), Action::Read) if d.id() == only => Decision::Allow,
+        (Resource::Dataset(d), _) if d.id() == only => Decision::Forbid,
         _ => Decision::Hide,
     }
 }
@@ -155,45 +224,38 @@ pub(crate) fn require(
 pub(crate) fn reads_without_address(who: &Principal, resource: Resource<'_>) -> bool {
     let Resource::Dataset(d) = resource else { return who.role() == Some(Role::Superuser) };
     if let Some(only) = who.scope() {
-        return d.dataset_id == only;
+        return d.id() == only;
     }
-    let is_private = d.privacy.as_ref().is_some_and(|p| p.mode == PrivacyMode::Private);
+    let is_private = d.mode() == Some(PrivacyMode::Private);
     who.role() == Some(Role::Superuser)
-        || is_author(who, d.author)
-        || !is_private && who.belongs_to(d.org_name.as_deref())
+        || is_author(who, d.author())
+        || !is_private && who.belongs_to(d.org())
         || invited_level(who, d).is_some()
 }
 
-fn reads_dataset(who: &Principal, d: &DatasetRec) -> bool {
-    let Some(privacy) = &d.privacy else {
+fn reads_dataset(who: &Principal, d: &dyn Guarded) -> bool {
+    match d.mode() {
         // Until sharing is set, whoever holds the unguessable address may look.
-        return true;
-    };
-    match privacy.mode {
-        PrivacyMode::Public => true,
-        PrivacyMode::Organization | PrivacyMode::Private => {
-            is_author(who, d.author)
-                || who.belongs_to(d.org_name.as_deref())
-                    && privacy.mode == PrivacyMode::Organization
+        None | Some(PrivacyMode::Public) => true,
+        Some(mode) => {
+            is_author(who, d.author())
+                || who.belongs_to(d.org()) && mode == PrivacyMode::Organization
                 || invited_level(who, d).is_some()
         }
     }
 }
 
-fn acts_on_dataset(who: &Principal, d: &DatasetRec, action: Action) -> bool {
-    if is_author(who, d.author) {
+fn acts_on_dataset(who: &Principal, d: &dyn Guarded, action: Action) -> bool {
+    if is_author(who, d.author()) {
         return true;
     }
-    let Some(privacy) = &d.privacy else { return false };
     let needed = match action {
         Action::Read | Action::Cite => 10,
         Action::Write | Action::Delete | Action::Steer | Action::Paint => 20,
         Action::Share => 30,
     };
-    let by_mode = match privacy.mode {
-        PrivacyMode::Organization if who.belongs_to(d.org_name.as_deref()) => {
-            level(&privacy.mode_action)
-        }
+    let by_mode = match d.mode() {
+        Some(PrivacyMode::Organization) if who.belongs_to(d.org()) => d.mode_level(),
         _ => None,
     };
     by_mode.max(invited_level(who, d)).is_some_and(|l| l >= needed)
@@ -207,8 +269,7 @@ fn level(action: &str) -> Option<u32> {
     action.parse().ok().filter(|l| (10..=30).contains(l))
 }
 
-fn invited_level(who: &Principal, d: &DatasetRec) -> Option<u32> {
+fn invited_level(who: &Principal, d: &dyn Guarded) -> Option<u32> {
     let email = who.email().filter(|e| !e.is_empty())?.to_lowercase();
-    let invited = d.privacy.as_ref()?.invited_users.iter();
-    invited.filter(|i| i.email == email).filter_map(|i| level(&i.action)).max()
+    d.invited_level(&email)
 }

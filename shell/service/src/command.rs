@@ -324,7 +324,6 @@ impl Service {
         let removed =
             self.blocking(move |core| removal::remove(&core.store, &username, &estate)).await;
         self.access_changed();
-        self.core.quotas.handed_over();
         let removed = removed?;
         for dataset in &removed.datasets {
             self.forget_dataset(*dataset).await;

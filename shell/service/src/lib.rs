@@ -44,6 +44,7 @@ mod steering;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod text;
 mod time_text;
 mod unread;
 mod upkeep;

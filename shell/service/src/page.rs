@@ -1,12 +1,23 @@
 //! Lists in pages.
 
-use graphlume_storage::{Record, Scope};
-use graphlume_types::limits::{LIST_PAGE_BYTES_MAX, PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX};
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crate::ServiceError;
-use crate::body::json_bytes;
+use bytes::Bytes;
+use graphlume_engine::EngineError;
+use graphlume_storage::{Headed, Scope};
+use graphlume_types::Counted;
+use graphlume_types::limits::{
+    LIST_MEMORY_BYTES, LIST_PAGE_BYTES_MAX, PAGE_ROWS_DEFAULT, PAGE_ROWS_MAX,
+};
+use serde::Serialize;
+
+use crate::files::own_scopes;
+use crate::principal::Principal;
 use crate::reply::Page;
 use crate::service::Core;
+use crate::{Service, ServiceError};
 
 /// Which part of a list is wanted, as the address has it.
 #[derive(Debug, Clone, Default)]
@@ -50,89 +61,128 @@ impl PageRequest {
         Ok(Window { limit, offset })
     }
 
-    /// The reply around entries of `window`, of which `walked` are used up.
-    pub(crate) fn reply<T>(
-        &self,
-        window: Window,
-        count: u64,
-        walked: u64,
-        results: Vec<T>,
-    ) -> Page<T> {
+    /// What stands around the entries of `window`, of which `walked` are used up.
+    fn frame(&self, window: Window, count: u64, walked: u64) -> Frame {
         let Window { limit, offset } = window;
         let address = |offset: u64| format!("{}?limit={limit}&offset={offset}", self.address);
         let after = offset.saturating_add(walked);
-        Page {
+        Frame {
             count,
             next: (after < count).then(|| address(after)),
             previous: (offset > 0).then(|| address(offset.min(count).saturating_sub(limit))),
-            results,
         }
     }
 }
 
-/// The records of some lists that may be shown, newest first.
-pub(crate) fn visible<R: Record>(
-    core: &Core,
-    scopes: &[Scope],
-    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
-) -> Result<Vec<R>, ServiceError> {
-    let (mut out, mut at) = (Vec::new(), 0);
-    loop {
-        let page = core.store.list_within::<R>(scopes, at, PAGE_ROWS_MAX, LIST_PAGE_BYTES_MAX)?;
-        for rec in page.items {
-            if may(&rec)? {
-                out.push(rec);
-            }
-        }
-        at += page.walked;
-        if at >= page.total || page.walked == 0 {
-            return Ok(out);
-        }
+/// What stands around the entries of a page.
+#[derive(Debug, Serialize)]
+struct Frame {
+    count: u64,
+    next: Option<String>,
+    previous: Option<String>,
+}
+
+impl Service {
+    /// A page of a list, written out. This is the one place that lists pass: a few at once, which count against the
+    /// memory of the server until their last byte is sent, and as unread answers of the caller's.
+    pub(crate) async fn listed<R: Headed>(
+        &self,
+        who: &Principal,
+        page: PageRequest,
+        may: impl Fn(&Core, &R::Head) -> Result<bool, ServiceError> + Send + 'static,
+        show: fn(&[u8]) -> serde_json::Result<String>,
+    ) -> Result<Page, ServiceError> {
+        let user = who.user().ok_or(ServiceError::Unauthenticated)?;
+        let window = page.window()?;
+        let (memory, limit) = (self.engine.memory(), self.engine.query_memory_max());
+        self.unread.check(Some(user), limit)?;
+        let place = Arc::clone(&self.lists).acquire_owned().await;
+        let who = who.clone();
+        let mut listed = self
+            .blocking(move |core| {
+                let _place = place;
+                memory.take(LIST_MEMORY_BYTES).map_err(EngineError::from)?;
+                let scopes = own_scopes(core, &who)?;
+                let shown = window_of::<R>(core, &scopes, window, |head| may(core, head), show)?;
+                let frame = page.frame(window, shown.count, shown.walked);
+                let mut out = Counted::new(memory.clone());
+                write_page(&frame, &shown.items, &mut out).map_err(|e| match out.refused() {
+                    Some(refused) => EngineError::from(refused).into(),
+                    None => ServiceError::Internal(e.to_string()),
+                })?;
+                Ok(Page { count: shown.count, body: Bytes::from_owner(out.done()) })
+            })
+            .await?;
+        listed.body = self.unread.hold(Some(user), listed.body, limit)?;
+        Ok(listed)
     }
+}
+
+fn write_page(frame: &Frame, items: &[String], out: &mut Counted) -> std::io::Result<()> {
+    let frame = serde_json::to_string(frame)?;
+    out.write_all(frame.trim_end_matches('}').as_bytes())?;
+    out.write_all(br#","results":["#)?;
+    for (i, item) in items.iter().enumerate() {
+        out.write_all(if i == 0 { b"" } else { b"," })?;
+        out.write_all(item.as_bytes())?;
+    }
+    out.write_all(b"]}")
 }
 
 /// What a page of a list shows.
-pub(crate) struct Shown<R> {
-    pub items: Vec<R>,
+struct Shown {
+    items: Vec<String>,
     /// Entries of the list that the page used up.
-    pub walked: u64,
+    walked: u64,
     /// Entries of the whole list.
-    pub count: u64,
+    count: u64,
 }
 
-/// The part of a list that a page shows, of what the caller may see. It ends early at
-/// [`LIST_PAGE_BYTES_MAX`], so that no list costs more memory than that.
-pub(crate) fn window_of<R: Record>(
+/// The part of a list that a page shows, of what the caller may see. Rights are asked of heads: no record is read but
+/// those that are shown. A page ends early at [`LIST_PAGE_BYTES_MAX`], so that no list costs more memory than that.
+fn window_of<R: Headed>(
     core: &Core,
     scopes: &[Scope],
     window: Window,
-    mut may: impl FnMut(&R) -> Result<bool, ServiceError>,
-) -> Result<Shown<R>, ServiceError> {
-    if let [Scope::Owner(_)] = scopes {
-        // Everybody sees what is their own.
-        let (offset, limit) = (window.offset, window.limit);
-        let found = core.store.list_within::<R>(scopes, offset, limit, LIST_PAGE_BYTES_MAX)?;
-        return Ok(Shown { items: found.items, walked: found.walked, count: found.total });
-    }
-    let (mut seen, mut bytes) = (0, 0usize);
-    let mut shown = window.offset..window.offset.saturating_add(window.limit);
-    let mut items = Vec::new();
-    visible(core, scopes, |rec: &R| {
-        if may(rec)? {
-            if shown.contains(&seen) {
-                bytes = bytes.saturating_add(json_bytes(rec));
-                if items.is_empty() || bytes <= LIST_PAGE_BYTES_MAX {
-                    items.push(rec.clone());
-                } else {
-                    shown.end = seen;
-                }
-            }
-            seen += 1;
+    may: impl Fn(&R::Head) -> Result<bool, ServiceError>,
+    show: fn(&[u8]) -> serde_json::Result<String>,
+) -> Result<Shown, ServiceError> {
+    // Everybody sees what is their own.
+    let is_own = matches!(scopes, [Scope::Owner(_)]);
+    let end = window.offset.saturating_add(window.limit);
+    let (mut at, mut bytes, mut is_full) = (0_u64, 0_usize, false);
+    let (mut items, mut walked) = (Vec::new(), 0);
+    core.store.walk::<R, ServiceError>(scopes, |entry| {
+        if is_own && (is_full || at >= end) {
+            return Ok(ControlFlow::Break(()));
         }
-        Ok(false)
+        if !is_own {
+            match entry.head() {
+                Ok(Some(head)) if may(&head)? => {}
+                Err(e) if !e.is_corrupt() => return Err(e.into()),
+                _ => return Ok(ControlFlow::Continue(())),
+            }
+        }
+        let is_shown = (window.offset..end).contains(&at) && !is_full;
+        at += 1;
+        if is_shown {
+            // Absent when it was deleted since; when it is damaged, `doctor` names it.
+            let text = match entry.json() {
+                Err(e) if !e.is_corrupt() => return Err(e.into()),
+                found => found.ok().flatten().and_then(|json| show(&json).ok()),
+            };
+            let size = text.as_ref().map_or(0, String::len);
+            is_full = !items.is_empty() && bytes.saturating_add(size) > LIST_PAGE_BYTES_MAX;
+            if !is_full {
+                bytes = bytes.saturating_add(size);
+                items.extend(text);
+                walked += 1;
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     })?;
-    let walked = items.len() as u64;
-    Ok(Shown { items, walked, count: seen })
+    let count = if is_own { core.store.count::<R>(scopes)? } else { at };
+    Ok(Shown { items, walked, count })
 }
 
 #[cfg(test)]
@@ -161,20 +211,20 @@ mod tests {
     #[test]
     fn neighbours_are_named_only_where_they_exist() {
         let r = request("10", "10");
-        let p = r.reply(r.window().unwrap(), 25, 10, vec![0; 10]);
+        let p = r.frame(r.window().unwrap(), 25, 10);
         assert_eq!(p.next.unwrap(), "http://h/l/?limit=10&offset=20");
         assert_eq!(p.previous.unwrap(), "http://h/l/?limit=10&offset=0");
         let r = request("10", "20");
-        assert!(r.reply(r.window().unwrap(), 25, 5, vec![0; 5]).next.is_none());
+        assert!(r.frame(r.window().unwrap(), 25, 5).next.is_none());
         let r = request("10", "");
-        assert!(r.reply(r.window().unwrap(), 10, 10, vec![0; 10]).next.is_none());
+        assert!(r.frame(r.window().unwrap(), 10, 10).next.is_none());
         let r = request("10", "18446744073709551615");
-        let p = r.reply(r.window().unwrap(), 25, 0, Vec::<u8>::new());
+        let p = r.frame(r.window().unwrap(), 25, 0);
         assert!(p.next.is_none());
         assert_eq!(p.previous.unwrap(), "http://h/l/?limit=10&offset=15");
         // A page that its bytes ended, with a damaged record among its entries.
         let r = request("10", "10");
-        let p = r.reply(r.window().unwrap(), 25, 4, vec![0; 3]);
+        let p = r.frame(r.window().unwrap(), 25, 4);
         assert_eq!(p.next.unwrap(), "http://h/l/?limit=10&offset=14");
     }
 }

@@ -1,13 +1,18 @@
 //! Results of queries that are kept as datasets of their own.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use graphlume_engine::EngineError;
 use graphlume_gfql::{PropertyGraph, shown};
+use graphlume_storage::{Batch, FileRec};
 use graphlume_table::Table;
-use graphlume_types::DatasetId;
+use graphlume_types::{Counted, DatasetId, FileId, Share};
 use serde_json::{Map, Value, json};
 
 use crate::datasets::check_privacy;
 use crate::principal::Principal;
+use crate::service::Core;
 use crate::{Service, ServiceError};
 
 /// What a request says of the dataset that it wants.
@@ -38,8 +43,39 @@ impl Keep {
     }
 }
 
+/// Files of a result whose dataset is not there yet. Dropping it deletes them, also when the caller went away.
+struct Unfinished {
+    core: Arc<Core>,
+    files: Vec<FileId>,
+}
+
+impl Unfinished {
+    fn remove(core: &Core, files: &[FileId]) {
+        let batch = files.iter().fold(Batch::new(), |batch, id| batch.delete::<FileRec>(id));
+        if let Err(e) = core.store.commit(batch) {
+            tracing::warn!(error = %e, "files of a result that was not kept were not removed");
+        }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let (core, files) = (Arc::clone(&self.core), std::mem::take(&mut self.files));
+        if files.is_empty() {
+            return;
+        }
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => {
+                runtime.spawn_blocking(move || Self::remove(&core, &files));
+            }
+            Err(_) => Self::remove(&core, &files),
+        }
+    }
+}
+
 impl Service {
-    /// Makes a dataset of a result: its tables become files, its bindings and encodings go with them.
+    /// Makes a dataset of a result: its tables become files, its bindings and encodings go with them. It is there with
+    /// the privacy that was asked for, or nothing is. What is written counts as memory of the query.
     ///
     /// # Errors
     /// Those of uploads and of creating a dataset; [`ServiceError::Invalid`] for rows that are no graph.
@@ -49,14 +85,37 @@ impl Service {
         of: &str,
         graph: &PropertyGraph,
         keep: &Keep,
+        memory: &Share,
+    ) -> Result<DatasetId, ServiceError> {
+        let mut unfinished = Unfinished { core: Arc::clone(&self.core), files: Vec::new() };
+        let kept = self.keep_parts(who, of, graph, keep, memory, &mut unfinished).await;
+        let files = std::mem::take(&mut unfinished.files);
+        if kept.is_err() && !files.is_empty() {
+            self.blocking(move |core| {
+                Unfinished::remove(core, &files);
+                Ok(())
+            })
+            .await?;
+        }
+        kept
+    }
+
+    async fn keep_parts(
+        &self,
+        who: &Principal,
+        of: &str,
+        graph: &PropertyGraph,
+        keep: &Keep,
+        memory: &Share,
+        unfinished: &mut Unfinished,
     ) -> Result<DatasetId, ServiceError> {
         let bindings = graph.bindings().clone();
         if graph.nodes().is_some() && bindings.node.is_none() {
             let message = "persist keeps graphs, and this query yields rows; leave persist out";
             return Err(ServiceError::invalid("persist", message));
         }
-        let nodes = self.keep_table(who, "nodes", graph.nodes()).await?;
-        let edges = self.keep_table(who, "edges", graph.edges()).await?;
+        let nodes = self.keep_table(who, "nodes", graph.nodes(), memory, unfinished).await?;
+        let edges = self.keep_table(who, "edges", graph.edges(), memory, unfinished).await?;
         let look = shown(graph);
         let encodings = |of: &str, bound: &[(&str, Option<String>)]| {
             let bound = bound.iter().filter_map(|(role, column)| Some((*role, column.clone()?)));
@@ -88,15 +147,12 @@ impl Service {
                 &[("source", bindings.source), ("destination", bindings.destination)],
             ),
         });
-        let made = self.create_dataset(who, body.to_string().as_bytes()).await?;
-        let id = made.data.dataset_id;
-        if let Some(privacy) = &keep.privacy {
-            let mut share = privacy.clone();
-            share.insert("obj_pk".to_owned(), id.clone().into());
-            share.insert("obj_type".to_owned(), "dataset".into());
-            self.share(who, Value::Object(share).to_string().as_bytes()).await?;
-        }
-        id.parse().map_err(|_| ServiceError::Internal("the new dataset has no id".to_owned()))
+        let privacy = keep.privacy.as_ref().map(check_privacy).transpose()?;
+        let made = self.create_shared(who, body.to_string().as_bytes(), privacy).await?;
+        made.data
+            .dataset_id
+            .parse()
+            .map_err(|_| ServiceError::Internal("the new dataset has no id".to_owned()))
     }
 
     /// A table as a file of the caller's; none of no table, or of one without columns.
@@ -105,21 +161,31 @@ impl Service {
         who: &Principal,
         name: &str,
         table: Option<&Table>,
+        memory: &Share,
+        unfinished: &mut Unfinished,
     ) -> Result<Option<String>, ServiceError> {
         let Some(table) = table.filter(|t| t.num_cols() > 0).cloned() else { return Ok(None) };
+        // Writing a table out takes a core, as writing an answer does.
+        let place = Arc::clone(&self.renders).acquire_owned().await;
+        let mut out = Counted::new(memory.clone());
         let bytes = self
             .blocking(move |_| {
-                let mut out = Vec::new();
-                table.write_arrow(&mut out).map_err(|e| ServiceError::Internal(e.to_string()))?;
-                Ok(out)
+                let _place = place;
+                let written = table.write_arrow(&mut out);
+                written.map_err(|e| match out.refused() {
+                    Some(refused) => EngineError::from(refused).into(),
+                    None => ServiceError::Internal(e.to_string()),
+                })?;
+                Ok(Bytes::from_owner(out.done()))
             })
             .await?;
         let body = json!({ "file_type": "arrow", "name": name });
         let file = self.create_file(who, body.to_string().as_bytes()).await?;
+        unfinished.files.extend(file.file_id.parse::<FileId>());
         let length = bytes.len() as u64;
         let mut upload =
             self.begin_file_upload(who, &file.file_id, Vec::new(), Some(length)).await?;
-        upload.write(Bytes::from(bytes)).await?;
+        upload.write(bytes).await?;
         let file = upload.finish().await?;
         if !file.is_valid {
             let message = "the result cannot be kept: a column has no form in a file";

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_storage::{Role, UserRec};
+use graphlume_storage::{Role, SecretDigest, UserRec};
 use graphlume_types::{DatasetId, KeyId, UserId};
 
 /// A caller whose credential was checked, or somebody without one. Cloning is cheap.
@@ -23,6 +23,7 @@ struct Account {
     expires_at: i64,
     scope: Option<DatasetId>,
     key: Option<KeyId>,
+    login: Option<SecretDigest>,
     is_guest: bool,
 }
 
@@ -34,6 +35,8 @@ pub(crate) struct Grant {
     pub scope: Option<DatasetId>,
     /// The personal key that the credential was made with.
     pub key: Option<KeyId>,
+    /// The login session that the credential is, or was given with.
+    pub login: Option<SecretDigest>,
 }
 
 impl Principal {
@@ -65,6 +68,7 @@ impl Principal {
             expires_at: grant.expires_at,
             scope,
             key: grant.key,
+            login: grant.login,
             is_guest,
         })))
     }
@@ -146,6 +150,11 @@ impl Principal {
     /// The personal key that the credential is, or was made with.
     pub(crate) fn key(&self) -> Option<&KeyId> {
         self.0.as_ref().and_then(|a| a.key.as_ref())
+    }
+
+    /// The login session of a browser that the credential is, or was given with.
+    pub(crate) fn login(&self) -> Option<&SecretDigest> {
+        self.0.as_ref().and_then(|a| a.login.as_ref())
     }
 
     pub(crate) fn epoch(&self) -> u64 {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::authz::Action;
 use crate::body::object;
-use crate::datasets::find_for;
+use crate::datasets::known_for;
 use crate::persist::Keep;
 use crate::principal::Principal;
 use crate::{Service, ServiceError};
@@ -98,7 +98,7 @@ impl Service {
         output: &str,
         body: &[u8],
     ) -> Result<QueryReply, ServiceError> {
-        let dataset = find_for(&self.core, who, Action::Read, id)?.id();
+        let dataset = known_for(&self.core, who, Action::Read, id)?.id();
         self.engine.note_request();
         let output = QueryOutput::parse(output)?;
         let body = object(body)?;
@@ -148,7 +148,7 @@ impl Service {
         let kept = match &keep {
             None => None,
             Some(keep) => {
-                let made = self.keep_result(who, "query result", &graph, keep).await?;
+                let made = self.keep_result(who, "query result", &graph, keep, &memory).await?;
                 let mut said = json!({
                     "dataset_id": made.to_string(), "persist": true, "format": wish.format.name(),
                 });
@@ -195,7 +195,7 @@ impl Service {
                 .into());
         }
         let found =
-            names.into_iter().map(|name| match find_for(&self.core, who, Action::Read, name) {
+            names.into_iter().map(|name| match known_for(&self.core, who, Action::Read, name) {
                 Ok(found) => Ok((name.to_owned(), found.id())),
                 Err(e) if e.code() == Code::Internal => Err(e),
                 Err(_) => Err(no_dataset(name).into()),

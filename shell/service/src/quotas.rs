@@ -1,14 +1,13 @@
-//! How much one account may put on the disk: files, and bytes of uploads with the tables made of them.
+//! How much one account may put on the disk: files, and bytes of records, of uploads and of the tables made of them.
 //!
-//! What an account holds is added up from its records when it is first asked for, and estimated from above until the
-//! estimate meets the limit; then it is added up again. Bytes that are on their way are reserved.
+//! The store adds up what an account holds, and changes the sum with each commit. Here is what is on its way: it is
+//! reserved until the record that holds it is written.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphlume_storage::{BlobHash, DatasetRec, FileRec, Record, Scope, Store};
+use graphlume_storage::{FileRec, Record, Scope, Store};
 use graphlume_types::UserId;
-use graphlume_types::limits::PAGE_ROWS_MAX;
 use parking_lot::Mutex;
 
 use crate::ServiceError;
@@ -24,44 +23,38 @@ pub struct QuotaSettings {
     pub bytes_max: u64,
 }
 
-/// What one account holds.
+/// What an account is about to hold.
 #[derive(Debug, Default)]
-struct Usage {
-    /// Bytes on the disk at most; absent until they are asked for.
-    bytes: Option<u64>,
-    /// Whether `bytes` is what the records say, and no estimate.
-    is_exact: bool,
-    /// Bytes on their way.
-    coming: u64,
-    /// Files that are being made.
-    files_coming: u64,
+struct Coming {
+    bytes: u64,
+    files: u64,
 }
 
-/// The accounts that uploaded something in this run.
+/// What is on its way, by account.
 pub(crate) struct Quotas {
     settings: QuotaSettings,
-    of: Mutex<HashMap<UserId, Arc<Mutex<Usage>>>>,
+    of: Mutex<HashMap<UserId, Arc<Mutex<Coming>>>>,
 }
 
 /// A file that is being made; counts until dropped.
-pub(crate) struct FilePlace(Arc<Mutex<Usage>>);
+pub(crate) struct FilePlace(Arc<Mutex<Coming>>);
 
 /// Bytes on their way; they count until dropped.
 pub(crate) struct Room {
-    usage: Arc<Mutex<Usage>>,
+    coming: Arc<Mutex<Coming>>,
     user: UserId,
     bytes: u64,
 }
 
 impl Drop for FilePlace {
     fn drop(&mut self) {
-        self.0.lock().files_coming -= 1;
+        self.0.lock().files -= 1;
     }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.usage.lock().coming -= self.bytes;
+        self.coming.lock().bytes -= self.bytes;
     }
 }
 
@@ -70,31 +63,31 @@ impl Quotas {
         Self { settings, of: Mutex::default() }
     }
 
-    fn of(&self, user: UserId) -> Arc<Mutex<Usage>> {
+    fn of(&self, user: UserId) -> Arc<Mutex<Coming>> {
         Arc::clone(self.of.lock().entry(user).or_default())
     }
 
-    /// Reserves one file of an account. Blocks.
+    /// Reserves one file of an account.
     ///
     /// # Errors
     /// [`ServiceError::Quota`] at the limit.
     pub(crate) fn file(&self, store: &Store, user: UserId) -> Result<FilePlace, ServiceError> {
-        let usage = self.of(user);
-        let mut held = usage.lock();
+        let of = self.of(user);
+        let mut coming = of.lock();
         let (files, max) =
             (store.count::<FileRec>(&[Scope::Owner(user)])?, self.settings.files_max);
-        if files.saturating_add(held.files_coming) >= max {
+        if files.saturating_add(coming.files) >= max {
             return Err(ServiceError::Quota(format!(
                 "the account has {files} files, the limit is {max}; delete files that are not needed, or ask the \
                  operator for a higher --account-files"
             )));
         }
-        held.files_coming += 1;
-        drop(held);
-        Ok(FilePlace(usage))
+        coming.files += 1;
+        drop(coming);
+        Ok(FilePlace(of))
     }
 
-    /// Reserves nothing yet for a body that is about to come, of as many bytes as are announced. Blocks.
+    /// Reserves a body that is about to come, of as many bytes as are announced.
     ///
     /// # Errors
     /// [`ServiceError::Quota`] when it does not fit.
@@ -104,12 +97,45 @@ impl Quotas {
         user: UserId,
         announced: u64,
     ) -> Result<Room, ServiceError> {
-        let mut room = Room { usage: self.of(user), user, bytes: 0 };
+        let mut room = Room { coming: self.of(user), user, bytes: 0 };
         self.grow(store, &mut room, announced.max(1))?;
         Ok(room)
     }
 
-    /// Makes a reservation as large as `bytes`; a smaller one is left as it is. May block.
+    /// Reserves what an account holds more once `rec` is written where `before` is now: the record, and each blob that
+    /// the account does not hold yet.
+    ///
+    /// # Errors
+    /// As [`Self::room`]. What takes no more than before always fits.
+    pub(crate) fn record<R: Record>(
+        &self,
+        store: &Store,
+        rec: &R,
+        before: Option<&R>,
+    ) -> Result<Option<Room>, ServiceError> {
+        let Some(user) = rec.owner() else { return Ok(None) };
+        let room = Room { coming: self.of(user), user, bytes: 0 };
+        self.record_within(store, rec, before, Some(room)).map(Some)
+    }
+
+    /// [`Self::record`] where something is reserved already.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn record_within<R: Record>(
+        &self,
+        store: &Store,
+        rec: &R,
+        before: Option<&R>,
+        room: Option<Room>,
+    ) -> Result<Room, ServiceError> {
+        let user = rec.owner().unwrap_or(UserId(0));
+        let mut room = room.unwrap_or_else(|| Room { coming: self.of(user), user, bytes: 0 });
+        self.grow(store, &mut room, store.bytes_more(rec, before)?)?;
+        Ok(room)
+    }
+
+    /// Makes a reservation as large as `bytes`; a smaller one is left as it is.
     ///
     /// # Errors
     /// As [`Self::room`].
@@ -120,77 +146,23 @@ impl Quotas {
         bytes: u64,
     ) -> Result<(), ServiceError> {
         let Some(more) = bytes.checked_sub(room.bytes).filter(|m| *m > 0) else { return Ok(()) };
-        let mut usage = room.usage.lock();
+        let mut coming = room.coming.lock();
         let max = self.settings.bytes_max;
-        let fits = |u: &Usage| {
-            let held = u.bytes.unwrap_or(u64::MAX).saturating_add(u.coming);
-            held.saturating_add(more) <= max
-        };
-        if !fits(&usage) && !usage.is_exact {
-            usage.bytes = Some(bytes_of(store, room.user)?);
-            usage.is_exact = true;
-        }
-        if !fits(&usage) {
-            let held = usage.bytes.unwrap_or_default();
+        // Read while nothing of the account is added to what is coming.
+        let held = store.held_bytes(room.user)?;
+        if held.saturating_add(coming.bytes).saturating_add(more) > max {
             return Err(ServiceError::Quota(format!(
-                "the account holds {}, {} are on their way, and this body needs {}; the limit is {}: delete files and \
+                "the account holds {}, {} are on their way, and this needs {}; the limit is {}: delete files and \
                  datasets that are not needed, or ask the operator for a higher --account-bytes",
                 size(held),
-                size(usage.coming - room.bytes),
+                size(coming.bytes - room.bytes),
                 size(bytes),
                 size(max)
             )));
         }
-        usage.coming += more;
+        coming.bytes += more;
         room.bytes = bytes;
         Ok(())
-    }
-
-    /// Notes that an account has at most so many bytes more, and possibly fewer.
-    pub(crate) fn added(&self, user: UserId, bytes: u64) {
-        let usage = self.of(user);
-        let mut usage = usage.lock();
-        (usage.bytes, usage.is_exact) = (usage.bytes.map(|b| b.saturating_add(bytes)), false);
-    }
-
-    /// Notes that data changed hands: what accounts hold is added up again when they are next asked for.
-    pub(crate) fn handed_over(&self) {
-        let all: Vec<_> = self.of.lock().values().cloned().collect();
-        for usage in all {
-            let mut usage = usage.lock();
-            (usage.bytes, usage.is_exact) = (None, false);
-        }
-    }
-
-    /// Notes that an account may have fewer bytes.
-    pub(crate) fn removed(&self, user: UserId) {
-        self.added(user, 0);
-    }
-}
-
-/// Bytes of what the records of an account hold, each blob once.
-pub(crate) fn bytes_of(store: &Store, user: UserId) -> Result<u64, ServiceError> {
-    let mut seen = HashSet::new();
-    Ok(add_up::<FileRec>(store, user, &mut seen)? + add_up::<DatasetRec>(store, user, &mut seen)?)
-}
-
-fn add_up<R: Record>(
-    store: &Store,
-    user: UserId,
-    seen: &mut HashSet<BlobHash>,
-) -> Result<u64, ServiceError> {
-    let (mut sum, mut at) = (0_u64, 0);
-    loop {
-        let page = store.list::<R>(&[Scope::Owner(user)], at, PAGE_ROWS_MAX)?;
-        if page.walked == 0 {
-            return Ok(sum);
-        }
-        at += page.walked;
-        for blob in page.items.iter().flat_map(Record::blobs) {
-            if seen.insert(blob.hash) {
-                sum = sum.saturating_add(blob.len);
-            }
-        }
     }
 }
 

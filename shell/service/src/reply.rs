@@ -1,5 +1,6 @@
 //! Every JSON body that the server answers with, in the exact shape that clients read.
 
+use bytes::Bytes;
 use graphlume_ingest::Progress;
 use graphlume_types::{Code, Notice};
 use serde::Serialize;
@@ -131,22 +132,18 @@ pub struct StatusReply {
     pub data: Value,
 }
 
-/// One page of a list.
-#[derive(Debug, Clone, Serialize)]
-pub struct Page<T> {
+/// One page of a list, as it is sent: `{count, next, previous, results}`.
+#[derive(Debug)]
+pub struct Page {
     /// Entries in all pages together.
     pub count: u64,
-    /// Address of the next page.
-    pub next: Option<String>,
-    /// Address of the previous page.
-    pub previous: Option<String>,
-    /// The entries, newest first.
-    pub results: Vec<T>,
+    /// The page as JSON; its memory is counted until the last byte is gone.
+    pub body: Bytes,
 }
 
-/// A file record (spec 2.2).
+/// A file record (spec 2.2). `V` is how the parts are held whose form is free.
 #[derive(Debug, Clone, Serialize)]
-pub struct FileReply {
+pub struct FileReply<V = Value> {
     /// Opaque id.
     pub file_id: String,
     /// Name, may be empty.
@@ -158,9 +155,9 @@ pub struct FileReply {
     /// Declared compression, empty for none.
     pub file_compression: String,
     /// Parsing hints.
-    pub parser_options: Value,
+    pub parser_options: V,
     /// Transforms or null.
-    pub sql_transforms: Value,
+    pub sql_transforms: V,
     /// Owner's account number.
     pub author: u64,
     /// Uploading program.
@@ -178,9 +175,9 @@ pub struct FileReply {
     /// Whether they parsed.
     pub is_valid: bool,
     /// Parse problems, empty when fine.
-    pub errors: Value,
+    pub errors: V,
     /// One schema per table.
-    pub tables_schemas: Value,
+    pub tables_schemas: V,
     /// Organization.
     pub org_name: String,
     /// What was asked for and not done, such as an option of the parser without effect.
@@ -221,9 +218,9 @@ pub struct DatasetEnvelope {
     pub data: DatasetReply,
 }
 
-/// A dataset record (spec 2.3) with what was sent at creation.
+/// A dataset record (spec 2.3) with what was sent at creation. `V` and `X` are how the parts are held whose form is free.
 #[derive(Debug, Clone, Serialize)]
-pub struct DatasetReply {
+pub struct DatasetReply<V = Value, X = Map<String, Value>> {
     /// Opaque id.
     pub dataset_id: String,
     /// Name.
@@ -251,25 +248,25 @@ pub struct DatasetReply {
     /// ISO 8601.
     pub updated_at: String,
     /// File ids or `[file id, table index]`.
-    pub node_files: Value,
+    pub node_files: V,
     /// File ids or `[file id, table index]`.
-    pub edge_files: Value,
+    pub edge_files: V,
     /// Empty: none.
     pub node_transform: String,
     /// Empty: none.
     pub edge_transform: String,
     /// As created; empty for none.
-    pub edge_hypergraph_transform: Value,
+    pub edge_hypergraph_transform: V,
     /// As created, or null.
-    pub compute: Value,
+    pub compute: V,
     /// As created, or null.
-    pub layout: Value,
+    pub layout: V,
     /// `{bindings, complex?}`.
-    pub node_encodings: Value,
+    pub node_encodings: V,
     /// `{bindings, complex?}`.
-    pub edge_encodings: Value,
+    pub edge_encodings: V,
     /// As created.
-    pub metadata: Value,
+    pub metadata: V,
     /// ISO 8601, equal to `created_at`.
     pub timestamp: String,
     /// Always null.
@@ -283,7 +280,7 @@ pub struct DatasetReply {
     pub notices: Vec<Notice>,
     /// What else was sent at creation.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: X,
 }
 
 /// Reply to a direct upload of nodes or edges (spec 4.5).

@@ -8,8 +8,8 @@ use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_storage::{Options, Role, Store, UserRec};
 use graphlume_types::Clock;
 use graphlume_types::limits::{
-    BYTES_PER_USER_MAX, FILES_PER_USER_MAX, PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE,
-    UPLOAD_BYTES_MAX,
+    BYTES_PER_USER_MAX, FILES_PER_USER_MAX, LISTS_AT_ONCE_MAX, PARSES_IN_PROGRESS_MAX,
+    RENDERS_PER_CORE, UPLOAD_BYTES_MAX,
 };
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
@@ -130,6 +130,8 @@ pub struct Service {
     pub(crate) parses: Arc<Semaphore>,
     /// Places for answers that are being written out.
     pub(crate) renders: Arc<Semaphore>,
+    /// Places for lists that are being written out.
+    pub(crate) lists: Arc<Semaphore>,
     pub(crate) unread: Unread,
     pub(crate) damage: Damage,
     pub(crate) steady: Arc<SteadyClock>,
@@ -186,6 +188,7 @@ impl Service {
             pages: Pages::new(clock),
             parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
             renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
+            lists: Arc::new(Semaphore::new(LISTS_AT_ONCE_MAX)),
             unread: Unread::default(),
             damage,
             steady,

@@ -6,15 +6,18 @@ use std::sync::Arc;
 
 use graphlume_engine::{LayoutSettings, Target};
 use graphlume_storage::{DatasetRec, Role, Scope, SessionRec};
-use graphlume_types::limits::{PAGE_ROWS_MAX, SESSIONS_MAX};
+use graphlume_types::limits::{
+    PAGE_ROWS_MAX, SESSIONS_MAX, SESSIONS_OF_NOBODY_BYTES_MAX, SESSIONS_OF_NOBODY_MAX,
+};
 use graphlume_types::{Code, Coded, DatasetId, Notice, SessionId, UserId, note};
 use parking_lot::Mutex;
 
 use crate::address;
 use crate::authz::{Action, Resource, reads_without_address};
+use crate::body::json_bytes;
 use crate::builtin::{self, DEMO};
 use crate::collections::{self, Background, Worn};
-use crate::datasets::find_for;
+use crate::datasets::known_for;
 use crate::pages::OpenPage;
 use crate::principal::Principal;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
@@ -73,6 +76,15 @@ pub(crate) struct Visit {
     live: bool,
     /// Whether somebody steers it: its owner, or the page that came first.
     claimed: bool,
+    /// About how much memory it takes.
+    pub(crate) bytes: usize,
+}
+
+/// About how much memory what a page's address brought along takes: parsed, expressions take many times their text.
+fn memory_of(worn: &Worn, notices: &[Notice]) -> usize {
+    const OF_TEXT: usize = 16;
+    let texts = json_bytes(&worn.records).saturating_add(json_bytes(&notices));
+    size_of::<Visit>().saturating_add(texts.saturating_mul(OF_TEXT))
 }
 
 /// What the address of a page brings along for a session that is new.
@@ -150,14 +162,38 @@ impl Visits {
         self.closed.lock().iter().any(|(closed, owner)| closed == id && *owner == user)
     }
 
-    /// Remembers a visit; past the limit the oldest is forgotten.
-    fn put(&self, visit: Visit) {
+    /// Remembers a visit. Those of accounts and those of nobody have limits of their own, so that whoever has not
+    /// signed in pushes out none of an account; past a limit the oldest is forgotten, one that is open last.
+    fn put(&self, visit: Visit, is_open: impl Fn(&SessionId) -> bool) -> Vec<SessionId> {
         let mut map = self.map.lock();
-        if map.len() >= SESSIONS_MAX && !map.contains_key(&visit.session) {
-            let oldest = map.values().min_by_key(|v| v.created_at).map(|v| v.session.clone());
-            oldest.and_then(|id| map.remove(&id));
+        let (is_owned, id) = (visit.owner.is_some(), visit.session.clone());
+        map.insert(id.clone(), visit);
+        let (max, bytes_max) = if is_owned {
+            (SESSIONS_MAX - SESSIONS_OF_NOBODY_MAX, usize::MAX)
+        } else {
+            (SESSIONS_OF_NOBODY_MAX, SESSIONS_OF_NOBODY_BYTES_MAX)
+        };
+        let same = || map.values().filter(|v| v.owner.is_some() == is_owned);
+        let (mut count, mut bytes) =
+            same().fold((0, 0_usize), |(n, sum), v| (n + 1, sum.saturating_add(v.bytes)));
+        if count <= max && bytes <= bytes_max {
+            return Vec::new();
         }
-        map.insert(visit.session.clone(), visit);
+        let others = same().filter(|v| v.session != id);
+        let mut old: Vec<_> = others
+            .map(|v| (is_open(&v.session), v.created_at, v.session.clone(), v.bytes))
+            .collect();
+        old.sort_unstable();
+        let mut gone = Vec::new();
+        for (_, _, session, size) in old {
+            if count <= max && bytes <= bytes_max {
+                break;
+            }
+            map.remove(&session);
+            (count, bytes) = (count - 1, bytes.saturating_sub(size));
+            gone.push(session);
+        }
+        gone
     }
 
     pub(crate) fn forget_dataset(&self, dataset: DatasetId) {
@@ -178,7 +214,7 @@ impl Visits {
         self.closed.lock().retain(|(_, owner)| *owner != user);
     }
 
-    fn all(&self) -> Vec<Visit> {
+    pub(crate) fn all(&self) -> Vec<Visit> {
         self.map.lock().values().cloned().collect()
     }
 }
@@ -198,7 +234,7 @@ impl Service {
         session: Option<&str>,
         query: &[(String, String)],
     ) -> Result<Opened, ServiceError> {
-        let dataset = find_for(&self.core, who, Action::Read, dataset)?.id();
+        let dataset = known_for(&self.core, who, Action::Read, dataset)?.id();
         let session = match session.filter(|s| !s.is_empty()) {
             None => SessionId::random(),
             Some(text) => parse_session(text)?,
@@ -242,7 +278,7 @@ impl Service {
         let id = parse_session(session).map_err(|_| no_session(session))?;
         if let Some(asked) = asked {
             self.require_in_force(who)?;
-            let dataset = find_for(&self.core, who, Action::Read, asked)?.id();
+            let dataset = known_for(&self.core, who, Action::Read, asked)?.id();
             if self.visit(&id)?.is_none_or(|v| v.dataset != dataset) {
                 self.open_session(who, asked, Some(session), query).await?;
                 return Ok(());
@@ -295,7 +331,7 @@ impl Service {
     /// As [`Service::authorize_viewer`].
     pub fn recheck_viewer(&self, who: &Principal, ticket: &Ticket) -> Result<(), ServiceError> {
         self.require_in_force(who)?;
-        find_for(&self.core, who, Action::Read, &ticket.dataset.to_string()).map(|_| ())
+        known_for(&self.core, who, Action::Read, &ticket.dataset.to_string()).map(|_| ())
     }
 
     async fn admit(
@@ -309,7 +345,7 @@ impl Service {
         let id = parse_session(session).map_err(|_| no_session(session))?;
         let known = self.visit(&id)?;
         let dataset = match (dataset.filter(|d| !d.is_empty()), &known) {
-            (Some(asked), _) => find_for(&self.core, who, Action::Read, asked)?.id(),
+            (Some(asked), _) => known_for(&self.core, who, Action::Read, asked)?.id(),
             (None, Some(v)) => {
                 self.find_by_session(who, v)?;
                 v.dataset
@@ -331,7 +367,7 @@ impl Service {
     fn find_by_session(&self, who: &Principal, visit: &Visit) -> Result<(), ServiceError> {
         let hidden = || no_session(visit.session.as_str());
         let asked = visit.dataset.to_string();
-        let found = find_for(&self.core, who, Action::Read, &asked).map_err(|_| hidden())?;
+        let found = known_for(&self.core, who, Action::Read, &asked).map_err(|_| hidden())?;
         if leads_to(who, visit, found.resource()) { Ok(()) } else { Err(hidden()) }
     }
 
@@ -378,6 +414,7 @@ impl Service {
                 created_at: now,
                 seen_at: now,
                 settings,
+                bytes: memory_of(&worn, &notices),
                 notices: notices.into(),
                 worn: Arc::new(worn),
                 live: true,
@@ -395,7 +432,7 @@ impl Service {
         let is_seen =
             visit.owner == who.session_owner() && now.saturating_sub(visit.seen_at) > SEEN_MICROS;
         let visit = if is_seen { Visit { seen_at: now, ..visit } } else { visit };
-        self.visits.put(visit.clone());
+        self.remember(visit.clone());
         if let Some(owner) = visit.owner
             && (is_new || is_seen)
         {
@@ -413,6 +450,17 @@ impl Service {
         Ok(Opened { session_id: session, dataset_id: dataset })
     }
 
+    /// Remembers a visit. The engine gives up sessions of nobody that were forgotten for it and that no page has open.
+    fn remember(&self, visit: Visit) {
+        let is_of_nobody = visit.owner.is_none();
+        for session in self.visits.put(visit, |id| self.pages.is_open(id)) {
+            if is_of_nobody && !self.pages.is_open(&session) {
+                let engine = self.engine.clone();
+                tokio::spawn(async move { engine.close(session).await });
+            }
+        }
+    }
+
     /// What is known of a session, from this run or an earlier one.
     pub(crate) fn visit(&self, id: &SessionId) -> Result<Option<Visit>, ServiceError> {
         if let Some(visit) = self.visits.get(id) {
@@ -421,7 +469,7 @@ impl Service {
         let rec = self.core.store.get::<SessionRec>(id)?;
         let visit = rec.filter(|r| r.closed_at.is_none()).map(from_record);
         if let Some(v) = &visit {
-            self.visits.put(v.clone());
+            self.remember(v.clone());
         }
         Ok(visit)
     }

@@ -1,11 +1,11 @@
 //! Who runs the layout of a shared picture, pins its nodes and changes its settings. The session's owner and
 //! editors of the dataset do; a session that nobody signed in for is steered by the page whose visit made
-//! it, which proves that with a key that it alone was told.
+//! it, which proves that with a key that it alone was told, until somebody who signed in owns the session.
 
 use graphlume_storage::DatasetRec;
 use graphlume_types::{DatasetId, SessionId, UserId};
 
-use crate::authz::{Action, Decision, Resource, decides};
+use crate::authz::{Action, Decision, Guarded, Resource, decides};
 use crate::builtin;
 use crate::identity::signing_key::SigningKey;
 use crate::principal::Principal;
@@ -65,8 +65,9 @@ impl Service {
     ) -> Result<Helm, ServiceError> {
         let keys = &self.identity.steering;
         let (session, dataset) = (&ticket.session, ticket.dataset);
+        let has_owner = self.visit(session)?.is_some_and(|v| v.owner.is_some());
         let given = arrival.key.as_deref().is_some_and(|k| keys.fits(k, session, dataset));
-        let holds = given || !arrival.joins && self.visits.claim(session, dataset);
+        let holds = given && !has_owner || !arrival.joins && self.visits.claim(session, dataset);
         let steers = self.steers(who, ticket, holds)?;
         let key = holds.then(|| keys.of(session, dataset).to_hex().to_string());
         Ok(Helm { steers, key })
@@ -85,9 +86,10 @@ impl Service {
         let owner: Option<UserId> = self.visit(&ticket.session)?.and_then(|v| v.owner);
         let dataset = match builtin::by_id(ticket.dataset) {
             Some(_) => None,
-            None => self.core.store.get::<DatasetRec>(&ticket.dataset)?,
+            None => self.core.store.head::<DatasetRec>(&ticket.dataset)?,
         };
-        let resource = Resource::Session { owner, dataset: dataset.as_ref(), holds_key };
+        let dataset = dataset.as_ref().map(|d| d as &dyn Guarded);
+        let resource = Resource::Session { owner, dataset, holds_key };
         Ok(decides(who, Action::Steer, resource) == Decision::Allow)
     }
 }

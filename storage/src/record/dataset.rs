@@ -4,6 +4,7 @@ use graphlume_types::{DatasetId, FileId, Notice, UserId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::head::{self, Headed as _, Hold};
 use super::{Kind, Record, TableSchema};
 use crate::blob::BlobRef;
 
@@ -207,6 +208,7 @@ impl DatasetRec {
 
 impl Record for DatasetRec {
     const KIND: Kind = Kind::Dataset;
+    const COUNTED: bool = true;
     type Key = DatasetId;
 
     fn key(&self) -> DatasetId {
@@ -227,5 +229,13 @@ impl Record for DatasetRec {
 
     fn blobs(&self) -> Vec<BlobRef> {
         self.all_tables().flat_map(|t| t.raw.into_iter().chain([t.table])).collect()
+    }
+
+    fn head_json(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.head()).ok()
+    }
+
+    fn holds(&self) -> Vec<Hold> {
+        head::holds(self)
     }
 }

@@ -4,6 +4,7 @@ use graphlume_types::{FileId, Notice, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::head::Headed as _;
 use super::{Kind, Record};
 use crate::blob::BlobRef;
 
@@ -87,6 +88,7 @@ pub struct FileRec {
 
 impl Record for FileRec {
     const KIND: Kind = Kind::File;
+    const COUNTED: bool = true;
     type Key = FileId;
 
     fn key(&self) -> FileId {
@@ -107,5 +109,9 @@ impl Record for FileRec {
 
     fn blobs(&self) -> Vec<BlobRef> {
         self.raw.iter().chain(&self.tables).copied().collect()
+    }
+
+    fn head_json(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.head()).ok()
     }
 }

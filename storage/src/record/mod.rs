@@ -3,6 +3,7 @@
 
 mod dataset;
 mod file;
+mod head;
 mod key;
 mod link;
 mod login;
@@ -18,9 +19,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::blob::BlobRef;
+use crate::index;
 
 pub use dataset::{DatasetRec, FileRef, Invitation, Privacy, PrivacyMode, TableRec};
 pub use file::{FileRec, TableSchema};
+pub use head::{DatasetHead, FileHead, Headed, Hold, Holder};
+pub(crate) use head::{holder, holder_prefix};
 pub use key::{KeyRec, SecretDigest};
 pub use link::LinkRec;
 pub use login::LoginRec;
@@ -112,6 +116,8 @@ record_keys! {
 pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     /// Which kind.
     const KIND: Kind;
+    /// Whether the record, and the blobs that it needs, count as bytes that its owner holds.
+    const COUNTED: bool = false;
     /// Type of its key.
     type Key: RecordKey;
     /// Its key.
@@ -136,6 +142,15 @@ pub trait Record: Serialize + DeserializeOwned + Clone + Send + Sync + 'static {
     fn blobs(&self) -> Vec<BlobRef> {
         Vec::new()
     }
+    /// Its head in JSON, when the kind has one ([`Headed`]).
+    fn head_json(&self) -> Option<Vec<u8>> {
+        None
+    }
+    /// The files whose tables it holds.
+    #[doc(hidden)]
+    fn holds(&self) -> Vec<Hold> {
+        Vec::new()
+    }
 }
 
 /// What the store must know of a record without knowing its type.
@@ -148,6 +163,11 @@ pub(crate) struct Facts {
     pub org: Option<String>,
     pub unique: Vec<(&'static str, String)>,
     pub blobs: Vec<BlobRef>,
+    pub head: Option<Vec<u8>>,
+    /// Key in the index and value.
+    pub holds: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Whether it counts as its owner's.
+    pub is_counted: bool,
 }
 
 impl Facts {
@@ -164,6 +184,9 @@ impl Facts {
             org: rec.org().map(str::to_owned),
             unique: rec.unique(),
             blobs,
+            head: rec.head_json(),
+            holds: rec.holds().into_iter().map(|h| (index::hold_key(&h), h.entry.1)).collect(),
+            is_counted: R::COUNTED,
         }
     }
 }

@@ -8,6 +8,7 @@ mod damage;
 mod drafts;
 mod faults;
 mod full_disk;
+mod heads;
 mod load;
 mod model;
 mod ours;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use graphlume_types::limits;
 use proptest::prelude::*;
 
 use super::*;
@@ -146,6 +147,15 @@ fn compare(store: &Store, model: &Model) {
         assert_eq!(page.total, want.len() as u64, "{scopes:?}");
         let want: Vec<_> = want.into_iter().skip(1).take(4).cloned().collect();
         assert_eq!(page.items, want, "{scopes:?}");
+    }
+    for user in (1..4).map(UserId) {
+        let own = || model.files.values().filter(|f| f.author == user);
+        let blobs: BTreeSet<_> = own().filter_map(|f| f.raw).collect();
+        let records: u64 = own()
+            .map(|f| serde_json::to_vec(f).unwrap().len() as u64 + limits::RECORD_COST_BYTES)
+            .sum();
+        let held = records + blobs.iter().map(|b| b.len).sum::<u64>();
+        assert_eq!(store.held_bytes(user).unwrap(), held, "{user:?}");
     }
     for (id, name) in &model.accounts {
         assert_eq!(store.find::<UserRec>("username", name).unwrap().unwrap().id, UserId(*id));

@@ -1,7 +1,8 @@
 //! Datasets as resources: what a person can open, and under which address.
 
-use graphlume_service::{DatasetReply, PageRequest, Principal, Service, ServiceError};
+use graphlume_service::{PageRequest, Principal, Service, ServiceError};
 use graphlume_types::{Code, Coded, limits};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::checked;
@@ -68,7 +69,7 @@ pub(super) async fn read(
         "dataset_id": dataset.dataset_id, "name": dataset.name,
         "description": dataset.description, "node_count": dataset.node_count,
         "edge_count": dataset.edge_count, "created_at": dataset.created_at,
-        "open": address(&dataset, base),
+        "open": address(&dataset.dataset_id, base),
     });
     let part = json!({ "uri": uri, "mimeType": "application/json", "text": text.to_string() });
     Ok(json!({ "contents": [part] }))
@@ -83,7 +84,7 @@ pub(super) async fn hint(service: &Service, who: &Principal, base: &str) -> Stri
                 .iter()
                 .map(|d| {
                     let name: String = d.name.chars().take(80).collect();
-                    format!("{name:?} at {}", address(d, base))
+                    format!("{name:?} at {}", address(&d.dataset_id, base))
                 })
                 .collect();
             let rest = count.saturating_sub(named.len() as u64);
@@ -107,15 +108,31 @@ async fn page(
     who: &Principal,
     offset: u64,
     limit: u64,
-) -> Result<(u64, Vec<DatasetReply>), ServiceError> {
+) -> Result<(u64, Vec<Named>), ServiceError> {
     let text = |n: u64| Some(n.to_string());
     let asked = PageRequest { address: String::new(), limit: text(limit), offset: text(offset) };
     let page = service.list_datasets(who, asked).await?;
-    Ok((page.count, page.results))
+    let named: Listed = serde_json::from_slice(&page.body)
+        .map_err(|e| ServiceError::Internal(format!("a list was written wrongly: {e}")))?;
+    Ok((page.count, named.results))
 }
 
-fn entry(dataset: &DatasetReply, base: &str) -> Value {
-    let open = address(dataset, base);
+/// A page of datasets, of which agents are told the names.
+#[derive(Deserialize)]
+struct Listed {
+    results: Vec<Named>,
+}
+
+/// What agents are told of a dataset in a list.
+#[derive(Deserialize)]
+struct Named {
+    dataset_id: String,
+    name: String,
+    description: String,
+}
+
+fn entry(dataset: &Named, base: &str) -> Value {
+    let open = address(&dataset.dataset_id, base);
     let about: String = dataset.description.chars().take(500).collect();
     let about = if about.is_empty() { about } else { format!("{about} ") };
     json!({
@@ -127,8 +144,8 @@ fn entry(dataset: &DatasetReply, base: &str) -> Value {
     })
 }
 
-fn address(dataset: &DatasetReply, base: &str) -> String {
-    format!("{base}/graph/graph.html?dataset={}", dataset.dataset_id)
+fn address(dataset_id: &str, base: &str) -> String {
+    format!("{base}/graph/graph.html?dataset={dataset_id}")
 }
 
 fn failed(error: ServiceError) -> Refusal {

@@ -8,7 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 
 use super::files::{check_declared, count};
-use super::{json, no_content, ok};
+use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
 use crate::route::Endpoint;
 use crate::shell::Shell;
@@ -16,7 +16,7 @@ use crate::status::ApiError;
 
 pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.list_datasets(&who, req.page(&shell)).await?)
+    Ok(listed(shell.service.list_datasets(&who, req.page(&shell)).await?))
 }
 
 pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use graphlume_types::Code;
 use http::StatusCode;
 
-use super::{json, no_content, ok};
+use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
 use crate::status::ApiError;
 
 pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.list_files(&who, req.page(&shell)).await?)
+    Ok(listed(shell.service.list_files(&who, req.page(&shell)).await?))
 }
 
 pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {

@@ -10,6 +10,7 @@ pub(crate) mod tokens;
 pub(crate) mod viz;
 
 use bytes::Bytes;
+use graphlume_service::Page;
 use graphlume_types::Code;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
@@ -32,6 +33,13 @@ pub(crate) fn json<T: Serialize>(status: StatusCode, body: &T) -> Result<Reply, 
 /// A JSON answer with status 200.
 pub(crate) fn ok<T: Serialize>(body: &T) -> Result<Reply, ApiError> {
     json(StatusCode::OK, body)
+}
+
+/// A page of a list, which the service has written out.
+pub(crate) fn listed(page: Page) -> Reply {
+    let mut reply = Response::new(page.body);
+    reply.headers_mut().insert(CONTENT_TYPE, JSON);
+    reply
 }
 
 /// The answer to a delete.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, TableRec, TableSchema};
+use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, Privacy, TableRec, TableSchema};
 use graphlume_types::limits::FILES_PER_DATASET_MAX;
 use graphlume_types::{DatasetId, FileId, Notice, note};
 use serde_json::{Map, Value};
@@ -11,13 +11,12 @@ use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
 use super::transform::Transforms;
 use super::{News, has_edges, preview, tell_engine};
-use crate::authz::{Action, Decision, Resource, decides};
 use crate::body::{self, kind, missing};
-use crate::files::{held, no_file, refuse_scoped};
+use crate::files::{Citable, citable, no_file, refuse_scoped};
 use crate::identity::orgs;
 use crate::principal::Principal;
 use crate::reply::{DatasetCreated, DatasetIdReply};
-use crate::service::{blocking, to_the_end};
+use crate::service::{Core, blocking, to_the_end};
 use crate::{Service, ServiceError};
 
 /// Members of a create body that have a field of their own, or that the server alone writes.
@@ -51,6 +50,18 @@ const TAKEN_FIELDS: &[&str] = &[
     "uri_tag",
 ];
 
+/// Members whose form is checked, or that are texts with limits of their own.
+const HAVE_A_FORM: &[&str] = &[
+    "agent_name",
+    "agent_version",
+    "description",
+    "edge_encodings",
+    "edge_hypergraph_transform",
+    "name",
+    "node_encodings",
+    "org_name",
+];
+
 impl Service {
     /// Makes a dataset from the create body of spec 2.3. Without files, its tables are uploaded into it
     /// afterwards.
@@ -69,7 +80,7 @@ impl Service {
         if let Err(e) = compute::requests(map.get("compute")) {
             note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
         }
-        self.create(who, &map, notices).await
+        self.create(who, &map, notices, None).await
     }
 
     /// [`Self::create_dataset`] with algorithms to run (spec 4.8), which must be ones that can be run.
@@ -83,7 +94,17 @@ impl Service {
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
         compute::requests(map.get("compute"))?;
-        self.create(who, &map, Vec::new()).await
+        self.create(who, &map, Vec::new(), None).await
+    }
+
+    /// [`Self::create_dataset`] of one that is shared from its first moment.
+    pub(crate) async fn create_shared(
+        &self,
+        who: &Principal,
+        body: &[u8],
+        privacy: Option<Privacy>,
+    ) -> Result<DatasetCreated, ServiceError> {
+        self.create(who, &body::object(body)?, Vec::new(), privacy).await
     }
 
     async fn create(
@@ -91,11 +112,18 @@ impl Service {
         who: &Principal,
         map: &Map<String, Value>,
         mut notices: Vec<Notice>,
+        privacy: Option<Privacy>,
     ) -> Result<DatasetCreated, ServiceError> {
         refuse_scoped(who)?;
         let mut rec = self.record(who, map, &mut notices)?;
-        (rec.edge_files, rec.edge_tables) = self.pin_files(who, map, Part::Edges)?;
-        (rec.node_files, rec.node_tables) = self.pin_files(who, map, Part::Nodes)?;
+        rec.privacy = privacy;
+        let (edges, nodes) = (cited_files(map, Part::Edges)?, cited_files(map, Part::Nodes)?);
+        let (by, any_file) = (who.clone(), self.allow_foreign_file_ids);
+        let pinned = self.blocking(move |core| {
+            let edges = Self::pin_files(core, &by, edges, any_file)?;
+            Ok((edges, Self::pin_files(core, &by, nodes, any_file)?))
+        });
+        ((rec.edge_files, rec.edge_tables), (rec.node_files, rec.node_tables)) = pinned.await?;
         match Transforms::of(&rec)? {
             Some(transforms) => {
                 transforms.check_count(rec.edge_tables.len())?;
@@ -112,7 +140,11 @@ impl Service {
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
         to_the_end(async move {
-            blocking(&core, move |c| Ok(c.store.commit(Batch::new().insert(&rec))?)).await?;
+            let write = move |c: &Core| {
+                let _room = c.quotas.record(&c.store, &rec, None)?;
+                Ok(c.store.commit(Batch::new().insert(&rec))?)
+            };
+            blocking(&core, write).await?;
             tell_engine(&engine, dataset, news).await;
             Ok(())
         })
@@ -133,7 +165,11 @@ impl Service {
     ) -> Result<DatasetRec, ServiceError> {
         let author = who.user().ok_or(ServiceError::Unauthenticated)?;
         // Lists of files have a limit of their own, and texts theirs.
-        body::check_free_fields(map, |field| !matches!(field, "node_files" | "edge_files"))?;
+        body::check_free_fields(
+            map,
+            |field| !matches!(field, "node_files" | "edge_files"),
+            |field| HAVE_A_FORM.contains(&field),
+        )?;
         let name = body::name(map, "name")?.ok_or_else(|| missing("name", "a string"))?;
         let metadata = body::member(map, "metadata")?
             .ok_or_else(|| missing("metadata", "an object, which may be empty"))?;
@@ -197,48 +233,50 @@ impl Service {
         })
     }
 
-    /// The tables of the cited files, which the dataset holds on to from now on.
+    /// The tables of the cited files, which the dataset holds on to from now on. Blocks.
     fn pin_files(
-        &self,
+        core: &Core,
         who: &Principal,
-        map: &Map<String, Value>,
-        part: Part,
+        cited: Vec<(FileRef, String)>,
+        any_file: bool,
     ) -> Result<(Vec<FileRef>, Vec<TableRec>), ServiceError> {
-        let field = part.files_field();
-        let entries = body::list(map, field)?.unwrap_or_default();
-        if entries.len() > FILES_PER_DATASET_MAX {
-            return Err(ServiceError::TooLarge {
-                what: field,
-                limit: FILES_PER_DATASET_MAX as u64,
-                unit: "files",
-            });
-        }
         let (mut refs, mut tables) = (Vec::new(), Vec::new());
-        for (i, entry) in entries.iter().enumerate() {
-            let at = format!("{field}[{i}]");
-            let (id, index) = file_entry(entry, &at)?;
-            let file = self.citable(who, id)?;
-            let file_ref = FileRef { file_id: file.file_id, table: index };
-            tables.push(pin(&file, file_ref, &at)?);
+        for (file_ref, at) in cited {
+            let id = file_ref.file_id;
+            let file = core.store.get::<FileRec>(&id)?.ok_or_else(|| no_file(id))?;
+            let index = file_ref.table.unwrap_or(0);
+            let from = if any_file { Citable::File } else { citable(core, who, &file, index)? };
+            tables.push(match from {
+                Citable::File => pin(&file, file_ref, &at)?,
+                Citable::Shown(table) => TableRec { file: Some(file_ref), ..*table },
+            });
             refs.push(file_ref);
         }
         Ok((refs, tables))
     }
+}
 
-    /// A file that the caller may cite: readable, or anybody's where the server is set so.
-    fn citable(&self, who: &Principal, id: &str) -> Result<FileRec, ServiceError> {
-        let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
-        let found = self.core.store.get::<FileRec>(&file_id)?;
-        let file = found.ok_or_else(|| no_file(id))?;
-        if self.allow_foreign_file_ids {
-            return Ok(file);
-        }
-        let resource = Resource::File(&file, held(&self.core, who, &file)?);
-        match decides(who, Action::Cite, resource) {
-            Decision::Allow => Ok(file),
-            _ => Err(no_file(id)),
-        }
+/// The files that a body cites for one side of the graph, and where it does.
+fn cited_files(
+    map: &Map<String, Value>,
+    part: Part,
+) -> Result<Vec<(FileRef, String)>, ServiceError> {
+    let field = part.files_field();
+    let entries = body::list(map, field)?.unwrap_or_default();
+    if entries.len() > FILES_PER_DATASET_MAX {
+        return Err(ServiceError::TooLarge {
+            what: field,
+            limit: FILES_PER_DATASET_MAX as u64,
+            unit: "files",
+        });
     }
+    let cited = entries.iter().enumerate().map(|(i, entry)| {
+        let at = format!("{field}[{i}]");
+        let (id, table) = file_entry(entry, &at)?;
+        let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
+        Ok((FileRef { file_id, table }, at))
+    });
+    cited.collect()
 }
 
 /// A bare file id, or `[file id, table index]`.

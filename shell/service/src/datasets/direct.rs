@@ -6,16 +6,17 @@ use bytes::Bytes;
 use graphlume_engine::EngineHandle;
 use graphlume_ingest::{Format, IngestError, Recipe};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
-use graphlume_types::{DatasetId, Notice, UserId, note};
+use graphlume_types::{DatasetId, Notice, note};
 use serde_json::Value;
 
 use super::create::{check_edges, check_nodes, with_notices};
 use super::encodings::{Part, bound};
-use super::{News, commit, has_edges, no_dataset, preview, stored_for, tell_engine};
+use super::{News, commit, has_edges, no_dataset, preview, tell_engine};
 use crate::authz::Action;
 use crate::files::of_parse;
 use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
+use crate::quotas::Room;
 use crate::reply::{DirectData, DirectReply};
 use crate::service::{Claim, Core, blocking, to_the_end};
 use crate::tables::{TakenTables, unreadable};
@@ -27,8 +28,6 @@ pub struct PartUpload {
     engine: EngineHandle,
     intake: Intake,
     dataset: DatasetId,
-    /// Whose it is.
-    owner: UserId,
     part: Part,
     recipe: Recipe,
     claim: Claim,
@@ -50,7 +49,7 @@ impl Service {
         query: Vec<(String, String)>,
         declared_len: Option<u64>,
     ) -> Result<PartUpload, ServiceError> {
-        let (rec, _) = stored_for(&self.core, who, Action::Write, id)?;
+        let (rec, _) = self.stored_for(who, Action::Write, id).await?;
         let format: Format = format
             .parse()
             .map_err(|e: IngestError| ServiceError::invalid("format", e.to_string()))?;
@@ -63,7 +62,6 @@ impl Service {
             engine: self.engine.clone(),
             intake,
             dataset: rec.dataset_id,
-            owner: rec.author,
             part,
             recipe: Recipe { options, ..Recipe::plain(format) },
             claim,
@@ -87,7 +85,7 @@ impl PartUpload {
     /// Content that does not parse, or that lacks a column that the graph cannot do without; a disk that
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
-        let Self { core, engine, intake, dataset, owner, part, recipe, claim } = self;
+        let Self { core, engine, intake, dataset, part, recipe, claim } = self;
         let Recipe { format, compression, options, .. } = recipe.clone();
         let Taken { raw, parsed, room, parse_micros } = intake.finish(recipe).await?;
         let taken = parsed.map_err(unreadable)?;
@@ -110,14 +108,8 @@ impl PartUpload {
             file: None,
             uploaded_at: core.clock.unix_micros(),
         };
-        let bytes = raw.len + table.len;
         let notices = to_the_end(async move {
-            let write = move |c: &Core| {
-                let done = attach(c, dataset, part, rec, parsed);
-                c.quotas.added(owner, bytes);
-                drop(room);
-                done
-            };
+            let write = move |c: &Core| attach(c, dataset, part, rec, parsed, room);
             let (news, notices) = blocking(&core, write).await?;
             tell_engine(&engine, dataset, news).await;
             drop(claim);
@@ -147,10 +139,12 @@ fn attach(
     part: Part,
     table: TableRec,
     parsed: Vec<Notice>,
+    mut room: Option<Room>,
 ) -> Result<(News, Vec<Notice>), ServiceError> {
     loop {
         let found = core.store.get_tagged::<DatasetRec>(&dataset)?;
         let (mut rec, tag) = found.ok_or_else(|| no_dataset(dataset))?;
+        let before = rec.clone();
         let mut notices = parsed.clone();
         let had_edges = has_edges(&rec);
         match part {
@@ -171,6 +165,7 @@ fn attach(
         rec.notices = notices.clone();
         rec.data_version += 1;
         rec.updated_at = core.clock.unix_micros();
+        room = Some(core.quotas.record_within(&core.store, &rec, Some(&before), room)?);
         match commit(core, &rec, tag) {
             Ok(()) => return Ok((readiness(&rec, part, had_edges), notices)),
             Err(ServiceError::Store(StoreError::Changed { .. })) => {}

@@ -11,19 +11,18 @@ pub(crate) mod transform;
 use std::sync::Arc;
 
 use graphlume_engine::EngineHandle;
-use graphlume_storage::{Batch, DatasetRec, FileRec, StoreError, Tag};
+use graphlume_storage::{Batch, DatasetHead, DatasetRec, FileRec, StoreError, Tag};
 use graphlume_types::{DatasetId, Notice, note};
 use serde_json::{Map, Value};
 
 use crate::authz::{Action, Decision, Resource, decides, require};
 use crate::builtin::{self, Builtin};
-use crate::files::own_scopes;
-use crate::page::{PageRequest, Shown, window_of};
+use crate::page::PageRequest;
 use crate::principal::Principal;
 use crate::reply::{DatasetEnvelope, DatasetReply, Page};
 use crate::service::{Core, blocking, to_the_end};
 use crate::time_text::iso8601;
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, text};
 
 pub use direct::PartUpload;
 pub use encodings::Part;
@@ -31,11 +30,11 @@ pub(crate) use share::check_privacy;
 
 /// Members of a create body that a later read must not show at its top: readers take them for something
 /// else.
-const HIDDEN_EXTRAS: &[&str] =
+pub(crate) const HIDDEN_EXTRAS: &[&str] =
     &["bindings", "encodings", "style", "url_params", "success", "data", "notices", "warnings"];
 
 /// The version of the interface, where a client named none.
-const API_VERSION: &str = "3";
+pub(crate) const API_VERSION: &str = "3";
 
 pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
     ServiceError::not_found("dataset", id)
@@ -50,13 +49,6 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    pub(crate) fn id(&self) -> DatasetId {
-        match self {
-            Self::Stored(rec, _) => rec.dataset_id,
-            Self::Builtin(b) => b.id(),
-        }
-    }
-
     /// Encodings of nodes and of edges.
     pub(crate) fn encodings(&self) -> (Value, Value) {
         match self {
@@ -70,7 +62,7 @@ impl Found {
 
     pub(crate) fn resource(&self) -> Resource<'_> {
         match self {
-            Self::Stored(rec, _) => Resource::Dataset(rec),
+            Self::Stored(rec, _) => Resource::Dataset(&**rec),
             Self::Builtin(_) => Resource::Builtin,
         }
     }
@@ -102,18 +94,78 @@ pub(crate) fn find_for(
     Ok(found)
 }
 
-/// [`find_for`] where a built-in dataset cannot be meant.
-fn stored_for(
+/// A dataset of which no more is asked than whose it is and who may see it.
+pub(crate) enum Known {
+    /// One that was created here.
+    Stored(DatasetHead),
+    /// One that ships with the server.
+    Builtin(DatasetId),
+}
+
+impl Known {
+    pub(crate) fn id(&self) -> DatasetId {
+        match self {
+            Self::Stored(head) => head.dataset_id,
+            Self::Builtin(id) => *id,
+        }
+    }
+
+    pub(crate) fn resource(&self) -> Resource<'_> {
+        match self {
+            Self::Stored(head) => Resource::Dataset(head),
+            Self::Builtin(_) => Resource::Builtin,
+        }
+    }
+}
+
+/// [`find_for`] without a look at the record, however large that is: for tasks that must not block.
+pub(crate) fn known_for(
     core: &Core,
     who: &Principal,
     action: Action,
     id: &str,
-) -> Result<(DatasetRec, Tag), ServiceError> {
-    match find_for(core, who, action, id)? {
-        Found::Stored(rec, tag) => Ok((*rec, tag)),
-        Found::Builtin(_) => Err(ServiceError::Forbidden(
-            "this dataset ships with the server and cannot be changed".to_owned(),
-        )),
+) -> Result<Known, ServiceError> {
+    let builtin = builtin::by_name(id);
+    let dataset_id = match builtin {
+        Some(b) => b.id(),
+        None => id.parse().map_err(|_| no_dataset(id))?,
+    };
+    let known = match builtin.or_else(|| builtin::by_id(dataset_id)) {
+        Some(b) => Known::Builtin(b.id()),
+        None => {
+            let head = core.store.head::<DatasetRec>(&dataset_id)?;
+            Known::Stored(head.ok_or_else(|| no_dataset(id))?)
+        }
+    };
+    require(who, action, known.resource(), "dataset", id)?;
+    Ok(known)
+}
+
+impl Service {
+    /// [`find_for`] for a task that must not block.
+    async fn dataset_for(
+        &self,
+        who: &Principal,
+        action: Action,
+        id: &str,
+    ) -> Result<Found, ServiceError> {
+        let (who, id) = (who.clone(), id.to_owned());
+        self.blocking(move |core| find_for(core, &who, action, &id)).await
+    }
+
+    /// The same where a built-in dataset cannot be meant.
+    async fn stored_for(
+        &self,
+        who: &Principal,
+        action: Action,
+        id: &str,
+    ) -> Result<(DatasetRec, Tag), ServiceError> {
+        match self.dataset_for(who, action, id).await? {
+            Found::Stored(rec, tag) => Ok((*rec, tag)),
+            Found::Builtin(_) => Err(ServiceError::Forbidden(
+                "this dataset ships with the server and cannot be changed".to_owned(),
+            )),
+        }
     }
 }
 
@@ -126,18 +178,12 @@ impl Service {
         &self,
         who: &Principal,
         page: PageRequest,
-    ) -> Result<Page<DatasetReply>, ServiceError> {
-        let scopes = own_scopes(who)?;
-        let window = page.window()?;
-        let who = who.clone();
-        self.blocking(move |core| {
-            let may = |d: &DatasetRec| {
-                Ok(decides(&who, Action::Read, Resource::Dataset(d)) == Decision::Allow)
-            };
-            let Shown { items, walked, count } = window_of(core, &scopes, window, may)?;
-            Ok(page.reply(window, count, walked, items.into_iter().map(reply).collect()))
-        })
-        .await
+    ) -> Result<Page, ServiceError> {
+        let by = who.clone();
+        let may = move |_: &Core, d: &DatasetHead| {
+            Ok(decides(&by, Action::Read, Resource::Dataset(d)) == Decision::Allow)
+        };
+        self.listed::<DatasetRec>(who, page, may, text::of_dataset).await
     }
 
     /// One dataset with what was sent at its creation.
@@ -149,7 +195,7 @@ impl Service {
         who: &Principal,
         id: &str,
     ) -> Result<DatasetEnvelope, ServiceError> {
-        let data = match find_for(&self.core, who, Action::Read, id)? {
+        let data = match self.dataset_for(who, Action::Read, id).await? {
             Found::Stored(rec, _) => {
                 let deleted = deleted_files(&self.core, &rec)?;
                 let mut reply = reply(*rec);
@@ -166,13 +212,12 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`].
     pub async fn delete_dataset(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
-        let (rec, _) = stored_for(&self.core, who, Action::Delete, id)?;
+        let (rec, _) = self.stored_for(who, Action::Delete, id).await?;
         let dataset = rec.dataset_id;
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
         to_the_end(async move {
             let delete = move |core: &Core| {
                 core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?;
-                core.quotas.removed(rec.author);
                 Ok(())
             };
             blocking(&core, delete).await?;

@@ -4,7 +4,7 @@ use graphlume_storage::{DatasetRec, Invitation, Privacy, PrivacyMode};
 use graphlume_types::limits::INVITED_USERS_MAX;
 use serde_json::{Map, Value};
 
-use super::{no_dataset, stored_for};
+use super::no_dataset;
 use crate::authz::Action;
 use crate::body::{self, kind, missing};
 use crate::principal::Principal;
@@ -29,10 +29,12 @@ impl Service {
             }
         }
         let privacy = parse(&map)?;
-        let (rec, _) = stored_for(&self.core, who, Action::Share, id)?;
+        let (rec, _) = self.stored_for(who, Action::Share, id).await?;
         let (dataset, mode) = (rec.dataset_id, privacy.mode);
         let now = self.core.clock.unix_micros();
         self.blocking(move |core| {
+            let after = DatasetRec { privacy: Some(privacy.clone()), ..rec.clone() };
+            let _room = core.quotas.record(&core.store, &after, Some(&rec))?;
             let done = core.store.update::<DatasetRec>(&dataset, |d| {
                 d.privacy = Some(privacy.clone());
                 d.updated_at = now;
@@ -51,12 +53,12 @@ impl Service {
     }
 }
 
-/// Checks what a share would refuse of its own fields.
+/// What the fields of a share say of who may see something.
 ///
 /// # Errors
 /// As [`Service::share`].
-pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<(), ServiceError> {
-    parse(map).map(|_| ())
+pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
+    parse(map)
 }
 
 fn parse(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {

@@ -1,27 +1,29 @@
 //! Uploaded files: records, bytes, parses.
 
+mod held;
 mod progress;
 mod upload;
 
 use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
-use graphlume_storage::{Batch, DatasetRec, FileRec, PrivacyMode, Scope, StoreError, Tag};
-use graphlume_types::{CancelToken, FileId, Notice, UserId, note};
+use graphlume_storage::{
+    Batch, FileHead, FileRec, Headed as _, OrgRec, Role, Scope, StoreError, Tag,
+};
+use graphlume_types::{CancelToken, FileId, Notice, note};
 use serde_json::{Map, Value};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::authz::{Action, Decision, Held, Resource, decides, require};
+use crate::authz::{Action, Decision, Resource, decides, require};
 use crate::body;
 use crate::identity::orgs;
-use crate::page::{PageRequest, Shown, visible, window_of};
+use crate::page::PageRequest;
 use crate::principal::Principal;
 use crate::reply::{FileReply, Page};
 use crate::service::Core;
 use crate::tables::{TakenTables, parse_and_store, unreadable};
 use crate::time_text::iso8601;
-use crate::{Service, ServiceError};
+use crate::{Service, ServiceError, text};
 
+pub(crate) use held::{Citable, citable, held};
 pub(crate) use progress::Board;
 pub use upload::FileUpload;
 
@@ -60,6 +62,7 @@ pub(crate) fn find(core: &Core, id: &str) -> Result<(FileRec, Tag), ServiceError
     core.store.get_tagged::<FileRec>(&file_id)?.ok_or_else(|| no_file(id))
 }
 
+/// Blocks.
 fn find_for(
     core: &Core,
     who: &Principal,
@@ -67,59 +70,23 @@ fn find_for(
     id: &str,
 ) -> Result<(FileRec, Tag), ServiceError> {
     let (rec, tag) = find(core, id)?;
-    let held = held(core, who, &rec)?;
-    require(who, action, Resource::File(&rec, held), "file", id)?;
+    let head = rec.head();
+    let held = held(core, who, &head)?;
+    require(who, action, Resource::File(&head, held), "file", id)?;
     Ok((rec, tag))
 }
 
-/// What the datasets of a file's author say about it to somebody else.
-pub(crate) fn held(core: &Core, who: &Principal, file: &FileRec) -> Result<Held, ServiceError> {
-    let (mut held, mut by_link) = (Held::default(), false);
-    if who.user() == Some(file.author) || who.is_anonymous() {
-        return Ok(held);
+impl Service {
+    /// [`find_for`] for a task that must not block.
+    async fn file_for(
+        &self,
+        who: &Principal,
+        action: Action,
+        id: &str,
+    ) -> Result<(FileRec, Tag), ServiceError> {
+        let (who, id) = (who.clone(), id.to_owned());
+        self.blocking(move |core| find_for(core, &who, action, &id)).await
     }
-    each_of_author(core, file.author, |d| {
-        if holds(d).any(|id| id == file.file_id) {
-            held.privately |= is_private(d);
-            by_link |= d.privacy.is_none();
-            held.readable |= d.privacy.is_some()
-                && decides(who, Action::Read, Resource::Dataset(d)) == Decision::Allow;
-        }
-    })?;
-    // An address that was passed on opens its own dataset, and nothing that another one keeps private.
-    held.readable |= by_link && !held.privately;
-    Ok(held)
-}
-
-/// The files that private datasets of their author hold.
-fn withheld(core: &Core, author: UserId) -> Result<HashSet<FileId>, ServiceError> {
-    let mut out = HashSet::new();
-    each_of_author(core, author, |d| {
-        if is_private(d) {
-            out.extend(holds(d));
-        }
-    })?;
-    Ok(out)
-}
-
-fn holds(d: &DatasetRec) -> impl Iterator<Item = FileId> + '_ {
-    d.node_files.iter().chain(&d.edge_files).map(|f| f.file_id)
-}
-
-fn is_private(d: &DatasetRec) -> bool {
-    d.privacy.as_ref().is_some_and(|p| p.mode == PrivacyMode::Private)
-}
-
-fn each_of_author(
-    core: &Core,
-    author: UserId,
-    mut look: impl FnMut(&DatasetRec),
-) -> Result<(), ServiceError> {
-    visible(core, &[Scope::Owner(author)], |d: &DatasetRec| {
-        look(d);
-        Ok(false)
-    })?;
-    Ok(())
 }
 
 impl Service {
@@ -169,6 +136,7 @@ impl Service {
         }
         self.blocking(move |core| {
             let _place = core.quotas.file(&core.store, author)?;
+            let _room = core.quotas.record(&core.store, &rec, None)?;
             core.store.commit(Batch::new().insert(&rec))?;
             Ok(reply(rec))
         })
@@ -183,29 +151,13 @@ impl Service {
         &self,
         who: &Principal,
         page: PageRequest,
-    ) -> Result<Page<FileReply>, ServiceError> {
-        let scopes = own_scopes(who)?;
-        let window = page.window()?;
-        let who = who.clone();
-        self.blocking(move |core| {
-            let mut of: HashMap<UserId, HashSet<FileId>> = HashMap::new();
-            let may = |f: &FileRec| {
-                let privately = if who.user() == Some(f.author) {
-                    false
-                } else {
-                    let files = match of.entry(f.author) {
-                        Entry::Occupied(known) => known.into_mut(),
-                        Entry::Vacant(new) => new.insert(withheld(core, f.author)?),
-                    };
-                    files.contains(&f.file_id)
-                };
-                let held = Held { privately, readable: false };
-                Ok(decides(&who, Action::Read, Resource::File(f, held)) == Decision::Allow)
-            };
-            let Shown { items, walked, count } = window_of(core, &scopes, window, may)?;
-            Ok(page.reply(window, count, walked, items.into_iter().map(reply).collect()))
-        })
-        .await
+    ) -> Result<Page, ServiceError> {
+        let by = who.clone();
+        let may = move |core: &Core, f: &FileHead| {
+            let held = held(core, &by, f)?;
+            Ok(decides(&by, Action::Read, Resource::File(f, held)) == Decision::Allow)
+        };
+        self.listed::<FileRec>(who, page, may, text::of_file).await
     }
 
     /// One file's record.
@@ -213,7 +165,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's.
     pub async fn get_file(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
-        let (rec, _) = find_for(&self.core, who, Action::Read, id)?;
+        let (rec, _) = self.file_for(who, Action::Read, id).await?;
         let progress = self.core.board.get(&rec.file_id);
         Ok(FileReply { progress, ..reply(rec) })
     }
@@ -230,7 +182,7 @@ impl Service {
     ) -> Result<FileReply, ServiceError> {
         let map = body::object(body)?;
         refuse_foreign_fields(&map)?;
-        let (before, tag) = find_for(&self.core, who, Action::Write, id)?;
+        let (before, tag) = self.file_for(who, Action::Write, id).await?;
         let _claim = self.claim(format!("file {id}"))?;
         let mut rec = before.clone();
         set_fields(&mut rec, &map)?;
@@ -255,8 +207,8 @@ impl Service {
                     }
                     record_parse(&mut rec, parsed);
                 }
+                let _room = core.quotas.record(&core.store, &rec, Some(&before))?;
                 commit(core, &rec, tag)?;
-                core.quotas.added(rec.author, rec.tables.iter().map(|b| b.len).sum());
                 Ok(reply(rec))
             })
             .await;
@@ -269,7 +221,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's.
     pub async fn delete_file(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
-        let (rec, tag) = find_for(&self.core, who, Action::Delete, id)?;
+        let (rec, tag) = self.file_for(who, Action::Delete, id).await?;
         let (id, user) = (id.to_owned(), who.user());
         self.blocking(move |core| {
             match core.store.commit(Batch::new().delete_if::<FileRec>(&rec.file_id, tag)) {
@@ -280,7 +232,6 @@ impl Service {
                 }
                 Err(e) => return Err(e.into()),
             }
-            core.quotas.removed(rec.author);
             tracing::info!(target: "audit", event = "file-deleted", user = user.map(|u| u.0), file = id);
             Ok(())
         })
@@ -296,19 +247,33 @@ pub(crate) fn refuse_scoped(who: &Principal) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// What a caller's lists show: the own objects and those of the own organizations.
-pub(crate) fn own_scopes(who: &Principal) -> Result<Vec<Scope>, ServiceError> {
+/// What a caller's lists show: the own objects and those of the own organizations, to superusers of every
+/// organization. Blocks for the latter.
+pub(crate) fn own_scopes(core: &Core, who: &Principal) -> Result<Vec<Scope>, ServiceError> {
     let user = who.user().ok_or(ServiceError::Unauthenticated)?;
     if who.scope().is_some() {
         return Ok(Vec::new());
     }
     let mut scopes = vec![Scope::Owner(user)];
     scopes.extend(who.orgs().iter().cloned().map(Scope::Org));
+    if who.role() == Some(Role::Superuser) {
+        for org in core.store.scan::<OrgRec>() {
+            match org {
+                Ok(org) => scopes.push(Scope::Org(org.slug)),
+                Err(e) if e.is_corrupt() => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
     Ok(scopes)
 }
 
 fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), ServiceError> {
-    body::check_free_fields(map, |field| matches!(field, "parser_options" | "sql_transforms"))?;
+    body::check_free_fields(
+        map,
+        |field| matches!(field, "parser_options" | "sql_transforms"),
+        |_| false,
+    )?;
     if let Some(name) = body::name(map, "name")? {
         rec.name = name;
     }

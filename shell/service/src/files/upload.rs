@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_ingest::Recipe;
-use graphlume_storage::{FileRec, Record as _, Tag};
+use graphlume_storage::{FileRec, Tag};
 
 use super::progress::Place;
-use super::{commit, find_for, recipe, record_parse, reply};
+use super::{commit, recipe, record_parse, reply};
 use crate::authz::Action;
 use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
@@ -41,7 +41,7 @@ impl Service {
         query: Vec<(String, String)>,
         declared_len: Option<u64>,
     ) -> Result<FileUpload, ServiceError> {
-        let (rec, tag) = find_for(&self.core, who, Action::Write, id)?;
+        let (rec, tag) = self.file_for(who, Action::Write, id).await?;
         let (erase, query) = take_erase(query)?;
         let recipe = recipe(&rec, &query)?;
         let claim = self.claim(format!("file {id}"))?;
@@ -69,6 +69,7 @@ impl FileUpload {
     pub async fn finish(self) -> Result<FileReply, ServiceError> {
         let Self { core, intake, place, mut rec, tag, recipe, erase, claim } = self;
         let kept_options = recipe.options.clone();
+        let before = rec.clone();
         let Taken { raw, parsed, room, .. } = intake.finish(recipe).await?;
         let dropped = parsed.is_err() && erase;
         record_parse(&mut rec, parsed);
@@ -83,8 +84,9 @@ impl FileUpload {
             rec.bytes_count = Some(raw.len);
         }
         let write = move |c: &Core| {
+            // Of the body's length something is reserved; what was parsed from it is known by now.
+            let room = c.quotas.record_within(&c.store, &rec, Some(&before), room)?;
             commit(c, &rec, tag)?;
-            c.quotas.added(rec.author, rec.blobs().iter().map(|b| b.len).sum());
             drop((claim, place, room));
             Ok(reply(rec))
         };

@@ -55,6 +55,9 @@ pub(crate) struct Claims {
     /// The public half of the personal key that the login was made with; the token ends with the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The digest of the login session that the sign-in of a browser began; the token ends with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
 }
 
 /// Whom a new token is for.
@@ -67,6 +70,7 @@ pub(crate) struct Subject {
     pub org: Option<String>,
     pub scope: Option<String>,
     pub key: Option<String>,
+    pub login: Option<String>,
 }
 
 /// The keys of now.
@@ -140,6 +144,7 @@ impl Tokens {
             org: None,
             scope: None,
             key: None,
+            login: None,
         };
         let (token, claims) = self.issue(&subject, 1_000, 1_000)?;
         match self.check(&token, 1_000) {
@@ -170,6 +175,7 @@ impl Tokens {
             org: subject.org.clone(),
             scope: subject.scope.clone(),
             key: subject.key.clone(),
+            login: subject.login.clone(),
         };
         let token = encode(&self.header, &claims, &self.keys.read().signer)
             .map_err(|e| ServiceError::Internal(format!("token signature: {e}")))?;

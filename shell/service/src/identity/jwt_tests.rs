@@ -21,6 +21,7 @@ fn subject() -> Subject {
         org: None,
         scope: None,
         key: None,
+        login: None,
     }
 }
 

@@ -135,6 +135,7 @@ impl Service {
             org: None,
             scope: Some(dataset.to_string()),
             key: None,
+            login: Some(secret::name_of(&secret::digest(&session))),
         };
         let now = self.core.clock.unix_secs();
         let (token, _) = self.identity.tokens.issue(&subject, now, now)?;

@@ -2,17 +2,27 @@
 
 use std::sync::Arc;
 
-use graphlume_storage::UserRec;
+use graphlume_storage::{SecretDigest, UserRec};
 use graphlume_types::{DatasetId, KeyId, UserId};
 use serde_json::{Map, Value};
 
 use super::jwt::{Claims, Subject, Tokens};
 use super::sign_in::Caller;
-use super::{keys, orgs};
+use super::{keys, logins, orgs, secret};
 use crate::body;
 use crate::principal::{Grant, Principal};
 use crate::reply::{LoginReply, StatusReply, TokenReply, UserReply};
 use crate::{Service, ServiceError};
+
+/// What a token is given for, which it ends with.
+pub(super) enum LoggedInBy {
+    /// The password, by a client that keeps the token itself.
+    Password,
+    /// A personal key.
+    Key(String),
+    /// A sign-in in a browser, which began a login session.
+    Browser(SecretDigest),
+}
 
 impl Service {
     /// Logs in with the `{username, password, org_name?}` of `body`. `from` says where the request comes
@@ -34,7 +44,7 @@ impl Service {
         let (username, secret) = (need("username")?, need("password")?);
         let org = org_name(&map)?;
         let user = self.check_login(&username, secret, &from.into()).await?;
-        self.login_reply(&user, org.as_deref(), None)
+        self.login_reply(&user, org.as_deref(), LoggedInBy::Password)
     }
 
     /// Logs in with a personal key. `authorization` is the whole header value, `body` may hold
@@ -60,19 +70,24 @@ impl Service {
             }
         };
         tracing::info!(target: "audit", event = "login", user = user.id.0, by = "key", key = key_id);
-        self.login_reply(&user, org.as_deref(), Some(key_id.to_owned()))
+        self.login_reply(&user, org.as_deref(), LoggedInBy::Key(key_id.to_owned()))
     }
 
     pub(super) fn login_reply(
         &self,
         user: &UserRec,
         org: Option<&str>,
-        key: Option<String>,
+        by: LoggedInBy,
     ) -> Result<LoginReply, ServiceError> {
         self.damage.check()?;
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
-        let subject = Subject { key, ..subject(user, &acts_in) };
+        let (key, login) = match by {
+            LoggedInBy::Password => (None, None),
+            LoggedInBy::Key(key) => (Some(key), None),
+            LoggedInBy::Browser(login) => (None, Some(secret::name_of(&login))),
+        };
+        let subject = Subject { key, login, ..subject(user, &acts_in) };
         let (token, _) = self.identity.tokens.issue(&subject, now, now)?;
         Ok(LoginReply {
             token,
@@ -98,7 +113,8 @@ impl Service {
         Tokens::check_refresh(&claims, now)?;
         let acts_in = self.acts_in(&claims, &user);
         let of = subject(&user, &acts_in);
-        let subject = Subject { scope: claims.scope.clone(), key: claims.key.clone(), ..of };
+        let Claims { scope, key, login, .. } = claims.clone();
+        let subject = Subject { scope, key, login, ..of };
         let (token, _) = self.identity.tokens.issue(&subject, now, claims.orig_iat)?;
         Ok(TokenReply { token })
     }
@@ -158,8 +174,10 @@ impl Service {
             Some(Err(_)) => return Err(ServiceError::TokenInvalid),
         };
         let active_org = self.acts_in(&claims, &user);
-        let key = claims.key.map(KeyId);
-        let grant = Grant { jti: claims.jti, expires_at: claims.exp, active_org, scope, key };
+        let (key, login) = (claims.key.map(KeyId), claims.login.as_deref());
+        let login = login.and_then(secret::digest_of);
+        let grant =
+            Grant { jti: claims.jti, expires_at: claims.exp, active_org, scope, key, login };
         Ok(Principal::new(user, grant))
     }
 
@@ -177,7 +195,7 @@ impl Service {
         let active_org = orgs::default_org(&user).to_owned();
         let jti = format!("key:{key_id}");
         let key = Some(KeyId(key_id.to_owned()));
-        let grant = Grant { jti, expires_at: i64::MAX, active_org, scope: None, key };
+        let grant = Grant { jti, expires_at: i64::MAX, active_org, scope: None, key, login: None };
         Ok(Principal::new(user, grant))
     }
 
@@ -206,6 +224,10 @@ impl Service {
         {
             return Err(ServiceError::TokenInvalid);
         }
+        if let Some(login) = &claims.login {
+            let digest = secret::digest_of(login).ok_or(ServiceError::TokenInvalid)?;
+            logins::require_in_force(&self.core, &digest, user.id)?;
+        }
         Ok((claims, user))
     }
 
@@ -229,6 +251,7 @@ fn subject(user: &UserRec, acts_in: &str) -> Subject {
         org: (acts_in != orgs::default_org(user)).then(|| acts_in.to_owned()),
         scope: None,
         key: None,
+        login: None,
     }
 }
 

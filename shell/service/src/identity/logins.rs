@@ -1,6 +1,6 @@
 //! Login sessions: the cookie that a link or a password leaves in a browser, good for a day.
 
-use graphlume_storage::{Batch, LoginRec, Scope, UserRec};
+use graphlume_storage::{Batch, LoginRec, Scope, SecretDigest, UserRec};
 use graphlume_types::limits::{LOGIN_SESSION_SECS, LOGINS_PER_USER_MAX, PAGE_ROWS_MAX};
 use graphlume_types::{DatasetId, UserId};
 
@@ -39,6 +39,22 @@ pub(crate) fn make_room(
     Ok(batch)
 }
 
+/// Refuses what belongs to a login session that is over, or is somebody else's.
+///
+/// # Errors
+/// [`ServiceError::TokenInvalid`].
+pub(crate) fn require_in_force(
+    core: &Core,
+    digest: &SecretDigest,
+    user: UserId,
+) -> Result<(), ServiceError> {
+    let now = core.clock.unix_micros();
+    match core.store.get::<LoginRec>(digest)? {
+        Some(login) if login.user == user && now < login.expires_at => Ok(()),
+        _ => Err(ServiceError::TokenInvalid),
+    }
+}
+
 impl Service {
     /// Who the holder of a login session's secret is.
     ///
@@ -63,6 +79,7 @@ impl Service {
             active_org: orgs::default_org(&user).to_owned(),
             scope: login.dataset_id,
             key: None,
+            login: Some(digest),
         };
         Ok(Principal::new(user, grant))
     }

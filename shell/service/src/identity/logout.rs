@@ -6,7 +6,7 @@ use graphlume_storage::{
 use graphlume_types::limits::PAGE_ROWS_MAX;
 use serde_json::json;
 
-use super::{accounts, keys};
+use super::{accounts, keys, logins};
 use crate::principal::Principal;
 use crate::reply::StatusReply;
 use crate::service::Core;
@@ -50,7 +50,7 @@ impl Service {
         })
     }
 
-    /// Refuses a caller whose account was logged out or disabled, or whose key was revoked, since it was
+    /// Refuses a caller whose account was logged out or disabled, whose key was revoked or who signed out, since it was
     /// authenticated: for connections that outlive a request.
     pub(crate) fn require_in_force(&self, who: &Principal) -> Result<(), ServiceError> {
         let Some(user) = who.user() else { return Ok(()) };
@@ -59,6 +59,9 @@ impl Service {
             Some(key) => keys::is_in_force(store, key, user)?,
             None => true,
         };
+        if let Some(login) = who.login() {
+            logins::require_in_force(&self.core, login, user)?;
+        }
         match store.get::<UserRec>(&user)? {
             Some(u) if has_key && !u.disabled && u.token_epoch == who.epoch() => Ok(()),
             _ => Err(ServiceError::TokenInvalid),

@@ -4,6 +4,7 @@ use graphlume_storage::{Batch, KeyRec, Scope, StoreError, UserRec};
 use graphlume_types::limits::{KEYS_PER_USER_MAX, PAGE_ROWS_MAX, PASSWORD_BYTES_MAX};
 use graphlume_types::{KeyId, UserId};
 
+use super::login::LoggedInBy;
 use super::sign_in::Caller;
 use super::{first_password, keys, password};
 use crate::body;
@@ -58,7 +59,7 @@ impl Service {
             .await;
         // Also after an error: a change that was not confirmed may be on the disk all the same.
         self.access_changed();
-        self.login_reply(&replaced?, None, None)
+        self.login_reply(&replaced?, None, LoggedInBy::Password)
     }
 
     /// The caller's personal keys, newest first, without their secrets.
@@ -106,10 +107,16 @@ impl Service {
     /// Ends a personal key of the caller's, and every token that was made with it.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`], also for somebody else's; [`ServiceError::Forbidden`] for guests.
+    /// [`ServiceError::NotFound`], also for somebody else's; [`ServiceError::Forbidden`] for guests, and for whoever
+    /// signed in with another key: one that leaked must not take the others away.
     pub async fn revoke_own_key(&self, who: &Principal, key_id: &str) -> Result<(), ServiceError> {
         let (user, _) = own_account(who)?;
         let key_id = key_id.to_owned();
+        if who.key().is_some_and(|own| own.0 != key_id) {
+            return Err(ServiceError::Forbidden(
+                "a personal key can revoke itself alone; sign in with the password to revoke others".to_owned(),
+            ));
+        }
         let revoked = self
             .blocking(move |core| {
                 let key = KeyId(key_id.chars().take(64).collect());
@@ -118,7 +125,11 @@ impl Service {
                 keys::revoke(&core.store, &key_id).map(|_| ())
             })
             .await;
-        self.access_changed();
+        // Also after an error of the disk: the change may be on it all the same. Where there is no such key, nobody
+        // has lost anything.
+        if !matches!(revoked, Err(ServiceError::NotFound { .. })) {
+            self.access_changed();
+        }
         revoked
     }
 }

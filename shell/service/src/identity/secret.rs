@@ -26,6 +26,16 @@ pub(crate) fn has_form(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
+/// A digest as tokens carry it: nothing can be done with it, for it is the secret that opens something.
+pub(crate) fn name_of(digest: &SecretDigest) -> String {
+    hex(digest.as_bytes())
+}
+
+/// The digest that a token names.
+pub(crate) fn digest_of(name: &str) -> Option<SecretDigest> {
+    serde_json::from_value(name.into()).ok()
+}
+
 /// A name for a secret in the log, from which it cannot be found out.
 pub(crate) fn log_name(digest: &SecretDigest) -> String {
     hex(&digest.as_bytes()[..8])

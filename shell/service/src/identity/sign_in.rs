@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use graphlume_storage::{Batch, LoginRec, StoreError, UserRec};
 use graphlume_types::limits::{PASSWORD_BYTES_MAX, USERNAME_CHARS_MAX};
 
+use super::login::LoggedInBy;
 use super::throttle::Attempt;
 use super::{accounts, logins, password, secret};
 use crate::principal::Principal;
@@ -49,30 +50,45 @@ impl Service {
         from: &Caller,
     ) -> Result<SignedIn, ServiceError> {
         let user = self.check_login(username, secret, from).await?;
-        let token = self.login_reply(&user, None, None)?.token;
+        self.damage.check()?;
         let browser = self.identity.browsers.issue(&user, self.core.clock.unix_secs());
-        let session = self.blocking(move |core| begin(core, &user)).await?;
+        let (session, user) = self.blocking(move |core| Ok((begin(core, &user)?, user))).await?;
+        let by = LoggedInBy::Browser(secret::digest(&session));
+        let token = self.login_reply(&user, None, by)?.token;
         Ok(SignedIn { token, session, browser })
     }
 
-    /// Ends the login session of a browser.
+    /// Ends the login session of a browser, by its secret or by the token that it was given with, and with it every
+    /// token of the session and every stream that is open with one.
     ///
     /// # Errors
     /// A disk that does not take it.
-    pub async fn sign_out(&self, who: &Principal, session: &str) -> Result<(), ServiceError> {
-        if !secret::has_form(session) {
-            return Ok(());
-        }
-        let digest = secret::digest(session);
+    pub async fn sign_out(
+        &self,
+        who: &Principal,
+        session: Option<&str>,
+    ) -> Result<(), ServiceError> {
+        let of_cookie = session.filter(|s| secret::has_form(s)).map(secret::digest);
+        let ended: Vec<_> = of_cookie.into_iter().chain(who.login().cloned()).collect();
         let user = who.user().map(|u| u.0);
-        self.blocking(move |core| {
-            if core.store.exists::<LoginRec>(&digest)? {
-                core.store.commit(Batch::new().delete::<LoginRec>(&digest))?;
-                tracing::info!(target: "audit", event = "sign-out", user);
-            }
-            Ok(())
-        })
-        .await
+        let done = self
+            .blocking(move |core| {
+                let mut is_ended = false;
+                for digest in ended {
+                    if core.store.exists::<LoginRec>(&digest)? {
+                        core.store.commit(Batch::new().delete::<LoginRec>(&digest))?;
+                        is_ended = true;
+                        tracing::info!(target: "audit", event = "sign-out", user);
+                    }
+                }
+                Ok(is_ended)
+            })
+            .await;
+        // Also after an error: what was not confirmed may be on the disk all the same.
+        if !matches!(done, Ok(false)) {
+            self.access_changed();
+        }
+        done.map(|_| ())
     }
 
     /// The account of a name and a password, in the time that the failures before allow.

@@ -7,7 +7,7 @@ use graphlume_types::UserId;
 use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER_USER_MAX};
 use serde_json::{Map, Value};
 
-use super::{DAY_MICROS, Visit, revision};
+use super::{DAY_MICROS, Visit, memory_of, revision};
 use crate::collections::{Background, Worn};
 use crate::keeper::forget;
 use crate::service::Core;
@@ -96,6 +96,7 @@ pub(super) fn from_record(rec: SessionRec) -> Visit {
     Visit {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),
+        bytes: memory_of(&worn, &rec.notices),
         worn: Arc::new(worn),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
         notices: rec.notices.into(),

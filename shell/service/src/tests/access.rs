@@ -85,8 +85,9 @@ async fn each_account_sees_exactly_its_own() {
         let datasets = rig.service.list_datasets(who, page("", "")).await.unwrap();
         assert_eq!((files.count, datasets.count), (i as u64 + 1, i as u64 + 1));
         let id = who.user().unwrap().0;
-        assert!(files.results.iter().all(|f| f.author == id));
-        assert!(datasets.results.iter().all(|d| d.author == id));
+        for page in [files, datasets] {
+            assert!(each(page, "author").iter().all(|author| *author == id.to_string()));
+        }
     }
 }
 
@@ -247,6 +248,7 @@ async fn a_link_guest_sees_one_dataset_and_makes_nothing() {
         org: None,
         scope: Some(one.clone()),
         key: None,
+        login: None,
     };
     let link = rig.service.authenticate(&tokens.issue(&subject, NOW, NOW).unwrap().0).unwrap();
     assert!(rig.service.get_dataset(&link, &one).await.is_ok());

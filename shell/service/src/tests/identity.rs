@@ -189,6 +189,7 @@ async fn tokens_of_another_time_or_account_do_not_pass() {
             org: None,
             scope: scope.map(str::to_owned),
             key: None,
+            login: None,
         };
         tokens.issue(&subject, NOW, NOW).unwrap().0
     };

@@ -145,3 +145,60 @@ async fn no_link_outlives_a_logout_that_runs_beside_its_minting_and_use() {
         assert!(links.visit(&token).await.is_err());
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_out_ends_the_tokens_and_the_streams_of_that_sign_in_alone() {
+    let rig = Rig::with(&["alice"]);
+    let s = &rig.service;
+    let caller = PEER.into();
+    let sign_in = || s.sign_in("alice", "alice-password".to_owned(), &caller);
+    let (one, other) = (sign_in().await.unwrap(), sign_in().await.unwrap());
+    let by_itself = rig.token("alice").await;
+    let refreshed =
+        async |token: &str| s.refresh(json!({ "token": token }).to_string().as_bytes()).await;
+    let later = refreshed(&one.token).await.unwrap().token;
+    let (who, session) = (s.authenticate(&one.token).unwrap(), one.session.as_str());
+    let by_cookie = s.authenticate_login(session).unwrap();
+    let dataset = rig.empty_dataset(&who).await;
+    let ticket = s.authorize_viewer(&who, "open", Some(&dataset)).await.unwrap();
+    let told = s.access_changes();
+    s.sign_out(&by_cookie, Some(session)).await.unwrap();
+    assert!(told.has_changed().unwrap(), "open streams look again");
+    for token in [&one.token, &later] {
+        assert_eq!(slug(s.authenticate(token)), "token-invalid");
+        assert_eq!(slug(refreshed(token).await), "token-invalid");
+    }
+    for gone in [&who, &by_cookie] {
+        assert_eq!(code(s.recheck_viewer(gone, &ticket)), Code::Unauthenticated);
+        assert!(!s.is_current(gone));
+    }
+    for token in [&other.token, &by_itself] {
+        assert!(s.authenticate(token).is_ok(), "of another sign-in");
+    }
+    // The token alone is enough to sign out, when the browser has lost the other cookie.
+    let who = s.authenticate(&other.token).unwrap();
+    s.sign_out(&who, None).await.unwrap();
+    assert_eq!(slug(s.authenticate(&other.token)), "token-invalid");
+    assert!(s.authenticate_login(&other.session).is_err());
+    // Who has nothing to end wakes nobody.
+    let told = s.access_changes();
+    s.sign_out(&Principal::anonymous(), Some(session)).await.unwrap();
+    assert!(!told.has_changed().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_revokes_itself_alone_and_one_that_is_not_there_wakes_nobody() {
+    let rig = Rig::with(&["alice"]);
+    let (s, alice) = (&rig.service, rig.user("alice").await);
+    let make = async || s.create_own_key(&alice, b"{}").await.unwrap();
+    let (one, two) = (make().await, make().await);
+    let credential = format!("{}:{}", one.key_id, one.secret.unwrap());
+    let by_key = s.authenticate_tool(&credential).unwrap();
+    let told = s.access_changes();
+    assert_eq!(code(s.revoke_own_key(&by_key, &two.key_id).await), Code::Forbidden);
+    assert_eq!(code(s.revoke_own_key(&alice, "NOTAKEY123").await), Code::NotFound);
+    assert!(!told.has_changed().unwrap());
+    s.revoke_own_key(&by_key, &one.key_id).await.unwrap();
+    assert!(told.has_changed().unwrap());
+    assert!(s.authenticate_tool(&credential).is_err());
+}

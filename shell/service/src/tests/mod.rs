@@ -213,6 +213,17 @@ pub(crate) fn page(limit: &str, offset: &str) -> PageRequest {
     PageRequest { address: "http://h/x/".to_owned(), limit: some(limit), offset: some(offset) }
 }
 
+/// A page of a list as clients read it.
+pub(crate) fn read(page: crate::Page) -> Value {
+    serde_json::from_slice(&page.body).unwrap()
+}
+
+/// What a member of each entry of a page is.
+pub(crate) fn each(page: crate::Page, member: &str) -> Vec<String> {
+    let text = |v: &Value| v.as_str().map_or_else(|| v.to_string(), str::to_owned);
+    read(page)["results"].as_array().unwrap().iter().map(|r| text(&r[member])).collect()
+}
+
 /// The code of a refusal.
 pub(crate) fn code<T>(outcome: Result<T, ServiceError>) -> Code {
     match outcome {

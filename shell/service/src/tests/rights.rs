@@ -10,44 +10,44 @@ use crate::authz::{Action, require};
 const TABLE: &str = "
     object       action     owner member viewer editor other nobody staff super
     by-link      read       Y     Y      Y      Y      Y     Y      Y     Y
-    by-link      list       Y     Y      -      -      -     U      -     -
+    by-link      list       Y     Y      -      -      -     U      -     Y
     by-link      write      Y     F      F      F      F     F      F     Y
     by-link      delete     Y     F      F      F      F     F      F     Y
     by-link      share      Y     F      F      F      F     F      F     Y
     by-link      let-in     F     F      F      F      F     U      Y     Y
     by-link      steer      Y     F      F      F      F     F      F     Y
     by-link      file       Y     Y      H      H      H     H      H     Y
-    by-link      list-file  Y     Y      -      -      -     U      -     -
+    by-link      list-file  Y     Y      -      -      -     U      -     Y
     by-link      cite       Y     Y      Y      Y      Y     U      Y     Y
     private      read       Y     H      Y      Y      H     H      H     Y
-    private      list       Y     -      -      -      -     U      -     -
+    private      list       Y     -      -      -      -     U      -     Y
     private      write      Y     H      F      Y      H     H      H     Y
     private      delete     Y     H      F      Y      H     H      H     Y
     private      share      Y     H      F      F      H     H      H     Y
     private      let-in     F     F      F      F      F     U      H     Y
     private      steer      Y     H      F      Y      H     H      H     Y
     private      file       Y     H      H      H      H     H      H     Y
-    private      list-file  Y     -      -      -      -     U      -     -
+    private      list-file  Y     -      -      -      -     U      -     Y
     private      cite       Y     H      Y      Y      H     U      H     Y
     organization read       Y     Y      H      H      H     H      H     Y
-    organization list       Y     Y      -      -      -     U      -     -
+    organization list       Y     Y      -      -      -     U      -     Y
     organization write      Y     F      H      H      H     H      H     Y
     organization delete     Y     F      H      H      H     H      H     Y
     organization share      Y     F      H      H      H     H      H     Y
     organization let-in     F     F      F      F      F     U      H     Y
     organization steer      Y     F      H      H      H     H      H     Y
     organization file       Y     Y      H      H      H     H      H     Y
-    organization list-file  Y     Y      -      -      -     U      -     -
+    organization list-file  Y     Y      -      -      -     U      -     Y
     organization cite       Y     Y      H      H      H     U      H     Y
     public       read       Y     Y      Y      Y      Y     Y      Y     Y
-    public       list       Y     Y      -      -      -     U      -     -
+    public       list       Y     Y      -      -      -     U      -     Y
     public       write      Y     F      F      F      F     F      F     Y
     public       delete     Y     F      F      F      F     F      F     Y
     public       share      Y     F      F      F      F     F      F     Y
     public       let-in     F     F      F      F      F     U      Y     Y
     public       steer      Y     F      F      F      F     F      F     Y
     public       file       Y     Y      H      H      H     H      H     Y
-    public       list-file  Y     Y      -      -      -     U      -     -
+    public       list-file  Y     Y      -      -      -     U      -     Y
     public       cite       Y     Y      Y      Y      Y     U      Y     Y";
 
 /// A dataset and the file that it was made of.
@@ -107,7 +107,7 @@ async fn outcome(
         "read" => cell(s.get_dataset(who, id).await),
         "list" => {
             let page = s.list_datasets(who, page("", "")).await;
-            listed(page.map(|p| p.results.into_iter().map(|d| d.dataset_id).collect()), id)
+            listed(page.map(|p| each(p, "dataset_id")), id)
         }
         "write" => cell(asks(Action::Write)),
         "delete" => cell(asks(Action::Delete)),
@@ -123,7 +123,7 @@ async fn outcome(
         "file" => cell(s.get_file(who, file).await),
         "list-file" => {
             let page = s.list_files(who, page("", "")).await;
-            listed(page.map(|p| p.results.into_iter().map(|f| f.file_id).collect()), file)
+            listed(page.map(|p| each(p, "file_id")), file)
         }
         "cite" => {
             let made = rig.dataset(who, create_body(json!({"edge_files": [file]}))).await;
@@ -217,10 +217,148 @@ async fn lists_count_what_they_show() {
     }
     rig.empty_dataset(&bob).await;
     let shown = rig.service.list_datasets(&bob, page("2", "1")).await.unwrap();
-    assert_eq!((shown.count, shown.results.len(), shown.next.is_some()), (4, 2, true));
-    for dataset in &shown.results {
-        assert!(rig.service.get_dataset(&bob, &dataset.dataset_id).await.is_ok());
+    assert_eq!(shown.count, 4);
+    let shown = read(shown);
+    assert_eq!((shown["count"].clone(), shown["next"].is_string()), (json!(4), true));
+    let results = shown["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for listed in results {
+        let id = listed["dataset_id"].as_str().unwrap();
+        let alone = rig.service.get_dataset(&bob, id).await.unwrap().data;
+        assert_eq!(*listed, serde_json::to_value(alone).unwrap(), "lists show what a GET does");
     }
     assert_eq!(rig.service.list_files(&bob, page("", "")).await.unwrap().count, 3);
     assert_eq!(rig.service.list_datasets(&alice, page("", "")).await.unwrap().count, 6);
+}
+
+/// The names of the columns of a dataset's edges.
+async fn columns(rig: &Rig, dataset: &str) -> Vec<String> {
+    let found = crate::datasets::find(&rig.service.core, dataset).unwrap();
+    let crate::datasets::Found::Stored(rec, _) = found else { panic!("a built-in") };
+    rec.edge_tables[0].schema.dtypes.keys().cloned().collect()
+}
+
+/// What a file was when it was shared, what became of it, and what each actor's dataset of it shows then: `old` the
+/// version that was shared, `new` the file as it is, `H` nothing. `other` sees what is public or by link, `viewer` is
+/// invited to what is private.
+const VERSIONS: &str = "
+    shared       then              owner member viewer other
+    public       bytes-replaced    new   new    old    old
+    public       options-changed   new   new    old    old
+    public       made-private      new   H      old    H
+    public       held-privately    new   H      H      H
+    public       deleted           new   new    H      H
+    by-link      bytes-replaced    new   new    old    old
+    by-link      options-changed   new   new    old    old
+    by-link      made-private      new   H      old    H
+    by-link      held-privately    new   H      H      H
+    organization bytes-replaced    new   new    H      H
+    organization made-private      new   H      old    H
+    private      bytes-replaced    new   H      old    H
+    private      options-changed   new   H      old    H";
+
+async fn share(rig: &Rig, owner: &Principal, dataset: &str, mode: &str, invited: Value) {
+    let body = json!({"obj_pk": dataset, "mode": mode, "mode_action": "10",
+                      "invited_users": invited});
+    rig.service.share(owner, body.to_string().as_bytes()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cited_file_gives_the_version_that_a_dataset_shows_and_no_later_one() {
+    const SHARED: &[u8] = b"s,d,w\nold1,old2,1\n";
+    let rig = Rig::with(&["owner@acme", "member@acme", "viewer", "other"]);
+    let s = &rig.service;
+    let mut rows = VERSIONS.trim().lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+    let actors = rows.next().unwrap().split_off(2);
+    let mut people = Vec::new();
+    for actor in &actors {
+        people.push(rig.user(actor).await);
+    }
+    let owner = people[0].clone();
+    let invited = json!([{"email": "viewer@example.org", "action": "10"}]);
+    let mut wrong = Vec::new();
+    for row in rows {
+        let (mode, then) = (row[0], row[1]);
+        let file = rig.file(&owner, json!({"file_type": "csv", "org_name": "acme"})).await.file_id;
+        rig.upload(&owner, &file, &[], SHARED).await.unwrap();
+        let body = create_body(json!({"edge_files": [file], "org_name": "acme"}));
+        let dataset = rig.dataset(&owner, body.clone()).await.unwrap();
+        if mode != "by-link" {
+            let to = if mode == "private" { invited.clone() } else { json!([]) };
+            share(&rig, &owner, &dataset, mode, to).await;
+        }
+        // Later than the upload before: versions are told apart by their time.
+        rig.clock.advance(std::time::Duration::from_secs(1));
+        match then {
+            "options-changed" => {
+                let options =
+                    json!({"parser_options": {"skiprows": 0, "names": ["s", "d", "w", "x"]}});
+                let changed = s.patch_file(&owner, &file, options.to_string().as_bytes()).await;
+                assert!(changed.unwrap().is_valid);
+            }
+            _ => {
+                let newer = b"s,d,salary\nsecret1,secret2,99\n";
+                rig.upload(&owner, &file, &[], newer).await.unwrap();
+            }
+        }
+        match then {
+            "made-private" => share(&rig, &owner, &dataset, "private", invited.clone()).await,
+            "held-privately" => {
+                let private = rig.dataset(&owner, body).await.unwrap();
+                share(&rig, &owner, &private, "private", json!([])).await;
+            }
+            "deleted" => s.delete_dataset(&owner, &dataset).await.unwrap(),
+            _ => {}
+        }
+        for ((who, actor), want) in people.iter().zip(&actors).zip(&row[2..]) {
+            let cited = create_body(json!({"edge_files": [[file, 0]]}));
+            let got = match rig.dataset(who, cited).await {
+                Err(e) => cell::<()>(Err(e)),
+                Ok(made) => {
+                    let old = columns(&rig, &made).await == ["s", "d", "w"];
+                    s.delete_dataset(who, &made).await.unwrap();
+                    if old { "old" } else { "new" }
+                }
+            };
+            if got != *want {
+                wrong.push(format!("{mode} {then} {actor}: {got}, and not {want}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_no_dataset_shows_cannot_be_cited() {
+    let rig = Rig::with(&["alice", "bob"]);
+    let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let made = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap();
+    share(&rig, &alice, &made, "public", json!([])).await;
+    let cite = |entry: Value| rig.dataset(&bob, create_body(json!({"edge_files": [entry]})));
+    assert!(cite(json!([file, 0])).await.is_ok());
+    assert_eq!(code(cite(json!([file, 1])).await), Code::NotFound);
+    // What bob made of it goes on being bob's, whatever becomes of alice's.
+    let bobs = cite(json!(file)).await.unwrap();
+    share(&rig, &alice, &made, "private", json!([])).await;
+    assert_eq!(code(cite(json!(file)).await), Code::NotFound);
+    assert_eq!(columns(&rig, &bobs).await, ["s", "d", "w"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_steering_key_ends_when_the_session_gets_an_owner() {
+    let rig = Rig::with(&["alice"]);
+    let (s, nobody) = (&rig.service, Principal::anonymous());
+    s.open_session(&nobody, "karate", Some("shared"), &[]).await.unwrap();
+    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let key = s.take_helm(&nobody, &ticket, &Arrival::default()).unwrap().key.unwrap();
+    let rig = rig.restart();
+    let s = &rig.service;
+    let alice = rig.user("alice").await;
+    assert!(s.authorize_viewer(&alice, "shared", Some("karate")).await.unwrap().owner);
+    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let arrival = Arrival { key: Some(key), joins: false };
+    let helm = s.take_helm(&nobody, &ticket, &arrival).unwrap();
+    assert!(!helm.steers && helm.key.is_none());
+    assert!(!s.steers(&nobody, &ticket, true).unwrap(), "a page that is open loses the helm, too");
 }

@@ -224,3 +224,36 @@ async fn a_stream_ends_with_its_credential() {
     assert_eq!(rig.service.time_left(&alice), Some(Duration::ZERO));
     assert!(!rig.service.is_current(&alice));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_of_nobody_are_bounded_and_push_out_none_of_an_account() {
+    use graphlume_types::limits::{SESSIONS_OF_NOBODY_BYTES_MAX, SESSIONS_OF_NOBODY_MAX};
+    let rig = Rig::with(&["alice"]);
+    let (s, nobody) = (&rig.service, Principal::anonymous());
+    let alice = rig.user("alice").await;
+    s.open_session(&alice, "karate", Some("of-alice"), &[]).await.unwrap();
+    for i in 0..SESSIONS_OF_NOBODY_MAX + 20 {
+        s.open_session(&nobody, "karate", Some(&format!("n{i}")), &[]).await.unwrap();
+    }
+    let count = || {
+        let all = s.visits.all();
+        let of_nobody = all.iter().filter(|v| v.owner.is_none());
+        (all.len() - of_nobody.clone().count(), of_nobody.count())
+    };
+    assert_eq!(count(), (1, SESSIONS_OF_NOBODY_MAX));
+    // What the address of a page brings along counts by its size.
+    let values: Vec<i32> = (0..1_400).collect();
+    let set = json!([{"expr": [{"type": "Node", "filter_dict":
+        {"a": {"type": "IsIn", "options": values}}}]}])
+    .to_string();
+    for i in 0..1_500 {
+        let name = format!("large{i}");
+        s.open_session(&nobody, "karate", Some(&name), &pairs(&[("collections", &set)]))
+            .await
+            .unwrap();
+    }
+    let (of_accounts, of_nobody) = count();
+    assert!(of_accounts == 1 && of_nobody < SESSIONS_OF_NOBODY_MAX, "{of_nobody}");
+    let bytes: usize = s.visits.all().iter().filter(|v| v.owner.is_none()).map(|v| v.bytes).sum();
+    assert!(bytes <= SESSIONS_OF_NOBODY_BYTES_MAX);
+}

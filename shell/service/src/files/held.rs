@@ -1,0 +1,96 @@
+//! What datasets say about the files whose tables they hold: whether a file is kept from its organization, and which
+//! of its tables somebody may make a dataset of. Answered by the indexes of the store, whatever the records hold.
+
+use graphlume_storage::{
+    DatasetHead, DatasetRec, FileHead, FileRec, Headed as _, PrivacyMode, TableRec,
+};
+use graphlume_types::DatasetId;
+use graphlume_types::limits::HOLDERS_LOOKED_AT_MAX;
+
+use super::no_file;
+use crate::ServiceError;
+use crate::authz::{Action, Decision, Held, Resource, decides};
+use crate::principal::Principal;
+use crate::service::Core;
+
+/// Whether the datasets that hold a file can matter to what a caller may do with it.
+fn matters(who: &Principal, file: &FileHead) -> bool {
+    who.user() != Some(file.author) && who.belongs_to(file.org_name.as_deref())
+}
+
+/// What the datasets of a file's author say about it to somebody else. Asks nothing where no answer could help.
+pub(crate) fn held(core: &Core, who: &Principal, file: &FileHead) -> Result<Held, ServiceError> {
+    let privately =
+        matters(who, file) && core.store.is_held_privately(&file.file_id, file.author)?;
+    Ok(Held { privately })
+}
+
+/// Where the tables come from that a caller may make a dataset of.
+pub(crate) enum Citable {
+    /// The file as it is.
+    File,
+    /// A dataset that the caller may see: the tables that it shows, and no others, whatever the file is by now.
+    Shown(Box<TableRec>),
+}
+
+/// What of table `index` of a file a caller may make a dataset of.
+///
+/// # Errors
+/// [`ServiceError::NotFound`] where that is nothing.
+pub(crate) fn citable(
+    core: &Core,
+    who: &Principal,
+    file: &FileRec,
+    index: u32,
+) -> Result<Citable, ServiceError> {
+    let head = file.head();
+    let resource = Resource::File(&head, held(core, who, &head)?);
+    if decides(who, Action::Cite, resource) == Decision::Allow {
+        return Ok(Citable::File);
+    }
+    let hidden = || no_file(file.file_id);
+    if who.is_anonymous() || who.scope().is_some() {
+        return Err(hidden());
+    }
+    let dataset = shown_by(core, who, file, index)?.ok_or_else(hidden)?;
+    // The record is the truth of this moment: what was shared a moment ago may be private by now.
+    let rec = core.store.get::<DatasetRec>(&dataset)?.ok_or_else(hidden)?;
+    if decides(who, Action::Read, Resource::Dataset(&rec)) != Decision::Allow {
+        return Err(hidden());
+    }
+    let of_file =
+        |t: &&TableRec| t.table_index == index && t.file.is_some_and(|f| f.file_id == file.file_id);
+    let shown = rec.node_tables.iter().chain(&rec.edge_tables).filter(of_file);
+    let newest = shown.max_by_key(|t| t.uploaded_at).cloned();
+    newest.map(|t| Citable::Shown(Box::new(t))).ok_or_else(hidden)
+}
+
+/// The dataset that shows a caller the latest version of a table, unless a private one that is not for the caller
+/// holds the file: then nothing of it is given away, whatever else holds it.
+fn shown_by(
+    core: &Core,
+    who: &Principal,
+    file: &FileRec,
+    index: u32,
+) -> Result<Option<DatasetId>, ServiceError> {
+    let mut newest: Option<(i64, DatasetId)> = None;
+    for (seen, holder) in core.store.holders(&file.file_id, file.author).enumerate() {
+        let holder = holder?;
+        let is_private = holder.mode == Some(PrivacyMode::Private);
+        if seen >= HOLDERS_LOOKED_AT_MAX {
+            return Ok(newest.filter(|_| !is_private).map(|(_, dataset)| dataset));
+        }
+        let head = core.store.head::<DatasetRec>(&holder.dataset)?;
+        let may = |d: &DatasetHead| decides(who, Action::Read, Resource::Dataset(d));
+        if head.as_ref().is_none_or(|d| may(d) != Decision::Allow) {
+            if is_private {
+                return Ok(None);
+            }
+            continue;
+        }
+        let uploaded = holder.tables.iter().find(|(i, _)| *i == index).map(|(_, at)| *at);
+        let found = uploaded.map(|at| (at, holder.dataset));
+        newest = newest.max(found);
+    }
+    Ok(newest.map(|(_, dataset)| dataset))
+}
