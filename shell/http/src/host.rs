@@ -18,6 +18,8 @@ pub struct PublicUrl {
     is_https: bool,
     /// Without the port, in small letters.
     name: String,
+    /// With the port, as it was given.
+    authority: String,
 }
 
 impl FromStr for PublicUrl {
@@ -40,15 +42,27 @@ impl FromStr for PublicUrl {
         if !is_plain || !matches!(url.path(), "" | "/") || url.query().is_some() {
             return Err(wrong());
         }
-        Ok(Self { is_https, name: name(host) })
+        let authority = url.authority().map_or(host, |a| a.as_str()).to_owned();
+        Ok(Self { is_https, name: name(host), authority })
     }
 }
 
 impl PublicUrl {
+    /// Name and port as they stand in an address.
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// Whether people open `host`, the value of a header, over HTTPS; `None` when it is another place.
     pub(crate) fn is_https(&self, host: &str) -> Option<bool> {
         (name(host) == self.name).then_some(self.is_https)
     }
+}
+
+/// Whether requests of people are held to a name; where this is false, a page of another site whose name leads here
+/// is taken for ours.
+pub(crate) fn is_checked(config: &HttpConfig) -> bool {
+    config.public_url.is_some() || config.listen.ip().is_loopback()
 }
 
 /// Refuses requests under a name that is not ours, on listeners of this machine alone and where a public address is

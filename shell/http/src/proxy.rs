@@ -51,6 +51,11 @@ pub(crate) fn is_trusted(trusted: &[Network], address: IpAddr) -> bool {
     trusted.iter().any(|n| n.contains(address))
 }
 
+/// Whether the request names another sender than the other end of the connection, which is not believed.
+pub(crate) fn is_unbelieved(trusted: &[Network], peer: IpAddr, headers: &HeaderMap) -> bool {
+    headers.contains_key(FORWARDED_FOR) && !is_trusted(trusted, peer.to_canonical())
+}
+
 /// The address of whoever sent the request: the other end of the connection, and where that is a proxy of
 /// the operator's, the rightmost address in `X-Forwarded-For` that is not one. What stands further left was
 /// written by the sender and says nothing.
@@ -122,6 +127,21 @@ mod tests {
         }
         assert_eq!(seen(&[], "127.0.0.1", &["203.0.113.7"]), "127.0.0.1", "nobody is trusted");
         assert_eq!(seen(&["0.0.0.0/0"], "127.0.0.1", &["a, 203.0.113.7"]), "203.0.113.7");
+    }
+
+    #[test]
+    fn a_sender_is_not_believed_when_no_proxy_of_ours_names_it() {
+        let own = ["10.0.0.0/8".parse::<Network>().unwrap()];
+        let mut headers = HeaderMap::new();
+        let mut is = |peer: &str, named: bool| {
+            headers.clear();
+            if named {
+                headers.append(FORWARDED_FOR, HeaderValue::from_static("203.0.113.7"));
+            }
+            is_unbelieved(&own, peer.parse().unwrap(), &headers)
+        };
+        assert!(is("192.0.2.1", true) && !is("192.0.2.1", false));
+        assert!(!is("10.1.2.3", true) && !is("::ffff:10.1.2.3", true));
     }
 
     #[test]

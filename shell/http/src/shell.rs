@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ pub(crate) struct Shell {
     in_flight: Arc<Semaphore>,
     headers: SafetyHeaders,
     router: OnceLock<Router>,
+    /// Whether it was said that a proxy is not believed.
+    is_proxy_told: AtomicBool,
 }
 
 /// Headers that are the same on every response of a kind.
@@ -106,7 +109,15 @@ impl Shell {
             tasks,
             headers,
             router: OnceLock::new(),
+            is_proxy_told: AtomicBool::new(false),
         });
+        if !host::is_checked(&shell.config) {
+            tracing::warn!(
+                listen = %shell.config.listen,
+                "any name in the header Host is answered here, that of a foreign site too; set --public-url to the \
+                 address at which people open the server"
+            );
+        }
         let _ = shell.router.set(router(&shell));
         shell
     }
@@ -139,6 +150,16 @@ impl Shell {
         conn: &Arc<Conn>,
         asked: &Asked,
     ) -> (Option<&'static Route>, Response<AnyBody>) {
+        if proxy::is_unbelieved(&self.config.trusted_proxies, conn.peer.ip(), request.headers())
+            && listener == Listener::Public
+            && !self.is_proxy_told.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                peer = %conn.peer.ip(),
+                "requests come with X-Forwarded-For from a peer that is no --trusted-proxy: all its users count as one, \
+                 and ten wrong passwords of one shut the others out; if it is your proxy, set --trusted-proxy to it"
+            );
+        }
         if let Err(error) = check_head(&request) {
             return (None, self.refuse(&error, Auth::Public, asked));
         }
@@ -221,11 +242,18 @@ impl Shell {
         if !config.https_only || listener != Listener::Public || !is_plain || is_health {
             return None;
         }
-        let host =
-            request.headers().get(header::HOST)?.to_str().ok().filter(|h| request::is_host(h))?;
-        // The name, without the port of the plain listener.
-        let port = host.rfind(':').filter(|at| host.rfind(']').is_none_or(|end| *at > end));
-        let name = &host[..port.unwrap_or(host.len())];
+        let name = match &config.public_url {
+            Some(public) => public.authority(),
+            // A name that is not ours is refused, whoever brings the request.
+            None if host::check(config, listener, request.headers()).is_err() => return None,
+            None => {
+                let host = request.headers().get(header::HOST)?.to_str().ok();
+                let host = host.filter(|h| request::is_host(h))?;
+                // The name, without the port of the plain listener.
+                let port = host.rfind(':').filter(|at| host.rfind(']').is_none_or(|end| *at > end));
+                &host[..port.unwrap_or(host.len())]
+            }
+        };
         let target = request.uri().path_and_query().map_or("/", |p| p.as_str());
         let mut reply = Response::new(Bytes::new());
         // The method stays what it was.

@@ -287,6 +287,16 @@ async fn plain_requests_are_sent_to_https_where_that_is_asked_for() {
     assert_eq!(server.get("/healthz", &plain).await.status, 200);
     assert_eq!(server.get("/", &[("X-Forwarded-Proto", "https")]).await.status, 200);
     assert_eq!(server.get("/", &[]).await.status, 200, "nobody says that it was plain");
+    let foreign = [("X-Forwarded-Proto", "http"), ("Host", "evil.example")];
+    server.get(path, &foreign).await.assert_refused(403, "foreign-host");
+    server.stop().await;
+    let public_url = Some("https://viz.example:8443".parse().unwrap());
+    let cookie = CookieConfig::from_settings(None, None, true).unwrap();
+    let server =
+        Server::with(HttpConfig { https_only: true, cookie, public_url, ..config() }).await;
+    let moved = server.get(path, &foreign).await;
+    let ours = format!("https://viz.example:8443{path}");
+    assert_eq!((moved.status, moved.header("location")), (308, Some(ours.as_str())));
     server.stop().await;
     let server = Server::start().await;
     assert_eq!(server.get("/", &plain).await.status, 200);
