@@ -83,7 +83,7 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
     }
     if !wants_help {
         for strange in strange_variables(&command, std::env::vars_os().map(|(name, _)| name)) {
-            eprintln!("warning: {strange}");
+            say!("warning: {strange}");
         }
     }
     for (sub, id, variable) in OWN_NAMES {
@@ -164,7 +164,7 @@ fn with_default(command: clap::Command, id: &str, value: String) -> clap::Comman
     command.mut_arg(id, |arg| arg.default_value(clap::builder::OsStr::from(value)))
 }
 
-/// The file named by `--config FILE`, `--config=FILE` or `GRAPHLUME_CONFIG`.
+/// The file named by `--config FILE`, `--config=FILE` or `GRAPHLUME_CONFIG`, else the usual one.
 fn config_path(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     let mut rest = args.iter().skip(1);
     while let Some(arg) = rest.next() {
@@ -176,7 +176,16 @@ fn config_path(args: &[std::ffi::OsString]) -> Option<PathBuf> {
             return Some(PathBuf::from(path));
         }
     }
-    std::env::var_os("GRAPHLUME_CONFIG").map(PathBuf::from)
+    std::env::var_os("GRAPHLUME_CONFIG").map(PathBuf::from).or_else(usual_path)
+}
+
+/// The file that is read when none is named: the account's, else the machine's.
+fn usual_path() -> Option<PathBuf> {
+    let of_account = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    let folders = of_account.into_iter().chain([PathBuf::from("/etc")]);
+    folders.map(|f| f.join("graphlume/graphlume.toml")).find(|path| path.is_file())
 }
 
 fn read_file(

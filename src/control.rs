@@ -213,7 +213,7 @@ fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, Service
     }
     let (admin, is_new) = Admin::open_or_make(data, Arc::new(SystemClock))?;
     if is_new {
-        eprintln!("made the data folder {}", data.display());
+        say!("made the data folder {}", data.display());
     }
     Ok(admin)
 }
