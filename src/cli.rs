@@ -22,7 +22,8 @@ pub const VERSION: &str = concat!(
 #[command(after_help = "Results go to standard output, everything else to standard error.\n\
     Exit codes: 0 done, 1 failed, 2 wrong usage, 78 configuration rejected at start.")]
 pub struct Cli {
-    /// TOML file with settings: a table per command, one key per long option
+    /// TOML file with settings: a table per command, one key per long option (`graphlume print config`); without it
+    /// ~/.config/graphlume/graphlume.toml or else /etc/graphlume/graphlume.toml, where there is one
     #[arg(long, global = true, value_name = "FILE", env = "GRAPHLUME_CONFIG")]
     pub config: Option<PathBuf>,
     /// What to do.
@@ -57,6 +58,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Time one task on a table file
     Bench(BenchArgs),
+    /// Print a sample configuration file, completions for a shell, or the manual page
+    Print(PrintArgs),
     /// Parse what a server sends through standard input; started by the server
     #[command(hide = true)]
     ParseWorker(ParseWorkerArgs),
@@ -129,7 +132,7 @@ pub enum Backend {
 #[command(
     after_help = "Example:\n  graphlume serve --listen 0.0.0.0:8000 --data /srv/graphlume\n\n\
     The first start with an empty data folder makes the superuser `admin`, with the password from\n\
-    GRAPHLUME_ADMIN_PASSWORD, else with a generated one that is printed once.\n\
+    GRAPHLUME_ADMIN_PASSWORD, else with a generated one: shown once on a terminal, else kept in the file first-password in it.\n\
     SIGTERM and SIGINT drain: running requests finish, viewers are told to reconnect.\n\
     With --supervise a server that dies is started again: clients that connect meanwhile wait, and get\n\
     503 with the reason when it takes longer than 3 s. A refused configuration is not tried again."
@@ -783,6 +786,31 @@ pub struct DoctorArgs {
     /// Delete a damaged record, by the name that doctor gives it after "problem", such as "file record 0123..."
     #[arg(long, value_name = "NAME", conflicts_with_all = ["confirm_accounts", "accept_clock"])]
     pub delete: Option<String>,
+}
+
+/// Options of `print`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  graphlume print config > graphlume.toml\n  \
+    source <(graphlume print bash)\n  graphlume print man | man -l -")]
+pub struct PrintArgs {
+    /// What to print
+    #[arg(value_enum, value_name = "WHAT")]
+    pub what: PrintKind,
+}
+
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PrintKind {
+    /// A configuration file in which every setting of the server stands as a comment with its default
+    Config,
+    /// The manual page
+    Man,
+    /// Completions for bash
+    Bash,
+    /// Completions for zsh
+    Zsh,
+    /// Completions for fish
+    Fish,
 }
 
 /// Options of `bench`.

@@ -25,7 +25,7 @@ const PREFIX: &str = "GRAPHLUME_";
 /// Variables that are read and belong to no option.
 const NOT_OPTIONS: &[&str] = &["GRAPHLUME_ADMIN_PASSWORD", "GRAPHLUME_SUPERVISED"];
 /// Variables of the project's own scripts and tests begin with one of these.
-const TOOLS: &[&str] = &["GRAPHLUME_TEST_", "GRAPHLUME_BIN", "GRAPHLUME_EMU_"];
+const TOOLS: &[&str] = &["GRAPHLUME_TEST_", "GRAPHLUME_BIN", "GRAPHLUME_COMMIT", "GRAPHLUME_EMU_"];
 
 /// A configuration that the program refuses to start with (exit code 78).
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
     }
     if !wants_help {
         for strange in strange_variables(&command, std::env::vars_os().map(|(name, _)| name)) {
-            eprintln!("warning: {strange}");
+            say!("warning: {strange}");
         }
     }
     for (sub, id, variable) in OWN_NAMES {
@@ -130,9 +130,11 @@ fn strange_variables(
         .filter(|name| !TOOLS.iter().any(|tool| name.starts_with(tool)))
         .collect();
     strange.sort();
-    let candidates: Vec<&str> = known.iter().map(String::as_str).collect();
+    // Without what all of them begin with, which would make strangers look alike.
+    let rests: Vec<&str> = known.iter().filter_map(|name| name.strip_prefix(PREFIX)).collect();
     let sentence = |name: String| {
-        let near = graphlume_algo::did_you_mean(&name, &candidates);
+        let near = graphlume_algo::did_you_mean(name.trim_start_matches(PREFIX), &rests)
+            .replace("mean \"", "mean \"GRAPHLUME_");
         format!("the variable {name} is none that graphlume reads{near}; it changes nothing")
     };
     strange.into_iter().map(sentence).collect()
@@ -164,7 +166,7 @@ fn with_default(command: clap::Command, id: &str, value: String) -> clap::Comman
     command.mut_arg(id, |arg| arg.default_value(clap::builder::OsStr::from(value)))
 }
 
-/// The file named by `--config FILE`, `--config=FILE` or `GRAPHLUME_CONFIG`.
+/// The file named by `--config FILE`, `--config=FILE` or `GRAPHLUME_CONFIG`, else the usual one.
 fn config_path(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     let mut rest = args.iter().skip(1);
     while let Some(arg) = rest.next() {
@@ -176,7 +178,16 @@ fn config_path(args: &[std::ffi::OsString]) -> Option<PathBuf> {
             return Some(PathBuf::from(path));
         }
     }
-    std::env::var_os("GRAPHLUME_CONFIG").map(PathBuf::from)
+    std::env::var_os("GRAPHLUME_CONFIG").map(PathBuf::from).or_else(usual_path)
+}
+
+/// The file that is read when none is named: the account's, else the machine's.
+fn usual_path() -> Option<PathBuf> {
+    let of_account = std::env::var_os("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config")));
+    let folders = of_account.into_iter().chain([PathBuf::from("/etc")]);
+    folders.map(|f| f.join("graphlume/graphlume.toml")).find(|path| path.is_file())
 }
 
 fn read_file(
@@ -366,7 +377,7 @@ mod tests {
             "GRAPHLUME_LISTEN",
             "GRAPHLUME_ADMIN_PASSWORD",
             "HOME",
-            "GRAPHLUME_XYZ",
+            "GRAPHLUME_ZEBRA_CROSSING",
         ];
         let set = names.iter().map(std::ffi::OsString::from);
         let said = strange_variables(&Cli::command(), set);
@@ -375,7 +386,7 @@ mod tests {
             said[0].contains("GRAPHLUME_LISTENN")
                 && said[0].contains("did you mean \"GRAPHLUME_LISTEN\"?")
         );
-        assert!(said[1].contains("GRAPHLUME_XYZ") && !said[1].contains("did you mean"));
+        assert!(said[1].contains("GRAPHLUME_ZEBRA_CROSSING") && !said[1].contains("did you mean"));
     }
 
     #[test]

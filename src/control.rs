@@ -130,14 +130,7 @@ async fn answer(mut stream: UnixStream, service: &Service) -> std::io::Result<()
     let mut line = serde_json::to_vec(&answer)?;
     line.push(b'\n');
     let patience = Duration::from_secs(limits::CONTROL_COMMAND_SECS_MAX);
-    // Whoever asks and does not read would keep one of the few places.
-    let written = tokio::time::timeout(patience, async {
-        to.write_all(&line).await?;
-        to.shutdown().await
-    });
-    written.await.map_err(|_| {
-        std::io::Error::new(std::io::ErrorKind::TimedOut, "nobody read the answer")
-    })??;
+    send(&mut to, &line, patience).await?;
     // A socket that is closed with bytes unread takes the answer along.
     let mut rest = from.take(limits::CONTROL_COMMAND_BYTES_MAX as u64);
     let mut nowhere = tokio::io::sink();
@@ -145,6 +138,21 @@ async fn answer(mut stream: UnixStream, service: &Service) -> std::io::Result<()
         Ok(Err(e)) => Err(e),
         _ => Ok(()),
     }
+}
+
+/// Writes the answer. Whoever asks and does not read would keep one of the few places otherwise.
+async fn send(
+    to: &mut (impl tokio::io::AsyncWrite + Unpin),
+    line: &[u8],
+    patience: Duration,
+) -> std::io::Result<()> {
+    let written = tokio::time::timeout(patience, async {
+        to.write_all(line).await?;
+        to.shutdown().await
+    });
+    written.await.unwrap_or_else(|_| {
+        Err(std::io::Error::new(std::io::ErrorKind::TimedOut, "nobody read the answer"))
+    })
 }
 
 async fn read_command(from: impl tokio::io::AsyncRead + Unpin) -> Result<Command, String> {
@@ -213,7 +221,7 @@ fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, Service
     }
     let (admin, is_new) = Admin::open_or_make(data, Arc::new(SystemClock))?;
     if is_new {
-        eprintln!("made the data folder {}", data.display());
+        say!("made the data folder {}", data.display());
     }
     Ok(admin)
 }
@@ -253,5 +261,28 @@ fn exchange(mut stream: BlockingStream, command: &Command) -> Result<Done, Failu
     match serde_json::from_str(&answer)? {
         Answer::Done(done) => Ok(done),
         Answer::Error(message) => Err(failure(message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_answer_that_nobody_reads_is_given_up() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            // A pipe of one byte whose other end stays open and unread.
+            let (mut to, _from) = tokio::io::duplex(1);
+            let e = send(&mut to, b"an answer\n", Duration::from_millis(1)).await.unwrap_err();
+            assert_eq!(e.kind(), std::io::ErrorKind::TimedOut);
+            let (mut to, mut from) = tokio::io::duplex(64);
+            let patience = Duration::from_secs(limits::CONTROL_COMMAND_SECS_MAX);
+            send(&mut to, b"an answer\n", patience).await.unwrap();
+            let mut read = String::new();
+            tokio::io::AsyncReadExt::read_to_string(&mut from, &mut read).await.unwrap();
+            assert_eq!(read, "an answer\n");
+        });
     }
 }

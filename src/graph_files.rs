@@ -45,7 +45,7 @@ pub fn read_edges(files: &GraphFiles) -> Result<Table, Failure> {
     let names = table.column_names();
     let is_number = |n: &&str| n.parse::<f64>().is_ok_and(f64::is_finite);
     if files.header == HeaderArg::Infer && !names.is_empty() && names.iter().all(is_number) {
-        eprintln!(
+        say!(
             "{}: the first line ({}) was taken for the names of the columns and looks like data; give \
              --header none when the file has no such line",
             files.edges.display(),
@@ -93,7 +93,7 @@ pub fn end_columns(files: &GraphFiles, edges: &Table) -> Result<(String, String)
         )));
     };
     if (source.is_none() || destination.is_none()) && (from, to) != END_COLUMNS[0] {
-        eprintln!(
+        say!(
             "{shown}: edges go from column {from:?} to column {to:?}; name others with --source and \
              --destination"
         );
@@ -190,7 +190,7 @@ pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
 /// Tells what was not done as asked; the answer goes to standard output, this to standard error.
 pub fn say(notices: &[Notice]) {
     for notice in notices {
-        eprintln!("note: {notice}");
+        say!("note: {notice}");
     }
 }
 

@@ -1,5 +1,14 @@
 //! The Graphlume daemon and its command line: this package only wires the crates together.
 
+/// A line on standard error. What standard error cannot take, on a disk that is full or after its reader has gone, is no
+/// reason to end: `eprintln!` would panic, and the report of that panic as well.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
+
 mod cli;
 mod cmd;
 mod config;
@@ -29,6 +38,6 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &cmd::Failure) -> ExitCode {
-    eprintln!("error: {}", error.message);
+    say!("error: {}", error.message);
     ExitCode::from(error.exit)
 }

@@ -38,6 +38,6 @@ pub fn import(args: &ImportArgs) -> Result<(), Failure> {
             return Err(e.into());
         }
     };
-    eprintln!("{} records and {} files in {}", report.records, report.blobs, data.display());
+    say!("{} records and {} files in {}", report.records, report.blobs, data.display());
     Ok(())
 }

@@ -40,7 +40,7 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
         let result = (algorithm.run)(&input, &params)?;
         if algorithm.id == "bfs" && params.node("start").is_none() && seen.topology.num_nodes() > 0 {
             let start = loaded.graph.id_text(hub(&seen.topology));
-            eprintln!(
+            say!(
                 "no start was given: the search begins at the node with the most edges, {start}; -p start=ID names another"
             );
         }

@@ -33,9 +33,9 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     }
     let bare = has_edge.iter().filter(|has| !**has).count();
     let edges = graph.num_edges();
-    eprintln!("{} nodes, {edges} edges in {}", graph.num_nodes, args.out.display());
+    say!("{} nodes, {edges} edges in {}", graph.num_nodes, args.out.display());
     if bare > 0 {
-        eprintln!(
+        say!(
             "{bare} of the nodes have no edge and stand in no edge table; --node-file writes all of them"
         );
     }

@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
                 "peak_bytes": graphlume_bench::clock::peak_bytes(),
                 "backend": "cpu",
             });
-            eprintln!("{timings}");
+            say!("{timings}");
         }
         Ok(())
     }

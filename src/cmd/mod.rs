@@ -9,6 +9,7 @@ mod generate;
 mod key;
 mod layout;
 mod parse_worker;
+mod print;
 mod query;
 mod serve;
 mod user;
@@ -68,6 +69,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Export(args) => backup::export(&args),
         Command::Import(args) => backup::import(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Print(args) => print::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::ParseWorker(args) => parse_worker::run(args),
     }

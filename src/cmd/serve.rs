@@ -13,6 +13,7 @@ use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+use super::user::println_result as line;
 use super::{Failure, backend, rejected};
 use crate::cli::{DeviceLostArg, LogFormat, ServeArgs, VERSION};
 use crate::config::{self, ConfigError};
@@ -126,12 +127,26 @@ fn start_log(args: &ServeArgs) -> Result<(), ConfigError> {
     let filter = EnvFilter::try_new(&args.log).map_err(|e| {
         ConfigError::Value(format!("--log {:?} is not a filter: {e}; use info, or debug", args.log))
     })?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| Log);
     match args.log_format {
         LogFormat::Json => builder.json().init(),
         LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
     }
     Ok(())
+}
+
+/// Standard error for the log. What it cannot take, on a disk that is full, is dropped: a log that fails would report that
+/// on standard error again, and end the server.
+struct Log;
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        Ok(std::io::stderr().write(bytes).unwrap_or(bytes.len()))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The engine's settings.
@@ -294,7 +309,7 @@ async fn restart_now(
     if tokio::time::timeout(RESTART_DRAIN, running.stop()).await.is_err() {
         tracing::warn!("connections are cut off");
     }
-    eprintln!("error: {reason}; the process ends with status {status} to be started again");
+    say!("error: {reason}; the process ends with status {status} to be started again");
     std::process::exit(status.into())
 }
 
@@ -351,40 +366,39 @@ async fn upkeep(service: Arc<Service>) {
 }
 
 /// What a person who started the server needs to know, once, on standard output.
-#[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
 fn announce(args: &ServeArgs, running: &Running, demo: Option<&str>) {
     let base = format!("http://{}", running.addr);
-    println!("Graphlume {VERSION}");
-    println!("  address      {base}");
+    line(&format!("Graphlume {VERSION}"));
+    line(&format!("  address      {base}"));
     if let Some(addr) = running.internal_addr {
-        println!("  operators    http://{addr}/check-workers  http://{addr}/metrics");
+        line(&format!("  operators    http://{addr}/check-workers  http://{addr}/metrics"));
     }
-    println!("  data folder  {}", args.data.data.display());
+    line(&format!("  data folder  {}", args.data.data.display()));
     if let Some(dataset) = demo {
-        println!("  demo graph   {base}/graph/graph.html?dataset={dataset}");
+        line(&format!("  demo graph   {base}/graph/graph.html?dataset={dataset}"));
     }
 }
 
 /// The superuser that this start made.
-#[expect(clippy::print_stdout, reason = "results of the command line go to standard output")]
 fn first_start(data: &Path, bootstrap: Option<&Bootstrap>) {
-    match bootstrap {
-        Some(Bootstrap { username, kept_in: Some(path), .. }) => println!(
+    let text = match bootstrap {
+        Some(Bootstrap { username, kept_in: Some(path), .. }) => format!(
             "  first start  superuser {username}, password in {}\n               (only your account can read that file; `graphlume user password {username} --data {}` sets another one\n               and removes it)",
             path.display(),
             data.display()
         ),
-        Some(b) if b.generated => println!(
+        Some(b) if b.generated => format!(
             "  first start  superuser {}, password: {}\n               (shown this once; `graphlume user password {} --data {}` changes it)",
             b.username,
             b.password,
             b.username,
             data.display()
         ),
-        Some(b) => println!(
+        Some(b) => format!(
             "  first start  superuser {} with the password from GRAPHLUME_ADMIN_PASSWORD",
             b.username
         ),
-        None => {}
-    }
+        None => return,
+    };
+    line(&text);
 }

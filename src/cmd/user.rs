@@ -20,7 +20,7 @@ pub fn on_existing(data: &Path, command: Command) -> Result<(), Failure> {
 /// Prints what a command gives: notes on standard error, the result on standard output.
 fn tell(done: Done) -> Result<(), Failure> {
     for note in &done.notes {
-        eprintln!("{note}");
+        say!("{note}");
     }
     for line in &done.lines {
         println_result(line);

@@ -1,6 +1,7 @@
 """The command line as a user meets it."""
 
 import json
+import os
 
 import networkx as nx
 import numpy as np
@@ -10,7 +11,7 @@ import requests
 
 from conftest import PASSWORD, Server, counted, run_cli
 
-COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "generate", "export", "import", "doctor", "bench"]
+COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "generate", "export", "import", "doctor", "bench", "print"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -299,3 +300,54 @@ def test_query_says_on_stderr_what_it_looked_for_in_vain(tmp_path):
     assert "null in every row" not in r.stderr and r.stdout == "a.name\nann\n"
     r = run_cli("compute", "pagerank", edges, "--nodes", nodes)
     assert "no row in the node table" in r.stderr and "never match" in r.stderr, r.stderr
+
+
+def test_what_a_command_does_by_itself_is_said(tmp_path):
+    out = tmp_path / "nd" / "sbm.csv"
+    r = run_cli("generate", "sbm", "--nodes", 2000, "--edges", 3000, "--out", out, "--node-file", tmp_path / "more" / "n.csv")
+    assert out.is_file() and "have no edge" in r.stderr, r
+    assert len((tmp_path / "more" / "n.csv").read_text().splitlines()) == 2001
+    edges = tmp_path / "e.csv"
+    edges.write_text("src,dst\na,b\na,c\nc,d\n")
+    r = run_cli("compute", "bfs", edges)
+    assert "begins at the node with the most edges, a;" in r.stderr, r
+    assert "begins" not in run_cli("compute", "bfs", edges, "-p", "start=d").stderr
+    timings = json.loads(run_cli("compute", "pagerank", edges, "--timings").stderr.strip().splitlines()[-1])
+    assert timings["iterations"] > 1
+
+
+def test_typing_errors_of_settings_are_named_and_help_needs_none(tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text("[serve]\nthreadz = 1\n")
+    r = run_cli("--config", config, "serve", check=False)
+    assert r.returncode == 78 and 'did you mean "threads"?' in r.stderr
+    for args in [("--config", config, "serve", "--help"), ("--config", tmp_path / "none", "--help")]:
+        assert "Usage" in run_cli(*args).stdout
+    r = run_cli("doctor", "--data", tmp_path / "d", env={**os.environ, "GRAPHLUME_LISTENN": "1"})
+    assert 'GRAPHLUME_LISTENN' in r.stderr and 'did you mean "GRAPHLUME_LISTEN"?' in r.stderr
+
+
+def test_a_sample_configuration_completions_and_a_manual_are_printed(tmp_path):
+    sample = run_cli("print", "config").stdout
+    home = tmp_path / "home" / "graphlume"
+    home.mkdir(parents=True)
+    env = {**{k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")}, "XDG_CONFIG_HOME": str(home.parent)}
+    # The sample changes nothing, and with every comment taken away it is still one; the usual place is read.
+    plain = "\n".join(l[2:] if " = " in l and l.startswith("# ") and l[2:].split(" = ")[0].replace("-", "").isalnum() else l
+                      for l in sample.splitlines())
+    assert "\nthreads = 0\n" in plain and "[serve]" in plain
+    (home / "graphlume.toml").write_text("[serve]\nthreadz = 1\n")
+    r = run_cli("doctor", "--data", tmp_path / "d", check=False, env=env)
+    assert r.returncode == 78 and str("threadz") in r.stderr, r
+    (home / "graphlume.toml").write_text(sample)
+    assert run_cli("doctor", "--data", tmp_path / "d", env=env).returncode == 0
+    assert ".TH GRAPHLUME 1" in run_cli("print", "man").stdout
+    assert "-l threads" in run_cli("print", "fish").stdout
+    script = run_cli("print", "bash").stdout + """
+COMP_WORDS=(graphlume user li); COMP_CWORD=2; _graphlume; echo "${COMPREPLY[@]}"
+COMP_WORDS=(graphlume serve --intern); COMP_CWORD=2; _graphlume; echo "${COMPREPLY[@]}"
+"""
+    import subprocess
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split() == ["list", "--internal-listen"], done

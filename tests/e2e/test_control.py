@@ -172,3 +172,59 @@ def test_a_folder_that_something_else_holds_is_said_to_be_in_use(tmp_path):
         fcntl.flock(lock, fcntl.LOCK_EX)
         r = subprocess.run([binary(), "user", "list", "--data", data], capture_output=True, text=True)
     assert r.returncode == 1 and "in use by another process" in r.stderr and "control.sock" in r.stderr, r
+
+
+def verify(server, token):
+    return requests.post(server.url + "/api-token-verify/", json={"token": token}).status_code
+
+
+def test_the_key_of_tokens_is_rotated_while_the_server_runs_and_without_it(tmp_path):
+    s = Server(tmp_path / "data").start()
+    old = s.token()
+    assert "within an hour" in cli(s, "key", "rotate-signing").stderr
+    new = s.token()
+    assert verify(s, old) == verify(s, new) == 200
+    s.stop()
+    s.start()
+    assert verify(s, old) == verify(s, new) == 200, "the key before is kept over a restart"
+    # Two rotations leave nothing of the first key.
+    s.stop()
+    cli(s, "key", "rotate-signing")
+    s.start()
+    assert verify(s, old) == 400 and verify(s, new) == 200
+    assert "has ended" in cli(s, "key", "rotate-signing", "--at-once").stderr
+    assert verify(s, new) == 400 and verify(s, s.token()) == 200
+    assert s.stop() == 0
+
+
+def test_the_organization_of_a_token_outlives_the_process(tmp_path):
+    s = Server(tmp_path / "data")
+    for name in ("admin", "olga"):
+        run_cli("user", "add", name, "--org", "acme", "--role", "admin", "--password-stdin", "--data", s.data, input=PASSWORD + "\n")
+    s.start()
+    api = s.api("olga")
+    r = api("POST", "/api/v2/o/acme/switch/")
+    assert r.status_code == 200, r.text
+
+    def acts_in():
+        r = api("POST", "/api/v2/files/", json={"file_type": "csv"})
+        assert r.status_code == 201, r.text
+        return api("GET", f"/api/v2/files/{r.json()['file_id']}").json()["org_name"]
+
+    assert acts_in() == "acme"
+    s.kill()
+    s.start()
+    assert acts_in() == "acme"
+    assert s.stop() == 0
+
+
+def test_a_relative_path_of_an_export_is_the_callers(busy, tmp_path):
+    r = subprocess.run([binary(), "export", "backup", "--data", busy.data], cwd=tmp_path, capture_output=True, text=True)
+    assert r.returncode == 0 and (tmp_path / "backup" / "records.jsonl").is_file(), r
+    answer = ask(busy, json.dumps({"command": "export", "arguments": {"to": "backup"}}).encode())
+    assert "no whole path" in str(answer), answer
+
+
+def test_a_damaged_record_that_is_not_there_is_not_deleted(busy):
+    r = cli(busy, "doctor", "--delete", "file record 17", check=False)
+    assert r.returncode == 1 and "no damaged record" in r.stderr, r

@@ -154,6 +154,11 @@ def test_no_command_harms_a_data_folder_without_room(disk, tmp_path, room):
         assert look(disk.seen / "d") == before, args
     r = subprocess.run(disk.serve("d").command(), env=ENV, capture_output=True, text=True, timeout=HANG_S)
     assert r.returncode == 1 and "MiB free" in r.stderr and "panic" not in r.stderr, r
+    # Nor when the log has no room either.
+    with open(disk.seen / "log", "ab") as full:
+        r = subprocess.run(disk.serve("d").command(), env=ENV, stdout=full, stderr=full, timeout=HANG_S)
+    assert r.returncode == 1, r
+    assert look(disk.seen / "d") == before
     # A new folder on that disk is not even made.
     for args in [("serve",), ("user", "add", "eve", "--password-stdin"), ("import", out)]:
         r = disk.cli(*args, "--data", disk.path / "new", input=PASSWORD + "\n")
