@@ -76,7 +76,9 @@ def test_what_a_binding_asks_for_and_does_not_get_is_said_everywhere(server, ali
 @pytest.mark.parametrize("case", DATA)
 def test_what_the_data_do_not_give_is_counted(server, accounts, alice, case):
     edges, nodes, slug, text, count = DATA[case]
-    dataset = create(alice, edges, nodes, {}, {})["data"]["dataset_id"]
+    answer = create(alice, edges, nodes, {}, {})
+    dataset = answer["data"]["dataset_id"]
+    assert has(answer["data"]["notices"], slug, text, count) and text in answer["message"], answer
     session = unique("notices")
     with OpenPage(server, dataset, session, server.token("alice")):
         lines = Agent(server, ":".join(accounts["key"])).text("get_session_info", session_id=session).split("\n")
@@ -96,6 +98,34 @@ def test_what_the_address_asks_for_in_vain_is_said_to_page_and_agent(server, acc
         for text in texts:
             assert has(hello["notices"], slug, text), hello
             assert [line for line in lines if line.startswith("notice: ") and text in line], lines
+
+
+def test_nodes_without_a_place_are_counted_in_the_answer_and_in_the_record(alice):
+    nodes = NODES.assign(py=[1e300, 2.0, None])
+    answer = create(alice, EDGES, nodes, {"node_x": "px", "node_y": "py"}, {})
+    for notices in (answer["data"]["notices"], counted(alice, answer["data"]["dataset_id"])["notices"]):
+        assert has(notices, "nodes-without-a-place", '"py"', 2), notices
+
+
+def test_uploads_into_a_dataset_answer_with_what_their_rows_lack(alice):
+    dataset = alice.dataset(nodes={"node": "id"}, edges={"source": "s", "destination": "d"})
+    edges = EDGES.assign(d=["b", None, None]).to_json(orient="records")
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/json", data=edges)
+    assert has(r.json()["data"]["notices"], "edges-without-an-end", "2 of 3", 2), r.text
+    nodes = NODES.iloc[:1].to_json(orient="records")
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/nodes/json", data=nodes)
+    assert has(r.json()["data"]["notices"], "nodes-without-a-row", "2 of 3", 2), r.text
+
+
+def test_members_of_the_body_that_change_nothing_are_said(alice):
+    r = alice("POST", "/api/v2/upload/datasets/", json={
+        "name": "notices", "metadata": {"settings": {"pointSize": 2}}, "layout": {"type": "circle"},
+        "edge_files": [file_of(alice, EDGES)], "node_encodings": {"bindings": {}},
+        "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}})
+    made = r.json()["data"]
+    for notices in (made["notices"], counted(alice, made["dataset_id"])["notices"]):
+        for field in ("metadata.settings", "layout"):
+            assert has(notices, "field-without-effect", f"{field} is kept"), notices
 
 
 def test_data_without_anything_to_tell_tell_nothing(server, alice):

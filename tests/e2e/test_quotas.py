@@ -70,7 +70,7 @@ def test_an_account_has_so_many_bytes_and_gets_them_back(person):
     refused(part, f"limit is {LIMIT} bytes")
     for path in (f"/api/v2/datasets/{dataset}", f"/api/v2/files/{file}"):
         assert person("DELETE", path).status_code == 204
-    assert upload(person, other, rows(500_000)).json()["is_valid"], "what was deleted made room"
+    assert upload(person, other, rows(400_000)).json()["is_valid"], "what was deleted made room"
 
 
 def test_what_is_handed_over_counts_as_the_heirs(tight, person):

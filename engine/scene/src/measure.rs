@@ -155,7 +155,8 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
     let spec = cx.node;
     let pair = |a: &str, b: &str| spec.binding(a).zip(spec.binding(b));
     if let Some((x, y)) = pair("node_x", "node_y") {
-        return coordinates(cx, x, y).map(|[x, y]| together(&x, &y, |x, y| [x, y]));
+        let places = coordinates(cx, x, y).map(|[x, y]| together(&x, &y, |x, y| [x, y]));
+        return told(cx, places, x, y);
     }
     if spec.binding("node_x").or(spec.binding("node_y")).is_some() {
         let text = "only one of node_x and node_y is bound: positions need both";
@@ -166,7 +167,22 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
         return of_columns(cx);
     }
     let (lon, lat) = pair("node_longitude", "node_latitude")?;
-    coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator))
+    let places = coordinates(cx, lon, lat).map(|[lon, lat]| together(&lon, &lat, mercator));
+    told(cx, places, lon, lat)
+}
+
+/// Says how many nodes of the node table have no place of their own.
+fn told(cx: &mut Cx<'_>, places: Option<Vec<[f32; 2]>>, x: &str, y: &str) -> Option<Vec<[f32; 2]>> {
+    let known = cx.graph.nodes_in_table as usize;
+    let of_table = places.iter().flatten().take(known);
+    let lost = of_table.filter(|at| at[0].is_nan()).count() as u64;
+    if lost > 0 {
+        let text = format!(
+            "{lost} of {known} nodes have no usable number in position column {x:?} or {y:?}; fill the missing values in"
+        );
+        note(&mut cx.notices, Notice::new("nodes-without-a-place", text).about(lost));
+    }
+    places
 }
 
 /// The columns that are taken for positions where none are bound, as clients leave them that compute a layout.
@@ -182,7 +198,8 @@ fn of_columns(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
     let text = "positions are taken from the node columns \"x\" and \"y\", since none are bound; \
                 give the columns other names to have them left alone";
     cx.tell("positions-from-columns", text.to_owned());
-    Some(together(&x.values, &y.values, |x, y| [x, y]))
+    let places = together(&x.values, &y.values, |x, y| [x, y]);
+    told(cx, Some(places), "x", "y")
 }
 
 fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {

@@ -268,6 +268,11 @@ pub const QUERY_PATTERNS_MAX: usize = 32;
 pub const PATTERN_BYTES_MAX: usize = 512 << 10;
 /// Compiled regular expressions that are kept for the next query.
 pub const PATTERNS_CACHED_MAX: usize = 16;
+/// Rows of the tables of a dataset whose rows are looked at for the answer to its creation or to an upload into it; of
+/// larger ones the answer says what names and types tell, and the record what the rows do, once the graph is built.
+pub const PREVIEW_ROWS_MAX: u64 = 100_000;
+/// Bytes of these tables.
+pub const PREVIEW_BYTES_MAX: u64 = 16 << 20;
 /// Notices that an answer carries: what was asked for and not done.
 pub const NOTICES_MAX: usize = 100;
 /// Nodes whose names a page asks for at once.

@@ -13,6 +13,7 @@ use crate::ServiceError;
 use crate::builtin;
 use crate::datasets::compute;
 use crate::datasets::encodings::{bind_default, bound};
+use crate::datasets::preview::without_effect;
 use crate::datasets::transform::{Transforms, of_transforms};
 use crate::service::Core;
 use crate::tables::{load_table, stack};
@@ -59,6 +60,7 @@ impl TableLoader {
     fn stored(&self, rec: &DatasetRec, cancel: &CancelToken) -> Result<Loaded, LoadError> {
         let failed = |e: ServiceError| LoadError::from_coded(&e);
         let mut notices = Vec::new();
+        without_effect(rec, &mut notices);
         let edges = self.edges(rec, cancel, &mut notices).map_err(failed)?;
         cancel.check()?;
         let given =

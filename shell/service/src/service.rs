@@ -117,6 +117,8 @@ pub(crate) struct Core {
     pub parsers: Parsers,
     pub board: Arc<Board>,
     pub quotas: Quotas,
+    /// The turn to look at the rows of a dataset before its graph is built.
+    pub previews: Mutex<()>,
 }
 
 /// The use cases of the product.
@@ -171,7 +173,9 @@ impl Service {
         let board = Arc::default();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let (quotas, clock_of_core) = (Quotas::new(config.quotas), Arc::clone(&clock));
-        let core = Arc::new(Core { store, clock: clock_of_core, cache, parsers, board, quotas });
+        let (clock_of_store, previews) = (clock_of_core, Mutex::new(()));
+        let core = Core { store, clock: clock_of_store, cache, parsers, board, quotas, previews };
+        let core = Arc::new(core);
         let loader = Arc::new(TableLoader::new(Arc::clone(&core)));
         if let Err(e) = keeper::sweep(&core) {
             tracing::warn!(error = %e, "positions that nobody needs were not removed");

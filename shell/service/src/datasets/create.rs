@@ -134,8 +134,12 @@ impl Service {
             None => rec.edge_count = sum_rows(&rec.edge_tables),
         }
         check(&rec, &mut notices)?;
-        preview::notices_of(&rec, &mut notices);
-        rec.notices = notices.clone();
+        let told = move |core: &Core| {
+            preview::notices_of(core, &rec, &mut notices);
+            rec.notices = notices.clone();
+            Ok((rec, notices))
+        };
+        let (rec, notices) = self.blocking(told).await?;
         let dataset = rec.dataset_id;
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());

@@ -160,7 +160,7 @@ fn attach(
                 rec.direct_nodes = Some(table.clone());
             }
         }
-        preview::notices_of(&rec, &mut notices);
+        preview::notices_of(core, &rec, &mut notices);
         rec.node_count = None;
         rec.notices = notices.clone();
         rec.data_version += 1;

@@ -4,7 +4,7 @@ pub(crate) mod compute;
 mod create;
 mod direct;
 pub(crate) mod encodings;
-mod preview;
+pub(crate) mod preview;
 mod share;
 pub(crate) mod transform;
 

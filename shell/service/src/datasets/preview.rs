@@ -1,23 +1,76 @@
-//! What the bindings of a dataset will not show, as far as the names and types of its columns tell: the answer to the
-//! creation of a dataset does not wait until its graph is built.
+//! What of a dataset will not be shown as asked. The answers to its creation and to uploads into it do not wait until
+//! the engine has built its graph: of small tables the rows are asked, of others the names and types of the columns.
 
 use graphlume_engine::Encodings;
 use graphlume_graph::GraphSpec;
 use graphlume_storage::{DatasetRec, TableRec, TableSchema};
 use graphlume_table::{Table, sample};
+use graphlume_types::limits::{PREVIEW_BYTES_MAX, PREVIEW_ROWS_MAX};
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value, json};
 
 use super::compute;
 use super::encodings::bound;
 use super::transform::Transforms;
+use crate::body;
+use crate::service::Core;
+use crate::tables::{load_table, stack};
 
-/// Adds what a graph of tables of the record's shapes would tell: it is made of one row each.
-pub(super) fn notices_of(rec: &DatasetRec, notices: &mut Vec<Notice>) {
+/// Adds what a graph of the record's tables tells, or one of tables of their shapes, made of one row each. Blocks.
+pub(super) fn notices_of(core: &Core, rec: &DatasetRec, notices: &mut Vec<Notice>) {
+    without_effect(rec, notices);
+    // One after the other: what is built here counts against nothing.
+    let turn = core.previews.lock();
     // A shape that makes no graph was refused before, or will be told when the graph is built.
-    for notice in told(rec).unwrap_or_default() {
+    for notice in told(rec, small(core, rec)).unwrap_or_default() {
         note(notices, notice);
     }
+    drop(turn);
+}
+
+/// What a create body may say that nothing is done about.
+pub(crate) fn without_effect(rec: &DatasetRec, notices: &mut Vec<Notice>) {
+    let parts = [
+        ("metadata.settings", rec.metadata.get("settings"), "the parameters of the page's address"),
+        (
+            "layout",
+            Some(&rec.layout),
+            "the parameters of the page's address, or columns for positions",
+        ),
+    ];
+    for (field, value, instead) in parts {
+        if !body::is_empty(value) {
+            let text = format!("{field} is kept and changes nothing: use {instead} for it");
+            note(notices, Notice::new("field-without-effect", text));
+        }
+    }
+}
+
+/// The tables of a dataset, edges first.
+type Rows = (Table, Option<Table>);
+
+/// The tables themselves, where they are few rows and nothing adds columns to them.
+fn small(core: &Core, rec: &DatasetRec) -> Option<Rows> {
+    if !rec.edge_hypergraph_transform.is_empty() || !body::is_empty(Some(&rec.compute)) {
+        return None;
+    }
+    let pick = |direct: &Option<TableRec>, pinned: &[TableRec]| match direct {
+        Some(table) => vec![table.clone()],
+        None => pinned.to_vec(),
+    };
+    let edges = pick(&rec.direct_edges, &rec.edge_tables);
+    let nodes = pick(&rec.direct_nodes, &rec.node_tables);
+    let all = || edges.iter().chain(&nodes);
+    let rows: u64 = all().map(|t| t.schema.num_rows).sum();
+    let bytes: u64 = all().map(|t| t.table.len).sum();
+    if rows > PREVIEW_ROWS_MAX || bytes > PREVIEW_BYTES_MAX {
+        return None;
+    }
+    let load = |tables: Vec<TableRec>| {
+        let tables = tables.iter().map(|t| load_table(core, t, &CancelToken::default()));
+        stack(tables.collect::<Result<_, _>>().ok()?).ok()
+    };
+    Some((load(edges)??, load(nodes)?))
 }
 
 /// The shape of a side: a table uploaded into the dataset stands in for its files.
@@ -28,7 +81,7 @@ fn shapes<'a>(direct: Option<&'a TableRec>, pinned: &'a [TableRec]) -> Vec<&'a T
     }
 }
 
-fn told(rec: &DatasetRec) -> Option<Vec<Notice>> {
+fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
     let edges = shapes(rec.direct_edges.as_ref(), &rec.edge_tables);
     let given = shapes(rec.direct_nodes.as_ref(), &rec.node_tables).first().map(|s| &s.dtypes);
     let made = match Transforms::of(rec).ok()? {
@@ -39,12 +92,16 @@ fn told(rec: &DatasetRec) -> Option<Vec<Notice>> {
         Some(made) => (&made.edges.dtypes, given.or(Some(&made.nodes.dtypes))),
         None => (&edges.first()?.dtypes, given),
     };
-    let edges = table(edges)?;
+    let (has_rows, edge_rows, node_rows) = match rows {
+        Some((edges, nodes)) => (true, Some(edges), nodes),
+        None => (false, None, None),
+    };
+    let edges = edge_rows.or_else(|| table(edges))?;
     let (mut node_encodings, mut node) = (rec.node_encodings.clone(), None);
     let nodes = match (nodes, bound(&rec.node_encodings, "node")) {
         (Some(dtypes), id) => {
             node = id;
-            Some(table(&with_results(rec, dtypes))?)
+            Some(node_rows.or_else(|| table(&with_results(rec, dtypes)))?)
         }
         // The table that the bindings are about is still to come.
         (None, Some(_)) => {
@@ -62,7 +119,7 @@ fn told(rec: &DatasetRec) -> Option<Vec<Notice>> {
     let scene = graphlume_scene::build(&graph, nodes.as_ref(), &edges, &encodings, None).ok()?;
     // Of the one row itself nothing is told.
     let types = graphlume_graph::notices(&spec, &graph).into_iter();
-    let types = types.filter(|n| n.slug == graphlume_graph::TYPES_NEVER_MATCH);
+    let types = types.filter(|n| has_rows || n.slug == graphlume_graph::TYPES_NEVER_MATCH);
     Some(types.chain(scene.notices).collect())
 }
 

@@ -67,6 +67,9 @@ pub(crate) fn citable(
 
 /// The dataset that shows a caller the latest version of a table, unless a private one that is not for the caller
 /// holds the file: then nothing of it is given away, whatever else holds it.
+///
+/// The id of a file does not tell which address the caller was given. So datasets that are open to whoever has their
+/// address count only where no other one shows the table, and where all of them show the same version.
 fn shown_by(
     core: &Core,
     who: &Principal,
@@ -74,6 +77,7 @@ fn shown_by(
     index: u32,
 ) -> Result<Option<DatasetId>, ServiceError> {
     let mut newest: Option<(i64, DatasetId)> = None;
+    let (mut by_address, mut versions_differ) = (None::<(i64, DatasetId)>, false);
     for (seen, holder) in core.store.holders(&file.file_id, file.author).enumerate() {
         let holder = holder?;
         let is_private = holder.mode == Some(PrivacyMode::Private);
@@ -90,7 +94,13 @@ fn shown_by(
         }
         let uploaded = holder.tables.iter().find(|(i, _)| *i == index).map(|(_, at)| *at);
         let found = uploaded.map(|at| (at, holder.dataset));
-        newest = newest.max(found);
+        if holder.mode.is_some() {
+            newest = newest.max(found);
+        } else if let Some((at, _)) = found {
+            versions_differ |= by_address.is_some_and(|(other, _)| other != at);
+            by_address = found;
+        }
     }
-    Ok(newest.map(|(_, dataset)| dataset))
+    let found = newest.or(by_address.filter(|_| !versions_differ));
+    Ok(found.map(|(_, dataset)| dataset))
 }

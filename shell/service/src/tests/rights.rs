@@ -329,6 +329,27 @@ async fn a_cited_file_gives_the_version_that_a_dataset_shows_and_no_later_one() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_somebody_else_was_given_opens_no_version() {
+    let rig = Rig::with(&["alice", "bob"]);
+    let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
+    let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let body = create_body(json!({"edge_files": [file]}));
+    let first = rig.dataset(&alice, body.clone()).await.unwrap();
+    assert!(rig.dataset(&bob, body.clone()).await.is_ok(), "the only version");
+    rig.clock.advance(std::time::Duration::from_secs(1));
+    rig.upload(&alice, &file, &[], b"s,d,salary\nx,y,9\n").await.unwrap();
+    rig.dataset(&alice, body.clone()).await.unwrap();
+    assert_eq!(
+        code(rig.dataset(&bob, body.clone()).await),
+        Code::NotFound,
+        "which one was bob given?"
+    );
+    share(&rig, &alice, &first, "public", json!([])).await;
+    let made = rig.dataset(&bob, body).await.unwrap();
+    assert_eq!(columns(&rig, &made).await, ["s", "d", "w"], "the one that everybody sees");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_no_dataset_shows_cannot_be_cited() {
     let rig = Rig::with(&["alice", "bob"]);
     let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
