@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
+import type { LayoutFacts } from './layout-words.ts';
 import type { Legend } from './legend.ts';
 import type { Notice } from './notices.ts';
 import { parseParams } from './params.ts';
@@ -66,6 +67,15 @@ export const layoutEnd = signal('');
 export const playing = signal(false);
 export const iterations = signal(0);
 export const iterationsPerSecond = signal(0);
+/** The positions are the dataset's own. */
+export const givenPositions = signal(false);
+export const layout = computed<LayoutFacts>(() => ({
+  state: layoutState.value,
+  playing: playing.value,
+  iterations: iterations.value,
+  end: layoutEnd.value,
+  given: givenPositions.value,
+}));
 
 export const legend = signal<Legend | null>(null);
 /** What was asked for and is not done. */

@@ -161,7 +161,7 @@ export class Viewer {
     if (layout) showLayout(layout);
     store.phase.value = nodes === 0 ? 'empty' : same && this.picture.positions.started ? 'ready' : 'loading';
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
-    this.picture.given = message.has_positions === true;
+    this.picture.given = store.givenPositions.value = message.has_positions === true;
     if (!same) this.newElements(nodes, edges);
   }
 

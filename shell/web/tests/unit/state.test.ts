@@ -9,6 +9,13 @@ import {
   recolorForLight,
 } from '../../src/scene/color.ts';
 import { fill, readCollections } from '../../src/state/collections.ts';
+import {
+  layoutNews,
+  layoutWord,
+  playWords,
+  whyNoPlay,
+  type LayoutFacts,
+} from '../../src/state/layout-words.ts';
 import { readLegend } from '../../src/state/legend.ts';
 import { cardNumber, scaleNumber } from '../../src/state/numbers.ts';
 import { parseParams } from '../../src/state/params.ts';
@@ -169,4 +176,37 @@ test('a small number is not written as 0', () => {
     [2.5e7, '2.5e7'],
   ];
   for (const [value, text] of scale) assert.equal(scaleNumber(value), text);
+});
+
+const layout = (more: Partial<LayoutFacts>): LayoutFacts => ({
+  state: 'settled',
+  playing: false,
+  iterations: 400,
+  end: '',
+  given: false,
+  ...more,
+});
+
+test('what was never laid out is not called settled', () => {
+  assert.equal(layoutWord(layout({}))?.word, 'settled');
+  const never = layoutWord(layout({ iterations: 0 }));
+  assert.equal(never?.word, 'no layout run');
+  assert.match(never?.title ?? '', /^No layout was run/);
+  assert.match(layoutWord(layout({ iterations: 0, given: true }))?.title ?? '', /dataset's own/);
+  assert.equal(layoutNews(layout({ iterations: 0 })), 'No layout was run.');
+  assert.equal(layoutWord(layout({ state: 'running', playing: true, iterations: 0 })), null);
+  assert.equal(layoutWord(layout({ state: 'paused', iterations: 0 })), null);
+  const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
+  assert.deepEqual(layoutWord(stopped), { word: 'stopped', title: 'The layout stopped.' });
+});
+
+test('who may not run the layout is told why before a click', () => {
+  const facts = layout({ iterations: 0 });
+  assert.equal(whyNoPlay(true, 'live'), '');
+  assert.match(whyNoPlay(false, 'live'), /^Whoever opened this visualization/);
+  assert.match(whyNoPlay(true, 'polling'), /websocket/);
+  assert.deepEqual(playWords(facts, ''), { label: 'Run layout', title: 'Run the layout (space)' });
+  assert.deepEqual(playWords(facts, 'Because.'), { label: 'Run layout', title: 'Because.' });
+  const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
+  assert.equal(playWords(stopped, '').title, 'Run the layout (space). The layout stopped.');
 });
