@@ -4,6 +4,7 @@ import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import { Cards } from './card.tsx';
 import { CollectionsPanel } from './collections.tsx';
+import { KeysPanel } from './keys.tsx';
 import { LegendPanel } from './legend.tsx';
 import { NoticesPanel } from './notices.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
@@ -63,6 +64,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <TinyTools />
         <Logo />
         <Cards />
+        <KeysPanel />
         <Banner />
         <StageState />
       </main>

@@ -84,6 +84,9 @@ export const legendHere = computed(() => (phase.value === 'ready' ? legend.value
 
 export const collections = signal<Collections>(NO_COLLECTIONS);
 
+/** Whether the list of keys is open. */
+export const keysShown = signal(false);
+
 export const hoverCard = signal<Card | null>(null);
 export const pinnedCard = signal<Card | null>(null);
 export const theme = signal<'dark' | 'light'>('dark');
