@@ -45,13 +45,20 @@ export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Elem
   );
 }
 
-function Counts(): JSX.Element | null {
+/** How much there is: in the bar, or as a panel where the bar has no room. */
+export function Counts({ panel = false }: { panel?: boolean }): JSX.Element | null {
   const phase = store.phase.value;
+  if (panel !== store.narrow.value || !store.showMenu.value) return null;
   if (!store.params.info || (phase !== 'ready' && phase !== 'empty')) return null;
   const nodes = store.nodeCount.value;
   const edges = store.edgeCount.value;
   return (
-    <div id="counts" class="counts" title={store.graphDescription.value || undefined}>
+    <div
+      id="counts"
+      class={panel ? 'counts panel' : 'counts'}
+      title={store.graphDescription.value || undefined}
+      data-over={panel ? '' : undefined}
+    >
       <span>
         <b>{number(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'}
       </span>

@@ -106,6 +106,7 @@ function isTiny({ w, h }: { w: number; h: number }, framed: boolean): boolean {
   return h < 320 || (w < 480 && (framed || h < 480));
 }
 export const tiny = computed(() => isTiny(viewport.value, window.parent !== window));
+/** Too narrow for a bar with the counts in it. */
 export const narrow = computed(() => viewport.value.w < 900);
 export const showMenu = computed(() => params.menu && !tiny.value);
 
