@@ -348,6 +348,8 @@ const server = createServer((request, response) => {
   if (path.startsWith('/graph/')) return page(path, response);
   if (path === '/api/v2/auth/token/generate') return login(request, response);
   const match = /^\/viz\/([^/]+)\/(.*)$/.exec(path);
+  // A page that gets no websocket through begins its session with a poll.
+  if (match?.[2] === 'frame') sessionOf(match[1], query.get('dataset') ?? '', plays.get(match[1]));
   const session = match && sessions.get(match[1]);
   if (!session) return json(response, 404, { message: 'There is no such session.' });
   const [head, tail] = match[2].split('/');

@@ -1,4 +1,6 @@
+import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { commandOf, type KeyCommand } from './keys.ts';
 
 const PAN = 80;
 
@@ -14,31 +16,35 @@ export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: (
     picture.touched(performance.now());
     viewer.refresh();
   };
-  const keys: Record<string, () => void> = {
-    '+': () => viewer.zoomBy(1.4),
-    '=': () => viewer.zoomBy(1.4),
-    '-': () => viewer.zoomBy(1 / 1.4),
-    _: () => viewer.zoomBy(1 / 1.4),
-    f: () => viewer.fit(),
-    ' ': playPause,
-    '/': focusSearch,
-    Escape: () => viewer.select(-1),
-    ArrowLeft: () => pan(PAN, 0),
-    ArrowRight: () => pan(-PAN, 0),
-    ArrowUp: () => pan(0, PAN),
-    ArrowDown: () => pan(0, -PAN),
+  const actions: Record<KeyCommand, () => void> = {
+    'zoom-in': () => viewer.zoomBy(1.4),
+    'zoom-out': () => viewer.zoomBy(1 / 1.4),
+    fit: () => viewer.fit(),
+    play: playPause,
+    search: focusSearch,
+    'let-go': () => {
+      if (store.keysShown.value) store.keysShown.value = false;
+      else viewer.select(-1);
+    },
+    left: () => pan(PAN, 0),
+    right: () => pan(-PAN, 0),
+    up: () => pan(0, PAN),
+    down: () => pan(0, -PAN),
+    help: () => {
+      store.keysShown.value = !store.keysShown.value;
+    },
+    nothing: () => undefined,
   };
   addEventListener('keydown', (event) => {
-    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
-      event.preventDefault();
-      focusSearch();
-      return;
-    }
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-    if (event.key === ' ' && event.target instanceof HTMLButtonElement) return;
-    const action = keys[event.key] ?? keys[event.key.toLowerCase()];
-    if (!action) return;
+    const command = commandOf({
+      key: event.key,
+      ctrl: event.ctrlKey || event.metaKey,
+      alt: event.altKey,
+      typing: typing(event.target),
+      button: event.target instanceof HTMLButtonElement,
+    });
+    if (command === null) return;
     event.preventDefault();
-    action();
+    actions[command]();
   });
 }

@@ -12,7 +12,8 @@ export class ApiError extends Error {
   }
 }
 
-async function failure(answer: Response): Promise<ApiError> {
+/** What an answer that is none says. */
+export async function failure(answer: Response): Promise<ApiError> {
   const text = await answer.text().catch(() => '');
   try {
     const body = JSON.parse(text) as Record<string, unknown>;
@@ -78,6 +79,20 @@ export class Api {
       label: hit.label ?? String(hit.id ?? hit.index),
       id: String(hit.id ?? ''),
     }));
+  }
+
+  /** How many edges an epoch has, by the length of `edges.bin`. */
+  async edgeCount(epoch: number, signal?: AbortSignal): Promise<number> {
+    const answer = await fetch(this.at(`${epoch}/edges.bin`), {
+      credentials: 'same-origin',
+      headers: { Range: 'bytes=0-7' },
+      signal,
+    });
+    const total = /\/(\d+)$/.exec(answer.headers.get('content-range') ?? '')?.[1];
+    // No byte of an empty list can be had: the refusal tells its length, too.
+    if (total !== undefined) return Math.floor(Number(total) / 8);
+    if (!answer.ok) throw await failure(answer);
+    return Math.floor((await answer.arrayBuffer()).byteLength / 8);
   }
 
   /**

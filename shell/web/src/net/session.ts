@@ -1,4 +1,5 @@
-import { isPosition, readFrame, type Frame } from './frames.ts';
+import { ApiError, failure } from './api.ts';
+import { KIND, isPosition, readFrame, type Frame, type Header } from './frames.ts';
 
 /**
  * The link to a viz session: one websocket with subprotocol `graph-viz.v1`, opened again with back-off
@@ -25,6 +26,8 @@ export interface SessionEvents {
   ended(code: number, reason: string): void;
   /** What a reconnecting page already has; null before the first graph. */
   resume(): { epoch: number; seq: number } | null;
+  /** The `graph` message that stands in for the one on the socket, where only frames arrive. */
+  sketch(header: Header): Promise<Message>;
   damaged(error: unknown): void;
   /** What a page brings along to the session: the key with which it steers, or that it only watches. */
   arrival(): [string, string][];
@@ -35,6 +38,13 @@ const BACKOFF_MAX_MS = 8000;
 const FAILURES_BEFORE_POLLING = 3;
 const POLL_MS = 500;
 
+/** The close code that stands for an HTTP status; null for what may pass. */
+function closeCode(status: number): number | null {
+  if (status === 401) return CLOSE.AUTH;
+  if (status === 400 || status === 403 || status === 404) return CLOSE.MISSING;
+  return status === 409 || status === 410 ? CLOSE.ENDED : null;
+}
+
 export class SessionLink {
   private socket: WebSocket | null = null;
   private queue: Promise<void> | null = null;
@@ -43,6 +53,10 @@ export class SessionLink {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private stopped = false;
   private polling = false;
+  /** Counts the polls that were begun, so that one whose answer comes late does not go on beside the next. */
+  private polls = 0;
+  /** The graph is known from polled frames only: a socket has yet to tell of it. */
+  private sketched = false;
 
   constructor(
     /** Address of `/viz/<session>/`, with http or https. */
@@ -59,6 +73,7 @@ export class SessionLink {
   close(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+    this.polling = false;
     this.socket?.close(1000);
     this.socket = null;
   }
@@ -84,7 +99,7 @@ export class SessionLink {
       this.polling = false;
       this.everLive = true;
       this.events.state('live', 0);
-      const have = this.events.resume();
+      const have = this.sketched ? null : this.events.resume();
       if (have) this.send({ t: 'resume', ...have });
       if (document.hidden) this.send({ t: 'hidden' });
     };
@@ -102,18 +117,22 @@ export class SessionLink {
   private closed(event: CloseEvent, opened: boolean): void {
     if (this.stopped) return;
     if (Object.values(CLOSE).includes(event.code as 4401)) {
-      this.stopped = true;
-      this.events.state('closed', 0);
-      this.events.ended(event.code, event.reason);
+      this.end(event.code, event.reason);
       return;
     }
     this.failures += opened ? 0 : 1;
-    if (this.failures >= FAILURES_BEFORE_POLLING && this.events.resume()) void this.poll();
+    if (this.failures >= FAILURES_BEFORE_POLLING) void this.poll();
     const steps = Math.min(6, Math.max(this.failures, opened ? 0 : 1));
     const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_MIN_MS * 2 ** steps) * (0.75 + Math.random() / 2);
     if (!this.polling) this.events.state(this.everLive ? 'reconnecting' : 'connecting', wait);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.connect(), wait);
+  }
+
+  private end(code: number, reason: string): void {
+    this.close();
+    this.events.state('closed', 0);
+    this.events.ended(code, reason);
   }
 
   /** Tries at once instead of waiting for the back-off. */
@@ -151,7 +170,9 @@ export class SessionLink {
     if (this.stopped || (this.socket !== null && this.socket !== socket)) return null;
     try {
       if (typeof data === 'string') {
-        this.events.text(JSON.parse(data) as Message);
+        const message = JSON.parse(data) as Message;
+        if (message.t === 'graph') this.sketched = false;
+        this.events.text(message);
         return null;
       }
       const frame = readFrame(data);
@@ -179,21 +200,44 @@ export class SessionLink {
   private async poll(): Promise<void> {
     if (this.polling) return;
     this.polling = true;
-    while (this.polling && !this.stopped) {
-      try {
-        const after = this.events.resume()?.seq ?? 0;
+    this.polls += 1;
+    const mine = this.polls;
+    const gone = (): boolean => !this.polling || this.stopped || mine !== this.polls;
+    let after = this.events.resume()?.seq ?? 0;
+    try {
+      while (!gone()) {
         const of = encodeURIComponent(this.dataset);
         const answer = await fetch(new URL(`frame?after=${after}&dataset=${of}`, this.base));
-        if (!this.polling || this.stopped) return;
-        if (!answer.ok && answer.status !== 204) throw new Error(`status ${answer.status}`);
-        this.events.state('polling', 0);
+        if (!answer.ok) throw await failure(answer);
         const bytes = answer.status === 204 ? null : await answer.arrayBuffer();
-        if (bytes && bytes.byteLength > 0) this.events.frame(await readFrame(bytes));
-        await new Promise((done) => setTimeout(done, POLL_MS));
-      } catch {
-        this.polling = false;
-        this.events.state('reconnecting', 0);
+        if (gone()) return;
+        this.events.state('polling', 0);
+        if (bytes && bytes.byteLength > 0) after = await this.polled(await readFrame(bytes), gone);
+        if (!gone()) await new Promise((done) => setTimeout(done, POLL_MS));
       }
+    } catch (error) {
+      if (gone()) return;
+      const code = error instanceof ApiError ? closeCode(error.status) : null;
+      if (error instanceof ApiError && code !== null) {
+        this.end(code, error.message);
+        return;
+      }
+      this.polling = false;
+      this.events.state('reconnecting', 0);
     }
+  }
+
+  /** Applies a polled frame; answers what the next is to come after, 0 to get a key frame. */
+  private async polled(frame: Frame, gone: () => boolean): Promise<number> {
+    const { header } = frame;
+    if (header.epoch !== this.events.resume()?.epoch) {
+      if (header.kind !== KIND.POS_KEY || header.first !== 0 || header.stride !== 1) return 0;
+      const graph = await this.events.sketch(header);
+      if (gone()) return 0;
+      this.sketched = true;
+      this.events.text(graph);
+    }
+    if (!gone()) this.events.frame(frame);
+    return this.events.resume()?.seq ?? 0;
   }
 }

@@ -4,10 +4,11 @@ import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import { Cards } from './card.tsx';
 import { CollectionsPanel } from './collections.tsx';
+import { KeysPanel } from './keys.tsx';
 import { LegendPanel } from './legend.tsx';
 import { NoticesPanel } from './notices.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
-import { TopBar } from './top-bar.tsx';
+import { Counts, TopBar } from './top-bar.tsx';
 
 export interface Surfaces {
   stage: HTMLElement;
@@ -35,10 +36,11 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   const legend = store.legendHere.value;
   const listed = store.collections.value;
   const notices = store.notices.value;
+  const narrow = store.narrow.value;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
-  }, [ready, legend, listed, notices]);
+  }, [ready, legend, listed, notices, narrow]);
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
@@ -55,6 +57,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         </div>
         <EdgeProgress />
         <div class="left-panels">
+          <Counts panel />
           <CollectionsPanel />
           <LegendPanel />
           <NoticesPanel />
@@ -63,6 +66,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <TinyTools />
         <Logo />
         <Cards />
+        <KeysPanel />
         <Banner />
         <StageState />
       </main>

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import * as act from '../state/actions.ts';
+import { cardNumber } from '../state/numbers.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import * as icons from './icons.tsx';
@@ -10,11 +11,7 @@ const HOVER_PROPERTIES = 7;
 
 function show(value: unknown): string {
   if (value === null || value === undefined) return '—';
-  if (typeof value === 'number') {
-    return Number.isInteger(value)
-      ? String(value)
-      : value.toLocaleString('en', { maximumFractionDigits: 4 });
-  }
+  if (typeof value === 'number') return cardNumber(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
@@ -71,7 +68,7 @@ function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.
         {rows.map(({ name, value }) => (
           <>
             <dt title={name}>{name}</dt>
-            <dd title={show(value)}>
+            <dd title={typeof value === 'number' ? String(value) : show(value)}>
               <Value value={value} />
             </dd>
           </>

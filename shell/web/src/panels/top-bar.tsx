@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import * as act from '../state/actions.ts';
+import { layoutWord, playWords, whyNoPlay } from '../state/layout-words.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
 import { SearchBox } from './search-box.tsx';
@@ -15,36 +16,49 @@ function rate(perSecond: number): string {
 export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Element {
   const on = store.playing.value;
   const perSecond = store.iterationsPerSecond.value;
-  const label = on ? 'Layout' : store.iterations.value > 0 ? 'Resume layout' : 'Run layout';
-  const title = on
-    ? 'Pause the layout (space)'
-    : ['Run the layout (space)', store.layoutEnd.value].filter(Boolean).join('. ');
+  const refused = whyNoPlay(store.steers.value, store.link.value);
+  const { label, title } = playWords(store.layout.value, refused);
   return (
-    <button
-      id="play"
-      class={on ? 'button primary' : 'button'}
-      type="button"
-      title={title}
-      aria-pressed={on}
-      aria-label={compact ? label : undefined}
-      disabled={store.phase.value !== 'ready'}
-      data-layout={store.layoutState.value}
-      onClick={act.playPause}
-    >
-      {on ? <icons.Pause /> : <icons.Play />}
-      {!compact && <span class="text">{label}</span>}
-      {on && perSecond > 0 && <span class="rate">{rate(perSecond)} it/s</span>}
-    </button>
+    <>
+      <button
+        id="play"
+        class={on ? 'button primary' : 'button'}
+        type="button"
+        title={title}
+        aria-pressed={on}
+        aria-label={compact ? label : undefined}
+        aria-describedby={refused === '' ? undefined : 'play-refused'}
+        disabled={store.phase.value !== 'ready' || refused !== ''}
+        data-layout={store.layoutState.value}
+        onClick={act.playPause}
+      >
+        {on ? <icons.Pause /> : <icons.Play />}
+        {!compact && <span class="text">{label}</span>}
+        {on && perSecond > 0 && <span class="rate">{rate(perSecond)} it/s</span>}
+      </button>
+      {refused !== '' && (
+        <span class="unseen" id="play-refused">
+          {refused}
+        </span>
+      )}
+    </>
   );
 }
 
-function Counts(): JSX.Element | null {
+/** How much there is: in the bar, or as a panel where the bar has no room. */
+export function Counts({ panel = false }: { panel?: boolean }): JSX.Element | null {
   const phase = store.phase.value;
+  if (panel !== store.narrow.value || !store.showMenu.value) return null;
   if (!store.params.info || (phase !== 'ready' && phase !== 'empty')) return null;
   const nodes = store.nodeCount.value;
   const edges = store.edgeCount.value;
   return (
-    <div id="counts" class="counts" title={store.graphDescription.value || undefined}>
+    <div
+      id="counts"
+      class={panel ? 'counts panel' : 'counts'}
+      title={store.graphDescription.value || undefined}
+      data-over={panel ? '' : undefined}
+    >
       <span>
         <b>{number(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'}
       </span>
@@ -66,10 +80,9 @@ const LINK_WORDS: Record<store.Link, string> = {
 
 function LinkState(): JSX.Element {
   const link = store.link.value;
-  const state = store.layoutState.value;
-  const ended = !store.playing.value && (state === 'settled' || state === 'stopped');
-  const word = link === 'live' && store.phase.value === 'ready' && ended ? state : LINK_WORDS[link];
-  const title = [`Connection: ${LINK_WORDS[link]}`, store.layoutEnd.value].filter(Boolean).join('. ');
+  const said = link === 'live' && store.phase.value === 'ready' ? layoutWord(store.layout.value) : null;
+  const word = said?.word ?? LINK_WORDS[link];
+  const title = [`Connection: ${LINK_WORDS[link]}`, said?.title].filter(Boolean).join('. ');
   const several = store.viewers.value > 1 ? `${store.viewers.value} viewers` : null;
   return (
     <div id="link" class={`link ${link}`} title={title}>

@@ -1,10 +1,8 @@
 import type { Message } from '../net/session.ts';
+import { WATCHING } from './layout-words.ts';
 import * as store from './store.ts';
 
 const KEY = `graphlume.steer.${store.params.session}`;
-const WATCHING =
-  'Whoever opened this visualization runs its layout and moves its nodes. Open the graph in a tab of your own, ' +
-  'without session= in its address, to do so yourself.';
 
 /** The key of the visit that made the session; it stays in this tab and never gets into an address bar. */
 export class Helm {

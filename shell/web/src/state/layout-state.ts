@@ -1,13 +1,8 @@
 // What the server says of the layout, as the page shows it.
 
 import type { Message } from '../net/session.ts';
+import { layoutNews } from './layout-words.ts';
 import * as store from './store.ts';
-
-function announcement(state: string): string {
-  if (store.playing.value) return 'The layout is running.';
-  if (state === 'settled') return 'The layout has settled.';
-  return state === 'stopped' ? store.layoutEnd.value : 'The layout is paused.';
-}
 
 /** Takes over the state of the layout from a `hello` or `state` message. */
 export function showLayout(message: Message): void {
@@ -18,5 +13,5 @@ export function showLayout(message: Message): void {
   store.playing.value = message.playing === undefined ? state === 'running' : message.playing === true;
   store.iterations.value = Number(message.iterations ?? store.iterations.value);
   store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
-  if (was !== store.playing.value) store.announcement.value = announcement(state);
+  if (was !== store.playing.value) store.announcement.value = layoutNews(store.layout.value);
 }

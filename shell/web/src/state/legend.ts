@@ -1,5 +1,7 @@
 /** The legend as the panel shows it, read leniently from the server's JSON. */
 
+import { scaleNumber } from './numbers.ts';
+
 export interface Swatch {
   label: string;
   color: string;
@@ -37,12 +39,9 @@ function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-/** Numbers of a scale, short. */
-export function short(value: unknown): string {
-  if (typeof value !== 'number') return text(value) ?? '';
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(1).replace('e+', 'e');
-  return value.toLocaleString('en', { maximumFractionDigits: size >= 100 ? 0 : 2 });
+/** What stands at an end of a scale. */
+function short(value: unknown): string {
+  return typeof value === 'number' ? scaleNumber(value) : (text(value) ?? '');
 }
 
 function swatches(list: unknown): Swatch[] {

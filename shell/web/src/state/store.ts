@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
+import type { LayoutFacts } from './layout-words.ts';
 import type { Legend } from './legend.ts';
 import type { Notice } from './notices.ts';
 import { parseParams } from './params.ts';
@@ -66,6 +67,15 @@ export const layoutEnd = signal('');
 export const playing = signal(false);
 export const iterations = signal(0);
 export const iterationsPerSecond = signal(0);
+/** The positions are the dataset's own. */
+export const givenPositions = signal(false);
+export const layout = computed<LayoutFacts>(() => ({
+  state: layoutState.value,
+  playing: playing.value,
+  iterations: iterations.value,
+  end: layoutEnd.value,
+  given: givenPositions.value,
+}));
 
 export const legend = signal<Legend | null>(null);
 /** What was asked for and is not done. */
@@ -73,6 +83,9 @@ export const notices = signal<{ address: Notice[]; dataset: Notice[] }>({ addres
 export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
 
 export const collections = signal<Collections>(NO_COLLECTIONS);
+
+/** Whether the list of keys is open. */
+export const keysShown = signal(false);
 
 export const hoverCard = signal<Card | null>(null);
 export const pinnedCard = signal<Card | null>(null);
@@ -93,6 +106,7 @@ function isTiny({ w, h }: { w: number; h: number }, framed: boolean): boolean {
   return h < 320 || (w < 480 && (framed || h < 480));
 }
 export const tiny = computed(() => isTiny(viewport.value, window.parent !== window));
+/** Too narrow for a bar with the counts in it. */
 export const narrow = computed(() => viewport.value.w < 900);
 export const showMenu = computed(() => params.menu && !tiny.value);
 

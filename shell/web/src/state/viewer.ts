@@ -1,7 +1,7 @@
 import { batch } from '@preact/signals';
 import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
-import { SessionLink, type LinkState, type Message } from '../net/session.ts';
+import { SessionLink, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
 import { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
@@ -14,6 +14,7 @@ import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
 import { showLayout } from './layout-state.ts';
 import { readLegend } from './legend.ts';
+import { showLink, sketch } from './link-state.ts';
 import { showNotices } from './notices.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
@@ -71,9 +72,10 @@ export class Viewer {
     this.link = new SessionLink(base, params.dataset, {
       text: (message) => this.onText(message),
       frame: (frame) => this.onFrame(frame),
-      state: (state, retry) => this.onLink(state, retry),
+      state: showLink,
       ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
+      sketch: (header) => sketch(this.api, header, this.graph),
       arrival: () => this.ending.helm.arrival(),
       damaged: (error) => {
         console.error('damaged message', error);
@@ -159,7 +161,7 @@ export class Viewer {
     if (layout) showLayout(layout);
     store.phase.value = nodes === 0 ? 'empty' : same && this.picture.positions.started ? 'ready' : 'loading';
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
-    this.picture.given = message.has_positions === true;
+    this.picture.given = store.givenPositions.value = message.has_positions === true;
     if (!same) this.newElements(nodes, edges);
   }
 
@@ -284,16 +286,6 @@ export class Viewer {
     }
     this.refresh();
     return header.seq;
-  }
-
-  private onLink(state: LinkState, retry: number): void {
-    store.link.value = state;
-    store.retryIn.value = retry;
-    document.body.dataset.connected = String(state === 'live' || state === 'polling');
-    if (state === 'polling') {
-      store.notice.value =
-        'Live updates are blocked by a proxy; the picture is fetched every half second.';
-    }
   }
 
   // ---- what the user does -----------------------------------------------------------------------

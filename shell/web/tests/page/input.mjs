@@ -203,3 +203,21 @@ test('the picture is saved as a PNG of twice the size', async () => {
     assert.ok(lit > 0.02, `lit ${lit}`);
   });
 });
+
+test('a question mark lists the keys; Ctrl+A marks the text of a field and of nothing else', async () => {
+  await withPage(`dataset=${SPARSE}&play=0&test=1`, {}, async (page) => {
+    await settle(page);
+    await page.keyboard.press('?');
+    await page.waitForSelector('#keys');
+    assert.match(await page.textContent('#keys'), /Search nodes/);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => !document.querySelector('#keys'));
+    await page.keyboard.press('Control+a');
+    assert.equal(await page.evaluate(() => String(getSelection())), '');
+    await page.keyboard.press('/');
+    await page.keyboard.type('two words');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('x');
+    assert.equal(await page.inputValue('#search'), 'x');
+  });
+});

@@ -125,3 +125,27 @@ test('a lost connection is said, the picture stays usable, and it comes back by 
     assert.equal(await page.evaluate(() => window.__viewer.doc.phase), 'ready');
   });
 });
+
+test('a first visit without websockets shows the graph by polling', async () => {
+  const before = (fresh) =>
+    fresh.addInitScript(() => {
+      window.WebSocket = class {
+        static OPEN = 1;
+        constructor() {
+          setTimeout(() => this.onclose?.({ code: 1006, reason: '' }));
+        }
+        close() {}
+      };
+    });
+  await withPage(`dataset=${GRAPH}&play=0&test=1`, { before }, async (page) => {
+    await page.waitForFunction(() => {
+      const { edges, edgesLoaded } = window.__viewer.counts;
+      return edges > 0 && edgesLoaded === edges;
+    });
+    assert.equal(await page.evaluate(() => window.__viewer.doc.link), 'polling');
+    assert.ok((await places(page)).every((at) => at !== null), 'every node has a place');
+    assert.match(await page.textContent('#notice'), /blocked by a proxy/);
+    assert.ok(await page.isDisabled('#play'));
+    assert.match(await page.getAttribute('#play', 'title'), /websocket/);
+  });
+});

@@ -70,3 +70,29 @@ test('the splash waits for a click', { skip: !isMock }, async () => {
     await page.waitForFunction(() => window.__viewer.ready);
   });
 });
+
+test('the counts and the status are on the screen at every width', async () => {
+  await withPage(`dataset=${GRAPH}&play=0&test=1`, { height: 780 }, async (page) => {
+    for (const width of [360, 390, 480, 560, 680, 760, 785, 899, 900, 1000, 1280]) {
+      await page.setViewportSize({ width, height: 780 });
+      await page.waitForFunction((w) => innerWidth === w, width);
+      await settle(page);
+      const outside = await page.evaluate(() =>
+        [...document.querySelectorAll('.bar > *, #counts')]
+          .map((part) => [part.id || part.className, part.getBoundingClientRect()])
+          .filter(([, { left, right }]) => left < -0.5 || right > innerWidth + 0.5)
+          .map(([name]) => name),
+      );
+      assert.deepEqual(outside, [], `at ${width}`);
+      assert.match(await page.innerText('#counts'), /nodes\s*·/, `at ${width}`);
+    }
+  });
+});
+
+test('what was never laid out is not called settled', { skip: !isMock }, async () => {
+  await withPage('dataset=two&play=0&test=1', {}, async (page) => {
+    await settle(page);
+    assert.equal(await page.textContent('#link .word'), 'no layout run');
+    assert.match(await page.getAttribute('#link', 'title'), /No layout was run/);
+  });
+});

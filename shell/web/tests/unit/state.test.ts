@@ -9,7 +9,15 @@ import {
   recolorForLight,
 } from '../../src/scene/color.ts';
 import { fill, readCollections } from '../../src/state/collections.ts';
+import {
+  layoutNews,
+  layoutWord,
+  playWords,
+  whyNoPlay,
+  type LayoutFacts,
+} from '../../src/state/layout-words.ts';
 import { readLegend } from '../../src/state/legend.ts';
+import { cardNumber, scaleNumber } from '../../src/state/numbers.ts';
 import { parseParams } from '../../src/state/params.ts';
 
 const names = (name: string) => (name === 'red' ? { r: 255, g: 0, b: 0, a: 1 } : null);
@@ -144,4 +152,61 @@ test('collections keep their order, and an unknown count is not zero', () => {
   assert.equal(fill(read.entries[0].swatches), '#ff0000');
   assert.ok(fill(read.entries[1].swatches).startsWith('linear-gradient'));
   assert.deepEqual(readCollections({}), { entries: [], background: null });
+});
+
+test('a small number is not written as 0', () => {
+  const card: [number, string][] = [
+    [0, '0'],
+    [-0.00001234, '-0.00001234'],
+    [0.00004, '0.00004'],
+    [0.123456789, '0.123457'],
+    [1.5e-7, '1.5e-7'],
+    [5e-324, '5e-324'],
+    [1234.56789, '1,234.5679'],
+    [2019, '2019'],
+  ];
+  for (const [value, text] of card) assert.equal(cardNumber(value), text);
+  const scale: [number, string][] = [
+    [0, '0'],
+    [0.0042, '0.0042'],
+    [-0.25, '-0.25'],
+    [0.00042, '4.2e-4'],
+    [1250, '1,250'],
+    [3.14159, '3.14'],
+    [2.5e7, '2.5e7'],
+  ];
+  for (const [value, text] of scale) assert.equal(scaleNumber(value), text);
+});
+
+const layout = (more: Partial<LayoutFacts>): LayoutFacts => ({
+  state: 'settled',
+  playing: false,
+  iterations: 400,
+  end: '',
+  given: false,
+  ...more,
+});
+
+test('what was never laid out is not called settled', () => {
+  assert.equal(layoutWord(layout({}))?.word, 'settled');
+  const never = layoutWord(layout({ iterations: 0 }));
+  assert.equal(never?.word, 'no layout run');
+  assert.match(never?.title ?? '', /^No layout was run/);
+  assert.match(layoutWord(layout({ iterations: 0, given: true }))?.title ?? '', /dataset's own/);
+  assert.equal(layoutNews(layout({ iterations: 0 })), 'No layout was run.');
+  assert.equal(layoutWord(layout({ state: 'running', playing: true, iterations: 0 })), null);
+  assert.equal(layoutWord(layout({ state: 'paused', iterations: 0 })), null);
+  const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
+  assert.deepEqual(layoutWord(stopped), { word: 'stopped', title: 'The layout stopped.' });
+});
+
+test('who may not run the layout is told why before a click', () => {
+  const facts = layout({ iterations: 0 });
+  assert.equal(whyNoPlay(true, 'live'), '');
+  assert.match(whyNoPlay(false, 'live'), /^Whoever opened this visualization/);
+  assert.match(whyNoPlay(true, 'polling'), /websocket/);
+  assert.deepEqual(playWords(facts, ''), { label: 'Run layout', title: 'Run the layout (space)' });
+  assert.deepEqual(playWords(facts, 'Because.'), { label: 'Run layout', title: 'Because.' });
+  const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
+  assert.equal(playWords(stopped, '').title, 'Run the layout (space). The layout stopped.');
 });

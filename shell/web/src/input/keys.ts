@@ -1,0 +1,66 @@
+// Which key does what, and the list of them that `?` shows.
+
+export type KeyCommand =
+  | 'zoom-in'
+  | 'zoom-out'
+  | 'fit'
+  | 'play'
+  | 'search'
+  | 'let-go'
+  | 'left'
+  | 'right'
+  | 'up'
+  | 'down'
+  | 'help'
+  /** The browser's own, which would only harm here. */
+  | 'nothing';
+
+/** A key that went down, and where. */
+export interface Press {
+  key: string;
+  /** Control or command. */
+  ctrl: boolean;
+  alt: boolean;
+  /** In a field, which keeps its keys. */
+  typing: boolean;
+  /** On a button, which keeps space. */
+  button: boolean;
+}
+
+const COMMANDS: Record<string, KeyCommand> = {
+  '+': 'zoom-in',
+  '=': 'zoom-in',
+  '-': 'zoom-out',
+  _: 'zoom-out',
+  f: 'fit',
+  ' ': 'play',
+  '/': 'search',
+  '?': 'help',
+  escape: 'let-go',
+  arrowleft: 'left',
+  arrowright: 'right',
+  arrowup: 'up',
+  arrowdown: 'down',
+};
+
+/** What a key does; null leaves it to the browser. */
+export function commandOf({ key, ctrl, alt, typing, button }: Press): KeyCommand | null {
+  const name = key.toLowerCase();
+  if (ctrl && name === 'k') return 'search';
+  // It would mark the texts of all panels, and nothing of the picture.
+  if (ctrl && name === 'a' && !alt && !typing) return 'nothing';
+  if (ctrl || alt || typing) return null;
+  if (name === ' ' && button) return null;
+  return COMMANDS[name] ?? null;
+}
+
+/** The keys as people read them. */
+export const KEY_LIST: readonly { keys: readonly string[]; does: string }[] = [
+  { keys: ['/', 'Ctrl K'], does: 'Search nodes' },
+  { keys: ['Space'], does: 'Run or pause the layout' },
+  { keys: ['F'], does: 'Show everything' },
+  { keys: ['+', '-'], does: 'Zoom in and out' },
+  { keys: ['←', '→', '↑', '↓'], does: 'Move the view' },
+  { keys: ['Esc'], does: 'Let go of the node, close this list' },
+  { keys: ['?'], does: 'Show or hide this list' },
+];

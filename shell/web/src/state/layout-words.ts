@@ -1,0 +1,57 @@
+// What the bar says of the layout: words for what the server tells.
+
+import type { Link } from './store.ts';
+
+export interface LayoutFacts {
+  /** The server's word. */
+  state: string;
+  playing: boolean;
+  iterations: number;
+  /** How the layout ended without coming to rest; empty otherwise. */
+  end: string;
+  /** The positions are the dataset's own. */
+  given: boolean;
+}
+
+/** The server calls every layout settled that has nothing left to do, also one that never began. */
+function neverRan({ state, playing, iterations }: LayoutFacts): boolean {
+  return !playing && state === 'settled' && iterations === 0;
+}
+
+/** The word beside the dot, and what there is to say about it; null when the connection is all there is. */
+export function layoutWord(facts: LayoutFacts): { word: string; title: string } | null {
+  if (neverRan(facts)) {
+    const places = facts.given ? "the positions are the dataset's own" : 'the nodes stand where they began';
+    return { word: 'no layout run', title: `No layout was run: ${places}` };
+  }
+  const ended = !facts.playing && (facts.state === 'settled' || facts.state === 'stopped');
+  return ended ? { word: facts.state, title: facts.end } : null;
+}
+
+/** What a screen reader hears when the layout begins or ends. */
+export function layoutNews(facts: LayoutFacts): string {
+  if (facts.playing) return 'The layout is running.';
+  if (neverRan(facts)) return 'No layout was run.';
+  if (facts.state === 'settled') return 'The layout has settled.';
+  return facts.state === 'stopped' ? facts.end : 'The layout is paused.';
+}
+
+export const WATCHING =
+  'Whoever opened this visualization runs its layout and moves its nodes. Open the graph in a tab of your own, ' +
+  'without session= in its address, to do so yourself.';
+const NO_SOCKET =
+  'The layout cannot be run or paused from here: a proxy lets no websocket through, which carries the commands.';
+
+/** Why the layout cannot be run from this page; empty when it can. */
+export function whyNoPlay(steers: boolean, link: Link): string {
+  if (!steers) return WATCHING;
+  return link === 'polling' ? NO_SOCKET : '';
+}
+
+/** The words of the button that runs and pauses the layout. */
+export function playWords(facts: LayoutFacts, refused: string): { label: string; title: string } {
+  const label = facts.playing ? 'Layout' : facts.iterations > 0 ? 'Resume layout' : 'Run layout';
+  if (refused !== '') return { label, title: refused };
+  const does = facts.playing ? 'Pause the layout (space)' : 'Run the layout (space)';
+  return { label, title: [does, facts.playing ? '' : facts.end].filter(Boolean).join('. ') };
+}

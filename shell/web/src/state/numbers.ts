@@ -1,0 +1,23 @@
+// Numbers as panels and cards write them: short, and never 0 for what is not.
+
+/** Digits that count of a number below 1. */
+const DIGITS = 6;
+
+/** A number of a card. Whole ones stay as they are; of others, as much as can be told apart. */
+export function cardNumber(value: number): string {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size < 1e-6) return Number(value.toPrecision(DIGITS)).toExponential();
+  return size < 1
+    ? value.toLocaleString('en', { maximumSignificantDigits: DIGITS })
+    : value.toLocaleString('en', { maximumFractionDigits: 4 });
+}
+
+/** A number of a scale. */
+export function scaleNumber(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e6 || size < 1e-3)) return value.toExponential(1).replace('e+', 'e');
+  return size < 1
+    ? value.toLocaleString('en', { maximumSignificantDigits: 2 })
+    : value.toLocaleString('en', { maximumFractionDigits: size >= 100 ? 0 : 2 });
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { Api } from '../../src/net/api.ts';
+import { SessionLink, type LinkState, type Message } from '../../src/net/session.ts';
+
+const key = readFileSync('tests/fixtures/pos_key.bin');
+const header = (JSON.parse(readFileSync('tests/fixtures/frames.json', 'utf8')) as {
+  pos_key: { header: { epoch: number; seq: number; count: number } };
+}).pos_key.header;
+const EDGES = 7;
+const BASE = new URL('http://graph.test/viz/s1/');
+
+/** Sockets that open or break when the test says so. */
+class FakeSocket {
+  static readonly OPEN = 1;
+  static all: FakeSocket[] = [];
+  readyState = 0;
+  readonly sent: Message[] = [];
+  onopen: () => void = () => undefined;
+  onmessage: (event: { data: unknown }) => void = () => undefined;
+  onclose: (event: { code: number; reason: string }) => void = () => undefined;
+
+  constructor() {
+    FakeSocket.all.push(this);
+  }
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text) as Message);
+  }
+
+  close(): void {
+    this.readyState = 3;
+  }
+
+  opens(): void {
+    this.readyState = FakeSocket.OPEN;
+    this.onopen();
+  }
+}
+
+type Answer = (url: URL, range: string | null) => Response | Promise<Response>;
+
+/** A link whose page keeps what it is told, on a network that the test makes up. */
+function visit(answer: Answer) {
+  const asked: string[] = [];
+  FakeSocket.all = [];
+  Object.assign(globalThis, {
+    WebSocket: FakeSocket,
+    document: { hidden: false },
+    fetch: (url: URL, init?: { headers?: Record<string, string> }) => {
+      asked.push(url.pathname + url.search);
+      return Promise.resolve(answer(url, init?.headers?.Range ?? null));
+    },
+  });
+  const api = new Api(BASE, 'd1');
+  const seen = {
+    texts: [] as Message[],
+    frames: 0,
+    states: [] as LinkState[],
+    ended: null as [number, string] | null,
+  };
+  let at: { epoch: number; seq: number } | null = null;
+  let wake: () => void = () => undefined;
+  const link = new SessionLink(BASE, 'd1', {
+    text: (message) => {
+      seen.texts.push(message);
+      if (message.t === 'graph') at = { epoch: Number(message.epoch), seq: 0 };
+      wake();
+    },
+    frame: (frame) => {
+      seen.frames += 1;
+      if (at) at.seq = frame.header.seq;
+      wake();
+      return frame.header.seq;
+    },
+    state: (state) => {
+      seen.states.push(state);
+      wake();
+    },
+    ended: (code, reason) => {
+      seen.ended = [code, reason];
+      wake();
+    },
+    resume: () => at,
+    sketch: async ({ epoch, count }) => ({
+      t: 'graph',
+      epoch,
+      node_count: count,
+      edge_count: await api.edgeCount(epoch),
+    }),
+    damaged: (error) => assert.fail(String(error)),
+    arrival: () => [],
+  });
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await new Promise<void>((done) => (wake = done));
+  };
+  /** No websocket gets through: each attempt breaks before it has opened. */
+  const blocked = (): void => {
+    link.open();
+    for (let k = 0; k < 3; k += 1) {
+      link.retryNow();
+      FakeSocket.all.at(-1)?.onclose({ code: 1006, reason: '' });
+    }
+  };
+  return { link, seen, asked, until, blocked };
+}
+
+const frames: Answer = (url, range) => {
+  if (url.pathname.endsWith('/frame')) {
+    return Number(url.searchParams.get('after')) === 0
+      ? new Response(key)
+      : new Promise(() => undefined);
+  }
+  assert.equal(range, 'bytes=0-7', 'the edges are not fetched to be counted');
+  const headers = { 'Content-Range': `bytes 0-7/${8 * EDGES}` };
+  return new Response(new Uint8Array(8), { status: 206, headers });
+};
+
+test('a first visit without websockets gets its graph by polling', async () => {
+  const { link, seen, asked, until, blocked } = visit(frames);
+  blocked();
+  await until(() => seen.frames === 1);
+  assert.equal(asked[0], '/viz/s1/frame?after=0&dataset=d1');
+  const { epoch, count } = header;
+  assert.deepEqual(seen.texts, [{ t: 'graph', epoch, node_count: count, edge_count: EDGES }]);
+  assert.equal(seen.states.at(-1), 'polling');
+  link.close();
+});
+
+test('a websocket that opens after polling tells of the whole graph', async () => {
+  const { link, seen, until, blocked } = visit(frames);
+  blocked();
+  await until(() => seen.frames === 1);
+  link.retryNow();
+  const late = FakeSocket.all.at(-1);
+  late?.opens();
+  assert.deepEqual(late?.sent, [], 'a page with the bare positions has nothing to resume');
+  late?.onmessage({ data: JSON.stringify({ t: 'graph', epoch: header.epoch, name: 'named' }) });
+  late?.onclose({ code: 1006, reason: '' });
+  link.retryNow();
+  const next = FakeSocket.all.at(-1);
+  next?.opens();
+  assert.deepEqual(next?.sent.map((message) => message.t), ['resume']);
+  link.close();
+});
+
+test('a graph that is not for this visitor is said to be so without websockets, too', async () => {
+  for (const [status, code] of [
+    [401, 4401],
+    [404, 4404],
+    [410, 4410],
+  ]) {
+    const { seen, until, blocked } = visit(() =>
+      Response.json({ message: 'There is no such graph.' }, { status }),
+    );
+    blocked();
+    await until(() => seen.ended !== null);
+    assert.deepEqual(seen.ended, [code, 'There is no such graph.']);
+    assert.equal(seen.states.at(-1), 'closed');
+  }
+});
+
+test('a server that does not answer a poll either is tried again', async () => {
+  const { link, seen, until, blocked } = visit(() => new Response('', { status: 502 }));
+  blocked();
+  await until(() => seen.states.at(-1) === 'reconnecting');
+  assert.equal(seen.ended, null);
+  link.retryNow();
+  FakeSocket.all.at(-1)?.onclose({ code: 1006, reason: '' });
+  seen.states.length = 0;
+  await until(() => seen.states.at(-1) === 'reconnecting');
+  link.close();
+});
+
+test('edges are counted also when there are none and when ranges are not known', async () => {
+  const api = new Api(BASE, 'd1');
+  const answers = (response: Response): void => {
+    Object.assign(globalThis, { fetch: () => Promise.resolve(response) });
+  };
+  answers(new Response('', { status: 416, headers: { 'Content-Range': 'bytes */0' } }));
+  assert.equal(await api.edgeCount(1), 0);
+  answers(new Response(new Uint8Array(24)));
+  assert.equal(await api.edgeCount(1), 3);
+  answers(Response.json({ message: 'busy' }, { status: 503 }));
+  await assert.rejects(api.edgeCount(1), /busy/);
+});
