@@ -42,16 +42,21 @@ impl Cells {
             && self.falses.is_empty()
     }
 
-    /// Whether `text` stands for a missing value.
-    #[inline]
+    /// Whether `text` stands for a missing value. Asked of every cell of text, most of which are none by their first byte.
+    #[inline(always)]
     pub fn is_na(&self, text: &[u8]) -> bool {
         self.na_filter && self.is_na_word(text)
     }
 
     /// Whether `text` is a word for a missing value, even where none is missing.
-    #[inline]
+    #[inline(always)]
     pub fn is_na_word(&self, text: &[u8]) -> bool {
-        (self.default_na && is_default_na(text)) || (!self.na.is_empty() && self.na.contains(text))
+        (self.default_na && is_default_na(text)) || (!self.na.is_empty() && self.is_named_na(text))
+    }
+
+    #[inline(never)]
+    fn is_named_na(&self, text: &[u8]) -> bool {
+        self.na.contains(text)
     }
 
     /// The boolean that `text` stands for.
@@ -97,6 +102,7 @@ pub fn is_default_na(text: &[u8]) -> bool {
     }
 }
 
+#[inline(never)]
 fn is_na_spelling(text: &[u8]) -> bool {
     matches!(
         text,
