@@ -167,7 +167,8 @@ pub(crate) fn open_link_page() -> Reply {
 }
 
 /// The start page: what this is and something to look at.
-pub(crate) fn start_page(config: &HttpConfig, user: Option<&str>) -> String {
+/// `address` is what a client names as its server.
+pub(crate) fn start_page(config: &HttpConfig, user: Option<&str>, address: &str) -> String {
     let base = &config.base_path;
     let mut main = match user {
         None => {
@@ -195,11 +196,14 @@ pub(crate) fn start_page(config: &HttpConfig, user: Option<&str>) -> String {
         }
         main.push_str("</ul>");
     }
-    main.push_str(
+    let protocol = if config.https_only { "https" } else { "http" };
+    let _ = write!(
+        main,
         "<p>From Python:</p><pre>import graphistry\n\
-         graphistry.register(api=3, protocol='http', server='HOST:PORT',\n\
+         graphistry.register(api=3, protocol='{protocol}', server='{}',\n\
          \u{20}                   username='…', password='…')\n\
          graphistry.edges(df, 'src', 'dst').plot()</pre>",
+        escape(address)
     );
     let _ = write!(
         main,
@@ -222,7 +226,7 @@ mod tests {
             demo_datasets: vec![("a\"b&c=<".to_owned(), "<script>alert(1)</script>".to_owned())],
             ..HttpConfig::default()
         };
-        let text = start_page(&config, Some("<script>name"));
+        let text = start_page(&config, Some("<script>name"), "host:1");
         assert!(!text.contains("<script"), "{text}");
         assert!(text.contains("?dataset=a%22b%26c%3D%3C\""), "{text}");
         let error = ApiError::new(Code::NotFound, "x", "no <img src=x onerror=y>");

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use graphlume_types::{Code, Coded, SessionId, id};
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH, LOCATION};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderMap, IF_NONE_MATCH, LOCATION};
 use http::{HeaderValue, Method, Response, StatusCode};
 
-use crate::request::{Reply, Req};
+use crate::config::HttpConfig;
+use crate::request::{self, Reply, Req};
 use crate::shell::Shell;
 use crate::status::{ApiError, status_of};
 use crate::{html, query};
@@ -71,13 +72,26 @@ fn send(asset: &Asset, asked: &HeaderMap) -> Reply {
     reply
 }
 
-pub(crate) fn start(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
-    Ok(html::page(html::start_page(&shell.config, who.username())))
+/// What a client names as `server`: the public address, else the name under which the page was asked for.
+fn own_address(config: &HttpConfig, headers: &HeaderMap) -> String {
+    let asked = || headers.get(HOST)?.to_str().ok().filter(|h| request::is_host(h));
+    match &config.public_url {
+        Some(public) => public.authority().to_owned(),
+        None => asked().map_or_else(|| config.listen.to_string(), str::to_owned),
+    }
 }
 
-pub(crate) fn asset(req: &Req) -> Result<Reply, ApiError> {
-    let path = req.param("path");
+pub(crate) fn start(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
+    let who = req.viewer(&shell.service)?;
+    Ok(html::page(html::start_page(
+        &shell.config,
+        who.username(),
+        &own_address(&shell.config, &req.headers),
+    )))
+}
+
+/// The file of the page at `path`.
+pub(crate) fn asset(req: &Req, path: &str) -> Result<Reply, ApiError> {
     match assets().get(path).filter(|_| path != INDEX) {
         Some(asset) => Ok(send(asset, &req.headers)),
         None => Err(ApiError::new(

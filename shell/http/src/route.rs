@@ -146,6 +146,7 @@ pub enum Endpoint {
     SignOut,
     GraphPage,
     GraphAsset,
+    Favicon,
     OpenApi,
     VizSocket,
     VizEdges,

@@ -425,6 +425,7 @@ pub static ROUTES: &[Route] = &[
     get("/graph/graph.html", Viewer, E::GraphPage, "The page of a visualization.")
         .query(&["dataset", "session", "workbook"]),
     get("/graph/{*path}", Public, E::GraphAsset, "The files of the page."),
+    get("/favicon.ico", Public, E::Favicon, "The mark that browsers show beside the title."),
     get("/openapi.json", Public, E::OpenApi, "This table as an OpenAPI document."),
     // Removed long ago; old clients deserve a clear word.
     row(Method::POST, "/etl", Public, Raw, E::LegacyGone, "Removed: use /api/v2/upload/datasets/.")

@@ -304,6 +304,20 @@ async fn plain_requests_are_sent_to_https_where_that_is_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_start_page_names_its_own_address_and_has_a_mark() {
+    let server = Server::start().await;
+    let start = server.get("/", &[("Host", "localhost:4711")]).await;
+    assert!(start.text().contains("server='localhost:4711'"), "{}", start.text());
+    let mark = server.get("/favicon.ico", &[]).await;
+    assert_eq!((mark.status, mark.header("content-type")), (200, Some("image/svg+xml")));
+    server.stop().await;
+    let public_url = Some("https://viz.example:8443".parse().unwrap());
+    let server = Server::with(HttpConfig { public_url, ..config() }).await;
+    assert!(server.get("/", &[]).await.text().contains("server='viz.example:8443'"));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_without_a_graph_is_explained() {
     let server = Server::start().await;
     let reply = server.get("/graph/graph.html", &[]).await;
