@@ -247,6 +247,9 @@ pub struct ServeArgs {
     /// Memory of one parse, such as 4GiB or 25%
     #[arg(long, value_name = "SIZE", env = "GRAPHLUME_PARSE_MEMORY", default_value = "25%")]
     pub parse_memory: String,
+    /// Parse uploads also where this system cannot confine the processes that do
+    #[arg(long, env = "GRAPHLUME_ALLOW_UNCONFINED")]
+    pub allow_unconfined: bool,
     /// Seconds after which a parse is stopped
     #[arg(long, value_name = "S", env = "GRAPHLUME_PARSE_SECONDS", default_value_t = 900,
         value_parser = clap::value_parser!(u64).range(1..=86_400))]

@@ -191,6 +191,7 @@ fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
         count: args.parse_workers.into(),
         patience: std::time::Duration::from_secs(args.parse_seconds),
         memory_bytes,
+        allow_unconfined: args.allow_unconfined,
     })
 }
 

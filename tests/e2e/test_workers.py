@@ -5,13 +5,14 @@ import os
 import re
 import signal
 import socket
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 import requests
 
-from conftest import HANG_S, Server, until
+from conftest import HANG_S, Server, binary, until
 
 HEALTH = "/streamgl-gpu/secondary/cpu/health"
 
@@ -180,3 +181,37 @@ def test_a_gibibyte_of_compressed_csv_leaves_the_server_small(workers):
     grown = (peak[0] - before) >> 20
     print(f"{copies * len(block) >> 20} MiB of CSV in {len(member) * copies >> 20} MiB of gzip: grew by {grown} MiB")
     assert grown < 128
+
+
+# Starts a program that can set no seccomp filter, as under a kernel without them: of the call `seccomp` nothing is left.
+WITHOUT_FILTERS = """#!{python}
+import ctypes, os, platform, struct, sys
+SECCOMP = {{"x86_64": 317, "aarch64": 277}}[platform.machine()]
+LOAD, EQUAL, RETURN, ALLOW, ERROR = 0x20, 0x15, 0x06, 0x7FFF0000, 0x00050000 | 38
+program = b"".join(struct.pack("HBBI", *one) for one in [(LOAD, 0, 0, 0), (EQUAL, 0, 1, SECCOMP), (RETURN, 0, 0, ERROR), (RETURN, 0, 0, ALLOW)])
+kept = ctypes.create_string_buffer(program)
+class Filter(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("program", ctypes.c_void_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.byref(Filter(4, ctypes.addressof(kept))), 0, 0) == 0
+os.execv({binary!r}, [{binary!r}, *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_without_a_cage_nothing_is_parsed_unless_the_operator_says_so(tmp_path, monkeypatch, allowed):
+    wrapped = tmp_path / "graphlume"
+    wrapped.write_text(WITHOUT_FILTERS.format(python=sys.executable, binary=str(binary())))
+    wrapped.chmod(0o755)
+    monkeypatch.setenv("GRAPHLUME_BIN", str(wrapped))
+    s = Server(tmp_path / "data", *(["--allow-unconfined"] if allowed else [])).start()
+    try:
+        text = until(lambda: (t := requests.get(s.url + HEALTH).text) and "confine" in t and t, "the workers' state is told")
+        if allowed:
+            assert "not confined" in text, text
+            assert s.api().file(b"s,d\n1,2\n", "csv")["is_valid"]
+        else:
+            assert "--allow-unconfined" in text and "0 of 2 parse workers ready" in text, text
+    finally:
+        s.stop()

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use graphlume_types::limits::DECOMPRESSED_BYTES_MAX;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter_all_threads,
@@ -131,7 +131,9 @@ pub fn confine(memory_bytes: u64) -> io::Result<()> {
         (Resource::Nofile, FILES_MAX),
         (Resource::Fsize, 2 * DECOMPRESSED_BYTES_MAX),
     ] {
-        setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?;
+        // A limit that is lower already stays: raising it is not ours to do.
+        let most = getrlimit(resource).maximum.map_or(max, |had| had.min(max));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
     for filter in [newer_clone(), fatal(), allowed()] {
         let filter = filter.map_err(io::Error::other)?;

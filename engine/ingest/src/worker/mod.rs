@@ -56,7 +56,7 @@ pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
     end_with_the_parent(channel.try_clone()?)?;
     let confined = confine(limits.memory_bytes);
     if let Err(e) = &confined {
-        eprintln!("the parse worker runs unconfined: {e}");
+        eprintln!("{e}");
     }
     panics::remember();
     channel.send(&Answer::Ready { confined: confined.is_ok() }, &[])?;

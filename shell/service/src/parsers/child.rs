@@ -76,9 +76,17 @@ impl Worker {
         channel.set_patience(MESSAGE_PATIENCE)?;
         let mut worker = Self { child, channel, errors, confined: false };
         match worker.wait(START_PATIENCE) {
-            Ok(Some(Answer::Ready { confined })) => {
+            Ok(Some(Answer::Ready { confined })) if confined || config.allow_unconfined => {
                 worker.confined = confined;
                 Ok(worker)
+            }
+            Ok(Some(Answer::Ready { .. })) => {
+                let end = worker.end();
+                Err(io::Error::other(format!(
+                    "this system cannot confine a parse worker ({}), and a defect of a parser would reach everything that \
+                     the server may; start it with --allow-unconfined to parse all the same",
+                    end.last_words.lines().last().unwrap_or("it does not say why")
+                )))
             }
             Ok(Some(_)) => Err(io::Error::other("a parse worker spoke out of turn")),
             Ok(None) | Err(_) => {

@@ -23,6 +23,8 @@ pub struct WorkerConfig {
     pub patience: Duration,
     /// What each may use, for messages.
     pub memory_bytes: u64,
+    /// Whether bytes are also parsed where the system cannot confine a worker.
+    pub allow_unconfined: bool,
 }
 
 /// What the workers are doing.
