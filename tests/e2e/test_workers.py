@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from conftest import HANG_S, Server, binary, until
+from conftest import HANG_S, PASSWORD, Server, binary, run_cli, until
 
 HEALTH = "/streamgl-gpu/secondary/cpu/health"
 
@@ -28,9 +28,9 @@ def children(pid):
     return [int(p) for p in found]
 
 
-def ready(server):
+def ready(server, count=2):
     r = requests.get(server.url + HEALTH)
-    return r.status_code == 200 and "2 of 2 parse workers ready" in r.text
+    return r.status_code == 200 and f"{count} of {count} parse workers ready" in r.text
 
 
 def csv(rows):
@@ -43,8 +43,11 @@ LONG = gzip.compress(csv(200_000), 1) * 40
 
 @pytest.fixture
 def workers(tmp_path, request):
-    s = Server(tmp_path / "data", *getattr(request, "param", [])).start()
-    until(lambda: ready(s), "two workers are ready")
+    for name in ("alice", "bob"):
+        run_cli("user", "add", name, "--password-stdin", "--data", tmp_path / "data", input=PASSWORD + "\n")
+    options = getattr(request, "param", [])
+    s = Server(tmp_path / "data", *options).start()
+    until(lambda: ready(s, 1 if "--parse-workers" in options else 2), "the workers are ready")
     yield s
     s.stop()
 
@@ -181,6 +184,23 @@ def test_a_gibibyte_of_compressed_csv_leaves_the_server_small(workers):
     grown = (peak[0] - before) >> 20
     print(f"{copies * len(block) >> 20} MiB of CSV in {len(member) * copies >> 20} MiB of gzip: grew by {grown} MiB")
     assert grown < 128
+
+
+@pytest.mark.parametrize("workers", [["--parse-workers", "1"]], indirect=True)
+def test_a_worker_never_sees_the_bytes_of_two_accounts(workers):
+    def parser():
+        """The process that is ready, or has just had a job."""
+        told = requests.get(workers.internal_url + "/check-workers").json()["workers"]
+        return next((re.search(r"process (\d+)", w["device"]).group(1) for w in told if w["kind"] == "parse"), None)
+
+    def served(name):
+        assert workers.api(name).file(b"s,d\n1,2\n", "csv")["is_valid"] is True
+        return until(parser, "a worker is ready")
+
+    first = served("alice")
+    assert served("alice") == first
+    second = served("bob")
+    assert second != first and served("bob") == second and served("alice") != second
 
 
 # Starts a program that can set no seccomp filter, as under a kernel without them: of the call `seccomp` nothing is left.

@@ -22,6 +22,7 @@ const FLUSH_BYTES: usize = 1 << 20;
 /// A body on its way in. Dropping it leaves nothing behind.
 pub(crate) struct Intake {
     core: Arc<Core>,
+    owner: UserId,
     parses: Arc<tokio::sync::Semaphore>,
     /// Absent while a flush runs.
     writer: Option<BlobWriter>,
@@ -66,6 +67,7 @@ impl Service {
             })
             .await?;
         Ok(Intake {
+            owner,
             core: Arc::clone(&self.core),
             parses: Arc::clone(&self.parses),
             writer: Some(writer),
@@ -159,11 +161,11 @@ impl Intake {
             .map_err(|_| ServiceError::Busy { what: "parses" })?;
         let input = Arc::new(writer.reader()?);
         let store_raw = spawn_blocking(move || writer.finish().map_err(ServiceError::from));
-        let (core, cancel) = (Arc::clone(&self.core), self.cancel.clone());
+        let (core, cancel, owner) = (Arc::clone(&self.core), self.cancel.clone(), self.owner);
         let watch = Arc::clone(&self.watch);
         let parse = spawn_blocking(move || {
             let begin = core.clock.monotonic();
-            let parsed = parse_and_store(&core, &recipe, input, &cancel, watch);
+            let parsed = parse_and_store(&core, Some(owner), &recipe, input, &cancel, watch);
             let spent = core.clock.monotonic().saturating_duration_since(begin);
             drop(permit);
             parsed.map(|p| (p, u64::try_from(spent.as_micros()).unwrap_or(u64::MAX)))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use graphlume_ingest::{Failed, IngestError, Progress, Recipe, Stage, known_slug, sql_transforms};
 use graphlume_storage::{BlobHash, BlobRef, StoreError, TableRec, TableSchema};
 use graphlume_table::{Buffer, Table, TableSummary};
-use graphlume_types::{CancelToken, Code};
+use graphlume_types::{CancelToken, Code, UserId};
 use parking_lot::Mutex;
 
 use crate::ServiceError;
@@ -82,12 +82,13 @@ pub(crate) struct TakenTables {
     pub warnings: Vec<String>,
 }
 
-/// Parses `input` and stores its tables in the canonical form. What is wrong with the bytes is a result.
+/// Parses `input`, which is `owner`'s where that is known, and stores its tables in the canonical form. What is wrong with the bytes is a result.
 ///
 /// # Errors
 /// A disk that fails, or a parser that answers nonsense.
 pub(crate) fn parse_and_store(
     core: &Core,
+    owner: Option<UserId>,
     recipe: &Recipe,
     input: Arc<File>,
     cancel: &CancelToken,
@@ -97,7 +98,7 @@ pub(crate) fn parse_and_store(
     let draft = blobs.draft()?;
     let files =
         JobFiles { input, output: Arc::clone(draft.file()), scratch: Arc::new(blobs.scratch()?) };
-    let done = match core.parsers.run(recipe, files, cancel, Arc::clone(&watch)) {
+    let done = match core.parsers.run(owner, recipe, files, cancel, Arc::clone(&watch)) {
         Ok(done) => done,
         Err(failed) => {
             let slug = &failed.record.slug;
@@ -205,7 +206,7 @@ fn parse_again(core: &Core, rec: &TableRec, cancel: &CancelToken) -> Result<Blob
     let recipe = recipe_of(rec).map_err(|e| ServiceError::unreadable(&e))?;
     // Verifies the bytes: a damaged upload is never parsed into a plausible table.
     let input = Arc::new(core.store.blobs().open_verified(raw)?);
-    let taken = parse_and_store(core, &recipe, input, cancel, Arc::new(|_| {}))?;
+    let taken = parse_and_store(core, None, &recipe, input, cancel, Arc::new(|_| {}))?;
     let tables = taken.map_err(unreadable)?.tables;
     let index = rec.table_index as usize;
     tables.get(index).copied().ok_or_else(|| {

@@ -199,7 +199,8 @@ impl Service {
                 if parse && let Some(raw) = rec.raw {
                     let input = Arc::new(core.store.blobs().open_verified(&raw)?);
                     let (recipe, cancel) = (recipe(&rec, &[])?, CancelToken::new());
-                    let parsed = parse_and_store(core, &recipe, input, &cancel, watch)?;
+                    let parsed =
+                        parse_and_store(core, Some(rec.author), &recipe, input, &cancel, watch)?;
                     if let Err(failed) = parsed.as_ref()
                         && !failed.is_final()
                     {

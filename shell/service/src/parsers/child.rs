@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use graphlume_ingest::worker::{Channel, Job};
 use graphlume_ingest::{Answer, Recipe};
+use graphlume_types::UserId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{JobFiles, WorkerConfig};
@@ -29,6 +30,8 @@ pub(super) struct Worker {
     channel: Channel,
     errors: File,
     pub(super) confined: bool,
+    /// Whose bytes it has parsed; it never gets those of another account.
+    pub(super) owner: Option<UserId>,
 }
 
 /// How a worker ended.
@@ -74,7 +77,7 @@ impl Worker {
             .spawn()?;
         let channel = Channel::new(ours);
         channel.set_patience(MESSAGE_PATIENCE)?;
-        let mut worker = Self { child, channel, errors, confined: false };
+        let mut worker = Self { child, channel, errors, confined: false, owner: None };
         match worker.wait(START_PATIENCE) {
             Ok(Some(Answer::Ready { confined })) if confined || config.allow_unconfined => {
                 worker.confined = confined;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use graphlume_ingest::{Done, Failed, ParseCx, Progress, Recipe, Source, work};
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, UserId};
 
 pub(crate) use pool::Pool;
 
@@ -70,16 +70,17 @@ impl Parsers {
         })
     }
 
-    /// Runs a job to its end; blocks.
+    /// Runs a job of `owner`'s to its end; blocks.
     pub(crate) fn run(
         &self,
+        owner: Option<UserId>,
         recipe: &Recipe,
         files: JobFiles,
         cancel: &CancelToken,
         watch: Watch,
     ) -> Result<Done, Failed> {
         match self {
-            Self::Workers(pool) => pool.run(recipe, &files, cancel, &watch),
+            Self::Workers(pool) => pool.run(owner, recipe, &files, cancel, &watch),
             Self::Here => {
                 let cx = ParseCx {
                     cancel: cancel.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use graphlume_ingest::{Answer, Done, Failed, Recipe};
-use graphlume_types::{CancelReason, CancelToken, Cancelled, Code};
+use graphlume_types::{CancelReason, CancelToken, Cancelled, Code, UserId};
 use parking_lot::{Condvar, Mutex};
 
 use super::child::Worker;
@@ -39,6 +39,12 @@ struct State {
 impl State {
     fn alive(&self) -> usize {
         self.idle.len() + self.busy.len()
+    }
+
+    /// Which idle worker may parse bytes of `owner`: best one that has done so before.
+    fn place_for(&self, owner: Option<UserId>) -> Option<usize> {
+        let of = |whose: Option<UserId>| self.idle.iter().position(|w| w.owner == whose);
+        owner.and_then(|o| of(Some(o))).or_else(|| of(None))
     }
 }
 
@@ -103,15 +109,16 @@ impl Pool {
         }
     }
 
-    /// Runs a job on an idle worker.
+    /// Runs a job of `owner`'s on an idle worker.
     pub(crate) fn run(
         &self,
+        owner: Option<UserId>,
         recipe: &Recipe,
         files: &JobFiles,
         cancel: &CancelToken,
         watch: &Watch,
     ) -> Result<Done, Failed> {
-        let worker = self.take(cancel)?;
+        let worker = self.take(owner, cancel)?;
         match self.converse(&worker, recipe, files, cancel, watch) {
             Ok(outcome) => {
                 self.give_back(worker);
@@ -126,7 +133,8 @@ impl Pool {
     }
 
     fn give_back(&self, mut worker: Worker) {
-        let fit = worker.is_fit();
+        // Where nobody knows whose the bytes were, it serves once.
+        let fit = worker.is_fit() && worker.owner.is_some();
         let mut state = self.state.lock();
         state.busy.retain(|id| *id != worker.id());
         let unfit = if fit {
@@ -142,17 +150,28 @@ impl Pool {
         }
     }
 
-    /// An idle worker, which is busy from now on.
-    fn take(&self, cancel: &CancelToken) -> Result<Worker, Failed> {
+    /// An idle worker, which is busy from now on: one that has seen nobody's bytes but `owner`'s. What a parser with a
+    /// defect was made to remember must not reach the next account.
+    fn take(&self, owner: Option<UserId>, cancel: &CancelToken) -> Result<Worker, Failed> {
         let until = Instant::now() + WORKER_PATIENCE;
         let mut state = self.state.lock();
         loop {
-            while let Some(mut worker) = state.idle.pop() {
+            while let Some(at) = state.place_for(owner) {
+                let mut worker = state.idle.swap_remove(at);
                 if worker.is_fit() {
+                    worker.owner = owner;
                     state.busy.push(worker.id());
                     return Ok(worker);
                 }
                 self.changed.notify_all();
+            }
+            // Those that are left have served others. One of them makes room, unless a new one is on its way already.
+            if state.alive() >= self.config.count
+                && let Some(worker) = state.idle.pop()
+            {
+                self.changed.notify_all();
+                parking_lot::MutexGuard::unlocked(&mut state, || worker.kill());
+                continue;
             }
             if let Err(Cancelled(reason)) = cancel.check() {
                 return Err(stopped(reason));
