@@ -19,7 +19,7 @@ pub(crate) enum Expect {
 pub(crate) enum Change {
     Put {
         json: Vec<u8>,
-        facts: Facts,
+        facts: Box<Facts>,
     },
     Delete,
     /// Only the requirement.
@@ -100,7 +100,7 @@ impl Batch {
         match serde_json::to_vec(rec).map_err(encode) {
             Ok(json) => {
                 let facts = Facts::of(rec);
-                self.push_raw(R::KIND, expect, Change::Put { json, facts });
+                self.push_raw(R::KIND, expect, Change::Put { json, facts: Box::new(facts) });
             }
             Err(e) => self.error = self.error.take().or(Some(e)),
         }

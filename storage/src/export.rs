@@ -382,7 +382,7 @@ fn each_batch(
             .ok_or_else(|| broken(format!("records of kind {:?} are unknown", line.kind)))?;
         let json = serde_json::to_vec(&line.record).map_err(|e| broken(e.to_string()))?;
         let facts = (row.facts)(&json).map_err(|e| broken(e.to_string()))?;
-        batch.push_raw(row.kind, Expect::Anything, Change::Put { json, facts });
+        batch.push_raw(row.kind, Expect::Anything, Change::Put { json, facts: Box::new(facts) });
         if batch.ops.len() == IMPORT_CHUNK {
             sink(std::mem::take(&mut batch))?;
         }

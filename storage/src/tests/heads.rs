@@ -29,11 +29,10 @@ fn dataset(id: u128, author: u64, files: &[FileRef], mode: Option<PrivacyMode>) 
     serde_json::from_value(rec).unwrap()
 }
 
-fn of(
-    store: &Store,
-    file: &FileRef,
-    author: u64,
-) -> Vec<(u128, Option<PrivacyMode>, Vec<(u32, i64)>)> {
+/// A dataset, how it is shared, and the tables of the file that it shows with their versions.
+type Holding = (u128, Option<PrivacyMode>, Vec<(u32, i64)>);
+
+fn of(store: &Store, file: &FileRef, author: u64) -> Vec<Holding> {
     let holders = store.holders(&file.file_id, UserId(author)).map(Result::unwrap);
     holders.map(|h| (u128::from_be_bytes(*h.dataset.as_bytes()), h.mode, h.tables)).collect()
 }

@@ -42,7 +42,9 @@ mod tests {
     fn the_first_of_several_panics_is_told_once_with_its_place() {
         remember();
         for text in ["first\nreason", "second"] {
-            let _ = std::thread::spawn(move || std::panic::panic_any(text.to_owned())).join();
+            let fall = move || std::panic::panic_any(text.to_owned());
+            let thread = std::thread::Builder::new().name("falls".to_owned()).spawn(fall);
+            let _ = thread.map(std::thread::JoinHandle::join);
         }
         let _ = std::panic::take_hook();
         let told = take().unwrap_or_default();
