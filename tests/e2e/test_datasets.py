@@ -87,7 +87,7 @@ def test_everything_that_is_drawn_or_will_be_is_kept_as_it_was_sent(alice):
     assert got["node_encodings"] == {"bindings": bindings, "complex": COMPLEX}
     assert got["edge_encodings"] == {"bindings": edge_bindings, "complex": edge_complex}
     assert got["metadata"] == METADATA and got["layout"] == layout and got["description"] == "d"
-    assert {n["slug"] for n in got["notices"]} == {"encoding-not-drawn"}, got["notices"]
+    assert {n["slug"] for n in got["notices"]} == {"encoding-not-drawn", "field-without-effect", "nodes-without-a-place"}, got["notices"]
     # The other address, with and without the slash, and the list show the same record.
     for path in (f"/api/v2/datasets/{dataset}", f"/api/v2/datasets/{dataset}/"):
         r = alice("GET", path)
@@ -197,7 +197,7 @@ def test_files_are_shared_and_datasets_keep_what_they_took(alice):
     for dataset in (one, two, three):
         got = record(alice, dataset)
         assert got["edge_files"] == [edges]
-        assert [n["text"] for n in got["notices"] if n["slug"] != "positions-from-columns"] == [
+        assert [n["text"] for n in got["notices"] if n["slug"] not in ("positions-from-columns", "nodes-without-a-place")] == [
             f"edge_files[0]: file {edges} was deleted; the dataset keeps the table it had"]
     assert alice("GET", f"/api/v2/files/{edges}").status_code == 404
     assert "file not found" in alice.dataset([edges], expect=404)["message"]
