@@ -38,7 +38,18 @@ fn tell(line: &str) {
 fn child_writer() {
     let Ok(dir) = std::env::var(DIR) else { return };
     let base: u64 = std::env::var(BASE).unwrap().parse().unwrap();
-    let store = Store::open(Path::new(&dir), options()).unwrap();
+    // The process that runs the tests had the folder open a moment ago, and what another of its tests starts just then
+    // has its locks, too, until it becomes another program. Whoever waits for this writer has a limit.
+    let store = loop {
+        match Store::open(Path::new(&dir), options()) {
+            Err(StoreError::InUse { .. }) => std::thread::sleep(Duration::from_millis(20)),
+            Err(e) => {
+                println!("not opened: {e}");
+                std::process::exit(1);
+            }
+            Ok(store) => break store,
+        }
+    };
     let blobs = std::env::var(BLOBS).is_ok_and(|v| v == "1");
     tell("open");
     std::thread::scope(|s| {
@@ -161,8 +172,9 @@ impl Writer {
         stop(&mut self.child);
         let _ = self.child.kill();
         let status = self.child.wait().unwrap();
-        up.unwrap_or_else(|_| panic!("the writer could not open the store: {status}"));
-        self.lines.join().unwrap()
+        let lines = self.lines.join().unwrap();
+        up.unwrap_or_else(|_| panic!("the writer could not open the store: {status}: {lines:?}"));
+        lines
     }
 }
 
