@@ -30,7 +30,7 @@ export function launch() {
 
 /**
  * Opens the page of a dataset, or another `address` that leads there, and collects what it complains about;
- * `before` gets the page while blank.
+ * `before` gets the page while blank, and is waited for.
  */
 export async function open(browser, base, query, options = {}) {
   const { width = 1000, height = 640, wait = true, before, cookie, address } = options;
@@ -38,7 +38,7 @@ export async function open(browser, base, query, options = {}) {
   if (cookie) await context.addCookies([cookie]);
   const page = await context.newPage();
   page.setDefaultTimeout(HANG_MS);
-  before?.(page);
+  await before?.(page);
   const complaints = [];
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
