@@ -115,8 +115,8 @@ impl EngineHandle {
         self.shared.query_memory_max()
     }
 
-    /// Memory for an answer that is not a query's, such as a list: it counts against the same budget, and what nobody
-    /// needs is evicted for it. Taking it may block.
+    /// Memory for an answer that is not a query's: lists of files and datasets take it. It counts against the budget of
+    /// `--memory`, and graphs that no session shows are evicted for it, so taking it may block.
     #[must_use]
     pub fn memory(&self) -> Share {
         let shared = Arc::clone(&self.shared);

@@ -96,8 +96,8 @@ impl Pattern {
         }
     }
 
-    /// The program, which stays as long as somebody has it: whoever tests many texts holds it meanwhile, so that
-    /// patterns of others cannot push it out between two of them.
+    /// The compiled program, which is not compiled again while the answer lives. Filters and expressions keep it while
+    /// they test a column: the cache is shared, and patterns of other queries would push it out between two rows.
     pub(crate) fn hold(&self) -> Option<Arc<Regex>> {
         let program = self.program.lock().upgrade();
         program.or_else(|| self.again())

@@ -182,7 +182,8 @@ pub const USERNAME_CHARS_MAX: usize = 150;
 pub const PARSES_IN_PROGRESS_MAX: usize = 4;
 /// Files of one dataset and role.
 pub const FILES_PER_DATASET_MAX: usize = 64;
-/// Datasets of one file that are looked at for a version of it that somebody else may make a dataset of.
+/// Datasets that hold one file and are looked at when an account that may not read the file names it in a dataset of
+/// its own: it gets the tables that one of these shows it.
 pub const HOLDERS_LOOKED_AT_MAX: usize = 1_024;
 /// Algorithms that one dataset names.
 pub const COMPUTE_COLUMNS_MAX: usize = 64;

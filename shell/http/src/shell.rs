@@ -244,7 +244,7 @@ impl Shell {
         }
         let name = match &config.public_url {
             Some(public) => public.authority(),
-            // A name that is not ours is refused, whoever brings the request.
+            // No redirect to a foreign name: the request goes on, and `host::check` answers it with 403.
             None if host::check(config, listener, request.headers()).is_err() => return None,
             None => {
                 let host = request.headers().get(header::HOST)?.to_str().ok();

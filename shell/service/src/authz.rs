@@ -38,7 +38,7 @@ pub trait Guarded: std::fmt::Debug {
     fn mode(&self) -> Option<PrivacyMode>;
     /// What those may do that the mode lets in.
     fn mode_level(&self) -> Option<u32>;
-    /// What whoever has a mail address (lower case) is invited to.
+    /// The level of the invitation to the account with the mail address `email` (lower case).
     fn invited_level(&self, email: &str) -> Option<u32>;
 }
 
@@ -149,7 +149,8 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
             })
         };
         // What is painted is in the name of the owner, whatever the role of the others.
-        // The key of whoever came first to a session of nobody does not outlast its getting an owner.
+        // The first visitor of a session without an owner gets a key that steers it. Once an account owns the session,
+        // the key steers nothing.
         let holds_key = holds_key && owner.is_none();
         let may = owns || action == Action::Steer && (holds_key || edits());
         return if may { Decision::Allow } else { Decision::Forbid };

@@ -164,7 +164,8 @@ impl Admin {
                 }))
             }
             Command::Export { to } => {
-                // The folder that this process works in is not the one of whoever asks.
+                // The server works in another folder than the command `graphlume export`, so a relative path would lead
+                // elsewhere.
                 if !to.is_absolute() {
                     let text =
                         format!("{} is no whole path; send one that begins with /", to.display());

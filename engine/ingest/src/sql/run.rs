@@ -63,7 +63,8 @@ fn run(context: &mut SQLContext, query: &SqlTransform) -> Result<DataFrame, Inge
         Ok(done) => done.map_err(|e| {
             IngestError::option(FIELD, format!("query {:?}: {}", query.name, one_line(&e)))
         }),
-        // polars panics on some plans that it does not support; whoever runs the worker is told why.
+        // polars panics on some plans that it does not support. The worker sends the text of the panic to the server
+        // (`worker/panics.rs`), which writes it to the log.
         Err(_) => Err(IngestError::Defect {
             message: format!(
                 "{FIELD}: the SQL engine failed on query {:?}, which is a defect of the server whose reason is in \
