@@ -140,17 +140,23 @@ fn strange_variables(
     strange.into_iter().map(sentence).collect()
 }
 
-/// Whether the refused value came from the file or the environment, and not from the command line.
+/// Whether the refused value came from the file or the environment: the command line alone is not refused for a value.
 fn is_configured(error: &clap::Error, args: &[std::ffi::OsString]) -> bool {
-    use clap::error::{ContextKind, ContextValue, ErrorKind};
-    if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
-        return false;
-    }
-    let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) else {
-        return false;
-    };
-    // An empty value stands for one that is missing on the command line.
-    !value.is_empty() && !args.iter().any(|a| a.to_string_lossy().ends_with(value.as_str()))
+    is_about_a_value(error)
+        && !matches!(without_variables(Cli::command()).try_get_matches_from(args), Err(e) if is_about_a_value(&e))
+}
+
+fn is_about_a_value(error: &clap::Error) -> bool {
+    use clap::error::ErrorKind;
+    matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+}
+
+/// The command and its subcommands without what their options read from the environment.
+fn without_variables(command: clap::Command) -> clap::Command {
+    let names: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| arg.env(clap::builder::Resettable::Reset));
+    names.into_iter().fold(command, |c, name| c.mut_subcommand(name, without_variables))
 }
 
 /// Clap's sentence without its advice, which is about flags.
@@ -320,6 +326,22 @@ mod tests {
     #[test]
     fn the_command_line_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_refused_value_of_the_file_is_no_usage_whatever_the_command_line_ends_in() {
+        let text = "[serve]\nsesame_max_age = 0\n";
+        let refused = with_file(text, &["serve", "--listen", "127.0.0.1:43210"]).unwrap_err();
+        assert!(refused.to_string().contains("sesame-max-age"), "{refused}");
+    }
+
+    #[test]
+    fn a_refused_value_of_the_command_line_is_not_taken_for_one_of_the_file() {
+        for args in [&["serve", "--sesame-max-age", "0"][..], &["serve", "--threads=many"]] {
+            let all = os(&[&["graphlume"], args].concat());
+            let error = Cli::command().try_get_matches_from(&all).unwrap_err();
+            assert!(!is_configured(&error, &all), "{error}");
+        }
     }
 
     #[test]
