@@ -9,7 +9,7 @@ use http::{HeaderValue, Response};
 use crate::config::HttpConfig;
 use crate::request::Reply;
 use crate::route::Auth;
-use crate::status::ApiError;
+use crate::status::{ApiError, say_why};
 
 /// The media type of pages.
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -148,6 +148,9 @@ pub(crate) fn error_page(error: &ApiError, request_id: &str, base: &str) -> Repl
     );
     let mut reply = page(document(&format!("{} – Graphlume", status.as_u16()), &main));
     *reply.status_mut() = status;
+    if status.is_client_error() {
+        say_why(&mut reply, &message);
+    }
     for name in [RETRY_AFTER, http::header::ALLOW, http::header::WWW_AUTHENTICATE] {
         if let Some(value) = json.headers().get(&name) {
             reply.headers_mut().insert(name, value.clone());

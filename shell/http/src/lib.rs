@@ -7,6 +7,7 @@
 //!
 //! What is absent: decisions. Who may do what, and what a request means, is the service's business.
 
+mod access_log;
 mod body;
 mod config;
 mod conn;

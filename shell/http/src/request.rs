@@ -35,6 +35,13 @@ pub(crate) struct Hit {
     pub(crate) caller: OnceLock<(Principal, u64)>,
 }
 
+impl Hit {
+    /// Remembers who calls; the first one counts.
+    pub(crate) fn known(&self, who: &Principal, access: u64) {
+        let _ = self.caller.set((who.clone(), access));
+    }
+}
+
 /// A request.
 pub(crate) struct Req {
     pub(crate) hit: Arc<Hit>,
@@ -136,9 +143,9 @@ impl Req {
         Ok(self.known(who, access))
     }
 
-    /// Remembers who calls, for the check at the end of a long request.
+    /// Remembers who calls, for the check at the end of a long request and for the log.
     fn known(&self, who: Principal, access: u64) -> Principal {
-        let _ = self.hit.caller.set((who.clone(), access));
+        self.hit.known(&who, access);
         who
     }
 

@@ -2,6 +2,7 @@
 //! shedding, panics, headers, counters and the log.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
+use crate::access_log::{ANONYMOUS, Line};
 use crate::config::HttpConfig;
 use crate::conn::Conn;
 use crate::cors;
@@ -83,6 +85,10 @@ struct Asked {
     /// The body has no stated length.
     chunked: bool,
     began: Instant,
+    /// The sender, also through the operator's proxies.
+    peer: IpAddr,
+    /// Its place in the route table, where it has one: a handler notes there who asks.
+    hit: OnceLock<Arc<Hit>>,
 }
 
 impl Shell {
@@ -136,11 +142,13 @@ impl Shell {
             wants_html: wants_html(&request),
             chunked: request.headers().contains_key(header::TRANSFER_ENCODING),
             began: Instant::now(),
+            peer: proxy::client(&self.config.trusted_proxies, conn.peer.ip(), request.headers()),
+            hit: OnceLock::new(),
         };
         let (route, mut response) = self.route(listener, request, conn, &asked).await;
         self.add_headers(&mut response, route, &asked);
-        self.report(&response, route, &asked);
-        response
+        let line = self.report(&response, route, asked);
+        response.map(|body| line.at_the_end_of(body))
     }
 
     async fn route(
@@ -184,11 +192,15 @@ impl Shell {
             }
             Resolution::NotFound => {
                 let path: String = asked.path.chars().take(120).collect();
-                let error = ApiError::new(
-                    Code::NotFound,
-                    "unknown-path",
-                    format!("there is nothing at {path}; /openapi.json lists what there is"),
-                );
+                let elsewhere = listener == Listener::Public
+                    && route::methods_of(Listener::Internal, &asked.path).is_some();
+                let remedy = if elsewhere {
+                    "it is on the operators' address, see --internal-listen of the server"
+                } else {
+                    "/openapi.json lists what there is"
+                };
+                let text = format!("there is nothing at {path}; {remedy}");
+                let error = ApiError::new(Code::NotFound, "unknown-path", text);
                 return (None, self.refuse(&error, Auth::Public, asked));
             }
         };
@@ -217,6 +229,7 @@ impl Shell {
             conn: Arc::clone(conn),
             caller: OnceLock::new(),
         });
+        let _ = asked.hit.set(Arc::clone(&hit));
         let response = self.call(request, hit, asked).await;
         // What an account asked for counts until it has been sent. Files of the page and graphs that everybody
         // may see are shared bytes, and whoever takes them slowly must not use up the places.
@@ -357,8 +370,13 @@ impl Shell {
         }
     }
 
-    /// Counters and the access log. The query is left out: clients put names and tokens there.
-    fn report(&self, response: &Response<AnyBody>, route: Option<&'static Route>, asked: &Asked) {
+    /// Counts an answer, and gives its line of the access log.
+    fn report(
+        &self,
+        response: &Response<AnyBody>,
+        route: Option<&'static Route>,
+        asked: Asked,
+    ) -> Line {
         let took = asked.began.elapsed();
         let status = response.status().as_u16();
         let pattern = route.map_or("(none)", |r| r.path);
@@ -371,15 +389,18 @@ impl Shell {
                 || r.path.contains("{session_id}")
         };
         let shown = if route.is_some_and(opens) { pattern } else { &asked.path };
-        let path: String =
-            shown.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect();
-        // Microseconds are what the figure is good for.
-        let ms = (took.as_secs_f64() * 1e6).round() / 1e3;
-        let id = &*asked.id;
-        if route.is_some_and(|r| r.auth == Auth::Public) && status < 400 {
-            tracing::debug!(request_id = id, method = %asked.method, path, status, ms, "answered");
-        } else {
-            tracing::info!(request_id = id, method = %asked.method, path, status, ms, "answered");
+        let caller = asked.hit.get().and_then(|hit| hit.caller.get());
+        let account = caller.and_then(|(who, _)| who.username()).unwrap_or(ANONYMOUS);
+        Line {
+            id: asked.id,
+            path: shown.chars().take(200).map(|c| if c.is_control() { '?' } else { c }).collect(),
+            method: asked.method,
+            status,
+            // Microseconds are what the figure is good for.
+            ms: (took.as_secs_f64() * 1e6).round() / 1e3,
+            account: account.to_owned(),
+            peer: asked.peer,
+            is_quiet: route.is_some_and(|r| r.auth == Auth::Public) && status < 400,
         }
     }
 

@@ -9,12 +9,16 @@ use graphlume_service::ServiceError;
 use graphlume_types::{Code, Coded, id};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
+use hyper::ext::ReasonPhrase;
 use serde_json::{Value, json};
 
 use crate::route::Auth;
 
 /// The media type of every JSON body.
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// Bytes of a message in a status line.
+const REASON_BYTES_MAX: usize = 120;
 
 /// A failure as HTTP knows it: the product's codes, and those that only exist in this protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +204,9 @@ impl ApiError {
         }
         let mut response = Response::new(Bytes::from(self.body(auth, request_id).to_string()));
         *response.status_mut() = status;
+        if status.is_client_error() {
+            say_why(&mut response, &self.message);
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, JSON);
         if status == StatusCode::UNAUTHORIZED {
@@ -221,9 +228,13 @@ impl ApiError {
         let id = id::hex(&id::random_bytes::<8>());
         let reply = self.render(Auth::Public, &id);
         let status = reply.status();
+        let said = reply.extensions().get::<ReasonPhrase>();
+        let said = said.and_then(|r| std::str::from_utf8(r.as_bytes()).ok());
+        let reason = said.or(status.canonical_reason()).unwrap_or_default();
         let mut head = format!(
-            "HTTP/1.1 {status}\r\nconnection: close\r\nx-request-id: {id}\r\n\
-             x-content-type-options: nosniff\r\n"
+            "HTTP/1.1 {} {reason}\r\nconnection: close\r\nx-request-id: {id}\r\n\
+             x-content-type-options: nosniff\r\n",
+            status.as_u16()
         );
         for (name, value) in reply.headers() {
             let _ = write!(head, "{name}: {}\r\n", value.to_str().unwrap_or_default());
@@ -264,6 +275,37 @@ impl ApiError {
         }
         body
     }
+}
+
+/// Puts the message of a refusal into its status line, which is all that programs show that raise an error for every
+/// status of refusal without a look at the body.
+pub(crate) fn say_why<B>(response: &mut Response<B>, message: &str) {
+    if let Some(reason) = reason_phrase(message) {
+        response.extensions_mut().insert(reason);
+    }
+}
+
+/// `message` as one short line of printable ASCII, whatever a client has put into it.
+fn reason_phrase(message: &str) -> Option<ReasonPhrase> {
+    let plain = |c: char| match c {
+        ' '..='~' => c,
+        c if c.is_whitespace() || c.is_control() => ' ',
+        _ => '?',
+    };
+    // No more than what can be shown is looked at: messages may be long.
+    let line: String = message.trim_start().chars().take(REASON_BYTES_MAX + 1).map(plain).collect();
+    let words: Vec<&str> = line.split(' ').filter(|w| !w.is_empty()).collect();
+    let mut text = words.join(" ");
+    if line.len() > REASON_BYTES_MAX {
+        const MORE: &str = "...";
+        text.truncate(REASON_BYTES_MAX - MORE.len());
+        // Whole words, unless there is one alone.
+        if let Some(end) = text.rfind(' ') {
+            text.truncate(end);
+        }
+        text.push_str(MORE);
+    }
+    if text.is_empty() { None } else { ReasonPhrase::try_from(text.into_bytes()).ok() }
 }
 
 /// The `WWW-Authenticate` value for a route.
@@ -348,6 +390,54 @@ mod tests {
         let key = error.render(Auth::PersonalKey, "r");
         assert_eq!(key.status(), 401);
         assert_eq!(key.headers()[WWW_AUTHENTICATE], "PersonalKey realm=\"graphlume\"");
+    }
+
+    fn said(message: &str) -> Option<String> {
+        reason_phrase(message).map(|r| String::from_utf8(r.as_bytes().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn the_status_line_gives_the_message_as_one_short_line_of_ascii() {
+        for (message, shown) in [
+            (
+                "field \"name\" is missing; send a string",
+                "field \"name\" is missing; send a string",
+            ),
+            ("a\r\nSet-Cookie: x=1\r\n\r\nbody", "a Set-Cookie: x=1 body"),
+            (
+                "  tab\there, nul\0, del\u{7f}, next\u{85}line\u{2028}end ",
+                "tab here, nul , del , next line end",
+            ),
+            ("größer als ∞", "gr??er als ?"),
+        ] {
+            assert_eq!(said(message).as_deref(), Some(shown));
+        }
+        for nothing in ["", " ", "\r\n", "\0"] {
+            assert_eq!(said(nothing), None, "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_words() {
+        let fits = "x".repeat(REASON_BYTES_MAX);
+        assert_eq!(said(&fits), Some(fits.clone()));
+        let long = said(&format!("{fits}x")).unwrap();
+        assert!(long.len() == REASON_BYTES_MAX && long.ends_with("xx..."), "{long}");
+        let words = said(&"word ".repeat(100_000)).unwrap();
+        assert!(words.len() <= REASON_BYTES_MAX && words.ends_with(" word..."), "{words}");
+        let foreign = said(&"ä".repeat(500)).unwrap();
+        assert!(foreign.len() == REASON_BYTES_MAX && foreign.ends_with("?..."), "{foreign}");
+    }
+
+    #[test]
+    fn only_refusals_that_a_client_caused_say_why_in_the_status_line() {
+        for code in Code::ALL {
+            let reply = ApiError::new(code, "x", "why").render(Auth::Bearer, "r");
+            let has = reply.extensions().get::<ReasonPhrase>().is_some();
+            assert_eq!(has, reply.status().is_client_error(), "{code:?}");
+        }
+        let raw = ApiError::new(Problem::UriTooLong, "x", "the address is too long").raw();
+        assert!(raw.starts_with(b"HTTP/1.1 414 the address is too long\r\n"));
     }
 
     #[test]

@@ -32,9 +32,9 @@ pub(crate) use manifest::get as manifest;
 pub(crate) use stream::attach;
 
 use crate::query;
-use crate::request::{Reply, Req, depth_exceeds};
+use crate::request::{Hit, Reply, Req, depth_exceeds};
 use crate::shell::Shell;
-use crate::status::{ApiError, JSON, Problem};
+use crate::status::{ApiError, JSON, Problem, say_why};
 use crate::ws::check_origin;
 use error::{Kind, Refusal};
 use frame::Message;
@@ -53,7 +53,7 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     }
     let peer = household(req.client(&shell));
     let base = req.base(&shell);
-    let headers = req.headers;
+    let (hit, headers) = (req.hit, req.headers);
     let body = match req.body.collect(limits::TOOL_MESSAGE_BYTES_MAX).await {
         Ok(body) => body,
         Err(e) if e.problem == Problem::Coded(Code::TooLarge) => {
@@ -74,7 +74,8 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     let credential =
         headers.get(&AUTHORIZATION).and_then(|v| v.to_str().ok()).and_then(query::bearer);
     let credential = credential.map(str::to_owned);
-    let asked = Asked { shell, session: text(&SESSION), version: text(&VERSION), credential, base };
+    let (session, version) = (text(&SESSION), text(&VERSION));
+    let asked = Asked { shell, hit, session, version, credential, base };
     Ok(match message {
         Message::Response => accepted(),
         Message::Notification { method, params } => {
@@ -171,6 +172,8 @@ fn initialize(
 /// A message and what came with it.
 struct Asked {
     shell: Arc<Shell>,
+    /// The request that brought it.
+    hit: Arc<Hit>,
     session: Option<String>,
     version: Option<String>,
     credential: Option<String>,
@@ -315,7 +318,9 @@ impl Asked {
     /// Whose credential it is: checked at every call, and never because of a known connection.
     fn caller(&self) -> Result<graphlume_service::Principal, Refusal> {
         let credential = self.credential.as_deref().ok_or_else(no_credential)?;
+        let access = self.shell.service.access_version();
         let who = self.shell.service.authenticate_tool(credential).map_err(checked)?;
+        self.hit.known(&who, access);
         if !who.may_use_graph_language() {
             return Err(Refusal::new(
                 Kind::FeatureOff,
@@ -387,6 +392,9 @@ impl Refusal {
         let body = json!({"jsonrpc": "2.0", "id": id, "error": error});
         let mut reply = Response::new(Bytes::from(body.to_string()));
         *reply.status_mut() = self.status();
+        if reply.status().is_client_error() {
+            say_why(&mut reply, &self.message);
+        }
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, JSON);
         if self.kind == Kind::Unauthenticated {
