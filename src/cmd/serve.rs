@@ -117,6 +117,7 @@ fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
         connections_per_peer_max: args.connections_per_address,
         tool_time: std::time::Duration::from_secs(args.tool_seconds),
         build: VERSION.to_owned(),
+        commit: env!("GRAPHLUME_COMMIT").to_owned(),
         ..HttpConfig::default()
     };
     config.validate().map_err(refuse)?;

@@ -119,9 +119,9 @@ class Server:
         return int(next(l for l in status.splitlines() if l.startswith("VmRSS")).split()[1]) * 1024
 
     def metric(self, name):
-        """A figure of the operators' address, by its name without labels; figures of the engine by theirs."""
+        """A figure of the operators' address without labels, by its name with or without `engine_`."""
         text = requests.get(self.internal_url + "/metrics", timeout=HANG_S).text
-        found = re.search(rf'^graphlume_(?:engine{{figure="{name}"}}|{name}) ([0-9.e+]+)$', text, re.MULTILINE)
+        found = re.search(rf'^graphlume_(?:engine_)?{name} ([0-9.e+]+)$', text, re.MULTILINE)
         return float(found.group(1)) if found else None
 
     def token(self, username="admin", password=PASSWORD):

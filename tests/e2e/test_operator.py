@@ -2,10 +2,11 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import requests
-from conftest import PASSWORD, Api, Server, until
+from conftest import PASSWORD, Api, Server, run_cli, until
 
 
 def bearer(token):
@@ -68,6 +69,60 @@ def test_the_access_log_has_neither_tokens_nor_ids_of_datasets(logged):
     line_of(logged, tool.headers["x-request-id"])
     text = json.dumps(answered(logged))
     assert dataset not in text and token not in text and PASSWORD not in text
+
+
+NUMBER = r"[0-9.e+-]+|NaN"
+
+
+def scrape(server, accept=None):
+    return requests.get(server.internal_url + "/metrics", headers={"Accept": accept} if accept else {})
+
+
+def test_the_metrics_count_records_logins_and_the_process(fresh):
+    def value(name):
+        found = re.search(rf"^{re.escape(name)} ({NUMBER})$", scrape(fresh).text, re.MULTILINE)
+        assert found, name
+        return float(found.group(1))
+
+    before = {name: value(f"graphlume_{name}") for name in ("datasets", "files", "accounts", "sessions")}
+    assert before == {"datasets": 0, "files": 0, "accounts": 1, "sessions": 0}
+    api = fresh.api()
+    dataset = api.dataset([api.file(b"s,d\na,b\n", "csv")["file_id"]])
+    requests.get(f"{fresh.url}/graph/graph.html", params={"dataset": dataset}, headers=bearer(fresh.token())).raise_for_status()
+    run_cli("user", "add", "bob", "--password-stdin", "--data", fresh.data, input=PASSWORD + "\n")
+    after = {name: value(f"graphlume_{name}") for name in before}
+    assert after == {"datasets": 1, "files": 1, "accounts": 2, "sessions": 1}
+
+    refused = "graphlume_login_refusals_total"
+    for tries in range(12):
+        login = {"username": "bob", "password": f"wrong {tries}"}
+        assert requests.post(f"{fresh.url}/api-token-auth/", json=login).status_code in (400, 429)
+    assert requests.get(f"{fresh.url}/magic-login/", params={"sst": "x"}).status_code in (400, 404, 410)
+    key = {"Authorization": "PersonalKey none:none"}
+    assert requests.post(f"{fresh.url}/api/v2/auth/pkey/jwt/", headers=key).status_code == 401
+    by_reason = {reason: value(f'{refused}{{reason="{reason}"}}') for reason in ("password", "throttled", "link", "key")}
+    assert by_reason == {"password": 10, "throttled": 2, "link": 1, "key": 1}
+
+    stat = Path(f"/proc/{fresh.process.pid}/status").read_text()
+    assert value("process_max_fds") >= value("process_open_fds") > 3
+    assert value("process_threads") > 1 and value("process_cpu_seconds_total") > 0
+    resident = int(re.search(r"VmRSS:\s+(\d+) kB", stat).group(1)) * 1024
+    assert resident / 4 < value("process_resident_memory_bytes") < resident * 4
+    # Uptime is the moment of the scrape less this; the folder was touched after the process began.
+    assert -2 <= fresh.data.stat().st_mtime - value("process_start_time_seconds") < 3600
+
+
+def test_a_scraper_gets_the_format_that_it_asks_for(server):
+    plain, opened = scrape(server), scrape(server, "application/openmetrics-text;version=1.0.0,*/*;q=0.1")
+    assert plain.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert opened.headers["content-type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    assert opened.text.endswith("# EOF\n") and "# EOF" not in plain.text
+    for text in (plain.text, opened.text):
+        assert re.search(r'^graphlume_build_info\{version="[^"]+",commit="[0-9a-f]+|unknown"\} 1$', text, re.MULTILINE)
+        assert "figure=" not in text
+    # The same samples in both, whatever the families are called.
+    names = [{line.split("{")[0].split(" ")[0] for line in t.splitlines() if line[0] != "#"} for t in (plain.text, opened.text)]
+    assert names[0] == names[1] and len(names[0]) > 60
 
 
 def test_the_public_address_says_where_the_metrics_are(server):

@@ -188,6 +188,8 @@ pub struct HttpConfig {
     pub frame_ancestors: String,
     /// Build identification shown to the page and in `/openapi.json`.
     pub build: String,
+    /// The commit that was built, for operators.
+    pub commit: String,
     /// Datasets that the start page links to: (id or alias, title).
     pub demo_datasets: Vec<(String, String)>,
     /// Open connections.
@@ -239,6 +241,7 @@ impl Default for HttpConfig {
             cors: true,
             frame_ancestors: "*".to_owned(),
             build: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: "unknown".to_owned(),
             demo_datasets: Vec::new(),
             connections_max: limits::CONNECTIONS_MAX,
             connections_per_peer_max: limits::CONNECTIONS_PER_PEER_MAX,

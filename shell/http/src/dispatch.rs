@@ -120,7 +120,7 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         | E::HealthSessions
         | E::HealthAll => now(health::health(&s, endpoint)),
         E::CheckWorkers => now(health::workers(&s)),
-        E::Metrics => now(health::metrics(&s)),
+        E::Metrics => health::metrics(s, req).boxed(),
         E::StartPage => now(page::start(&s, &req)),
         E::SignInPage => now(sign_in::form(&s, &req)),
         E::SignIn => sign_in::submit(s, req).boxed(),

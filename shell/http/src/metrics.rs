@@ -1,16 +1,22 @@
 //! Counters for the internal listener. Label values come from the route table and from fixed lists, so
 //! that no client can grow the number of series.
 
+mod exposition;
+mod figures;
+mod process;
+
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use graphlume_service::Service;
+use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+
+pub(crate) use exposition::Format;
 
 /// Upper bounds of the duration classes, in seconds.
 const BUCKETS: [f64; 11] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0];
@@ -49,33 +55,13 @@ pub(crate) struct Metrics {
     pub(crate) frames_sent: Counter,
     /// Bytes sent to viewers.
     pub(crate) viewer_bytes: Counter,
-    /// Figures that other components keep and that are read when somebody asks.
-    engine: Family<EngineLabels, Gauge<f64, AtomicU64>>,
-    upkeep_failures: Family<PartLabels, Gauge<f64, AtomicU64>>,
-    /// Damaged records that were met since the start.
-    pub(crate) damaged_records: Gauge<f64, AtomicU64>,
-    pub(crate) disk_free_bytes: Gauge<f64, AtomicU64>,
-    pub(crate) disk_total_bytes: Gauge<f64, AtomicU64>,
-    /// How often records were lost without the accounts having been confirmed since.
-    pub(crate) damage_unconfirmed: Gauge<f64, AtomicU64>,
-    /// How far the machine's clock is behind what it has shown.
-    pub(crate) clock_behind_seconds: Gauge<f64, AtomicU64>,
 }
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct PartLabels {
-    part: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct EngineLabels {
-    figure: String,
-}
-
-fn gauge_f64(registry: &mut Registry, name: &str, help: &str) -> Gauge<f64, AtomicU64> {
-    let gauge = Gauge::default();
-    registry.register(name, help, Gauge::clone(&gauge));
-    gauge
+/// Which build it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Build {
+    pub(crate) version: String,
+    pub(crate) commit: String,
 }
 
 /// A gauge that counts what is alive.
@@ -119,43 +105,8 @@ impl Metrics {
         let panics = counter(&mut registry, "http_panics", "Requests that met a defect");
         let frames_sent = counter(&mut registry, "viewer_frames", "Position frames sent");
         let viewer_bytes = counter(&mut registry, "viewer_bytes", "Bytes sent to viewers");
-        let engine = Family::default();
-        registry.register("engine", "Figures of the engine", Family::clone(&engine));
-        let upkeep_failures = Family::default();
-        registry.register(
-            "upkeep_failures",
-            "Failures of the hourly work on the data folder since the start",
-            Family::clone(&upkeep_failures),
-        );
-        let damaged_records = Gauge::default();
-        registry.register(
-            "store_damaged_records",
-            "Reads since the start that met a damaged record",
-            Gauge::clone(&damaged_records),
-        );
-        let disk_free_bytes = gauge_f64(
-            &mut registry,
-            "disk_free_bytes",
-            "Bytes of the data folder's disk that may still be written",
-        );
-        let disk_total_bytes =
-            gauge_f64(&mut registry, "disk_total_bytes", "Bytes of the data folder's disk");
-        let damage_unconfirmed = gauge_f64(
-            &mut registry,
-            "store_damage_unconfirmed",
-            "How often records were lost without the accounts having been confirmed since",
-        );
-        let clock_behind_seconds = gauge_f64(
-            &mut registry,
-            "clock_behind_seconds",
-            "How far the machine's clock is behind what it has shown",
-        );
         Arc::new(Self {
             registry,
-            disk_free_bytes,
-            disk_total_bytes,
-            damage_unconfirmed,
-            clock_behind_seconds,
             requests,
             seconds,
             refusals,
@@ -166,9 +117,6 @@ impl Metrics {
             viewers,
             frames_sent,
             viewer_bytes,
-            engine,
-            upkeep_failures,
-            damaged_records,
         })
     }
 
@@ -189,16 +137,6 @@ impl Metrics {
         self.refusals.get_or_create(&ReasonLabels { reason }).inc();
     }
 
-    /// Sets a figure that is read only now.
-    pub(crate) fn figure(&self, figure: String, value: f64) {
-        self.engine.get_or_create(&EngineLabels { figure }).set(value);
-    }
-
-    /// Sets how often a part of the upkeep has failed.
-    pub(crate) fn upkeep_failed(&self, part: &'static str, times: u64) {
-        self.upkeep_failures.get_or_create(&PartLabels { part }).set(times as f64);
-    }
-
     pub(crate) fn connection(&self) -> Alive {
         self.connections.inc();
         Alive(self.connections.clone())
@@ -214,11 +152,21 @@ impl Metrics {
         Alive(self.viewers.clone())
     }
 
-    /// The text that a scraper reads.
-    pub(crate) fn text(&self) -> String {
+    /// The text that a scraper reads: what is counted here, what others count, and the process. May wait for the disk.
+    pub(crate) fn text(&self, format: Format, build: &Build, service: &Service) -> String {
+        let mut others = Registry::with_prefix("graphlume");
+        others.register_collector(Box::new(figures::Figures::read(build, service)));
+        let mut process = Registry::with_prefix("process");
+        process.register_collector(Box::new(process::Process::read()));
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = prometheus_client::encoding::text::encode(&mut out, &self.registry);
-        out
+        for registry in [&self.registry, &others, &process] {
+            let _ = text::encode_registry(&mut out, registry);
+        }
+        let _ = text::encode_eof(&mut out);
+        match format {
+            Format::OpenMetrics => out,
+            Format::Text => exposition::to_text(&out),
+        }
     }
 }

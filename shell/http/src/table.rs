@@ -434,6 +434,7 @@ pub static ROUTES: &[Route] = &[
     get("/api/check", Public, E::LegacyGone, "Removed: use /api-token-verify/.").either(),
     // The internal listener.
     get("/check-workers", Public, E::CheckWorkers, "Details of each worker.").internal(),
-    get("/metrics", Public, E::Metrics, "Counters in the Prometheus text format.").internal(),
+    get("/metrics", Public, E::Metrics, "Counters for Prometheus, as text or OpenMetrics.")
+        .internal(),
     health("/healthz", E::HealthStatic, "Health of the listener.").internal(),
 ];

@@ -166,23 +166,94 @@ async fn an_unknown_path_is_json_for_programs_and_a_page_for_people() {
 async fn what_is_internal_is_on_the_internal_address_alone() {
     let server = Server::start().await;
     for path in ["/metrics", "/check-workers"] {
-        server.get(path, &[]).await.assert_refused(404, path);
+        let refused = server.get(path, &[]).await;
+        refused.assert_refused(404, path);
+        let text = refused.json()["message"].to_string();
+        assert!(text.contains("--internal-listen"), "{text}");
+        let inside = server.running.internal_addr.unwrap();
+        assert!(!text.contains(&inside.port().to_string()), "a stranger learns no address: {text}");
     }
+    assert!(!server.get("/nowhere", &[]).await.text().contains("internal"));
     let mut inside = server;
     inside.addr = inside.running.internal_addr.unwrap();
     let metrics = inside.get("/metrics", &[]).await;
     assert_eq!(metrics.status, 200);
     let text = metrics.text();
     assert!(text.contains("graphlume_http_requests_total{route=\"(none)\""), "{text}");
-    for figure in ["upkeep_failures{part=\"export\"} 0", "store_damaged_records 0"] {
-        assert!(text.contains(&format!("graphlume_{figure}")), "{figure}: {text}");
+    for figure in ["upkeep_failures_total{part=\"export\"} 0", "store_damaged_records_total 0"] {
+        assert!(text.contains(&format!("graphlume_{figure}\n")), "{figure}: {text}");
     }
-    assert!(text.trim_end().ends_with("# EOF"));
     let workers = inside.get("/check-workers", &[]).await.json();
     assert!(workers["workers"][0]["clContextHealthy"].is_boolean(), "{workers}");
     assert!(workers["workers"][0]["ready"].is_boolean(), "{workers}");
     inside.get("/api/v2/files/", &[]).await.assert_refused(404, "files inside");
     inside.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_metric_has_a_name_a_help_and_the_format_that_was_asked_for() {
+    let mut server = Server::start().await;
+    let wrong = format!("{{\"username\":\"{}\",\"password\":\"wrong\"}}", common::USER);
+    assert_eq!(server.post("/api-token-auth/", &[], &wrong).await.status, 400);
+    server.addr = server.running.internal_addr.unwrap();
+    let plain = server.get("/metrics", &[("Accept", "*/*")]).await;
+    assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = plain.text();
+    assert!(!text.contains("figure=") && !text.contains("# EOF"), "{text}");
+    for line in [
+        "# TYPE graphlume_engine_memory_bytes gauge",
+        "# TYPE graphlume_engine_memory_peak_bytes gauge",
+        "# TYPE graphlume_engine_frame_bytes_total counter",
+        "graphlume_engine_panics_total 0",
+        "# TYPE process_cpu_seconds_total counter",
+        "# TYPE process_start_time_seconds gauge",
+        "graphlume_accounts 1",
+        "graphlume_datasets 0",
+        "graphlume_files 0",
+        "graphlume_sessions 0",
+        "graphlume_login_refusals_total{reason=\"password\"} 1",
+        "graphlume_login_refusals_total{reason=\"throttled\"} 0",
+        "graphlume_login_refusals_total{reason=\"link\"} 0",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}: {text}");
+    }
+    let of = |what: &str| {
+        let value = text.lines().find_map(|l| l.strip_prefix(what)?.strip_prefix(' '));
+        value.unwrap_or_else(|| panic!("{what}: {text}")).parse::<f64>().unwrap()
+    };
+    for name in ["resident_memory_bytes", "open_fds", "max_fds", "threads", "start_time_seconds"] {
+        assert!(of(&format!("process_{name}")) > 0.0, "{name}");
+    }
+    let build = text.lines().find(|l| l.starts_with("graphlume_build_info{")).unwrap();
+    assert!(build.contains("version=\"") && build.contains("commit=\"") && build.ends_with(" 1"));
+    // Of each family: one help with words in it, one type, and a sample of its very name.
+    let families: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
+    assert!(families.len() > 60, "{families:?}");
+    for family in families {
+        let (name, kind) = family.split_once(' ').unwrap();
+        let help = format!("# HELP {name} ");
+        assert_eq!(
+            text.lines().filter(|l| l.starts_with(&help) && l.len() > help.len() + 3).count(),
+            1,
+            "{name}"
+        );
+        assert_eq!(name.ends_with("_total"), kind == "counter", "{name} {kind}");
+        let sample = if kind == "histogram" { format!("{name}_count") } else { name.to_owned() };
+        let has = |l: &str| l.strip_prefix(&*sample).is_some_and(|r| r.starts_with([' ', '{']));
+        assert!(
+            text.lines().any(has) || kind == "counter" && !text.contains(&format!("\n{name}{{")),
+            "{name}"
+        );
+    }
+
+    let asked = [("Accept", "application/openmetrics-text; version=1.0.0, text/plain;q=0.5")];
+    let open = server.get("/metrics", &asked).await;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    assert_eq!(open.header("content-type"), Some(kind));
+    let text = open.text();
+    assert!(text.ends_with("# EOF\n") && text.contains("# TYPE graphlume_engine_panics counter\n"));
+    assert!(text.contains("graphlume_engine_panics_total 0\n"), "{text}");
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_service::{Component, HealthReply};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use graphlume_types::Code;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{Response, StatusCode};
 
 use super::{json, ok};
-use crate::request::Reply;
+use crate::metrics::{Build, Format};
+use crate::request::{Reply, Req};
 use crate::route::Endpoint;
 use crate::shell::Shell;
 use crate::status::ApiError;
-
-/// What the Prometheus text format is called.
-const METRICS_TYPE: HeaderValue =
-    HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
 /// The components without which clients are not served. A machine without a GPU serves them.
 const SERVING: [Component; 5] = [
@@ -79,27 +77,16 @@ pub(crate) fn workers(shell: &Arc<Shell>) -> Result<Reply, ApiError> {
     ok(&shell.service.workers())
 }
 
-pub(crate) fn metrics(shell: &Arc<Shell>) -> Result<Reply, ApiError> {
-    if let Ok(serde_json::Value::Object(figures)) =
-        serde_json::to_value(shell.service.engine().stats())
-    {
-        for (name, value) in figures {
-            if let Some(number) = value.as_f64() {
-                shell.metrics.figure(name, number);
-            }
-        }
-    }
-    for (part, times) in shell.service.upkeep_failures() {
-        shell.metrics.upkeep_failed(part, times);
-    }
-    shell.metrics.damaged_records.set(shell.service.damaged_records_met() as f64);
-    if let Ok(disk) = shell.service.disk() {
-        shell.metrics.disk_free_bytes.set(disk.free_bytes as f64);
-        shell.metrics.disk_total_bytes.set(disk.total_bytes as f64);
-    }
-    shell.metrics.damage_unconfirmed.set(shell.service.damage_unconfirmed() as f64);
-    shell.metrics.clock_behind_seconds.set(shell.service.clock_behind().as_secs_f64());
-    let mut reply = Response::new(Bytes::from(shell.metrics.text()));
-    reply.headers_mut().insert(CONTENT_TYPE, METRICS_TYPE);
+/// What a scraper reads, in the format that it asks for. Some of it comes from the disk.
+pub(crate) async fn metrics(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let format = Format::asked(req.header(&ACCEPT));
+    let read = tokio::task::spawn_blocking(move || {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let build = Build { version, commit: shell.config.commit.clone() };
+        shell.metrics.text(format, &build, &shell.service)
+    });
+    let text = read.await.map_err(|e| ApiError::new(Code::Internal, "internal", e.to_string()))?;
+    let mut reply = Response::new(Bytes::from(text));
+    reply.headers_mut().insert(CONTENT_TYPE, format.content_type());
     Ok(reply)
 }

@@ -12,6 +12,7 @@ use super::{accounts, logins, secret};
 use crate::authz::Action;
 use crate::body;
 use crate::datasets::{Found, find_for};
+use crate::figures::Refused;
 use crate::principal::Principal;
 use crate::service::Core;
 use crate::{Service, ServiceError, upkeep};
@@ -109,7 +110,7 @@ impl Service {
         let digest = secret::digest(token);
         let link = secret::log_name(&digest);
         let settings = self.links;
-        self.damage.check()?;
+        self.require_certain_accounts()?;
         let used = if secret::has_form(token) {
             self.blocking(move |core| consume(core, settings, &digest)).await
         } else {
@@ -119,6 +120,7 @@ impl Service {
             Ok(used) => used,
             Err(e) => {
                 tracing::info!(target: "audit", event = "link-refused", link, reason = %e);
+                self.identity.refusals.count_error(&e, Refused::Link);
                 return Err(e);
             }
         };

@@ -10,6 +10,7 @@ use super::jwt::{Claims, Subject, Tokens};
 use super::sign_in::Caller;
 use super::{keys, logins, orgs, secret};
 use crate::body;
+use crate::figures::Refused;
 use crate::principal::{Grant, Principal};
 use crate::reply::{LoginReply, StatusReply, TokenReply, UserReply};
 use crate::{Service, ServiceError};
@@ -66,6 +67,7 @@ impl Service {
             Err(e) => {
                 let key: String = key_id.chars().take(16).collect();
                 tracing::info!(target: "audit", event = "login-refused", key, reason = %e);
+                self.identity.refusals.count_error(&e, Refused::Key);
                 return Err(e);
             }
         };
@@ -79,7 +81,7 @@ impl Service {
         org: Option<&str>,
         by: LoggedInBy,
     ) -> Result<LoginReply, ServiceError> {
-        self.damage.check()?;
+        self.require_certain_accounts()?;
         let (active_organization, acts_in) = orgs::at_login(&self.core.store, user, org)?;
         let now = self.core.clock.unix_secs();
         let (key, login) = match by {
@@ -190,8 +192,9 @@ impl Service {
         let Some((key_id, secret)) = credential.split_once(':') else {
             return self.authenticate(credential);
         };
-        self.damage.check()?;
-        let user = keys::verify(&self.core.store, key_id, secret)?;
+        self.require_certain_accounts()?;
+        let user = keys::verify(&self.core.store, key_id, secret)
+            .inspect_err(|e| self.identity.refusals.count_error(e, Refused::Key))?;
         let active_org = orgs::default_org(&user).to_owned();
         let jti = format!("key:{key_id}");
         let key = Some(KeyId(key_id.to_owned()));

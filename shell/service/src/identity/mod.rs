@@ -26,6 +26,7 @@ use graphlume_storage::Store;
 use graphlume_types::SessionId;
 
 use crate::ServiceError;
+use crate::figures::LoginRefusals;
 use crate::steering::SteeringKeys;
 use browser::Browsers;
 use orgs::TokenOrgs;
@@ -41,6 +42,7 @@ pub(crate) struct Identity {
     pub browsers: Browsers,
     pub steering: SteeringKeys,
     pub token_orgs: Arc<TokenOrgs>,
+    pub refusals: LoginRefusals,
 }
 
 impl Identity {
@@ -56,6 +58,7 @@ impl Identity {
             browsers: Browsers::new(&key),
             steering: SteeringKeys::new(&key),
             token_orgs: Arc::new(TokenOrgs::of(store)),
+            refusals: LoginRefusals::default(),
         })
     }
 }

@@ -8,6 +8,7 @@ use graphlume_types::limits::{PASSWORD_BYTES_MAX, USERNAME_CHARS_MAX};
 use super::login::LoggedInBy;
 use super::throttle::Attempt;
 use super::{accounts, logins, password, secret};
+use crate::figures::Refused;
 use crate::principal::Principal;
 use crate::service::Core;
 use crate::{Service, ServiceError};
@@ -50,7 +51,7 @@ impl Service {
         from: &Caller,
     ) -> Result<SignedIn, ServiceError> {
         let user = self.check_login(username, secret, from).await?;
-        self.damage.check()?;
+        self.require_certain_accounts()?;
         let browser = self.identity.browsers.issue(&user, self.core.clock.unix_secs());
         let (session, user) = self.blocking(move |core| Ok((begin(core, &user)?, user))).await?;
         let by = LoggedInBy::Browser(secret::digest(&session));
@@ -105,6 +106,7 @@ impl Service {
         let account = user.as_ref().map_or("(unknown)", |u| u.username.as_str()).to_owned();
         if secret.len() > PASSWORD_BYTES_MAX {
             tracing::info!(target: "audit", event = "login-refused", account, %peer, reason = "too long");
+            self.identity.refusals.count(Refused::Password);
             return Err(ServiceError::BadCredentials);
         }
         let now = self.core.clock.unix_secs();
@@ -113,6 +115,7 @@ impl Service {
         let attempt = Attempt::new(username, from.address, browser);
         let throttle = &self.identity.throttle;
         let wait = throttle.begin(&attempt, self.core.clock.monotonic()).map_err(|refusal| {
+            self.identity.refusals.count(Refused::Throttled);
             if refusal.is_first {
                 tracing::warn!(
                     target: "audit", event = "login-throttled", account, %peer,
@@ -136,10 +139,16 @@ impl Service {
                 if !matches!(e, ServiceError::BadCredentials) {
                     throttle.undone(&attempt);
                 }
+                self.identity.refusals.count_error(&e, Refused::Password);
                 tracing::info!(target: "audit", event = "login-refused", account, %peer, reason = %e);
                 Err(e)
             }
         }
+    }
+
+    /// Nobody signs in after records were lost, until the operator has looked at the accounts.
+    pub(super) fn require_certain_accounts(&self) -> Result<(), ServiceError> {
+        self.damage.check().inspect_err(|_| self.identity.refusals.count(Refused::Unavailable))
     }
 
     async fn check_password(

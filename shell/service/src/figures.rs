@@ -1,0 +1,93 @@
+//! What operators read about records and logins. Nothing here looks at more than a few counters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use graphlume_storage::{DatasetRec, FileRec, Record, Scope, SessionRec, UserRec};
+
+use crate::{Service, ServiceError};
+
+/// How many records of a kind there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// Datasets.
+    pub datasets: u64,
+    /// Files.
+    pub files: u64,
+    /// Accounts, those of guests included.
+    pub accounts: u64,
+    /// Sessions that are written down.
+    pub sessions: u64,
+}
+
+/// Why somebody was not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// A name or a password is wrong, or the account is switched off.
+    Password,
+    /// Too many failures before it.
+    Throttled,
+    /// A personal key is wrong or revoked.
+    Key,
+    /// A login link is wrong, used or over.
+    Link,
+    /// It could not be checked: too much to do, lost records, a disk that does not take a login.
+    Unavailable,
+}
+
+/// Their labels, in the order of the variants.
+const REASONS: [(Refused, &str); 5] = [
+    (Refused::Password, "password"),
+    (Refused::Throttled, "throttled"),
+    (Refused::Key, "key"),
+    (Refused::Link, "link"),
+    (Refused::Unavailable, "unavailable"),
+];
+
+/// How often logins were refused since the start, by reason.
+#[derive(Debug, Default)]
+pub(crate) struct LoginRefusals([AtomicU64; REASONS.len()]);
+
+impl LoginRefusals {
+    /// Counts one.
+    pub(crate) fn count(&self, why: Refused) {
+        for ((reason, _), count) in REASONS.iter().zip(&self.0) {
+            if *reason == why {
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Counts the refusal of a credential: as `wrong` when that is what it is, else as one that was not checked.
+    pub(crate) fn count_error(&self, error: &ServiceError, wrong: Refused) {
+        let is_wrong = matches!(
+            error,
+            ServiceError::BadCredentials | ServiceError::LinkInvalid | ServiceError::LinkUsed
+        );
+        self.count(if is_wrong { wrong } else { Refused::Unavailable });
+    }
+}
+
+impl Service {
+    /// How many records of each kind there are. The store keeps the numbers, so nothing is walked through.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub fn held(&self) -> Result<Held, ServiceError> {
+        Ok(Held {
+            datasets: self.number::<DatasetRec>()?,
+            files: self.number::<FileRec>()?,
+            accounts: self.number::<UserRec>()?,
+            sessions: self.number::<SessionRec>()?,
+        })
+    }
+
+    fn number<R: Record>(&self) -> Result<u64, ServiceError> {
+        Ok(self.core.store.count::<R>(&[Scope::All])?)
+    }
+
+    /// How often passwords, keys and login links were refused since the start, by the reason.
+    pub fn login_refusals(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        let counts = self.identity.refusals.0.iter().map(|n| n.load(Ordering::Relaxed));
+        REASONS.iter().map(|(_, name)| *name).zip(counts)
+    }
+}
