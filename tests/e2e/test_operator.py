@@ -147,3 +147,17 @@ def test_a_refusal_says_why_in_its_status_line(server, alice):
     assert unknown.reason.startswith("there is nothing at /api/v2/no/such/path"), unknown.reason
     assert requests.get(f"{server.url}/api/v2/files/").status_code == 401
     assert alice("GET", "/api/v2/files/").reason == "OK"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "auto"])
+def test_what_computes_is_said_once_the_server_listens(tmp_path, server, backend):
+    """A start that fails ends its log with why, and says nothing of a device before."""
+    taken = run_cli("serve", "--backend", backend, "--data", tmp_path / "a", "--listen", server.server,
+                    "--internal-listen", "127.0.0.1:0", check=False)
+    in_use = run_cli("serve", "--backend", backend, "--data", server.data, "--listen", "127.0.0.1:0",
+                     "--internal-listen", "127.0.0.1:0", check=False)
+    for r in (taken, in_use):
+        assert r.returncode != 0 and "computing" not in r.stderr + r.stdout, r.stderr
+    started = Server(tmp_path / "b", "--backend", backend).start()
+    assert until(lambda: "computing" in started.output(), "the line about the device")
+    assert started.stop() == 0
