@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 import requests
-from conftest import HANG_S, PASSWORD, WEB, Server, node_script, page_env, run_cli
+from conftest import HANG_S, PASSWORD, WEB, Server, node_script, page_env, run_cli, until
 from link_rig import EDGES, ring
 from websockets.exceptions import ConnectionClosed
 
@@ -100,7 +100,7 @@ def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
     viewer.until(lambda: viewer.graph and viewer.frames)
     epoch, absent = viewer.graph["epoch"], "demo2"
     paths = ["viz/NAME/search?q=n", "viz/NAME/node/0", "viz/NAME/edge/0", "viz/NAME/frame?after=0",
-             f"viz/NAME/{epoch}/edges.bin", f"viz/NAME/{epoch}/positions.bin", "graph/graph.html?session=NAME"]
+             "viz/NAME/about", f"viz/NAME/{epoch}/edges.bin", f"viz/NAME/{epoch}/positions.bin", "graph/graph.html?session=NAME"]
 
     def told(path, name):
         r = requests.get(f"{rig.url}/{path.replace('NAME', name)}")
@@ -119,6 +119,26 @@ def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
         ends.append((end.value.rcvd.code, json.dumps(stranger.messages).replace(tried, "NAME")))
     assert ends[0] == ends[1] and ends[0][0] == 4404
     viewer.close()
+
+
+def test_what_waits_behind_the_splash_is_told_to_whoever_may_see_it_and_loads_nothing(rig):
+    api = rig.api()
+    private, absent = ring(api), "0123456789abcdef0123456789abcdef"
+    until(lambda: api("GET", f"/api/v2/upload/datasets/{private}").json()["data"]["node_count"], "the graph was built")
+
+    def about(ask, dataset, session="f" * 32):
+        return ask(f"{rig.url}/viz/{session}/about", params={"dataset": dataset})
+
+    live = rig.metric("engine_sessions")
+    mine = about(api.session.get, private)
+    assert mine.status_code == 200, mine.text
+    assert mine.json() == {"name": "test", "description": "", "node_count": 60, "edge_count": 60}
+    assert rig.metric("engine_sessions") == live, "no session was opened for it"
+    strangers = [about(requests.get, dataset) for dataset in (private, absent)]
+    assert [r.status_code for r in strangers] == [404, 404]
+    assert strangers[0].json()["message"].replace(private, "ID") == strangers[1].json()["message"].replace(absent, "ID")
+    karate = about(requests.get, "Karate").json()
+    assert (karate["name"], karate["edge_count"]) == ("Karate club", 78)
 
 
 def test_the_log_shows_no_address_that_opens_a_graph(rig):

@@ -130,6 +130,7 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::Favicon => now(page::asset(&req, "favicon.svg")),
         E::OpenApi => now(openapi::document(&s)),
         E::VizSocket => ws::open(s, req).boxed(),
+        E::VizAbout => viz::about(s, req).boxed(),
         E::VizEdges => viz::edges(s, req).boxed(),
         E::VizPositions => viz::positions(s, req).boxed(),
         E::VizNode => viz::node(s, req).boxed(),

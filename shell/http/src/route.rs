@@ -149,6 +149,7 @@ pub enum Endpoint {
     Favicon,
     OpenApi,
     VizSocket,
+    VizAbout,
     VizEdges,
     VizPositions,
     VizNode,

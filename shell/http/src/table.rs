@@ -360,6 +360,13 @@ pub static ROUTES: &[Route] = &[
     ),
     get("/viz/{session_id}/ws", Viewer, E::VizSocket, "The live stream of a visualization.")
         .query(&["dataset"]),
+    get(
+        "/viz/{session_id}/about",
+        Viewer,
+        E::VizAbout,
+        "Name, description and size of the graph, which is not loaded for it.",
+    )
+    .query(&["dataset"]),
     get("/viz/{session_id}/node/{index}", Viewer, E::VizNode, "The card of one node.")
         .query(&["dataset"]),
     get(

@@ -52,7 +52,7 @@ mod upkeep;
 
 pub use builtin::DEMO;
 pub use collections::BACKGROUND_ID;
-pub use datasets::{Part, PartUpload};
+pub use datasets::{AboutReply, Part, PartUpload};
 pub use error::ServiceError;
 pub use figures::Held;
 pub use files::FileUpload;

@@ -312,6 +312,13 @@ function node(session, index, response) {
   });
 }
 
+/** What waits behind the splash; of a private graph nothing is said. */
+function about(dataset, response) {
+  if (dataset === 'private' || dataset === 'missing') return json(response, 404, { message: 'No dataset has this id.' });
+  const { id, n, m } = make(dataset);
+  return json(response, 200, { name: id, description: `The mock graph ${id}`, node_count: n, edge_count: m });
+}
+
 function search(session, text, response) {
   const wanted = text.toLowerCase();
   const results = session.graph.labels
@@ -348,6 +355,7 @@ const server = createServer((request, response) => {
   if (path.startsWith('/graph/')) return page(path, response);
   if (path === '/api/v2/auth/token/generate') return login(request, response);
   const match = /^\/viz\/([^/]+)\/(.*)$/.exec(path);
+  if (match?.[2] === 'about') return about(query.get('dataset') ?? '', response);
   // A page that gets no websocket through begins its session with a poll.
   if (match?.[2] === 'frame') sessionOf(match[1], query.get('dataset') ?? '', plays.get(match[1]));
   const session = match && sessions.get(match[1]);

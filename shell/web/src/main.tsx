@@ -5,6 +5,7 @@ import { App, type Surfaces } from './panels/app.tsx';
 import { placeCards } from './panels/card.tsx';
 import { focusSearch } from './panels/search-box.tsx';
 import * as act from './state/actions.ts';
+import { splash } from './state/splash.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
 import { Viewer } from './state/viewer.ts';
@@ -62,7 +63,7 @@ function start({ stage, picture, overlay }: Surfaces): void {
   listenKeys(viewer, focusSearch, act.playPause);
   installHook(viewer);
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
-  else if (needsSplash()) store.phase.value = 'splash';
+  else if (needsSplash()) void splash(viewer.api);
   else viewer.link.open();
 }
 

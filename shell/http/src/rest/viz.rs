@@ -84,6 +84,14 @@ pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     ok(&answered(shell.service.engine().node_card(ticket.target(), index)).await?)
 }
 
+/// What a page says of a graph that waits for a click. It asks the engine nothing.
+pub(crate) async fn about(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.viewer(&shell.service)?;
+    let pairs = req.pairs();
+    let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
+    ok(&shell.service.about(&who, session, dataset).await?)
+}
+
 /// The names of nodes that a page has in view and does not know the names of.
 pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let pairs = req.pairs();

@@ -1,5 +1,6 @@
 //! Datasets: bindings over tables, and who may see them.
 
+mod about;
 pub(crate) mod compute;
 mod create;
 mod direct;
@@ -24,6 +25,7 @@ use crate::service::{Core, blocking, to_the_end};
 use crate::time_text::iso8601;
 use crate::{Service, ServiceError, text};
 
+pub use about::AboutReply;
 pub use direct::PartUpload;
 pub use encodings::Part;
 pub(crate) use share::check_privacy;

@@ -44,6 +44,14 @@ export interface NodeCard {
   properties?: { name: string; value: unknown }[];
 }
 
+/** A dataset in a few words; a count is null until the server has built the graph. */
+export interface About {
+  name: string;
+  description: string;
+  node_count: number | null;
+  edge_count: number | null;
+}
+
 export class Api {
   constructor(
     private readonly base: URL,
@@ -55,6 +63,11 @@ export class Api {
     const url = new URL(path, this.base);
     url.searchParams.set('dataset', this.dataset);
     return url;
+  }
+
+  /** What there is to see, without the server having to load it. */
+  about(): Promise<About> {
+    return json<About>(this.at('about'));
   }
 
   card(index: number, signal: AbortSignal): Promise<NodeCard> {

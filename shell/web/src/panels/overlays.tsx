@@ -33,10 +33,16 @@ function Pulse(): JSX.Element {
 }
 
 function Splash(): JSX.Element {
+  const graph = store.awaited.value;
+  const name = graph?.name ?? '';
+  const title = store.params.pageTitle?.replace(/\{\{\s*name\s*\}\}/g, name);
   return (
     <div class="center" id="splash">
       <Pulse />
-      <h2>{store.params.pageTitle ?? 'A graph is waiting'}</h2>
+      <h2>{title || name || 'A graph is waiting'}</h2>
+      {title && name !== '' && title !== name && <p class="what">{name}</p>}
+      {graph?.description && <p class="what">{graph.description}</p>}
+      {graph?.counts && <p id="awaited">{graph.counts}</p>}
       <button type="button" class="button primary big" onClick={act.connect}>
         <icons.Play />
         Show the graph

@@ -21,3 +21,10 @@ export function scaleNumber(value: number): string {
     ? value.toLocaleString('en', { maximumSignificantDigits: 2 })
     : value.toLocaleString('en', { maximumFractionDigits: size >= 100 ? 0 : 2 });
 }
+
+/** How much there is, in words; a number that the server does not know yet is left out. */
+export function countWords(of: { node_count: number | null; edge_count: number | null }): string {
+  const words = (count: number | null, one: string, many: string): string[] =>
+    typeof count === 'number' ? [`${count.toLocaleString('en')} ${count === 1 ? one : many}`] : [];
+  return [...words(of.node_count, 'node', 'nodes'), ...words(of.edge_count, 'edge', 'edges')].join(' · ');
+}

@@ -41,6 +41,13 @@ export interface Hit {
   id: string;
 }
 
+export interface Awaited {
+  name: string;
+  description: string;
+  /** How much there is, in words; empty when nobody knows yet. */
+  counts: string;
+}
+
 export const params = parseParams(location.search, location.hash);
 
 export const phase = signal<Phase>('connecting');
@@ -53,6 +60,9 @@ export const notice = signal<string | null>(null);
 export const user = signal<string | null>(null);
 /** Whether this page may run the layout, change its settings and move nodes. */
 export const steers = signal(true);
+
+/** What waits behind the splash, as far as the server tells. */
+export const awaited = signal<Awaited | null>(null);
 
 export const graphName = signal('');
 export const graphDescription = signal('');

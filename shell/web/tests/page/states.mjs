@@ -71,6 +71,31 @@ test('the splash waits for a click', { skip: !isMock }, async () => {
   });
 });
 
+test('the splash says which graph waits, and how large it is', async () => {
+  await withPage(`dataset=${GRAPH}&test=1`, { wait: false }, async (page) => {
+    await page.goto(page.url().replace('splashAfter=False', 'splashAfter=2'));
+    await page.waitForSelector('#awaited');
+    assert.equal(await page.getAttribute('body', 'data-connected'), 'false');
+    const name = await page.textContent('#splash h2');
+    assert.match(await page.textContent('#awaited'), /^[\d,]+ nodes · [\d,]+ edges$/);
+    assert.notEqual(name, 'A graph is waiting');
+    assert.equal(await page.title(), `${name} · Graphlume`);
+    await page.click('#splash button');
+    await page.waitForFunction(() => window.__viewer.ready);
+    assert.equal(await page.textContent('.brand h1'), name);
+  });
+});
+
+test('the splash of a graph that is not for everybody says nothing of it', { skip: !isMock }, async () => {
+  await withPage('dataset=private&test=1', { wait: false }, async (page) => {
+    const asked = page.waitForResponse((answer) => answer.url().includes('/about?'));
+    await page.goto(page.url().replace('splashAfter=False', 'splashAfter=2'));
+    assert.equal((await asked).status(), 404);
+    assert.equal(await page.textContent('#splash h2'), 'A graph is waiting');
+    assert.equal(await page.locator('#awaited, .what').count(), 0);
+  });
+});
+
 test('the counts and the status are on the screen at every width', async () => {
   await withPage(`dataset=${GRAPH}&play=0&test=1`, { height: 780 }, async (page) => {
     for (const width of [360, 390, 480, 560, 680, 760, 785, 899, 900, 1000, 1280]) {

@@ -17,7 +17,7 @@ import {
   type LayoutFacts,
 } from '../../src/state/layout-words.ts';
 import { readLegend } from '../../src/state/legend.ts';
-import { cardNumber, scaleNumber } from '../../src/state/numbers.ts';
+import { cardNumber, countWords, scaleNumber } from '../../src/state/numbers.ts';
 import { parseParams } from '../../src/state/params.ts';
 
 const names = (name: string) => (name === 'red' ? { r: 255, g: 0, b: 0, a: 1 } : null);
@@ -209,4 +209,11 @@ test('who may not run the layout is told why before a click', () => {
   assert.deepEqual(playWords(facts, 'Because.'), { label: 'Run layout', title: 'Because.' });
   const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
   assert.equal(playWords(stopped, '').title, 'Run the layout (space). The layout stopped.');
+});
+
+test('how much waits behind the splash is said as far as it is known', () => {
+  assert.equal(countWords({ node_count: 2000, edge_count: 1 }), '2,000 nodes · 1 edge');
+  assert.equal(countWords({ node_count: 1, edge_count: 0 }), '1 node · 0 edges');
+  assert.equal(countWords({ node_count: null, edge_count: 12_345 }), '12,345 edges');
+  assert.equal(countWords({ node_count: null, edge_count: null }), '');
 });
