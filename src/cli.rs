@@ -236,6 +236,16 @@ pub struct ServeArgs {
         value_delimiter = ','
     )]
     pub allowed_origins: Vec<String>,
+    /// A site from which pages may load the logos, backgrounds and icons that datasets and addresses name, such as
+    /// images.example.org, *.example.org, or https: for every one; repeat for several. Without it no other site is asked,
+    /// and so none learns who looks
+    #[arg(
+        long = "picture-host",
+        value_name = "SITE",
+        env = "GRAPHLUME_PICTURE_HOST",
+        value_delimiter = ','
+    )]
+    pub picture_hosts: Vec<graphlume_service::PictureHost>,
     /// Connections that one address may hold; raise it for a proxy on another machine, 0 sets no bound
     #[arg(long, value_name = "N", env = "GRAPHLUME_CONNECTIONS_PER_ADDRESS",
         default_value_t = graphlume_types::limits::CONNECTIONS_PER_PEER_MAX)]

@@ -161,3 +161,35 @@ def test_what_computes_is_said_once_the_server_listens(tmp_path, server, backend
     started = Server(tmp_path / "b", "--backend", backend).start()
     assert until(lambda: "computing" in started.output(), "the line about the device")
     assert started.stop() == 0
+
+
+def test_pages_ask_only_sites_for_pictures_that_the_operator_names(tmp_path, server, alice):
+    def sources(of):
+        csp = requests.get(of.url + "/", headers={"Accept": "text/html"}).headers["content-security-policy"]
+        return next(d for d in csp.split("; ") if d.startswith("img-src"))
+
+    style = {"logo": {"url": "https://cdn.example/logo.png"}, "bg": {"image": {"url": "http://other.example/bg.png"}}}
+
+    def said(api):
+        edges = api.file(b"s,d\na,b\n", "csv")["file_id"]
+        r = api("POST", "/api/v2/upload/datasets/", json={
+            "name": "a", "metadata": style, "node_encodings": {"bindings": {}}, "node_files": [], "edge_files": [edges],
+            "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}})
+        assert r.status_code == 201, r.text
+        data = r.json()["data"]
+        # What pages load is the operator's to change, so it is not kept with the dataset; what was sent is.
+        kept = api("GET", f"/api/v2/upload/datasets/{data['dataset_id']}").json()["data"]
+        assert kept["notices"] == [] and kept["metadata"]["logo"] == style["logo"], kept
+        return [n["text"] for n in data["notices"] if n["slug"] == "picture-blocked"]
+
+    assert sources(server) == "img-src 'self' data: blob:"
+    both = said(alice)
+    assert len(both) == 2 and "https://cdn.example" in both[0] and "http://other.example" in both[1], both
+    assert all("--picture-host" in text for text in both)
+
+    named = Server(tmp_path / "data", "--picture-host", "cdn.example,*.pictures.example").start()
+    assert sources(named) == "img-src 'self' data: blob: https://cdn.example https://*.pictures.example"
+    assert said(named.api()) == both[1:]
+    assert named.stop() == 0
+    wrong = run_cli("serve", "--data", tmp_path / "no", "--picture-host", "x; script-src *", check=False)
+    assert wrong.returncode != 0 and "images.example.org" in wrong.stderr, wrong.stderr

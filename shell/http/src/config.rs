@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::time::Duration;
 
+use graphlume_service::PictureHost;
 use graphlume_types::limits;
 
 use crate::error::HttpError;
@@ -186,6 +187,8 @@ pub struct HttpConfig {
     pub cors: bool,
     /// Who may show the page in a frame: the value of the CSP directive `frame-ancestors`.
     pub frame_ancestors: String,
+    /// Sites from which pages may load pictures, besides our own.
+    pub picture_hosts: Vec<PictureHost>,
     /// Build identification shown to the page and in `/openapi.json`.
     pub build: String,
     /// The commit that was built, for operators.
@@ -240,6 +243,7 @@ impl Default for HttpConfig {
             allowed_origins: Vec::new(),
             cors: true,
             frame_ancestors: "*".to_owned(),
+            picture_hosts: Vec::new(),
             build: env!("CARGO_PKG_VERSION").to_owned(),
             commit: "unknown".to_owned(),
             demo_datasets: Vec::new(),

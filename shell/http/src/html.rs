@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use bytes::Bytes;
+use graphlume_service::PictureHost;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response};
 
@@ -51,12 +52,14 @@ stroke-opacity=\".6\" stroke-width=\"1.4\"/><circle cx=\"6.5\" cy=\"16.5\" r=\"3
 <circle cx=\"12\" cy=\"6.5\" r=\"3.1\" fill=\"#6db9fc\"/><circle cx=\"18.5\" cy=\"11.5\" r=\"2.5\" \
 fill=\"#fdd141\"/><circle cx=\"15\" cy=\"19.5\" r=\"1.9\" fill=\"#e490bb\"/></svg>";
 
-/// Scripts come from us alone; pictures from anywhere, because datasets name logos and icons; who may
-/// frame us is the operator's choice, since notebooks embed the page.
-pub(crate) fn content_security_policy(frame_ancestors: &str) -> String {
+/// Scripts come from us alone. Pictures, which datasets and addresses name, come with them or from the sites that the
+/// operator names: any other site would learn who looks. Who may frame us is the operator's choice, since notebooks embed
+/// the page.
+pub(crate) fn content_security_policy(frame_ancestors: &str, pictures: &[PictureHost]) -> String {
+    let pictures: String = pictures.iter().map(|host| format!(" {host}")).collect();
     format!(
         "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
-         img-src 'self' data: blob: http: https:; font-src 'self' data:; connect-src 'self'; \
+         img-src 'self' data: blob:{pictures}; font-src 'self' data:; connect-src 'self'; \
          worker-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; \
          frame-ancestors {frame_ancestors}"
     )
@@ -246,8 +249,23 @@ mod tests {
 
     #[test]
     fn scripts_of_others_are_never_allowed() {
-        let csp = content_security_policy("'self' https://a.example");
+        let csp = content_security_policy("'self' https://a.example", &[]);
         assert!(csp.contains("script-src 'self';"), "{csp}");
         assert!(csp.ends_with("frame-ancestors 'self' https://a.example"), "{csp}");
+    }
+
+    #[test]
+    fn pictures_come_from_the_sites_that_the_operator_names() {
+        let of = |hosts: &[&str]| {
+            let hosts: Vec<PictureHost> = hosts.iter().map(|h| h.parse().unwrap()).collect();
+            let csp = content_security_policy("*", &hosts);
+            csp.split("; ").find(|d| d.starts_with("img-src")).unwrap().to_owned()
+        };
+        assert_eq!(of(&[]), "img-src 'self' data: blob:");
+        let named = of(&["cdn.example", "http://intranet:8080", "https:"]);
+        assert_eq!(
+            named,
+            "img-src 'self' data: blob: https://cdn.example http://intranet:8080 https:"
+        );
     }
 }

@@ -99,7 +99,7 @@ impl Shell {
         abort: CancellationToken,
         tasks: TaskTracker,
     ) -> Arc<Self> {
-        let csp = html::content_security_policy(&config.frame_ancestors);
+        let csp = html::content_security_policy(&config.frame_ancestors, &config.picture_hosts);
         let headers = SafetyHeaders {
             csp: HeaderValue::from_str(&csp).unwrap_or(HeaderValue::from_static(html::CSP_STRICT)),
             hsts: config.https_only.then(|| HeaderValue::from_static("max-age=31536000")),

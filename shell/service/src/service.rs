@@ -24,6 +24,7 @@ use crate::keeper::{self, PositionKeeper};
 use crate::loader::TableLoader;
 use crate::pages::Pages;
 use crate::parsers::{Parsers, WorkerConfig};
+use crate::pictures::PictureHost;
 use crate::principal::Principal;
 use crate::quotas::{QuotaSettings, Quotas};
 use crate::sessions::Visits;
@@ -46,6 +47,8 @@ pub struct ServiceConfig {
     pub keep_password: bool,
     /// Whether a dataset may cite the file of an account that shares no organization with the caller.
     pub allow_foreign_file_ids: bool,
+    /// Sites from which pages may load pictures, besides our own.
+    pub picture_hosts: Vec<PictureHost>,
     /// Bytes of parsed tables kept for the next load.
     pub table_cache_bytes: u64,
     /// The processes that parse uploaded bytes; absent, this process does it itself.
@@ -69,6 +72,7 @@ impl ServiceConfig {
             admin_password: None,
             keep_password: false,
             allow_foreign_file_ids: false,
+            picture_hosts: Vec::new(),
             table_cache_bytes: 512 << 20,
             workers: None,
             upload_bytes_max: UPLOAD_BYTES_MAX,
@@ -139,6 +143,7 @@ pub struct Service {
     pub(crate) steady: Arc<SteadyClock>,
     pub(crate) upload_bytes_max: u64,
     pub(crate) allow_foreign_file_ids: bool,
+    pub(crate) picture_hosts: Vec<PictureHost>,
     access: watch::Sender<u64>,
     pub(crate) upkeep_failures: Arc<Failures>,
     /// Ids of files and `dataset/part`s whose bytes are being replaced.
@@ -198,6 +203,7 @@ impl Service {
             steady,
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
             allow_foreign_file_ids: config.allow_foreign_file_ids,
+            picture_hosts: config.picture_hosts,
             access: watch::Sender::new(0),
             upkeep_failures: Arc::default(),
             busy: Arc::new(Mutex::new(HashSet::new())),

@@ -20,7 +20,7 @@ const TYPES = {
   '.svg': 'image/svg+xml',
 };
 const CSP =
-  "default-src 'self'; script-src 'self'; style-src 'self'; img-src * data: blob:; connect-src 'self'";
+  "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'";
 const FRAME_MS = 100;
 const KEY_EVERY = 9;
 

@@ -5,6 +5,7 @@ import { App, type Surfaces } from './panels/app.tsx';
 import { placeCards } from './panels/card.tsx';
 import { focusSearch } from './panels/search-box.tsx';
 import * as act from './state/actions.ts';
+import { watchPictures } from './state/notices.ts';
 import { splash } from './state/splash.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
@@ -74,6 +75,8 @@ document.body.dataset.connected = 'false';
 document.body.dataset.seq = '0';
 document.body.dataset.epoch = '0';
 document.documentElement.classList.toggle('still', still);
+// Before anything names a picture.
+watchPictures(document);
 applyMetadata(null, '');
 
 const root = document.getElementById('app');

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
 use super::transform::Transforms;
-use super::{News, has_edges, preview, tell_engine};
+use super::{News, has_edges, pictures, preview, tell_engine};
 use crate::body::{self, kind, missing};
 use crate::files::{Citable, citable, no_file, refuse_scoped};
 use crate::identity::orgs;
@@ -134,12 +134,14 @@ impl Service {
             None => rec.edge_count = sum_rows(&rec.edge_tables),
         }
         check(&rec, &mut notices)?;
+        let pictures = pictures::notices(&self.picture_hosts, &rec.metadata);
         let told = move |core: &Core| {
             preview::notices_of(core, &rec, &mut notices);
             rec.notices = notices.clone();
             Ok((rec, notices))
         };
-        let (rec, notices) = self.blocking(told).await?;
+        let (rec, mut notices) = self.blocking(told).await?;
+        pictures.into_iter().for_each(|notice| note(&mut notices, notice));
         let dataset = rec.dataset_id;
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
         let (core, engine) = (Arc::clone(&self.core), self.engine.clone());

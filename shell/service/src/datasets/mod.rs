@@ -5,6 +5,7 @@ pub(crate) mod compute;
 mod create;
 mod direct;
 pub(crate) mod encodings;
+mod pictures;
 pub(crate) mod preview;
 mod share;
 pub(crate) mod transform;

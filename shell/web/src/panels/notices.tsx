@@ -7,8 +7,8 @@ const open = signal(false);
 
 /** What the dataset or the address asks for and does not get; folded until somebody wants to know. */
 export function NoticesPanel(): JSX.Element | null {
-  const { address, dataset } = store.notices.value;
-  const list = [...address, ...dataset];
+  const { address, dataset, page } = store.notices.value;
+  const list = [...address, ...dataset, ...page];
   const shown = store.params.info && !store.tiny.value && store.phase.value === 'ready';
   if (list.length === 0 || !shown) return null;
   const title = list.length === 1 ? '1 notice' : `${list.length} notices`;

@@ -6,8 +6,8 @@ import * as store from './store.ts';
 import { applyMetadata } from './theme.ts';
 
 /**
- * Waits for a click, and asks meanwhile what there is to see. Whoever may not see it is told nothing: the click leads
- * to the form to sign in.
+ * Waits for a click, and asks meanwhile what there is to see. Whoever may not see it is told nothing: the
+ * click leads to the form to sign in.
  */
 export async function splash(api: Pick<Api, 'about'>): Promise<void> {
   store.phase.value = 'splash';

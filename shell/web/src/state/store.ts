@@ -89,7 +89,11 @@ export const layout = computed<LayoutFacts>(() => ({
 
 export const legend = signal<Legend | null>(null);
 /** What was asked for and is not done. */
-export const notices = signal<{ address: Notice[]; dataset: Notice[] }>({ address: [], dataset: [] });
+export const notices = signal<Record<'address' | 'dataset' | 'page', Notice[]>>({
+  address: [],
+  dataset: [],
+  page: [],
+});
 export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
 
 export const collections = signal<Collections>(NO_COLLECTIONS);

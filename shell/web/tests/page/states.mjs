@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { settle } from './browser.mjs';
 import { GRAPH, isMock, withPage } from './context.mjs';
@@ -94,6 +96,32 @@ test('the splash of a graph that is not for everybody says nothing of it', { ski
     assert.equal(await page.textContent('#splash h2'), 'A graph is waiting');
     assert.equal(await page.locator('#awaited, .what').count(), 0);
   });
+});
+
+test('a picture of a site that the operator did not name is not asked for, and that is said', async () => {
+  const asked = [];
+  const site = createServer((request, response) => {
+    asked.push(request.url);
+    response.end();
+  });
+  site.listen(0, '127.0.0.1');
+  await once(site, 'listening');
+  const origin = `http://127.0.0.1:${site.address().port}`;
+  const query = `dataset=${GRAPH}&play=0&test=1&logoUrl=${origin}/logo.png`;
+  try {
+    await withPage(query, {}, async (page) => {
+      await page.waitForSelector('#notices');
+      await page.click('#notices button');
+      const text = await page.textContent('#notices');
+      assert.match(text, /^1 notice/);
+      assert.ok(text.includes(`A picture of ${origin} is not shown`), text);
+      assert.match(text, /--picture-host/);
+      assert.equal(await page.locator('img.logo').count(), 0);
+      assert.deepEqual(asked, []);
+    });
+  } finally {
+    site.close();
+  }
 });
 
 test('the counts and the status are on the screen at every width', async () => {

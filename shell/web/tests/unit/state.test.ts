@@ -18,6 +18,7 @@ import {
 } from '../../src/state/layout-words.ts';
 import { readLegend } from '../../src/state/legend.ts';
 import { cardNumber, countWords, scaleNumber } from '../../src/state/numbers.ts';
+import { blockedSite } from '../../src/state/picture-sites.ts';
 import { parseParams } from '../../src/state/params.ts';
 
 const names = (name: string) => (name === 'red' ? { r: 255, g: 0, b: 0, a: 1 } : null);
@@ -216,4 +217,17 @@ test('how much waits behind the splash is said as far as it is known', () => {
   assert.equal(countWords({ node_count: 1, edge_count: 0 }), '1 node · 0 edges');
   assert.equal(countWords({ node_count: null, edge_count: 12_345 }), '12,345 edges');
   assert.equal(countWords({ node_count: null, edge_count: null }), '');
+});
+
+test('only reports of pictures of other sites are told', () => {
+  assert.equal(blockedSite('img-src', 'https://a.example:8443/x.png?y'), 'https://a.example:8443');
+  assert.equal(blockedSite('img-src', 'http://a.example/'), 'http://a.example');
+  for (const [directive, blocked] of [
+    ['script-src-elem', 'https://a.example/x.js'],
+    ['img-src', 'data'],
+    ['img-src', 'blob:https://a.example/1'],
+    ['img-src', ''],
+  ]) {
+    assert.equal(blockedSite(directive, blocked), null, blocked);
+  }
 });
