@@ -100,7 +100,8 @@ def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
     viewer.until(lambda: viewer.graph and viewer.frames)
     epoch, absent = viewer.graph["epoch"], "demo2"
     paths = ["viz/NAME/search?q=n", "viz/NAME/node/0", "viz/NAME/edge/0", "viz/NAME/frame?after=0",
-             "viz/NAME/about", f"viz/NAME/{epoch}/edges.bin", f"viz/NAME/{epoch}/positions.bin", "graph/graph.html?session=NAME"]
+             "viz/NAME/about", "viz/NAME/graph", "viz/NAME/scene/0",
+             f"viz/NAME/{epoch}/edges.bin", f"viz/NAME/{epoch}/positions.bin", "graph/graph.html?session=NAME"]
 
     def told(path, name):
         r = requests.get(f"{rig.url}/{path.replace('NAME', name)}")

@@ -12,7 +12,7 @@ import requests
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from conftest import run_cli, unique
-from live import Viewer, until_at_rest
+from live import COLOR, LABELS, SIZE, Frame, Viewer, until_at_rest
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +63,30 @@ class Mover:
         self.stop.set()
         self.thread.join()
         self.viewer.close()
+
+
+def test_a_page_without_websockets_is_told_what_a_socket_tells(server, dataset):
+    session = session_of(server, dataset, "&play=0")
+    viewer = Viewer(server, dataset, session)
+    viewer.until(lambda: viewer.graph and viewer.colors and viewer.frames)
+    at = f"{server.url}/viz/{session}"
+    told = requests.get(f"{at}/graph", params={"dataset": dataset}).json()
+    by_kind = {m["t"]: m for m in told["messages"]}
+    hello = next(m for m in viewer.messages if m["t"] == "hello")
+    assert {k: v for k, v in hello.items() if k not in ("steers", "key", "state", "detail")} == {
+        k: v for k, v in by_kind["hello"].items() if k not in ("state", "detail")}
+    assert by_kind["graph"]["legend"] == viewer.graph["legend"] and by_kind["graph"]["epoch"] == viewer.graph["epoch"]
+    kinds = []
+    for k in range(told["scene_frames"]):
+        r = requests.get(f"{at}/scene/{k}", params={"dataset": dataset})
+        assert r.status_code == 200, r.text
+        frame = Frame(r.content)
+        assert frame.epoch == viewer.graph["epoch"]
+        kinds.append(frame.kind)
+    assert set(kinds) >= {COLOR, SIZE, LABELS}, kinds
+    past = requests.get(f"{at}/scene/{told['scene_frames']}", params={"dataset": dataset})
+    assert past.status_code == 404 and "from 0 on" in past.json()["message"]
+    viewer.close()
 
 
 def test_the_layout_is_watched_from_first_positions_to_rest(server, dataset):

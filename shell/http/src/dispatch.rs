@@ -131,6 +131,8 @@ fn handle(shell: &Arc<Shell>, req: Req) -> Answer {
         E::OpenApi => now(openapi::document(&s)),
         E::VizSocket => ws::open(s, req).boxed(),
         E::VizAbout => viz::about(s, req).boxed(),
+        E::VizGraph => viz::graph(s, req).boxed(),
+        E::VizScene => viz::scene(s, req).boxed(),
         E::VizEdges => viz::edges(s, req).boxed(),
         E::VizPositions => viz::positions(s, req).boxed(),
         E::VizNode => viz::node(s, req).boxed(),

@@ -150,6 +150,8 @@ pub enum Endpoint {
     OpenApi,
     VizSocket,
     VizAbout,
+    VizGraph,
+    VizScene,
     VizEdges,
     VizPositions,
     VizNode,

@@ -380,6 +380,20 @@ pub static ROUTES: &[Route] = &[
         .query(&["dataset"]),
     get("/viz/{session_id}/search", Viewer, E::VizSearch, "Finds nodes by label or id.")
         .query(&["q", "limit", "dataset"]),
+    get(
+        "/viz/{session_id}/graph",
+        Viewer,
+        E::VizGraph,
+        "What the live stream tells before its frames, as far as it is known: state, graph, legend, collections.",
+    )
+    .query(&["dataset"]),
+    get(
+        "/viz/{session_id}/scene/{index}",
+        Viewer,
+        E::VizScene,
+        "A frame of colours, sizes or labels, by its number from 0.",
+    )
+    .query(&["dataset"]),
     get("/viz/{session_id}/frame", Viewer, E::VizFrame, "The next position frame, by long poll.")
         .query(&["after", "dataset"]),
     get(

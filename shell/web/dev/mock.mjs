@@ -312,11 +312,31 @@ function node(session, index, response) {
   });
 }
 
+function hello(session) {
+  return {
+    t: 'hello',
+    protocol_min: 1,
+    protocol_max: 1,
+    build: 'mock',
+    session: session.id,
+    dataset: session.graph.id,
+    state: session.state,
+    detail: '',
+  };
+}
+
+/** What a socket tells before its frames. */
+function described(session, response) {
+  const messages = [hello(session), session.graphMessage()];
+  json(response, 200, { messages, scene_frames: session.scene().length });
+}
+
 /** What waits behind the splash; of a private graph nothing is said. */
 function about(dataset, response) {
-  if (dataset === 'private' || dataset === 'missing') return json(response, 404, { message: 'No dataset has this id.' });
+  if (dataset === 'private') return json(response, 404, { message: 'No dataset has this id.' });
   const { id, n, m } = make(dataset);
-  return json(response, 200, { name: id, description: `The mock graph ${id}`, node_count: n, edge_count: m });
+  const description = `The mock graph ${id}`;
+  return json(response, 200, { name: id, description, node_count: n, edge_count: m });
 }
 
 function search(session, text, response) {
@@ -357,11 +377,14 @@ const server = createServer((request, response) => {
   const match = /^\/viz\/([^/]+)\/(.*)$/.exec(path);
   if (match?.[2] === 'about') return about(query.get('dataset') ?? '', response);
   // A page that gets no websocket through begins its session with a poll.
-  if (match?.[2] === 'frame') sessionOf(match[1], query.get('dataset') ?? '', plays.get(match[1]));
+  if (match?.[2] === 'frame' || match?.[2] === 'graph')
+    sessionOf(match[1], query.get('dataset') ?? '', plays.get(match[1]));
   const session = match && sessions.get(match[1]);
   if (!session) return json(response, 404, { message: 'There is no such session.' });
   const [head, tail] = match[2].split('/');
   if (tail === 'edges.bin') return edges(session, request.headers.range, response);
+  if (head === 'graph') return described(session, response);
+  if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);
   if (head === 'node') return node(session, Number(tail), response);
   if (head === 'search') return search(session, query.get('q') ?? '', response);
   if (head === 'frame') return response.writeHead(200).end(session.keyFrame);
@@ -373,16 +396,16 @@ const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'gr
 
 /** Datasets that never become a picture. */
 function special(socket, dataset) {
-  const hello = (state, detail = '') =>
+  const greet = (state, detail = '') =>
     socket.send(JSON.stringify({ t: 'hello', protocol_min: 1, protocol_max: 1, state, detail }));
   if (dataset === 'missing') socket.close(4404, 'No dataset has this id.');
   else if (dataset === 'private' && !signedIn)
     socket.close(4401, 'This graph is shared with members of acme.');
   else if (dataset === 'ended') socket.close(4410, '');
-  else if (dataset === 'loading') hello('loading', 'Reading edges: 1,204,112 rows');
-  else if (dataset === 'waiting') hello('waiting');
+  else if (dataset === 'loading') greet('loading', 'Reading edges: 1,204,112 rows');
+  else if (dataset === 'waiting') greet('waiting');
   else if (dataset === 'failed')
-    hello('failed', 'Column "dst" of the edge table holds lists; bind a column of numbers or text.');
+    greet('failed', 'Column "dst" of the edge table holds lists; bind a column of numbers or text.');
   else return false;
   return true;
 }
@@ -400,16 +423,7 @@ server.on('upgrade', (request, raw_, head) => {
       plays.get(match[1]),
     );
     const viewer = new Viewer(socket, session);
-    viewer.say({
-      t: 'hello',
-      protocol_min: 1,
-      protocol_max: 1,
-      build: 'mock',
-      session: session.id,
-      dataset,
-      state: session.state,
-      detail: '',
-    });
+    viewer.say({ ...hello(session), dataset });
     viewer.join();
     socket.on('message', (text) => viewer.hear(JSON.parse(String(text))));
     socket.on('close', () => session.viewers.delete(viewer));

@@ -21,6 +21,7 @@ use crate::query;
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
 use crate::status::{ApiError, Problem};
+use crate::ws;
 
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
 /// Search results at most.
@@ -142,6 +143,55 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
         answered(shell.service.engine().search(ticket.target(), text, limit)).await?
     };
     ok(&json!({ "results": results }))
+}
+
+/// What the live stream tells before its first frame, for pages whose network lets no websocket through. It does not
+/// wait: a graph that is not there yet is told of when its first frame has come.
+pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let who = req.viewer(&shell.service)?;
+    let pairs = req.pairs();
+    let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
+    let ticket = shell.service.authorize_viewer(&who, session, dataset).await?;
+    shell.service.engine().note_request();
+    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
+    let (mut messages, mut frames) = (vec![ws::greeting(&shell, &viewer, &who)], 0);
+    while let Some(event) = viewer.try_next(false) {
+        match &event {
+            ViewerEvent::Graph(.., scene) => frames = scene.frames().count(),
+            ViewerEvent::Closed(reason) => {
+                let (session, reason) = (ticket.session, *reason);
+                return Err(EngineError::SessionClosed { session, reason }.into());
+            }
+            _ => {}
+        }
+        messages.extend(event.message());
+    }
+    ok(&json!({ "messages": messages, "scene_frames": frames }))
+}
+
+/// One frame of the colours, sizes and labels, with the bytes that all viewers share.
+pub(crate) async fn scene(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let index = number(&req, "index")?;
+    let ticket = ticket(&shell, &req).await?;
+    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
+    let session = ticket.session;
+    let there = async {
+        loop {
+            match viewer.next(false).await {
+                ViewerEvent::Graph(.., scene) => return Ok(scene),
+                ViewerEvent::Closed(reason) => {
+                    return Err(EngineError::SessionClosed { session, reason });
+                }
+                _ => {}
+            }
+        }
+    };
+    let scene = answered(there).await?;
+    scene.frames().nth(index as usize).cloned().map(binary).ok_or_else(|| {
+        let count = scene.frames().count();
+        let text = format!("there is no frame {index}; there are {count}, from 0 on");
+        ApiError::new(Code::NotFound, "unknown-path", text)
+    })
 }
 
 /// The long poll: the next frame after the one that the page shows, or 204 when there is none for a

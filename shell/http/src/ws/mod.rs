@@ -10,4 +10,4 @@ mod page;
 mod viewer;
 
 pub(crate) use handshake::{check_origin, is_own_page};
-pub(crate) use viewer::open;
+pub(crate) use viewer::{greeting, open};

@@ -177,6 +177,22 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     Ok(Admitted { who, ticket, helm, viewer, page, access })
 }
 
+/// What the first message says to a page, whether it can steer or not.
+pub(crate) fn greeting(shell: &Shell, viewer: &Viewer, who: &Principal) -> Value {
+    let mut hello = json!({
+        "t": "hello",
+        "protocol_min": PROTOCOL_MIN,
+        "protocol_max": PROTOCOL_MAX,
+        "build": shell.config.build,
+        "user": who.username().unwrap_or_default(),
+        "notices": &*shell.service.address_notices(viewer.session()),
+    });
+    if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
+        out.extend(parts);
+    }
+    hello
+}
+
 /// A stream.
 struct Link<'a> {
     shell: &'a Shell,
@@ -293,19 +309,9 @@ impl Link<'_> {
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
     async fn hello(&mut self, viewer: &Viewer, who: &Principal, helm: &Helm) -> Result<(), End> {
-        let mut hello = json!({
-            "t": "hello",
-            "protocol_min": PROTOCOL_MIN,
-            "protocol_max": PROTOCOL_MAX,
-            "build": self.shell.config.build,
-            "user": who.username().unwrap_or_default(),
-            "steers": helm.steers,
-            "key": helm.key,
-            "notices": &*self.shell.service.address_notices(viewer.session()),
-        });
-        if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
-            out.extend(parts);
-        }
+        let mut hello = greeting(self.shell, viewer, who);
+        hello["steers"] = json!(helm.steers);
+        hello["key"] = json!(helm.key);
         Ok(self.writer.text(hello.to_string()).await?)
     }
 

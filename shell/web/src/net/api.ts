@@ -94,20 +94,6 @@ export class Api {
     }));
   }
 
-  /** How many edges an epoch has, by the length of `edges.bin`. */
-  async edgeCount(epoch: number, signal?: AbortSignal): Promise<number> {
-    const answer = await fetch(this.at(`${epoch}/edges.bin`), {
-      credentials: 'same-origin',
-      headers: { Range: 'bytes=0-7' },
-      signal,
-    });
-    const total = /\/(\d+)$/.exec(answer.headers.get('content-range') ?? '')?.[1];
-    // No byte of an empty list can be had: the refusal tells its length, too.
-    if (total !== undefined) return Math.floor(Number(total) / 8);
-    if (!answer.ok) throw await failure(answer);
-    return Math.floor((await answer.arrayBuffer()).byteLength / 8);
-  }
-
   /**
    * Fetches `edges.bin` of an epoch in pieces and hands over each: where it starts and its node indices.
    * A server that does not know ranges answers the whole at once, which is used as it is.

@@ -1,5 +1,5 @@
 import { ApiError, failure } from './api.ts';
-import { KIND, isPosition, readFrame, type Frame, type Header } from './frames.ts';
+import { FLAG, KIND, isPosition, readFrame, type Frame } from './frames.ts';
 
 /**
  * The link to a viz session: one websocket with subprotocol `graph-viz.v1`, opened again with back-off
@@ -26,8 +26,6 @@ export interface SessionEvents {
   ended(code: number, reason: string): void;
   /** What a reconnecting page already has; null before the first graph. */
   resume(): { epoch: number; seq: number } | null;
-  /** The `graph` message that stands in for the one on the socket, where only frames arrive. */
-  sketch(header: Header): Promise<Message>;
   damaged(error: unknown): void;
   /** What a page brings along to the session: the key with which it steers, or that it only watches. */
   arrival(): [string, string][];
@@ -55,8 +53,12 @@ export class SessionLink {
   private polling = false;
   /** Counts the polls that were begun, so that one whose answer comes late does not go on beside the next. */
   private polls = 0;
-  /** The graph is known from polled frames only: a socket has yet to tell of it. */
+  /** The graph is known from requests only: a socket has yet to tell of it. */
   private sketched = false;
+  /** Frames of colours, sizes and labels that there are, and the graph for which they were fetched. */
+  private scene = { frames: 0, epoch: -1 };
+  /** Whether the layout moved in the last polled frame. */
+  private moved: boolean | null = null;
 
   constructor(
     /** Address of `/viz/<session>/`, with http or https. */
@@ -196,23 +198,33 @@ export class SessionLink {
     if (done !== null) this.send({ t: 'ack', seq: done });
   }
 
-  /** Fetches frames while no websocket can be opened. */
+  /** Asks for something below the session's address; an answer that is none is thrown. */
+  private async ask(path: string): Promise<Response> {
+    const url = new URL(path, this.base);
+    url.searchParams.set('dataset', this.dataset);
+    const answer = await fetch(url);
+    if (!answer.ok) throw await failure(answer);
+    return answer;
+  }
+
+  /** Fetches frames, and what else a socket would tell, while none can be opened. */
   private async poll(): Promise<void> {
     if (this.polling) return;
     this.polling = true;
     this.polls += 1;
     const mine = this.polls;
     const gone = (): boolean => !this.polling || this.stopped || mine !== this.polls;
-    let after = this.events.resume()?.seq ?? 0;
     try {
+      if (this.events.resume() === null) await this.describe(gone);
+      let after = this.events.resume()?.seq ?? 0;
       while (!gone()) {
-        const of = encodeURIComponent(this.dataset);
-        const answer = await fetch(new URL(`frame?after=${after}&dataset=${of}`, this.base));
-        if (!answer.ok) throw await failure(answer);
+        const answer = await this.ask(`frame?after=${after}`);
         const bytes = answer.status === 204 ? null : await answer.arrayBuffer();
         if (gone()) return;
         this.events.state('polling', 0);
         if (bytes && bytes.byteLength > 0) after = await this.polled(await readFrame(bytes), gone);
+        // Where nothing moves, something else may have changed.
+        else await this.describe(gone);
         if (!gone()) await new Promise((done) => setTimeout(done, POLL_MS));
       }
     } catch (error) {
@@ -227,17 +239,39 @@ export class SessionLink {
     }
   }
 
+  /** Asks for what a socket tells before its frames: state, graph and legend, collections. */
+  private async describe(gone: () => boolean): Promise<void> {
+    const told = (await (await this.ask('graph')).json()) as { messages: Message[]; scene_frames: number };
+    if (gone()) return;
+    this.events.state('polling', 0);
+    this.scene.frames = told.scene_frames;
+    for (const message of told.messages) {
+      if (message.t === 'graph') this.sketched = true;
+      this.events.text(message);
+    }
+  }
+
+  /** Fetches colours, sizes and labels, once for each graph; they come after its first positions. */
+  private async paint(epoch: number, gone: () => boolean): Promise<void> {
+    for (let k = 0; k < this.scene.frames; k += 1) {
+      const frame = await readFrame(await (await this.ask(`scene/${k}`)).arrayBuffer());
+      if (gone()) return;
+      this.events.frame(frame);
+    }
+    this.scene.epoch = epoch;
+  }
+
   /** Applies a polled frame; answers what the next is to come after, 0 to get a key frame. */
   private async polled(frame: Frame, gone: () => boolean): Promise<number> {
     const { header } = frame;
-    if (header.epoch !== this.events.resume()?.epoch) {
-      if (header.kind !== KIND.POS_KEY || header.first !== 0 || header.stride !== 1) return 0;
-      const graph = await this.events.sketch(header);
-      if (gone()) return 0;
-      this.sketched = true;
-      this.events.text(graph);
-    }
-    if (!gone()) this.events.frame(frame);
+    const moves = (header.flags & FLAG.RUNNING) !== 0;
+    const isOther = header.epoch !== this.events.resume()?.epoch;
+    if (isOther || (this.moved !== null && this.moved !== moves)) await this.describe(gone);
+    this.moved = moves;
+    if (gone() || header.epoch !== this.events.resume()?.epoch) return 0;
+    if (isOther && (header.kind !== KIND.POS_KEY || header.first !== 0 || header.stride !== 1)) return 0;
+    this.events.frame(frame);
+    if (this.scene.epoch !== header.epoch) await this.paint(header.epoch, gone);
     return this.events.resume()?.seq ?? 0;
   }
 }

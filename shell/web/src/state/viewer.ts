@@ -14,7 +14,7 @@ import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
 import { showLayout } from './layout-state.ts';
 import { readLegend } from './legend.ts';
-import { showLink, sketch } from './link-state.ts';
+import { showLink } from './link-state.ts';
 import { showNotices } from './notices.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
@@ -75,7 +75,6 @@ export class Viewer {
       state: showLink,
       ended: (code, reason) => this.ending.ended(code, reason),
       resume: () => (this.graph ? { epoch: this.epoch, seq: this.seq } : null),
-      sketch: (header) => sketch(this.api, header, this.graph),
       arrival: () => this.ending.helm.arrival(),
       damaged: (error) => {
         console.error('damaged message', error);

@@ -145,6 +145,15 @@ test('a first visit without websockets shows the graph by polling', async () => 
     assert.equal(await page.evaluate(() => window.__viewer.doc.link), 'polling');
     assert.ok((await places(page)).every((at) => at !== null), 'every node has a place');
     assert.match(await page.textContent('#notice'), /blocked by a proxy/);
+    // Name, legend, colours and labels come without a socket, too.
+    await settle(page);
+    assert.match(await page.title(), / · Graphlume$/);
+    assert.ok((await page.locator('.legend').count()) > 0, 'a legend');
+    const colors = await page.evaluate(() =>
+      Array.from({ length: window.__viewer.counts.nodes }, (_, k) => window.__viewer.color(k).join()),
+    );
+    assert.ok(new Set(colors).size > 1, 'more than one colour');
+    await page.waitForFunction(() => window.__viewer.labels.length > 0);
     assert.ok(await page.isDisabled('#play'));
     assert.match(await page.getAttribute('#play', 'title'), /websocket/);
   });

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { Api } from '../../src/net/api.ts';
 import { SessionLink, type LinkState, type Message } from '../../src/net/session.ts';
 
 const key = readFileSync('tests/fixtures/pos_key.bin');
@@ -53,10 +52,10 @@ function visit(answer: Answer) {
       return Promise.resolve(answer(url, init?.headers?.Range ?? null));
     },
   });
-  const api = new Api(BASE, 'd1');
   const seen = {
     texts: [] as Message[],
     frames: 0,
+    kinds: [] as number[],
     states: [] as LinkState[],
     ended: null as [number, string] | null,
   };
@@ -70,6 +69,7 @@ function visit(answer: Answer) {
     },
     frame: (frame) => {
       seen.frames += 1;
+      seen.kinds.push(frame.header.kind);
       if (at) at.seq = frame.header.seq;
       wake();
       return frame.header.seq;
@@ -83,12 +83,6 @@ function visit(answer: Answer) {
       wake();
     },
     resume: () => at,
-    sketch: async ({ epoch, count }) => ({
-      t: 'graph',
-      epoch,
-      node_count: count,
-      edge_count: await api.edgeCount(epoch),
-    }),
     damaged: (error) => assert.fail(String(error)),
     arrival: () => [],
   });
@@ -106,26 +100,58 @@ function visit(answer: Answer) {
   return { link, seen, asked, until, blocked };
 }
 
-const frames: Answer = (url, range) => {
-  if (url.pathname.endsWith('/frame')) {
-    return Number(url.searchParams.get('after')) === 0
-      ? new Response(key)
-      : new Promise(() => undefined);
-  }
-  assert.equal(range, 'bytes=0-7', 'the edges are not fetched to be counted');
-  const headers = { 'Content-Range': `bytes 0-7/${8 * EDGES}` };
-  return new Response(new Uint8Array(8), { status: 206, headers });
+const DESCRIBED: Message[] = [
+  { t: 'hello', state: 'settled' },
+  { t: 'collections', collections: [] },
+  { t: 'graph', epoch: header.epoch, node_count: header.count, edge_count: EDGES, name: 'named' },
+];
+const described = (): Response => Response.json({ messages: DESCRIBED, scene_frames: 2 });
+const color = readFileSync('tests/fixtures/color_nodes.bin');
+const labels = readFileSync('tests/fixtures/labels.bin');
+
+/** A server with one frame of positions and two of the scene. */
+const frames: Answer = (url) => {
+  const path = url.pathname.replace('/viz/s1/', '');
+  if (path === 'graph') return described();
+  if (path.startsWith('scene/')) return new Response(path === 'scene/0' ? color : labels);
+  return Number(url.searchParams.get('after')) === 0 ? new Response(key) : new Promise(() => undefined);
 };
 
-test('a first visit without websockets gets its graph by polling', async () => {
+test('a first visit without websockets gets by polling what a socket tells', async () => {
   const { link, seen, asked, until, blocked } = visit(frames);
   blocked();
-  await until(() => seen.frames === 1);
-  assert.equal(asked[0], '/viz/s1/frame?after=0&dataset=d1');
-  const { epoch, count } = header;
-  assert.deepEqual(seen.texts, [{ t: 'graph', epoch, node_count: count, edge_count: EDGES }]);
+  await until(() => seen.frames === 3);
+  const paths = asked.map((path) => path.replace('/viz/s1/', ''));
+  const all = ['graph?', 'frame?after=0&', 'scene/0?', 'scene/1?'].map((path) => `${path}dataset=d1`);
+  assert.deepEqual(paths.slice(0, 4), all);
+  assert.deepEqual(seen.texts, DESCRIBED);
+  assert.deepEqual(seen.kinds, [1, 17, 19], 'positions first');
   assert.equal(seen.states.at(-1), 'polling');
   link.close();
+});
+
+test('a graph that is not there yet is told of with its first frame, and asked for again when nothing moves', async () => {
+  let asks = 0;
+  const { link, seen, until, blocked } = visit((url, range) => {
+    if (!url.pathname.endsWith('/graph')) return frames(url, range);
+    asks += 1;
+    if (asks > 1) return described();
+    return Response.json({ messages: [{ t: 'hello', state: 'loading' }], scene_frames: 0 });
+  });
+  blocked();
+  await until(() => seen.frames === 3);
+  assert.deepEqual(seen.texts, [{ t: 'hello', state: 'loading' }, ...DESCRIBED]);
+  link.close();
+
+  const still = visit((url, range) =>
+    url.pathname.endsWith('/frame') && url.searchParams.get('after') !== '0'
+      ? new Response(null, { status: 204 })
+      : frames(url, range),
+  );
+  still.blocked();
+  await still.until(() => still.seen.texts.filter((message) => message.t === 'graph').length === 2);
+  assert.equal(still.seen.frames, 3, 'the scene is not fetched again');
+  still.link.close();
 });
 
 test('a websocket that opens after polling tells of the whole graph', async () => {
@@ -171,17 +197,4 @@ test('a server that does not answer a poll either is tried again', async () => {
   seen.states.length = 0;
   await until(() => seen.states.at(-1) === 'reconnecting');
   link.close();
-});
-
-test('edges are counted also when there are none and when ranges are not known', async () => {
-  const api = new Api(BASE, 'd1');
-  const answers = (response: Response): void => {
-    Object.assign(globalThis, { fetch: () => Promise.resolve(response) });
-  };
-  answers(new Response('', { status: 416, headers: { 'Content-Range': 'bytes */0' } }));
-  assert.equal(await api.edgeCount(1), 0);
-  answers(new Response(new Uint8Array(24)));
-  assert.equal(await api.edgeCount(1), 3);
-  answers(Response.json({ message: 'busy' }, { status: 503 }));
-  await assert.rejects(api.edgeCount(1), /busy/);
 });
