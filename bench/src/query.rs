@@ -116,7 +116,7 @@ fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, Gf
     let (cancel, strictness) = (CancelToken::new(), Strictness::default());
     match query {
         Query::Gfql(query) if shape => {
-            let sizes =
+            let (sizes, _) =
                 graphlume_gfql::sizes(graph, &Others::default(), query, None, strictness, &cancel)?;
             Ok(json!([sizes.nodes, sizes.edges]))
         }

@@ -193,6 +193,33 @@ def test_a_query_that_names_a_column_in_vain_is_told_so(graph, server):
     assert right.status_code == 200 and "x-graphlume-notices" not in right.headers
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_query_without_steps_is_everything_and_says_so(ring, server):
+    # What the client makes of a pattern that it cannot compile.
+    text = "MATCH (a)-->(b), (a)-->(c), (c)-->(d) RETURN count(*) AS n"
+    assert len(ring.gfql_remote(text)._nodes) == 4
+    token = server.token("alice")
+    for output, body in [("/all", {}), ("/nodes", {"format": "csv"}), ("/shape", {"format": "json"})]:
+        r = post(server, token, ring._dataset_id, output, {"gfql_operations": [], **body})
+        (said,) = json.loads(r.headers["x-graphlume-notices"])
+        assert r.status_code == 200 and said["slug"] == "query-without-steps" and "gfql_query" in said["text"], said
+    rows = {"gfql_query": text, "format": "json"}
+    assert post(server, token, ring._dataset_id, "/nodes", rows).json() == [{"n": 1}]
+
+
+def test_a_membership_test_has_two_limits_and_each_is_named(ring, server):
+    def ask(values):
+        body = {"gfql_operations": [{"type": "Node", "filter_dict": {"id": {"type": "IsIn", "options": values}}}]}
+        return post(server, server.token("alice"), ring._dataset_id, "/nodes", body | {"format": "json"})
+
+    assert len(ask([i % 1000 for i in range(100_000)]).json()) == 4
+    many = ask([i % 1000 for i in range(100_001)])
+    assert 400 <= many.status_code < 500 and many.json()["error"].startswith("[query-too-large]"), many.text
+    assert "the limit is 100000" in many.json()["error"], many.text
+    long = ask([10**12 + i for i in range(100_000)])
+    assert long.status_code == 413 and "1048576" in long.text.replace(",", ""), long.text
+
+
 def test_addresses_and_rights(graph, server):
     alice, bob, body = server.token("alice"), server.token("bob"), {"gfql_operations": []}
     dataset = graph._dataset_id
@@ -225,6 +252,10 @@ COMPILED = {
     "labels and keys": ("MATCH (n {id: 0}) RETURN labels(n) AS l, keys(n) AS k, split(n.name, 'n') AS s",
                         [{"l": ["P"], "k": ["id", "name"], "s": ["a", "", ""]}]),
     "maps": ("MATCH (n {id: 1}) RETURN {x: n.id, y: n.name} AS m", [{"m": {"x": 1, "y": "bob"}}]),
+    "a list and no pattern": ("UNWIND [1, 2, 3] AS i RETURN sum(i) AS s", [{"s": 6}]),
+    "constants and no pattern": ("WITH 1 AS a RETURN a + 1 AS b, 'x' AS c", [{"b": 2, "c": "x"}]),
+    "a count of nothing": ("RETURN count(*) AS n", [{"n": 1}]),
+    "a list for each node": ("MATCH (n) UNWIND [1, 2] AS i RETURN sum(i) AS s", [{"s": 12}]),
 }
 
 

@@ -375,7 +375,7 @@ mod tests {
             let made = crate::run(&graph, &query, None, Strictness::Lenient, &cancel).unwrap().graph;
             for _ in 0..2 {
                 // The second time the marks of the first are gone.
-                let sizes = crate::sizes(&graph, &Default::default(), &query, None, Strictness::Lenient, &cancel).unwrap();
+                let (sizes, _) = crate::sizes(&graph, &Default::default(), &query, None, Strictness::Lenient, &cancel).unwrap();
                 let (v, e) = (made.nodes().unwrap(), made.edges().unwrap());
                 prop_assert_eq!(
                     (sizes.nodes, sizes.node_columns, sizes.edges, sizes.edge_columns),

@@ -107,7 +107,12 @@ pub fn run_with(
     let shared = Shared::default();
     let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
     let graph = match (query, output) {
-        (Query::Chain(chain), None) => run_chain(graph, chain, scope)?,
+        (Query::Chain(chain), None) => {
+            if chain.ops.is_empty() {
+                shared.note(no_steps());
+            }
+            run_chain(graph, chain, scope)?
+        }
         (Query::Let(bindings), output) => dag::run(graph, bindings, output, scope)?,
         (Query::Chain(_), Some(output)) => {
             return Err(GfqlError::new(ErrorCode::Output, "only a Let has named results")
@@ -119,7 +124,14 @@ pub fn run_with(
     Ok(Outcome { graph, notices: shared.notices() })
 }
 
-/// How large the answer to a query is. A pattern is only counted, and its tables are never made.
+/// What is said of a query without steps, which is also what a client sends of a text that it could not compile.
+fn no_steps() -> Notice {
+    let text = "the query has no steps, so all nodes and edges are the answer; if it was a text in Cypher that \
+        your client compiles, the client could not: send the text itself, as \"gfql_query\"";
+    Notice::new("query-without-steps", text)
+}
+
+/// How large the answer to a query is, and what is said beside it. A pattern is only counted, and its tables are never made.
 ///
 /// # Errors
 /// As [`run_with`].
@@ -130,28 +142,32 @@ pub fn sizes(
     output: Option<&str>,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<Sizes, GfqlError> {
+) -> Result<(Sizes, Vec<Notice>), GfqlError> {
     if let (Query::Chain(chain), None) = (query, output)
         && let Some(steps) = pattern(chain)
     {
         let shared = Shared::default();
         let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
-        if chain.clauses.is_empty()
-            && let Some(sizes) = count::sizes(graph, &steps, scope)?
-        {
-            return Ok(sizes);
-        }
-        return chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel);
+        let counted = match chain.clauses.is_empty() {
+            true => count::sizes(graph, &steps, scope)?,
+            false => None,
+        };
+        let sizes = match counted {
+            Some(sizes) => sizes,
+            None => chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel)?,
+        };
+        return Ok((sizes, shared.notices()));
     }
-    let graph = run_with(graph, others, query, output, strictness, cancel)?.graph;
+    let Outcome { graph, notices } = run_with(graph, others, query, output, strictness, cancel)?;
     let nodes = graph.node_table(cancel)?;
     let edges = graph.edges();
-    Ok(Sizes {
+    let sizes = Sizes {
         nodes: nodes.num_rows(),
         node_columns: nodes.num_cols(),
         edges: edges.map_or(0, graphlume_table::Table::num_rows),
         edge_columns: edges.map_or(0, graphlume_table::Table::num_cols),
-    })
+    };
+    Ok((sizes, notices))
 }
 
 /// The steps of a chain that is nothing but a pattern with edges.

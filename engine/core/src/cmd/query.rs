@@ -189,9 +189,9 @@ fn answer(
                 return Ok((QueryAnswer::Plan(graphlume_gfql::explain(query)), vec![]));
             }
             if request.want == Want::Sizes {
-                let sizes =
+                let (sizes, notices) =
                     graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
-                return Ok((QueryAnswer::Sizes(sizes), vec![]));
+                return Ok((QueryAnswer::Sizes(sizes), notices));
             }
             let outcome =
                 graphlume_gfql::run_with(graph, others, query, output, strictness, cancel)?;

@@ -1,9 +1,13 @@
 //! What clients compile into rows for their own use: the identity of nodes and edges, and conditions that
 //! say that two steps are the same node.
 
+use graphlume_table::Table;
+use graphlume_types::CancelToken;
+use serde_json::Value;
+
 use crate::columns::{columns, table_of};
 use crate::error::GfqlError;
-use crate::expr::{Binary, EDGE_IDS, Expr, NODE_ID, RowSchema, parse};
+use crate::expr::{Binary, Cell, EDGE_IDS, Expr, NODE_ID, RowSchema, column, parse};
 use crate::graph::PropertyGraph;
 use crate::predicate::Cmp;
 use crate::wire::{CallOp, Chain, Op};
@@ -17,7 +21,7 @@ pub(super) fn schema(graph: &PropertyGraph, chain: &Chain) -> RowSchema {
     };
     // Functions of nodes and edges, and the names of their identity, stand in texts with these signs.
     let asks = |call: &CallOp| {
-        let text = serde_json::Value::Object(call.params.clone()).to_string();
+        let text = Value::Object(call.params.clone()).to_string();
         ["(", "[\'", "[\\\"", "__gfql_"].iter().any(|sign| text.contains(sign))
     };
     let bindings = graph.bindings();
@@ -68,6 +72,69 @@ fn step_of(name: &str, id: &str) -> Option<String> {
         Some(_) => None,
     }
 }
+
+/// What the names begin with that a client makes up when it compiles.
+const COMPILED: &str = "__cypher_";
+
+/// Whether a chain is what a client makes of a text that begins with no pattern, such as
+/// `UNWIND [1, 2] AS i RETURN i`. On the wire it begins with a choice of all nodes, and only the client knows that
+/// its rows are one row of nothing: the calls that follow unwind lists and then replace the columns, and name no
+/// column but those that they made themselves. What a client never writes is taken as it stands.
+pub(super) fn begins_with_no_pattern(chain: &Chain) -> bool {
+    let [Op::Call(rows), rest @ ..] = chain.ops.as_slice() else { return false };
+    let all_nodes = rows.params.len() == 1 && rows.params.get("table") == Some(&"nodes".into());
+    if rows.function != "rows" || !all_nodes {
+        return false;
+    }
+    let mut made: Vec<&str> = Vec::new();
+    for op in rest {
+        let Op::Call(call) = op else { return false };
+        match call.function.as_str() {
+            "unwind" => {
+                let own = match call.params.get("expr") {
+                    Some(Value::String(text)) => names_only(text, &made),
+                    Some(Value::Array(_)) => true,
+                    _ => false,
+                };
+                match call.params.get("as_") {
+                    Some(Value::String(name)) if own => made.push(name),
+                    _ => return false,
+                }
+            }
+            "select" | "with_" => {
+                let alone = call.params.len() == 1;
+                let items = call.params.get("items").and_then(Value::as_array);
+                let with = call.function == "with_";
+                let one = |item: &Value| match item.as_array().map(Vec::as_slice) {
+                    Some([Value::String(_), Value::String(text)]) => names_only(text, &made),
+                    // A constant for all nodes, to count them, is written by people.
+                    Some([Value::String(name), _]) => !with || name.starts_with(COMPILED),
+                    _ => false,
+                };
+                return alone && items.is_some_and(|items| items.iter().all(one));
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether an expression names nothing but `made`, and fields of it.
+fn names_only(text: &str, made: &[&str]) -> bool {
+    let known = |name: &str| {
+        let first = name.split('.').next().unwrap_or(name);
+        made.contains(&name) || made.contains(&first)
+    };
+    parse(text).is_ok_and(|expr| expr.all_names(&mut Vec::new(), &known))
+}
+
+/// The row of nothing that such a chain begins with.
+pub(super) fn nothing(cancel: &CancelToken) -> Result<Table, GfqlError> {
+    table_of(vec![(SEED.to_owned(), column(&[Cell::Bool(true)], cancel)?)], 1)
+}
+
+/// The column of that row, as the client calls it.
+const SEED: &str = "__cypher_seed_row__";
 
 /// Whether a column says which node or edge a row has.
 pub(super) fn is_identity(name: &str) -> bool {

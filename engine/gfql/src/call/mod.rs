@@ -15,6 +15,7 @@ mod safelist;
 mod shortest;
 mod show;
 
+use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
 use crate::chain::{self, Scope, Step};
@@ -74,8 +75,14 @@ pub(crate) fn run(
     let mut base = state.clone();
     let schema = internal::schema(graph, chain);
     let scope = Scope { rows: &schema, ..scope };
+    let no_pattern = internal::begins_with_no_pattern(chain);
     for (i, op) in chain.ops.iter().enumerate() {
         match op {
+            Op::Call(_) if i == 0 && no_pattern => {
+                scope.shared.note(one_row());
+                let row = internal::nothing(scope.cancel)?;
+                state = PropertyGraph::of_rows(row, state.edges());
+            }
             Op::Call(call) => {
                 // A bare choice of rows after named steps means rows of whole paths, whose
                 // pattern is matched against the graph before the steps cut it down.
@@ -117,6 +124,13 @@ fn parts(chain: &Chain) -> Option<(Chain, Chain)> {
     let clauses = if followed { &mut first.clauses } else { &mut rest.clauses };
     clauses.clone_from(&chain.clauses);
     Some((first, rest))
+}
+
+/// What is said of a chain that could also have been meant to have a row for each node.
+fn one_row() -> Notice {
+    let text = "no step behind \"rows\" names a column of the nodes, so the query begins with one row, like a \
+        text without MATCH, and not with one for each node; put a node step before \"rows\" if those are meant";
+    Notice::new("rows-of-no-pattern", text)
 }
 
 fn is_bare_rows(call: &CallOp) -> bool {

@@ -238,6 +238,36 @@ struct Scene<'a> {
 }
 
 impl Expr {
+    /// Whether every name of a column is `known`; those that the expression makes itself are not asked about.
+    pub(crate) fn all_names<'e>(
+        &'e self,
+        variables: &mut Vec<&'e str>,
+        known: &dyn Fn(&str) -> bool,
+    ) -> bool {
+        match self {
+            Self::Name(name) => {
+                let first = name.split('.').next().unwrap_or(name);
+                variables.contains(&first) || known(name)
+            }
+            Self::Quantified(_, name, list, test) => {
+                let outer = list.all_names(variables, known);
+                variables.push(name);
+                let inner = test.all_names(variables, known);
+                variables.pop();
+                outer && inner
+            }
+            Self::Comprehension(name, list, test, item) => {
+                let outer = list.all_names(variables, known);
+                variables.push(name);
+                let mut parts = [test, item].into_iter().flatten();
+                let inner = parts.all(|part| part.all_names(variables, known));
+                variables.pop();
+                outer && inner
+            }
+            other => other.parts().into_iter().all(|part| part.all_names(variables, known)),
+        }
+    }
+
     fn parts(&self) -> Vec<&Self> {
         match self {
             Self::Literal(_) | Self::Name(_) => vec![],

@@ -161,7 +161,9 @@ impl Call {
             items.iter().map(|(n, e)| json!([n, e.text()])).collect::<Vec<_>>()
         };
         let (function, params) = match self {
-            Self::Rows(table, None) => ("rows", json!({"table": table})),
+            // With a source, if only in name, these are the nodes whatever follows: a client that compiles a text
+            // without a pattern writes none.
+            Self::Rows(table, None) => ("rows", json!({"table": table, "source": null})),
             Self::Rows(table, source) => ("rows", json!({"table": table, "source": source})),
             Self::Select("with_", list, extend) => {
                 ("with_", json!({"items": items(list), "extend": extend}))

@@ -329,3 +329,109 @@ fn a_hop_starts_and_ends_where_it_is_told() {
     let error = answer(&[call("hop", json!({"target_wave_front": [1]}))], Strictness::Lenient);
     assert!(error.unwrap_err().to_string().contains("params.nodes"));
 }
+
+/// A query as a client sends it, with its columns, and whether something is said beside the answer.
+fn told(ops: &[Value]) -> (String, Vec<String>) {
+    let query = parse(&Value::Array(ops.to_vec())).unwrap();
+    let found = run(&triangles(), &query, None, Strictness::Lenient, &CancelToken::new()).unwrap();
+    let nodes = found.graph.nodes().unwrap();
+    let name = nodes.column_names()[0].to_owned();
+    let slugs = found.notices.iter().map(|n| n.slug.clone().into_owned()).collect();
+    (column(Some(nodes), &name), slugs)
+}
+
+#[test]
+fn a_text_without_a_pattern_begins_with_one_row() {
+    let all = call("rows", json!({"table": "nodes"}));
+    let unwind = |list: Value, name: &str| call("unwind", json!({"expr": list, "as_": name}));
+    let select = |text: &str| call("select", json!({"items": [["x", text]]}));
+    let sum = [
+        all.clone(),
+        unwind(json!("[1, 2, 3]"), "i"),
+        call("with_", json!({"items": [["__cypher_group__", 1], ["__cypher_agg__", "i"]]})),
+        call(
+            "group_by",
+            json!({"keys": ["__cypher_group__"],
+                "aggregations": [["sum(i)", "sum", "__cypher_agg__"]]}),
+        ),
+        call("select", json!({"items": [["sum(i)", "sum(i)"]]})),
+    ];
+    let twice = [
+        all.clone(),
+        unwind(json!([1, 2]), "a"),
+        unwind(json!("[v IN [a, 3] WHERE v > 0 | v * 2]"), "b"),
+        select("a * 10 + b"),
+    ];
+    let fields = [all.clone(), unwind(json!("[{v: 1}, {v: 2}]"), "m"), select("m.v")];
+    let then = [
+        all.clone(),
+        unwind(json!("[3, 1, 2]"), "i"),
+        call("with_", json!({"items": [["i", "i"]]})),
+        call("order_by", json!({"keys": [["i", "asc"]]})),
+        call("limit", json!({"value": 2})),
+        select("i"),
+    ];
+    let constant = [all.clone(), call("select", json!({"items": [["x", 7]]}))];
+    let cases: [(&[Value], &str); 6] = [
+        (&sum, "6"),
+        (&twice, "12 16 24 26"),
+        (&fields, "1 2"),
+        (&then, "1 2"),
+        (&constant, "7"),
+        (&[all, select("size([1, 2])")], "2"),
+    ];
+    for (ops, want) in cases {
+        assert_eq!(told(ops), (want.to_owned(), vec!["rows-of-no-pattern".to_owned()]), "{ops:?}");
+    }
+}
+
+#[test]
+fn rows_of_nodes_that_are_asked_for_are_rows_of_nodes() {
+    let all = || call("rows", json!({"table": "nodes"}));
+    let unwind = |list: &str| call("unwind", json!({"expr": list, "as_": "i"}));
+    let select = |text: &str| call("select", json!({"items": [["x", text]]}));
+    let grouped = [
+        all(),
+        call("with_", json!({"items": [["k", 1]]})),
+        call("group_by", json!({"keys": ["k"], "aggregations": [["n", "count"]]})),
+        call("select", json!({"items": [["n", "n"]]})),
+    ];
+    let named =
+        [all(), unwind("[1, 2]"), select("id * 10 + i"), call("limit", json!({"value": 3}))];
+    let listed = [all(), unwind("[id]"), select("i")];
+    let kept = [all(), unwind("[1, 2]"), call("limit", json!({"value": 2}))];
+    let first = [node("n"), call("rows", json!({"table": "nodes", "source": "n"})), select("1")];
+    let narrowed = [all(), call("where_rows", json!({"expr": "id > 4"})), select("1")];
+    let cases: [(&[Value], &str); 6] = [
+        (&grouped, "7"),
+        (&named, "1 2 11"),
+        (&listed, "0 1 2 3 4 5 6"),
+        (&kept, "0 0"),
+        (&first, "1 1 1 1 1 1 1"),
+        (&narrowed, "1 1"),
+    ];
+    for (ops, want) in cases {
+        assert_eq!(told(ops), (want.to_owned(), vec![]), "{ops:?}");
+    }
+}
+
+#[test]
+fn a_query_without_steps_is_everything_and_says_so() {
+    let (ids, said) = told(&[]);
+    assert_eq!((ids.as_str(), said), ("0 1 2 3 4 5 6", vec!["query-without-steps".to_owned()]));
+    let query = parse(&json!([])).unwrap();
+    let cancel = CancelToken::new();
+    let others = crate::Others::default();
+    let size = |query: &crate::Query| {
+        crate::sizes(&triangles(), &others, query, None, Strictness::Lenient, &cancel).unwrap()
+    };
+    let (sizes, said) = size(&query);
+    assert_eq!((sizes.nodes, sizes.edges, said.len()), (7, 8, 1));
+    // A part of a larger query may be everything.
+    let part = parse(&json!({"type": "Let", "bindings": {"a": [], "b": {"type": "Ref", "ref": "a",
+        "chain": []}}}));
+    assert_eq!(size(&part.unwrap()).1, []);
+    // What was named in vain is told where only sizes are asked for as well.
+    let vain = json!([{"type": "Node", "filter_dict": {"knid": "h"}}, edge(), node("b")]);
+    assert_eq!(size(&parse(&vain).unwrap()).1[0].slug, "column-not-found");
+}
