@@ -158,6 +158,7 @@ fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
     let recipe = Recipe { options, ..Recipe::plain(format) };
     let parsed = graphlume_ingest::parse(&recipe, &source, &ParseCx::default())
         .map_err(|e| failure(format!("{shown}: {e}")))?;
+    parsed.misread.iter().for_each(|text| say!("note: {shown}: {text}"));
     let first = parsed.tables.into_iter().next();
     first.map(|(_, table)| table).ok_or_else(|| failure(format!("{shown}: holds no table")))
 }

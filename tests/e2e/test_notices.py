@@ -172,3 +172,43 @@ def test_edge_files_that_keep_text_differently_join(server, alice):
     numbers = alice.file(b"s,d\n1,2\n", "csv")["file_id"]
     refused = alice.dataset([files[0], numbers], expect=400)
     assert refused["field"] == "edge_files[1]" and '"s"' in refused["message"], refused
+
+
+# Files that are tables by the letter: the type, the bytes, and what the notice says.
+MISREAD = {
+    "semicolons": ("csv", b"s;d\na;b\nb;c\n", '`sep` to ";"'),
+    "tabs": ("csv", b"s\td\na\tb\nb\tc\n", '`sep` to "\\t"'),
+    "bars": ("csv", b"s|d\na|b\nb|c\n", '`sep` to "|"'),
+    "a graph in one object": ("json", b'{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 1}]}', "a file of its own"),
+}
+
+
+@pytest.mark.parametrize("case", MISREAD)
+def test_a_file_that_was_surely_meant_otherwise_says_so(alice, case):
+    kind, body, text = MISREAD[case]
+    record = alice.file(body, kind)
+    assert record["is_valid"] and has(record["notices"], "file-probably-misread", text), record
+    stored = alice("GET", f"/api/v2/files/{record['file_id']}").json()
+    assert has(stored["notices"], "file-probably-misread", text), stored
+
+
+def test_the_remedy_of_such_a_notice_is_one(alice):
+    record = alice.file(b"s;d\na;b\nb;c\n", "csv", parser_options={"sep": ";"})
+    assert record["notices"] == [] and record["tables_schemas"][0]["num_cols"] == 2, record
+
+
+def test_an_upload_into_a_dataset_tells_that_it_was_misread(alice):
+    dataset = alice.dataset(edges={"source": "s;d", "destination": "s;d"})
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/csv", data=b"s;d\na;b\nb;c\n")
+    assert has(r.json()["data"]["notices"], "file-probably-misread", '`sep` to ";"'), r.text
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_a_web_page_is_no_table(alice, kind):
+    page = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n"
+    record = alice.file(page, kind)
+    assert not record["is_valid"] and record["errors"][0]["slug"] == f"malformed-{kind}", record
+    assert "web page" in record["errors"][0]["message"] and "browser" in record["errors"][0]["message"], record
+    dataset = alice.dataset(edges={"source": "s", "destination": "d"})
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/{kind}", data=page)
+    assert 400 <= r.status_code < 500 and "web page" in r.text, r.text

@@ -74,8 +74,12 @@ pub fn parse(
     cx: &ParseCx,
 ) -> Result<Parsed, IngestError> {
     let dialect = Dialect::new(Options(options))?;
+    // Whoever names or picks the column means the one.
+    let asked = dialect.names.is_none() && dialect.usecols.is_none();
+    let header = dialect.header != dialect::Header::None;
     let (table, warnings) = parse_with(bytes, dialect, Tuning::default(), cx)?;
-    Ok(Parsed::one(table, warnings))
+    let misread = asked.then(|| crate::misread::separator(&table, header)).flatten();
+    Ok(Parsed { misread: misread.into_iter().collect(), ..Parsed::one(table, warnings) })
 }
 
 fn parse_with(

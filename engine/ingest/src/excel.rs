@@ -47,7 +47,13 @@ pub fn parse(
     let tables = catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(IngestError::malformed(format, "the workbook contradicts itself; save it again"))
     })?;
-    Ok(Parsed { tables, agent_name: None, agent_version: None, warnings: Vec::new() })
+    Ok(Parsed {
+        tables,
+        agent_name: None,
+        agent_version: None,
+        warnings: Vec::new(),
+        misread: Vec::new(),
+    })
 }
 
 /// A sheet that is asked for.

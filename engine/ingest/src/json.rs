@@ -140,7 +140,8 @@ pub fn parse(
     };
     let mut warnings = Vec::new();
     let table = table(rows, &demands, &mut warnings)?;
-    let mut parsed = Parsed::one(table, warnings);
+    let misread = crate::misread::graph(&table).into_iter().collect();
+    let mut parsed = Parsed { misread, ..Parsed::one(table, warnings) };
     [parsed.agent_name, parsed.agent_version] = agents;
     Ok(parsed)
 }

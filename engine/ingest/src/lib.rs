@@ -14,6 +14,7 @@ mod export;
 mod json;
 mod memory;
 mod meter;
+mod misread;
 mod number;
 mod options;
 mod orc;
@@ -209,12 +210,14 @@ pub struct Parsed {
     pub agent_version: Option<String>,
     /// What was ignored or left as it was, in sentences for people.
     pub warnings: Vec<String>,
+    /// Why the table is probably not the one that was meant, and what to do.
+    pub misread: Vec<String>,
 }
 
 impl Parsed {
     fn one(table: Table, warnings: Vec<String>) -> Self {
         let tables = vec![("table".to_owned(), table)];
-        Self { tables, agent_name: None, agent_version: None, warnings }
+        Self { tables, agent_name: None, agent_version: None, warnings, misread: Vec::new() }
     }
 }
 
@@ -228,6 +231,7 @@ pub fn parse(recipe: &Recipe, source: &Source, cx: &ParseCx) -> Result<Parsed, I
     options::check_names(*format, options)?;
     let bytes = source::open(source)?;
     let bytes = decompress::open(recipe, bytes, cx)?;
+    misread::refuse_web_page(*format, &bytes)?;
     cx.report(Stage::Parsing, 0, 0);
     let parsed = match format {
         Format::Arrow => arrow::parse(&bytes, cx),

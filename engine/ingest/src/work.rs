@@ -46,6 +46,9 @@ pub struct Done {
     pub agent_version: Option<String>,
     /// What was ignored or left as it was, in sentences for people.
     pub warnings: Vec<String>,
+    /// Why the tables are probably not those that were meant, and what to do.
+    #[serde(default)]
+    pub misread: Vec<String>,
 }
 
 /// One table in the output, as [`graphlume_table::Table::write_arrow`] writes it.
@@ -138,8 +141,8 @@ fn store(parsed: Parsed, output: &File) -> Result<Done, String> {
         tables.push(Stored { summary: table.summary(name), offset, len });
     }
     writer.flush().map_err(text)?;
-    let Parsed { agent_name, agent_version, warnings, .. } = parsed;
-    Ok(Done { tables, agent_name, agent_version, warnings })
+    let Parsed { agent_name, agent_version, warnings, misread, .. } = parsed;
+    Ok(Done { tables, agent_name, agent_version, warnings, misread })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use graphlume_ingest::{Failed, IngestError, Progress, Recipe, Stage, known_slug, sql_transforms};
 use graphlume_storage::{BlobHash, BlobRef, StoreError, TableRec, TableSchema};
 use graphlume_table::{Buffer, Table, TableSummary};
-use graphlume_types::{CancelToken, Code, UserId};
+use graphlume_types::{CancelToken, Code, Notice, UserId, note};
 use parking_lot::Mutex;
 
 use crate::ServiceError;
@@ -79,7 +79,7 @@ pub(crate) struct TakenTables {
     pub tables: Vec<BlobRef>,
     pub agent_name: Option<String>,
     pub agent_version: Option<String>,
-    pub warnings: Vec<String>,
+    pub notices: Vec<Notice>,
 }
 
 /// Parses `input`, which is `owner`'s where that is known, and stores its tables in the canonical form. What is wrong with the bytes is a result.
@@ -121,8 +121,18 @@ pub(crate) fn parse_and_store(
         tables: drafted.iter().map(|d| d.blob).collect(),
         agent_name: done.agent_name,
         agent_version: done.agent_version,
-        warnings: done.warnings,
+        notices: of_parse(done.warnings, done.misread),
     }))
+}
+
+/// What the parser passed over, and whether the tables are those that were meant.
+fn of_parse(warnings: Vec<String>, misread: Vec<String>) -> Vec<Notice> {
+    let mut out = Vec::new();
+    let passed = warnings.into_iter().map(|text| Notice::new("option-without-effect", text));
+    let meant = misread.into_iter().map(|text| Notice::new("file-probably-misread", text));
+    // The latter are the ones to be told first.
+    meant.chain(passed).for_each(|notice| note(&mut out, notice));
+    out
 }
 
 /// A failed parse as the answer to a request.

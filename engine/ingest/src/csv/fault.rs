@@ -8,6 +8,7 @@ use super::dialect::Dialect;
 use super::plan::Plan;
 use super::records::Halt;
 use super::token::Stop;
+use crate::misread::{separator_of, set_sep};
 use crate::{Format, IngestError};
 
 /// Why reading failed; offsets are from the start of the text.
@@ -72,10 +73,18 @@ pub fn explain(text: &[u8], dialect: &Dialect, plan: Option<&Plan>, fault: Fault
             return IngestError::TooLarge { message, row: Some(row), column: None };
         }
         Fault::Stop(Stop::TooMany { at, cells }) => {
-            let hint = if dialect.pattern.is_some() {
-                "a separator of several characters splits quoted cells, too"
-            } else {
-                "quote cells that hold separators"
+            let only = plan.filter(|plan| plan.width == 1).and_then(|plan| plan.columns.first());
+            let other = only.and_then(|column| separator_of(&column.name));
+            let hint = match other {
+                Some(other) => format!(
+                    "the header has one column and {other:?}, which seems to be the separator: {}, and `decimal` to \
+                     \",\" if numbers have commas",
+                    set_sep(other)
+                ),
+                None if dialect.pattern.is_some() => {
+                    "a separator of several characters splits quoted cells, too".to_owned()
+                }
+                None => "quote cells that hold separators".to_owned(),
             };
             let expected = match plan {
                 Some(plan) => format!("expected {} cells, found {cells}", plan.cells_max),

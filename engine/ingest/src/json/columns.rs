@@ -8,7 +8,7 @@ use super::broadcast;
 use super::builder::{ColumnBuilder, Scalar};
 use super::reader::{Bad, Reader};
 use super::rows::{Guard, PADDING_CELLS_MAX, Rows, cell};
-use crate::{Format, IngestError};
+use crate::{Format, IngestError, misread};
 
 /// What a member of an object of columns is.
 enum Member {
@@ -178,10 +178,12 @@ impl ColumnSet {
                 Some(_) if len == rows.count => {}
                 Some(first) => {
                     let count = rows.count;
+                    let graph = misread::is_graph(members.iter().map(|(name, _)| name.as_str()));
+                    let hint = if graph { format!("; {}", misread::GRAPH) } else { String::new() };
                     return Err(IngestError::Malformed {
                         format: Format::Json,
                         message: format!(
-                            "column {name:?} has {len} values but column {first:?} has {count}"
+                            "column {name:?} has {len} values but column {first:?} has {count}{hint}"
                         ),
                         row: None,
                         column: Some(name.clone()),

@@ -13,7 +13,6 @@ use super::create::{check_edges, check_nodes, with_notices};
 use super::encodings::{Part, bound};
 use super::{News, commit, has_edges, no_dataset, preview, tell_engine};
 use crate::authz::Action;
-use crate::files::of_parse;
 use crate::intake::{Intake, Taken};
 use crate::principal::Principal;
 use crate::quotas::Room;
@@ -89,8 +88,7 @@ impl PartUpload {
         let Recipe { format, compression, options, .. } = recipe.clone();
         let Taken { raw, parsed, room, parse_micros } = intake.finish(recipe).await?;
         let taken = parsed.map_err(unreadable)?;
-        let TakenTables { mut schemas, mut tables, warnings, .. } = taken;
-        let mut parsed = of_parse(&warnings);
+        let TakenTables { mut schemas, mut tables, notices: mut parsed, .. } = taken;
         if schemas.len() > 1 {
             let text = format!("the body has {} tables: the first one was taken", schemas.len());
             note(&mut parsed, Notice::new("tables-not-used", text).about(schemas.len() as u64 - 1));

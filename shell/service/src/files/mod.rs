@@ -8,7 +8,7 @@ use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_tra
 use graphlume_storage::{
     Batch, FileHead, FileRec, Headed as _, OrgRec, Role, Scope, StoreError, Tag,
 };
-use graphlume_types::{CancelToken, FileId, Notice, note};
+use graphlume_types::{CancelToken, FileId, Notice};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -342,15 +342,6 @@ fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceEr
     Ok(Recipe { format, compression, options, sql })
 }
 
-/// What the parser passed over.
-pub(crate) fn of_parse(warnings: &[String]) -> Vec<Notice> {
-    let mut out = Vec::new();
-    for text in warnings {
-        note(&mut out, Notice::new("option-without-effect", text.clone()));
-    }
-    out
-}
-
 /// A compressed file whose name does not say so: the interface wants the extension in the name, and the declared
 /// compression is what counts here.
 fn without_extension(rec: &FileRec) -> Option<Notice> {
@@ -376,7 +367,7 @@ fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
             rec.errors = Vec::new();
             rec.tables_schemas = taken.schemas;
             rec.tables = taken.tables;
-            rec.notices = of_parse(&taken.warnings);
+            rec.notices = taken.notices;
             rec.notices.extend(without_extension(rec));
             if let Some(agent) = taken.agent_name {
                 rec.agent_name = agent;
