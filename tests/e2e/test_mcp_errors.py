@@ -154,6 +154,12 @@ def test_tools_fail_with_a_code_and_a_hint(page, agent):
     assert fails("query_graph", gfql_operations="find me the hubs") == "invalid-cypher-syntax"
     assert fails("query_graph", gfql_operations="CREATE (n)").startswith(("unsupported", "invalid"))
     assert fails("query_graph", gfql_operations=kind("x"), format="csv") == "unsupported-format"
+    # What is named as possible is: csv is neither in the schema nor in the refusal of something else.
+    schema = {t["name"]: t["inputSchema"] for t in agent.result("tools/list")["tools"]}["query_graph"]
+    assert schema["properties"]["format"]["enum"] == ["json"] and "csv" not in json.dumps(schema["properties"]["format"])
+    other = agent.call("query_graph", session_id=page.session, gfql_operations=kind("x"), format="xml")
+    assert other["code"] == "unsupported-format" and '"json"' in other["error"] and "csv" not in other["error"], other
+    assert "error" not in agent.call("query_graph", session_id=page.session, gfql_operations=kind("x"), format="json")
     new = lambda **a: fails("create_collection", **{"name": "n", "gfql_operations": kind("x"), **a})  # noqa: E731
     assert new(gfql_operations=missing) == "column-not-found"
     assert new(gfql_operations="MATCH (n) RETURN n") == "cypher-not-accepted"

@@ -238,6 +238,13 @@ pub(crate) fn one_line(e: impl std::fmt::Display) -> String {
     clean.chars().take(CHARS_MAX).collect()
 }
 
+/// All lines as one, without signs that a terminal would obey, up to a number of characters.
+#[cfg(feature = "sql")]
+pub(crate) fn clean(text: &str, chars_max: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty());
+    words.collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()
+}
+
 /// One problem of a file, as shown to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileError {

@@ -8,6 +8,8 @@
 #[cfg(feature = "sql")]
 mod bridge;
 #[cfg(feature = "sql")]
+mod reason;
+#[cfg(feature = "sql")]
 mod run;
 
 use serde::{Deserialize, Serialize};

@@ -14,6 +14,7 @@ pub mod foreground;
 pub mod hash;
 pub mod id;
 pub mod limits;
+pub mod nearest;
 pub mod notice;
 
 pub use budget::{Budget, Hold, MakeRoom, Refused, Reservation, Share};
@@ -23,4 +24,5 @@ pub use code::{Code, Coded};
 pub use counted::{Counted, Finished};
 pub use foreground::Foreground;
 pub use id::{DatasetId, FileId, IdError, KeyId, SessionId, UserId};
+pub use nearest::nearest;
 pub use notice::{Notice, note};

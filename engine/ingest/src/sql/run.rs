@@ -9,9 +9,12 @@ use sqlparser::ast::Statement;
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use super::{FIELD, SqlTransform, bridge};
-use crate::error::one_line;
+use super::{FIELD, SqlTransform, bridge, reason};
+use crate::error::{clean, one_line};
 use crate::{IngestError, ParseCx, Parsed, Stage};
+
+/// Characters of a panic that are shown.
+const PANIC_CHARS_MAX: usize = 200;
 
 pub(super) fn all(
     queries: &[SqlTransform],
@@ -48,7 +51,7 @@ pub(super) fn all(
 /// One query that reads, and nothing else.
 fn check(sql: &str) -> Result<(), String> {
     let statements = Parser::parse_sql(&GenericDialect {}, sql)
-        .map_err(|e| format!("it is no SQL: {}", one_line(e)))?;
+        .map_err(|e| reason::of_parser(&e.to_string()))?;
     match statements.as_slice() {
         [Statement::Query(_)] => Ok(()),
         [] => Err("it is empty; write a SELECT".to_owned()),
@@ -61,18 +64,27 @@ fn run(context: &mut SQLContext, query: &SqlTransform) -> Result<DataFrame, Inge
     let run = || context.execute(&query.sql).and_then(LazyFrame::collect);
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(done) => done.map_err(|e| {
-            IngestError::option(FIELD, format!("query {:?}: {}", query.name, one_line(&e)))
+            let why = reason::of_engine(&e.to_string(), &context.get_tables());
+            IngestError::option(FIELD, format!("query {:?}: {why}", query.name))
         }),
-        // polars panics on some plans that it does not support. The worker sends the text of the panic to the server
-        // (`worker/panics.rs`), which writes it to the log.
-        Err(_) => Err(IngestError::Defect {
+        // polars panics on some plans that it does not support. The worker sends the place of the panic, too, to the
+        // server (`worker/panics.rs`), which writes it to the log.
+        Err(payload) => Err(IngestError::Defect {
             message: format!(
-                "{FIELD}: the SQL engine failed on query {:?}, which is a defect of the server whose reason is in \
-                 its log; the same question asked in another form may work",
-                query.name
+                "{FIELD}: the SQL engine failed on query {:?}{}, which is a defect of the server; the same question \
+                 asked in another form may work",
+                query.name,
+                said(payload.as_ref())
             ),
         }),
     }
+}
+
+/// What a panic says.
+fn said(payload: &(dyn std::any::Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.map_or_else(String::new, |text| format!(" ({})", clean(text, PANIC_CHARS_MAX)))
 }
 
 fn table(frame: &DataFrame) -> Result<Table, String> {
@@ -142,6 +154,27 @@ mod tests {
                    FROM data AS a JOIN d ON a.who = d.who WHERE a.knows LIKE 'c%' ORDER BY a.who";
         let parsed = query(json!(sql)).unwrap();
         assert_eq!(parsed.tables[0].1.num_rows(), 2);
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_where_and_what_was_meant() {
+        for (sql, parts) in [
+            ("SELEC who FROM data", ["found: SELEC at Line: 1, Column: 1", "no SQL"]),
+            ("SELECT who\nFROM data WHERE )", ["at Line: 2", "found: )"]),
+            ("SELECT whoo FROM data", ["\"whoo\"", "did you mean \"who\"?"]),
+            ("SELECT * FROM dta", ["'dta'", "did you mean \"data\"? the tables are data, table"]),
+            ("SELECT nope(who) FROM data", ["unsupported function", "'nope'"]),
+            (
+                "SELECT * FROM data WHERE EXISTS (SELECT 1 FROM data)",
+                ["Exists is not supported", "at Line: 1, Column: 34"],
+            ),
+            ("SELECT who FROM data WHERE who REGEXP '('", ["regex parse error", "unclosed group"]),
+            ("SELECT SUM(who) FROM data", ["`sum`", "`str`"]),
+        ] {
+            let e = query(json!([sql])).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| e.contains(part)), "{sql}: {e}");
+            assert!(!e.contains("Span(") && !e.contains('\n'), "{e}");
+        }
     }
 
     #[test]
