@@ -326,6 +326,9 @@ pub struct ParseWorkerArgs {
     /// Threads of a parse
     #[arg(long, value_name = "N")]
     pub threads: usize,
+    /// Seconds of processor time in all
+    #[arg(long, value_name = "S")]
+    pub cpu_seconds: u64,
 }
 
 /// What follows when the GPU is lost.

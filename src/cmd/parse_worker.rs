@@ -10,5 +10,10 @@ use crate::cli::ParseWorkerArgs;
 /// Serves jobs until the server goes away.
 pub fn run(args: ParseWorkerArgs) -> Result<(), Failure> {
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
-    Ok(serve(socket, WorkerLimits { memory_bytes: args.memory, threads: args.threads })?)
+    let limits = WorkerLimits {
+        memory_bytes: args.memory,
+        threads: args.threads,
+        cpu_seconds: args.cpu_seconds,
+    };
+    Ok(serve(socket, limits)?)
 }

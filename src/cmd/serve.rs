@@ -179,8 +179,11 @@ fn engine_config(
 fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
     let memory = config::size("parse-memory", &args.parse_memory, memory_bytes());
     let memory_bytes = memory.map_err(|e| rejected(&e))?;
-    let words = ["/proc/self/exe", "parse-worker", "--memory", "--threads"].map(str::to_owned);
-    let [program, command, memory, threads] = words;
+    let words = ["/proc/self/exe", "parse-worker", "--memory", "--threads", "--cpu-seconds"];
+    let [program, command, memory, threads, cpu] = words.map(str::to_owned);
+    // One parse may keep every thread busy for its whole time.
+    let parse_cpu = args.parse_seconds.saturating_mul(args.threads as u64);
+    let cpu_seconds = parse_cpu.saturating_mul(limits::PARSE_WORKER_PARSES_OF_CPU);
     Ok(WorkerConfig {
         command: vec![
             program,
@@ -189,10 +192,14 @@ fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
             memory_bytes.to_string(),
             threads,
             args.threads.to_string(),
+            cpu,
+            cpu_seconds.to_string(),
         ],
         count: args.parse_workers.into(),
         patience: std::time::Duration::from_secs(args.parse_seconds),
         memory_bytes,
+        cpu: std::time::Duration::from_secs(cpu_seconds),
+        parse_cpu: std::time::Duration::from_secs(parse_cpu),
         allow_unconfined: args.allow_unconfined,
     })
 }

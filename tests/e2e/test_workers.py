@@ -108,6 +108,32 @@ def test_a_hang_costs_one_error(workers):
     until(lambda: ready(workers), "the worker is replaced")
 
 
+@pytest.mark.parametrize("workers", [["--parse-seconds", "300"]], indirect=True)
+def test_a_worker_that_used_up_its_processor_time_costs_one_error_that_names_the_limit(workers):
+    threads = os.cpu_count()
+    limit = [int(n) for n in re.search(r"Max cpu time +(\d+) +(\d+)", Path(f"/proc/{children(workers.process.pid)[0]}/limits").read_text()).groups()]
+    assert limit[0] % 600 == 0 and 600 <= limit[0] <= 600 * threads and limit[0] < limit[1], limit
+    # What the system sends at the limit.
+    r = in_the_act(workers, workers.api(), signal.SIGXCPU)
+    error = r.json()["errors"][0]
+    assert error["slug"] == "parse-time-limit" and f"{limit[0]} s of processor time" in error["message"], error
+    assert "--parse-seconds" in error["message"], error
+    until(lambda: ready(workers), "the worker is replaced")
+
+
+def test_workers_are_kept_from_the_machine_as_far_as_the_system_lets_them(workers):
+    told = re.findall(r'parse workers are confined by="([^"]*)"', workers.output())
+    assert len(told) == 1 and told[0].startswith("a system call filter, "), workers.output()
+    for pid in children(workers.process.pid):
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2", status
+        if "no capabilities" in told[0]:
+            assert int(status["CapEff"], 16) == int(status["CapPrm"], 16) == 0, status
+        if "own user" in told[0] or "own network" in told[0]:
+            assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
+    assert workers.api().file(b"s,d\n1,2\n", "csv", sql_transforms=["SELECT * FROM data"])["is_valid"]
+
+
 @pytest.mark.parametrize("workers", [["--parse-memory", "100MiB"]], indirect=True)
 def test_a_parse_that_eats_memory_costs_one_error_and_names_the_remedy(workers):
     api = workers.api()

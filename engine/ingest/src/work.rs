@@ -24,6 +24,8 @@ pub enum Answer {
     Ready {
         /// Whether it has given up everything that a parse does not need.
         confined: bool,
+        /// What keeps it from the rest of the machine, in words.
+        by: String,
     },
     /// The job goes on.
     Progress(Progress),

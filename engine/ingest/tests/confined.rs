@@ -96,11 +96,63 @@ fn denied_is_wrong(e: std::io::Error) -> bool {
     e.kind() != std::io::ErrorKind::PermissionDenied
 }
 
+/// Seconds of processor time that nothing here uses up.
+const CPU_SECONDS: u64 = 600;
+
+/// What landlock alone keeps from happening, where there is one.
+const BEHIND_LANDLOCK: &[&str] = &[
+    "read a file",
+    "write a file",
+    "list a folder",
+    "make a folder",
+    "make a link",
+    "run a program",
+    "listen on a socket file",
+];
+
+/// Without a filter of system calls, whatever this system has instead holds by itself.
+fn enclosed() {
+    let network = || std::fs::read_link("/proc/self/ns/net").unwrap();
+    let (outside, mut before) = (network(), tempfile::tempfile().unwrap());
+    let held = graphlume_ingest::worker::enclose();
+    println!("{}", held.words());
+    let forbidden = FORBIDDEN.iter().filter(|(what, _)| BEHIND_LANDLOCK.contains(what));
+    for (what, attempt) in forbidden.filter(|_| held.landlock.is_some()) {
+        assert!(!attempt(), "landlock let a worker {what}");
+    }
+    if held.namespaces {
+        assert_ne!(network(), outside, "the network is the host's");
+    }
+    if held.unprivileged {
+        let header = [0x2008_0522_u32, 0];
+        let mut sets = [[u32::MAX; 3]; 2];
+        // SAFETY: the kernel reads the header and writes two sets, for which there is room.
+        let done = unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), sets.as_mut_ptr()) };
+        assert_eq!((done, sets), (0, [[0; 3]; 2]), "capabilities are left");
+    }
+    // What was open stays so, and threads are enclosed like their process.
+    before.write_all(b"a,b\n1,2\n").unwrap();
+    before.set_len(4).unwrap();
+    let read = || std::fs::read("/etc/passwd").is_ok();
+    assert_eq!(std::thread::spawn(read).join().unwrap(), held.landlock.is_none());
+}
+
 fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("enclosed") => return enclosed(),
+        Some("spin") => {
+            graphlume_ingest::worker::confine(512 << 20, 1).unwrap();
+            // The system ends this.
+            loop {
+                std::hint::spin_loop();
+            }
+        }
+        _ => {}
+    }
     if let Some(at) =
         std::env::args().nth(1).and_then(|a| a.strip_prefix("fatal:")?.parse::<usize>().ok())
     {
-        graphlume_ingest::worker::confine(512 << 20).unwrap();
+        graphlume_ingest::worker::confine(512 << 20, CPU_SECONDS).unwrap();
         FATAL[at].1();
         return;
     }
@@ -109,9 +161,16 @@ fn main() {
         let status = Command::new(me).arg(format!("fatal:{at}")).status().unwrap();
         assert_eq!(status.signal(), Some(libc::SIGSYS), "whoever tries to {what} is ended");
     }
+    for (argument, signal) in [("enclosed", None), ("spin", Some(libc::SIGXCPU))] {
+        let me = std::env::current_exe().unwrap();
+        let status = Command::new(me).arg(argument).status().unwrap();
+        assert_eq!(status.signal(), signal, "{argument}: {status}");
+        assert!(signal.is_some() || status.success(), "{argument}: {status}");
+    }
     PARENT.set(rustix::process::getppid().unwrap().as_raw_nonzero().get()).unwrap();
     let mut before = tempfile::tempfile().unwrap();
-    graphlume_ingest::worker::confine(512 << 20).expect("this system has seccomp filters");
+    graphlume_ingest::worker::confine(512 << 20, CPU_SECONDS)
+        .expect("this system has seccomp filters");
     for (what, attempt) in FORBIDDEN {
         assert!(!attempt(), "a confined worker could {what}");
     }

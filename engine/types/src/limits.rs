@@ -180,6 +180,9 @@ pub const TOKENS_KNOWN_MAX: usize = 4_096;
 pub const USERNAME_CHARS_MAX: usize = 150;
 /// Uploaded bodies parsed at once; each uses every core.
 pub const PARSES_IN_PROGRESS_MAX: usize = 4;
+/// Processor time of a parse worker in its whole life, in times of what one parse may take on all its threads. A
+/// worker that has less than one of them left gets no further job.
+pub const PARSE_WORKER_PARSES_OF_CPU: u64 = 2;
 /// Files of one dataset and role.
 pub const FILES_PER_DATASET_MAX: usize = 64;
 /// Datasets that hold one file and are looked at when an account that may not read the file names it in a dataset of

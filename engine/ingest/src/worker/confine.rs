@@ -119,11 +119,15 @@ const THREAD: libc::c_int = libc::CLONE_VM
 /// Bytes of the first thread's stack; the others have sizes of their own.
 const STACK_BYTES: u64 = 64 << 20;
 
-/// Limits the process and all its threads, for good.
+/// Seconds of processor time after the limit at which the process is asked to end, until it is ended.
+const CPU_GRACE_SECONDS: u64 = 2;
+
+/// Limits the process and all its threads, for good: to `memory_bytes`, and to `cpu_seconds` of processor time in its
+/// whole life, after which the system ends it with `SIGXCPU`.
 ///
 /// # Errors
 /// The system does not know of such limits; those set before remain.
-pub fn confine(memory_bytes: u64) -> io::Result<()> {
+pub fn confine(memory_bytes: u64, cpu_seconds: u64) -> io::Result<()> {
     for (resource, max) in [
         (Resource::Data, memory_bytes),
         (Resource::Core, 0),
@@ -135,6 +139,11 @@ pub fn confine(memory_bytes: u64) -> io::Result<()> {
         let most = getrlimit(resource).maximum.map_or(max, |had| had.min(max));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
     }
+    // Two steps, because only the first has a signal of its own, by which the server knows why.
+    let last = cpu_seconds.saturating_add(CPU_GRACE_SECONDS);
+    let last = getrlimit(Resource::Cpu).maximum.map_or(last, |had| had.min(last));
+    let first = Some(cpu_seconds.min(last));
+    setrlimit(Resource::Cpu, Rlimit { current: first, maximum: Some(last) })?;
     for filter in [newer_clone(), fatal(), allowed()] {
         let filter = filter.map_err(io::Error::other)?;
         apply_filter_all_threads(&filter).map_err(io::Error::other)?;

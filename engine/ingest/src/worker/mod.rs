@@ -4,6 +4,7 @@
 
 mod channel;
 mod confine;
+mod enclose;
 mod panics;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use channel::Channel;
 pub use confine::confine;
+pub use enclose::{Enclosed, enclose};
 
 use crate::{Answer, ParseCx, Progress, Recipe, Source, work};
 
@@ -40,13 +42,17 @@ pub struct WorkerLimits {
     pub memory_bytes: u64,
     /// Threads of a parse.
     pub threads: usize,
+    /// Seconds of processor time in all, for every job that it gets.
+    pub cpu_seconds: u64,
 }
 
-/// Works through the jobs that come through `socket` until its other end is closed.
+/// Works through the jobs that come through `socket` until its other end is closed. The process must have no other
+/// thread yet.
 ///
 /// # Errors
 /// The socket fails, or a message is none of ours.
 pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
+    let enclosed = enclose();
     let channel = Channel::new(UnixStream::from(socket));
     rayon::ThreadPoolBuilder::new()
         .num_threads(limits.threads)
@@ -54,12 +60,14 @@ pub fn serve(socket: OwnedFd, limits: WorkerLimits) -> io::Result<()> {
         .build_global()
         .map_err(io::Error::other)?;
     end_with_the_parent(channel.try_clone()?)?;
-    let confined = confine(limits.memory_bytes);
+    let confined = confine(limits.memory_bytes, limits.cpu_seconds);
     if let Err(e) = &confined {
         eprintln!("{e}");
     }
     panics::remember();
-    channel.send(&Answer::Ready { confined: confined.is_ok() }, &[])?;
+    let filter = if confined.is_ok() { "a system call filter" } else { "no system call filter" };
+    let by = format!("{filter}, {}", enclosed.words());
+    channel.send(&Answer::Ready { confined: confined.is_ok(), by }, &[])?;
     while let Some((job, files)) = channel.receive::<Job>()? {
         let [input, output, scratch] = <[OwnedFd; 3]>::try_from(files)
             .map_err(|_| io::Error::other("a job comes with three files"))?

@@ -24,12 +24,17 @@ const LAST_WORDS_BYTES: u64 = 2_000;
 /// A worker that holds more than this after a job is replaced, so that the memory comes back.
 const KEEP_RESIDENT_BYTES: u64 = 256 << 20;
 
+/// In which `/proc` tells times, on every processor that there is a build for.
+const TICKS_PER_SECOND: u64 = 100;
+
 /// A worker that has said that it is ready.
 pub(super) struct Worker {
     child: Child,
     channel: Channel,
     errors: File,
     pub(super) confined: bool,
+    /// What confines it, in words.
+    pub(super) confined_by: String,
     /// Whose bytes it has parsed; it never gets those of another account.
     pub(super) owner: Option<UserId>,
 }
@@ -45,6 +50,11 @@ impl End {
     /// Whether it ran into its memory limit: an allocation that fails ends a Rust program with these words.
     pub(super) fn is_out_of_memory(&self) -> bool {
         self.last_words.contains("memory allocation of")
+    }
+
+    /// Whether it has used up its processor time.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        self.status.and_then(|s| s.signal()) == Some(rustix::process::Signal::XCPU.as_raw())
     }
 
     /// In words.
@@ -77,10 +87,18 @@ impl Worker {
             .spawn()?;
         let channel = Channel::new(ours);
         channel.set_patience(MESSAGE_PATIENCE)?;
-        let mut worker = Self { child, channel, errors, confined: false, owner: None };
+        let mut worker = Self {
+            child,
+            channel,
+            errors,
+            confined: false,
+            confined_by: String::new(),
+            owner: None,
+        };
         match worker.wait(START_PATIENCE) {
-            Ok(Some(Answer::Ready { confined })) if confined || config.allow_unconfined => {
+            Ok(Some(Answer::Ready { confined, by })) if confined || config.allow_unconfined => {
                 worker.confined = confined;
+                worker.confined_by = by;
                 Ok(worker)
             }
             Ok(Some(Answer::Ready { .. })) => {
@@ -137,9 +155,18 @@ impl Worker {
         }
     }
 
-    /// Whether it lives and holds little enough to be given another job.
-    pub(super) fn is_fit(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None)) && self.resident_bytes() <= KEEP_RESIDENT_BYTES
+    /// Whether it lives, holds little enough, and has processor time enough left to be given another job.
+    pub(super) fn is_fit(&mut self, config: &WorkerConfig) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+            && self.resident_bytes() <= KEEP_RESIDENT_BYTES
+            && self.cpu_time() + config.parse_cpu <= config.cpu
+    }
+
+    /// Processor time that it has used; none when the system does not tell.
+    fn cpu_time(&self) -> Duration {
+        let path = format!("/proc/{}/stat", self.child.id());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        Duration::from_secs(cpu_ticks(&text).unwrap_or(0) / TICKS_PER_SECOND)
     }
 
     /// Anonymous memory; 0 when the system does not tell.
@@ -184,8 +211,31 @@ impl Worker {
     }
 }
 
+/// Processor time in user and system mode, of a process's `stat`: the 14th and 15th field, and the name in the second
+/// may hold anything.
+fn cpu_ticks(stat: &str) -> Option<u64> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    let mut times = behind.split_whitespace().skip(11).map(str::parse::<u64>);
+    Some(times.next()?.ok()? + times.next()?.ok()?)
+}
+
 /// A nameless file for what a worker writes to its standard error.
 fn temporary_file() -> io::Result<File> {
     use rustix::fs::{MemfdFlags, memfd_create};
     Ok(File::from(memfd_create("parse-worker-errors", MemfdFlags::CLOEXEC)?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_process_is_read_behind_its_name() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 0 0 0 41 2 0 0 20 0 1 0 5 1 1";
+        assert_eq!(cpu_ticks(stat), Some(43));
+        assert_eq!(cpu_ticks("7 (a) S 1 2"), None);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(cpu_ticks(&own).is_some());
+    }
 }

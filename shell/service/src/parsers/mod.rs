@@ -23,6 +23,10 @@ pub struct WorkerConfig {
     pub patience: Duration,
     /// What each may use, for messages.
     pub memory_bytes: u64,
+    /// Processor time that each may use in its whole life, after which the system ends it; for messages.
+    pub cpu: Duration,
+    /// Processor time that one parse may use; a worker that has less than this left gets no further job.
+    pub parse_cpu: Duration,
     /// Whether bytes are also parsed where the system cannot confine a worker.
     pub allow_unconfined: bool,
 }

@@ -33,6 +33,8 @@ struct State {
     /// Process ids of those that have a job.
     busy: Vec<u32>,
     confined: bool,
+    /// What confines them, once it was told.
+    confined_by: Option<String>,
     last_end: Option<String>,
 }
 
@@ -81,10 +83,14 @@ impl Pool {
 
     /// Starts one worker when one is missing, else waits a moment; the pause after the next failure.
     fn keep(&self, pause: Duration) -> Duration {
+        let unfit: Vec<Worker> = {
+            let mut state = self.state.lock();
+            // One that ended while it was idle, or works although it has no job, is told by nothing else.
+            state.idle.extract_if(.., |w| !w.is_fit(&self.config)).collect()
+        };
+        unfit.into_iter().for_each(Worker::kill);
         {
             let mut state = self.state.lock();
-            // One that ended while it was idle is told by nothing else.
-            state.idle.retain_mut(|w| w.is_fit());
             if state.alive() >= self.config.count {
                 self.changed.wait_for(&mut state, Duration::from_secs(1));
                 return START_PAUSE_MIN;
@@ -94,6 +100,11 @@ impl Pool {
             Ok(worker) => {
                 tracing::debug!(worker = worker.id(), "a parse worker is ready");
                 let mut state = self.state.lock();
+                if state.confined_by.as_deref() != Some(worker.confined_by.as_str()) {
+                    // All of a server are alike, so that this is told once.
+                    tracing::info!(by = worker.confined_by, "parse workers are confined");
+                    state.confined_by = Some(worker.confined_by.clone());
+                }
                 state.confined = worker.confined;
                 state.idle.push(worker);
                 drop(state);
@@ -134,7 +145,7 @@ impl Pool {
 
     fn give_back(&self, mut worker: Worker) {
         // Where nobody knows whose the bytes were, it serves once.
-        let fit = worker.is_fit() && worker.owner.is_some();
+        let fit = worker.is_fit(&self.config) && worker.owner.is_some();
         let mut state = self.state.lock();
         state.busy.retain(|id| *id != worker.id());
         let unfit = if fit {
@@ -158,7 +169,7 @@ impl Pool {
         loop {
             while let Some(at) = state.place_for(owner) {
                 let mut worker = state.idle.swap_remove(at);
-                if worker.is_fit() {
+                if worker.is_fit(&self.config) {
                     worker.owner = owner;
                     state.busy.push(worker.id());
                     return Ok(worker);
@@ -254,6 +265,17 @@ impl Pool {
                 format!(
                     "parsing needs more than {limit} MiB of memory; send the data in parts or as \
                      parquet, or raise --parse-memory"
+                ),
+            );
+        }
+        if end.is_out_of_time() {
+            let limit = self.config.cpu.as_secs();
+            return Failed::new(
+                Code::InvalidArgument,
+                "parse-time-limit",
+                format!(
+                    "the parser used more than {limit} s of processor time and was ended; send less data at once, or \
+                     raise --parse-seconds"
                 ),
             );
         }
