@@ -54,7 +54,7 @@ def kinds(*names):
 
 def test_what_an_agent_paints_is_on_every_screen(server, browsers, placed, accounts, tmp_path):
     session = unique("shown")
-    address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
+    address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false&showCollections=true"
     browsers("open", page="mine", query=address, token=server.token("alice"))
     browsers("open", page="other", query=address)
     pages, every = ["mine", "other"], [0, 1, 2, 3]
@@ -98,7 +98,7 @@ def test_what_an_agent_paints_is_on_every_screen(server, browsers, placed, accou
     shows([GREEN, BLUE, GREEN, own[3]])
     agent.call("reset_collections", **here)
     shows(own)
-    assert panel() == []
+    assert panel() == [("Everything else", None, panel()[0][2])], "asked for, it is there without any"
     print(f"on the screens after {waits} ms")
 
 
@@ -120,3 +120,24 @@ def test_edges_of_a_path_are_painted_and_get_their_look_back(server, browsers, p
     reset = {"name": "reset_collections", "arguments": {"session_id": session}}
     until(lambda: agent.ask("tools/call", reset).status_code != 200, "the owner is away")
     assert agent.refusal("reset_collections", session_id=session) == (410, -32004)
+
+
+def test_the_list_of_collections_is_open_only_where_the_address_asks_for_it(server, browsers, placed, accounts):
+    session = unique("folded")
+    address = f"dataset={placed}&session={session}&test=1&play=0&pointSize=3&showLabels=false"
+    browsers("open", page="silent", query=address, token=server.token("alice"))
+    browsers("open", page="asks", query=address + "&showCollections=True")
+    browsers("open", page="declines", query=address + "&showCollections=False")
+    pages = ["silent", "asks", "declines"]
+    own = browsers("look", page="silent", indices=[0, 1, 2, 3])
+    assert [browsers("title", page=page) for page in pages] == [None, "Collections elements", None]
+    agent = Agent(server, ":".join(accounts["key"]))
+    agent.call("create_collection", session_id=session, name="Left", gfql_operations=kinds("a", "c"), node_color="#ff0000")
+    for page in pages:
+        seen = browsers("until", page=page, indices=[0, 1, 2, 3], colors=[RED, own[1], RED, own[3]], within=1000 * HANG_S)
+        assert seen["ms"] is not None, (page, seen)
+    rows = lambda page: [row[0] for row in browsers("panel", page=page)["rows"]]  # noqa: E731
+    assert rows("asks") == ["Left", "Everything else"] and rows("silent") == rows("declines") == []
+    assert [browsers("title", page=page) for page in pages] == ["Collections 1", "Collections elements", None]
+    assert browsers("title", page="silent", click=True) == "Collections elements" and rows("silent") == ["Left", "Everything else"]
+    assert browsers("title", page="asks", click=True) == "Collections 1" and rows("asks") == []

@@ -150,7 +150,8 @@ def test_edges_positions_cards_and_search_come_over_http(server, dataset):
 
 
 def test_play_pause_settings_and_pins(server, dataset):
-    viewer = Viewer(server, dataset, session_of(server, dataset, "&play=60000"))
+    viewer = Viewer(server, dataset, session_of(server, dataset))
+    viewer.ws.send(json.dumps({"t": "play", "on": True, "ms": 600_000}))
     viewer.until(lambda: viewer.frames >= 2)
     viewer.ws.send(json.dumps({"t": "play", "on": False}))
     viewer.until(lambda: viewer.state["state"] == "paused")
@@ -281,7 +282,7 @@ FRAMES_EACH = 600 if os.environ.get("GRAPHLUME_LONG") else 60
 
 def test_fifty_viewers_share_the_frames_and_memory_stays_flat(server, dataset):
     """No disconnects, frames keep coming to all, memory stays flat."""
-    session = session_of(server, dataset, "&play=600000")
+    session = session_of(server, dataset)
     counts, failures = [0] * 50, []
     gaps = [0.0] * 50
 

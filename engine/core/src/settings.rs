@@ -66,27 +66,56 @@ type Expected = &'static str;
 /// One knob: its name and how it is set.
 struct Knob {
     name: &'static str,
-    set: fn(&mut LayoutSettings, &Value) -> Result<(), Expected>,
+    set: Set,
+}
+
+enum Set {
+    Flag(fn(&mut LayoutSettings, bool)),
+    /// A number, which is moved into a range.
+    Number(f64, f64, fn(&mut LayoutSettings, f64)),
+    /// Milliseconds.
+    Time(fn(&mut LayoutSettings, u64)),
+}
+
+impl Knob {
+    /// Sets it; what it was moved to, when the value was outside its range.
+    fn set(&self, s: &mut LayoutSettings, v: &Value) -> Result<Option<(f64, f64, f64)>, Expected> {
+        let (low, high) = match self.set {
+            Set::Flag(set) => {
+                set(s, flag(v)?);
+                return Ok(None);
+            }
+            Set::Number(low, high, set) => {
+                set(s, number(v)?.clamp(low, high));
+                (low, high)
+            }
+            Set::Time(set) => {
+                set(s, play(v)?);
+                (0.0, PLAY_MILLIS_MAX)
+            }
+        };
+        let outside = number(v).ok().filter(|x| !(low..=high).contains(x));
+        Ok(outside.map(|x| (low, high, x.clamp(low, high))))
+    }
 }
 
 const BOOL: Expected = "expected true or false";
 const NUMBER: Expected = "expected a finite number";
+#[allow(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
+const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
 const KNOBS: &[Knob] = &[
-    Knob { name: "play", set: |s, v| play(v).map(|x| s.play = x) },
-    Knob { name: "linLog", set: |s, v| flag(v).map(|x| s.lin_log = Some(x)) },
-    Knob { name: "strongGravity", set: |s, v| flag(v).map(|x| s.strong_gravity = x) },
-    Knob { name: "dissuadeHubs", set: |s, v| flag(v).map(|x| s.dissuade_hubs = x) },
-    Knob { name: "gravity", set: |s, v| number(v, 0.0, 100.0).map(|x| s.gravity = x) },
-    Knob { name: "scalingRatio", set: |s, v| number(v, 0.01, 100.0).map(|x| s.scaling_ratio = x) },
-    Knob { name: "edgeInfluence", set: |s, v| number(v, 0.0, 10.0).map(|x| s.edge_influence = x) },
-    Knob {
-        name: "precisionVsSpeed",
-        set: |s, v| number(v, 0.1, 10.0).map(|x| s.precision_vs_speed = x),
-    },
-    Knob { name: "lockedX", set: |s, v| flag(v).map(|x| s.locked_x = x) },
-    Knob { name: "lockedY", set: |s, v| flag(v).map(|x| s.locked_y = x) },
-    Knob { name: "lockedR", set: |s, v| flag(v).map(|x| s.locked_r = x) },
+    Knob { name: "play", set: Set::Time(|s, v| s.play = v) },
+    Knob { name: "linLog", set: Set::Flag(|s, v| s.lin_log = Some(v)) },
+    Knob { name: "strongGravity", set: Set::Flag(|s, v| s.strong_gravity = v) },
+    Knob { name: "dissuadeHubs", set: Set::Flag(|s, v| s.dissuade_hubs = v) },
+    Knob { name: "gravity", set: Set::Number(0.0, 100.0, |s, v| s.gravity = v) },
+    Knob { name: "scalingRatio", set: Set::Number(0.01, 100.0, |s, v| s.scaling_ratio = v) },
+    Knob { name: "edgeInfluence", set: Set::Number(0.0, 10.0, |s, v| s.edge_influence = v) },
+    Knob { name: "precisionVsSpeed", set: Set::Number(0.1, 10.0, |s, v| s.precision_vs_speed = v) },
+    Knob { name: "lockedX", set: Set::Flag(|s, v| s.locked_x = v) },
+    Knob { name: "lockedY", set: Set::Flag(|s, v| s.locked_y = v) },
+    Knob { name: "lockedR", set: Set::Flag(|s, v| s.locked_r = v) },
 ];
 
 fn flag(v: &Value) -> Result<bool, Expected> {
@@ -103,23 +132,21 @@ fn flag(v: &Value) -> Result<bool, Expected> {
     }
 }
 
-/// A finite number, moved into `low..=high`.
-fn number(v: &Value, low: f64, high: f64) -> Result<f64, Expected> {
+/// A finite number.
+fn number(v: &Value) -> Result<f64, Expected> {
     let x = match v {
         Value::Number(n) => n.as_f64(),
         Value::String(s) => s.trim().parse::<f64>().ok(),
         _ => None,
     };
-    x.filter(|x| x.is_finite()).map(|x| x.clamp(low, high)).ok_or(NUMBER)
+    x.filter(|x| x.is_finite()).ok_or(NUMBER)
 }
 
 /// Milliseconds, or a yes or no that means the default time or none.
 fn play(v: &Value) -> Result<u64, Expected> {
-    #[allow(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
-    let max = limits::PLAY_MILLIS_MAX as f64;
-    if let Ok(ms) = number(v, 0.0, max) {
+    if let Ok(ms) = number(v) {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-        return Ok(ms as u64);
+        return Ok(ms.clamp(0.0, PLAY_MILLIS_MAX) as u64);
     }
     match flag(v) {
         Ok(true) => Ok(limits::PLAY_MILLIS_DEFAULT),
@@ -161,12 +188,18 @@ impl LayoutSettings {
             if !Self::is_knob(name) || matches!(value.trim(), "" | "None" | "null" | "undefined") {
                 continue;
             }
-            if let Err(e) = out.set(name, &Value::String(value.to_owned())) {
-                note(
-                    &mut notices,
-                    Notice::new("setting-ignored", format!("{e}: the default is used")),
-                );
-            }
+            let said = match out.set(name, &Value::String(value.to_owned())) {
+                Err(e) => Notice::new("setting-ignored", format!("{e}: the default is used")),
+                Ok(Some((low, high, used))) => {
+                    let shown: String = value.trim().chars().take(64).collect();
+                    let text = format!(
+                        "{name}={shown} of the page's address is outside {low} to {high}: {used} is used"
+                    );
+                    Notice::new("setting-out-of-range", text)
+                }
+                Ok(None) => continue,
+            };
+            note(&mut notices, said);
         }
         (out, notices)
     }
@@ -184,7 +217,8 @@ impl LayoutSettings {
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: &Value) -> Result<(), EngineError> {
+    /// Sets the knob `name`; its range and what is used, when the value was outside of it.
+    fn set(&mut self, name: &str, value: &Value) -> Result<Option<(f64, f64, f64)>, EngineError> {
         let wrong = |expected| EngineError::Setting {
             name: name.chars().take(64).collect(),
             value: value.to_string().chars().take(64).collect(),
@@ -196,7 +230,7 @@ impl LayoutSettings {
                  edgeInfluence, precisionVsSpeed, lockedX, lockedY and lockedR",
             )
         })?;
-        (knob.set)(self, value).map_err(wrong)
+        knob.set(self, value).map_err(wrong)
     }
 
     /// The parameters of the force layout that these settings mean for a graph of this size.
@@ -254,8 +288,13 @@ mod tests {
         assert_eq!((s.play, s.lin_log, s.locked_x), (0, Some(true), true));
         assert_eq!((s.gravity, s.scaling_ratio, s.edge_influence), (1.0, 1.0, 1.0));
         assert_eq!(s.precision_vs_speed, 0.1, "moved into range");
-        assert_eq!(notices.len(), 2, "{notices:?}");
+        assert_eq!(notices.len(), 3, "{notices:?}");
         assert!(notices[0].text.contains("gravity") && notices[1].text.contains("edgeInfluence"));
+        let moved = "precisionVsSpeed=-5 of the page's address is outside 0.1 to 10: 0.1 is used";
+        assert_eq!(
+            (notices[2].slug.as_ref(), notices[2].text.as_str()),
+            ("setting-out-of-range", moved)
+        );
     }
 
     #[test]
@@ -276,8 +315,13 @@ mod tests {
         assert_eq!(play("False"), 0);
         assert_eq!(play("2500"), 2500);
         assert_eq!(play("-3"), 0);
-        assert_eq!(play("1e300"), limits::PLAY_MILLIS_MAX);
+        assert_eq!(play("10000"), 10_000);
+        assert_eq!(play("1e300"), 10_000);
         assert_eq!(play("soon"), limits::PLAY_MILLIS_DEFAULT);
+        let said = |text| LayoutSettings::from_query([("play", text)]).1;
+        assert_eq!(said("10000"), []);
+        assert!(said("12000")[0].text.ends_with("is outside 0 to 10000: 10000 is used"));
+        assert_eq!(said("true"), []);
     }
 
     #[test]

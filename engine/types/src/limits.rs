@@ -291,7 +291,9 @@ pub const PLAY_ELEMENTS_PER_SECOND: u64 = 30_000_000;
 pub const PLAY_ITERATIONS_PER_SECOND_MIN: u64 = 20;
 /// Iterations that a second of play stands for on small graphs.
 pub const PLAY_ITERATIONS_PER_SECOND_MAX: u64 = 120;
-/// Milliseconds that a layout may be asked to play.
+/// Milliseconds that a page's address, or a session's settings, may ask a layout to play for.
+pub const PLAY_MILLIS_ADDRESS_MAX: u64 = 10_000;
+/// Milliseconds that a viewer's command may ask a layout to play for; what a command without a time means.
 pub const PLAY_MILLIS_MAX: u64 = 600_000;
 /// Callers waiting for one dataset to be loaded.
 pub const LOAD_WAITERS_MAX: usize = 1_024;
@@ -331,7 +333,8 @@ pub const QUERY_BINDINGS_MAX: usize = 256;
 pub const QUERY_DATASETS_MAX: usize = 8;
 /// Hops that one step of a query may name; more is asked for with `to_fixed_point`.
 pub const QUERY_HOPS_MAX: u32 = 10_000;
-/// Values of one membership test of a query.
+/// Values of one membership test of a query. A request of [`JSON_BODY_BYTES_MAX`] holds so many of up to nine bytes
+/// each, with the comma; longer ones meet that limit first.
 pub const QUERY_OPTIONS_MAX: usize = 100_000;
 /// Characters of a pattern or an expression in a query.
 pub const QUERY_TEXT_CHARS_MAX: usize = 20_000;
@@ -408,7 +411,10 @@ const _: () = {
     assert!(PASSWORD_HASHES_MAX <= PASSWORD_QUEUE_MAX);
     assert!(REQUESTS_IN_FLIGHT_MAX <= CONNECTIONS_MAX);
     assert!(CONNECTIONS_PER_PEER_MAX < CONNECTIONS_MAX);
-    assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_MAX);
+    assert!(PLAY_MILLIS_DEFAULT <= PLAY_MILLIS_ADDRESS_MAX);
+    assert!(PLAY_MILLIS_ADDRESS_MAX <= PLAY_MILLIS_MAX);
+    // One digit and a comma each: a request can hold so many.
+    assert!(2 * QUERY_OPTIONS_MAX < JSON_BODY_BYTES_MAX as usize);
     assert!(PLAY_ITERATIONS_PER_SECOND_MIN <= PLAY_ITERATIONS_PER_SECOND_MAX);
     assert!(QUERIES_PER_USER_MAX < QUERIES_MAX);
     assert!(CYPHER_LIST_MAX <= CYPHER_CELLS_MAX);

@@ -1,6 +1,6 @@
 // A browser with any number of pages, driven line by line: reads one JSON command a line and prints one JSON
 // answer a line. Commands: open {page, query, token}, look {page, indices}, panel {page},
-// button {page, words}, shot {page, path}.
+// title {page, click}, button {page, words}, shot {page, path}.
 
 import { createInterface } from 'node:readline';
 import { launch, open, pixels, settle, stopped } from './page/browser.mjs';
@@ -55,6 +55,12 @@ const commands = {
       ]),
     );
     return { rows: texts, complaints: pages.get(name).complaints };
+  },
+  /** The title of the list of collections, null when it is not there; clicks on it first when told to. */
+  async title({ page: name, click }) {
+    const title = pages.get(name).page.locator('#collections .panel-title');
+    if (click) await title.click();
+    return (await title.count()) === 0 ? null : (await title.innerText()).replace(/\s+/g, ' ').trim();
   },
   /** Waits until the layout's button has these words; answers what the page says of the layout. */
   async button({ page: name, words }) {

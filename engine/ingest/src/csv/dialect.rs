@@ -72,6 +72,8 @@ pub struct Dialect {
     pub encoding: Encoding,
     pub header: Header,
     pub names: Option<Vec<String>>,
+    /// Whether repeated names get a number.
+    pub numbered: bool,
     /// Prefix of made-up column names.
     pub prefix: String,
     pub usecols: Option<Vec<Pick>>,
@@ -96,11 +98,6 @@ impl Dialect {
             if let Some(twice) = names.iter().find(|n| !seen.insert(n.as_str())) {
                 return Err(IngestError::option("names", format!("{twice:?} occurs twice")));
             }
-        }
-        if !options.bool("mangle_dupe_cols", true)? {
-            let message =
-                "option `mangle_dupe_cols` has no effect: repeated names always get a number";
-            warnings.push(message.to_owned());
         }
         let prefix = options.text("prefix")?;
         let header = header(options, names.is_some())?;
@@ -129,6 +126,7 @@ impl Dialect {
             encoding,
             header,
             names,
+            numbered: options.bool("mangle_dupe_cols", true)?,
             prefix: prefix.unwrap_or_default().to_owned(),
             usecols: picks(options, "usecols")?,
             skip: skip(options)?,

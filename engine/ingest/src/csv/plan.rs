@@ -98,6 +98,9 @@ pub fn plan(
         }
         (Some(written), None) => {
             let filled = filled(&written);
+            if !dialect.numbered {
+                refuse_repeated(&filled)?;
+            }
             let names = unique(&written, filled.clone());
             (filled, names)
         }
@@ -210,6 +213,19 @@ fn filled(written: &[String]) -> Vec<String> {
         if name.is_empty() { format!("Unnamed: {i}") } else { name.clone() }
     };
     written.iter().enumerate().map(name).collect()
+}
+
+/// Refuses repeated names, where they are not to get a number: a table needs names of its own.
+fn refuse_repeated(names: &[String]) -> Result<(), IngestError> {
+    let mut seen = HashSet::new();
+    let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) else { return Ok(()) };
+    let shown: String = twice.chars().take(64).collect();
+    let message = format!(
+        "is false, but the header has {shown:?} more than once, and the columns of a table need names of their own; leave \
+         the option out, so that the next is called {:?}",
+        format!("{shown}.1")
+    );
+    Err(IngestError::option("mangle_dupe_cols", message))
 }
 
 /// Repeated names get a number, as pandas does it: those that are written keep their name before those

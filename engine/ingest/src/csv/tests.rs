@@ -560,3 +560,18 @@ proptest! {
         let _ = read_with(&bytes, json!({"sep": "\\s+", "comment": "#"}), Tuning::default());
     }
 }
+
+#[test]
+fn repeated_names_are_refused_where_they_are_not_to_be_numbered() {
+    let off = || json!({"mangle_dupe_cols": false});
+    let e = fails("a,b,a\n1,2,3\n", off());
+    assert_eq!((e.slug(), e.field()), ("invalid-option", Some("mangle_dupe_cols")));
+    assert!(
+        e.to_string().contains("\"a\" more than once") && e.to_string().contains("\"a.1\""),
+        "{e}"
+    );
+    assert_eq!(read("a,b,a.1\n1,2,3\n", off()).column_names(), ["a", "b", "a.1"]);
+    assert_eq!(read("1,1\n", json!({"mangle_dupe_cols": false, "header": "none"})).num_cols(), 2);
+    let on = json!({"mangle_dupe_cols": true});
+    assert_eq!(read("a,a\n1,2\n", on).column_names(), ["a", "a.1"]);
+}

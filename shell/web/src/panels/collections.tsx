@@ -4,7 +4,8 @@ import { fill, type CollectionEntry } from '../state/collections.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
 
-const folded = signal(false);
+/** Whether the list is folded away; null until somebody has clicked. */
+const folded = signal<boolean | null>(null);
 
 function Entry({ entry }: { entry: CollectionEntry }): JSX.Element {
   const hint = entry.description === '' ? entry.name : `${entry.name}: ${entry.description}`;
@@ -17,28 +18,33 @@ function Entry({ entry }: { entry: CollectionEntry }): JSX.Element {
   );
 }
 
-/** The collections, the one that is painted on top first. */
+/**
+ * The collections, the one that is painted on top first. The list is shown when the address asks for it.
+ * When the address does not say, a line tells that there are some: an agent may have painted them.
+ */
 export function CollectionsPanel(): JSX.Element | null {
   const { entries, background } = store.collections.value;
-  const wanted = store.params.showCollections ?? (entries.length > 0 || background !== null);
+  const asked = store.params.showCollections;
+  const wanted = asked ?? (entries.length > 0 || background !== null);
+  const closed = folded.value ?? asked !== true;
   if (!wanted || store.tiny.value || !store.params.info || store.phase.value !== 'ready') return null;
   return (
     <section class="collections panel" id="collections" data-over aria-label="Collections">
       <button
         type="button"
         class="panel-title"
-        aria-expanded={!folded.value}
+        aria-expanded={!closed}
         onClick={() => {
-          folded.value = !folded.value;
+          folded.value = !closed;
         }}
       >
         <span>Collections</span>
-        {!folded.value && <span class="quiet">elements</span>}
-        <span class={folded.value ? 'fold closed' : 'fold'}>
+        <span class="quiet">{closed ? entries.length : 'elements'}</span>
+        <span class={closed ? 'fold closed' : 'fold'}>
           <icons.Chevron />
         </span>
       </button>
-      {!folded.value && (
+      {!closed && (
         <ol>
           {entries.map((entry) => (
             <Entry key={entry.id} entry={entry} />

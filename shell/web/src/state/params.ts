@@ -33,7 +33,7 @@ export interface Params {
   bg: string | null;
   menu: boolean;
   info: boolean;
-  /** Whether the panel of collections is shown; null: when there are any. */
+  /** Whether the list of collections is shown; null: folded away, when there are any. */
   showCollections: boolean | null;
   /** False: never; true: always; a number: only when opened after that moment (epoch seconds). */
   splashAfter: boolean | number;
