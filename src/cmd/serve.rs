@@ -181,8 +181,12 @@ fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
     let memory_bytes = memory.map_err(|e| rejected(&e))?;
     let words = ["/proc/self/exe", "parse-worker", "--memory", "--threads", "--cpu-seconds"];
     let [program, command, memory, threads, cpu] = words.map(str::to_owned);
-    // One parse may keep every thread busy for its whole time.
-    let parse_cpu = args.parse_seconds.saturating_mul(args.threads as u64);
+    // One parse may keep every thread busy for its whole time; 0 threads are as many as there are cores.
+    let threads_busy = match args.threads {
+        0 => graphlume_device::cpu_features().threads,
+        given => given,
+    };
+    let parse_cpu = args.parse_seconds.saturating_mul(threads_busy.max(1) as u64);
     let cpu_seconds = parse_cpu.saturating_mul(limits::PARSE_WORKER_PARSES_OF_CPU);
     Ok(WorkerConfig {
         command: vec![
