@@ -53,6 +53,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     if args.supervise && inherited.is_none() {
         return supervise::run(&http);
     }
+    graphlume_engine::bound_freed(memory);
     let (gpu, tell_backend) = backend::choose(args.backend, args.device_memory.as_deref())?.split();
     // Parsers use rayon's own pool; the engine has another of the same size.
     rayon::ThreadPoolBuilder::new()

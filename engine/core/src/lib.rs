@@ -59,6 +59,7 @@ pub use session::viewer::Viewer;
 pub use settings::{LayoutSettings, play_iterations};
 pub use stats::EngineStats;
 pub use target::Target;
+pub use trim::{bound_freed, give_back_freed};
 
 /// Drives a call of the engine on the calling thread: for the command line and for tests, never inside
 /// an async runtime.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_engine::EngineError;
+use graphlume_engine::{EngineError, give_back_freed};
 use graphlume_gfql::{PropertyGraph, shown};
 use graphlume_storage::{Batch, FileRec};
 use graphlume_table::Table;
@@ -176,6 +176,8 @@ impl Service {
                     Some(refused) => EngineError::from(refused).into(),
                     None => ServiceError::Internal(e.to_string()),
                 })?;
+                // What the writer of the format made on the way is as large as what it wrote.
+                give_back_freed(out.reserved());
                 Ok(Bytes::from_owner(out.done()))
             })
             .await?;

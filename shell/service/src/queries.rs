@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want};
+use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want, give_back_freed};
 use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Sizes, Strictness, no_dataset, shown};
 use graphlume_ingest::{ExportFormat, archive, export};
 use graphlume_table::Table;
@@ -165,7 +165,10 @@ impl Service {
                 let _place = place;
                 let reply = render(&graph, &wish, kept, notices, &memory);
                 // The tables are counted until they are gone, what was written until it is sent.
-                drop((graph, memory));
+                let had = memory.kept();
+                drop(graph);
+                give_back_freed(had);
+                drop(memory);
                 reply
             })
             .await?;
