@@ -17,6 +17,7 @@ slices() {
     for ((part = 1; part <= CRASH_PARTS; part++)); do echo "crash-$part"; done
     echo power-cuts
     echo viewers
+    echo packed
 }
 
 end_to_end() { env "${@:2}" GRAPHLUME_BIN="$BIN" "$VENV/bin/python" -m pytest -q -p no:cacheprovider $1; }
@@ -37,6 +38,13 @@ run() {
         GRAPHLUME_TEST_POWER_CUTS=60 cargo test --locked --quiet -p graphlume -p graphlume-storage --lib power_cut -- --nocapture 2>&1 \
             | grep rounds ;;
     viewers) end_to_end "tests/e2e/test_live.py -k fifty_viewers" GRAPHLUME_LONG=1 ;;
+    # What is handed to users has its SQL engine compiled another way, and must stay below its size in bytes.
+    packed)
+        cargo build --locked --quiet --profile dist --bin graphlume
+        bytes=$(stat -c %s "$CARGO_TARGET_DIR/dist/graphlume")
+        [ "$bytes" -le 80000000 ] || die "the packed binary has $bytes bytes; the limit is 80000000"
+        GRAPHLUME_BIN=$CARGO_TARGET_DIR/dist/graphlume "$VENV/bin/python" -m pytest tests/e2e -q -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder
+        echo "$bytes bytes" ;;
     *) die "$1 is no slice; scripts/long.sh --list names them" ;;
     esac
 }
