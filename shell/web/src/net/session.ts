@@ -55,8 +55,8 @@ export class SessionLink {
   private polls = 0;
   /** The graph is known from requests only: a socket has yet to tell of it. */
   private sketched = false;
-  /** Frames of colours, sizes and labels that there are, and the graph for which they were fetched. */
-  private scene = { frames: 0, epoch: -1 };
+  /** How many frames of colours, sizes and labels there are, what they show, and what was fetched last. */
+  private scene = { frames: 0, shows: '', fetched: '' };
   /** Whether the layout moved in the last polled frame. */
   private moved: boolean | null = null;
 
@@ -224,7 +224,7 @@ export class SessionLink {
         this.events.state('polling', 0);
         if (bytes && bytes.byteLength > 0) after = await this.polled(await readFrame(bytes), gone);
         // Where nothing moves, something else may have changed.
-        else await this.describe(gone);
+        else await this.describe(gone).then(() => this.paint(gone));
         if (!gone()) await new Promise((done) => setTimeout(done, POLL_MS));
       }
     } catch (error) {
@@ -245,20 +245,27 @@ export class SessionLink {
     if (gone()) return;
     this.events.state('polling', 0);
     this.scene.frames = told.scene_frames;
+    // Whatever changes colours and sizes changes the graph, its legend or the collections, too.
+    const coloured = told.messages.map(({ t, ...of }) =>
+      t === 'graph' ? [of.epoch, of.legend] : t === 'collections' ? of : null,
+    );
+    this.scene.shows = JSON.stringify(coloured);
     for (const message of told.messages) {
       if (message.t === 'graph') this.sketched = true;
       this.events.text(message);
     }
   }
 
-  /** Fetches colours, sizes and labels, once for each graph; they come after its first positions. */
-  private async paint(epoch: number, gone: () => boolean): Promise<void> {
+  /** Fetches colours, sizes and labels that were not fetched yet; they come after the first positions. */
+  private async paint(gone: () => boolean): Promise<void> {
+    const wanted = this.scene.shows;
+    if (gone() || !this.events.resume()?.seq || this.scene.fetched === wanted) return;
     for (let k = 0; k < this.scene.frames; k += 1) {
       const frame = await readFrame(await (await this.ask(`scene/${k}`)).arrayBuffer());
       if (gone()) return;
       this.events.frame(frame);
     }
-    this.scene.epoch = epoch;
+    this.scene.fetched = wanted;
   }
 
   /** Applies a polled frame; answers what the next is to come after, 0 to get a key frame. */
@@ -271,7 +278,7 @@ export class SessionLink {
     if (gone() || header.epoch !== this.events.resume()?.epoch) return 0;
     if (isOther && (header.kind !== KIND.POS_KEY || header.first !== 0 || header.stride !== 1)) return 0;
     this.events.frame(frame);
-    if (this.scene.epoch !== header.epoch) await this.paint(header.epoch, gone);
+    await this.paint(gone);
     return this.events.resume()?.seq ?? 0;
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { isPosition } from '../../src/net/frames.ts';
 import { SessionLink, type LinkState, type Message } from '../../src/net/session.ts';
 
 const key = readFileSync('tests/fixtures/pos_key.bin');
@@ -64,13 +65,15 @@ function visit(answer: Answer) {
   const link = new SessionLink(BASE, 'd1', {
     text: (message) => {
       seen.texts.push(message);
-      if (message.t === 'graph') at = { epoch: Number(message.epoch), seq: 0 };
+      const epoch = Number(message.epoch);
+      // What is known of the same graph stays.
+      if (message.t === 'graph' && at?.epoch !== epoch) at = { epoch, seq: 0 };
       wake();
     },
     frame: (frame) => {
       seen.frames += 1;
       seen.kinds.push(frame.header.kind);
-      if (at) at.seq = frame.header.seq;
+      if (at && isPosition(frame.header.kind)) at.seq = frame.header.seq;
       wake();
       return frame.header.seq;
     },
@@ -103,9 +106,12 @@ function visit(answer: Answer) {
 const DESCRIBED: Message[] = [
   { t: 'hello', state: 'settled' },
   { t: 'collections', collections: [] },
-  { t: 'graph', epoch: header.epoch, node_count: header.count, edge_count: EDGES, name: 'named' },
+  { t: 'graph', epoch: header.epoch, node_count: header.count, edge_count: EDGES, legend: 'degree' },
 ];
-const described = (): Response => Response.json({ messages: DESCRIBED, scene_frames: 2 });
+const described = (legend = 'degree'): Response => {
+  const messages = DESCRIBED.map((message) => (message.t === 'graph' ? { ...message, legend } : message));
+  return Response.json({ messages, scene_frames: 2 });
+};
 const color = readFileSync('tests/fixtures/color_nodes.bin');
 const labels = readFileSync('tests/fixtures/labels.bin');
 
@@ -136,22 +142,30 @@ test('a graph that is not there yet is told of with its first frame, and asked f
     if (!url.pathname.endsWith('/graph')) return frames(url, range);
     asks += 1;
     if (asks > 1) return described();
-    return Response.json({ messages: [{ t: 'hello', state: 'loading' }], scene_frames: 0 });
+    const messages = [{ t: 'hello', state: 'loading' }];
+    return Response.json({ messages, scene_frames: 0 });
   });
   blocked();
   await until(() => seen.frames === 3);
   assert.deepEqual(seen.texts, [{ t: 'hello', state: 'loading' }, ...DESCRIBED]);
   link.close();
+});
 
-  const still = visit((url, range) =>
-    url.pathname.endsWith('/frame') && url.searchParams.get('after') !== '0'
-      ? new Response(null, { status: 204 })
-      : frames(url, range),
-  );
-  still.blocked();
-  await still.until(() => still.seen.texts.filter((message) => message.t === 'graph').length === 2);
-  assert.equal(still.seen.frames, 3, 'the scene is not fetched again');
-  still.link.close();
+test('where nothing moves a new scene is noticed, and one that is known is not fetched again', async () => {
+  let asks = 0;
+  const { link, seen, asked, until, blocked } = visit((url, range) => {
+    if (url.pathname.endsWith('/frame') && url.searchParams.get('after') !== '0')
+      return new Response(null, { status: 204 });
+    if (!url.pathname.endsWith('/graph')) return frames(url, range);
+    asks += 1;
+    return described(asks < 3 ? 'degree' : 'community');
+  });
+  blocked();
+  await until(() => seen.frames === 5);
+  assert.deepEqual(seen.kinds, [1, 17, 19, 17, 19]);
+  assert.equal(asks, 3);
+  assert.equal(asked.filter((path) => path.includes('/scene/')).length, 4);
+  link.close();
 });
 
 test('a websocket that opens after polling tells of the whole graph', async () => {
