@@ -1,13 +1,14 @@
 //! What the engine asks for when it needs a dataset's tables.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use graphlume_engine::{Built, Encodings, LoadError, Loaded, Loader};
-use graphlume_storage::{Batch, DatasetRec, TableRec};
+use graphlume_storage::{Batch, Commit, DatasetRec, StoreError, TableRec};
 use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
 use graphlume_types::{CancelToken, DatasetId, Notice, note};
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::ServiceError;
 use crate::builtin;
@@ -23,11 +24,50 @@ pub(crate) struct TableLoader {
     core: Arc<Core>,
     /// The version of the data that was loaded last and is being built.
     loaded: Mutex<HashMap<DatasetId, u64>>,
+    /// Where it is looked after that what was found out is written down; absent in tools, which have no requests.
+    runtime: Option<Handle>,
+}
+
+/// How often what was found out about a dataset is written anew, when its record changes at the same moment.
+const NOTES_MAX: usize = 100;
+
+/// What a build tells of a dataset.
+struct Note {
+    dataset: DatasetId,
+    /// The data that were built.
+    version: u64,
+    /// Nodes and edges.
+    counts: (Option<u64>, Option<u64>),
+    notices: Vec<Notice>,
+}
+
+impl Note {
+    /// Hands it to the store's writer. `None` where the record has it already, is gone, or has other data by now.
+    fn write(&self, core: &Core) -> Option<Commit> {
+        let (mut rec, tag) = core.store.get_tagged::<DatasetRec>(&self.dataset).ok()??;
+        let known = (rec.node_count, rec.edge_count) == self.counts && rec.notices == self.notices;
+        if rec.data_version != self.version || known {
+            return None;
+        }
+        (rec.node_count, rec.edge_count) = self.counts;
+        rec.notices.clone_from(&self.notices);
+        Some(core.store.submit(Batch::new().replace(&rec, tag)))
+    }
+
+    /// Writes it again until it is there. What changed the record meanwhile, such as sharing, need not load the data again.
+    fn insist(&self, core: &Weak<Core>) {
+        for _ in 0..NOTES_MAX {
+            let Some(commit) = core.upgrade().and_then(|core| self.write(&core)) else { return };
+            if !matches!(commit.wait(), Err(StoreError::Changed { .. })) {
+                return;
+            }
+        }
+    }
 }
 
 impl TableLoader {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core, loaded: Mutex::default() }
+        Self { core, loaded: Mutex::default(), runtime: Handle::try_current().ok() }
     }
 
     fn tables(
@@ -152,23 +192,19 @@ impl Loader for TableLoader {
         if builtin::by_id(dataset).is_some() {
             return;
         }
+        let Some(version) = self.loaded.lock().remove(&dataset) else { return };
         let counts = (Some(u64::from(built.num_nodes)), Some(u64::from(built.num_edges)));
-        let version = self.loaded.lock().remove(&dataset);
-        match self.core.store.get_tagged::<DatasetRec>(&dataset) {
-            // The graph of tables that were replaced meanwhile says nothing about the new ones.
-            Ok(Some((mut rec, tag)))
-                if version == Some(rec.data_version)
-                    && ((rec.node_count, rec.edge_count) != counts
-                        || rec.notices != built.notices) =>
-            {
-                (rec.node_count, rec.edge_count) = counts;
-                rec.notices = built.notices.to_vec();
-                // Nobody waits for this: the picture does not depend on it, and a record that has changed
-                // meanwhile brings a load of its own.
-                drop(self.core.store.submit(Batch::new().replace(&rec, tag)));
+        let note = Note { dataset, version, counts, notices: built.notices.to_vec() };
+        // The graph of tables that were replaced meanwhile says nothing about the new ones. The picture does not depend
+        // on the record, and so does not wait for it.
+        let Some(commit) = note.write(&self.core) else { return };
+        let Some(runtime) = &self.runtime else { return };
+        let core = Arc::downgrade(&self.core);
+        runtime.spawn(async move {
+            if let Err(StoreError::Changed { .. }) = commit.await {
+                tokio::task::spawn_blocking(move || note.insist(&core));
             }
-            _ => {}
-        }
+        });
     }
 
     fn footprint_bytes(&self, dataset: DatasetId) -> Option<u64> {

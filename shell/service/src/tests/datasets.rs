@@ -1,5 +1,8 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
-use graphlume_engine::{LoadError, Loader};
+use graphlume_engine::{Built, LoadError, Loader};
+use graphlume_storage::{Batch, DatasetRec};
 use graphlume_types::{CancelToken, DatasetId};
 
 use crate::loader::TableLoader;
@@ -20,6 +23,47 @@ async fn counted(rig: &Rig, who: &Principal, id: &str) -> Value {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     panic!("the size of {id} did not become known");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment() {
+    let rig = Rig::with(&["alice"]);
+    let alice = rig.user("alice").await;
+    let edges = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
+    let id = rig.dataset(&alice, create_body(json!({"edge_files": [edges]}))).await.unwrap();
+    counted(&rig, &alice, &id).await;
+    let dataset = id.parse::<DatasetId>().unwrap();
+    let (core, done) = (Arc::clone(&rig.service.core), Arc::new(AtomicBool::new(false)));
+    let is_done = Arc::clone(&done);
+    let others = std::thread::spawn(move || {
+        while !is_done.load(Ordering::Relaxed) {
+            let (mut rec, tag) = core.store.get_tagged::<DatasetRec>(&dataset).unwrap().unwrap();
+            rec.name = if rec.name == "one" { "other" } else { "one" }.to_owned();
+            let _ = core.store.commit(Batch::new().replace(&rec, tag));
+        }
+    });
+    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    let mut lost = None;
+    for nodes in 1000..1020 {
+        loader.load(dataset, &CancelToken::new()).unwrap();
+        loader.built(dataset, &Built { num_nodes: nodes, num_edges: 5, notices: &[] });
+        let mut told = false;
+        for _ in 0..500 {
+            let got = rig.service.get_dataset(&alice, &id).await.unwrap().data.node_count;
+            told = got == Some(u64::from(nodes));
+            if told {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        if !told {
+            lost = Some(nodes);
+            break;
+        }
+    }
+    done.store(true, Ordering::Relaxed);
+    others.join().unwrap();
+    assert_eq!(lost, None, "these numbers were lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]
