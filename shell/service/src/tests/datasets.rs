@@ -35,7 +35,7 @@ async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment()
     let dataset = id.parse::<DatasetId>().unwrap();
     let (core, done) = (Arc::clone(&rig.service.core), Arc::new(AtomicBool::new(false)));
     let is_done = Arc::clone(&done);
-    let others = std::thread::spawn(move || {
+    let others = tokio::task::spawn_blocking(move || {
         while !is_done.load(Ordering::Relaxed) {
             let (mut rec, tag) = core.store.get_tagged::<DatasetRec>(&dataset).unwrap().unwrap();
             rec.name = if rec.name == "one" { "other" } else { "one" }.to_owned();
@@ -62,7 +62,7 @@ async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment()
         }
     }
     done.store(true, Ordering::Relaxed);
-    others.join().unwrap();
+    others.await.unwrap();
     assert_eq!(lost, None, "these numbers were lost");
 }
 
