@@ -32,27 +32,11 @@ pub fn did_you_mean(name: &str, candidates: &[&str]) -> String {
     let allowed = (name.chars().count() / 3).max(1);
     candidates
         .iter()
-        .map(|c| (edit_distance(name, c), *c))
+        .map(|c| (graphlume_types::nearest::distance(name, c), *c))
         .filter(|(d, _)| *d <= allowed)
         .min_by_key(|(d, _)| *d)
         .map(|(_, c)| format!(" (did you mean {c:?}?)"))
         .unwrap_or_default()
-}
-
-/// Levenshtein distance in characters.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(ca != *cb)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = row[j + 1];
-            row[j + 1] = next;
-        }
-    }
-    row[b.len()]
 }
 
 /// The weights of the arcs of every node in node order, each node's out-edges first, in list order.

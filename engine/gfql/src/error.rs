@@ -284,24 +284,10 @@ impl From<graphlume_graph::GraphError> for GfqlError {
 #[must_use]
 pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let allowed = name.chars().count() / 3 + 1;
-    let scored = names.iter().map(|n| (edits(&name.to_lowercase(), &n.to_lowercase()), *n));
+    let scored = names
+        .iter()
+        .map(|n| (graphlume_types::nearest::distance(&name.to_lowercase(), &n.to_lowercase()), *n));
     scored.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, n)| n)
-}
-
-/// Insertions, deletions and substitutions that turn `a` into `b`.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let next = (corner + usize::from(x != *y)).min(row[j] + 1).min(row[j + 1] + 1);
-            corner = row[j + 1];
-            row[j + 1] = next;
-        }
-    }
-    row[b.len()]
 }
 
 /// At most ten names, separated by commas.

@@ -28,7 +28,8 @@ pub(crate) struct Line {
     pub(crate) account: String,
     /// Where from: the sender, also through the operator's proxies.
     pub(crate) peer: IpAddr,
-    /// What everybody may ask for at any time is worth a line to whoever looks for it only.
+    /// Whether the line is written at level debug instead of info: answers below 400 of public routes, such as health and the
+    /// page's files, which probes and browsers ask for all the time.
     pub(crate) is_quiet: bool,
 }
 

@@ -19,7 +19,7 @@ pub struct Held {
     pub sessions: u64,
 }
 
-/// Why somebody was not let in.
+/// Why a login, a key or a login link was refused: the label `reason` of the metric `graphlume_login_refusals_total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// A name or a password is wrong, or the account is switched off.

@@ -81,7 +81,8 @@ pub fn enclose() -> Enclosed {
     Enclosed { landlock, namespaces, user, unprivileged }
 }
 
-/// Whether `act` succeeds in a child of this process: a filter that somebody else has set may end whoever tries.
+/// Whether `act` succeeds in a forked child of this process. [`enclose`] asks before it acts itself, because the system call
+/// filter of a container can kill the process that makes a forbidden call instead of refusing it.
 fn survives(act: fn() -> bool) -> bool {
     // SAFETY: this process has one thread, so that the child may go on as if nothing had happened; it calls the system
     // and ends, without running anything that waits for the end of a program.
@@ -137,7 +138,7 @@ fn landlock() -> Option<u32> {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
             && libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0_usize) == 0
     };
-    // SAFETY: the descriptor was made above and is nobody else's.
+    // SAFETY: `ruleset` was opened by this function, is open here, and no other value owns it.
     unsafe { libc::close(ruleset) };
     if done { u32::try_from(version).ok() } else { None }
 }

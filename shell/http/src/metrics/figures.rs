@@ -1,4 +1,4 @@
-//! What other components count, read when somebody asks: the engine, the store, the identity.
+//! The figures that the engine, the record store and the logins count themselves. `/metrics` reads them at each scrape.
 
 use std::fmt::Error;
 

@@ -1,4 +1,4 @@
-//! What a page tells of a graph before anybody has asked for its picture.
+//! Name, description and counts of a graph, which the page's splash shows before a person asks for the picture.
 
 use serde::Serialize;
 
@@ -21,8 +21,8 @@ pub struct AboutReply {
 }
 
 impl Service {
-    /// The dataset of a visualization in a few words, for whoever may look at it. The session is neither opened nor
-    /// kept alive; without `dataset`, it has to be one whose name is enough, as for [`Service::get_session`].
+    /// Name, description and counts of the dataset that a session shows, for a caller who may read that dataset. Reads one
+    /// record; the session is neither opened nor kept alive. Without `dataset`, it has to be one whose name is enough, as for [`Service::get_session`].
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also for a dataset that the caller may not see; [`ServiceError::TokenInvalid`] when

@@ -80,7 +80,8 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
         let a: Arguments = call.arguments()?;
         let live = call.live(&a.session_id, TOOL.access).await?;
         if let Some(format) = a.format.filter(|format| format != "json") {
-            // Clients of older servers may know the name csv; it is not told, so that nobody tries it.
+            // The format csv is refused like any other and not listed: the tool's answer is JSON, and agents try every
+            // name that an error lists.
             let shown: String = format.chars().take(32).collect();
             let message = format!(
                 "format {shown:?} is not possible; the only one is \"json\", also without a format"
