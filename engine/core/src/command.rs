@@ -69,6 +69,7 @@ commands! {
     Collect = cmd::collect::Collect,
     Dress = cmd::collect::Dress,
     Info = cmd::info::Info,
+    Follow = cmd::follow::Follow,
     NodeCard = cmd::card::NodeCard,
     NodeNames = cmd::card::NodeNames,
     EdgeCard = cmd::card::EdgeCard,

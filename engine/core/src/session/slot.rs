@@ -277,6 +277,12 @@ impl Slot {
         self.shown.lock().graph.clone()
     }
 
+    /// Whether there is nothing to wait for: the graph is there, its load has failed, or the session has ended.
+    pub(crate) fn has_ended_loading(&self) -> bool {
+        let shown = self.shown.lock();
+        shown.graph.is_some() || shown.state.state == Phase::Failed || shown.closed.is_some()
+    }
+
     pub(crate) fn set_state(&self, state: SessionState) {
         self.replace(|s| {
             s.state = Arc::new(state);
