@@ -258,13 +258,13 @@ impl Datasets {
 fn require_ends(
     map: &Map<String, Value>,
     edge_encodings: &Value,
-    is_made_of_columns: bool,
+    needs_columns: bool,
 ) -> Result<(), ServiceError> {
     let some =
         |field: &str| map.get(field).and_then(Value::as_array).is_some_and(|f| !f.is_empty());
     let nodes_alone = some("node_files") && !some("edge_files");
     for role in ["source", "destination"] {
-        if is_made_of_columns && !nodes_alone && bound(edge_encodings, role).is_none() {
+        if needs_columns && !nodes_alone && bound(edge_encodings, role).is_none() {
             let field = format!("edge_encodings.bindings.{role}");
             return Err(missing(&field, "the name of a column of the edges").into());
         }

@@ -230,14 +230,14 @@ async fn a_guessed_session_name_is_as_one_that_is_not_there() {
         assert!(s.sessions.get(who, "demo1").await.is_ok());
     }
     // With the address everybody watches, and what they were let in for is checked without the name.
-    let ticket = s.sessions.authorize_viewer(&nobody, "demo1", Some(&id)).await.unwrap();
-    assert!(s.sessions.recheck_viewer(&nobody, &ticket).is_ok());
+    let grant = s.sessions.authorize_viewer(&nobody, "demo1", Some(&id)).await.unwrap();
+    assert!(s.sessions.recheck_viewer(&nobody, &grant).is_ok());
     // Names that the server made cannot be guessed.
     let made = s.sessions.open(&carol, &id, None, &[]).await.unwrap().session_id;
     assert!(s.sessions.authorize_viewer(&nobody, made.as_str(), None).await.is_ok());
     let private = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
     s.datasets.share(&alice, private.as_bytes()).await.unwrap();
-    assert_eq!(code(s.sessions.recheck_viewer(&nobody, &ticket).map(|()| 0)), Code::NotFound);
+    assert_eq!(code(s.sessions.recheck_viewer(&nobody, &grant).map(|()| 0)), Code::NotFound);
     assert_eq!(code(s.sessions.authorize_viewer(&member, "demo1", None).await), Code::NotFound);
 }
 

@@ -69,8 +69,8 @@ async fn a_session_is_open_while_its_page_is_and_belongs_to_who_opened_it() {
     // A session of nobody belongs to the first account that opens it.
     let nobody = Principal::anonymous();
     rig.service.sessions.open(&nobody, &id, Some("free"), &[]).await.unwrap();
-    let ticket = rig.service.sessions.authorize_viewer(&bob, "free", Some(&id)).await.unwrap();
-    assert!(ticket.owner);
+    let grant = rig.service.sessions.authorize_viewer(&bob, "free", Some(&id)).await.unwrap();
+    assert!(grant.owner);
     assert!(!rig.service.sessions.authorize_viewer(&alice, "free", Some(&id)).await.unwrap().owner);
 }
 

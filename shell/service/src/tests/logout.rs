@@ -175,7 +175,7 @@ async fn signing_out_ends_the_tokens_and_the_streams_of_that_sign_in_alone() {
     let (who, session) = (s.identity.authenticate(&one.token).unwrap(), one.session.as_str());
     let by_cookie = s.identity.authenticate_login(session).unwrap();
     let dataset = rig.empty_dataset(&who).await;
-    let ticket = s.sessions.authorize_viewer(&who, "open", Some(&dataset)).await.unwrap();
+    let grant = s.sessions.authorize_viewer(&who, "open", Some(&dataset)).await.unwrap();
     let told = s.identity.access_changes();
     s.identity.sign_out(&by_cookie, Some(session)).await.unwrap();
     assert!(told.has_changed().unwrap(), "open streams look again");
@@ -184,7 +184,7 @@ async fn signing_out_ends_the_tokens_and_the_streams_of_that_sign_in_alone() {
         assert_eq!(slug(refreshed(token).await), "token-invalid");
     }
     for gone in [&who, &by_cookie] {
-        assert_eq!(code(s.sessions.recheck_viewer(gone, &ticket)), Code::Unauthenticated);
+        assert_eq!(code(s.sessions.recheck_viewer(gone, &grant)), Code::Unauthenticated);
         assert!(!s.identity.is_current(gone));
     }
     for token in [&other.token, &by_itself] {

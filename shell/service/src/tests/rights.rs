@@ -115,8 +115,8 @@ async fn outcome(
         "let-in" => cell(s.datasets.mint_link(who, Some("somebody"), Some(id)).await),
         "steer" => match s.sessions.authorize_viewer(who, &format!("of-{mode}"), Some(id)).await {
             Err(e) => cell::<()>(Err(e)),
-            Ok(ticket) => {
-                let control = s.sessions.take_control(who, &ticket, &Arrival::default()).unwrap();
+            Ok(grant) => {
+                let control = s.sessions.take_control(who, &grant, &Arrival::default()).unwrap();
                 if control.controls { "Y" } else { "F" }
             }
         },
@@ -176,10 +176,10 @@ async fn the_first_page_at_a_session_of_nobody_steers_it_and_proves_it_with_a_ke
     let rig = Rig::with(&["alice", "bob"]);
     let (s, nobody) = (&rig.service, Principal::anonymous());
     s.sessions.open(&nobody, "karate", Some("shared"), &[]).await.unwrap();
-    let ticket = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
     let arrive = |who: &Principal, key: Option<&str>, joins| {
         let arrival = Arrival { key: key.map(str::to_owned), joins };
-        s.sessions.take_control(who, &ticket, &arrival).unwrap()
+        s.sessions.take_control(who, &grant, &arrival).unwrap()
     };
     assert!(!arrive(&nobody, None, true).controls, "who only watches claims nothing");
     let first = arrive(&nobody, None, false);
@@ -203,9 +203,9 @@ async fn the_first_page_at_a_session_of_nobody_steers_it_and_proves_it_with_a_ke
     assert!(!s.sessions.take_control(&nobody, &other, &arrival).unwrap().controls);
     // It needs no memory of the server's.
     let rig = rig.restart();
-    let ticket =
+    let grant =
         rig.service.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
-    assert!(rig.service.sessions.take_control(&nobody, &ticket, &arrival).unwrap().controls);
+    assert!(rig.service.sessions.take_control(&nobody, &grant, &arrival).unwrap().controls);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -372,18 +372,18 @@ async fn a_steering_key_ends_when_the_session_gets_an_owner() {
     let rig = Rig::with(&["alice"]);
     let (s, nobody) = (&rig.service, Principal::anonymous());
     s.sessions.open(&nobody, "karate", Some("shared"), &[]).await.unwrap();
-    let ticket = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
-    let key = s.sessions.take_control(&nobody, &ticket, &Arrival::default()).unwrap().key.unwrap();
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let key = s.sessions.take_control(&nobody, &grant, &Arrival::default()).unwrap().key.unwrap();
     let rig = rig.restart();
     let s = &rig.service;
     let alice = rig.user("alice").await;
     assert!(s.sessions.authorize_viewer(&alice, "shared", Some("karate")).await.unwrap().owner);
-    let ticket = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
     let arrival = Arrival { key: Some(key), joins: false };
-    let control = s.sessions.take_control(&nobody, &ticket, &arrival).unwrap();
+    let control = s.sessions.take_control(&nobody, &grant, &arrival).unwrap();
     assert!(!control.controls && control.key.is_none());
     assert!(
-        !s.sessions.may_control(&nobody, &ticket, true).unwrap(),
+        !s.sessions.may_control(&nobody, &grant, true).unwrap(),
         "a page that is open loses the control, too"
     );
 }

@@ -36,9 +36,9 @@ async fn a_session_is_opened_listed_and_remembered_for_its_owner() {
     let again = rig.service.sessions.get(&alice, one.session_id.as_str()).await.unwrap();
     assert_eq!(serde_json::to_value(again).unwrap(), shown);
     assert_eq!(code(rig.service.sessions.get(&alice, "guest").await), Code::NotFound);
-    let ticket =
+    let grant =
         rig.service.sessions.authorize_viewer(&alice, one.session_id.as_str(), None).await.unwrap();
-    assert!(ticket.owner);
+    assert!(grant.owner);
     let info = rig.service.ctx.engine.info(one.session_id.clone()).await.unwrap();
     assert!(
         info.state.settings.lin_log == Some(true) && info.state.settings.play == 0,
@@ -65,8 +65,8 @@ async fn a_viewer_needs_a_known_session_or_a_dataset_to_open_it_on() {
     assert_eq!(code(watch("s1", None).await), Code::NotFound);
     assert_eq!(code(watch("s1", Some("0".repeat(32))).await), Code::NotFound);
     assert_eq!(code(watch("bad name", Some(id.clone())).await), Code::NotFound);
-    let ticket = watch("s1", Some(id.clone())).await.unwrap();
-    assert_eq!((ticket.dataset.to_string(), ticket.owner), (id.clone(), false));
+    let grant = watch("s1", Some(id.clone())).await.unwrap();
+    assert_eq!((grant.dataset.to_string(), grant.owner), (id.clone(), false));
     assert!(watch("s1", Some(id.clone())).await.is_ok());
     let named = watch("s2", Some("miserables".to_owned())).await.unwrap();
     assert!(rig.service.ctx.engine.attach(named.session).await.is_ok());
