@@ -76,7 +76,7 @@ pub enum ConfigError {
 pub fn parse(args: &[std::ffi::OsString]) -> Result<Cli, ConfigError> {
     let mut command = Cli::command();
     let mut defaults: BTreeMap<(String, String), String> = BTreeMap::new();
-    // Help is there for whoever has something wrong, too.
+    // Help works with a wrong configuration, too.
     let wants_help = asks_for_help(args);
     if let Some(path) = config_path(args).filter(|_| !wants_help) {
         read_file(&path, &command, &mut defaults)?;

@@ -87,7 +87,7 @@ pub fn listen(data: &Path, service: Arc<Service>) -> std::io::Result<Control> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     rustix::net::bind(&socket, &SocketAddrUnix::new(&path)?)?;
-    // Nobody can connect before `listen`.
+    // No client can connect before `listen`.
     std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
     rustix::net::listen(&socket, BACKLOG)?;
     let listener = UnixListener::from_std(socket.into())?;
@@ -140,7 +140,7 @@ async fn answer(mut stream: UnixStream, service: &Service) -> std::io::Result<()
     }
 }
 
-/// Writes the answer. Whoever asks and does not read would keep one of the few places otherwise.
+/// Writes the answer. A client that asks and does not read would keep one of the few places otherwise.
 async fn send(
     to: &mut (impl tokio::io::AsyncWrite + Unpin),
     line: &[u8],
@@ -185,7 +185,7 @@ pub enum Folder {
     MayBeMade,
 }
 
-/// Carries out a command on a data folder: here when nobody holds the folder, else in the server that does.
+/// Carries out a command on a data folder: here when no process holds the folder, else in the server that does.
 ///
 /// # Errors
 /// Why it was not carried out.

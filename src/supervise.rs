@@ -59,7 +59,7 @@ impl Ready {
 /// What the parent left for this process, if a parent supervises it. To be called once, at start.
 ///
 /// # Errors
-/// The parent has gone, or the variable was set by somebody else.
+/// The parent has gone, or the variable was set by another program.
 pub fn inherited() -> Result<Option<Inherited>, Failure> {
     let Ok(text) = std::env::var(VARIABLE) else { return Ok(None) };
     let wrong = || failure(format!("{VARIABLE}={text:?} is for internal use; unset it"));
@@ -74,7 +74,7 @@ pub fn inherited() -> Result<Option<Inherited>, Failure> {
     }
     let adopt = |number: &str| -> Result<OwnedFd, Failure> {
         let number: RawFd = number.parse().ok().filter(|n| *n > 2).ok_or_else(wrong)?;
-        // SAFETY: the parent left this descriptor open for us, it belongs to nobody else in this
+        // SAFETY: the parent left this descriptor open for us, it has no other owner in this
         // process, and each number is adopted once.
         let fd = unsafe { OwnedFd::from_raw_fd(number) };
         rustix::io::fcntl_setfd(&fd, rustix::io::FdFlags::CLOEXEC).map_err(|_| wrong())?;
@@ -165,7 +165,7 @@ struct Parent<'a> {
     server: Option<Server>,
     start_at: Instant,
     down_since: Instant,
-    /// Somebody asked for the end; a server that takes longer is killed.
+    /// The supervisor was told to end; a server that takes longer is killed.
     kill_at: Option<Instant>,
     standing: Option<StandIn>,
     outage: (watch::Sender<Outage>, watch::Receiver<Outage>),

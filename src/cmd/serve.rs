@@ -249,13 +249,13 @@ async fn serve(
         Arc::new(SystemClock),
     )
     .map_err(refused_start)?;
-    // Whoever asks for health first gets a checked answer; what is wrong shows there, so nothing is lost here.
+    // The first probe gets a checked answer; what is wrong shows there, so nothing is lost here.
     let _ = tokio::time::timeout(FIRST_CHECK, started.engine.probe()).await;
     let demo = if args.demo { Some(started.service.sessions.load_demo().await?) } else { None };
     if let Some(name) = &demo {
         http.demo_datasets.push((name.clone(), "Demo graph".to_owned()));
     }
-    // Signals are caught before the address is announced, so that whoever reads it may stop us cleanly.
+    // Signals are caught before the address is announced, so that a script that reads it can stop the server cleanly.
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     // The end of a terminal session is an end in order, too.
     let mut hup = signal(SignalKind::hangup())?;
@@ -338,7 +338,7 @@ enum Sockets {
 }
 
 impl Sockets {
-    /// Whether nobody was told the address yet.
+    /// Whether the address was not announced yet.
     const fn are_first(&self) -> bool {
         match self {
             Self::Inherited(inherited) => inherited.is_first,

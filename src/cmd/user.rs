@@ -120,7 +120,7 @@ pub fn run(command: UserCommand) -> Result<(), Failure> {
     }
 }
 
-/// A password that nobody knows yet.
+/// A generated password.
 fn show_generated(password: &str, generated: bool) {
     if generated {
         println_result(password);

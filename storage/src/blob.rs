@@ -7,13 +7,12 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek as _, Write};
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use graphlume_types::id::hex;
-use graphlume_types::limits;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +20,12 @@ use crate::draft::Draft;
 use crate::error::StoreError;
 use crate::poison::Poison;
 use crate::record::unhex;
-use crate::vfs::{self, Vfs};
+use crate::vfs::Vfs;
 
-/// Bytes written between two looks at the free space of the disk.
-const SPACE_CHECK_BYTES: u64 = 64 << 20;
-/// Bytes gathered before they are handed to the operating system.
-pub(crate) const BUFFER_BYTES: usize = 256 << 10;
+mod writer;
+
+pub(crate) use writer::BUFFER_BYTES;
+pub use writer::BlobWriter;
 
 /// How a blob survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -143,7 +142,7 @@ impl Blobs {
         let temp = dir.join("tmp");
         mk(&temp)?;
         let listing = fs::read_dir(&temp).map_err(|e| StoreError::io("list", &temp, e))?;
-        // Ours are numbered; anything else is somebody's.
+        // Ours are numbered; anything else belongs to another program.
         let is_numbered = |e: &fs::DirEntry| {
             e.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit)
                 && e.file_type().is_ok_and(|t| t.is_file())
@@ -209,7 +208,7 @@ impl Blobs {
         w.finish()
     }
 
-    /// A nameless file of the caller's own, gone when it is closed. Whoever fills it keeps to the limits.
+    /// A nameless file of the caller's own, gone when it is closed. The caller keeps to the limits.
     ///
     /// # Errors
     /// As [`Blobs::writer`].
@@ -219,7 +218,7 @@ impl Blobs {
         Ok(file)
     }
 
-    /// A file that somebody else fills and that becomes derived blobs.
+    /// A file that another process fills and that becomes derived blobs.
     ///
     /// # Errors
     /// As [`Blobs::writer`].
@@ -245,25 +244,6 @@ impl Blobs {
     fn temp_path(&self) -> PathBuf {
         let n = self.inner.next_temp.fetch_add(1, Ordering::Relaxed);
         self.inner.dir.join("tmp").join(format!("{n}"))
-    }
-
-    fn start(&self, class: BlobClass) -> Result<BlobWriter, StoreError> {
-        self.inner.poison.check()?;
-        self.check_space()?;
-        let temp = self.temp_path();
-        let file = self.inner.vfs.create(&temp).map_err(|e| StoreError::io("create", &temp, e))?;
-        Ok(BlobWriter {
-            blobs: self.clone(),
-            class,
-            file: Some(file),
-            temp,
-            buffer: Vec::new(),
-            hasher: blake3::Hasher::new(),
-            len: 0,
-            limit: limits::DECOMPRESSED_BYTES_MAX,
-            next_space_check: SPACE_CHECK_BYTES,
-            broken: false,
-        })
     }
 
     fn check_space(&self) -> Result<(), StoreError> {
@@ -338,7 +318,7 @@ impl Blobs {
             tracing::warn!(blob = %blob.hash, "a derived blob is torn and will be computed again");
             match self.inner.vfs.remove_file(&path) {
                 Ok(()) => {}
-                // Whoever only reads leaves it to the next start.
+                // A reader leaves it to the next start.
                 Err(e)
                     if matches!(
                         e.kind(),
@@ -432,143 +412,4 @@ fn list(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
         out.push(entry.map_err(fail)?.path());
     }
     Ok(out)
-}
-
-/// A blob being written. Nothing is visible before [`BlobWriter::finish`].
-pub struct BlobWriter {
-    blobs: Blobs,
-    class: BlobClass,
-    file: Option<File>,
-    temp: PathBuf,
-    buffer: Vec<u8>,
-    hasher: blake3::Hasher,
-    len: u64,
-    limit: u64,
-    next_space_check: u64,
-    broken: bool,
-}
-
-impl BlobWriter {
-    /// Refuses more than `bytes` bytes.
-    #[must_use]
-    pub fn limit(mut self, bytes: u64) -> Self {
-        self.limit = bytes;
-        self
-    }
-
-    /// Bytes taken so far.
-    #[must_use]
-    pub fn written(&self) -> u64 {
-        self.len
-    }
-
-    /// The bytes so far, for reading; they stay readable whatever becomes of the blob.
-    ///
-    /// # Errors
-    /// As [`BlobWriter::put`].
-    pub fn reader(&mut self) -> Result<File, StoreError> {
-        self.drain().inspect_err(|_| self.broken = true)?;
-        File::open(&self.temp).map_err(|e| StoreError::io("open", &self.temp, e))
-    }
-
-    /// Appends `bytes`.
-    ///
-    /// # Errors
-    /// `TooLarge` past the limit, `Full` when the disk runs short, `Io` otherwise. After an error the
-    /// writer only refuses.
-    pub fn put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let result = self.try_put(bytes);
-        self.broken |= result.is_err();
-        result
-    }
-
-    fn try_put(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.broken {
-            return Err(StoreError::Closed);
-        }
-        let len = self.len + bytes.len() as u64;
-        if len > self.limit {
-            return Err(StoreError::TooLarge { what: "the data", limit: self.limit });
-        }
-        if len >= self.next_space_check {
-            self.blobs.check_space()?;
-            self.next_space_check = len + SPACE_CHECK_BYTES;
-        }
-        self.len = len;
-        self.hasher.update(bytes);
-        if self.buffer.len() + bytes.len() < BUFFER_BYTES {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.drain()?;
-        if bytes.len() >= BUFFER_BYTES {
-            return self.write_through(bytes);
-        }
-        self.buffer.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn drain(&mut self) -> Result<(), StoreError> {
-        let buffer = std::mem::take(&mut self.buffer);
-        let result = self.write_through(&buffer);
-        self.buffer = buffer;
-        self.buffer.clear();
-        result
-    }
-
-    fn write_through(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        let file = self.file.as_mut().ok_or(StoreError::Closed)?;
-        vfs::write_all(&*self.blobs.inner.vfs, file, bytes)
-            .map_err(|e| StoreError::io("write", &self.temp, e))
-    }
-
-    /// Makes the blob durable (unless derived) and visible.
-    ///
-    /// # Errors
-    /// As [`BlobWriter::put`]; nothing is visible then.
-    pub fn finish(mut self) -> Result<BlobRef, StoreError> {
-        if self.broken {
-            return Err(StoreError::Closed);
-        }
-        self.drain()?;
-        let file = self.file.take().ok_or(StoreError::Closed)?;
-        let vfs = Arc::clone(&self.blobs.inner.vfs);
-        if self.class == BlobClass::Durable {
-            // The file is thrown away after a failure, so that a full disk does no harm here; any
-            // other failed sync means that the device can no longer be trusted.
-            vfs.sync_file(&file).map_err(|e| {
-                if !matches!(e.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
-                    self.blobs.inner.poison.set_after("sync a blob", &e);
-                }
-                StoreError::io("sync", &self.temp, e)
-            })?;
-        }
-        drop(file);
-        self.blobs.inner.poison.check()?;
-        let hash = BlobHash::of(&self.hasher);
-        self.blobs
-            .publish(self.class, &self.temp, hash)
-            .map_err(|e| StoreError::io("publish", &self.temp, e))?;
-        Ok(BlobRef { hash, len: self.len, class: self.class })
-    }
-}
-
-impl Write for BlobWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.put(bytes).map_err(io::Error::other)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.drain().map_err(io::Error::other)
-    }
-}
-
-impl Drop for BlobWriter {
-    fn drop(&mut self) {
-        // After a finish the file has moved away and there is nothing to remove. A failure leaves a
-        // file in the temporary folder, which the next start empties.
-        self.file.take();
-        let _ = self.blobs.inner.vfs.remove_file(&self.temp);
-    }
 }

@@ -30,7 +30,7 @@ impl Drop for Copied {
 
 impl Copied {
     /// Opens the records of the data folder `dir` in a copy of `store`. Damage that a start would mend is mended in the
-    /// copy. Nobody writes meanwhile.
+    /// copy. No process writes meanwhile.
     ///
     /// # Errors
     /// `Corrupt` as [`Meta::open`], `Reading` when there is no room for a copy anywhere.

@@ -31,7 +31,7 @@ pub struct Disk {
 const FREE_FILES_MIN: u64 = 1_000;
 
 impl Disk {
-    /// What is refused for want of room, and how much must be made; `None` while there is enough.
+    /// What is refused for lack of room, and how much must be made; `None` while there is enough.
     #[must_use]
     pub fn want(&self) -> Option<String> {
         let refused = if self.free_bytes < self.commit_bytes_min {
@@ -95,7 +95,7 @@ impl Store {
         Ok(names)
     }
 
-    /// Writes down what this opening set aside: whoever removes the damaged files must not remove the trace of what was
+    /// Writes down what this opening set aside: an operator who removes the damaged files must not remove the trace of what was
     /// lost with them.
     pub(crate) fn write_damage_down(&self) {
         if matches!(self.opened(), Opened::Fresh | Opened::Existing) {

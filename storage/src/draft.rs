@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::blob::{BUFFER_BYTES, BlobClass, BlobHash, BlobRef, Blobs};
 use crate::error::StoreError;
 
-/// A file in the temporary folder that somebody else fills. Dropping it leaves nothing.
+/// A file in the temporary folder that another process fills. Dropping it leaves nothing.
 pub struct Draft {
     pub(crate) blobs: Blobs,
     pub(crate) temp: PathBuf,

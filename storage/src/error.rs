@@ -58,7 +58,7 @@ pub enum StoreError {
         /// `does not exist`, or what else is the case.
         state: &'static str,
     },
-    /// Whoever only reads works in a copy of the record store, and there is no room for one.
+    /// A reader works in a copy of the record store, and there is no room for one.
     #[error("there is no room for a copy of {dir:?} to read in: {why}make {} MiB free in one of them, or name a folder in TMPDIR", .need.div_ceil(1 << 20))]
     Reading {
         /// The record store.

@@ -22,7 +22,7 @@
 //! 3. Wrong bytes are never served: records and blobs carry hashes that every read checks.
 //! 4. After a failed sync nothing is acknowledged any more.
 //!
-//! A reader may see a commit a moment before it is durable; whoever acts upon a read does so by a commit
+//! A reader may see a commit a moment before it is durable; a caller that acts upon a read does so by a commit
 //! of its own, which cannot become durable earlier.
 
 mod batch;

@@ -1,5 +1,5 @@
 //! Whose a folder is. A data folder is told by what only we write into it, never by the names in it: `store`, `tmp` and
-//! `lock` are names that anybody gives. It is asked before anything is opened, made or changed.
+//! `lock` are common names. It is asked before anything is opened, made or changed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

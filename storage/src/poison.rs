@@ -1,4 +1,4 @@
-//! After a failed sync nobody knows what the device holds (Linux drops the dirty pages and reports the
+//! After a failed sync it is unknown what the device holds (Linux drops the dirty pages and reports the
 //! error once), so the store stops acknowledging for good and the process has to start again.
 
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ impl Poison {
         }
     }
 
-    /// As [`Self::set`] for a failed sync, unless the sync was not begun for want of a file descriptor or of kernel
+    /// As [`Self::set`] for a failed sync, unless the sync was not begun for lack of a file descriptor or of kernel
     /// memory: then what was to be synced is refused, and everything before it stays durable.
     pub fn set_after(&self, action: &str, cause: &std::io::Error) {
         if !is_shortage(cause) {

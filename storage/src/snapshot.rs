@@ -114,8 +114,8 @@ impl Files {
         self.known.get(key).map_or(0, |e| e.bytes)
     }
 
-    /// The file but `but` that makes room for it: the oldest of a session of nobody, else the oldest of somebody's
-    /// when `but` is somebody's, too.
+    /// The file but `but` that makes room for it: the oldest of a session without an owner, else the oldest of an owned one
+    /// when `but` is owned, too.
     fn oldest(
         &self,
         but: &(DatasetId, SessionId),
@@ -154,7 +154,7 @@ impl Snapshots {
     }
 
     /// Keeps the positions of a session in place of those before. Others, the oldest first, make room: those of
-    /// sessions of nobody before those that `is_owned` says are somebody's, which make room for their like alone.
+    /// sessions without an owner before those that `is_owned` names, which make room for their like alone.
     /// Where nothing may make room, the positions are not kept.
     ///
     /// # Errors
@@ -344,7 +344,7 @@ impl Snapshots {
         &self,
         visit: &mut dyn FnMut((DatasetId, SessionId), &fs::Metadata),
     ) -> Result<(), StoreError> {
-        // Nobody writes meanwhile, so whatever is unfinished was left by a crash.
+        // No process writes meanwhile, so whatever is unfinished was left by a crash.
         let _still = self.inner.files.lock();
         let dir = &self.inner.dir;
         let fail = |path: &Path, e| StoreError::io("list", path, e);

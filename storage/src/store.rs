@@ -412,7 +412,7 @@ impl Store {
         self.submit(batch).wait()
     }
 
-    /// Reads a record, lets `change` edit it, and writes it back if nobody else did meanwhile;
+    /// Reads a record, lets `change` edit it, and writes it back if no other writer did meanwhile;
     /// otherwise starts over. Gives the record as written, or `None` when there is none.
     ///
     /// # Errors
@@ -433,7 +433,7 @@ impl Store {
         }
     }
 
-    /// A number that no account has or had. Insert the account with [`Batch::insert`]: when somebody
+    /// A number that no account has or had. Insert the account with [`Batch::insert`]: when another caller
     /// else was faster, that fails with `Exists` and the next call gives another number.
     ///
     /// # Errors

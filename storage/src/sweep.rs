@@ -65,7 +65,7 @@ impl Store {
             let removed = self.exclusively(move |core| {
                 let mut removed = Vec::new();
                 for blob in chunk {
-                    // Somebody may have written the same content again a moment ago.
+                    // Another upload may have written the same content again a moment ago.
                     let fresh = core.blobs.written_at(&blob).is_none_or(|at| at >= before);
                     if !fresh && !core.meta.is_referenced(&blob)? {
                         core.blobs.remove(&blob)?;

@@ -80,7 +80,7 @@ impl Answer {
         Self { notices, ..self }
     }
 
-    /// What the query named in vain, where that was no error.
+    /// Names in the query that matched nothing, where that was no error.
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
         &self.notices

@@ -132,7 +132,7 @@ fn passing(
 /// whatever the end.
 struct Marked<'a> {
     words: &'a mut [u64],
-    /// Of which the first `len` are the nodes, in the order they came in.
+    /// The first `len` are the nodes, in the order they came in.
     list: Vec<u32>,
     len: usize,
     /// Whether there are bits of nodes that are not in the list.
@@ -251,7 +251,7 @@ fn reached(
             if left == end {
                 break;
             }
-            // Nobody leaves what the last hop reaches.
+            // The nodes that the last hop reaches are not expanded.
             let much =
                 hop == hops && marked.is_much(marked.nodes()[left..].iter().map(arcs_at).sum());
             for i in left..end {

@@ -61,7 +61,7 @@ impl Derived {
     }
 }
 
-/// The value of a cell that several threads may ask for. Nobody waits: with work that is shared out, a thread
+/// The value of a cell that several threads may ask for. No thread waits: with work that is shared out, a thread
 /// that waits for others may be given work that asks for the same cell.
 pub fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
     if let Some(value) = cell.get() {

@@ -73,7 +73,7 @@ impl PropertyGraph {
         edges: Option<Table>,
         bindings: Bindings,
     ) -> Result<Self, GfqlError> {
-        // A node table whose ids nobody knows cannot be matched with anything.
+        // A node table without known ids cannot be matched with anything.
         let nodes = nodes.filter(|_| bindings.node.is_some());
         if nodes.is_none() && edges.is_none() {
             return Err(GfqlError::new(

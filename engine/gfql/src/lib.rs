@@ -71,7 +71,7 @@ use wire::{Chain, Op};
 pub struct Outcome {
     /// The graph; of a row result the rows are its nodes.
     pub graph: PropertyGraph,
-    /// What the query named in vain, where that was no error.
+    /// Names in the query that matched nothing, where that was no error.
     pub notices: Vec<Notice>,
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn listed(words: &[u64], list: &mut [u32]) -> usize {
     let mut len = 0;
     for (word, first) in words.iter().zip((0..).step_by(64)) {
         let mut rest = *word;
-        // Eight numbers are written whether there are so many or not: how many there are is anybody's guess,
+        // Eight numbers are written whether there are so many or not: how many there are is unpredictable,
         // and a wrong one costs more.
         for to in list[len..].chunks_mut(8).take(rest.count_ones().div_ceil(8) as usize) {
             for number in to {

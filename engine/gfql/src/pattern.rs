@@ -1,4 +1,4 @@
-//! Regular expressions of queries: compiled within a budget, shared by their text, and kept by nobody for long.
+//! Regular expressions of queries: compiled within a budget, shared by their text, and never kept for long.
 //!
 //! A short text may stand for a large program (`\w{60}` takes megabytes), and a query or the address of a page may hold
 //! many of them. So what is compiled while one query is read shares one [`Budget`], a query keeps the text alone, and
@@ -70,7 +70,7 @@ impl Pattern {
         let (count, bytes) = LEFT.get().unwrap_or((QUERY_PATTERNS_MAX, PATTERN_BYTES_MAX));
         let count = count.checked_sub(1).ok_or(PatternError::TooMany)?;
         let (program, size) = compiled(text, bytes).inspect_err(|e| {
-            // What was tried in vain was paid for: nothing else of this query is compiled.
+            // A failed compilation was paid for: nothing else of this query is compiled.
             if *e == PatternError::TooLarge && LEFT.get().is_some() {
                 LEFT.set(Some((count, 0)));
             }

@@ -157,7 +157,7 @@ impl RowFilter {
             const WORDS: usize = 1 << 7;
             let mut words = vec![0; self.rows.div_ceil(64)];
             words.par_chunks_mut(WORDS).enumerate().for_each(|(chunk, words)| {
-                // Whoever asked looks at the token before the answers are used.
+                // The caller checks the token before the answers are used.
                 if !self.never && !self.cancel.is_cancelled() {
                     let from = chunk * WORDS * 64;
                     self.run_part(from..self.rows.min(from + WORDS * 64), words);

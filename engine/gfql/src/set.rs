@@ -319,7 +319,7 @@ impl Grow {
     }
 }
 
-/// One multiplication a number: the keys are indices of ours, nobody chooses them.
+/// One multiplication a number: the keys are indices of ours, no client chooses them.
 #[derive(Debug, Default)]
 pub(crate) struct Mix(u64);
 

@@ -14,7 +14,7 @@ use crate::wire::{Filter, NodeOp};
 const FILTERS_MAX: usize = 256;
 
 /// Tests that a query has asked for so far, whose answers stay as long as the query and count to its memory, and what
-/// the query named in vain.
+/// the query named without a match.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     tests: Mutex<Vec<Entry>>,

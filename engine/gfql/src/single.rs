@@ -20,7 +20,7 @@ const EDGES_PART: u64 = if cfg!(test) { 2 } else { 16 };
 /// Blocks of rows between two looks at the token.
 const BLOCKS_AT_ONCE: usize = if cfg!(test) { 2 } else { 1 << 3 };
 
-/// What became of a pattern.
+/// The outcome of a pattern.
 pub(crate) enum Single<'a> {
     /// What it keeps.
     Made(PropertyGraph),
@@ -65,7 +65,7 @@ fn bit(words: &[u64], i: u32) -> bool {
     words.get(i as usize / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)
 }
 
-/// Without a jump for each row: whether it is kept is anybody's guess.
+/// Without a jump for each row: whether it is kept is unpredictable.
 #[inline(always)]
 fn listed_where(
     ends: &[[u32; 2]],

@@ -217,7 +217,7 @@ fn rendered(array: &ArrayRef) -> LargeStringArray {
     (0..array.len()).map(|row| graphlume_table::cell_text(array.as_ref(), row)).collect()
 }
 
-/// A keyed hash of canonical values. The key is drawn once per process, so nobody can prepare ids that
+/// A keyed hash of canonical values. The key is drawn once per process, so no client can prepare ids that
 /// collide; no result depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Hasher {

@@ -23,7 +23,7 @@ pub struct GraphSpec<'a> {
     pub destination: &'a str,
     /// The node table, if there is one.
     pub nodes: Option<&'a Table>,
-    /// Column of the node ids; without it the node table only lists properties nobody can match, and
+    /// Column of the node ids; without it the node table only lists properties that match no edge, and
     /// is left aside.
     pub node: Option<&'a str>,
 }

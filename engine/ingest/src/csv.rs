@@ -47,6 +47,7 @@ mod plan;
 mod read;
 mod records;
 mod room;
+mod seen;
 mod split;
 mod spool;
 #[cfg(test)]
@@ -74,7 +75,7 @@ pub fn parse(
     cx: &ParseCx,
 ) -> Result<Parsed, IngestError> {
     let dialect = Dialect::new(Options(options))?;
-    // Whoever names or picks the column means the one.
+    // A caller who names or picks the column means the one.
     let asked = dialect.names.is_none() && dialect.usecols.is_none();
     let header = dialect.header != dialect::Header::None;
     let (table, warnings) = parse_with(bytes, dialect, Tuning::default(), cx)?;

@@ -16,7 +16,7 @@ pub enum IngestError {
         /// What was given, cut to 32 characters.
         given: String,
     },
-    /// The bytes are compressed, and nobody said so.
+    /// The bytes are compressed, and the request does not say so.
     #[error("the {format} data is compressed with {compression}; {}", declare(.format, .compression))]
     Compressed {
         /// The declared type.
@@ -228,7 +228,7 @@ fn declare(format: &Format, compression: &str) -> String {
     format!("declare file_compression {compression:?} for the file{direct}, or send it plain")
 }
 
-/// What a decoder of somebody else's says, in one line: some write the whole path to the place at fault,
+/// What a foreign decoder says, in one line: some write the whole path to the place at fault,
 /// one line a step.
 pub(crate) fn one_line(e: impl std::fmt::Display) -> String {
     const CHARS_MAX: usize = 300;

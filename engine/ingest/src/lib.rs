@@ -100,7 +100,7 @@ impl FromStr for Format {
 /// Where the bytes of a file are.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// A file that nobody writes to while it is read. It is mapped, not loaded.
+    /// A file that is not written to while it is read. It is mapped, not loaded.
     Path(PathBuf),
     /// The same, open.
     File(Arc<File>),
@@ -140,7 +140,7 @@ pub struct ParseCx {
     pub cancel: CancelToken,
     /// Told how far the work is, some times a second at most.
     pub watch: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// An empty file that nobody else has, for what does not stay in memory; absent, a temporary one is
+    /// An empty file of this parse alone, for what does not stay in memory; absent, a temporary one is
     /// made when needed.
     pub scratch: Option<Arc<File>>,
 }

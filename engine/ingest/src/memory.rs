@@ -77,8 +77,8 @@ impl Drop for Mapped {
         if SPARE_BYTES.load(Ordering::Relaxed) + map.len() > SPARE_BYTES_MAX {
             return;
         }
-        // SAFETY: the advice may turn the content into zeros at any moment. Nobody has a reference into
-        // a mapping that is being dropped, and whoever takes it next expects any content.
+        // SAFETY: the advice may turn the content into zeros at any moment. No reference exists into
+        // a mapping that is being dropped, and its next user expects any content.
         let advised = unsafe { map.unchecked_advise(UncheckedAdvice::Free) };
         if advised.is_ok() {
             SPARE_BYTES.fetch_add(map.len(), Ordering::Relaxed);

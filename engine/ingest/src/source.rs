@@ -22,7 +22,7 @@ pub fn open(source: &Source) -> Result<Bytes, IngestError> {
     Ok(bytes)
 }
 
-/// The bytes of a file that nobody writes to any more.
+/// The bytes of a file that is no longer written to.
 pub fn map(file: &File) -> Result<Bytes, IngestError> {
     // An empty file cannot be mapped.
     if file.metadata()?.len() == 0 {

@@ -1,4 +1,4 @@
-//! A parse as a job for somebody else: from a source to tables in a file, with an answer that can be
+//! A parse as a job for another process: from a source to tables in a file, with an answer that can be
 //! sent. Worker processes do it this way, and so does a server that has none.
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The colours that are used when nobody chose any, and how communities get theirs.
+//! The colours that are used when none are chosen, and how communities get theirs.
 
 use graphlume_graph::Topology;
 use rayon::prelude::*;

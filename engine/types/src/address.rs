@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The address that stands for everybody who shares `address`: whoever has one IPv6 address has 2^64 of
+/// The address that stands for all clients that share `address`: a client with one IPv6 address has 2^64 of
 /// them, and an IPv4 address that is mapped into IPv6 is itself.
 #[must_use]
 pub fn household(address: IpAddr) -> IpAddr {

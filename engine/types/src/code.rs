@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What kind of failure a caller is told about. Transports map it with total functions
-/// (`shell/http` to HTTP status numbers and JSON-RPC codes); nobody else writes such numbers.
+/// (`shell/http` to HTTP status numbers and JSON-RPC codes); no other crate writes such numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
@@ -13,7 +13,7 @@ pub enum Code {
     Unauthenticated,
     /// The caller is known and may not do this.
     Forbidden,
-    /// No such thing, or it belongs to somebody else and the caller may not know.
+    /// No such thing, or it belongs to another account and the caller may not know.
     NotFound,
     /// The thing existed and is closed for good.
     Gone,

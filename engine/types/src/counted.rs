@@ -113,7 +113,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-/// Bytes that nobody writes to any more, counted until they are dropped.
+/// Bytes that are no longer written to, counted until they are dropped.
 #[derive(Debug)]
 pub struct Finished {
     bytes: Vec<u8>,

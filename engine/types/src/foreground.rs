@@ -1,4 +1,4 @@
-//! Short work that somebody waits for, and long work that gives way to it.
+//! Short work that a user waits for, and long work that gives way to it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const PERIOD: Duration = Duration::from_millis(20);
 /// more than twice its time.
 const STRETCH: Duration = Duration::from_millis(10);
 
-/// Tells long work when somebody waits for short work.
+/// Tells long work when a user waits for short work.
 #[derive(Debug)]
 pub struct Foreground {
     started: Instant,

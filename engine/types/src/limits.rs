@@ -216,12 +216,12 @@ pub const COLLECTIONS_MAX: usize = 10;
 pub const COLLECTION_NAME_CHARS_MAX: usize = 256;
 /// Bytes of the expression of one collection.
 pub const COLLECTION_EXPR_BYTES_MAX: usize = 256 << 10;
-/// Seconds after which a visualization that nobody has open counts as closed: a page that is loaded again,
+/// Seconds after which a visualization that no page has open counts as closed: a page that is loaded again,
 /// or loses its connection for a moment, keeps its agents.
 pub const PAGE_AWAY_SECS_MAX: u64 = 3;
 /// Seconds for which a visualization whose page was asked for counts as open before its stream is.
 pub const PAGE_OPENING_SECS_MAX: u64 = 15;
-/// Days for which a visualization that nobody opens is remembered.
+/// Days for which a visualization that is not opened is remembered.
 pub const SESSION_IDLE_DAYS_MAX: i64 = 90;
 /// Bytes of one message to the tool endpoint.
 pub const TOOL_MESSAGE_BYTES_MAX: u64 = 1 << 20;
@@ -243,7 +243,7 @@ pub const EVENT_STREAM_BEAT_SECS: u64 = 15;
 pub const RESOURCES_PAGE_MAX: u64 = 100;
 /// Datasets that an empty `list_sessions` names.
 pub const HINT_DATASETS_MAX: u64 = 5;
-/// Milliseconds for which agents may keep what is the same for everybody.
+/// Milliseconds for which agents may keep what is the same for every account.
 pub const PUBLIC_TTL_MS: u64 = 3_600_000;
 /// Rows that `query_graph` returns.
 pub const TOOL_ROWS_MAX: usize = 50;

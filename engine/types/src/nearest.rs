@@ -1,6 +1,6 @@
 //! Which known name may have been meant by one that is not known.
 
-/// The candidate closest to `name`, when it is close enough to be a slip of the pen.
+/// The candidate closest to `name`, when it is close enough to be a typing error.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let wanted = name.to_lowercase();

@@ -10,7 +10,7 @@ use graphlume_types::limits;
 use crate::error::HttpError;
 use crate::host::PublicUrl;
 use crate::proxy::Network;
-use crate::table::ROUTES;
+use crate::table::routes;
 
 /// See [`HttpConfig::before_tool`].
 pub type BeforeTool = fn(&'static str) -> Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -302,7 +302,7 @@ impl HttpConfig {
             return bad("base_path", "must be a path such as /graphs, without a slash at its end");
         }
         if let Some(first) = parts().next()
-            && ROUTES.iter().any(|r| r.path.split('/').nth(1) == Some(first))
+            && routes().any(|r| r.path.split('/').nth(1) == Some(first))
         {
             let why = format!("/{first} is a path of the server itself; choose another one");
             return bad("base_path", &why);

@@ -9,7 +9,8 @@ use http::header::{
 };
 use http::{Request, Response, StatusCode};
 
-use crate::route::{self, Listener};
+use crate::matching;
+use crate::route::Listener;
 
 /// The answer to `OPTIONS` on a path of the table: the methods, and for a preflight the permission.
 /// None when there is no such path.
@@ -18,7 +19,7 @@ pub(crate) fn options<B>(
     request: &Request<B>,
     enabled: bool,
 ) -> Option<Response<Bytes>> {
-    let (methods, cors) = route::methods_of(listener, request.uri().path())?;
+    let (methods, cors) = matching::methods_of(listener, request.uri().path())?;
     let methods = HeaderValue::from_str(&methods).ok()?;
     let asked = request.headers();
     let mut response = Response::new(Bytes::new());

@@ -103,7 +103,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Nobody can make an address lead elsewhere, and browsers take `localhost` for this machine.
+/// No name server can make an address lead elsewhere, and browsers take `localhost` for this machine.
 fn is_ours(name: &str, public: Option<&PublicUrl>) -> bool {
     let bare = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')).unwrap_or(name);
     bare.parse::<IpAddr>().is_ok()

@@ -162,7 +162,7 @@ pub(crate) fn error_page(error: &ApiError, request_id: &str, base: &str) -> Repl
     reply
 }
 
-/// What is shown at a login link's address to whoever only looks at it. The link on it leads to this very
+/// What is shown at a login link's address to a client that only looks at it. The link on it leads to this very
 /// address, which an empty one stands for, so that the token is not written into the page.
 pub(crate) fn open_link_page() -> Reply {
     page(document(

@@ -9,11 +9,32 @@ use http::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, SET_COOKIE};
 use http::{Method, Response, StatusCode};
 
 use crate::request::{Reply, Req};
+use crate::route::{OpenedBy, Route, run};
+use crate::schema::Shape::Text;
+use crate::schema::{parameter, returns_nothing, returns_page};
 use crate::shell::Shell;
 use crate::status::ApiError;
 use crate::{html, query};
 
-/// What somebody wants who asks for a link's address.
+/// The path of login links.
+pub(crate) const MAGIC_LOGIN: &str = "/magic-login/";
+
+pub(crate) const ROUTES: &[Route] = &[Route::get(
+    MAGIC_LOGIN,
+    run!(Public login),
+    &[
+        returns_page("A look that is no visit: nobody is signed in"),
+        returns_nothing(
+            302,
+            "Signed in: to the page of the graph, with the cookies sessionid, csrftoken and graphlume_jwt",
+        ),
+    ],
+    "Signs in with a login link and goes on to its graph.",
+)
+.query(&[parameter("sst", Text, "The token of the link.").required()])
+.opened_by(OpenedBy::Link)];
+
+/// What a client wants that asks for a link's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Visit {
     /// A person goes there.
@@ -24,7 +45,7 @@ enum Visit {
     Glance,
 }
 
-/// Signs in. Whoever only looks does not use the link up: mail scanners and browsers that read ahead must
+/// Signs in. A client that only looks does not use the link up: mail scanners and browsers that read ahead must
 /// not lock out the person whom the link was sent to.
 pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let name = &shell.config.link_token_name;

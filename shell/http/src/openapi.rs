@@ -1,18 +1,51 @@
 //! The route table as an OpenAPI document.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::Response;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value, json};
 
-use crate::request::Reply;
-use crate::route::{Auth, BodyKind, Endpoint, Listener, ROUTES, Route};
+use crate::request::{Reply, Req};
+use crate::route::{Auth, Listener, RequestBody, Route, run};
+use crate::schema::Shape::{self, Any};
+use crate::schema::{Named, returns};
 use crate::shell::Shell;
 use crate::status::{ApiError, JSON};
+use crate::table::routes;
 
-pub(crate) fn document(shell: &Shell) -> Result<Reply, ApiError> {
+pub(crate) const ROUTES: &[Route] = &[Route::get(
+    "/openapi.json",
+    run!(Public document),
+    &[returns(Shape::Map(&Any), "The document")],
+    "This table as an OpenAPI document.",
+)];
+
+/// The form of a refusal, on every route that has none of its own.
+static ERROR: Named = Named {
+    name: "Error",
+    doc: "Why a request was refused, and what to do about it.",
+    shape: Shape::Object(ERROR_MEMBERS),
+};
+const ERROR_MEMBERS: &[crate::schema::Member] = {
+    use crate::schema::Shape::{Bool, List, OneOf, Text};
+    use crate::schema::{may, must};
+    &[
+        must("success", Bool, "Always false."),
+        must("status", OneOf(&["ERR", "Failed"]), ""),
+        must("message", Text, "What went wrong and what to do about it."),
+        must("error", Text, "The message behind its slug."),
+        must("detail", Text, "The message again."),
+        must("code", Text, "The kind of failure."),
+        must("slug", Text, "The name of the failure, for programs."),
+        may("field", Text, "What of the request is at fault."),
+        must("request_id", Text, "As in the server's log."),
+        may("non_field_errors", List(&Text), "The message again."),
+    ]
+};
+
+async fn document(shell: Arc<Shell>, _: Req) -> Result<Reply, ApiError> {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let text = TEXT.get_or_init(|| Bytes::from(render(&shell.config.build).to_string()));
     let mut reply = Response::new(text.clone());
@@ -22,11 +55,11 @@ pub(crate) fn document(shell: &Shell) -> Result<Reply, ApiError> {
 
 /// The document for the public listener.
 pub(crate) fn render(build: &str) -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for route in ROUTES.iter().filter(|r| r.listener == Listener::Public) {
+    let (mut paths, mut schemas) = (Map::new(), Map::new());
+    for route in routes().filter(|r| r.listener == Listener::Public) {
         let path = route.path.replace("{*", "{");
         let entry = paths.entry(path).or_insert_with(|| json!({}));
-        entry[route.method.as_str().to_ascii_lowercase()] = operation(route);
+        entry[route.method.as_str().to_ascii_lowercase()] = operation(route, &mut schemas);
     }
     json!({
         "openapi": "3.1.0",
@@ -46,117 +79,90 @@ pub(crate) fn render(build: &str) -> Value {
                 },
                 "cookie": {"type": "apiKey", "in": "cookie", "name": crate::config::JWT_COOKIE},
             },
-            "schemas": {"Error": error_schema()},
+            "schemas": schemas,
         },
     })
 }
 
-fn error_schema() -> Value {
-    let text = json!({"type": "string"});
-    json!({
-        "type": "object",
-        "required": [
-            "success", "status", "message", "error", "detail", "code", "slug", "request_id",
-        ],
-        "properties": {
-            "success": {"const": false},
-            "status": {"enum": ["ERR", "Failed"]},
-            "message": text, "error": text, "detail": text, "code": text, "slug": text,
-            "field": text, "request_id": text,
-            "non_field_errors": {"type": "array", "items": text},
-        },
-    })
-}
-
-fn operation(route: &Route) -> Value {
+fn operation(route: &Route, schemas: &mut Map<String, Value>) -> Value {
     let mut out = json!({
         "operationId": operation_id(route),
         "summary": route.doc,
-        "parameters": parameters(route),
-        "responses": responses(route),
+        "parameters": parameters(route, schemas),
+        "responses": responses(route, schemas),
     });
-    match route.auth {
+    match route.auth() {
         Auth::Bearer | Auth::Switch => out["security"] = json!([{"bearer": []}]),
         Auth::PersonalKey => out["security"] = json!([{"personalKey": []}]),
         Auth::Tool => out["security"] = json!([{}, {"bearer": []}]),
         Auth::Viewer => out["security"] = json!([{}, {"bearer": []}, {"cookie": []}]),
         Auth::Public | Auth::Credentials => {}
     }
-    let body = |required: bool, kind: &str, schema: Value| json!({"required": required, "content": {kind: {"schema": schema}}});
-    let object = json!({"type": "object"});
-    match route.body {
-        BodyKind::None => {}
-        BodyKind::Json => out["requestBody"] = body(true, "application/json", object),
-        BodyKind::OptionalJson => out["requestBody"] = body(false, "application/json", object),
-        BodyKind::Form => {
-            out["requestBody"] = body(false, "application/x-www-form-urlencoded", object);
-        }
-        BodyKind::Raw => out["requestBody"] = body(true, "application/octet-stream", json!({})),
+    if let Some(body) = body(route, schemas) {
+        out["requestBody"] = body;
     }
     out
 }
 
-/// Unique: the endpoint, the method and the path's words.
+fn body(route: &Route, schemas: &mut Map<String, Value>) -> Option<Value> {
+    let (is_required, kind, schema) = match route.body {
+        RequestBody::None => return None,
+        RequestBody::Json(shape) => (true, "application/json", shape.json(schemas)),
+        RequestBody::OptionalJson(shape) => (false, "application/json", shape.json(schemas)),
+        RequestBody::Form(shape) => {
+            (false, "application/x-www-form-urlencoded", shape.json(schemas))
+        }
+        RequestBody::Raw => (true, "application/octet-stream", json!({})),
+    };
+    Some(json!({"required": is_required, "content": {kind: {"schema": schema}}}))
+}
+
+/// Unique: the method and the path's words.
 fn operation_id(route: &Route) -> String {
     let words: Vec<&str> =
         route.path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
     format!("{}_{}", route.method.as_str().to_ascii_lowercase(), words.join("_"))
 }
 
-fn parameters(route: &Route) -> Vec<Value> {
-    let in_path = route
-        .path
-        .split('/')
-        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-        .map(|name| (name.trim_start_matches('*'), "path", true));
-    let in_query = route.query.iter().map(|name| (*name, "query", false));
-    in_path
-        .chain(in_query)
-        .map(|(name, place, required)| {
-            json!({
-                "name": name, "in": place, "required": required, "schema": {"type": "string"},
-            })
-        })
-        .collect()
+fn parameters(route: &Route, schemas: &mut Map<String, Value>) -> Vec<Value> {
+    let mut out = Vec::new();
+    for part in route.path.split('/') {
+        let name = part.strip_prefix('{').and_then(|part| part.strip_suffix('}'));
+        let Some(name) = name.map(|name| name.trim_start_matches('*')) else { continue };
+        let shape = if matches!(name, "index" | "epoch") { Shape::Count } else { Shape::Text };
+        let schema = shape.json(schemas);
+        out.push(json!({"name": name, "in": "path", "required": true, "schema": schema}));
+    }
+    for parameter in route.query {
+        out.push(json!({
+            "name": parameter.name,
+            "in": "query",
+            "required": parameter.is_required,
+            "description": parameter.doc,
+            "schema": parameter.shape.json(schemas),
+        }));
+    }
+    if route.auth() == Auth::Tool {
+        out.push(json!({
+            "name": "mcp-session-id",
+            "in": "header",
+            "required": false,
+            "description": "The connection, as the answer to initialize names it.",
+            "schema": Shape::Text.json(schemas),
+        }));
+    }
+    out
 }
 
-fn responses(route: &Route) -> Value {
-    let error = json!({
-        "description": "Refused",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    });
-    let (status, about) = match route.endpoint {
-        Endpoint::FileCreate
-        | Endpoint::DatasetCreate
-        | Endpoint::ComputedDatasetCreate
-        | Endpoint::OwnKeyCreate => ("201", "Created"),
-        Endpoint::FileDelete | Endpoint::DatasetDelete => ("204", "Deleted"),
-        Endpoint::OwnKeyRevoke => ("204", "Revoked"),
-        Endpoint::VizSocket => ("101", "The stream begins"),
-        Endpoint::LegacyGone => return json!({"410": error}),
-        Endpoint::MagicLogin => {
-            let signed_in = "Signed in: to the page of the graph, with the cookies sessionid, csrftoken \
-                             and graphlume_jwt";
-            return json!({
-                "200": {"description": "A look that is no visit: nobody is signed in"},
-                "302": {"description": signed_in}, "410": error, "default": error,
-            });
-        }
-        _ => ("200", "Done"),
-    };
-    let mut out = json!({ status: {"description": about}, "default": error });
-    match route.endpoint {
-        Endpoint::MintLink => {
-            let url = json!({"type": "string", "format": "uri"});
-            let schema = json!({
-                "type": "object", "required": ["single_use_url"], "properties": {"single_use_url": url},
-            });
-            out["200"]["content"] = json!({"application/json": {"schema": schema}});
-        }
-        Endpoint::GraphPage => out["302"] = json!({"description": "To the address with a session"}),
-        Endpoint::VizFrame => out["204"] = json!({"description": "No newer frame yet"}),
-        Endpoint::VizEdges => out["206"] = json!({"description": "A range"}),
-        _ => {}
+fn responses(route: &Route, schemas: &mut Map<String, Value>) -> Value {
+    let refusal = route.refusal.unwrap_or(Shape::Named(&ERROR)).json(schemas);
+    let mut content = json!({"application/json": {"schema": refusal}});
+    if route.is_page() {
+        content["text/html"] = json!({"schema": {"type": "string"}});
+    }
+    let mut out = json!({"default": {"description": "Refused", "content": content}});
+    for success in route.successes {
+        out[success.status.to_string()] = success.json(schemas);
     }
     out
 }
@@ -172,7 +178,7 @@ mod tests {
         let document = render("test");
         let mut ids = HashSet::new();
         let mut count = 0;
-        for route in ROUTES.iter().filter(|r| r.listener == Listener::Public) {
+        for route in routes().filter(|r| r.listener == Listener::Public) {
             let path = route.path.replace("{*", "{");
             let method = route.method.as_str().to_ascii_lowercase();
             let operation = &document["paths"][&path][&method];

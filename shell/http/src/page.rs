@@ -4,15 +4,66 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use graphlume_service::Principal;
 use graphlume_types::{Code, Coded, SessionId, id};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HOST, HeaderMap, IF_NONE_MATCH, LOCATION};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use crate::config::HttpConfig;
 use crate::request::{self, Reply, Req};
+use crate::route::{OpenedBy, Route, run};
+use crate::schema::Shape::Text;
+use crate::schema::{parameter, returns_bytes, returns_nothing, returns_page};
 use crate::shell::Shell;
 use crate::status::{ApiError, status_of};
 use crate::{html, query};
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get("/", run!(Visitor start), &[returns_page("The page")], "The start page.")
+        .opened_by(OpenedBy::Browser),
+    Route::get(
+        "/graph/graph.html",
+        run!(Viewer graph),
+        &[
+            returns_page("The page"),
+            returns_nothing(302, "To the address with a session"),
+            returns_nothing(304, "The browser has it"),
+        ],
+        "The page of a visualization.",
+    )
+    .query(&[
+        parameter("dataset", Text, "The graph; needed without a session."),
+        parameter("session", Text, "The visualization; made when absent."),
+        parameter("workbook", Text, "An older name of session."),
+    ])
+    .opened_by(OpenedBy::Browser),
+    Route::get(
+        "/graph/{*path}",
+        run!(Public page_file),
+        &[
+            returns_bytes(&["text/javascript", "text/css", "image/svg+xml"], "The file"),
+            returns_nothing(304, "The browser has it"),
+        ],
+        "The files of the page.",
+    ),
+    Route::get(
+        "/favicon.ico",
+        run!(Public favicon),
+        &[
+            returns_bytes(&["image/svg+xml"], "The picture"),
+            returns_nothing(304, "The browser has it"),
+        ],
+        "The mark that browsers show beside the title.",
+    ),
+];
+
+async fn page_file(_: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    asset(&req, req.param("path"))
+}
+
+async fn favicon(_: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    asset(&req, "favicon.svg")
+}
 
 mod dist {
     include!(concat!(env!("OUT_DIR"), "/dist.rs"));
@@ -81,8 +132,7 @@ fn own_address(config: &HttpConfig, headers: &HeaderMap) -> String {
     }
 }
 
-pub(crate) fn start(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
+async fn start(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     Ok(html::page(html::start_page(
         &shell.config,
         who.username(),
@@ -91,7 +141,7 @@ pub(crate) fn start(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
 }
 
 /// The file of the page at `path`.
-pub(crate) fn asset(req: &Req, path: &str) -> Result<Reply, ApiError> {
+fn asset(req: &Req, path: &str) -> Result<Reply, ApiError> {
     match assets().get(path).filter(|_| path != INDEX) {
         Some(asset) => Ok(send(asset, &req.headers)),
         None => Err(ApiError::new(
@@ -104,11 +154,10 @@ pub(crate) fn asset(req: &Req, path: &str) -> Result<Reply, ApiError> {
 
 /// The visualization page. Without a session, one is made and the browser is sent to the same address
 /// with its id; the address keeps every byte that the client wrote.
-pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     if let Some(session) = query::last(&pairs, "session") {
-        let who = req.viewer(&shell.service)?;
         let looks = req.method == Method::HEAD;
         let settings = if looks { &[][..] } else { &pairs[..] };
         let allowed = shell.service.sessions.visit(&who, session, dataset, settings).await;
@@ -123,7 +172,7 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     };
     // An older name for the same thing.
     let wanted = query::last(&pairs, "workbook");
-    let session = open(&shell, &req, dataset, wanted, &pairs).await?;
+    let session = open(&shell, &req, &who, dataset, wanted, &pairs).await?;
     let target = query::appended(&req.query, "session", session.as_str());
     let base = &shell.config.base_path;
     let location = format!("{base}/graph/{INDEX}?{target}");
@@ -145,6 +194,7 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 async fn open(
     shell: &Shell,
     req: &Req,
+    who: &Principal,
     dataset: &str,
     wanted: Option<&str>,
     pairs: &[(String, String)],
@@ -153,8 +203,7 @@ async fn open(
         // Looking is not visiting.
         return Ok(SessionId::random());
     }
-    let who = req.viewer(&shell.service)?;
-    match shell.service.sessions.open(&who, dataset, wanted, pairs).await {
+    match shell.service.sessions.open(who, dataset, wanted, pairs).await {
         Ok(opened) => Ok(opened.session_id),
         Err(error)
             if matches!(error.code(), Code::NotFound | Code::Unauthenticated | Code::Forbidden) =>

@@ -56,7 +56,7 @@ pub(crate) fn is_unbelieved(trusted: &[Network], peer: IpAddr, headers: &HeaderM
     headers.contains_key(FORWARDED_FOR) && !is_trusted(trusted, peer.to_canonical())
 }
 
-/// The address of whoever sent the request: the other end of the connection, and where that is a proxy of
+/// The address of the client: the other end of the connection, and where that is a proxy of
 /// the operator's, the rightmost address in `X-Forwarded-For` that is not one. What stands further left was
 /// written by the sender and says nothing.
 pub(crate) fn client(trusted: &[Network], peer: IpAddr, headers: &HeaderMap) -> IpAddr {

@@ -16,9 +16,10 @@ use warp::filters::BoxedFilter;
 use crate::body::{Body, Leftover};
 use crate::config::{JWT_COOKIE, SESSION_COOKIE};
 use crate::conn::Conn;
+use crate::matching::Params;
 use crate::proxy;
 use crate::query;
-use crate::route::{Params, Route};
+use crate::route::Route;
 use crate::shell::Shell;
 use crate::status::ApiError;
 
@@ -31,7 +32,7 @@ pub(crate) struct Hit {
     pub(crate) params: Params,
     pub(crate) id: Arc<str>,
     pub(crate) conn: Arc<Conn>,
-    /// Who calls, once that is known, and the state of everybody's access just before.
+    /// Who calls, once that is known, and the state of all access just before.
     pub(crate) caller: OnceLock<(Principal, u64)>,
 }
 
@@ -107,7 +108,7 @@ impl Req {
         self.headers.get(name).and_then(|v| v.to_str().ok())
     }
 
-    /// The address of whoever sent the request, also through the operator's proxies.
+    /// The address of the client, also through the operator's proxies.
     pub(crate) fn client(&self, shell: &Shell) -> IpAddr {
         proxy::client(&shell.config.trusted_proxies, self.hit.conn.peer.ip(), &self.headers)
     }
@@ -127,9 +128,9 @@ impl Req {
         Ok(self.known(service.identity.authenticate(token)?, access))
     }
 
-    /// Who watches: Bearer header, else cookie, else nobody. The token's cookie goes first, for whoever
+    /// Who watches: Bearer header, else cookie, else anonymous. The token's cookie goes first, for the account that
     /// signed in last has it; that of a login session lives longer. A cookie that no longer verifies counts
-    /// as nobody, so that a stale one does not lock a person out of what everybody may see.
+    /// as anonymous, so that a stale one does not lock a person out of what is public.
     pub(crate) fn viewer(&self, service: &Service) -> Result<Principal, ApiError> {
         let access = service.identity.access_version();
         if let Some(value) = self.header(&header::AUTHORIZATION) {

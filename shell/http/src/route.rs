@@ -1,19 +1,78 @@
-//! Which handler answers a method and a path.
+//! Which handler answers a method and a path, and on what terms.
 //!
-//! [`ROUTES`] is the only list. Matching, slash rules, 404 and 405 with `Allow`, preflights, metrics
-//! labels and `/openapi.json` derive from it, and [`Endpoint`] makes the compiler ask for a handler.
+//! A row ([`Route`]) stands beside its handler and holds all that is known of the route; [`crate::table`] lists the rows.
+//! Matching, slash rules, 404 and 405 with `Allow`, preflights, metrics labels and `/openapi.json` derive from it. Which
+//! caller a handler sees is decided by the variant of [`Handler`] that it stands in: one that asks for a caller does not
+//! compile in a row that has none.
 
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use graphlume_service::Principal;
 use http::Method;
 
-pub use crate::table::ROUTES;
+use crate::request::{Reply, Req};
+use crate::schema::{Parameter, Shape, Success};
+use crate::shell::Shell;
+use crate::status::ApiError;
 
-/// The path of login links.
-pub(crate) const MAGIC_LOGIN: &str = "/magic-login/";
+pub use crate::table::routes;
+
+/// What every handler returns.
+pub(crate) type Answer = BoxFuture<'static, Result<Reply, ApiError>>;
+
+/// A handler that learns nothing of who calls.
+type Open = fn(Arc<Shell>, Req) -> Answer;
+/// A handler that is given the caller.
+type Known = fn(Arc<Shell>, Req, Principal) -> Answer;
+
+/// A handler, by the caller that it sees: the access rule of its route.
+#[derive(Clone, Copy)]
+pub(crate) enum Handler {
+    /// [`Auth::Public`].
+    Public(Open),
+    /// [`Auth::Credentials`].
+    Credentials(Open),
+    /// [`Auth::PersonalKey`].
+    PersonalKey(Open),
+    /// [`Auth::Bearer`].
+    Bearer(Known),
+    /// [`Auth::Switch`].
+    Switch(Known),
+    /// [`Auth::Tool`]: each message says what it needs.
+    Tool(Open),
+    /// [`Auth::Viewer`].
+    Viewer(Known),
+    /// [`Auth::Viewer`], where a credential that does not hold is told on the opened stream.
+    Stream(fn(Arc<Shell>, Req, Result<Principal, ApiError>) -> Answer),
+    /// A public page that greets a visitor by name.
+    Visitor(Known),
+}
+
+/// `run!(Bearer list)`: the handler `list`, an async function of its module, for callers with a token.
+macro_rules! run {
+    (Public $handler:path) => {
+        $crate::route::Handler::Public(|shell, req| Box::pin($handler(shell, req)))
+    };
+    (Credentials $handler:path) => {
+        $crate::route::Handler::Credentials(|shell, req| Box::pin($handler(shell, req)))
+    };
+    (PersonalKey $handler:path) => {
+        $crate::route::Handler::PersonalKey(|shell, req| Box::pin($handler(shell, req)))
+    };
+    (Tool $handler:path) => {
+        $crate::route::Handler::Tool(|shell, req| Box::pin($handler(shell, req)))
+    };
+    ($access:ident $handler:path) => {
+        $crate::route::Handler::$access(|shell, req, who| Box::pin($handler(shell, req, who)))
+    };
+}
+pub(crate) use run;
 
 /// The credential that a route asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Auth {
-    /// Nobody needs to say who they are.
+    /// No credential is asked for.
     Public,
     /// The body carries it: password or token. Failures take the shape of the token routes.
     Credentials,
@@ -25,7 +84,7 @@ pub enum Auth {
     Switch,
     /// The tool endpoint: some of its methods ask for `Authorization: Bearer <key id>:<key>` or a token.
     Tool,
-    /// A viewer: Bearer header or cookie or nobody, as far as the dataset's privacy allows.
+    /// A viewer: Bearer header, cookie or neither, as far as the dataset's privacy allows.
     Viewer,
 }
 
@@ -48,16 +107,16 @@ pub enum Slash {
 }
 
 /// What a request body is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyKind {
+#[derive(Debug, Clone, Copy)]
+pub enum RequestBody {
     /// Ignored.
     None,
     /// A JSON object.
-    Json,
+    Json(Shape),
     /// A JSON object that may be missing.
-    OptionalJson,
+    OptionalJson(Shape),
     /// `application/x-www-form-urlencoded`.
-    Form,
+    Form(Shape),
     /// Raw bytes, streamed.
     Raw,
 }
@@ -71,8 +130,18 @@ pub enum Listener {
     Internal,
 }
 
+/// Who opens an address, which decides what a refusal looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenedBy {
+    /// A program.
+    Program,
+    /// A person's browser: a refusal is a page where the browser asks for one.
+    Browser,
+    /// Whatever a person has that follows links: a refusal is a page unless something else is asked for.
+    Link,
+}
+
 /// One row of the table.
-#[derive(Debug)]
 pub struct Route {
     /// The method.
     pub method: Method,
@@ -80,448 +149,175 @@ pub struct Route {
     pub path: &'static str,
     /// Slash policy.
     pub slash: Slash,
-    /// Credential.
-    pub auth: Auth,
+    /// The code, and who may call it.
+    pub(crate) handler: Handler,
     /// Request body.
-    pub body: BodyKind,
-    /// Names of the query parameters, for the documentation.
-    pub query: &'static [&'static str],
+    pub body: RequestBody,
+    /// Query parameters, for the documentation.
+    pub query: &'static [Parameter],
     /// Where it is served.
     pub listener: Listener,
-    /// The handler.
-    pub endpoint: Endpoint,
+    /// The answers of a request that is not refused, for the documentation.
+    pub successes: &'static [Success],
+    /// The form of a refusal, where it is not the common one.
+    pub refusal: Option<Shape>,
     /// One sentence for the documentation.
     pub doc: &'static str,
-}
-
-/// The handlers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "each is described by its row in ROUTES")]
-pub enum Endpoint {
-    Login,
-    PersonalKeyLogin,
-    Refresh,
-    Verify,
-    SwitchOrg,
-    MintLink,
-    MagicLogin,
-    LogoutUser,
-    OwnPassword,
-    OwnKeys,
-    OwnKeyCreate,
-    OwnKeyRevoke,
-    FilesList,
-    FileCreate,
-    FileGet,
-    FileDelete,
-    FileUpload,
-    FilePatch,
-    DatasetsList,
-    DatasetCreate,
-    ComputedDatasetCreate,
-    DatasetSchema,
-    DatasetGet,
-    DatasetDelete,
-    DirectNodes,
-    DirectEdges,
-    DatasetQuery,
-    DatasetQueryAll,
-    DatasetPython,
-    ShareLink,
-    SessionsList,
-    SessionGet,
-    HealthProxy,
-    HealthStatic,
-    HealthContent,
-    HealthGpuController,
-    HealthCpuWorker,
-    HealthGpuWorker,
-    HealthViz,
-    HealthPivot,
-    HealthSessions,
-    HealthAll,
-    StartPage,
-    SignInPage,
-    SignIn,
-    SignOut,
-    GraphPage,
-    GraphAsset,
-    Favicon,
-    OpenApi,
-    VizSocket,
-    VizAbout,
-    VizGraph,
-    VizScene,
-    VizEdges,
-    VizPositions,
-    VizNode,
-    VizNames,
-    VizEdge,
-    VizSearch,
-    VizFrame,
-    ToolMessage,
-    ToolStream,
-    ToolClose,
-    ToolManifest,
-    LegacyGone,
-    CheckWorkers,
-    Metrics,
-}
-
-impl Endpoint {
-    /// Whether the request counts against the limit of requests in progress. Health must answer while
-    /// the server is full, and an open stream is idle nearly all the time.
-    #[must_use]
-    pub const fn is_shed(self) -> bool {
-        !self.is_health()
-            && !matches!(
-                self,
-                Self::VizSocket
-                    | Self::VizFrame
-                    | Self::ToolStream
-                    | Self::CheckWorkers
-                    | Self::Metrics
-            )
-    }
-
     /// Whether it tells the health of a component.
-    #[must_use]
-    pub const fn is_health(self) -> bool {
-        matches!(
-            self,
-            Self::HealthProxy
-                | Self::HealthStatic
-                | Self::HealthContent
-                | Self::HealthGpuController
-                | Self::HealthCpuWorker
-                | Self::HealthGpuWorker
-                | Self::HealthViz
-                | Self::HealthPivot
-                | Self::HealthSessions
-                | Self::HealthAll
-        )
-    }
-
-    /// Whether a GET changes something, as the interface has it. Such a route takes its credential from a
-    /// header alone, which no foreign page can make a browser send, and answers no HEAD.
-    #[must_use]
-    pub const fn changes_on_get(self) -> bool {
-        matches!(self, Self::MintLink | Self::LogoutUser)
-    }
-
+    pub is_health: bool,
+    /// Whether the request counts against the limit of requests in progress. Health must answer while the server is full,
+    /// and an open stream is idle nearly all the time.
+    pub(crate) is_shed: bool,
+    /// Whether a GET changes something, as the interface has it. Such a route takes its credential from a header alone,
+    /// which no foreign page can make a browser send, and answers no HEAD.
+    pub(crate) changes_on_get: bool,
     /// Whether it changes nothing, whatever its method.
+    pub(crate) only_reads: bool,
+    /// Whether a GET that opens a stream, which a HEAD must not.
+    pub(crate) is_stream: bool,
+    /// Who opens it.
+    pub(crate) opened_by: OpenedBy,
+}
+
+impl std::fmt::Debug for Route {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+impl Route {
+    /// A row with the common values: written slash form, no body, no query, public listener.
+    pub(crate) const fn new(
+        method: Method,
+        path: &'static str,
+        handler: Handler,
+        successes: &'static [Success],
+        doc: &'static str,
+    ) -> Self {
+        Self {
+            method,
+            path,
+            slash: Slash::Exact,
+            handler,
+            body: RequestBody::None,
+            query: &[],
+            listener: Listener::Public,
+            successes,
+            refusal: None,
+            doc,
+            is_health: false,
+            is_shed: true,
+            changes_on_get: false,
+            only_reads: false,
+            is_stream: false,
+            opened_by: OpenedBy::Program,
+        }
+    }
+
+    /// A GET.
+    pub(crate) const fn get(
+        path: &'static str,
+        handler: Handler,
+        successes: &'static [Success],
+        doc: &'static str,
+    ) -> Self {
+        Self::new(Method::GET, path, handler, successes, doc)
+    }
+
+    /// A POST of `body`.
+    pub(crate) const fn post(
+        path: &'static str,
+        handler: Handler,
+        body: RequestBody,
+        successes: &'static [Success],
+        doc: &'static str,
+    ) -> Self {
+        Self::new(Method::POST, path, handler, successes, doc).taking(body)
+    }
+
+    /// With this body.
+    pub(crate) const fn taking(mut self, body: RequestBody) -> Self {
+        self.body = body;
+        self
+    }
+
+    /// Served with both slash forms.
+    pub(crate) const fn either(mut self) -> Self {
+        self.slash = Slash::Either;
+        self
+    }
+
+    /// With these query parameters.
+    pub(crate) const fn query(mut self, parameters: &'static [Parameter]) -> Self {
+        self.query = parameters;
+        self
+    }
+
+    /// Served on the second listener.
+    pub(crate) const fn internal(mut self) -> Self {
+        self.listener = Listener::Internal;
+        self
+    }
+
+    /// With refusals of this form.
+    pub(crate) const fn refusing(mut self, shape: Shape) -> Self {
+        self.refusal = Some(shape);
+        self
+    }
+
+    /// Answered also while the server has too many requests in progress.
+    pub(crate) const fn unshed(mut self) -> Self {
+        self.is_shed = false;
+        self
+    }
+
+    /// See [`Route::is_health`].
+    pub(crate) const fn health(mut self) -> Self {
+        self.is_health = true;
+        self.unshed()
+    }
+
+    /// See [`Route::changes_on_get`].
+    pub(crate) const fn changing(mut self) -> Self {
+        self.changes_on_get = true;
+        self
+    }
+
+    /// See [`Route::only_reads`].
+    pub(crate) const fn reading(mut self) -> Self {
+        self.only_reads = true;
+        self
+    }
+
+    /// See [`Route::is_stream`].
+    pub(crate) const fn stream(mut self) -> Self {
+        self.is_stream = true;
+        self.unshed()
+    }
+
+    /// See [`Route::opened_by`].
+    pub(crate) const fn opened_by(mut self, who: OpenedBy) -> Self {
+        self.opened_by = who;
+        self
+    }
+
+    /// The credential that the handler's access rule asks for.
     #[must_use]
-    pub const fn only_reads(self) -> bool {
-        matches!(self, Self::DatasetQuery | Self::DatasetQueryAll)
+    pub const fn auth(&self) -> Auth {
+        match self.handler {
+            Handler::Public(_) | Handler::Visitor(_) => Auth::Public,
+            Handler::Credentials(_) => Auth::Credentials,
+            Handler::PersonalKey(_) => Auth::PersonalKey,
+            Handler::Bearer(_) => Auth::Bearer,
+            Handler::Switch(_) => Auth::Switch,
+            Handler::Tool(_) => Auth::Tool,
+            Handler::Viewer(_) | Handler::Stream(_) => Auth::Viewer,
+        }
     }
 
-    /// Whether a person's browser opens it as a page, and should see a page when it fails.
+    /// Whether a person opens it as a page, and should see a page when it fails.
     #[must_use]
-    pub const fn is_page(self) -> bool {
-        matches!(
-            self,
-            Self::StartPage
-                | Self::GraphPage
-                | Self::MagicLogin
-                | Self::SignInPage
-                | Self::SignIn
-                | Self::SignOut
-        )
-    }
-}
-
-/// The values of a path's `{name}` segments.
-pub type Params = Vec<(&'static str, String)>;
-
-/// What the table says about a request.
-#[derive(Debug)]
-pub enum Resolution {
-    /// This row answers.
-    Found(&'static Route, Params),
-    /// The path exists with other methods; the value of `Allow`.
-    OtherMethods(String),
-    /// No such path.
-    NotFound,
-}
-
-/// Looks up a request.
-#[must_use]
-pub fn resolve(listener: Listener, method: &Method, path: &str) -> Resolution {
-    let mut others: Vec<&'static Route> = Vec::new();
-    for route in ROUTES.iter().filter(|r| r.listener == listener) {
-        let Some(params) = match_path(route, path) else { continue };
-        if route.method == *method || (*method == Method::HEAD && answers_head(route)) {
-            return Resolution::Found(route, params);
-        }
-        others.push(route);
-    }
-    if others.is_empty() { Resolution::NotFound } else { Resolution::OtherMethods(allow(&others)) }
-}
-
-/// The methods of `path`, and whether pages of other origins may use them.
-#[must_use]
-pub fn methods_of(listener: Listener, path: &str) -> Option<(String, bool)> {
-    let rows: Vec<&'static Route> =
-        ROUTES.iter().filter(|r| r.listener == listener && match_path(r, path).is_some()).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let cors = rows.iter().any(|r| r.auth.allows_cors());
-    Some((allow(&rows), cors))
-}
-
-/// A GET answers HEAD too, save where the GET does something. That of a login link answers it without
-/// signing anybody in.
-fn answers_head(route: &Route) -> bool {
-    route.method == Method::GET
-        && !matches!(route.auth, Auth::PersonalKey)
-        && !route.endpoint.changes_on_get()
-        && !matches!(route.endpoint, Endpoint::VizSocket | Endpoint::ToolStream)
-}
-
-/// The value of `Allow` for these rows.
-fn allow(rows: &[&'static Route]) -> String {
-    let mut methods: Vec<&str> = rows.iter().map(|r| r.method.as_str()).collect();
-    if rows.iter().any(|r| answers_head(r)) {
-        methods.push("HEAD");
-    }
-    methods.push("OPTIONS");
-    methods.sort_unstable();
-    methods.dedup();
-    methods.join(", ")
-}
-
-/// The parameters when `path` has the route's form.
-fn match_path(route: &Route, path: &str) -> Option<Params> {
-    let pattern = route.path;
-    if pattern.ends_with('/') != path.ends_with('/') && route.slash == Slash::Exact {
-        return None;
-    }
-    if !pattern.contains('{') {
-        return (trim(pattern) == trim(path)).then(Vec::new);
-    }
-    let mut params = Vec::new();
-    let mut rest = trim(path).strip_prefix('/')?;
-    for part in trim(pattern).strip_prefix('/')?.split('/') {
-        if let Some(name) = part.strip_prefix("{*").and_then(|p| p.strip_suffix('}')) {
-            params.push((name, decode_segments(rest)?));
-            return Some(params);
-        }
-        let (segment, tail) = match rest.split_once('/') {
-            Some((segment, tail)) => (segment, Some(tail)),
-            None => (rest, None),
-        };
-        match part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
-            Some(name) => params.push((name, decode_segment(segment)?)),
-            None if part == segment => {}
-            None => return None,
-        }
-        // An exhausted path never equals a further part: no pattern has an empty one.
-        rest = tail.unwrap_or("\0");
-    }
-    (rest == "\0").then_some(params)
-}
-
-/// `path` without one trailing slash. `//` therefore never equals `/`.
-fn trim(path: &str) -> &str {
-    match path.strip_suffix('/') {
-        Some("") | None => path,
-        Some(rest) if rest.ends_with('/') => path,
-        Some(rest) => rest,
-    }
-}
-
-/// A path segment without percent escapes. None when it is empty, is not UTF-8, or hides a character
-/// that would change the meaning of the path.
-fn decode_segment(raw: &str) -> Option<String> {
-    if raw.is_empty() || raw == "\0" {
-        return None;
-    }
-    let mut out = Vec::with_capacity(raw.len());
-    let bytes = raw.as_bytes();
-    let mut i = 0;
-    while i < bytes.len() {
-        if bytes[i] == b'%' {
-            let hex = raw.get(i + 1..i + 3)?;
-            out.push(u8::from_str_radix(hex, 16).ok()?);
-            i += 3;
-        } else {
-            out.push(bytes[i]);
-            i += 1;
-        }
-    }
-    let text = String::from_utf8(out).ok()?;
-    let bad = text == "." || text == ".." || text.contains(['/', '\\']);
-    (!bad && !text.chars().any(char::is_control)).then_some(text)
-}
-
-/// Several segments, each decoded under the rules of one.
-fn decode_segments(raw: &str) -> Option<String> {
-    let parts: Option<Vec<String>> = raw.split('/').map(decode_segment).collect();
-    Some(parts?.join("/"))
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
-mod tests {
-    use super::*;
-
-    fn find(method: Method, path: &str) -> Option<(Endpoint, Params)> {
-        match resolve(Listener::Public, &method, path) {
-            Resolution::Found(route, params) => Some((route.endpoint, params)),
-            _ => None,
-        }
-    }
-
-    fn allowed(method: Method, path: &str) -> Option<String> {
-        match resolve(Listener::Public, &method, path) {
-            Resolution::OtherMethods(allow) => Some(allow),
-            _ => None,
-        }
-    }
-
-    /// A path that has the row's form.
-    pub(crate) fn sample(route: &Route) -> String {
-        let mut out = String::new();
-        for part in route.path.split('/').skip(1) {
-            out.push('/');
-            out.push_str(match part {
-                "{epoch}" | "{index}" => "1",
-                p if p.starts_with("{*") => "assets/a.js",
-                p if p.starts_with('{') => "0123456789abcdef0123456789abcdef",
-                p => p,
-            });
-        }
-        out
-    }
-
-    #[test]
-    fn every_row_is_found_in_its_written_form_and_only_there_unless_flagged() {
-        for route in ROUTES {
-            let path = sample(route);
-            let Resolution::Found(found, _) = resolve(route.listener, &route.method, &path) else {
-                panic!("{} {path} is not found", route.method)
-            };
-            assert_eq!(found.endpoint, route.endpoint, "{path} is shadowed");
-            if path == "/" || route.path.contains("{*") {
-                continue;
-            }
-            let other = match path.strip_suffix('/') {
-                Some(p) => p.to_owned(),
-                None => format!("{path}/"),
-            };
-            let served = matches!(
-                resolve(route.listener, &route.method, &other),
-                Resolution::Found(found, _) if found.endpoint == route.endpoint
-            );
-            assert_eq!(served, route.slash == Slash::Either, "{} {other}", route.method);
-        }
-    }
-
-    #[test]
-    fn a_known_path_with_another_method_lists_the_methods() {
-        assert_eq!(
-            allowed(Method::PUT, "/api/v2/files/").as_deref(),
-            Some("GET, HEAD, OPTIONS, POST")
-        );
-        assert_eq!(
-            allowed(Method::POST, "/api/v2/upload/files/x/").as_deref(),
-            Some("OPTIONS, PATCH")
-        );
-        assert_eq!(
-            allowed(Method::HEAD, "/api/v2/auth/pkey/jwt/").as_deref(),
-            Some("GET, OPTIONS, POST")
-        );
-        assert!(allowed(Method::GET, "/nowhere").is_none());
-    }
-
-    #[test]
-    fn head_is_answered_where_get_is_harmless() {
-        assert!(find(Method::HEAD, "/healthz").is_some());
-        assert!(find(Method::HEAD, "/graph/graph.html").is_some());
-    }
-
-    #[test]
-    fn a_get_that_changes_something_takes_a_header_and_answers_no_head() {
-        for route in ROUTES.iter().filter(|r| r.endpoint.changes_on_get()) {
-            assert_eq!(route.auth, Auth::Bearer, "{}", route.path);
-            let path = sample(route);
-            assert_eq!(allowed(Method::HEAD, &path).as_deref(), Some("GET, OPTIONS"), "{path}");
-        }
-        for (path, name) in [
-            ("/api/v2/logout-user/ann%40x.org/", "ann@x.org"),
-            ("/api/v2/logout-user/username/", "username"),
-            ("/api/v2/logout-user/username/ann/", "ann"),
-            ("/api/v2/logout-user/username/username/", "username"),
-        ] {
-            let (endpoint, params) = find(Method::GET, path).unwrap();
-            assert_eq!((endpoint, params[0].1.as_str()), (Endpoint::LogoutUser, name), "{path}");
-        }
-    }
-
-    #[test]
-    fn paths_that_only_look_alike_are_not_found() {
-        for path in [
-            "//healthz",
-            "/healthz/",
-            "/Healthz",
-            "/healthz//",
-            "/api/v2/files//",
-            "/api/v2//files/",
-            "/api/v2/files/a%2fb",
-            "/api/v2/files/a%2Fb",
-            "/api/v2/files/%2e%2e",
-            "/api/v2/files/..",
-            "/api/v2/files/a%00",
-            "/api/v2/files/a%0a",
-            "/api/v2/files/%ff",
-            "/api/v2/files/%zz",
-            "/api/v2/files/%4",
-            "/graph/../etc/passwd",
-            "/graph/assets/%2e%2e/x",
-            "/graph/assets//x",
-            "/check-workers",
-            "/metrics",
-            "*",
-            "",
-        ] {
-            assert!(find(Method::GET, path).is_none(), "{path}");
-        }
-    }
-
-    #[test]
-    fn parameters_are_decoded_once() {
-        let (endpoint, params) = find(Method::GET, "/api/v2/files/a%2520b").unwrap();
-        assert_eq!(endpoint, Endpoint::FileGet);
-        assert_eq!(params, [("file_id", "a%20b".to_owned())]);
-        let (_, params) = find(Method::POST, "/api/v2/o/al%40x/switch/").unwrap();
-        assert_eq!(params[0].1, "al@x");
-        let (_, params) = find(Method::GET, "/graph/assets/index-1a2b.js").unwrap();
-        assert_eq!(params[0].1, "assets/index-1a2b.js");
-    }
-
-    #[test]
-    fn the_internal_routes_are_on_the_internal_listener_alone() {
-        for path in ["/metrics", "/check-workers"] {
-            let inside = resolve(Listener::Internal, &Method::GET, path);
-            assert!(matches!(inside, Resolution::Found(..)), "{path}");
-        }
-        let outside = resolve(Listener::Internal, &Method::POST, "/api-token-auth/");
-        assert!(matches!(outside, Resolution::NotFound));
-    }
-
-    #[test]
-    fn no_two_rows_have_the_same_method_and_path_and_all_are_described() {
-        for (i, a) in ROUTES.iter().enumerate() {
-            assert!(a.doc.ends_with('.') && a.doc.len() > 10, "{}", a.path);
-            for b in &ROUTES[i + 1..] {
-                assert!(
-                    (&a.method, a.path, a.listener) != (&b.method, b.path, b.listener),
-                    "{} {}",
-                    a.method,
-                    a.path
-                );
-            }
-        }
+    pub fn is_page(&self) -> bool {
+        self.opened_by != OpenedBy::Program
     }
 }

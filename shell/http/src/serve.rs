@@ -28,7 +28,7 @@ const BACKLOG: i32 = 1_024;
 const HEAD_BYTES_MAX: usize = 64 << 10;
 /// The largest piece of a body that is read at once.
 const READ_BYTES_MAX: usize = 256 << 10;
-/// Sent when every connection is taken; nobody has looked at the request.
+/// Sent when every connection is taken; the request was not looked at.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
 Content-Type: application/json; charset=utf-8\r\nContent-Length: 109\r\n\r\n\
 {\"success\":false,\"status\":\"ERR\",\"message\":\"too many connections; try again shortly\",\
@@ -258,7 +258,7 @@ impl Acceptor {
 /// Socket options; a kernel that refuses one still serves.
 fn prepare(socket: &TcpStream) {
     let _ = socket.set_nodelay(true);
-    // A peer that vanished is noticed although nobody said goodbye.
+    // A peer that vanished is noticed although the connection was not closed.
     let _ = rustix::net::sockopt::set_tcp_user_timeout(socket, 30_000);
     let _ = rustix::net::sockopt::set_socket_keepalive(socket, true);
     let _ = rustix::net::sockopt::set_tcp_keepidle(socket, Duration::from_secs(60));
@@ -284,7 +284,7 @@ async fn connection(
             Ok::<_, std::convert::Infallible>(response.map(|body| Watched { body, conn }))
         }
     });
-    // HTTP/1.1 only: without TLS there is nobody to negotiate HTTP/2 with, and guessing it from the
+    // HTTP/1.1 only: without TLS HTTP/2 cannot be negotiated, and guessing it from the
     // first bytes would wait for them without a deadline.
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -1,7 +1,6 @@
 //! What happens to every request around its handler: limits, the route table, cross-origin rules,
 //! shedding, panics, headers, counters and the log.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,19 +11,15 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use graphlume_service::Service as UseCases;
 use graphlume_types::{Code, id, limits};
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Extensions, Method, Request, Response, StatusCode, Version};
+use http::header::{self, HeaderName, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::util::BoxCloneSyncService;
-use tower::{Layer, Service, ServiceExt};
-use tower_http::CompressionLevel;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{Predicate, SizeAbove};
+use tower::ServiceExt;
 
 use crate::access_log::{ANONYMOUS, Line};
 use crate::config::HttpConfig;
@@ -32,24 +27,21 @@ use crate::conn::Conn;
 use crate::cors;
 use crate::host;
 use crate::html;
+use crate::matching::{self, Params, Resolution};
 use crate::mcp::{self, Agents};
 use crate::metrics::Metrics;
 use crate::proxy;
 use crate::request::{self, Hit, Reply};
-use crate::route::{self, Auth, Listener, Resolution, Route};
+use crate::route::{Auth, Listener, Route};
+use crate::router::{Router, router};
 use crate::sent::Sent;
 use crate::status::{ApiError, Problem};
 
 /// The name of the header that carries a request's id.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Answers smaller than this are sent as they are.
-const COMPRESS_BYTES_MIN: u64 = 512;
 
 /// The body of every response.
 pub(crate) type AnyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
-
-/// warp's routes behind the compressor.
-type Router = BoxCloneSyncService<Request<Incoming>, Response<AnyBody>, Infallible>;
 
 /// Everything that handlers share.
 pub(crate) struct Shell {
@@ -179,38 +171,17 @@ impl Shell {
         {
             return (None, reply.map(whole));
         }
-        let (route, params) = match route::resolve(listener, &asked.method, &asked.path) {
-            Resolution::Found(route, params) => (route, params),
-            Resolution::OtherMethods(allow) => {
-                let error = ApiError::new(
-                    Problem::MethodNotAllowed,
-                    "method-not-allowed",
-                    format!("{} is not possible on this path; use {allow}", asked.method),
-                )
-                .with_header(header::ALLOW, allow);
-                return (None, self.refuse(&error, Auth::Public, asked));
-            }
-            Resolution::NotFound => {
-                let path: String = asked.path.chars().take(120).collect();
-                let elsewhere = listener == Listener::Public
-                    && route::methods_of(Listener::Internal, &asked.path).is_some();
-                let remedy = if elsewhere {
-                    "it is on the operators' address, see --internal-listen of the server"
-                } else {
-                    "/openapi.json lists what there is"
-                };
-                let text = format!("there is nothing at {path}; {remedy}");
-                let error = ApiError::new(Code::NotFound, "unknown-path", text);
-                return (None, self.refuse(&error, Auth::Public, asked));
-            }
+        let (route, params) = match find_row(listener, asked) {
+            Ok(found) => found,
+            Err(error) => return (None, self.refuse(&error, Auth::Public, asked)),
         };
         // Probes call the health routes by addresses of pods and containers, which no list of names can hold.
-        // Their answers say nothing of anybody's data, so a foreign page that reads them learns nothing.
-        if !route.endpoint.is_health()
+        // Their answers say nothing of any account's data, so a foreign page that reads them learns nothing.
+        if !route.is_health
             && let Err(error) = host::check(&self.config, listener, request.headers())
         {
             self.metrics.refused("foreign-host");
-            return (Some(route), self.refuse(&error, route.auth, asked));
+            return (Some(route), self.refuse(&error, route.auth(), asked));
         }
         let Ok(place) = self.admit(route) else {
             self.metrics.refused("shed");
@@ -219,7 +190,7 @@ impl Shell {
                 "overloaded",
                 "the server has too many requests in progress; try again shortly",
             );
-            return (Some(route), self.refuse(&error, route.auth, asked));
+            return (Some(route), self.refuse(&error, route.auth(), asked));
         };
         let _counted = self.metrics.request();
         let hit = Arc::new(Hit {
@@ -231,9 +202,9 @@ impl Shell {
         });
         let _ = asked.hit.set(Arc::clone(&hit));
         let response = self.call(request, hit, asked).await;
-        // What an account asked for counts until it has been sent. Files of the page and graphs that everybody
-        // may see are shared bytes, and whoever takes them slowly must not use up the places.
-        let place = place.filter(|_| !matches!(route.auth, Auth::Public | Auth::Viewer));
+        // What an account asked for counts until it has been sent. Files of the page and graphs that any client
+        // may see are shared bytes, and a slow reader of them must not use up the places.
+        let place = place.filter(|_| !matches!(route.auth(), Auth::Public | Auth::Viewer));
         (Some(route), response.map(|body| Sent::boxed(body, place)))
     }
 
@@ -278,7 +249,7 @@ impl Shell {
 
     /// A place among the requests in progress, for those that need one.
     fn admit(&self, route: &Route) -> Result<Option<OwnedSemaphorePermit>, ()> {
-        if !route.endpoint.is_shed() {
+        if !route.is_shed {
             return Ok(None);
         }
         Arc::clone(&self.in_flight).try_acquire_owned().map(Some).map_err(|_| ())
@@ -291,7 +262,7 @@ impl Shell {
         hit: Arc<Hit>,
         asked: &Asked,
     ) -> Response<AnyBody> {
-        let auth = hit.route.auth;
+        let auth = hit.route.auth();
         let Some(router) = self.router.get().cloned() else {
             let error = ApiError::new(Code::Unavailable, "starting", "the server is starting");
             return self.refuse(&error, auth, asked);
@@ -339,7 +310,7 @@ impl Shell {
         let is_html = headers
             .get(header::CONTENT_TYPE)
             .is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
-        let is_data = route.is_some_and(|r| r.auth != Auth::Public && !r.endpoint.is_page());
+        let is_data = route.is_some_and(|r| r.auth() != Auth::Public && !r.is_page());
         if is_data && !is_html {
             // Named in a tag of another site's page, the bytes do not even reach that page's process. Calls from
             // other origins that are allowed go by the rules of CORS and do not ask for this.
@@ -364,7 +335,7 @@ impl Shell {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         // A path that does not exist under /api is answered readably too.
-        let cors = route.map_or_else(|| asked.path.starts_with("/api"), |r| r.auth.allows_cors());
+        let cors = route.map_or_else(|| asked.path.starts_with("/api"), |r| r.auth().allows_cors());
         if self.config.cors && cors {
             cors::allow_reading(headers);
         }
@@ -381,10 +352,10 @@ impl Shell {
         let status = response.status().as_u16();
         let pattern = route.map_or("(none)", |r| r.path);
         self.metrics.answered(pattern, method_label(&asked.method), status, took);
-        // Whoever knows the id of a session, or of a dataset that is shared by its address, may look at it: such
+        // A client that knows the id of a session, or of a dataset that is shared by its address, may look at it: such
         // ids stay out of the log.
         let opens = |r: &Route| {
-            r.auth == Auth::Viewer
+            r.auth() == Auth::Viewer
                 || r.path.contains("{dataset_id}")
                 || r.path.contains("{session_id}")
         };
@@ -400,7 +371,7 @@ impl Shell {
             ms: (took.as_secs_f64() * 1e6).round() / 1e3,
             account: account.to_owned(),
             peer: asked.peer,
-            is_quiet: route.is_some_and(|r| r.auth == Auth::Public) && status < 400,
+            is_quiet: route.is_some_and(|r| r.auth() == Auth::Public) && status < 400,
         }
     }
 
@@ -425,6 +396,31 @@ async fn caught<F: Future>(future: F) -> Result<F::Output, ApiError> {
 /// A body that is all there.
 pub(crate) fn whole(bytes: Bytes) -> AnyBody {
     Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The row of a request, or why there is none.
+fn find_row(listener: Listener, asked: &Asked) -> Result<(&'static Route, Params), ApiError> {
+    match matching::resolve(listener, &asked.method, &asked.path) {
+        Resolution::Found(route, params) => Ok((route, params)),
+        Resolution::OtherMethods(allow) => Err(ApiError::new(
+            Problem::MethodNotAllowed,
+            "method-not-allowed",
+            format!("{} is not possible on this path; use {allow}", asked.method),
+        )
+        .with_header(header::ALLOW, allow)),
+        Resolution::NotFound => {
+            let path: String = asked.path.chars().take(120).collect();
+            let elsewhere = listener == Listener::Public
+                && matching::methods_of(Listener::Internal, &asked.path).is_some();
+            let remedy = if elsewhere {
+                "it is on the operators' address, see --internal-listen of the server"
+            } else {
+                "/openapi.json lists what there is"
+            };
+            let text = format!("there is nothing at {path}; {remedy}");
+            Err(ApiError::new(Code::NotFound, "unknown-path", text))
+        }
+    }
 }
 
 /// `path` without the base path, which a proxy may leave on.
@@ -483,40 +479,6 @@ fn method_label(method: &Method) -> &'static str {
         Method::OPTIONS => "OPTIONS",
         _ => "OTHER",
     }
-}
-
-/// warp's filter as a service, with compression of what gains by it.
-fn router(shell: &Arc<Shell>) -> Router {
-    // Frames and edge lists are dense binary: compressing them costs time and saves nothing.
-    let text_only = |_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions| {
-        let kind = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-        [
-            &b"text/"[..],
-            b"application/json",
-            b"application/javascript",
-            b"application/manifest+json",
-            b"image/svg+xml",
-        ]
-        .iter()
-        .any(|prefix| kind.starts_with(prefix))
-    };
-    let layer = CompressionLayer::new()
-        .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(text_only));
-    erase(layer.layer(warp::service(request::filter(Arc::clone(shell)))))
-}
-
-/// Hides the layers' types, which cannot be named.
-fn erase<S, B>(service: S) -> Router
-where
-    S: Service<Request<Incoming>, Response = Response<B>, Error = Infallible>,
-    S: Clone + Send + Sync + 'static,
-    S::Future: Send + 'static,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let boxed = |response: Response<B>| response.map(|b| b.map_err(Into::into).boxed_unsync());
-    BoxCloneSyncService::new(service.map_response(boxed))
 }
 
 #[cfg(test)]

@@ -14,11 +14,49 @@ use crate::config::{KNOWN_COOKIE, SESSION_COOKIE};
 use crate::html::{self, escape};
 use crate::query;
 use crate::request::{Reply, Req};
+use crate::route::{OpenedBy, RequestBody, Route, run};
+use crate::schema::Shape::{Object, Text};
+use crate::schema::{Parameter, must, parameter, returns_nothing, returns_page};
 use crate::shell::Shell;
 use crate::status::ApiError;
 use crate::ws::is_own_page;
 
-/// Nothing runs on the page, nobody else may frame it, and it sends its form here alone.
+const NEXT: &[Parameter] =
+    &[parameter("next", Text, "Where to go afterwards: a path of this server.")];
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/login",
+        run!(Visitor form),
+        &[returns_page("The form")],
+        "The form to sign in with; next is where it leads.",
+    )
+    .query(NEXT)
+    .opened_by(OpenedBy::Browser),
+    Route::post(
+        "/login",
+        run!(Visitor submit),
+        RequestBody::Form(Object(&[
+            must("username", Text, "Login name."),
+            must("password", Text, ""),
+        ])),
+        &[returns_nothing(303, "Signed in")],
+        "Signs a browser in with username and password and goes on to next.",
+    )
+    .query(NEXT)
+    .opened_by(OpenedBy::Browser),
+    Route::post(
+        "/logout",
+        run!(Visitor sign_out),
+        RequestBody::Form(Object(&[])),
+        &[returns_nothing(303, "Signed out")],
+        "Ends the browser's login.",
+    )
+    .query(NEXT)
+    .opened_by(OpenedBy::Browser),
+];
+
+/// Nothing runs on the page, no other site may frame it, and it sends its form here alone.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; \
      base-uri 'none'; frame-ancestors 'self'",
@@ -27,15 +65,13 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 const REFERRER: HeaderValue = HeaderValue::from_static("same-origin");
 
 /// The form.
-pub(crate) fn form(shell: &Shell, req: &Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
-    Ok(page(shell, &who, StatusCode::OK, "", None))
+async fn form(shell: Arc<Shell>, _: Req, who: Principal) -> Result<Reply, ApiError> {
+    Ok(page(&shell, &who, StatusCode::OK, "", None))
 }
 
 /// The form's answer.
-pub(crate) async fn submit(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+async fn submit(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     own_page(&shell, &req)?;
-    let who = req.viewer(&shell.service)?;
     let to = next(&shell, &req);
     let from = Caller {
         address: req.client(&shell),
@@ -80,9 +116,8 @@ pub(crate) async fn submit(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
 }
 
 /// Ends what the browser's cookies stand for, and the cookies.
-pub(crate) async fn sign_out(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+async fn sign_out(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     own_page(&shell, &req)?;
-    let who = req.viewer(&shell.service)?;
     let to = next(&shell, &req);
     let session = req.cookie(SESSION_COOKIE).map(str::to_owned);
     req.body.collect(limits::LOGIN_BODY_BYTES_MAX).await?;
@@ -91,7 +126,7 @@ pub(crate) async fn sign_out(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiEr
     go(&to, &[cookie.end_session(), cookie.end_csrf(), cookie.end_token()])
 }
 
-/// Refuses forms of other sites: a person must not find the browser signed in to somebody else's account.
+/// Refuses forms of other sites: a person must not find the browser signed in to another person's account.
 fn own_page(shell: &Shell, req: &Req) -> Result<(), ApiError> {
     if is_own_page(&req.headers, &[]) {
         return Ok(());

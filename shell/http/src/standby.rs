@@ -19,13 +19,13 @@ use crate::status::{ApiError, JSON};
 const CONNECTIONS_MAX: usize = 64;
 /// What a client may take for its request and for reading the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// After a failed accept, most likely for want of file descriptors.
+/// After a failed accept, most likely for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why there is no server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
-    /// A sentence for whoever asks.
+    /// A sentence for clients.
     pub reason: String,
     /// When asking again is worth it, in seconds.
     pub retry_after_secs: u32,

@@ -64,7 +64,7 @@ pub const fn status_of(problem: Problem) -> StatusCode {
             Code::DeviceMemory | Code::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Code::StorageFull => StatusCode::INSUFFICIENT_STORAGE,
             Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
-            // Nobody reads this answer: the caller is gone. The number is for the log.
+            // The caller is gone and does not read this answer. The number is for the log.
             Code::Cancelled => client_closed(),
             Code::Corrupt | Code::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         },

@@ -6,7 +6,7 @@ mod common;
 
 use common::{Server, config};
 use graphlume_http::HttpConfig;
-use graphlume_http::route::{Auth, Endpoint, Listener, ROUTES, Route, Slash};
+use graphlume_http::route::{Auth, Listener, Route, Slash, routes};
 
 /// An address that has the row's form.
 fn sample(route: &Route) -> String {
@@ -25,7 +25,7 @@ fn sample(route: &Route) -> String {
 }
 
 fn public() -> impl Iterator<Item = &'static Route> {
-    ROUTES.iter().filter(|r| r.listener == Listener::Public)
+    routes().filter(|r| r.listener == Listener::Public)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -78,7 +78,7 @@ async fn answers_with_data_stay_out_of_pages_of_other_sites() {
         let (method, path) = (route.method.as_str(), sample(route));
         let reply = server.request(method, &path, &[], b"").await;
         let is_html = reply.header("content-type").is_some_and(|t| t.starts_with("text/html"));
-        let is_data = route.auth != Auth::Public && !route.endpoint.is_page() && !is_html;
+        let is_data = route.auth() != Auth::Public && !route.is_page() && !is_html;
         let policy = reply.header("cross-origin-resource-policy");
         assert_eq!(policy, is_data.then_some("same-origin"), "{method} {path}");
     }
@@ -92,7 +92,7 @@ async fn answers_with_data_stay_out_of_pages_of_other_sites() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_that_needs_a_credential_says_so() {
     let server = Server::start().await;
-    for route in public().filter(|r| matches!(r.auth, Auth::Bearer | Auth::Switch)) {
+    for route in public().filter(|r| matches!(r.auth(), Auth::Bearer | Auth::Switch)) {
         let (method, path) = (route.method.as_str(), sample(route));
         for headers in [
             &[][..],
@@ -117,20 +117,22 @@ async fn every_route_answers_and_none_with_a_server_error() {
     let bearer = format!("Bearer {token}");
     for route in public() {
         let (method, path) = (route.method.as_str(), sample(route));
-        let headers = match route.auth {
+        let headers = match route.auth() {
             Auth::Bearer | Auth::Switch | Auth::Viewer => vec![("Authorization", bearer.as_str())],
             _ => vec![],
         };
         let reply = server.request(method, &path, &headers, b"").await;
-        let health =
-            matches!(route.endpoint, Endpoint::HealthGpuController | Endpoint::HealthGpuWorker);
+        let health = matches!(
+            route.path,
+            "/streamgl-gpu/primary/health" | "/streamgl-gpu/secondary/gpu/health"
+        );
         // A machine without a GPU says so on its health routes.
         assert!(reply.status < 500 || health, "{method} {path}: {} {}", reply.status, reply.text());
         assert_ne!(reply.status, 405, "{method} {path}");
         if path == "/mcp" {
             // Refusals there have the form of the protocol.
             assert!(reply.json()["error"]["code"].is_i64(), "{method}: {}", reply.text());
-        } else if route.endpoint == Endpoint::SignIn {
+        } else if (method, route.path) == ("POST", "/login") {
             assert_eq!(reply.status, 401, "an empty form is refused in the form");
         } else if reply.status >= 400 && !health {
             reply.assert_refused(reply.status, &format!("{method} {path}"));
@@ -277,7 +279,7 @@ async fn a_page_whose_name_leads_to_this_machine_reads_nothing() {
     for route in public() {
         let (method, path) = (route.method.as_str(), sample(route));
         let reply = server.request(method, &path, &evil, b"").await;
-        if route.endpoint.is_health() {
+        if route.is_health {
             assert_ne!(reply.status, 403, "{method} {path}");
             continue;
         }

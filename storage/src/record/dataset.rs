@@ -86,7 +86,7 @@ pub enum PrivacyMode {
     /// The members of the organization.
     #[serde(alias = "org")]
     Organization,
-    /// Everybody with the address.
+    /// Every client with the address.
     Public,
 }
 
@@ -175,7 +175,7 @@ pub struct DatasetRec {
     /// Members of the create body that are in no field above.
     #[serde(default)]
     pub extra: Map<String, Value>,
-    /// Absent until sharing is set: readable by whoever holds the address, editable by the author.
+    /// Absent until sharing is set: readable by every client with the address, editable by the author.
     #[serde(default)]
     pub privacy: Option<Privacy>,
     /// Node tables pinned from `node_files`, in that order.

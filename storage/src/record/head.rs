@@ -55,7 +55,7 @@ pub struct DatasetHead {
 }
 
 impl DatasetHead {
-    /// What whoever has a mail address (lower case) is invited to.
+    /// What the owner of a mail address (lower case) is invited to.
     #[must_use]
     pub fn invited(&self, email: &str) -> Option<&str> {
         self.invited.get(&address(email)).map(String::as_str)

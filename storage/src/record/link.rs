@@ -22,7 +22,7 @@ pub struct LinkRec {
     pub minted_at: i64,
     /// The guest's token epoch at that time: a later epoch voids the link.
     pub epoch: u64,
-    /// How often it has signed somebody in.
+    /// How often it has signed a guest in.
     #[serde(default)]
     pub uses: u32,
     /// Unix microseconds of the latest use.

@@ -31,7 +31,7 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// One account. `username` and `email` (case-insensitively; an empty email is nobody's) are unique
+/// One account. `username` and `email` (case-insensitively; an empty email belongs to no account) are unique
 /// and can be looked up with [`crate::Store::find`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct UserRec {

@@ -23,7 +23,7 @@ use crate::net::{Net, renumber};
 
 /// Sub-rounds of a round. Fewer make neighbours decide at once too often, more make launches short.
 pub(crate) const SUB_ROUNDS: u32 = 8;
-/// First rounds of a level in which everybody decides.
+/// First rounds of a level in which every node decides.
 pub(crate) const OPEN_ROUNDS: u32 = 2;
 /// Rounds of one level at most.
 pub(crate) const ROUNDS_MAX: u32 = 24;
@@ -140,7 +140,7 @@ pub fn run_tuned(
 struct Labels<'a> {
     gpu: &'a Gpu,
     n: u32,
-    /// Everybody is alone while there are none.
+    /// Every node is its own community while there are none.
     of: Option<Buf<u32>>,
 }
 

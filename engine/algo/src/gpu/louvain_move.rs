@@ -310,7 +310,7 @@ impl<'a> Moving<'a> {
             self.wide.movers.view_mut(),
             self.round.view_mut(),
         )?;
-        // Who moved does not matter where everybody decides in the next round anyway.
+        // Who moved does not matter where every node decides in the next round anyway.
         if round + 1 >= OPEN_ROUNDS { self.wake() } else { Ok(()) }
     }
 

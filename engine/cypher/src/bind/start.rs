@@ -198,7 +198,7 @@ fn is_total(e: &Ex, own: &[Slot]) -> bool {
     }
 }
 
-/// Whether a condition has an answer, be it that it is unknown, for every row.
+/// Whether a condition has an answer (true, false or unknown) for every row.
 fn is_test(e: &Ex, own: &[Slot]) -> bool {
     match e {
         Ex::And(list) | Ex::Or(list) => list.iter().all(|x| is_test(x, own)),

@@ -17,9 +17,9 @@ use crate::value::{Edge, Value};
 
 /// Relationships to look at in the time of a search among those of a node.
 const SEARCH_COST: u32 = 8;
-/// Relationships that a thread looks at in vain before it says so.
+/// Relationships without a match that a thread scans before it reports them.
 const WASTE_STEP: u32 = if cfg!(test) { 2 } else { 1 << 12 };
-/// The part of all relationships that is looked at in vain before a type gets adjacency of its own.
+/// The part of all relationships that is scanned without a match before a type gets adjacency of its own.
 const WASTED_PART: u64 = 32;
 
 /// Which relationships have one of the types of a step.
@@ -205,7 +205,7 @@ impl Exec<'_> {
         }
     }
 
-    /// Whether so many relationships were looked at in vain that a type deserves adjacency of its own.
+    /// Whether so many relationships were scanned without a match that a type deserves adjacency of its own.
     fn has_wasted(&self) -> bool {
         let least = u64::from(self.view.topology().num_edges()) / WASTED_PART;
         self.view.wasted().load(Ordering::Relaxed) > least

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher};
 
 use graphlume_types::hash::mix64;
 
-/// Makes hashers with a key that is drawn once for each map, so that nobody can prepare collisions.
+/// Makes hashers with a key that is drawn once for each map, so that no query can prepare collisions.
 #[derive(Clone)]
 pub(super) struct Keyed(u64);
 

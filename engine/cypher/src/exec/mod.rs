@@ -56,7 +56,7 @@ use view::{LabelTest, View};
 
 /// Why a pipeline ended early.
 pub(crate) enum Stop {
-    /// Nobody wants more rows.
+    /// No operator needs more rows.
     Done,
     Failed(Box<GfqlError>),
 }
@@ -138,7 +138,7 @@ pub(crate) struct Exec<'a> {
     members: RefCell<Members>,
     ticks: Cell<u32>,
     held: Cell<usize>,
-    /// Relationships looked at in vain.
+    /// Relationships scanned without a match.
     wasted: Cell<u32>,
     /// What this thread is to do of work that is shared out.
     part: Option<Part>,

@@ -19,7 +19,7 @@ use crate::value::Value;
 const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 13 };
 /// The same for rows.
 const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 12 };
-/// Threads below which there is nobody to share with.
+/// Threads below which work is not divided.
 const THREADS_MIN: usize = if cfg!(test) { 1 } else { 2 };
 /// Parts for each thread, so that a part with hubs does not keep all waiting.
 const PARTS_PER_THREAD: usize = 4;

@@ -29,7 +29,7 @@ const EDGE_ID: &str = "edge_id";
 /// The id column of graphs whose nodes have no id of their own: those of the conformance scenarios.
 const UNSEEN_ID: &str = "tck_nid";
 
-/// Name under which the number of relationships that were looked at in vain is kept with a graph.
+/// Name under which the number of relationships that were scanned without a match is kept with a graph.
 const WASTED: &str = "relationships in vain";
 
 /// Columns with their names.
@@ -51,7 +51,7 @@ pub(crate) struct View {
     labels: Option<Cells>,
     flags: Named,
     node_type: Option<Cells>,
-    /// Relationships that all queries of the graph looked at in vain.
+    /// Relationships that all queries of the graph scanned without a match.
     wasted: Arc<AtomicU64>,
     /// The moment that counts as now.
     pub now: (i64, u32),

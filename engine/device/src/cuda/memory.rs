@@ -158,7 +158,7 @@ impl<T> std::fmt::Debug for Buf<T> {
     }
 }
 
-/// Values on the device that somebody else owns.
+/// Values on the device that another buffer owns.
 pub struct View<'a, T> {
     memory: &'a Arc<Memory>,
     pointer: sys::CUdeviceptr,

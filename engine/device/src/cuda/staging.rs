@@ -142,7 +142,7 @@ impl Block {
         stream.submit(Step::immediate(part.step), &[part.view.memory()], |raw| {
             self.busy = true;
             // SAFETY: the block holds `BLOCK_BYTES` or more than the part, the view's memory lives
-            // until the copy is done, and nobody touches the block before its event.
+            // until the copy is done, and no thread touches the block before its event.
             unsafe {
                 let (at, len) = (part.view.ptr(), part.view.len());
                 let copied = match up {

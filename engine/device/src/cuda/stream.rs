@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_micros(60);
 pub(crate) struct Stream {
     pub(crate) cx: Arc<Context>,
     raw: sys::CUstream,
-    /// Recorded behind the work that somebody waits for, on the host or in another stream.
+    /// Recorded behind the work that is waited for, on the host or in another stream.
     done: sys::CUevent,
     state: Mutex<State>,
 }
@@ -275,7 +275,7 @@ impl Stream {
                 }
             }
         };
-        // An answer that condemns the context is remembered by `judge`; nobody is here to hear
+        // An answer that condemns the context is remembered by `judge`; no caller is left to be told
         // another.
         self.cx.judge("freeing memory", state.last_kernel, freed.into()).ok();
     }
@@ -330,7 +330,7 @@ impl Drop for Stream {
         if self.cx.enter().is_err() {
             return;
         }
-        // SAFETY: nobody else holds the stream; the driver finishes what is queued before it goes.
+        // SAFETY: this is the only owner of the stream; the driver finishes what is queued before it goes.
         unsafe { sys::cuStreamDestroy_v2(self.raw) };
         self.cx.drop_event(self.done);
     }
@@ -353,7 +353,7 @@ impl Context {
         Ok(event)
     }
 
-    /// Destroys an event that nobody uses any more.
+    /// Destroys an event that is no longer used.
     pub(crate) fn drop_event(&self, event: sys::CUevent) {
         if self.enter().is_ok() {
             // SAFETY: made by `new_event`, given up by its only owner.
@@ -375,7 +375,7 @@ impl Context {
     fn poll_event(&self, event: sys::CUevent, patience: Duration) -> Status {
         let start = Instant::now();
         loop {
-            // SAFETY: the event lives: whoever waits holds its owner.
+            // SAFETY: the event lives: the thread that waits holds its owner.
             let status = Status::from(unsafe { sys::cuEventQuery(event) });
             if status != Status::NOT_READY {
                 return status;

@@ -118,7 +118,7 @@ pub fn plan(
         return Err(IngestError::from(TableError::TooManyColumns { columns: names.len() }).into());
     }
     if let (Some((at, cells)), Some(picks)) = (first, &dialect.usecols) {
-        // Whether the surplus is in front or behind is anybody's guess, unless all are picked.
+        // Whether the surplus is in front or behind cannot be told, unless all are picked.
         let all = picks.len() == names.len() || dialect.names.is_some();
         drop_extra = true;
         if cells > names.len() && !all {
@@ -193,7 +193,7 @@ fn names_of_picks(
                 let message = format!("column {} does not exist; there are {found}", width - 1);
                 return Err(IngestError::option("usecols", message));
             }
-            // Columns that nobody picks have no name; the blank cannot be picked by mistake.
+            // Columns that are not picked have no name; the blank cannot be picked by mistake.
             let mut all: Vec<String> = (0..width).map(|i| format!(" {i}")).collect();
             indices.iter().zip(names).for_each(|(i, name)| all[*i].clone_from(name));
             Ok(all)

@@ -10,12 +10,13 @@ use graphlume_types::limits::ROWS_MAX;
 use rayon::prelude::*;
 
 use super::assemble::{self, Piece, Unfit};
-use super::column::{ChunkColumn, Seen};
+use super::column::ChunkColumn;
 use super::dialect::Dialect;
 use super::fault::{Fault, explain};
 use super::general::Separator;
 use super::job::{Job, Tokenizer, Tuning};
 use super::plan::{Column, Plan, plan};
+use super::seen::Seen;
 use super::split::Chunk;
 use super::token::{Stop, Token};
 use crate::demand::{self, Kind, Then};

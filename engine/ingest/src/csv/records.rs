@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
         while self.line < end {
             let mut gap = None;
             let step = match self.step(|start, end| gap = Some((start, end))) {
-                // What is wrong there is said when it is read, unless nobody wants it.
+                // What is wrong there is said when it is read, unless it is not wanted.
                 Err(Halt::Stop(_)) => break,
                 step => step?,
             };

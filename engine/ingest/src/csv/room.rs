@@ -55,7 +55,7 @@ impl<'a> Room<'a> {
     }
 }
 
-/// What became of a [`Room`].
+/// The outcome of a [`Room`].
 #[derive(Default)]
 pub struct Filled {
     /// Bytes of its part of the column's memory.

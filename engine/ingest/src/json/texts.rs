@@ -28,7 +28,7 @@ pub fn append<T>(items: &mut Vec<T>, other: &mut Vec<T>, ahead: f64) {
     items.append(other);
 }
 
-/// The items without memory that was reserved in vain.
+/// The items without memory that was reserved and not used.
 pub fn fitted<T>(mut items: Vec<T>) -> Vec<T> {
     items.shrink_to_fit();
     items

@@ -24,7 +24,7 @@ pub struct Bounds {
 const GROWTH: f64 = 0.05;
 /// Positions looked at to find out where most nodes are.
 const SAMPLES: usize = 4_096;
-/// A box this many times wider than the middle 96 % of the nodes holds strays that would cost everybody
+/// A box this many times wider than the middle 96 % of the nodes holds strays that would cost all others
 /// else their precision: they are moved to the border instead.
 const STRAY_RATIO: f64 = 1e3;
 

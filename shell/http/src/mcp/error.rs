@@ -39,7 +39,7 @@ pub(super) enum Kind {
     Header,
     /// A revision of the protocol that is not spoken.
     Version,
-    /// The client has withdrawn the call; nobody waits for this.
+    /// The client has withdrawn the call; no caller waits for this.
     Cancelled,
     /// Too many calls at once.
     Busy,

@@ -1,6 +1,6 @@
 //! Who this endpoint says it is, in every revision of the protocol.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::Response;
@@ -8,8 +8,9 @@ use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::{VERSIONS, instructions, modern, tool};
-use crate::request::Reply;
-use crate::status::JSON;
+use crate::request::{Reply, Req};
+use crate::shell::Shell;
+use crate::status::{ApiError, JSON};
 
 /// Version of the interface that agents see: its tools and what they take and give.
 const VERSION: &str = "1.0.0";
@@ -31,12 +32,12 @@ pub(super) fn versions() -> Vec<&'static str> {
 }
 
 /// `GET /mcp/manifest.json`.
-pub(crate) fn get() -> Reply {
+pub(super) async fn get(_: Arc<Shell>, _: Req) -> Result<Reply, ApiError> {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let text = TEXT.get_or_init(|| Bytes::from(document().to_string()));
     let mut reply = Response::new(text.clone());
     reply.headers_mut().insert(CONTENT_TYPE, JSON);
-    reply
+    Ok(reply)
 }
 
 fn document() -> Value {

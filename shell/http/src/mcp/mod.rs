@@ -24,21 +24,73 @@ use graphlume_service::ServiceError;
 use graphlume_types::address::household;
 use graphlume_types::{Code, Coded, limits};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
-use http::{Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 pub(crate) use agents::Agents;
-pub(crate) use manifest::get as manifest;
 pub(crate) use stream::attach;
 
 use crate::query;
 use crate::request::{Hit, Reply, Req, depth_exceeds};
+use crate::route::{RequestBody, Route, run};
+use crate::schema::Shape::{Any, Map, Object, OneOf, Text};
+use crate::schema::{Shape, may, must, returns, returns_bytes, returns_nothing};
 use crate::shell::Shell;
 use crate::status::{ApiError, JSON, Problem, say_why};
 use crate::ws::check_origin;
 use error::{Kind, Refusal};
 use frame::Message;
 use tool::{Call, Outcome, TOOLS, ToolError};
+
+const MESSAGE: Shape = Object(&[
+    must("jsonrpc", OneOf(&["2.0"]), ""),
+    may("id", Any, "A text or a number; absent in a notification."),
+    must("method", Text, "initialize, tools/list, tools/call, ..."),
+    may("params", Map(&Any), ""),
+]);
+/// Refusals have this form too, whatever their status.
+const RESULT: Shape = Object(&[
+    must("jsonrpc", OneOf(&["2.0"]), ""),
+    must("id", Any, "That of the message."),
+    may("result", Any, ""),
+    may("error", Map(&Any), "code, message, data"),
+]);
+pub(crate) const ROUTES: &[Route] = &[
+    Route::post(
+        "/mcp",
+        run!(Tool post),
+        RequestBody::Json(MESSAGE),
+        &[
+            returns(RESULT, "The answer to a request"),
+            returns_nothing(202, "A notification was taken"),
+        ],
+        "One JSON-RPC message of an agent: initialize or server/discover, tools/list, tools/call, \
+         resources/list, resources/read, notifications.",
+    )
+    .refusing(RESULT),
+    Route::get(
+        "/mcp",
+        run!(Tool get),
+        &[returns_bytes(&["text/event-stream"], "The stream")],
+        "The event stream of an agent's connection, held open.",
+    )
+    .refusing(RESULT)
+    .stream(),
+    Route::new(
+        Method::DELETE,
+        "/mcp",
+        run!(Tool delete),
+        &[returns_nothing(204, "Ended")],
+        "Ends an agent's connection.",
+    )
+    .refusing(RESULT),
+    Route::get(
+        "/mcp/manifest.json",
+        run!(Public manifest::get),
+        &[returns(Map(&Any), "The manifest")],
+        "What agents find at /mcp: version, transport, revisions of the protocol, tools.",
+    ),
+];
 
 /// Header that carries the id of an agent's connection.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -47,7 +99,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// `POST /mcp`.
-pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     if let Err(refusal) = admitted(&shell, &req) {
         return Ok(refusal.render(&Value::Null));
     }
@@ -107,31 +159,31 @@ pub(crate) async fn post(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
 }
 
 /// `GET /mcp`: the event stream that the transport expects. Nothing but signs of life are sent on it.
-pub(crate) fn get(shell: &Arc<Shell>, req: &Req) -> Reply {
-    let opened = admitted(shell, req).and_then(|()| {
-        let session = known(shell, req.header(&SESSION))?;
+async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let opened = admitted(&shell, &req).and_then(|()| {
+        let session = known(&shell, req.header(&SESSION))?;
         shell.agents.stream(session).ok_or_else(error::unknown_session)
     });
-    match opened {
+    Ok(match opened {
         Ok(end) => {
             let session = req.header(&SESSION).unwrap_or_default().to_owned();
-            stream::open(Arc::clone(shell), session, end)
+            stream::open(Arc::clone(&shell), session, end)
         }
         Err(refusal) => refusal.render(&Value::Null),
-    }
+    })
 }
 
 /// `DELETE /mcp`.
-pub(crate) fn delete(shell: &Shell, req: &Req) -> Reply {
-    let closed = admitted(shell, req).and_then(|()| {
-        let session = known(shell, req.header(&SESSION))?;
+async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+    let closed = admitted(&shell, &req).and_then(|()| {
+        let session = known(&shell, req.header(&SESSION))?;
         shell.agents.close(session);
         Ok(())
     });
-    match closed {
+    Ok(match closed {
         Ok(()) => crate::rest::no_content(),
         Err(refusal) => refusal.render(&Value::Null),
-    }
+    })
 }
 
 /// Refuses pages of foreign origins before any work is done.
@@ -285,7 +337,7 @@ impl Asked {
             (None, Some(user)) => agents.begin_alone(user)?,
             (None, None) => return Err(no_credential()),
         };
-        // Whoever hangs up has withdrawn a call that stands alone.
+        // A client that hangs up has withdrawn a call that stands alone.
         let _withdrawn = connection.is_none().then(|| guard.stopped().drop_guard());
         let service = Arc::clone(&self.shell.service);
         let call = Call { service, who, arguments, base: self.base.clone() };
@@ -310,7 +362,7 @@ impl Asked {
             }
         });
         let done = run.await.map_err(|e| Refusal::new(Kind::Internal, e.to_string()))??;
-        // Whoever was logged out meanwhile is not told what the tool found.
+        // A caller who was logged out meanwhile is not told what the tool found.
         self.shell.service.identity.require_access_since(&caller, access).map_err(checked)?;
         tool::result(tool.name, done)
     }
@@ -437,13 +489,7 @@ mod tests {
         let refusal = checked(ServiceError::Internal("the store is poisoned".to_owned()));
         assert_eq!(refusal.kind, Kind::Unchecked);
         assert!(!refusal.message.contains("poisoned"));
-        assert_eq!(
-            checked(graphlume_service::IdentityError::BadCredentials).kind,
-            Kind::Unauthenticated
-        );
-        assert_eq!(
-            checked(graphlume_service::IdentityError::TokenExpired).kind,
-            Kind::Unauthenticated
-        );
+        assert_eq!(checked(graphlume_service::IdentityError::BadCredentials).kind, Kind::Unauthenticated);
+        assert_eq!(checked(graphlume_service::IdentityError::TokenExpired).kind, Kind::Unauthenticated);
     }
 }

@@ -12,7 +12,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// What the header `Accept` asks for. Whoever does not name OpenMetrics gets the older format, which all read.
+    /// What the header `Accept` asks for. A scraper that does not name OpenMetrics gets the older format, which all read.
     pub(crate) fn asked(accept: Option<&str>) -> Self {
         let accept = accept.unwrap_or_default().to_ascii_lowercase();
         let mut best = (0.0, Self::Text);

@@ -2,58 +2,233 @@
 
 use std::sync::Arc;
 
-use graphlume_service::Part;
+use graphlume_service::{Part, Principal};
 use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
 
 use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
-use crate::route::Endpoint;
+use crate::rest::shapes::{
+    CREATED_DATASET, DATASET, NEW_COMPUTED_DATASET, NEW_DATASET, NOTICES, PAGING, STATUS, list_of,
+};
+use crate::route::{Handler, RequestBody, Route, run};
+use crate::schema::Shape::{
+    Any, Count, Either, List, Map, Named, Nullable, Object, OneOf, Text, True,
+};
+use crate::schema::{Shape, Success, creates, may, must, returns, returns_bytes, returns_nothing};
 use crate::shell::Shell;
 use crate::status::ApiError;
 
-pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+const ONE: &[Success] = &[returns(
+    Object(&[must("success", True, ""), must("message", Text, ""), must("data", DATASET, "")]),
+    "The dataset",
+)];
+const CREATED: &[Success] = &[creates(CREATED_DATASET, "Created")];
+const UPLOADED: &[Success] = &[returns(
+    Object(&[
+        must(
+            "data",
+            Object(&[
+                must("dataset_id", Text, ""),
+                must("dtypes", Map(&Text), "Name of a column to the name of its type."),
+                must("num_cols", Count, "Columns."),
+                must("num_rows", Count, "Rows."),
+                must("time_parsing_s", Count, "Whole seconds."),
+                must("notices", NOTICES, ""),
+            ]),
+            "What was parsed.",
+        ),
+        must("message", Text, "What was done, with warnings."),
+        must("success", True, ""),
+    ]),
+    "Parsed",
+)];
+const QUERY: RequestBody = RequestBody::Json(Object(&[
+    may(
+        "gfql_operations",
+        Any,
+        "A list of operations, or a let object, or one Cypher query as a text.",
+    ),
+    may("gfql_query", Any, "The same under the name that newer clients use."),
+    may("engine", Text, "Not looked at: the server chooses."),
+    may("node_col_subset", Nullable(&List(&Text)), "The columns of nodes to answer with."),
+    may("edge_col_subset", Nullable(&List(&Text)), "The columns of edges to answer with."),
+    may("df_export_args", Any, "Options of the format."),
+    may("format", OneOf(&["json", "csv", "parquet"]), "The format of the answer."),
+]));
+const ANSWERED: &[Success] = &[returns_bytes(
+    &["application/json", "text/csv", "application/octet-stream", "application/zip"],
+    "The rows, in the format that was asked for",
+)];
+const ALGORITHMS: &str = "Lists the algorithms and layouts of the interface by library.";
+const SHARING: Shape = Object(&[
+    must("obj_pk", Text, "The dataset."),
+    may("obj_type", OneOf(&["dataset"]), ""),
+    may("mode", Nullable(&Text), "private, organization or public."),
+    may("mode_action", Nullable(&Text), "What others may do: 10 to view, 20 to edit."),
+    may("notify", Any, "Not done: the server sends no mail."),
+    may("invited_users", Nullable(&List(&Either(&[Text, Map(&Any)]))), "Who is let in by name."),
+    may("message", Nullable(&Text), "For those who are invited."),
+]);
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/api/v2/datasets/",
+        run!(Bearer list),
+        &[returns(list_of!(DATASET), "A page of the list")],
+        "Lists datasets, newest first.",
+    )
+    .query(PAGING),
+    Route::get("/api/v2/datasets/{dataset_id}", run!(Bearer get), ONE, "Returns one dataset.")
+        .either(),
+    Route::new(
+        Method::DELETE,
+        "/api/v2/datasets/{dataset_id}",
+        run!(Bearer delete),
+        &[returns_nothing(204, "Deleted")],
+        "Deletes a dataset.",
+    )
+    .either(),
+    Route::post(
+        "/api/v2/upload/datasets/",
+        run!(Bearer create),
+        RequestBody::Json(Named(&NEW_DATASET)),
+        CREATED,
+        "Creates a dataset that binds columns to graph roles.",
+    ),
+    Route::get(
+        "/api/v2/upload/datasets/{dataset_id}",
+        run!(Bearer get),
+        ONE,
+        "Returns one dataset.",
+    ),
+    Route::post(
+        "/api/v2/upload/datasets/{dataset_id}/nodes/{format}",
+        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, Part::Nodes))),
+        RequestBody::Raw,
+        UPLOADED,
+        "Uploads the node table of a dataset; parse options are query parameters.",
+    ),
+    Route::post(
+        "/api/v2/upload/datasets/{dataset_id}/edges/{format}",
+        Handler::Bearer(|shell, req, who| Box::pin(direct(shell, req, who, Part::Edges))),
+        RequestBody::Raw,
+        UPLOADED,
+        "Uploads the edge table of a dataset; parse options are query parameters.",
+    ),
+    Route::post(
+        "/api/v2/etl/datasets/{dataset_id}/gfql/{output_type}",
+        run!(Bearer query),
+        QUERY,
+        ANSWERED,
+        "Answers a GFQL query: all, nodes, edges or shape, as json, csv or parquet.",
+    )
+    .either()
+    .reading(),
+    Route::post(
+        "/api/v2/etl/datasets/{dataset_id}/gfql",
+        run!(Bearer query_all),
+        QUERY,
+        ANSWERED,
+        "Answers a GFQL query with nodes and edges.",
+    )
+    .either()
+    .reading(),
+    Route::post(
+        "/api/v2/datasets/{dataset_id}/gfql/{output_type}",
+        run!(Bearer query),
+        QUERY,
+        ANSWERED,
+        "Answers a GFQL query at the address that older clients use.",
+    )
+    .either()
+    .reading(),
+    Route::post(
+        "/api/v2/datasets/{dataset_id}/gfql",
+        run!(Bearer query_all),
+        QUERY,
+        ANSWERED,
+        "Answers a GFQL query with nodes and edges at the older address.",
+    )
+    .either()
+    .reading(),
+    Route::post(
+        "/api/v2/datasets/{dataset_id}/python",
+        run!(Bearer no_python),
+        RequestBody::Json(Map(&Any)),
+        &[],
+        "Refuses to run Python code.",
+    )
+    .either(),
+    Route::get(
+        "/api/v1/datasets/",
+        run!(Public schema),
+        &[returns(Map(&Any), "By library")],
+        ALGORITHMS,
+    ),
+    Route::get(
+        "/web/api/v1/datasets/",
+        run!(Public schema),
+        &[returns(Map(&Any), "By library")],
+        ALGORITHMS,
+    ),
+    Route::post(
+        "/api/v1/datasets/",
+        run!(Bearer create_computed),
+        RequestBody::Json(Named(&NEW_COMPUTED_DATASET)),
+        CREATED,
+        "Creates a dataset and names algorithms whose results become columns of its nodes.",
+    ),
+    Route::post(
+        "/api/v2/share/link/",
+        run!(Bearer share),
+        RequestBody::Json(SHARING),
+        &[returns(STATUS, "Shared")],
+        "Sets who may see a dataset.",
+    ),
+];
+
+pub(crate) async fn list(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     Ok(listed(shell.service.datasets.list(&who, req.page(&shell)).await?))
 }
 
-pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn create(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let body = req.json().await?;
     json(StatusCode::CREATED, &shell.service.datasets.create(&who, &body).await?)
 }
 
 /// A create whose body may name algorithms to run.
-pub(crate) async fn create_computed(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn create_computed(
+    shell: Arc<Shell>,
+    req: Req,
+    who: Principal,
+) -> Result<Reply, ApiError> {
     let body = req.json().await?;
     json(StatusCode::CREATED, &shell.service.datasets.create_computed(&who, &body).await?)
 }
 
 /// What such a body may name.
-pub(crate) fn schema() -> Result<Reply, ApiError> {
+async fn schema(_: Arc<Shell>, _: Req) -> Result<Reply, ApiError> {
     ok(&graphlume_engine::schema())
 }
 
-pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn get(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     ok(&shell.service.datasets.get(&who, req.param("dataset_id")).await?)
 }
 
-pub(crate) async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn delete(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     shell.service.delete_dataset(&who, req.param("dataset_id")).await?;
     Ok(no_content())
 }
 
-/// Nodes or edges straight into a dataset; the row says which.
-pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
-    let part = match req.hit.route.endpoint {
-        Endpoint::DirectNodes => Part::Nodes,
-        _ => Part::Edges,
-    };
+/// Nodes or edges straight into a dataset.
+pub(crate) async fn direct(
+    shell: Arc<Shell>,
+    mut req: Req,
+    who: Principal,
+    part: Part,
+) -> Result<Reply, ApiError> {
     let id = req.param("dataset_id").to_owned();
     let format = req.param("format").to_owned();
     let (pairs, declared) = (req.pairs(), req.body.declared());
@@ -67,25 +242,30 @@ pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, Api
 }
 
 /// A query; the last part of the address says what its answer holds.
-pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn query(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let output = req.param("output_type").to_owned();
+    answer(&shell, req, &who, &output).await
+}
+
+/// A query whose answer holds nodes and edges.
+async fn query_all(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    answer(&shell, req, &who, "all").await
+}
+
+async fn answer(shell: &Shell, req: Req, who: &Principal, output: &str) -> Result<Reply, ApiError> {
     let id = req.param("dataset_id").to_owned();
-    let output = match req.hit.route.endpoint {
-        Endpoint::DatasetQueryAll => "all".to_owned(),
-        _ => req.param("output_type").to_owned(),
-    };
     let body = req.json().await?;
-    let answer = shell.service.queries.query(&who, &id, &output, &body).await?;
+    let answer = shell.service.queries.query(who, &id, output, &body).await?;
     let mut reply = Response::new(answer.body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     if let Some(said) = notices_header(&answer.notices) {
-        reply.headers_mut().insert(NOTICES, said);
+        reply.headers_mut().insert(NOTICES_HEADER, said);
     }
     Ok(reply)
 }
 
 /// The header of answers whose format has no place for notices.
-const NOTICES: HeaderName = HeaderName::from_static("x-graphlume-notices");
+const NOTICES_HEADER: HeaderName = HeaderName::from_static("x-graphlume-notices");
 /// Notices that the header holds at most.
 const HEADER_NOTICES_MAX: usize = 5;
 
@@ -110,8 +290,7 @@ fn notices_header(notices: &[Notice]) -> Option<HeaderValue> {
 }
 
 /// Code of clients is never run here.
-pub(crate) async fn no_python(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    req.principal(&shell.service)?;
+pub(crate) async fn no_python(_: Arc<Shell>, _: Req, _: Principal) -> Result<Reply, ApiError> {
     Err(ApiError::new(
         Code::Forbidden,
         "unsupported-operation",
@@ -119,8 +298,7 @@ pub(crate) async fn no_python(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiE
     ))
 }
 
-pub(crate) async fn share(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn share(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let body = req.json().await?;
     ok(&shell.service.datasets.share(&who, &body).await?)
 }

@@ -2,44 +2,116 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use graphlume_service::Principal;
+use graphlume_types::Code;
+use http::{Method, StatusCode};
 
 use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
+use crate::rest::shapes::{FILE, PAGING, PARSING, list_of};
+use crate::route::{RequestBody, Route, run};
+use crate::schema::Shape::{Bool, Object, Text};
+use crate::schema::{Member, creates, may, must, parameter, returns, returns_nothing};
 use crate::shell::Shell;
 use crate::status::ApiError;
 
-pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+/// The fields of [`PARSING`] behind the format.
+const fn with_format(format: Member) -> [Member; PARSING.len() + 1] {
+    let mut members = [format; PARSING.len() + 1];
+    let mut i = 0;
+    while i < PARSING.len() {
+        members[i + 1] = PARSING[i];
+        i += 1;
+    }
+    members
+}
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/api/v2/files/",
+        run!(Bearer list),
+        &[returns(list_of!(FILE), "A page of the list")],
+        "Lists files, newest first.",
+    )
+    .query(PAGING),
+    Route::post(
+        "/api/v2/files/",
+        run!(Bearer create),
+        RequestBody::Json(Object(&with_format(must(
+            "file_type",
+            Text,
+            "The format of the bytes.",
+        )))),
+        &[creates(FILE, "Created; its bytes are uploaded next")],
+        "Creates a file record.",
+    ),
+    Route::get(
+        "/api/v2/files/{file_id}",
+        run!(Bearer get),
+        &[returns(FILE, "The record")],
+        "Returns one file record.",
+    )
+    .either(),
+    Route::new(
+        Method::DELETE,
+        "/api/v2/files/{file_id}",
+        run!(Bearer delete),
+        &[returns_nothing(204, "Deleted")],
+        "Deletes a file.",
+    )
+    .either(),
+    Route::post(
+        "/api/v2/upload/files/{file_id}",
+        run!(Bearer upload),
+        RequestBody::Raw,
+        &[returns(FILE, "Kept; is_valid tells whether it could be parsed")],
+        "Uploads the bytes of a file and parses them.",
+    )
+    .query(&[parameter("erase", Bool, "Whether bytes that cannot be parsed are deleted.")]),
+    Route::new(
+        Method::PATCH,
+        "/api/v2/upload/files/{file_id}/",
+        run!(Bearer patch),
+        &[returns(FILE, "Parsed again")],
+        "Changes how a file is parsed and parses it again.",
+    )
+    .taking(RequestBody::Json(Object(&with_format(may(
+        "file_type",
+        Text,
+        "The format of the bytes.",
+    )))))
+    .either(),
+];
+
+pub(crate) async fn list(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     Ok(listed(shell.service.files.list(&who, req.page(&shell)).await?))
 }
 
-pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn create(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let body = req.json().await?;
     json(StatusCode::CREATED, &shell.service.files.create(&who, &body).await?)
 }
 
-pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn get(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     ok(&shell.service.files.get(&who, req.param("file_id")).await?)
 }
 
-pub(crate) async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn delete(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     shell.service.files.delete(&who, req.param("file_id")).await?;
     Ok(no_content())
 }
 
-pub(crate) async fn patch(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn patch(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let id = req.param("file_id").to_owned();
     let body = req.json().await?;
     ok(&shell.service.files.patch(&who, &id, &body).await?)
 }
 
-pub(crate) async fn upload(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn upload(
+    shell: Arc<Shell>,
+    mut req: Req,
+    who: Principal,
+) -> Result<Reply, ApiError> {
     let (id, pairs, declared) = (req.param("file_id").to_owned(), req.pairs(), req.body.declared());
     let mut upload = shell.service.files.begin_upload(&who, &id, pairs, declared).await?;
     while let Some(piece) = req.body.next().await? {

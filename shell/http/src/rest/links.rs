@@ -3,18 +3,47 @@
 
 use std::sync::Arc;
 
+use graphlume_service::Principal;
 use graphlume_types::Code;
 use serde_json::json;
 
 use super::ok;
+use crate::magic::MAGIC_LOGIN;
 use crate::query;
 use crate::request::{Reply, Req};
-use crate::route::MAGIC_LOGIN;
+use crate::route::{Route, run};
+use crate::schema::Shape::{Address, Any, Object, Text};
+use crate::schema::{Success, must, parameter, returns};
 use crate::shell::Shell;
 use crate::status::{ApiError, Problem};
 
-pub(crate) async fn mint(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+const LOGOUT: &str = "Ends all access of a user at once; for staff and superusers.";
+const LOGGED_OUT: &[Success] = &[returns(Any, "Logged out")];
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/api/v2/generate/single-use-url/",
+        run!(Bearer mint),
+        &[returns(Object(&[must("single_use_url", Address, "The link.")]), "The link")],
+        "Mints a login link for a guest and one dataset; for staff and superusers.",
+    )
+    .query(&[
+        parameter("username", Text, "The guest.").required(),
+        parameter("dataset_id", Text, "What the guest is shown.").required(),
+    ])
+    .changing(),
+    Route::get("/api/v2/logout-user/{username}/", run!(Bearer logout_user), LOGGED_OUT, LOGOUT)
+        .changing(),
+    Route::get(
+        "/api/v2/logout-user/username/{username}/",
+        run!(Bearer logout_user),
+        LOGGED_OUT,
+        LOGOUT,
+    )
+    .changing(),
+];
+
+pub(crate) async fn mint(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let base = req.base(&shell);
     if base.is_empty() {
         let text = "the header Host names no host, so that the link would lead nowhere; send it";
@@ -33,7 +62,10 @@ pub(crate) async fn mint(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     ok(&json!({ "single_use_url": format!("{base}{MAGIC_LOGIN}?{name}={token}") }))
 }
 
-pub(crate) async fn logout_user(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn logout_user(
+    shell: Arc<Shell>,
+    req: Req,
+    who: Principal,
+) -> Result<Reply, ApiError> {
     ok(&shell.service.identity.logout_user(&who, req.param("username")).await?)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_service::Caller;
+use graphlume_service::{Caller, Principal};
 use graphlume_types::{Code, limits};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, SET_COOKIE};
 
@@ -10,9 +10,81 @@ use super::ok;
 use crate::config::{KNOWN_COOKIE, SESSION_COOKIE};
 use crate::query;
 use crate::request::{Reply, Req};
+use crate::rest::shapes::{LOGIN, STATUS};
+use crate::route::{RequestBody, Route, run};
+use crate::schema::Shape::{Nullable, Object, Text};
+use crate::schema::{Shape, Success, may, must, parameter, returns};
 use crate::shell::Shell;
 use crate::status::ApiError;
 use crate::ws::is_own_page;
+
+const PASSWORD: Shape = Object(&[
+    must("username", Text, "Login name."),
+    must("password", Text, ""),
+    may("org_name", Nullable(&Text), "The organization to act in."),
+]);
+const TOKEN: Shape = Object(&[must("token", Text, "The JWT.")]);
+const SIGNED_IN: &[Success] = &[returns(LOGIN, "Signed in")];
+const SIGN_IN: &str = "Signs in with username and password.";
+const REFRESH: &str = "Exchanges a valid token for a fresh one.";
+const PERSONAL_KEY: &str = "Signs in with a personal key; the body may name an organization.";
+const ORG: Shape = Object(&[may("org_name", Nullable(&Text), "The organization to act in.")]);
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::post(
+        "/api-token-auth/",
+        run!(Credentials login),
+        RequestBody::Json(PASSWORD),
+        SIGNED_IN,
+        SIGN_IN,
+    ),
+    Route::post(
+        "/api/v2/auth/token/generate",
+        run!(Credentials login),
+        RequestBody::Json(PASSWORD),
+        SIGNED_IN,
+        SIGN_IN,
+    ),
+    Route::get("/api/v2/auth/pkey/jwt/", run!(PersonalKey personal_key), SIGNED_IN, PERSONAL_KEY)
+        .taking(RequestBody::OptionalJson(ORG))
+        .query(&[parameter("org_name", Text, "The organization to act in.")]),
+    Route::post(
+        "/api/v2/auth/pkey/jwt/",
+        run!(PersonalKey personal_key),
+        RequestBody::OptionalJson(ORG),
+        SIGNED_IN,
+        PERSONAL_KEY,
+    )
+    .query(&[parameter("org_name", Text, "The organization to act in.")]),
+    Route::post(
+        "/api/v2/auth/token/refresh",
+        run!(Credentials refresh),
+        RequestBody::Json(TOKEN),
+        &[returns(TOKEN, "A fresh token")],
+        REFRESH,
+    ),
+    Route::post(
+        "/api-token-refresh/",
+        run!(Credentials refresh),
+        RequestBody::Json(TOKEN),
+        &[returns(TOKEN, "A fresh token")],
+        REFRESH,
+    ),
+    Route::post(
+        "/api-token-verify/",
+        run!(Credentials verify),
+        RequestBody::Json(TOKEN),
+        &[returns(TOKEN, "The token is valid")],
+        "Tells whether a token is valid.",
+    ),
+    Route::post(
+        "/api/v2/o/{slug}/switch/",
+        run!(Switch switch_org),
+        RequestBody::Form(Object(&[may("slug", Text, "The organization again; not looked at.")])),
+        &[returns(STATUS, "Switched")],
+        "Makes an organization the active one.",
+    ),
+];
 
 /// Adds the cookie that lets this browser open what its user may see. A page of another site gets none:
 /// it could sign the browser in to an account of its own.
@@ -74,8 +146,11 @@ pub(crate) async fn verify(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     ok(&shell.service.identity.verify(&body).await?)
 }
 
-pub(crate) async fn switch_org(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.principal(&shell.service)?;
+pub(crate) async fn switch_org(
+    shell: Arc<Shell>,
+    req: Req,
+    who: Principal,
+) -> Result<Reply, ApiError> {
     let slug = req.param("slug").to_owned();
     // The form repeats the slug; the address is what counts.
     req.body.collect(limits::JSON_BODY_BYTES_MAX).await?;

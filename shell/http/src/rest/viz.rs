@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
-use graphlume_service::ViewerGrant;
+use graphlume_service::{Principal, ViewerGrant};
 use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code, id};
 use http::header::{
@@ -19,9 +19,124 @@ use serde_json::json;
 use super::{no_content, ok};
 use crate::query;
 use crate::request::{Reply, Req};
+use crate::route::{Handler, Route, run};
+use crate::schema::Shape::{Any, Count, List, Map, Nullable, Object, Text};
+use crate::schema::{
+    Content, Parameter, Success, must, parameter, returns, returns_bytes, returns_nothing,
+};
 use crate::shell::Shell;
 use crate::status::{ApiError, Problem};
 use crate::ws;
+
+const DATASET: Parameter =
+    parameter("dataset", Text, "What the caller takes the visualization to show.");
+const BYTES: &[&str] = &["application/octet-stream"];
+const CARD: &[Success] = &[returns(Map(&Any), "The card")];
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/viz/{session_id}/ws",
+        Handler::Stream(|shell, req, who| Box::pin(ws::open(shell, req, who))),
+        &[returns_nothing(101, "The stream begins")],
+        "The live stream of a visualization.",
+    )
+    .query(&[DATASET])
+    .stream(),
+    Route::get(
+        "/viz/{session_id}/about",
+        run!(Viewer about),
+        &[returns(
+            Object(&[
+                must("name", Text, ""),
+                must("description", Text, ""),
+                must("node_count", Nullable(&Count), "Null until the graph was built."),
+                must("edge_count", Nullable(&Count), "Null until the graph was built."),
+            ]),
+            "The graph in a few words",
+        )],
+        "Name, description and size of the graph, which is not loaded for it.",
+    )
+    .query(&[DATASET]),
+    Route::get("/viz/{session_id}/node/{index}", run!(Viewer node), CARD, "The card of one node.")
+        .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/names",
+        run!(Viewer names),
+        &[returns(Object(&[must("names", List(&Any), "In the order asked.")]), "The names")],
+        "The names of some nodes, by their indices with commas between, at most 200.",
+    )
+    .query(&[parameter("nodes", Text, "Indices with commas between."), DATASET]),
+    Route::get("/viz/{session_id}/edge/{index}", run!(Viewer edge), CARD, "The card of one edge.")
+        .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/search",
+        run!(Viewer search),
+        &[returns(
+            Object(&[must(
+                "results",
+                List(&Object(&[
+                    must("index", Count, "The node."),
+                    must("label", Text, "Its label."),
+                    must("id", Text, "Its id."),
+                ])),
+                "Best first.",
+            )]),
+            "The nodes",
+        )],
+        "Finds nodes by label or id.",
+    )
+    .query(&[
+        parameter("q", Text, "What to look for."),
+        parameter("limit", Count, "Results at most; 20 when absent."),
+        DATASET,
+    ]),
+    Route::get(
+        "/viz/{session_id}/graph",
+        run!(Viewer graph),
+        &[returns(
+            Object(&[
+                must("messages", List(&Any), "As the stream sends them."),
+                must("scene_frames", Count, "Frames of colours, sizes and labels."),
+            ]),
+            "What is known",
+        )],
+        "What the live stream tells before its frames, as far as it is known: state, graph, legend, collections.",
+    )
+    .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/scene/{index}",
+        run!(Viewer scene),
+        &[returns_bytes(BYTES, "The frame")],
+        "A frame of colours, sizes or labels, by its number from 0.",
+    )
+    .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/frame",
+        run!(Viewer frame),
+        &[returns_bytes(BYTES, "The frame"), returns_nothing(204, "No newer frame yet")],
+        "The next position frame, by long poll.",
+    )
+    .query(&[parameter("after", Count, "The frame that the page shows."), DATASET])
+    .unshed(),
+    Route::get(
+        "/viz/{session_id}/{epoch}/edges.bin",
+        run!(Viewer edges),
+        &[
+            returns_bytes(BYTES, "All edges"),
+            Success { status: 206, doc: "A range", content: Content::Bytes(BYTES) },
+            returns_nothing(304, "The caller has them"),
+        ],
+        "All edges as pairs of u32 node indices, little-endian, in drawn order.",
+    )
+    .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/{epoch}/positions.bin",
+        run!(Viewer positions),
+        &[returns_bytes(BYTES, "All positions")],
+        "All positions as one frame of 32-bit floats.",
+    )
+    .query(&[DATASET]),
+];
 
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
 /// Search results at most.
@@ -32,12 +147,11 @@ const ENGINE_FIRST: Duration = Duration::from_millis(100);
 const SEARCH_CHARS_MAX: usize = 256;
 
 /// Checks that the caller may watch the session of the address.
-async fn grant(shell: &Shell, req: &Req) -> Result<ViewerGrant, ApiError> {
-    let who = req.viewer(&shell.service)?;
+async fn grant(shell: &Shell, req: &Req, who: &Principal) -> Result<ViewerGrant, ApiError> {
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     let session = req.param("session_id");
-    Ok(shell.service.sessions.authorize_look(&who, session, dataset).await?)
+    Ok(shell.service.sessions.authorize_look(who, session, dataset).await?)
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
@@ -64,35 +178,38 @@ fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
     })
 }
 
-pub(crate) async fn edges(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn edges(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     let bytes = answered(shell.service.sessions.edges(&grant, epoch)).await?;
     ranged(&req, bytes, &format!("{}/{epoch}", grant.dataset))
 }
 
-pub(crate) async fn positions(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn positions(
+    shell: Arc<Shell>,
+    req: Req,
+    who: Principal,
+) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     Ok(binary(answered(shell.service.sessions.positions(&grant, epoch)).await?))
 }
 
-pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn node(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     ok(&answered(shell.service.sessions.node_card(&grant, index)).await?)
 }
 
 /// What a page says of a graph that waits for a click. It asks the engine nothing.
-pub(crate) async fn about(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
+pub(crate) async fn about(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
     ok(&shell.service.sessions.about(&who, session, dataset).await?)
 }
 
 /// The names of nodes that a page has in view and does not know the names of.
-pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn names(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
     let asked = query::last(&pairs, "nodes").unwrap_or_default();
     let invalid = |what: String| ApiError::invalid("invalid-argument", what).at("nodes");
@@ -111,19 +228,19 @@ pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
             ))
         })?);
     }
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     let names = answered(shell.service.sessions.node_names(&grant, nodes)).await?;
     ok(&json!({ "names": names }))
 }
 
-pub(crate) async fn edge(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn edge(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     ok(&answered(shell.service.sessions.edge_card(&grant, index)).await?)
 }
 
-pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let grant = grant(&shell, &req).await?;
+pub(crate) async fn search(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let grant = grant(&shell, &req, &who).await?;
     let pairs = req.pairs();
     let text: String =
         query::last(&pairs, "q").unwrap_or_default().chars().take(SEARCH_CHARS_MAX).collect();
@@ -145,8 +262,7 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
 
 /// What the live stream tells before its first frame, for pages whose network lets no websocket through. It does not
 /// wait: a graph that is not there yet is told of when its first frame has come.
-pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
+pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
     let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
@@ -168,9 +284,9 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 }
 
 /// One frame of the colours, sizes and labels, with the bytes that all viewers share.
-pub(crate) async fn scene(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn scene(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let grant = grant(&shell, &req).await?;
+    let grant = grant(&shell, &req, &who).await?;
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
     let session = grant.session;
     let there = async {
@@ -194,8 +310,7 @@ pub(crate) async fn scene(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 
 /// The long poll: the next frame after the one that the page shows, or 204 when there is none for a
 /// while. For pages whose network lets no websocket through.
-pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let who = req.viewer(&shell.service)?;
+pub(crate) async fn frame(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
     let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;

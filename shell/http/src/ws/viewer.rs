@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{ClosedReason, Control, EngineError, Viewer, ViewerEvent};
+use graphlume_engine::{Control, EngineError, Viewer, ViewerEvent};
 use graphlume_service::{Arrival, OpenPage, PageControl, Principal, ViewerGrant};
 use graphlume_types::{Code, Coded, limits};
 use hyper::upgrade::Upgraded;
@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::codec::{Message, ReadError, Reader, Writer, close};
+use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::page::{Credit, Said};
 use crate::query;
@@ -27,27 +28,21 @@ use crate::status::{ApiError, Problem};
 const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 /// Events that a viewer is still told when the server stops.
 const LAST_WORDS_MAX: usize = 8;
-/// What somebody is told who steers a picture that others steer.
+/// What a viewer is told who steers a picture that another one steers.
 const WATCHING: &str = "whoever opened this visualization runs its layout and moves its nodes; open the \
      graph's own address, without session=, to have one of your own";
 /// Versions of the JSON messages that this server speaks.
 const PROTOCOL_MIN: u32 = 1;
 const PROTOCOL_MAX: u32 = 1;
 
-/// Close codes of the page protocol.
-mod ended {
-    /// A credential is needed, or the one given does not verify.
-    pub(super) const AUTH: u16 = 4401;
-    /// No such visualization, or not for this viewer.
-    pub(super) const MISSING: u16 = 4404;
-    /// It has ended.
-    pub(super) const ENDED: u16 = 4410;
-}
-
 type Socket = TokioIo<Upgraded>;
 
 /// Answers a handshake; the stream runs on after the answer.
-pub(crate) async fn open(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
+pub(crate) async fn open(
+    shell: Arc<Shell>,
+    mut req: Req,
+    who: Result<Principal, ApiError>,
+) -> Result<Reply, ApiError> {
     let reply = handshake::accept(&req.headers)?;
     handshake::check_origin(&req.headers, &shell.config.allowed_origins)?;
     let upgrade = req.upgrade.take().ok_or_else(|| {
@@ -55,7 +50,7 @@ pub(crate) async fn open(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiEr
     })?;
     let pairs = req.pairs();
     let asked = Asked {
-        who: req.viewer(&shell.service),
+        who,
         session: req.param("session_id").to_owned(),
         dataset: query::last(&pairs, "dataset").map(str::to_owned),
         arrival: Arrival {
@@ -68,7 +63,7 @@ pub(crate) async fn open(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiEr
     conn.upgraded();
     let tasks = shell.tasks.clone();
     tasks.spawn(async move {
-        // The connection counts as open for as long as somebody watches on it.
+        // The connection counts as open for as long as it has a viewer.
         let _conn = conn;
         let abort = shell.abort.clone();
         let watch = async {
@@ -94,7 +89,7 @@ struct Asked {
     request_id: Arc<str>,
 }
 
-/// Somebody who may watch, until the rights change.
+/// A viewer who may watch, until the rights change.
 struct Admitted {
     who: Principal,
     grant: ViewerGrant,
@@ -103,19 +98,6 @@ struct Admitted {
     /// The visualization is open for as long as this lives.
     page: OpenPage,
     access: watch::Receiver<u64>,
-}
-
-/// A reason to say goodbye.
-#[derive(Debug)]
-struct Goodbye {
-    code: u16,
-    reason: String,
-}
-
-impl Goodbye {
-    fn new(code: u16, reason: impl Into<String>) -> Self {
-        Self { code, reason: reason.into() }
-    }
 }
 
 /// How a stream ends.
@@ -159,14 +141,11 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let who = asked.who?;
     // Before the check, so that no change after it goes unseen.
     let access = shell.service.identity.access_changes();
-    let grant = shell
-        .service
-        .sessions
-        .authorize_viewer(&who, &asked.session, asked.dataset.as_deref())
-        .await?;
+    let grant =
+        shell.service.sessions.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
     let viewer = shell.service.sessions.attach(&grant).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
-    // stand for a graph that this viewer may not see. From here on it cannot: somebody is watching.
+    // stand for a graph that this viewer may not see. From here on it cannot: it has a viewer.
     let shown = grant.dataset.to_string();
     if viewer.hello().get("dataset").and_then(Value::as_str) != Some(shown.as_str()) {
         return Err(ApiError::new(
@@ -236,8 +215,7 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } =
-            admitted;
+        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } = admitted;
         let (who, viewer) = (&who, &mut viewer);
         self.hello(viewer, who, &page_control).await?;
         let config = &self.shell.config;
@@ -262,7 +240,7 @@ impl Link<'_> {
             };
             match turn {
                 Turn::Stop => return Err(self.leave(viewer).await),
-                // Nobody is there to hear a goodbye.
+                // No client is left to be told.
                 Turn::Silent => return Err(End::Gone),
                 Turn::Ping => {
                     self.writer.ping().await?;
@@ -271,11 +249,7 @@ impl Link<'_> {
                 Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
                     still_allowed(self.shell, who, &grant)?;
-                    let steers = self.shell.service.sessions.may_control(
-                        who,
-                        &grant,
-                        page_control.key.is_some(),
-                    );
+                    let steers = self.shell.service.sessions.may_control(who, &grant, page_control.key.is_some());
                     page_control.controls = steers.unwrap_or(false);
                 }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
@@ -306,7 +280,7 @@ impl Link<'_> {
 
     /// The end of a stream whose server stops.
     async fn leave(&mut self, viewer: &mut Viewer) -> End {
-        // Whoever does not take them does not hold up the end.
+        // A client that does not take them does not hold up the end.
         match tokio::time::timeout(CLOSE_PATIENCE, self.last_words(viewer)).await {
             Ok(Ok(())) => End::Close(Goodbye::new(close::RESTART, "the server restarts")),
             Ok(Err(end)) => end,
@@ -316,12 +290,7 @@ impl Link<'_> {
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
-    async fn hello(
-        &mut self,
-        viewer: &Viewer,
-        who: &Principal,
-        page_control: &PageControl,
-    ) -> Result<(), End> {
+    async fn hello(&mut self, viewer: &Viewer, who: &Principal, page_control: &PageControl) -> Result<(), End> {
         let mut hello = greeting(self.shell, viewer, who);
         hello["steers"] = json!(page_control.controls);
         hello["key"] = json!(page_control.key);
@@ -425,7 +394,7 @@ impl Link<'_> {
         self.control(grant, control, viewer).await
     }
 
-    /// Passes a command to the engine. Its new state arrives as an event, for everybody; only a
+    /// Passes a command to the engine. Its new state arrives as an event, for all viewers; only a
     /// refusal is for this page alone.
     async fn control(
         &mut self,
@@ -487,11 +456,6 @@ impl Rate {
     }
 }
 
-/// The page connects again, with the cookie that it has by then.
-fn expired() -> Goodbye {
-    Goodbye::new(ended::AUTH, "the sign-in has ended; sign in again")
-}
-
 /// A dataset may have become private since.
 fn still_allowed(shell: &Shell, who: &Principal, grant: &ViewerGrant) -> Result<(), End> {
     if !shell.service.identity.is_current(who) {
@@ -507,38 +471,6 @@ fn still_allowed(shell: &Shell, who: &Principal, grant: &ViewerGrant) -> Result<
     }
 }
 
-/// The close code for a refusal.
-const fn close_code(problem: Problem) -> u16 {
-    match problem {
-        Problem::Coded(code) => match code {
-            Code::Unauthenticated => ended::AUTH,
-            Code::NotFound | Code::Forbidden | Code::InvalidArgument => ended::MISSING,
-            Code::Gone | Code::Conflict => ended::ENDED,
-            Code::Internal | Code::Corrupt => close::INTERNAL,
-            Code::TooLarge
-            | Code::Unsupported
-            | Code::Exhausted
-            | Code::DeviceMemory
-            | Code::StorageFull
-            | Code::DeadlineExceeded
-            | Code::Unavailable
-            | Code::Cancelled => close::TRY_LATER,
-        },
-        _ => close::PROTOCOL,
-    }
-}
-
-fn goodbye_for(reason: ClosedReason) -> Goodbye {
-    let code = match reason {
-        ClosedReason::Shutdown => close::RESTART,
-        ClosedReason::Closed
-        | ClosedReason::DatasetGone
-        | ClosedReason::Replaced
-        | ClosedReason::Idle => ended::ENDED,
-    };
-    Goodbye::new(code, reason.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -552,16 +484,5 @@ mod tests {
         assert!(!rate.allows(start + Duration::from_millis(999)));
         let next = start + Duration::from_secs(1);
         assert!((0..most).all(|_| rate.allows(next)));
-    }
-
-    #[test]
-    fn every_code_has_a_close_code_that_a_browser_accepts() {
-        for code in Code::ALL {
-            let close = close_code(code.into());
-            assert!((1000..=1015).contains(&close) || (4000..5000).contains(&close), "{code:?}");
-        }
-        assert_eq!(close_code(Code::NotFound.into()), 4404);
-        assert_eq!(close_code(Code::Unauthenticated.into()), 4401);
-        assert_eq!(close_code(Code::Gone.into()), 4410);
     }
 }

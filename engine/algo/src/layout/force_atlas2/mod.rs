@@ -12,6 +12,7 @@ mod apart;
 mod attract;
 mod cells;
 mod engine;
+mod inputs;
 #[cfg(test)]
 mod naive;
 mod order;
@@ -35,7 +36,8 @@ use crate::AlgoError;
 pub(crate) use attract::mean;
 use attract::{Arcs, Strength};
 use cells::{Bounds, Cells, TASK};
-pub(crate) use engine::{PINNED, check_inputs, masses};
+pub(crate) use engine::PINNED;
+pub(crate) use inputs::{check_inputs, masses};
 pub use params::Params;
 pub use profile::{Clock, Profile};
 pub(crate) use repulse::ratio;

@@ -286,9 +286,9 @@ impl Lanes for Avx512 {
 /// Defines `fn $name(isa, args)` that calls the generic kernel `$kernel::<L>(args)` with the lanes of
 /// `isa`, which must come from [`Isa::detect`] or be narrower.
 macro_rules! dispatch {
-    ($(#[$doc:meta])* fn $name:ident = $kernel:ident($($arg:ident: $ty:ty),* $(,)?)) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident = $kernel:ident($($arg:ident: $ty:ty),* $(,)?)) => {
         $(#[$doc])*
-        fn $name(isa: $crate::layout::force_atlas2::simd::Isa, $($arg: $ty),*) {
+        $vis fn $name(isa: $crate::layout::force_atlas2::simd::Isa, $($arg: $ty),*) {
             use $crate::layout::force_atlas2::simd as s;
             #[cfg(target_arch = "x86_64")]
             {
