@@ -99,6 +99,24 @@ struct ResponseOptions {
     edge_columns: Option<Vec<String>>,
 }
 
+impl ResponseOptions {
+    fn of(body: &Map<String, Value>, output: QueryOutput) -> Result<Self, ServiceError> {
+        Ok(Self {
+            output,
+            format: format_of(body, output)?,
+            node_columns: columns_of(body, "node_col_subset")?,
+            edge_columns: columns_of(body, "edge_col_subset")?,
+        })
+    }
+
+    /// Whether nothing of the tables but their sizes is needed. Columns that are left out count, too.
+    const fn are_sizes_enough(&self) -> bool {
+        matches!(self.output, QueryOutput::Shape)
+            && self.node_columns.is_none()
+            && self.edge_columns.is_none()
+    }
+}
+
 impl Queries {
     pub(crate) fn new(ctx: Arc<Context>, files: Files, datasets: Datasets) -> Self {
         Self { ctx, files, datasets }
@@ -123,18 +141,9 @@ impl Queries {
         self.ctx.engine.note_request();
         let output = QueryOutput::parse(output)?;
         let body = object(body)?;
-        let options = ResponseOptions {
-            output,
-            format: format_of(&body, output)?,
-            node_columns: columns_of(&body, "node_col_subset")?,
-            edge_columns: columns_of(&body, "edge_col_subset")?,
-        };
+        let options = ResponseOptions::of(&body, output)?;
         let keep = keep_of(&body, output)?;
         let ask = parse_query(&body)?;
-        // Columns that are left out count, too.
-        let sizes = output == QueryOutput::Shape
-            && options.node_columns.is_none()
-            && options.edge_columns.is_none();
         let request = QueryRequest {
             drawn: false,
             others: self.others_of(who, &ask)?,
@@ -143,7 +152,7 @@ impl Queries {
             user: who.user(),
             want: match flag_of(&body, "explain")? {
                 true => Want::Plan,
-                false if sizes => Want::Sizes,
+                false if options.are_sizes_enough() => Want::Sizes,
                 false => Want::Rows,
             },
         };
