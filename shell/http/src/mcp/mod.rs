@@ -489,7 +489,13 @@ mod tests {
         let refusal = checked(ServiceError::Internal("the store is poisoned".to_owned()));
         assert_eq!(refusal.kind, Kind::Unchecked);
         assert!(!refusal.message.contains("poisoned"));
-        assert_eq!(checked(graphlume_service::IdentityError::BadCredentials).kind, Kind::Unauthenticated);
-        assert_eq!(checked(graphlume_service::IdentityError::TokenExpired).kind, Kind::Unauthenticated);
+        assert_eq!(
+            checked(graphlume_service::IdentityError::BadCredentials).kind,
+            Kind::Unauthenticated
+        );
+        assert_eq!(
+            checked(graphlume_service::IdentityError::TokenExpired).kind,
+            Kind::Unauthenticated
+        );
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use graphlume_service::Principal;
-use graphlume_types::Code;
 use http::{Method, StatusCode};
 
 use super::{json, listed, no_content, ok};

@@ -141,8 +141,11 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let who = asked.who?;
     // Before the check, so that no change after it goes unseen.
     let access = shell.service.identity.access_changes();
-    let grant =
-        shell.service.sessions.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
+    let grant = shell
+        .service
+        .sessions
+        .authorize_viewer(&who, &asked.session, asked.dataset.as_deref())
+        .await?;
     let viewer = shell.service.sessions.attach(&grant).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
     // stand for a graph that this viewer may not see. From here on it cannot: it has a viewer.
@@ -215,7 +218,8 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } = admitted;
+        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } =
+            admitted;
         let (who, viewer) = (&who, &mut viewer);
         self.hello(viewer, who, &page_control).await?;
         let config = &self.shell.config;
@@ -249,7 +253,11 @@ impl Link<'_> {
                 Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
                     still_allowed(self.shell, who, &grant)?;
-                    let steers = self.shell.service.sessions.may_control(who, &grant, page_control.key.is_some());
+                    let steers = self.shell.service.sessions.may_control(
+                        who,
+                        &grant,
+                        page_control.key.is_some(),
+                    );
                     page_control.controls = steers.unwrap_or(false);
                 }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
@@ -290,7 +298,12 @@ impl Link<'_> {
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
-    async fn hello(&mut self, viewer: &Viewer, who: &Principal, page_control: &PageControl) -> Result<(), End> {
+    async fn hello(
+        &mut self,
+        viewer: &Viewer,
+        who: &Principal,
+        page_control: &PageControl,
+    ) -> Result<(), End> {
         let mut hello = greeting(self.shell, viewer, who);
         hello["steers"] = json!(page_control.controls);
         hello["key"] = json!(page_control.key);
