@@ -25,6 +25,7 @@ use crate::loader::Loader;
 use crate::resident::{LoadJob, PLACING, Resident};
 use crate::session::keeping::Begin;
 use crate::session::machine::{GraphState, VizSession};
+use crate::session::slot::Backend;
 use crate::stats::Gauges;
 use crate::store::{Found, GraphStore, Slot, Waiter};
 use crate::target::Target;
@@ -301,9 +302,12 @@ impl Core {
             let Some(begin) = self.new_layout(id, &lease, now) else { return };
             begin
         };
+        let Some(layout) = self.sessions.get(id).and_then(|s| s.layout.as_ref()) else { return };
+        let (backend, why) = self.backend(lease.facts.edge_count, layout);
         let Some(session) = self.sessions.get_mut(id) else { return };
         let painted = session.coat.ready(&scene);
         session.graph_ready(lease, painted.unwrap_or(scene), begin, now);
+        session.computed_by(backend, &why, now);
         // Whoever already watches makes it run in this turn.
         self.woken = true;
         self.queue(id);
@@ -424,10 +428,12 @@ impl Core {
     pub(crate) fn look_after_device(&mut self) {
         let Ok(card) = &self.shared.card else { return };
         let card = card.clone();
-        if let Some(reason) = card.lost() {
+        if let Some(why) = card.why_lost() {
             if !card.is_given_up.swap(true, Ordering::Relaxed) {
-                self.give_up_device(&card, &reason);
+                self.give_up_device(&card, why);
             }
+            // Layouts that were away leave the device when they come back.
+            card.bury();
             return;
         }
         let store = &self.store;
@@ -447,17 +453,17 @@ impl Core {
     }
 
     /// Nothing on the device can be used any more. Sessions keep the positions of their last frame.
-    fn give_up_device(&mut self, card: &Card, reason: &str) {
+    fn give_up_device(&mut self, card: &Card, why: String) {
         self.shared.counters.device_losses.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(gpu = card.gpu.info().name, reason, "the GPU was lost");
+        tracing::error!(gpu = card.gpu.info().name, "{why}");
         card.keep_only(|_| false);
-        let why = format!("the GPU was lost: {reason}");
+        let now = self.now();
         for session in self.sessions.values_mut() {
             if let Some(layout) = &mut session.layout {
                 layout.leave_device(&why);
+                session.computed_by(Backend::Cpu, &why, now);
             }
         }
-        card.bury();
         self.woken = true;
         if self.config.on_device_lost == OnDeviceLost::Exit {
             self.shared.want_restart(why);

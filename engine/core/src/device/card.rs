@@ -105,6 +105,11 @@ impl Card {
         }
     }
 
+    /// What sessions say of it once it is lost; none while it works.
+    pub(crate) fn why_lost(&self) -> Option<String> {
+        self.lost().map(|reason| format!("the GPU was lost: {reason}"))
+    }
+
     /// Runs the known-answer kernel. On a worker.
     pub(crate) fn run_canary(&self, clock: &dyn Clock) {
         let begun = clock.monotonic();

@@ -230,9 +230,14 @@ impl Core {
             return;
         };
         match result {
-            Ok(Slice { layout, mut report }) => {
+            Ok(Slice { mut layout, mut report }) => {
+                // The loss was told to the layouts that were here then, and to none that was away.
+                if let Some(why) = self.shared.card.as_ref().ok().and_then(|c| c.why_lost()) {
+                    layout.leave_device(&why);
+                }
                 let wants_room = layout.wants_room();
-                let (backend, why) = self.backend(id, &layout);
+                let edges = session.lease.as_ref().map_or(0, |l| l.facts.edge_count);
+                let (backend, why) = self.backend(edges, &layout);
                 let Some(session) = self.sessions.get_mut(id) else { return };
                 let failed = report.failed.take();
                 session.rest_until = rest(&self.config, &report).map(|rest| now + rest);
@@ -256,20 +261,21 @@ impl Core {
         self.want_communities(dataset);
     }
 
-    /// What a layout is computed by, and why not by the device.
-    fn backend(&self, id: &SessionId, layout: &Layout) -> (Backend, String) {
+    /// What a layout of a graph with so many edges is computed by, and why not by the device. The reason
+    /// depends on the device as it is now, not on whether the layout has been told.
+    pub(crate) fn backend(&self, edges: u32, layout: &Layout) -> (Backend, String) {
         if layout.is_on_device() {
             return (Backend::Cuda, String::new());
         }
-        let edges = self.sessions.get(id).and_then(|s| s.lease.as_ref());
-        let edges = edges.map_or(0, |l| l.facts.edge_count);
         let min = self.config.gpu_edges_min;
         let why = match (layout.refusal(), &self.shared.card) {
             (Some(why), _) => why.to_owned(),
-            (None, Ok(_)) if edges < min => {
-                format!("graphs under {min} edges are faster on the CPU")
-            }
-            (None, _) => String::new(),
+            (None, Ok(card)) => match card.why_lost() {
+                Some(why) => why,
+                None if edges < min => format!("graphs under {min} edges are faster on the CPU"),
+                None => String::new(),
+            },
+            (None, Err(_)) => String::new(),
         };
         (Backend::Cpu, why)
     }
