@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use graphlume_types::limits;
+
 use crate::device::{GpuChoice, OnDeviceLost};
-use crate::handle::CALL_DEADLINE;
+
+/// How long the engine may take over a call before it answers that the deadline has passed, unless its
+/// configuration says less.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(limits::QUERY_SECS_MAX);
 
 /// Below this many edges, launching the kernels of one call takes longer than the CPU takes over all of
 /// it.

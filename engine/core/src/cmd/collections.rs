@@ -6,30 +6,30 @@ use std::sync::Arc;
 use graphlume_gfql::GfqlError;
 
 use crate::cmd::read::read_dataset;
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::session::collections::{CollectionsShown, Found, Layers, Rule};
 use crate::target::Target;
 
-/// Evaluates a rule on the graph of a session.
-pub(crate) struct Collect {
+/// Evaluates the rule of a collection on the graph of a session.
+pub(crate) struct EvaluateCollection {
     pub(crate) target: Target,
     pub(crate) rule: Arc<Rule>,
 }
 
-impl Apply for Collect {
+impl Apply for EvaluateCollection {
     /// What is wrong with a query is an answer; the engine itself did not fail.
     type Answer = Result<Found, GfqlError>;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
-        let dataset = match core.target(&self.target) {
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
+        let dataset = match engine.sessions.target(&self.target) {
             Ok(session) => session.dataset,
             Err(e) => return call.reply.send(Err(e)),
         };
         let rule = self.rule;
-        read_dataset(core, "collection", dataset, call, move |lease, cancel| {
+        read_dataset(engine, "collection", dataset, call, move |lease, cancel| {
             let found = Found::search(lease, &rule, &HashMap::new(), cancel);
             cancel.check()?;
             Ok(found)
@@ -38,21 +38,24 @@ impl Apply for Collect {
 }
 
 /// Gives a session its collections.
-pub(crate) struct Dress {
+pub(crate) struct SetCollections {
     pub(crate) target: Target,
     pub(crate) layers: Arc<Layers>,
     pub(crate) found: Vec<(String, Found)>,
 }
 
-impl Apply for Dress {
+impl Apply for SetCollections {
     type Answer = Arc<CollectionsShown>;
-    const LANE: Lane = Lane::Control;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let Self { target, layers, found } = self;
-        match core.target(&target).map(|_| ()) {
-            Ok(()) => core.dress(&target.session, layers, found, call.reply),
-            Err(e) => call.reply.send(Err(e)),
+        let Engine { sessions, residency, scheduler, .. } = engine;
+        if let Err(e) = sessions.target(&target) {
+            return call.reply.send(Err(e));
         }
+        let id = &target.session;
+        sessions.set_collections(id, layers, found, call.reply, residency, scheduler);
     }
 }
