@@ -48,7 +48,7 @@ impl Sessions {
             });
             let result = cpu.install(|| coloured_scene(&lease, labels, &cancel));
             drop(lease);
-            report.send(event(result));
+            report.send(event(result.map(Arc::new)));
         };
         let _ = scheduler.pools().background.submit(Job::new("communities", run));
     }
@@ -58,14 +58,13 @@ impl Sessions {
         &mut self,
         dataset: DatasetId,
         epoch: u32,
-        result: Result<SceneFrames, EngineError>,
+        result: Result<Arc<SceneFrames>, EngineError>,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         let scene = result
             .inspect_err(|error| tracing::info!(%dataset, %error, "no colours by community"))
-            .ok()
-            .map(Arc::new);
+            .ok();
         let is_present = residency.end_communities(dataset, epoch, scene.clone());
         let (true, Some(scene)) = (is_present, scene) else { return };
         let mut with_collections: Vec<SessionId> = Vec::new();

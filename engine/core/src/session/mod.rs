@@ -52,10 +52,10 @@ pub(crate) enum Event {
         session: SessionId,
         generation: u64,
         backend: Backend,
-        result: Result<Slice, EngineError>,
+        result: Result<Box<Slice>, EngineError>,
     },
     /// Colours by community are there, or will not be.
-    Communities { dataset: DatasetId, epoch: u32, result: Result<SceneFrames, EngineError> },
+    Communities { dataset: DatasetId, epoch: u32, result: Result<Arc<SceneFrames>, EngineError> },
     /// Collections have been rendered over a session's picture.
     CollectionsRendered {
         session: SessionId,

@@ -169,7 +169,7 @@ impl Sessions {
             };
             // The lease is given back before the loop hears of the slice.
             drop(request);
-            report.send(event(id, Ok(Slice { layout, report: done })));
+            report.send(event(id, Ok(Box::new(Slice { layout, report: done }))));
         };
         if pool.submit(Job::new("layout", run)).is_ok() {
             self.turns.away[backend as usize] += 1;
@@ -182,20 +182,21 @@ impl Sessions {
         id: &SessionId,
         generation: u64,
         backend: Backend,
-        result: Result<Slice, EngineError>,
+        result: Result<Box<Slice>, EngineError>,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         let now = self.ctx.now();
-        if let Ok(Slice { report, .. }) = &result {
-            count(&self.ctx, backend, report);
+        if let Ok(slice) = &result {
+            count(&self.ctx, backend, &slice.report);
         }
         let Some(session) = self.live.get_mut(id).filter(|s| s.generation == generation) else {
             return;
         };
         let dataset = session.dataset;
         match result {
-            Ok(Slice { mut layout, mut report }) => {
+            Ok(slice) => {
+                let Slice { mut layout, mut report } = *slice;
                 // The loss was told to the layouts that were here then, and to none that was away.
                 if let Some(why) = self.ctx.why_gpu_lost() {
                     layout.leave_device(&why);
