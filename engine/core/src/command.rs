@@ -10,9 +10,9 @@ use crate::reply::Reply;
 pub(crate) enum CommandPriority {
     /// Changes who sees what; never waits behind work.
     Control,
-    /// Somebody waits for the answer.
+    /// The caller waits for the answer.
     Interactive,
-    /// Nobody waits.
+    /// No caller waits.
     Batch,
 }
 

@@ -26,7 +26,7 @@ impl CommandPriority {
     }
 }
 
-/// A command on its way, with what tells the engine that nobody wants it any more.
+/// A command on its way, with what tells the engine that its answer is not wanted any more.
 pub(crate) struct QueuedCommand {
     pub(crate) command: Command,
     pub(crate) cancel: CancelToken,
@@ -68,7 +68,7 @@ impl CommandSender {
     }
 
     /// # Errors
-    /// [`EngineError::Busy`] when the queue is full, [`EngineError::Stopped`] when nobody reads it.
+    /// [`EngineError::Busy`] when the queue is full, [`EngineError::Stopped`] when the loop has ended.
     pub(crate) fn send(
         &self,
         priority: CommandPriority,
@@ -86,7 +86,7 @@ impl CommandSender {
     /// which must not be refused.
     ///
     /// # Errors
-    /// [`EngineError::Stopped`] when nobody reads the queue any more.
+    /// [`EngineError::Stopped`] when the loop has ended.
     pub(crate) fn send_waiting(&self, command: QueuedCommand) -> Result<(), EngineError> {
         self.control.send(command).map_err(|_| EngineError::Stopped)
     }

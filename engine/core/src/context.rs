@@ -32,7 +32,7 @@ pub(crate) struct EngineContext {
     pub(crate) gpu: Result<Arc<GpuDevice>, Arc<str>>,
     /// Work on the GPU that is in progress.
     pub(crate) steps: Steps,
-    /// Requests that somebody waits for.
+    /// Requests whose callers wait.
     pub(crate) foreground: Arc<Foreground>,
     /// Threads of the CPU pool.
     threads: usize,

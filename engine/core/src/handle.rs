@@ -21,7 +21,9 @@ use crate::error::EngineError;
 use crate::health::EngineHealth;
 use crate::reply::Reply;
 use crate::residency::QueryMemory;
-use crate::session::collections::{CollectionsShown, Found, Layers, Rule};
+use crate::session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
+};
 use crate::session::control::Control;
 use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
@@ -122,7 +124,7 @@ impl EngineHandle {
         }
     }
 
-    /// Sends a command whose answer nobody needs; a full queue drops it.
+    /// Sends a command whose answer is not needed; a full queue drops it.
     fn tell<C>(&self, payload: C)
     where
         C: Apply,
@@ -149,8 +151,56 @@ impl EngineHandle {
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and
     /// takes `settings`, an existing one keeps its own.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use graphlume_engine::{
+    ///     Config, Encodings, LayoutSettings, LoadError, Loaded, Loader, ViewerEvent, block_on, start,
+    /// };
+    /// use graphlume_table::{ArrayRef, Int64Array, Table};
+    /// use graphlume_types::{CancelToken, DatasetId, SessionId, SystemClock};
+    ///
+    /// /// Every dataset is a path of three nodes.
+    /// struct Paths;
+    ///
+    /// impl Loader for Paths {
+    ///     fn load(&self, _: DatasetId, _: &CancelToken) -> Result<Loaded, LoadError> {
+    ///         let ids = |ids: [i64; 2]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    ///         let edges = Table::of_column("from", ids([1, 2]))
+    ///             .and_then(|table| table.with_column("to", ids([2, 3])))
+    ///             .map_err(|e| LoadError::from_coded(&e))?;
+    ///         Ok(Loaded {
+    ///             name: "a path".to_owned(),
+    ///             description: String::new(),
+    ///             edges,
+    ///             source: "from".to_owned(),
+    ///             destination: "to".to_owned(),
+    ///             nodes: None,
+    ///             node: None,
+    ///             encodings: Encodings::default(),
+    ///             compute: vec![],
+    ///             notices: vec![],
+    ///         })
+    ///     }
+    /// }
+    ///
+    /// let (engine, thread) = start(Config::default(), Arc::new(Paths), None, Arc::new(SystemClock))?;
+    /// let session: SessionId = "a-session".parse()?;
+    /// let dataset = DatasetId::from_bytes([1; 16]);
+    /// block_on(engine.open(session.clone(), dataset, LayoutSettings::default()))?;
+    /// let mut viewer = block_on(engine.attach(session))?;
+    /// let graph = loop {
+    ///     if let ViewerEvent::Graph(graph, ..) = block_on(viewer.next(true)) {
+    ///         break graph;
+    ///     }
+    /// };
+    /// assert_eq!((graph.node_count, graph.edge_count), (3, 2));
+    /// thread.stop();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`EngineError::SessionTaken`] when the session shows another dataset to somebody;
+    /// [`EngineError::SessionTaken`] when the session shows another dataset to a viewer;
     /// [`EngineError::Busy`] when there are too many sessions.
     pub async fn open(
         &self,
@@ -266,26 +316,26 @@ impl EngineHandle {
     ///
     /// # Errors
     /// As [`Self::query`]; [`EngineError::SessionNotFound`].
-    pub async fn collect(
+    pub async fn evaluate_collection(
         &self,
         target: impl Into<Target>,
-        rule: Arc<Rule>,
-    ) -> Result<Result<Found, GfqlError>, EngineError> {
+        rule: Arc<CollectionRule>,
+    ) -> Result<Result<CollectionMembers, GfqlError>, EngineError> {
         self.call(cmd::collections::EvaluateCollection { target: target.into(), rule }).await
     }
 
-    /// Gives a session its collections; `found` holds those that [`Self::collect`] has just evaluated.
+    /// Gives a session its collections; `members` holds those that [`Self::evaluate_collection`] has just evaluated.
     /// Answers when the picture shows them, or at once while the graph is not there.
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Memory`] when there is none to paint with.
-    pub async fn dress(
+    pub async fn set_collections(
         &self,
         target: impl Into<Target>,
-        layers: Arc<Layers>,
-        found: Vec<(String, Found)>,
-    ) -> Result<Arc<CollectionsShown>, EngineError> {
-        self.call(cmd::collections::SetCollections { target: target.into(), layers, found }).await
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+    ) -> Result<Arc<CollectionsView>, EngineError> {
+        self.call(cmd::collections::SetCollections { target: target.into(), set, members }).await
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn
@@ -334,12 +384,12 @@ impl EngineHandle {
         self.call(cmd::forget::Forget { dataset }).await
     }
 
-    /// Somebody waits for an answer: long queries wait for a while.
+    /// A caller waits for an answer: long queries wait for a while.
     pub fn note_request(&self) {
         self.ctx.foreground.sign();
     }
 
-    /// Stops every layout where it is and answers when all positions have been given to the keeper: the
+    /// Stops every layout where it is and answers when all positions have been written: the
     /// process is about to end.
     ///
     /// # Errors
@@ -370,7 +420,7 @@ impl EngineHandle {
     }
 
     /// Why the process has to be replaced, once that is so: its GPU was lost or does not come back from
-    /// its work. Everything durable is safe; whoever runs the process ends it with status 75.
+    /// its work. Everything durable is safe; the program ends the process with status 75.
     pub async fn restart_wanted(&self) -> String {
         self.ctx.restart_wanted().await
     }

@@ -1,13 +1,13 @@
 //! The heart of the server: one thread that owns every graph and every visualization session.
 //!
-//! Others hold an [`EngineHandle`]; its calls travel through bounded lanes and are answered through
+//! Others hold an [`EngineHandle`]; its calls travel through bounded queues and are answered through
 //! one-shot replies. The loop itself only decides; whatever grows with a graph runs on named workers
 //! and the CPU pool and comes back as an event. Datasets are loaded once, stay resident while memory
-//! lasts, and are evicted when nobody holds a lease. Positions travel to viewers through a
-//! latest-value slot per session, so that viewers never queue frames, and to a [`Keeper`], so that they
+//! lasts, and are evicted when there is no lease on them. Positions travel to viewers through a
+//! latest-value channel per session, so that viewers never queue frames, and to a [`CheckpointStore`], so that they
 //! outlive the process.
 //!
-//! What is absent: users, roles, HTTP, files. Whoever sends a command was allowed to.
+//! What is absent: users, roles, HTTP, files. The caller has checked the right to send a command.
 
 mod allocator;
 mod canary;
@@ -44,7 +44,7 @@ mod workers;
 
 pub use allocator::{bound_freed, give_back_freed};
 pub use canary::Canary;
-pub use checkpoint::{Keeper, Snapshot, SnapshotNotes};
+pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 pub use cmd::info::SessionInfo;
 pub use cmd::query::{Answered, Ask, QueryAnswer, QueryRequest, Want};
 pub use compute::{ComputeError, ComputeRequest, schema};
@@ -59,7 +59,9 @@ pub use health::EngineHealth;
 pub use loader::{Built, LoadError, Loaded, Loader};
 pub use residency::{ColumnInfo, GraphFacts};
 pub use run_loop::{EngineThread, start};
-pub use session::collections::{CollectionsShown, Found, Layer, Layers, Rule};
+pub use session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionSpec, CollectionsView,
+};
 pub use session::control::Control;
 pub use session::events::{Backend, Phase, SessionState, ViewerEvent};
 pub use session::viewer::Viewer;

@@ -6,7 +6,7 @@
 //! are short requests; a query changes nothing, so that all it costs is the quanta. At each level a user has one
 //! query at a time, and users take turns.
 //! Each thread has a pool of its own, to which it belongs itself: the work of one query never waits behind
-//! the parts of another's, and one that has no parts runs without waking anybody.
+//! the parts of another's, and one that has no parts runs without waking another thread.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};

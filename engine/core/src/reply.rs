@@ -22,7 +22,7 @@ impl<R> Reply<R> {
         (Self(Some(tx)), rx)
     }
 
-    /// A reply that nobody waits for.
+    /// A reply without a caller that waits.
     pub(crate) fn nobody() -> Self {
         Self(None)
     }

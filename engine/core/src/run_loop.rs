@@ -10,7 +10,7 @@ use crossbeam::channel::{Receiver, Select, bounded};
 use graphlume_device::CpuPool;
 use graphlume_types::{Clock, Code};
 
-use crate::checkpoint::Keeper;
+use crate::checkpoint::CheckpointStore;
 use crate::cmd::drain::Drain;
 use crate::command_queue::{CommandReceiver, QueuedCommand, command_queues};
 use crate::config::Config;
@@ -81,14 +81,14 @@ fn no_thread(e: &std::io::Error) -> EngineError {
     }
 }
 
-/// Starts the engine. Without a keeper, positions end with it.
+/// Starts the engine. Without a store of checkpoints, positions end with it.
 ///
 /// # Errors
 /// When the operating system gives no threads.
 pub fn start(
     config: Config,
     loader: Arc<dyn Loader>,
-    keeper: Option<Arc<dyn Keeper>>,
+    checkpoints: Option<Arc<dyn CheckpointStore>>,
     clock: Arc<dyn Clock>,
 ) -> Result<(EngineHandle, EngineThread), EngineError> {
     let gpu = match &config.gpu {
@@ -106,7 +106,7 @@ pub fn start(
     let scheduler = Scheduler::start(&ctx, cpu).map_err(|e| no_thread(&e))?;
     let memory = QueryMemory::new(&ctx, Reports::new(events.clone()));
     let handle = EngineHandle::new(commands, ctx.clone(), memory);
-    let parts = EngineParts { ctx, scheduler, loader, checkpoints: keeper, events };
+    let parts = EngineParts { ctx, scheduler, loader, checkpoints, events };
     let thread = std::thread::Builder::new()
         .name("graphlume-engine".to_owned())
         .spawn(move || engine_thread(parts, &received, &reports))
@@ -241,7 +241,7 @@ fn carry_out(engine: &mut Engine, queued: QueuedCommand) {
     }
 }
 
-/// Answers everybody who still waits and lets the workers go.
+/// Answers the callers that still wait and lets the workers go.
 fn end(mut engine: Engine, commands: &CommandReceiver) {
     engine.stop();
     for queue in [&commands.control, &commands.interactive, &commands.batch] {

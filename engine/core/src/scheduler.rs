@@ -20,7 +20,7 @@ pub(crate) struct WorkerPools {
     pub(crate) device: WorkerPool,
     /// Reads graphs: cards, searches, edges, collections.
     pub(crate) readers: WorkerPool,
-    /// What nobody waits for: communities, freeing device memory.
+    /// What no caller waits for: communities, freeing device memory.
     pub(crate) background: WorkerPool,
     /// Writes checkpoints, one after the other.
     pub(crate) checkpoint_writers: WorkerPool,
@@ -54,7 +54,7 @@ impl Scheduler {
         Ok(Self { cpu, pools, queries: QueryScheduler::start(ctx)? })
     }
 
-    /// The threads that compute, for whoever has something to compute in parallel.
+    /// The threads that compute, for what is computed in parallel.
     pub(crate) const fn cpu(&self) -> &Arc<CpuPool> {
         &self.cpu
     }
@@ -74,7 +74,7 @@ impl Scheduler {
 
     /// Lets the threads go and waits for them, except for those that may not come back.
     pub(crate) fn close(mut self, waits_for_device: bool) {
-        // Loaders run code of others and may take their time over noticing; nobody waits for them.
+        // Loaders run code of others and may take long to notice: their end is not waited for.
         drop(self.pools.loaders.close());
         let device = self.pools.device.close();
         if waits_for_device {

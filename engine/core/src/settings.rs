@@ -8,7 +8,7 @@ use graphlume_types::{Notice, limits, note};
 
 use crate::error::EngineError;
 
-/// Graphs of this many nodes have logarithmic attraction unless somebody says otherwise. Smaller ones have
+/// Graphs of this many nodes have logarithmic attraction unless a setting says otherwise. Smaller ones have
 /// few nodes to hide each other, and show their single edges better without.
 const LIN_LOG_FROM: u32 = 500;
 
@@ -19,7 +19,7 @@ pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
     /// [`play_iterations`] turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
-    /// Logarithmic attraction: tighter communities. Unless somebody says, graphs of some size have it,
+    /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
     /// because otherwise their communities lie over each other.
     pub lin_log: Option<bool>,
     /// A pull to the centre that does not weaken with distance.

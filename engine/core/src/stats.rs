@@ -85,7 +85,7 @@ pub struct EngineStats {
     pub frames_total: u64,
     /// Bytes of these frames.
     pub frame_bytes_total: u64,
-    /// Turns of the loop and pieces of work on the GPU that took so long that somebody should look.
+    /// Turns of the loop and pieces of work on the GPU that took so long that an operator should look.
     pub alarms_total: u64,
     /// Bytes reserved on the GPU.
     pub device_memory_bytes: u64,

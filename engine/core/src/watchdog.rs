@@ -48,7 +48,7 @@ impl Drop for Watchdog {
     }
 }
 
-/// Whoever holds the other end of `stopped` ends the watch by dropping it.
+/// The watch ends when the other end of `stopped` is dropped.
 fn watch(ctx: &EngineContext, stopped: &Receiver<()>) {
     let config = &ctx.config;
     let limits = TimeLimits { alarm: config.alarm_after, give_up: config.give_up_after };

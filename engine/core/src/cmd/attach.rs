@@ -1,4 +1,4 @@
-//! Lets somebody watch a session.
+//! Attaches a viewer to a session.
 
 use graphlume_types::limits;
 

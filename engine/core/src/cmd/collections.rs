@@ -8,18 +8,20 @@ use graphlume_gfql::GfqlError;
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
-use crate::session::collections::{CollectionsShown, Found, Layers, Rule};
+use crate::session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
+};
 use crate::target::Target;
 
 /// Evaluates the rule of a collection on the graph of a session.
 pub(crate) struct EvaluateCollection {
     pub(crate) target: Target,
-    pub(crate) rule: Arc<Rule>,
+    pub(crate) rule: Arc<CollectionRule>,
 }
 
 impl Apply for EvaluateCollection {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<Found, GfqlError>;
+    type Answer = Result<CollectionMembers, GfqlError>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
@@ -30,7 +32,7 @@ impl Apply for EvaluateCollection {
         };
         let rule = self.rule;
         read_dataset(engine, "collection", dataset, call, move |lease, cancel| {
-            let found = Found::search(lease, &rule, &HashMap::new(), cancel);
+            let found = CollectionMembers::search(lease, &rule, &HashMap::new(), cancel);
             cancel.check()?;
             Ok(found)
         });
@@ -40,22 +42,22 @@ impl Apply for EvaluateCollection {
 /// Gives a session its collections.
 pub(crate) struct SetCollections {
     pub(crate) target: Target,
-    pub(crate) layers: Arc<Layers>,
-    pub(crate) found: Vec<(String, Found)>,
+    pub(crate) set: Arc<CollectionSet>,
+    pub(crate) members: Vec<(String, CollectionMembers)>,
 }
 
 impl Apply for SetCollections {
-    type Answer = Arc<CollectionsShown>;
+    type Answer = Arc<CollectionsView>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Control;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        let Self { target, layers, found } = self;
+        let Self { target, set, members } = self;
         let Engine { sessions, residency, scheduler, .. } = engine;
         if let Err(e) = sessions.target(&target) {
             return call.reply.send(Err(e));
         }
         let id = &target.session;
-        sessions.set_collections(id, layers, found, call.reply, residency, scheduler);
+        sessions.set_collections(id, set, members, call.reply, residency, scheduler);
     }
 }

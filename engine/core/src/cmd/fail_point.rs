@@ -50,7 +50,7 @@ impl Apply for FailPoint {
                 call.reply.send(Ok(()));
             }
             Self::Hold(begun, until) => {
-                // Nobody may be there any more on either end.
+                // The test may have ended on either end.
                 let _ = begun.send(());
                 let _ = until.recv();
                 call.reply.send(Ok(()));

@@ -7,7 +7,7 @@ use graphlume_types::{DatasetId, SessionId};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::residency::GraphFacts;
 use crate::session::Sessions;
-use crate::session::collections::CollectionsShown;
+use crate::session::collections::CollectionsView;
 use crate::session::events::SessionState;
 
 /// What is known about a session at this moment.
@@ -22,7 +22,7 @@ pub struct SessionInfo {
     /// The graph, once it has been loaded.
     pub graph: Option<Arc<GraphFacts>>,
     /// Its collections.
-    pub collections: Arc<CollectionsShown>,
+    pub collections: Arc<CollectionsView>,
 }
 
 pub(crate) struct Info {

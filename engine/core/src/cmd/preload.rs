@@ -1,4 +1,4 @@
-//! Loads a dataset before, or because, somebody wants it.
+//! Loads a dataset before a session asks for it.
 
 use graphlume_types::DatasetId;
 

@@ -22,7 +22,7 @@ pub enum GpuChoice {
     Use(Gpu),
     /// None.
     None {
-        /// Why, for whoever asks after the GPU's health.
+        /// Why, for the health routes.
         reason: Arc<str>,
     },
 }
@@ -87,7 +87,7 @@ pub(crate) struct GpuDevice {
     /// The deferred free list: freeing may take the driver a while, so it never happens on the loop's thread.
     deferred: Mutex<Vec<Box<dyn Any + Send>>>,
     clock: Arc<dyn Clock>,
-    /// Requests refused for want of device memory even after eviction.
+    /// Requests refused for lack of device memory even after eviction.
     pub(crate) refusals: AtomicU64,
 }
 

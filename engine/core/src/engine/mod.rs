@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crossbeam::channel::Sender;
 use graphlume_types::DatasetId;
 
-use crate::checkpoint::Keeper;
+use crate::checkpoint::CheckpointStore;
 use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::loader::Loader;
@@ -40,7 +40,7 @@ pub(crate) struct EngineParts {
     pub(crate) scheduler: Scheduler,
     pub(crate) loader: Arc<dyn Loader>,
     /// Where sessions keep their positions; without it, they end with the engine.
-    pub(crate) checkpoints: Option<Arc<dyn Keeper>>,
+    pub(crate) checkpoints: Option<Arc<dyn CheckpointStore>>,
     pub(crate) events: Sender<Event>,
 }
 
@@ -173,7 +173,7 @@ impl Engine {
         self.device.answer(&Err(EngineError::Stopped));
     }
 
-    /// Lets the threads go. Nobody waits for work on a device that does not come back.
+    /// Lets the threads go, without waiting for work on a device that does not come back.
     pub(crate) fn close(self) {
         let waits_for_device = self.ctx.restart_reason().is_none();
         self.scheduler.close(waits_for_device);

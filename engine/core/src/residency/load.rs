@@ -226,7 +226,7 @@ impl LoadJob {
         })
     }
 
-    /// The scene and, unless positions are bound or nobody looks, a start placement, side by side.
+    /// The scene and, unless positions are bound or not wanted, a start placement, side by side.
     fn scene_and_start(
         &self,
         graph: &Graph,

@@ -2,7 +2,7 @@
 //!
 //! There is one way to ask for a graph, [`Residency::request`]: it starts a load if one is needed and tells at
 //! once where the dataset is. Sessions keep that answer as their state and ask again when an [`Update`] tells
-//! them to. Whoever only wants to be called when the graph is there uses [`Residency::with_graphs`], which
+//! them to. A command that only has to go on when the graph is there uses [`Residency::with_graphs`], which
 //! asks in the same way and waits.
 
 mod algorithms;
@@ -79,7 +79,7 @@ pub(crate) enum Update {
 /// What is called with the graphs that were asked for, in their order.
 pub(crate) type GraphsReady = Box<dyn FnOnce(&Scheduler, Result<Vec<Lease>, EngineError>)>;
 
-/// Somebody who wants to be called as soon as some graphs are there.
+/// A command that goes on as soon as some graphs are there.
 pub(crate) struct GraphRequest {
     /// Those that are not there yet.
     wanted: VecDeque<DatasetId>,
@@ -299,7 +299,7 @@ impl Residency {
         self.ctx.budget.try_reserve(bytes)
     }
 
-    /// Evicts graphs that nobody holds until `bytes` are free or nothing more can go.
+    /// Evicts graphs without leases until `bytes` are free or nothing more can go.
     pub(crate) fn evict(&mut self, bytes: u64) {
         self.store.make_room(bytes);
         self.ctx.counters.evictions.store(self.store.evictions(), Ordering::Relaxed);
@@ -340,7 +340,7 @@ impl Residency {
         self.store.end_communities(dataset, epoch, scene)
     }
 
-    /// Forgets the dataset and answers `error` to those who wait for it. A new load gets a new epoch.
+    /// Forgets the dataset and answers `error` to the callers that wait for it. A new load gets a new epoch.
     pub(crate) fn forget(
         &mut self,
         dataset: DatasetId,
@@ -365,7 +365,7 @@ impl Residency {
         self.store.num_resident()
     }
 
-    /// Stops every load; who waits for one is answered.
+    /// Stops every load and answers the callers that wait for one.
     pub(crate) fn stop(&mut self, scheduler: &Scheduler) {
         let waiters = self.store.cancel_all(CancelReason::Shutdown);
         Self::refuse(waiters, &EngineError::Stopped, scheduler);

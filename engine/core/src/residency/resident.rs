@@ -66,7 +66,7 @@ pub(crate) struct Resident {
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
     pub(crate) encodings: Encodings,
-    /// Bound positions with NaN for absent ones, or a start placement; not there while nobody looks.
+    /// Bound positions with NaN for absent ones, or a start placement; absent until the graph is to be looked at.
     pub(super) start: OnceLock<Positions>,
     /// Edge weights by edge table row.
     pub(crate) edge_weights: Option<Vec<f32>>,

@@ -1,5 +1,5 @@
 //! Where each dataset is. Loading is single-flight: any number of callers of a cold dataset cause one load.
-//! Memory is a cache: every graph can be loaded again, so one that nobody holds a lease on may be evicted
+//! Memory is a cache: every graph can be loaded again, so one without leases may be evicted
 //! at any time.
 
 use std::collections::HashMap;
@@ -282,7 +282,7 @@ impl GraphStore {
     }
 
     /// The graph to look for communities in, when nothing but communities would give its nodes meaningful
-    /// colours and nobody has looked; [`Self::begin_communities`] notes that a job does.
+    /// colours and no search has begun; [`Self::begin_communities`] notes that a job does.
     pub(super) fn lacks_communities(&mut self, dataset: DatasetId) -> Option<Lease> {
         let entry = self.entries.get_mut(&dataset)?;
         let ResidencyState::Resident(lease) = &entry.state else { return None };

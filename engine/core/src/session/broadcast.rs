@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
 use crate::residency::GraphFacts;
-use crate::session::collections::CollectionsShown;
+use crate::session::collections::CollectionsView;
 use crate::session::events::{SessionState, ViewerEvent};
 
 /// What is shown at this moment.
@@ -21,7 +21,7 @@ struct Latest {
     state_version: u64,
     graph: Option<Arc<GraphFacts>>,
     scene: Option<Arc<SceneFrames>>,
-    collections: Arc<CollectionsShown>,
+    collections: Arc<CollectionsView>,
     collections_version: u64,
     key: Option<Arc<PositionFrame>>,
     latest: Option<Arc<PositionFrame>>,
@@ -93,12 +93,12 @@ impl SessionBroadcast {
         self.replace(|s| s.scene = Some(scene));
     }
 
-    pub(crate) fn collections(&self) -> Arc<CollectionsShown> {
+    pub(crate) fn collections(&self) -> Arc<CollectionsView> {
         self.latest.lock().collections.clone()
     }
 
     /// Shows the collections; viewers hear of it when anything about them differs.
-    pub(crate) fn set_collections(&self, collections: Arc<CollectionsShown>) {
+    pub(crate) fn set_collections(&self, collections: Arc<CollectionsView>) {
         if self.collections() == collections {
             return;
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use graphlume_types::{DatasetId, Reservation, SessionId, limits};
 
-use crate::checkpoint::{Keeper, Snapshot, SnapshotNotes};
+use crate::checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 use crate::error::EngineError;
 use crate::reply::Reply;
 use crate::residency::{Lease, Need, Residency};
@@ -38,7 +38,7 @@ pub(crate) struct Checkpointing {
     is_on: bool,
     restore: Restore,
     /// The checkpoint that was read, and the memory for the layout that it becomes.
-    restored: Option<(Snapshot, Reservation)>,
+    restored: Option<(Checkpoint, Reservation)>,
     /// Something is different from what was copied last.
     changed: bool,
     /// The layout has come to a stop: what it has now is worth a copy at once.
@@ -47,7 +47,7 @@ pub(crate) struct Checkpointing {
     /// The next slice has to make a copy.
     wanted: bool,
     /// A copy that waits for the thread that writes.
-    ready: Option<Snapshot>,
+    ready: Option<Checkpoint>,
     /// A copy is being written. One at a time.
     writing: bool,
 }
@@ -111,10 +111,10 @@ impl Checkpointing {
     }
 
     /// A slice has brought a copy of everything up to now.
-    pub(crate) fn take_copy(&mut self, snapshot: Snapshot, now: Instant) {
+    pub(crate) fn take_copy(&mut self, checkpoint: Checkpoint, now: Instant) {
         self.copied_at = Some(now);
         (self.changed, self.urgent) = (false, false);
-        self.ready = Some(snapshot);
+        self.ready = Some(checkpoint);
     }
 
     /// Whether positions would be lost if the layout went away now.
@@ -138,16 +138,16 @@ pub(crate) enum LayoutStart {
 }
 
 /// How a layout of an earlier run goes on: not by itself.
-fn run_of(snapshot: &Snapshot) -> Run {
-    if snapshot.notes.settled {
+fn run_of(checkpoint: &Checkpoint) -> Run {
+    if checkpoint.metadata.settled {
         return Run::Settled;
     }
-    if snapshot.notes.stopped {
+    if checkpoint.metadata.stopped {
         return Run::Stopped;
     }
-    let notes = &snapshot.notes;
-    let left = notes.left_iterations.map(Remaining::Iterations);
-    Run::Paused { auto: false, left: left.or(notes.left_millis.map(Remaining::Play)) }
+    let metadata = &checkpoint.metadata;
+    let left = metadata.left_iterations.map(Remaining::Iterations);
+    Run::Paused { auto: false, left: left.or(metadata.left_millis.map(Remaining::Play)) }
 }
 
 impl VizSession {
@@ -163,13 +163,13 @@ impl VizSession {
     }
 
     /// What is written down of the session. The writer fills in the fingerprint of the graph.
-    pub(super) fn snapshot(&self, positions: Vec<[f32; 2]>, pins: Vec<u32>) -> Snapshot {
+    pub(super) fn checkpoint(&self, positions: Vec<[f32; 2]>, pins: Vec<u32>) -> Checkpoint {
         let left_iterations = match self.run {
             Run::Running { left } => left,
             Run::Paused { left, .. } => left.map(|left| self.iterations_of(left)),
             Run::Settled | Run::Stopped => None,
         };
-        let notes = SnapshotNotes {
+        let metadata = CheckpointMetadata {
             settled: self.run == Run::Settled,
             stopped: self.run == Run::Stopped,
             left_iterations,
@@ -178,7 +178,7 @@ impl VizSession {
             settings: self.settings,
             pins,
         };
-        Snapshot { dataset: self.dataset, fingerprint: 0, notes, positions }
+        Checkpoint { dataset: self.dataset, fingerprint: 0, metadata, positions }
     }
 
     /// Whether positions are still on their way to the disk.
@@ -192,8 +192,9 @@ impl VizSession {
 }
 
 /// Whether the positions can be those of the graph.
-fn fits(snapshot: &Snapshot, lease: &Lease) -> bool {
-    snapshot.dataset == lease.dataset && snapshot.positions.len() == lease.facts.node_count as usize
+fn fits(checkpoint: &Checkpoint, lease: &Lease) -> bool {
+    checkpoint.dataset == lease.dataset
+        && checkpoint.positions.len() == lease.facts.node_count as usize
 }
 
 impl Sessions {
@@ -207,15 +208,15 @@ impl Sessions {
             return;
         };
         let Some(lease) = session.lease.clone() else { return };
-        let Some(mut snapshot) = session.checkpoints.ready.take() else { return };
+        let Some(mut checkpoint) = session.checkpoints.ready.take() else { return };
         session.checkpoints.writing = true;
         let id = id.clone();
         let report = self.reports.once(Event::CheckpointWritten { session: id.clone() });
         let run = move || {
-            snapshot.fingerprint = lease.fingerprint();
+            checkpoint.fingerprint = lease.fingerprint();
             drop(lease);
-            store.keep(&id, &snapshot);
-            drop(snapshot);
+            store.write(&id, &checkpoint);
+            drop(checkpoint);
             report.send(Event::CheckpointWritten { session: id });
         };
         let _ = writers.submit(Job::new("writing a checkpoint", run));
@@ -229,7 +230,11 @@ impl Sessions {
     }
 
     /// Removes checkpoints, after whatever is still to be written.
-    fn discard(&self, scheduler: &Scheduler, forget: impl FnOnce(&dyn Keeper) + Send + 'static) {
+    fn discard(
+        &self,
+        scheduler: &Scheduler,
+        forget: impl FnOnce(&dyn CheckpointStore) + Send + 'static,
+    ) {
         let Some(store) = self.checkpoint_store.clone() else { return };
         let job = Job::new("removing checkpoints", move || forget(store.as_ref()));
         if scheduler.pools().checkpoint_writers.submit(job).is_err() {
@@ -262,8 +267,8 @@ impl Sessions {
         scheduler: &Scheduler,
     ) -> Option<LayoutStart> {
         let found = self.live.get_mut(id)?.checkpoints.restored.take();
-        let (snapshot, held) = match found.filter(|(snapshot, _)| fits(snapshot, lease)) {
-            Some((snapshot, held)) => (Some(snapshot), held),
+        let (checkpoint, held) = match found.filter(|(checkpoint, _)| fits(checkpoint, lease)) {
+            Some((checkpoint, held)) => (Some(checkpoint), held),
             None => {
                 let held = self.reserve_layout(id, lease, residency)?;
                 (None, self.read_checkpoint(id, lease, held, scheduler)?)
@@ -271,14 +276,14 @@ impl Sessions {
         };
         let now = self.ctx.now();
         let session = self.live.get_mut(id)?;
-        let start = match &snapshot {
-            Some(snapshot) => {
-                session.settings = snapshot.notes.settings;
-                LayoutStart::Restored(run_of(snapshot))
+        let start = match &checkpoint {
+            Some(checkpoint) => {
+                session.settings = checkpoint.metadata.settings;
+                LayoutStart::Restored(run_of(checkpoint))
             }
             None => LayoutStart::Fresh,
         };
-        let layout = Layout::new(lease, session.last_seq(), held, snapshot);
+        let layout = Layout::new(lease, session.last_seq(), held, checkpoint);
         session.take_layout(Box::new(layout), now);
         Some(start)
     }
@@ -332,7 +337,7 @@ impl Sessions {
         let report = self.reports.once(lost);
         let run = move || {
             let (dataset, nodes) = (lease.dataset, lease.facts.node_count);
-            let found = store.kept(&id, dataset, nodes).filter(|s| {
+            let found = store.read(&id, dataset, nodes).filter(|s| {
                 let is_same = fits(s, &lease) && s.fingerprint == lease.fingerprint();
                 if !is_same {
                     tracing::warn!(
@@ -343,7 +348,7 @@ impl Sessions {
                 is_same
             });
             drop(lease);
-            let found = found.map(|snapshot| (Box::new(snapshot), held));
+            let found = found.map(|checkpoint| (Box::new(checkpoint), held));
             report.send(Event::CheckpointRead { session: id, found });
         };
         let _ = readers.submit(Job::new("reading a checkpoint", run));
@@ -353,14 +358,14 @@ impl Sessions {
     pub(super) fn on_checkpoint_read(
         &mut self,
         id: &SessionId,
-        found: Option<(Box<Snapshot>, Reservation)>,
+        found: Option<(Box<Checkpoint>, Reservation)>,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         let Some(session) = self.live.get_mut(id) else { return };
         if matches!(session.checkpoints.restore, Restore::Reading) {
             session.checkpoints.restore = Restore::Done;
-            session.checkpoints.restored = found.map(|(snapshot, held)| (*snapshot, held));
+            session.checkpoints.restored = found.map(|(checkpoint, held)| (*checkpoint, held));
             self.request_graph(id, Need::PICTURE, residency, scheduler);
         }
     }

@@ -21,9 +21,9 @@ use crate::workers::Job;
 /// Bytes held per node and per edge: rendered colours, and the bits of ten collections.
 const BYTES_PER_ELEMENT: u64 = 4 + 2;
 
-/// What a collection holds.
+/// Which elements a collection holds.
 #[derive(Debug, Clone)]
-pub enum Rule {
+pub enum CollectionRule {
     /// What a query keeps.
     Query(Query, Strictness),
     /// What is in all of these collections of the same session.
@@ -32,44 +32,44 @@ pub enum Rule {
 
 /// A collection of a session.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct CollectionSpec {
     /// Its id within the session.
     pub id: String,
     /// What it holds.
-    pub rule: Arc<Rule>,
+    pub rule: Arc<CollectionRule>,
     /// How that is coloured.
     pub paint: Paint,
     /// Further fields for the page and for lists, such as the name.
-    pub shown: Map<String, Value>,
+    pub fields: Map<String, Value>,
 }
 
 /// The collections of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Layers {
-    /// The first is painted on top.
-    pub layers: Vec<Layer>,
+pub struct CollectionSet {
+    /// The first is rendered on top.
+    pub specs: Vec<CollectionSpec>,
     /// Under all of them: what is in no collection.
     pub background: Paint,
     /// Another one after every change; 0 for a session that never had a collection.
     pub revision: u64,
 }
 
-impl Layers {
+impl CollectionSet {
     /// Whether the picture is as it would be without them.
     fn is_plain(&self) -> bool {
-        self.layers.is_empty() && self.background == Paint::default()
+        self.specs.is_empty() && self.background == Paint::default()
     }
 }
 
 /// The elements of one collection in one element set.
 #[derive(Debug, Clone)]
-pub struct Found {
-    rule: Arc<Rule>,
+pub struct CollectionMembers {
+    rule: Arc<CollectionRule>,
     epoch: u32,
     members: Arc<Members>,
 }
 
-impl Found {
+impl CollectionMembers {
     /// How many elements there are.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -79,13 +79,13 @@ impl Found {
     /// Finds the elements of a rule in a graph.
     pub(crate) fn search(
         lease: &Lease,
-        rule: &Arc<Rule>,
+        rule: &Arc<CollectionRule>,
         others: &HashMap<String, Self>,
         cancel: &CancelToken,
     ) -> Result<Self, GfqlError> {
         let (nodes, edges) = (lease.facts.node_count, lease.facts.edge_count);
         let members = match rule.as_ref() {
-            Rule::Query(query, strictness) => {
+            CollectionRule::Query(query, strictness) => {
                 let graph = lease.drawn(cancel)?;
                 let kept = graphlume_gfql::elements(graph, query, *strictness, cancel)?;
                 Members {
@@ -93,7 +93,7 @@ impl Found {
                     edges: Bits::new(edges, &kept.edges),
                 }
             }
-            Rule::All(ids) => {
+            CollectionRule::All(ids) => {
                 let mut parts = ids.iter().filter_map(|id| others.get(id));
                 let first = parts.next().map(|f| f.members.as_ref().clone());
                 parts.fold(first.unwrap_or_default(), |all, part| Members {
@@ -109,29 +109,29 @@ impl Found {
 
 /// What viewers and lists are shown of the collections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CollectionsShown {
+pub struct CollectionsView {
     /// Id and number of elements of each, the one on top first; the number is absent while unknown.
     pub counts: Vec<(String, Option<u64>)>,
     /// The message to the page.
     pub message: Value,
 }
 
-impl CollectionsShown {
-    fn new(layers: &Layers, counts: Vec<(String, Option<u64>)>) -> Self {
-        let entries = layers.layers.iter().zip(&counts).enumerate().map(|(position, (l, c))| {
+impl CollectionsView {
+    fn new(set: &CollectionSet, counts: Vec<(String, Option<u64>)>) -> Self {
+        let entries = set.specs.iter().zip(&counts).enumerate().map(|(position, (l, c))| {
             let mut entry = json!({
                 "id": l.id, "position": position, "match_count": c.1,
                 "swatches": l.paint.swatches(),
             });
             if let Some(fields) = entry.as_object_mut() {
-                fields.extend(l.shown.clone());
+                fields.extend(l.fields.clone());
             }
             entry
         });
         let message = json!({
             "t": "collections",
             "collections": entries.collect::<Vec<_>>(),
-            "background": layers.background.swatches(),
+            "background": set.background.swatches(),
         });
         Self { counts, message }
     }
@@ -146,8 +146,8 @@ impl CollectionsShown {
 /// The collections of one session with what is known of them.
 #[derive(Default)]
 pub(crate) struct SessionCollections {
-    layers: Arc<Layers>,
-    found: HashMap<String, Found>,
+    set: Arc<CollectionSet>,
+    members: HashMap<String, CollectionMembers>,
     rendered: Option<Rendered>,
     /// Pictures made.
     renderings: u32,
@@ -155,7 +155,7 @@ pub(crate) struct SessionCollections {
     away: bool,
     /// Something changed meanwhile.
     again: bool,
-    waiters: Vec<Reply<Arc<CollectionsShown>>>,
+    waiters: Vec<Reply<Arc<CollectionsView>>>,
     held: Option<Reservation>,
 }
 
@@ -170,7 +170,7 @@ struct Rendered {
 pub(crate) struct CollectionRender {
     revision: u64,
     base: Arc<SceneFrames>,
-    found: HashMap<String, Found>,
+    members: HashMap<String, CollectionMembers>,
     scene: Arc<SceneFrames>,
 }
 
@@ -186,19 +186,19 @@ enum Plan {
 
 impl SessionCollections {
     /// Numbers of elements as far as they hold for the present collections.
-    fn shown(&self) -> Arc<CollectionsShown> {
-        let count = |l: &Layer| {
-            let found = self.found.get(&l.id).filter(|f| Arc::ptr_eq(&f.rule, &l.rule));
-            (l.id.clone(), found.map(Found::count))
+    fn shown(&self) -> Arc<CollectionsView> {
+        let count = |l: &CollectionSpec| {
+            let members = self.members.get(&l.id).filter(|f| Arc::ptr_eq(&f.rule, &l.rule));
+            (l.id.clone(), members.map(CollectionMembers::count))
         };
-        let counts = self.layers.layers.iter().map(count).collect();
-        Arc::new(CollectionsShown::new(&self.layers, counts))
+        let counts = self.set.specs.iter().map(count).collect();
+        Arc::new(CollectionsView::new(&self.set, counts))
     }
 
     /// The picture for a base, when it is there already.
     pub(super) fn rendered(&self, base: &Arc<SceneFrames>) -> Option<Arc<SceneFrames>> {
         let rendered = self.rendered.as_ref()?;
-        (rendered.revision == self.layers.revision && Arc::ptr_eq(&rendered.base, base))
+        (rendered.revision == self.set.revision && Arc::ptr_eq(&rendered.base, base))
             .then(|| rendered.scene.clone())
     }
 
@@ -207,26 +207,30 @@ impl SessionCollections {
         self.renderings > 0
     }
 
-    /// Memory is wanted elsewhere and nobody looks.
+    /// Memory is wanted elsewhere and there are no viewers.
     pub(super) fn release(&mut self) {
         (self.rendered, self.held) = (None, None);
-        self.found.clear();
+        self.members.clear();
     }
 
-    /// Takes other collections, unless they are older. `found` are those that were evaluated just now.
+    /// Takes other collections, unless they are older. `members` are those that were evaluated just now.
     /// Whether anything was taken.
-    fn replace(&mut self, layers: Arc<Layers>, found: Vec<(String, Found)>) -> bool {
+    fn replace(
+        &mut self,
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+    ) -> bool {
         // A page that opens may come late with what was true before the last change.
-        if layers.revision <= self.layers.revision {
+        if set.revision <= self.set.revision {
             return false;
         }
-        self.layers = layers;
-        let layers = &self.layers.layers;
-        self.found.retain(|id, f| {
-            let own = layers.iter().find(|l| l.id == *id);
+        self.set = set;
+        let specs = &self.set.specs;
+        self.members.retain(|id, f| {
+            let own = specs.iter().find(|l| l.id == *id);
             own.is_some_and(|l| Arc::ptr_eq(&l.rule, &f.rule))
         });
-        self.found.extend(found);
+        self.members.extend(members);
         true
     }
 
@@ -236,7 +240,7 @@ impl SessionCollections {
             self.again = true;
             return Plan::Wait;
         }
-        let is_plain = self.layers.is_plain();
+        let is_plain = self.set.is_plain();
         if is_plain && self.renderings == 0 {
             return Plan::Shown(None);
         }
@@ -253,18 +257,18 @@ impl SessionCollections {
 
     /// Takes what a worker has rendered; whether the collections are other ones by now.
     fn take(&mut self, render: CollectionRender) -> bool {
-        let CollectionRender { revision, base, found, scene } = render;
-        for (id, found) in found {
-            let own = self.layers.layers.iter().find(|l| l.id == id);
-            if own.is_some_and(|l| Arc::ptr_eq(&l.rule, &found.rule)) {
-                self.found.insert(id, found);
+        let CollectionRender { revision, base, members, scene } = render;
+        for (id, members) in members {
+            let own = self.set.specs.iter().find(|l| l.id == id);
+            if own.is_some_and(|l| Arc::ptr_eq(&l.rule, &members.rule)) {
+                self.members.insert(id, members);
             }
         }
         self.rendered = Some(Rendered { revision, base, scene });
-        revision != self.layers.revision
+        revision != self.set.revision
     }
 
-    fn answer(&mut self, shown: &Arc<CollectionsShown>) {
+    fn answer(&mut self, shown: &Arc<CollectionsView>) {
         for waiter in self.waiters.drain(..) {
             waiter.send(Ok(shown.clone()));
         }
@@ -272,20 +276,20 @@ impl SessionCollections {
 }
 
 impl Sessions {
-    /// Gives a session its collections. `found` are those that were evaluated just now. The answer comes
+    /// Gives a session its collections. `members` are those that were evaluated just now. The answer comes
     /// when the picture shows them, or at once when there is no picture yet.
     pub(crate) fn set_collections(
         &mut self,
         id: &SessionId,
-        layers: Arc<Layers>,
-        found: Vec<(String, Found)>,
-        reply: Reply<Arc<CollectionsShown>>,
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+        reply: Reply<Arc<CollectionsView>>,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         let Some(session) = self.live.get_mut(id) else { return };
         let collections = &mut session.collections;
-        if collections.replace(layers, found) {
+        if collections.replace(set, members) {
             session.broadcast.set_collections(collections.shown());
         }
         if session.lease.is_none() {
@@ -339,7 +343,7 @@ impl Sessions {
         if held.is_some() {
             collections.held = held;
         }
-        let (layers, found) = (collections.layers.clone(), collections.found.clone());
+        let (set, members) = (collections.set.clone(), collections.members.clone());
         let renderings = collections.renderings;
         let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
         let (session_id, broadcast) = (id.clone(), session.broadcast.clone());
@@ -350,8 +354,8 @@ impl Sessions {
         };
         let (report, cpu) = (self.reports.once(lost), scheduler.cpu().clone());
         let run = move || {
-            let done = cpu.install(|| render(&lease, base, &layers, found, renderings, &cancel));
-            drop((lease, layers));
+            let done = cpu.install(|| render(&lease, base, &set, members, renderings, &cancel));
+            drop((lease, set));
             let result = Ok(Box::new(done));
             report.send(Event::CollectionsRendered { session: session_id, broadcast, result });
         };
@@ -396,7 +400,7 @@ impl Sessions {
     fn collections_shown(&mut self, id: &SessionId) {
         let Some(session) = self.live.get_mut(id) else { return };
         let shown = session.collections.shown();
-        if session.collections.layers.revision > 0 {
+        if session.collections.set.revision > 0 {
             session.broadcast.set_collections(shown.clone());
         }
         session.collections.answer(&shown);
@@ -415,48 +419,42 @@ impl Sessions {
 fn render(
     lease: &Lease,
     base: Arc<SceneFrames>,
-    layers: &Layers,
-    mut found: HashMap<String, Found>,
+    set: &CollectionSet,
+    mut members: HashMap<String, CollectionMembers>,
     renderings: u32,
     cancel: &CancelToken,
 ) -> CollectionRender {
-    found.retain(|_, f| f.epoch == lease.facts.epoch);
+    members.retain(|_, f| f.epoch == lease.facts.epoch);
     // Intersections may refer to each other, so those whose parts are known come next, again and again.
     loop {
-        let ready = |rule: &Rule| match rule {
-            Rule::Query(..) => true,
-            Rule::All(ids) => ids.iter().all(|id| found.contains_key(id)),
+        let ready = |rule: &CollectionRule| match rule {
+            CollectionRule::Query(..) => true,
+            CollectionRule::All(ids) => ids.iter().all(|id| members.contains_key(id)),
         };
-        let open = layers.layers.iter().filter(|l| !found.contains_key(&l.id));
-        let ready: Vec<&Layer> = open.filter(|l| ready(&l.rule)).collect();
-        let before = found.len();
-        for layer in ready {
-            match Found::search(lease, &layer.rule, &found, cancel) {
-                Ok(one) => drop(found.insert(layer.id.clone(), one)),
+        let open = set.specs.iter().filter(|l| !members.contains_key(&l.id));
+        let ready: Vec<&CollectionSpec> = open.filter(|l| ready(&l.rule)).collect();
+        let before = members.len();
+        for spec in ready {
+            match CollectionMembers::search(lease, &spec.rule, &members, cancel) {
+                Ok(one) => drop(members.insert(spec.id.clone(), one)),
                 Err(error) => tracing::info!(%error, "a collection finds nothing in this graph"),
             }
         }
-        if found.len() == before {
+        if members.len() == before {
             break;
         }
     }
-    let rendered: Vec<(&Paint, &Members)> = layers
-        .layers
+    let rendered: Vec<(&Paint, &Members)> = set
+        .specs
         .iter()
-        .filter_map(|l| Some((&l.paint, found.get(&l.id)?.members.as_ref())))
+        .filter_map(|l| Some((&l.paint, members.get(&l.id)?.members.as_ref())))
         .collect();
     let nodes = wire::colors_of(&base.node_color);
     let own_edges = base.edge_color.as_ref().map(|frame| wire::colors_of(frame));
     let has_own = own_edges.is_some();
     let topology = &lease.graph.topology;
-    let painted = graphlume_scene::paint(
-        topology,
-        lease.order,
-        nodes,
-        own_edges,
-        &rendered,
-        &layers.background,
-    );
+    let painted =
+        graphlume_scene::paint(topology, lease.order, nodes, own_edges, &rendered, &set.background);
     // The base's own versions are 1 and 2, so every rendering of either differs from all others.
     let version = base.version.wrapping_add(renderings.wrapping_mul(2));
     let stamp = Stamp { epoch: base.epoch, seq: version, flags: 0 };
@@ -472,5 +470,5 @@ fn render(
         edge_color: Some(edge_color),
         ..base.as_ref().clone()
     };
-    CollectionRender { revision: layers.revision, base, found, scene: Arc::new(scene) }
+    CollectionRender { revision: set.revision, base, members, scene: Arc::new(scene) }
 }

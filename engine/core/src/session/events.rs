@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
 use crate::residency::GraphFacts;
-use crate::session::collections::CollectionsShown;
+use crate::session::collections::CollectionsView;
 use crate::settings::LayoutSettings;
 
 /// What a session is doing, in the page's words.
@@ -52,7 +52,7 @@ pub struct SessionState {
     pub iterations: u64,
     /// Iterations per second of late; 0 when the layout does not run.
     pub iterations_per_s: f64,
-    /// Whether the layout runs, or will as soon as somebody watches.
+    /// Whether the layout runs, or will with the first viewer.
     pub playing: bool,
     /// Viewers attached.
     pub viewers: usize,
@@ -76,7 +76,7 @@ pub enum ViewerEvent {
     /// Colours, sizes and labels; after the first frame of the epoch and whenever they change.
     Scene(Arc<SceneFrames>),
     /// The collections, when there are any and whenever they change.
-    Collections(Arc<CollectionsShown>),
+    Collections(Arc<CollectionsView>),
     /// The session has ended; nothing follows.
     Closed(ClosedReason),
 }

@@ -54,7 +54,7 @@ impl Sessions {
         self.render_collections(id, residency, scheduler);
     }
 
-    /// Takes in what became of a dataset.
+    /// Tells sessions the news of a dataset.
     pub(crate) fn on_update(
         &mut self,
         update: Update,

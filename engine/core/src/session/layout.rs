@@ -11,7 +11,7 @@ use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
 use graphlume_algo::layout::rim::Rim;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::Checkpoint;
 use crate::context::EngineContext;
 use crate::device::gpu_device::{GpuDevice, is_short};
 use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
@@ -122,10 +122,10 @@ impl Layout {
         lease: &Lease,
         seq: u32,
         held: Reservation,
-        snapshot: Option<Snapshot>,
+        checkpoint: Option<Checkpoint>,
     ) -> Self {
-        let (iterations, pinned, positions) = match snapshot {
-            Some(s) => (s.notes.iterations, s.notes.pins, s.positions),
+        let (iterations, pinned, positions) = match checkpoint {
+            Some(s) => (s.metadata.iterations, s.metadata.pins, s.positions),
             None => (0, Vec::new(), lease.start().map(<[_]>::to_vec).unwrap_or_default()),
         };
         let at = |node: u32| positions.get(node as usize).map(|at| (node, *at));
@@ -410,7 +410,7 @@ impl Layout {
     fn start(&mut self, request: &SliceRequest) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
-        // Bound positions are where somebody wants them.
+        // Bound positions are where the uploader wants them.
         if !request.lease.facts.has_positions {
             self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
         }

@@ -117,7 +117,7 @@ impl VizSession {
         session
     }
 
-    /// The state before anything has moved: the play time begins when somebody watches.
+    /// The state before anything has moved: the play time begins with the first viewer.
     fn run_at_first(&self) -> Run {
         match self.settings.play {
             0 => Run::Settled,
@@ -137,7 +137,7 @@ impl VizSession {
         matches!(self.run, Run::Running { .. })
     }
 
-    /// How long nobody has watched; zero while somebody does.
+    /// How long there has been no viewer; zero while there is one.
     pub(crate) fn unwatched_for(&self, now: Instant) -> Duration {
         self.unwatched_since.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
@@ -299,7 +299,7 @@ impl VizSession {
         self.publish(now);
     }
 
-    /// The layout has to stop, for want of memory or because the server does.
+    /// The layout has to stop, for lack of memory or because the server does.
     pub(crate) fn cannot_run(&mut self, why: &str, now: Instant) {
         if let Run::Running { left } = self.run {
             self.stop(Run::Paused { auto: false, left: left.map(Remaining::Iterations) }, why, now);
@@ -352,8 +352,8 @@ impl VizSession {
             }
         }
         if let Some((positions, pins)) = report.copy {
-            let snapshot = self.snapshot(positions, pins);
-            self.checkpoints.take_copy(snapshot, now);
+            let checkpoint = self.checkpoint(positions, pins);
+            self.checkpoints.take_copy(checkpoint, now);
         } else if report.iterations > 0 || report.moved_by_viewers {
             self.checkpoints.note_change(false);
         }

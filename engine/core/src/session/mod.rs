@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 
 use graphlume_types::{DatasetId, Refused, Reservation, SessionId, limits};
 
-use crate::checkpoint::{Keeper, Snapshot};
+use crate::checkpoint::{Checkpoint, CheckpointStore};
 use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::frames::SceneFrames;
@@ -65,14 +65,14 @@ pub(crate) enum Event {
     /// A checkpoint of a session has been written, or could not be.
     CheckpointWritten { session: SessionId },
     /// A checkpoint of an earlier run, with the memory of a layout, or nothing.
-    CheckpointRead { session: SessionId, found: Option<(Box<Snapshot>, Reservation)> },
+    CheckpointRead { session: SessionId, found: Option<(Box<Checkpoint>, Reservation)> },
 }
 
 /// Every session of the engine.
 pub(crate) struct Sessions {
     ctx: Arc<EngineContext>,
     reports: Reports<Event>,
-    checkpoint_store: Option<Arc<dyn Keeper>>,
+    checkpoint_store: Option<Arc<dyn CheckpointStore>>,
     live: HashMap<SessionId, VizSession>,
     /// Sessions opened so far.
     opened: u64,
@@ -87,7 +87,7 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn new(
         ctx: Arc<EngineContext>,
-        checkpoint_store: Option<Arc<dyn Keeper>>,
+        checkpoint_store: Option<Arc<dyn CheckpointStore>>,
         reports: Reports<Event>,
     ) -> Self {
         Self {
@@ -126,8 +126,8 @@ impl Sessions {
     /// Makes sure that a session exists.
     ///
     /// # Errors
-    /// [`EngineError::SessionTaken`] when it shows another dataset to somebody; [`EngineError::Busy`] when
-    /// there are too many that somebody watches.
+    /// [`EngineError::SessionTaken`] when it shows another dataset to a viewer; [`EngineError::Busy`] when
+    /// there are too many with viewers.
     pub(crate) fn open(
         &mut self,
         id: SessionId,
@@ -160,7 +160,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Makes room for another session: the one without viewers that nobody has watched for longest goes.
+    /// Makes room for another session: the one that has been without viewers for longest goes.
     fn close_longest_unwatched(&mut self, scheduler: &Scheduler) -> Result<(), EngineError> {
         let now = self.ctx.now();
         let longest = self
@@ -245,7 +245,7 @@ impl Sessions {
         }
     }
 
-    /// Takes memory, evicting what nobody needs.
+    /// Takes memory, evicting what no viewer needs.
     ///
     /// # Errors
     /// [`Refused`] when even that is not enough.
@@ -365,7 +365,7 @@ impl Sessions {
         gauges
     }
 
-    /// Closes every session and answers everybody who waits for one.
+    /// Closes every session and answers the callers that wait for one.
     pub(crate) fn stop(&mut self, scheduler: &Scheduler) {
         let ids: Vec<SessionId> = self.live.keys().cloned().collect();
         for id in ids {

@@ -65,7 +65,7 @@ impl Viewer {
         cursor.resume(&presence.broadcast, epoch, seq);
     }
 
-    /// Whether the page is visible. A session that nobody watches pauses.
+    /// Whether the page is visible. A session without visible pages pauses.
     pub fn set_visible(&mut self, visible: bool) {
         if self.presence.set_watching(visible) {
             self.ctx.wake();

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    Config, Encodings, EngineHandle, EngineThread, Keeper, LayoutSettings, LoadError, Loaded,
-    Loader, Phase, Viewer, ViewerEvent, block_on,
+    CheckpointStore, Config, Encodings, EngineHandle, EngineThread, LayoutSettings, LoadError,
+    Loaded, Loader, Phase, Viewer, ViewerEvent, block_on,
 };
 
 /// What a dataset of the test loader is.
@@ -175,11 +175,11 @@ pub(super) fn engine(config: Config) -> Engine {
 }
 
 /// An engine whose clock stands still and whose positions are kept.
-pub(super) fn keeping_engine(config: Config, keeper: Arc<dyn Keeper>) -> Engine {
+pub(super) fn checkpointing_engine(config: Config, store: Arc<dyn CheckpointStore>) -> Engine {
     let clock = Arc::new(TestClock::at(1_000));
     let loader = Arc::new(MemLoader::default());
     let (handle, thread) =
-        crate::start(config, loader.clone(), Some(keeper), clock.clone()).expect("started");
+        crate::start(config, loader.clone(), Some(store), clock.clone()).expect("started");
     Engine { handle, thread: Some(thread), loader, clock }
 }
 
