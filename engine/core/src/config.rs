@@ -62,7 +62,7 @@ pub struct Config {
     /// A failed load is not tried again before this time has passed; doubled per failure in a row.
     pub load_retry: Duration,
     /// The engine looks at its clock at least this often.
-    pub poll: Duration,
+    pub tick: Duration,
     /// Whether the engine may end the process so that a supervisor starts a healthy one: with exit
     /// status 70 after a panic of the loop itself (a panic inside a command or a job never does), with
     /// 75 when a wanted restart does not happen.
@@ -92,7 +92,7 @@ impl Default for Config {
             close_after: Duration::from_secs(6 * 3600),
             community_budget: Duration::from_secs(1),
             load_retry: Duration::from_secs(2),
-            poll: Duration::from_millis(50),
+            tick: Duration::from_millis(50),
             exit_on_panic: true,
         }
     }

@@ -44,12 +44,6 @@ impl SceneFrames {
             .chain(self.edge_color.as_ref())
             .chain(self.edge_size.as_ref())
     }
-
-    /// Bytes held.
-    #[must_use]
-    pub fn memory_bytes(&self) -> u64 {
-        self.frames().map(|b| b.len() as u64).sum()
-    }
 }
 
 /// One set of positions, encoded once for all viewers.

@@ -65,7 +65,7 @@ pub use session::collections::{
 pub use session::control::Control;
 pub use session::events::{Backend, Phase, SessionState, ViewerEvent};
 pub use session::viewer::Viewer;
-pub use settings::{LayoutSettings, play_iterations};
+pub use settings::LayoutSettings;
 pub use stats::EngineStats;
 pub use target::Target;
 

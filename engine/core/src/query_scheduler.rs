@@ -128,14 +128,25 @@ impl State {
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
-    /// Wakes one thread of a level for each query that can begin. What becomes free when a query ends is taken
-    /// by the thread that ran it.
+    /// Wakes one thread of a level for each query that can begin, and one of the first for each that waits. What
+    /// becomes free when a query ends is taken by the thread that ran it.
     wake: [Condvar; LEVELS],
 }
 
 impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a signal that a query may begin at a level. While queries wait, threads of the first level
+    /// also wake in time for their ends, which nothing signals.
+    fn wait<'a>(&self, level: usize, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let wake = &self.wake[level];
+        if level > 0 || state.levels.iter().all(|level| level.waiting.is_empty()) {
+            return wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let waited = wake.wait_timeout(state, DEADLINE_LATE_MAX);
+        waited.map_or_else(|e| e.into_inner().0, |(state, _)| state)
     }
 }
 
@@ -145,8 +156,8 @@ pub(crate) struct QueryScheduler {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// How often the first level looks for queries whose time ended while they waited.
-const LOOK: Duration = Duration::from_millis(500);
+/// How late the first level notices at most that the time of a query ended while it waited.
+const DEADLINE_LATE_MAX: Duration = Duration::from_millis(500);
 /// Bytes of the stack of a thread that evaluates queries.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -207,7 +218,9 @@ impl QueryScheduler {
     /// Takes a query in. Ask [`QueryScheduler::check_room`] first.
     pub(crate) fn submit(&self, user: Option<UserId>, cancel: CancelToken, work: Work) {
         let mut state = self.queue.state();
-        if !state.closed && state.levels[0].take_in(Waiting { user, cancel, work }) {
+        if !state.closed {
+            // Also for one that cannot begin yet: a thread has to know that its time may end.
+            state.levels[0].take_in(Waiting { user, cancel, work });
             drop(state);
             self.queue.wake[0].notify_one();
         }
@@ -248,8 +261,7 @@ fn serve(queue: &Queue, ctx: &EngineContext, pool: &rayon::ThreadPool, level: us
             if state.closed {
                 return;
             }
-            let waited = queue.wake[level].wait_timeout(state, LOOK);
-            state = waited.map_or_else(|e| e.into_inner().0, |(state, _)| state);
+            state = queue.wait(level, state);
             continue;
         };
         drop(state);
@@ -278,10 +290,11 @@ fn serve(queue: &Queue, ctx: &EngineContext, pool: &rayon::ThreadPool, level: us
         state = queue.state();
         state.levels[level].done(user);
         let next = (level + 1).min(LEVELS - 1);
-        if let Some(again) = again.filter(|_| !state.closed)
-            && state.levels[next].take_in(again)
-        {
-            queue.wake[next].notify_one();
+        if let Some(again) = again.filter(|_| !state.closed) {
+            if state.levels[next].take_in(again) {
+                queue.wake[next].notify_one();
+            }
+            queue.wake[0].notify_one();
         }
     }
 }

@@ -129,7 +129,7 @@ fn engine_thread(parts: EngineParts, commands: &CommandReceiver, reports: &Recei
 
 fn run(mut engine: Engine, commands: &CommandReceiver, reports: &Receiver<Event>) {
     let ctx = engine.ctx.clone();
-    let tick_every = ctx.config.poll;
+    let tick_every = ctx.config.tick;
     let mut ticked = ctx.now();
     engine.tick();
     while !engine.is_stopping() {
@@ -195,7 +195,7 @@ fn turn(
         }
     }
     let since = begun.saturating_duration_since(*ticked);
-    if engine.sessions.is_tick_due() || since >= ctx.config.poll {
+    if engine.sessions.is_tick_due() || since >= ctx.config.tick {
         *ticked = begun;
         watch.time(engine, "tick", Engine::tick);
     }

@@ -17,7 +17,7 @@ const LIN_LOG_FROM: u32 = 500;
 #[serde(rename_all = "camelCase", default)]
 pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
-    /// [`play_iterations`] turns into a number of iterations; 0 keeps the given positions.
+    /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
     /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
     /// because otherwise their communities lie over each other.
@@ -157,8 +157,7 @@ fn play(v: &Value) -> Result<u64, Expected> {
 
 /// Iterations that a play time stands for on a graph of some size: as many as a small machine does in it, but
 /// counted and not timed, so that the same data give the same picture at any load.
-#[must_use]
-pub fn play_iterations(millis: u64, nodes: u32, edges: u32) -> u64 {
+pub(crate) fn play_iterations(millis: u64, nodes: u32, edges: u32) -> u64 {
     let work = (u64::from(nodes) + u64::from(edges)).max(1);
     let per_second = (limits::PLAY_ELEMENTS_PER_SECOND / work)
         .clamp(limits::PLAY_ITERATIONS_PER_SECOND_MIN, limits::PLAY_ITERATIONS_PER_SECOND_MAX);

@@ -88,7 +88,7 @@ pub(crate) struct GpuDevice {
     deferred: Mutex<Vec<Box<dyn Any + Send>>>,
     clock: Arc<dyn Clock>,
     /// Requests refused for lack of device memory even after eviction.
-    pub(crate) refusals: AtomicU64,
+    refusals: AtomicU64,
 }
 
 impl GpuDevice {

@@ -29,26 +29,26 @@ pub(crate) struct VizSession {
     pub(crate) id: SessionId,
     pub(crate) dataset: DatasetId,
     pub(crate) broadcast: Arc<SessionBroadcast>,
-    pub(crate) settings: LayoutSettings,
-    pub(crate) run: Run,
-    pub(crate) graph: GraphState,
+    pub(super) settings: LayoutSettings,
+    pub(super) run: Run,
+    pub(super) graph: GraphState,
     pub(crate) lease: Option<Lease>,
     /// None while a worker has it, and before the graph is there.
-    pub(crate) layout: Option<Box<Layout>>,
+    pub(super) layout: Option<Box<Layout>>,
     /// Grows when a layout that is away has become worthless.
-    pub(crate) generation: u64,
+    pub(super) generation: u64,
     /// Stops the slice that is away.
-    pub(crate) cancel: CancelToken,
-    pub(crate) away: bool,
-    pub(crate) queued: bool,
-    pub(crate) pin_changes: Vec<PinChange>,
-    pub(crate) key_wanted: bool,
+    pub(super) cancel: CancelToken,
+    pub(super) away: bool,
+    pub(super) queued: bool,
+    pub(super) pin_changes: Vec<PinChange>,
+    pub(super) key_wanted: bool,
     /// The layout has been quick enough and rests until then.
-    pub(crate) rest_until: Option<Instant>,
-    pub(crate) exact_waiters: Vec<Reply<Bytes>>,
-    pub(crate) collections: SessionCollections,
-    pub(crate) checkpoints: Checkpointing,
-    pub(crate) iterations: u64,
+    pub(super) rest_until: Option<Instant>,
+    pub(super) exact_waiters: Vec<Reply<Bytes>>,
+    pub(super) collections: SessionCollections,
+    pub(super) checkpoints: Checkpointing,
+    pub(super) iterations: u64,
     seq: u32,
     pub(super) settle_after: u64,
     rate: f64,
@@ -59,7 +59,7 @@ pub(crate) struct VizSession {
     dirty: bool,
     state_at: Instant,
     /// After a lack of memory, the graph is not taken again before this.
-    pub(crate) retry_at: Option<Instant>,
+    pub(super) retry_at: Option<Instant>,
 }
 
 impl VizSession {

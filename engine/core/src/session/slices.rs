@@ -69,7 +69,7 @@ fn iterations_per_slice(config: &Config) -> u64 {
     match u64::from(config.iterations_per_s_max) {
         0 => SLICE_ITERATIONS_MAX,
         rate => {
-            let tick_us = u64::try_from(config.poll.as_micros()).unwrap_or(u64::MAX);
+            let tick_us = u64::try_from(config.tick.as_micros()).unwrap_or(u64::MAX);
             rate.saturating_mul(tick_us).div_ceil(1_000_000).clamp(1, SLICE_ITERATIONS_MAX)
         }
     }

@@ -153,7 +153,7 @@ pub(super) struct Engine {
 pub(super) fn config() -> Config {
     Config {
         threads: 2,
-        poll: Duration::from_millis(1),
+        tick: Duration::from_millis(1),
         iterations_per_s_max: 0,
         exit_on_panic: false,
         ..Config::default()
