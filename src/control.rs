@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use graphlume_service::admin::Admin;
 use graphlume_service::command::{Command, Done};
-use graphlume_service::{Service, ServiceError};
+use graphlume_service::{IdentityError, Service};
 use graphlume_storage::StoreError;
 use graphlume_types::{SystemClock, limits};
 use rustix::fs::{Mode, OFlags};
@@ -193,8 +193,8 @@ pub fn carry_out(data: &Path, folder: Folder, command: Command) -> Result<Done, 
     let mut attempt = 1;
     loop {
         let in_use = match open(data, folder, &command) {
-            Ok(admin) => return Ok(admin.carry_out(command)?),
-            Err(e @ ServiceError::Store(StoreError::InUse { .. })) => e,
+            Ok(admin) => return Ok(command.carry_out(&admin)?),
+            Err(e @ IdentityError::Store(StoreError::InUse { .. })) => e,
             Err(e) => return Err(e.into()),
         };
         match ask(data, &command) {
@@ -212,7 +212,7 @@ pub fn carry_out(data: &Path, folder: Folder, command: Command) -> Result<Done, 
     }
 }
 
-fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, ServiceError> {
+fn open(data: &Path, folder: Folder, command: &Command) -> Result<Admin, IdentityError> {
     if command.only_reads() {
         return Admin::open_to_read(data, Arc::new(SystemClock));
     }

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd as _;
 
-use graphlume_ingest::worker::{WorkerLimits, serve};
+use graphlume_workers::{WorkerLimits, serve};
 
 use super::Failure;
 use crate::cli::ParseWorkerArgs;

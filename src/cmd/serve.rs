@@ -251,7 +251,7 @@ async fn serve(
     .map_err(refused_start)?;
     // Whoever asks for health first gets a checked answer; what is wrong shows there, so nothing is lost here.
     let _ = tokio::time::timeout(FIRST_CHECK, started.engine.probe()).await;
-    let demo = if args.demo { Some(started.service.load_demo().await?) } else { None };
+    let demo = if args.demo { Some(started.service.sessions.load_demo().await?) } else { None };
     if let Some(name) = &demo {
         http.demo_datasets.push((name.clone(), "Demo graph".to_owned()));
     }
@@ -371,9 +371,9 @@ async fn upkeep(service: Arc<Service>) {
     loop {
         tokio::select! {
             // Each part that failed has been logged and counted there.
-            _ = hourly.tick() => drop(service.maintain().await),
+            _ = hourly.tick() => drop(service.upkeep.run().await),
             _ = minutely.tick() => {
-                if let Err(e) = service.keep_time().await {
+                if let Err(e) = service.upkeep.keep_time().await {
                     tracing::warn!(error = %e, "the time was not written down");
                 }
             }

@@ -33,6 +33,7 @@ mod copied;
 mod decoded;
 mod disk;
 mod draft;
+mod each;
 mod engine_conf;
 mod error;
 mod export;

@@ -115,7 +115,7 @@ def test_only_who_may_see_the_dataset_may_look(server, alice, key):
 
 
 def test_a_closed_visualization_is_gone(server, small, key):
-    """After three seconds, which `shell/service/src/pages.rs` holds with a clock that the test moves."""
+    """After three seconds, which `shell/service/src/sessions/presence.rs` holds with a clock that the test moves."""
     session = unique("closing")
     agent = Agent(server, key)
     page = OpenPage(server, small, session, server.token("alice"))

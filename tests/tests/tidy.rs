@@ -27,9 +27,14 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("algo", &["types", "graph", "device"]),
     ("engine", &["types", "table", "graph", "gfql", "cypher", "scene", "device", "algo"]),
     ("storage", &["types"]),
+    ("identity", &["types", "storage"]),
+    ("workers", &["types", "ingest"]),
     (
         "service",
-        &["types", "table", "ingest", "graph", "gfql", "cypher", "scene", "engine", "storage"],
+        &[
+            "types", "table", "ingest", "graph", "gfql", "cypher", "scene", "engine", "storage",
+            "identity", "workers",
+        ],
     ),
     ("http", &["types", "service", "engine", "scene"]),
     ("bench", &["types", "table", "ingest", "graph", "gfql", "cypher", "device", "algo"]),
@@ -46,9 +51,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sled", &["graphlume-storage"]),
     ("cudarc", &["graphlume-device"]),
     ("parquet", &["graphlume-ingest", "graphlume"]),
-    ("jsonwebtoken", &["graphlume-service"]),
-    ("argon2", &["graphlume-service"]),
-    ("tokio", &["graphlume-service", "graphlume-http", "graphlume"]),
+    ("jsonwebtoken", &["graphlume-identity"]),
+    ("argon2", &["graphlume-identity"]),
+    ("seccompiler", &["graphlume-workers"]),
+    ("tokio", &["graphlume-identity", "graphlume-service", "graphlume-http", "graphlume"]),
 ];
 
 const LINES_MAX: usize = 900;

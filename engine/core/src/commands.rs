@@ -83,6 +83,7 @@ commands! {
     EvaluateCollection = cmd::collections::EvaluateCollection,
     SetCollections = cmd::collections::SetCollections,
     Info = cmd::info::Info,
+    Follow = cmd::follow::Follow,
     NodeCard = cmd::cards::NodeCard,
     NodeNames = cmd::cards::NodeNames,
     EdgeCard = cmd::cards::EdgeCard,

@@ -249,6 +249,22 @@ impl EngineHandle {
         self.call(cmd::info::Info { session }).await
     }
 
+    /// Waits until the graph of the session is there, its load has failed or the session has ended. It asks for nothing to
+    /// be loaded, and does not count as a viewer.
+    ///
+    /// # Errors
+    /// [`EngineError::SessionNotFound`].
+    pub async fn load_ended(&self, session: SessionId) -> Result<(), EngineError> {
+        let broadcast = self.call(cmd::follow::Follow { session }).await?;
+        loop {
+            let changed = broadcast.listen();
+            if broadcast.has_ended_loading() {
+                return Ok(());
+            }
+            changed.await;
+        }
+    }
+
     /// The hover card of a node: `{title, id, degree, degree_in, degree_out, properties}`.
     ///
     /// # Errors

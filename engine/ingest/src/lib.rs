@@ -22,7 +22,6 @@ mod parquet;
 mod source;
 mod sql;
 mod work;
-pub mod worker;
 
 use std::fmt;
 use std::fs::File;
@@ -41,7 +40,7 @@ pub use error::{FileError, IngestError, known_slug};
 pub use export::{ExportError, ExportFormat, archive, export};
 pub use options::{OptionInfo, option_infos, options_from_query};
 pub use sql::{SqlTransform, sql_transforms};
-pub use work::{Answer, Done, Failed, Stored, work};
+pub use work::{Done, Failed, Stored, work};
 
 /// A declared file type. What is declared decides: content is never sniffed into another format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -9,33 +9,12 @@ use graphlume_table::TableSummary;
 use graphlume_types::{Code, Coded};
 use serde::{Deserialize, Serialize};
 
-use crate::{FileError, IngestError, ParseCx, Parsed, Progress, Recipe, Source, Stage, parse};
+use crate::{FileError, IngestError, ParseCx, Parsed, Recipe, Source, Stage, parse};
 
 /// Tables begin at multiples of this in the output.
 const ALIGN: u64 = 64;
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
-
-/// What a worker says, one message after another.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Answer {
-    /// It is ready for jobs; said once at the start.
-    Ready {
-        /// Whether it has given up everything that a parse does not need.
-        confined: bool,
-        /// What keeps it from the rest of the machine, in words.
-        by: String,
-    },
-    /// The job goes on.
-    Progress(Progress),
-    /// Something panicked, for the log: the text and the place. The answer to the job follows.
-    Panicked(String),
-    /// The job is done.
-    Done(Done),
-    /// The job failed.
-    Failed(Failed),
-}
 
 /// The tables of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -176,8 +155,8 @@ mod tests {
         let table = Table::read_arrow(Buffer::from_vec(part)).unwrap();
         assert_eq!(table.summary(&summary.name), *summary);
         assert_eq!((summary.num_rows, summary.num_cols), (2, 2));
-        let sent = serde_json::to_string(&Answer::Done(done.clone())).unwrap();
-        assert!(matches!(serde_json::from_str(&sent).unwrap(), Answer::Done(d) if d == done));
+        let sent = serde_json::to_string(&done).unwrap();
+        assert_eq!(serde_json::from_str::<Done>(&sent).unwrap(), done);
     }
 
     #[test]

@@ -50,6 +50,20 @@ pub const fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
+/// ISO 8601 in UTC with microseconds, such as `2026-01-31T23:59:59.000001Z`; empty outside the years 0 to 9999.
+#[must_use]
+pub fn iso8601(unix_micros: i64) -> String {
+    const DAY: i64 = 24 * 3600 * 1_000_000;
+    let ((year, month, day), of_day) =
+        (civil(unix_micros.div_euclid(DAY)), unix_micros.rem_euclid(DAY));
+    if !(0..=9_999).contains(&year) {
+        return String::new();
+    }
+    let (seconds, micros) = (of_day / 1_000_000, of_day % 1_000_000);
+    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,5 +82,13 @@ mod tests {
             let next = if month == 12 { (year + 1, 1, 1) } else { (year, month + 1, 1) };
             assert_eq!(days_of((year, month, days_in_month(year, month))) + 1, days_of(next));
         }
+    }
+
+    #[test]
+    fn times_are_written_with_microseconds() {
+        assert_eq!(iso8601(0), "1970-01-01T00:00:00.000000Z");
+        assert_eq!(iso8601(1_700_000_000_000_001), "2023-11-14T22:13:20.000001Z");
+        assert_eq!(iso8601(-1), "1969-12-31T23:59:59.999999Z");
+        assert_eq!(iso8601(i64::MAX), "");
     }
 }

@@ -211,8 +211,6 @@ pub struct HttpConfig {
     pub write_stall: Duration,
     /// Waiting for a client after which it must have read at least 64 KiB a second.
     pub answer_window: Duration,
-    /// Bytes of one uploaded body.
-    pub upload_bytes_max: u64,
     /// Time that requests in progress get when the server stops.
     pub drain: Duration,
     /// Interval of websocket pings.
@@ -255,7 +253,6 @@ impl Default for HttpConfig {
             body_window: Duration::from_secs(limits::BODY_IDLE_SECS_MAX),
             write_stall: Duration::from_secs(limits::WRITE_STALL_SECS_MAX),
             answer_window: Duration::from_secs(limits::ANSWER_WINDOW_SECS),
-            upload_bytes_max: limits::UPLOAD_BYTES_MAX,
             drain: Duration::from_secs(limits::DRAIN_SECS_MAX),
             ping_every: Duration::from_secs(limits::VIEWER_PING_SECS),
             pong_timeout: Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX),

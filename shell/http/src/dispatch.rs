@@ -68,7 +68,7 @@ pub(crate) async fn respond(shell: Arc<Shell>, req: Req, leftover: Leftover) -> 
 /// What was read for somebody who was logged out meanwhile is not sent. What was written is: it happened.
 fn still_theirs(shell: &Shell, hit: &Hit, reads: bool, reply: Reply) -> Result<Reply, ApiError> {
     if reads && let Some((who, access)) = hit.caller.get() {
-        shell.service.require_access_since(who, *access)?;
+        shell.service.identity.require_access_since(who, *access)?;
     }
     Ok(reply)
 }

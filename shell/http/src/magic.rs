@@ -47,7 +47,7 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         }
     }
     // The use is on the disk when this returns: no cookie leaves before that.
-    let login = shell.service.use_link(token).await?;
+    let login = shell.service.identity.use_link(token).await?;
     welcome(&shell, &login)
 }
 

@@ -111,7 +111,7 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         let who = req.viewer(&shell.service)?;
         let looks = req.method == Method::HEAD;
         let settings = if looks { &[][..] } else { &pairs[..] };
-        let allowed = shell.service.visit_session(&who, session, dataset, settings).await;
+        let allowed = shell.service.sessions.visit(&who, session, dataset, settings).await;
         return index(&req, allowed.err().map(|e| status_of(e.code().into())));
     }
     let Some(dataset) = dataset else {
@@ -154,7 +154,7 @@ async fn open(
         return Ok(SessionId::random());
     }
     let who = req.viewer(&shell.service)?;
-    match shell.service.open_session(&who, dataset, wanted, pairs).await {
+    match shell.service.sessions.open(&who, dataset, wanted, pairs).await {
         Ok(opened) => Ok(opened.session_id),
         Err(error)
             if matches!(error.code(), Code::NotFound | Code::Unauthenticated | Code::Forbidden) =>

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
-use graphlume_service::{PageRequest, Principal, Service, ServiceError};
+use graphlume_service::{IdentityError, PageRequest, Principal, Service};
 use graphlume_types::{Code, limits};
 use http::header::{self, HeaderMap, HeaderName};
 use http::{Method, Response};
@@ -119,26 +119,28 @@ impl Req {
 
     /// Who calls, for a route that needs a Bearer token.
     pub(crate) fn principal(&self, service: &Service) -> Result<Principal, ApiError> {
-        let access = service.access_version();
+        let access = service.identity.access_version();
         let token = self
             .header(&header::AUTHORIZATION)
             .and_then(query::bearer)
-            .ok_or(ServiceError::Unauthenticated)?;
-        Ok(self.known(service.authenticate(token)?, access))
+            .ok_or(IdentityError::Unauthenticated)?;
+        Ok(self.known(service.identity.authenticate(token)?, access))
     }
 
     /// Who watches: Bearer header, else cookie, else nobody. The token's cookie goes first, for whoever
     /// signed in last has it; that of a login session lives longer. A cookie that no longer verifies counts
     /// as nobody, so that a stale one does not lock a person out of what everybody may see.
     pub(crate) fn viewer(&self, service: &Service) -> Result<Principal, ApiError> {
-        let access = service.access_version();
+        let access = service.identity.access_version();
         if let Some(value) = self.header(&header::AUTHORIZATION) {
-            let token = query::bearer(value).ok_or(ServiceError::TokenInvalid)?;
-            return Ok(self.known(service.authenticate(token)?, access));
+            let token = query::bearer(value).ok_or(IdentityError::TokenInvalid)?;
+            return Ok(self.known(service.identity.authenticate(token)?, access));
         }
-        let by_token = || self.cookie(JWT_COOKIE).and_then(|t| service.authenticate(t).ok());
-        let by_session =
-            || self.cookie(SESSION_COOKIE).and_then(|s| service.authenticate_login(s).ok());
+        let by_token =
+            || self.cookie(JWT_COOKIE).and_then(|t| service.identity.authenticate(t).ok());
+        let by_session = || {
+            self.cookie(SESSION_COOKIE).and_then(|s| service.identity.authenticate_login(s).ok())
+        };
         let who = by_token().or_else(by_session).unwrap_or_else(Principal::anonymous);
         Ok(self.known(who, access))
     }

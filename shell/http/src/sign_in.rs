@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_service::{Caller, Principal, ServiceError};
+use graphlume_service::{Caller, IdentityError, Principal};
 use graphlume_types::{Code, Coded, id, limits};
 use http::header::{
     CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
@@ -49,10 +49,10 @@ pub(crate) async fn submit(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
         field.map_or("", |(_, value)| value.as_str())
     };
     let (username, password) = (of("username").trim(), of("password"));
-    let signed = shell.service.sign_in(username, password.to_owned(), &from).await;
+    let signed = shell.service.identity.sign_in(username, password.to_owned(), &from).await;
     let signed = match signed {
         Ok(signed) => signed,
-        Err(error @ (ServiceError::BadCredentials | ServiceError::Throttled { .. })) => {
+        Err(error @ (IdentityError::BadCredentials | IdentityError::Throttled { .. })) => {
             let status = crate::status::status_of(error.code().into());
             let mut reply = page(&shell, &who, status, username, Some(&words(&error)));
             if let Some(secs) = error.retry_after_secs() {
@@ -64,7 +64,7 @@ pub(crate) async fn submit(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     };
     if let Some(old) = old {
         // The browser has another one from here on.
-        shell.service.sign_out(&who, Some(&old)).await?;
+        shell.service.identity.sign_out(&who, Some(&old)).await?;
     }
     let cookie = &shell.config.cookie;
     let csrf = id::hex(&id::random_bytes::<32>());
@@ -86,7 +86,7 @@ pub(crate) async fn sign_out(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiEr
     let to = next(&shell, &req);
     let session = req.cookie(SESSION_COOKIE).map(str::to_owned);
     req.body.collect(limits::LOGIN_BODY_BYTES_MAX).await?;
-    shell.service.sign_out(&who, session.as_deref()).await?;
+    shell.service.identity.sign_out(&who, session.as_deref()).await?;
     let cookie = &shell.config.cookie;
     go(&to, &[cookie.end_session(), cookie.end_csrf(), cookie.end_token()])
 }
@@ -136,9 +136,9 @@ fn go(to: &str, cookies: &[String]) -> Result<Reply, ApiError> {
     Ok(reply)
 }
 
-fn words(error: &ServiceError) -> String {
+fn words(error: &IdentityError) -> String {
     match error {
-        ServiceError::Throttled { retry_secs } => {
+        IdentityError::Throttled { retry_secs } => {
             format!("Too many failed attempts. Try again in {retry_secs} seconds.")
         }
         _ => "User name and password do not match.".to_owned(),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use graphlume_engine::EngineError;
-use graphlume_service::ServiceError;
+use graphlume_service::{IdentityError, ServiceError};
 use graphlume_types::{Code, Coded, id};
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{Response, StatusCode};
@@ -335,6 +335,12 @@ impl From<ServiceError> for ApiError {
         }
         out.retry_after = error.retry_after_secs().and_then(|s| u32::try_from(s).ok());
         out
+    }
+}
+
+impl From<IdentityError> for ApiError {
+    fn from(error: IdentityError) -> Self {
+        ServiceError::from(error).into()
     }
 }
 

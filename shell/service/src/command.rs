@@ -1,17 +1,17 @@
 //! Commands of the operator. Where no server runs on the data folder, the command line carries them out on it;
 //! otherwise it sends them to that server. The same function runs in both places.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use graphlume_storage::Opened;
+use graphlume_identity::admin::{Admin, NewUser, UserChange};
+use graphlume_identity::removal::{self, Estate};
+use graphlume_identity::{SteadyClock, damage, rotate_signing_key};
+use graphlume_storage::{FileRec, Opened, Scope, Store, UserRec};
 use graphlume_types::limits::TOKEN_SECS;
 use serde::{Deserialize, Serialize};
 
-use crate::admin::{Admin, NewUser, UserChange};
-use crate::identity::removal::{self, Estate};
-use crate::identity::signing_key::SigningKey;
-use crate::steady::SteadyClock;
-use crate::{Service, ServiceError, damage};
+use crate::error::ServiceError;
+use crate::quotas;
 
 /// What is to be done. As JSON: `{"command": "user-add", "arguments": {...}}`. It may hold a password and therefore
 /// does not print.
@@ -101,7 +101,7 @@ impl Done {
         Self { lines: vec![line.into()], ..Self::default() }
     }
 
-    fn note(note: impl Into<String>) -> Self {
+    pub(crate) fn note(note: impl Into<String>) -> Self {
         Self { notes: vec![note.into()], ..Self::default() }
     }
 }
@@ -112,22 +112,20 @@ impl Command {
     pub const fn only_reads(&self) -> bool {
         matches!(self, Self::UserList | Self::KeyList { .. } | Self::Export { .. } | Self::Doctor)
     }
-}
 
-impl Admin {
-    /// Carries out a command on the folder. Blocks.
+    /// Carries the command out on a data folder. Blocks.
     ///
     /// # Errors
     /// Those of the methods that it calls.
-    pub fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
-        match command {
-            Command::UserAdd(new) => {
-                Ok(Done::note(format!("added {}", self.add_user(new)?.username)))
+    pub fn carry_out(self, folder: &Admin) -> Result<Done, ServiceError> {
+        match self {
+            Self::UserAdd(new) => {
+                Ok(Done::note(format!("added {}", folder.add_user(new)?.username)))
             }
-            Command::UserList => self.users(),
-            Command::UserSet { username, change } => {
+            Self::UserList => users(folder),
+            Self::UserSet { username, change } => {
                 let disabled = change.disabled;
-                self.set_user(&username, change)?;
+                folder.set_user(&username, change)?;
                 Ok(Done::note(match disabled {
                     Some(true) => format!(
                         "disabled {username}: tokens, keys and sessions of this account no longer work"
@@ -136,206 +134,167 @@ impl Admin {
                     None => format!("changed {username}"),
                 }))
             }
-            Command::UserPassword { username, password } => {
-                self.set_password(&username, &password)?;
+            Self::UserPassword { username, password } => {
+                folder.set_password(&username, &password)?;
                 Ok(Done::note(format!("changed the password of {username}")))
             }
-            Command::UserDelete { username, give_to, with_data } => {
+            Self::UserDelete { username, give_to, with_data } => {
                 let estate = estate(give_to, with_data)?;
-                Ok(Done::note(removal::remove(self.store(), &username, &estate)?.note))
+                Ok(Done::note(removal::remove(folder.store(), &username, &estate)?.note))
             }
-            Command::KeyCreate { username, label } => {
-                let (id, secret) = self.create_key(&username, &label)?;
+            Self::KeyCreate { username, label } => {
+                let (id, secret) = folder.create_key(&username, &label)?;
                 Ok(Done::line(format!("{id}:{secret}")))
             }
-            Command::KeyList { username } => self.keys(username.as_deref()),
-            Command::KeyRevoke { key_id } => {
-                self.revoke_key(&key_id)?;
+            Self::KeyList { username } => keys(folder, username.as_deref()),
+            Self::KeyRevoke { key_id } => {
+                folder.revoke_key(&key_id)?;
                 Ok(Done::note(format!("revoked {key_id}")))
             }
-            Command::KeyRotateSigning { at_once } => {
-                let until = self.store().clock().unix_secs().saturating_add(TOKEN_SECS);
-                SigningKey::rotate(self.store().dir(), (!at_once).then_some(until))?;
-                tracing::warn!(target: "audit", event = "signing-key-rotated", at_once);
-                Ok(Done::note(if at_once {
-                    "tokens are signed with a new key; every token of before has ended"
-                } else {
-                    "tokens are signed with a new key; those of before end by themselves within an hour"
-                }))
-            }
-            Command::Export { to } => {
-                // The server works in another folder than the command `graphlume export`, so a relative path would lead
-                // elsewhere.
-                if !to.is_absolute() {
-                    let text =
-                        format!("{} is no whole path; send one that begins with /", to.display());
-                    return Err(ServiceError::invalid("to", text));
-                }
-                let report = self.store().export_to(&to)?;
-                let mut done = Done::note(format!(
-                    "{} records and {} files in {}",
-                    report.records,
-                    report.blobs,
-                    to.display()
-                ));
-                if !report.damaged.is_empty() {
-                    let names = report.damaged.join(", ");
-                    done.failure = Some(format!("damaged records were left out: {names}"));
-                }
-                Ok(done)
-            }
-            Command::Doctor => self.check(),
-            Command::DeleteDamaged { what } => {
-                self.store().delete_damaged(&what)?;
+            Self::KeyRotateSigning { at_once } => rotate(folder, at_once),
+            Self::Export { to } => export(folder, &to),
+            Self::Doctor => check(folder),
+            Self::DeleteDamaged { what } => {
+                folder.store().delete_damaged(&what)?;
                 tracing::warn!(target: "audit", event = "damaged-record-deleted", record = what);
                 Ok(Done::note(format!("deleted the damaged {what}")))
             }
-            Command::AcceptClock => {
-                SteadyClock::forget(self.store())?;
+            Self::AcceptClock => {
+                SteadyClock::forget(folder.store())?;
                 Ok(Done::note(
                     "times go on from the machine's clock; what was signed in under the later time lives until then: \
                      change passwords or disable accounts to end it",
                 ))
             }
-            Command::ConfirmAccounts => {
-                Ok(Done::note(match damage::confirm(self.store())?.len() {
-                    0 => "no damage waits for a confirmation".to_owned(),
-                    _ => "the accounts are confirmed: people may sign in again".to_owned(),
-                }))
-            }
+            Self::ConfirmAccounts => Ok(Done::note(match damage::confirm(folder.store())?.len() {
+                0 => "no damage waits for a confirmation".to_owned(),
+                _ => "the accounts are confirmed: people may sign in again".to_owned(),
+            })),
         }
     }
+}
 
-    fn users(&self) -> Result<Done, ServiceError> {
-        let mut done = Done::line("id\tname\trole\tstate\tnatural language\temail\torganizations");
-        for u in self.list_users()? {
-            let state = if u.disabled { "disabled" } else { "active" };
-            let language = if u.graph_language { "on" } else { "off" };
-            let orgs = u.orgs.join(",");
-            done.lines.push(format!(
-                "{}\t{}\t{}\t{state}\t{language}\t{}\t{orgs}",
-                u.id, u.username, u.role, u.email
-            ));
-        }
-        Ok(done)
+fn rotate(folder: &Admin, at_once: bool) -> Result<Done, ServiceError> {
+    let until = folder.store().clock().unix_secs().saturating_add(TOKEN_SECS);
+    rotate_signing_key(folder.store().dir(), (!at_once).then_some(until))?;
+    tracing::warn!(target: "audit", event = "signing-key-rotated", at_once);
+    Ok(Done::note(if at_once {
+        "tokens are signed with a new key; every token of before has ended"
+    } else {
+        "tokens are signed with a new key; those of before end by themselves within an hour"
+    }))
+}
+
+fn export(folder: &Admin, to: &Path) -> Result<Done, ServiceError> {
+    // The server works in another folder than the command `graphlume export`, so a relative path would lead
+    // elsewhere.
+    if !to.is_absolute() {
+        let text = format!("{} is no whole path; send one that begins with /", to.display());
+        return Err(ServiceError::invalid("to", text));
     }
-
-    fn keys(&self, username: Option<&str>) -> Result<Done, ServiceError> {
-        let mut done = Done::line("key id\taccount\tstate\tcreated\tlabel");
-        for k in self.list_keys(username)? {
-            let state = if k.revoked { "revoked" } else { "active" };
-            done.lines.push(format!(
-                "{}\t{}\t{state}\t{}\t{}",
-                k.key_id, k.username, k.created_at, k.label
-            ));
-        }
-        Ok(done)
+    let report = folder.store().export_to(to)?;
+    let mut done = Done::note(format!(
+        "{} records and {} files in {}",
+        report.records,
+        report.blobs,
+        to.display()
+    ));
+    if !report.damaged.is_empty() {
+        let names = report.damaged.join(", ");
+        done.failure = Some(format!("damaged records were left out: {names}"));
     }
+    Ok(done)
+}
 
-    fn check(&self) -> Result<Done, ServiceError> {
-        let report = self.store().fsck(true)?;
-        let mut done = Done::line(format!(
-            "data folder  {}: {} records, {} files, {} derived tables to be made again",
-            self.store().dir().display(),
-            report.records,
-            report.blobs,
-            report.derived_missing
+fn users(folder: &Admin) -> Result<Done, ServiceError> {
+    let mut done = Done::line("id\tname\trole\tstate\tnatural language\temail\torganizations");
+    for u in folder.list_users()? {
+        let state = if u.disabled { "disabled" } else { "active" };
+        let language = if u.graph_language { "on" } else { "off" };
+        let orgs = u.orgs.join(",");
+        done.lines.push(format!(
+            "{}\t{}\t{}\t{state}\t{language}\t{}\t{orgs}",
+            u.id, u.username, u.role, u.email
         ));
-        for held in self.largest(ACCOUNTS_SHOWN)? {
-            done.lines.push(format!("account      {held}"));
-        }
-        for problem in &report.problems {
-            done.lines.push(format!("problem      {}: {}", problem.what, problem.detail));
-        }
-        let disk = self.store().disk()?;
-        done.lines.push(format!("disk         {disk}"));
-        if !report.problems.is_empty() {
-            done.failure = Some(
-                "the data folder needs attention: restore the named objects from a backup, or delete a damaged record with \
-                 `graphlume doctor --delete NAME`"
-                    .to_owned(),
-            );
-        } else if let Some(want) = disk.want() {
-            done.failure = Some(want);
-        }
-        if let Opened::Truncated { groups_lost, .. } = self.store().opened() {
-            done.lines.push(format!(
-                "damage       the end of the record store is damaged: its last {groups_lost} groups of commits are gone"
-            ));
-            done.failure = Some(
-                "`graphlume serve` goes on without them and says so; to have them back, restore the data folder from a \
-                 backup first"
-                    .to_owned(),
-            );
-        }
-        let damage = damage::unconfirmed(self.store())?;
-        if !damage.is_empty() {
-            done.lines.push(format!("damage       records were lost: {}", damage.join(", ")));
-            done.failure = Some(
-                "nobody signs in until the accounts are confirmed: look at `graphlume user list` and `graphlume key \
-                 list`, end what had been ended, and run `graphlume doctor --confirm-accounts`"
-                    .to_owned(),
-            );
-        }
-        Ok(done)
     }
+    Ok(done)
+}
+
+fn keys(folder: &Admin, username: Option<&str>) -> Result<Done, ServiceError> {
+    let mut done = Done::line("key id\taccount\tstate\tcreated\tlabel");
+    for k in folder.list_keys(username)? {
+        let state = if k.revoked { "revoked" } else { "active" };
+        done.lines
+            .push(format!("{}\t{}\t{state}\t{}\t{}", k.key_id, k.username, k.created_at, k.label));
+    }
+    Ok(done)
+}
+
+fn check(folder: &Admin) -> Result<Done, ServiceError> {
+    let report = folder.store().fsck(true)?;
+    let mut done = Done::line(format!(
+        "data folder  {}: {} records, {} files, {} derived tables to be made again",
+        folder.store().dir().display(),
+        report.records,
+        report.blobs,
+        report.derived_missing
+    ));
+    for held in largest(folder.store(), ACCOUNTS_SHOWN)? {
+        done.lines.push(format!("account      {held}"));
+    }
+    for problem in &report.problems {
+        done.lines.push(format!("problem      {}: {}", problem.what, problem.detail));
+    }
+    let disk = folder.store().disk()?;
+    done.lines.push(format!("disk         {disk}"));
+    if !report.problems.is_empty() {
+        done.failure = Some(
+            "the data folder needs attention: restore the named objects from a backup, or delete a damaged record with \
+             `graphlume doctor --delete NAME`"
+                .to_owned(),
+        );
+    } else if let Some(want) = disk.want() {
+        done.failure = Some(want);
+    }
+    if let Opened::Truncated { groups_lost, .. } = folder.store().opened() {
+        done.lines.push(format!(
+            "damage       the end of the record store is damaged: its last {groups_lost} groups of commits are gone"
+        ));
+        done.failure = Some(
+            "`graphlume serve` goes on without them and says so; to have them back, restore the data folder from a \
+             backup first"
+                .to_owned(),
+        );
+    }
+    let damage = damage::unconfirmed(folder.store())?;
+    if !damage.is_empty() {
+        done.lines.push(format!("damage       records were lost: {}", damage.join(", ")));
+        done.failure = Some(
+            "nobody signs in until the accounts are confirmed: look at `graphlume user list` and `graphlume key \
+             list`, end what had been ended, and run `graphlume doctor --confirm-accounts`"
+                .to_owned(),
+        );
+    }
+    Ok(done)
+}
+
+/// The accounts that hold most on the disk, a line each. Damaged records are passed over.
+fn largest(store: &Store, accounts: usize) -> Result<Vec<String>, ServiceError> {
+    let mut held = Vec::new();
+    for user in store.scan::<UserRec>().filter_map(Result::ok) {
+        let files = store.count::<FileRec>(&[Scope::Owner(user.id)])?;
+        held.push((store.held_bytes(user.id)?, files, user.username));
+    }
+    held.sort_unstable_by(|a, b| b.cmp(a));
+    let line = |(bytes, files, name)| format!("{name}: {files} files, {}", quotas::size(bytes));
+    Ok(held.into_iter().filter(|h| h.0 > 0).take(accounts).map(line).collect())
 }
 
 /// Accounts that `doctor` names.
 const ACCOUNTS_SHOWN: usize = 5;
 
-impl Service {
-    /// Carries out a command of the operator. Open streams and calls are checked against the changed rights at once.
-    ///
-    /// # Errors
-    /// As [`Admin::carry_out`].
-    pub async fn carry_out(&self, command: Command) -> Result<Done, ServiceError> {
-        if let Command::UserDelete { username, give_to, with_data } = command {
-            return self.delete_account(username, estate(give_to, with_data)?).await;
-        }
-        let rotates = matches!(command, Command::KeyRotateSigning { .. });
-        let accepts_clock = matches!(command, Command::AcceptClock);
-        // Passwords of the command line take turns with those of logins.
-        let permit = match &command {
-            Command::UserAdd(_) | Command::UserPassword { .. } => {
-                Some(self.identity.gate.enter().await?)
-            }
-            _ => None,
-        };
-        let done = self
-            .blocking(move |core| {
-                let _permit = permit;
-                Admin::of(&core.store).carry_out(command)
-            })
-            .await;
-        self.damage.look(&self.core.store)?;
-        if rotates && done.is_ok() {
-            self.identity.take_rotated(self.core.store.dir())?;
-        }
-        if accepts_clock && done.is_ok() {
-            self.steady.accept();
-        }
-        // Also after an error: a change that was not confirmed may be on the disk all the same.
-        self.access_changed();
-        done
-    }
-
-    /// [`removal::remove`], and tells the engine and open pages.
-    async fn delete_account(&self, username: String, estate: Estate) -> Result<Done, ServiceError> {
-        let removed =
-            self.blocking(move |core| removal::remove(&core.store, &username, &estate)).await;
-        self.access_changed();
-        let removed = removed?;
-        for dataset in &removed.datasets {
-            self.forget_dataset(*dataset).await;
-        }
-        self.visits.forget_owner(removed.user);
-        Ok(Done::note(removed.note))
-    }
-}
-
 /// What becomes of the data, as the arguments of a command say.
-fn estate(give_to: Option<String>, with_data: bool) -> Result<Estate, ServiceError> {
+pub(crate) fn estate(give_to: Option<String>, with_data: bool) -> Result<Estate, ServiceError> {
     match (give_to, with_data) {
         (None, false) => Ok(Estate::Absent),
         (None, true) => Ok(Estate::Deleted),

@@ -5,10 +5,13 @@ use std::borrow::Cow;
 
 use graphlume_engine::EngineError;
 use graphlume_gfql::GfqlError;
+use graphlume_identity::IdentityError;
 use graphlume_ingest::IngestError;
 use graphlume_storage::StoreError;
-use graphlume_table::TableError;
+use graphlume_table::{HypergraphError, TableError};
 use graphlume_types::{Code, Coded, IdError};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::reply::ErrorReply;
 
@@ -22,37 +25,6 @@ pub enum ServiceError {
         field: Cow<'static, str>,
         /// Field, value and remedy.
         message: String,
-    },
-    /// Unknown user, wrong password, disabled account: deliberately one message.
-    #[error("Unable to log in with provided credentials.")]
-    BadCredentials,
-    /// A well-signed token past its life.
-    #[error("Token has expired.")]
-    TokenExpired,
-    /// A token older than the window in which it may be exchanged.
-    #[error("Refresh has expired.")]
-    RefreshExpired,
-    /// Anything else wrong with a token: deliberately one message.
-    #[error("Error decoding token.")]
-    TokenInvalid,
-    /// No credential where one is needed.
-    #[error("Authentication credentials were not provided; send Authorization: Bearer <token>.")]
-    Unauthenticated,
-    /// A login link that has signed somebody in.
-    #[error(
-        "This login link was used already. Each link works once: ask the person who sent it for a new one."
-    )]
-    LinkUsed,
-    /// Anything else wrong with a login link: deliberately one message.
-    #[error(
-        "This login link is not valid, or not valid any more. Ask the person who sent it for a new one."
-    )]
-    LinkInvalid,
-    /// Too many failed logins.
-    #[error("too many failed logins; try again in {retry_secs} seconds")]
-    Throttled {
-        /// Seconds until the next attempt is looked at.
-        retry_secs: u64,
     },
     /// A bounded queue is full.
     #[error("{what}: too many at once; try again shortly")]
@@ -83,6 +55,12 @@ pub enum ServiceError {
         limit: u64,
         /// Its unit.
         unit: &'static str,
+    },
+    /// An uploaded body is too large.
+    #[error("the upload exceeds the limit of {limit} bytes; split it or raise the limit")]
+    UploadTooLarge {
+        /// Bytes of one body.
+        limit: u64,
     },
     /// The account holds as much as it may.
     #[error("{0}")]
@@ -116,6 +94,9 @@ pub enum ServiceError {
     /// A query that is refused.
     #[error("{}", .0.text())]
     Query(Box<GfqlError>),
+    /// Who is asking, and what they may do.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// The record store or a blob.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -125,20 +106,6 @@ pub enum ServiceError {
     /// A table.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A file of the service's own in the data folder.
-    #[error("cannot {action} {path}: {source}")]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file's name.
-        path: String,
-        /// Why not.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The data folder holds something that must be put right by hand.
-    #[error("{0}")]
-    Setup(String),
     /// A defect of ours.
     #[error("internal error: {0}")]
     Internal(String),
@@ -149,12 +116,8 @@ impl ServiceError {
     #[must_use]
     pub fn is_permanent(&self) -> bool {
         match self {
-            Self::Setup(_) => true,
             Self::Store(e) => e.is_permanent(),
-            Self::File { source, .. } => matches!(
-                source.kind(),
-                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
-            ),
+            Self::Identity(e) => e.is_permanent(),
             _ => false,
         }
     }
@@ -177,7 +140,7 @@ impl ServiceError {
     #[must_use]
     pub fn retry_after_secs(&self) -> Option<u64> {
         match self {
-            Self::Throttled { retry_secs } => Some(*retry_secs),
+            Self::Identity(e) => e.retry_after_secs(),
             _ if self.code().is_transient() => Some(1),
             _ => None,
         }
@@ -202,7 +165,9 @@ impl ServiceError {
                                   room, and try again"
                     .to_owned()
             }
-            Code::Unavailable if matches!(self, Self::Store(_)) => {
+            Code::Unavailable
+                if matches!(self, Self::Store(_) | Self::Identity(IdentityError::Store(_))) =>
+            {
                 "the server cannot write to its data folder now; its log says why; try again later"
                     .to_owned()
             }
@@ -211,9 +176,44 @@ impl ServiceError {
     }
 }
 
+/// A value of ours as JSON.
+///
+/// # Errors
+/// A value that has no form in JSON, which is a defect.
+pub(crate) fn json_value(
+    what: &'static str,
+    value: &impl Serialize,
+) -> Result<Value, ServiceError> {
+    serde_json::to_value(value).map_err(|e| ServiceError::Internal(format!("{what}: {e}")))
+}
+
 impl From<IdError> for ServiceError {
     fn from(e: IdError) -> Self {
         Self::invalid("id", e.to_string())
+    }
+}
+
+impl From<HypergraphError> for ServiceError {
+    fn from(e: HypergraphError) -> Self {
+        match e {
+            HypergraphError::Invalid { field, message } => Self::invalid(field, message),
+            HypergraphError::Table(e) => Self::Table(e),
+            HypergraphError::Internal(message) => Self::Internal(message),
+            other => Self::Unreadable {
+                message: other.to_string(),
+                slug: other.slug(),
+                code: other.code(),
+            },
+        }
+    }
+}
+
+impl From<GfqlError> for ServiceError {
+    fn from(e: GfqlError) -> Self {
+        if e.code() == Code::Internal {
+            return Self::Internal(e.to_string());
+        }
+        Self::Query(Box::new(e))
     }
 }
 
@@ -221,27 +221,19 @@ impl Coded for ServiceError {
     fn code(&self) -> Code {
         match self {
             Self::Invalid { .. } | Self::Refused { .. } => Code::InvalidArgument,
-            Self::BadCredentials
-            | Self::TokenExpired
-            | Self::RefreshExpired
-            | Self::TokenInvalid
-            | Self::Unauthenticated => Code::Unauthenticated,
-            Self::Throttled { .. } | Self::Busy { .. } => Code::Exhausted,
+            Self::Busy { .. } => Code::Exhausted,
             Self::Forbidden(_) => Code::Forbidden,
-            Self::NotFound { .. } | Self::LinkInvalid => Code::NotFound,
-            Self::LinkUsed => Code::Gone,
+            Self::NotFound { .. } => Code::NotFound,
             Self::Conflict(_) => Code::Conflict,
-            Self::TooLarge { .. } | Self::Quota(_) => Code::TooLarge,
+            Self::TooLarge { .. } | Self::UploadTooLarge { .. } | Self::Quota(_) => Code::TooLarge,
             Self::Unsupported { .. } => Code::Unsupported,
             Self::Unreadable { code, .. } => *code,
             Self::Query(e) => e.code(),
+            Self::Identity(e) => e.code(),
             Self::Store(e) => e.code(),
             Self::Engine(e) => e.code(),
             Self::Table(e) => e.code(),
-            Self::File { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
-                Code::StorageFull
-            }
-            Self::File { .. } | Self::Setup(_) | Self::Internal(_) => Code::Internal,
+            Self::Internal(_) => Code::Internal,
         }
     }
 
@@ -249,28 +241,20 @@ impl Coded for ServiceError {
         match self {
             Self::Invalid { .. } => "invalid-argument",
             Self::Refused { slug, .. } => slug,
-            Self::BadCredentials => "bad-credentials",
-            Self::TokenExpired => "token-expired",
-            Self::RefreshExpired => "refresh-expired",
-            Self::TokenInvalid => "token-invalid",
-            Self::Unauthenticated => "unauthenticated",
-            Self::LinkUsed => "link-used",
-            Self::LinkInvalid => "link-invalid",
-            Self::Throttled { .. } => "login-throttled",
             Self::Busy { .. } => "busy",
             Self::Forbidden(_) => "forbidden",
             Self::NotFound { .. } => "not-found",
             Self::Conflict(_) => "conflict",
             Self::TooLarge { .. } => "too-large",
+            Self::UploadTooLarge { .. } => "upload-too-large",
             Self::Quota(_) => "quota-exceeded",
             Self::Unsupported { .. } => "unsupported",
             Self::Unreadable { slug, .. } => slug,
             Self::Query(e) => e.slug(),
+            Self::Identity(e) => e.slug(),
             Self::Store(e) => e.slug(),
             Self::Engine(e) => e.slug(),
             Self::Table(e) => e.slug(),
-            Self::File { .. } => "data-folder",
-            Self::Setup(_) => "setup",
             Self::Internal(_) => "internal",
         }
     }
@@ -280,6 +264,7 @@ impl Coded for ServiceError {
             Self::Invalid { field, .. } => Some(field),
             Self::Unsupported { field, .. } => Some(field),
             Self::Query(e) => e.field_name(),
+            Self::Identity(e) => e.field(),
             _ => None,
         }
     }

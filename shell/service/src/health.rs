@@ -1,12 +1,35 @@
 //! The state of every component, as the health routes show it.
 
-use graphlume_engine::{EngineHealth, GpuReport, GpuState};
+use std::sync::Arc;
+use std::time::Duration;
 
-use graphlume_storage::Disk;
+use graphlume_engine::{EngineHealth, EngineStats, GpuReport, GpuState};
+use graphlume_identity::SteadyClock;
+use graphlume_storage::{DatasetRec, Disk, FileRec, Record, Scope, SessionRec, UserRec};
+use graphlume_workers::ParsersHealth;
 
-use crate::parsers::ParsersHealth;
+use crate::context::Context;
+use crate::error::ServiceError;
 use crate::reply::{HealthReply, WorkerReply, WorkersReply};
-use crate::{Service, ServiceError};
+
+/// What operators ask of a server that runs. Nothing here waits or looks at more than a few counters.
+pub struct Health {
+    ctx: Arc<Context>,
+    steady: Arc<SteadyClock>,
+}
+
+/// How many records of each kind there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// Datasets.
+    pub datasets: u64,
+    /// Files.
+    pub files: u64,
+    /// Accounts, those of guests included.
+    pub accounts: u64,
+    /// Sessions that are written down.
+    pub sessions: u64,
+}
 
 /// A component with a health route of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,26 +83,30 @@ impl Component {
     }
 }
 
-impl Service {
+impl Health {
+    pub(crate) const fn new(ctx: Arc<Context>, steady: Arc<SteadyClock>) -> Self {
+        Self { ctx, steady }
+    }
+
     /// What is true of a component now. Never waits.
     #[must_use]
-    pub fn health(&self, component: Component) -> HealthReply {
-        let engine = || engine_state(&self.engine.health());
+    pub fn component(&self, component: Component) -> HealthReply {
+        let engine = || engine_state(&self.ctx.engine.health());
         let (healthy, detail) = match component {
             Component::ReverseProxy => (true, "this server accepts connections itself".to_owned()),
             Component::InternalProxy => (true, "serving".to_owned()),
             Component::Content => self.content_state(),
             Component::GpuController | Component::VizTier | Component::SessionManager => engine(),
             Component::CpuWorker => {
-                let h = self.engine.health();
+                let h = self.ctx.engine.health();
                 let (ok, detail) = engine_state(&h);
-                let (can_parse, parsers) = parser_state(self.core.parsers.health().as_ref());
+                let (can_parse, parsers) = parser_state(self.ctx.data.parsers.health().as_ref());
                 (
                     ok && can_parse && h.threads > 0,
                     format!("{} threads; {detail}; {parsers}", h.threads),
                 )
             }
-            Component::GpuWorker => gpu_state(&self.engine.health()),
+            Component::GpuWorker => gpu_state(&self.ctx.engine.health()),
             Component::Pivot => {
                 let (ok, detail) = engine();
                 let what = if ok { "are answered" } else { "are not answered" };
@@ -92,13 +119,13 @@ impl Service {
 
     /// Whether accounts, files and datasets are read and written.
     fn content_state(&self) -> (bool, String) {
-        if let Some(why) = self.core.store.poisoned() {
+        if let Some(why) = self.ctx.data.store.poisoned() {
             return (false, format!("the record store takes no writes ({why}); restart"));
         }
-        if let Err(refusal) = self.damage.check() {
+        if let Err(refusal) = self.ctx.identity.require_confirmed_accounts() {
             return (false, refusal.to_string());
         }
-        match self.core.store.disk().map(|disk| disk.want()) {
+        match self.ctx.data.store.disk().map(|disk| disk.want()) {
             Ok(None) => (true, "records are read and written".to_owned()),
             Ok(Some(want)) => (false, format!("records are read, and not all are written: {want}")),
             Err(e) => (false, format!("the free space of the disk cannot be told: {e}")),
@@ -110,25 +137,54 @@ impl Service {
     /// # Errors
     /// The system does not tell.
     pub fn disk(&self) -> Result<Disk, ServiceError> {
-        Ok(self.core.store.disk()?)
+        Ok(self.ctx.data.store.disk()?)
     }
 
     /// How often records were lost without the operator having confirmed the accounts since.
     #[must_use]
     pub fn damage_unconfirmed(&self) -> usize {
-        self.damage.count()
+        self.ctx.identity.damage_unconfirmed()
     }
 
     /// How far the machine's clock is behind what it has shown.
     #[must_use]
-    pub fn clock_behind(&self) -> std::time::Duration {
+    pub fn clock_behind(&self) -> Duration {
         self.steady.behind()
+    }
+
+    /// Counters of the engine.
+    #[must_use]
+    pub fn engine_stats(&self) -> EngineStats {
+        self.ctx.engine.stats()
+    }
+
+    /// How often a damaged record was met since the start.
+    #[must_use]
+    pub fn damaged_records_met(&self) -> u64 {
+        self.ctx.data.store.stats().corrupt
+    }
+
+    /// How many records of each kind there are. The store keeps the numbers, so nothing is walked through.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub fn record_counts(&self) -> Result<RecordCounts, ServiceError> {
+        Ok(RecordCounts {
+            datasets: self.number::<DatasetRec>()?,
+            files: self.number::<FileRec>()?,
+            accounts: self.number::<UserRec>()?,
+            sessions: self.number::<SessionRec>()?,
+        })
+    }
+
+    fn number<R: Record>(&self) -> Result<u64, ServiceError> {
+        Ok(self.ctx.data.store.count::<R>(&[Scope::All])?)
     }
 
     /// The workers, one by one.
     #[must_use]
     pub fn workers(&self) -> WorkersReply {
-        let h = self.engine.health();
+        let h = self.ctx.engine.health();
         let (cpu, _) = engine_state(&h);
         let well = cpu && h.threads > 0;
         let cpu = WorkerReply {
@@ -147,7 +203,7 @@ impl Service {
             ready: gpu_state(&h).0,
         };
         let mut workers = vec![cpu, gpu];
-        for (id, is_busy) in self.core.parsers.ids() {
+        for (id, is_busy) in self.ctx.data.parsers.ids() {
             let doing = if is_busy { "has a job" } else { "waits for a job" };
             let device = format!("process {id}, {doing}");
             workers.push(WorkerReply {

@@ -1,78 +1,68 @@
-//! The use cases of Graphlume: identity, authorization, files, datasets, viz sessions, sharing, health.
+//! The use cases of Graphlume: files, datasets, queries, viz sessions, the tools of agents, health. Who is asking, and what
+//! they may do, is `graphlume-identity`'s.
 //!
 //! This crate speaks domain nouns. It knows no HTTP: no status numbers, headers or cookies. A transport
-//! authenticates a credential into a [`Principal`], calls a method of [`Service`], and serializes the
-//! reply or [`ServiceError::reply`].
+//! authenticates a credential into a [`Principal`], calls a method of [`Service`] or of one of its fields, and serializes
+//! the reply or [`ServiceError::reply`].
 //!
 //! What holds throughout:
 //!
 //! 1. A reply that reports a write is given after the write is durable.
-//! 2. Whether somebody may do something is decided in [`authz`] alone, before anything is done.
+//! 2. Whether somebody may do something is decided in [`graphlume_identity::authz`] alone, before anything is done.
 //! 3. Uploaded bytes are kept; what was parsed from them can always be made again.
 //! 4. No secret reaches a log line, an error or a record in readable form.
+//!
+//! Each module uses only those below it in `floors.txt`.
 
-mod address;
-pub mod admin;
-mod answers;
-pub mod authz;
-mod body;
-mod builtin;
-mod collections;
+mod agents;
+mod claims;
 pub mod command;
-mod damage;
+mod context;
+mod data;
 mod datasets;
 mod error;
-mod figures;
 mod files;
+mod free_fields;
 mod health;
-mod identity;
-mod intake;
-mod keeper;
-mod live;
-mod loader;
-mod page;
-mod pages;
-mod parsers;
-mod persist;
+mod listing;
 pub mod pictures;
-mod principal;
 mod queries;
 mod quotas;
 pub mod reply;
 mod service;
 mod sessions;
-mod steady;
-mod steering;
-mod tables;
+mod table_cache;
+mod task;
 #[cfg(test)]
 mod tests;
 mod text;
-mod time_text;
 mod unread;
 mod upkeep;
+mod upload_progress;
 
-pub use builtin::DEMO;
-pub use collections::BACKGROUND_ID;
-pub use datasets::{AboutReply, Part, PartUpload};
+pub use agents::{Agents, CollectionChange, Live, LiveError, NewCollection, ToolAccess};
+pub use datasets::builtin::DEMO;
+pub use datasets::{Datasets, Part, PartUpload};
 pub use error::ServiceError;
-pub use figures::Held;
-pub use files::FileUpload;
-pub use health::Component;
-pub use identity::links::{LinkLogin, LinkSettings};
-pub use identity::sign_in::{Caller, SignedIn};
-pub use live::{CollectionChange, Live, LiveError, NewCollection, ToolAccess};
-pub use page::PageRequest;
-pub use pages::OpenPage;
-pub use parsers::{ParsersHealth, WorkerConfig};
+pub use files::{FileUpload, Files};
+pub use graphlume_identity::reply::{
+    ActiveOrganization, KeyReply, KeysReply, LoginReply, StatusReply, TokenReply,
+};
+pub use graphlume_identity::{
+    Bootstrap, Caller, FIRST_USERNAME, Identity, IdentityError, LinkLogin, LinkSettings, Principal,
+    SignedIn, admin,
+};
+pub use graphlume_workers::{ParsersHealth, WorkerConfig};
+pub use health::{Component, Health, RecordCounts};
+pub use listing::PageRequest;
 pub use pictures::PictureHost;
-pub use principal::Principal;
-pub use queries::{QueryOutput, QueryReply};
+pub use queries::{Queries, QueryOutput, QueryReply};
 pub use quotas::QuotaSettings;
 pub use reply::{
-    ActiveOrganization, DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply,
-    FileReply, HealthReply, KeyReply, KeysReply, LoginReply, Page, SessionReply, SessionsReply,
-    StatusReply, TokenReply, WorkersReply,
+    DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply, FileReply, HealthReply,
+    Page, SessionReply, SessionsReply, WorkersReply,
 };
-pub use service::{Bootstrap, FIRST_USERNAME, Service, ServiceConfig, Started};
-pub use sessions::{Opened, Ticket};
-pub use steering::{Arrival, Helm};
+pub use service::{Service, ServiceConfig, Started};
+pub use sessions::collections::BACKGROUND_ID;
+pub use sessions::{AboutReply, Arrival, OpenPage, Opened, PageControl, Sessions, ViewerGrant};
+pub use upkeep::Upkeep;

@@ -10,7 +10,7 @@ use graphlume_storage::{FileRec, Record, Scope, Store};
 use graphlume_types::UserId;
 use parking_lot::Mutex;
 
-use crate::ServiceError;
+use crate::error::ServiceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 

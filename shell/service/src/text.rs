@@ -4,15 +4,22 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use graphlume_types::calendar::iso8601;
 use graphlume_types::{DatasetId, FileId, Notice, UserId};
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::datasets::{API_VERSION, HIDDEN_EXTRAS};
 use crate::reply::{DatasetReply, FileReply};
-use crate::time_text::iso8601;
+
+/// Members of a create body that a later read must not show at its top: readers take them for something
+/// else.
+pub(crate) const HIDDEN_EXTRAS: &[&str] =
+    &["bindings", "encodings", "style", "url_params", "success", "data", "notices", "warnings"];
+
+/// The version of the interface, where a client named none.
+pub(crate) const API_VERSION: &str = "3";
 
 /// A part of a record as text; absent is null.
 type Text<'a> = Option<Cow<'a, RawValue>>;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use graphlume_types::UserId;
 use parking_lot::Mutex;
 
-use crate::ServiceError;
+use crate::error::ServiceError;
 
 /// Bytes of unread answers by account; those of callers without one count together.
 #[derive(Clone, Default)]

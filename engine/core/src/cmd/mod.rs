@@ -11,6 +11,7 @@ pub(crate) mod drain;
 pub(crate) mod edges;
 #[cfg(test)]
 pub(crate) mod fail_point;
+pub(crate) mod follow;
 pub(crate) mod forget;
 pub(crate) mod info;
 pub(crate) mod open;

@@ -13,7 +13,7 @@ use crate::error::ClosedReason;
 use crate::frames::{PositionFrame, SceneFrames};
 use crate::residency::GraphFacts;
 use crate::session::collections::CollectionsView;
-use crate::session::events::{SessionState, ViewerEvent};
+use crate::session::events::{Phase, SessionState, ViewerEvent};
 
 /// What is shown at this moment.
 struct Latest {
@@ -73,6 +73,12 @@ impl SessionBroadcast {
 
     pub(crate) fn graph(&self) -> Option<Arc<GraphFacts>> {
         self.latest.lock().graph.clone()
+    }
+
+    /// Whether there is nothing to wait for: the graph is there, its load has failed, or the session has ended.
+    pub(crate) fn has_ended_loading(&self) -> bool {
+        let shown = self.latest.lock();
+        shown.graph.is_some() || shown.state.state == Phase::Failed || shown.closed.is_some()
     }
 
     pub(crate) fn set_state(&self, state: SessionState) {

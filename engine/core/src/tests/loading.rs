@@ -171,6 +171,32 @@ fn a_broken_dataset_is_not_tried_again_by_itself_but_by_the_next_viewer() {
 }
 
 #[test]
+fn who_waits_for_the_end_of_a_load_is_told_of_a_graph_a_failure_and_a_close() {
+    let e = engine(config());
+    let unknown = block_on(e.handle.load_ended(super::kit::session("nobody")));
+    assert!(matches!(unknown, Err(EngineError::SessionNotFound(_))), "{unknown:?}");
+    e.loader.set(id(1), Source::Fails(Code::InvalidArgument));
+    let failed = e.open("failed", id(1), 0);
+    block_on(e.handle.load_ended(failed.clone())).expect("known");
+    assert_eq!(e.phase(&failed), Phase::Failed);
+    let data = e.add(2, grid(3));
+    e.loader.gate.store(true, Ordering::SeqCst);
+    let (loads, closes) = (e.open("loads", data, 0), e.open("closes", data, 0));
+    std::thread::scope(|scope| {
+        let handle = &e.handle;
+        let wait = |session| scope.spawn(move || block_on(handle.load_ended(session)));
+        let closed = wait(closes.clone());
+        block_on(handle.close(closes)).expect("known");
+        // It may have asked before or after the session was gone; either way it is answered.
+        closed.join().expect("answered").ok();
+        let loaded = wait(loads.clone());
+        e.loader.gate.store(false, Ordering::SeqCst);
+        loaded.join().expect("answered").expect("known");
+    });
+    assert!(block_on(e.handle.info(loads)).expect("known").graph.is_some());
+}
+
+#[test]
 fn a_panic_in_the_loader_is_a_failed_load() {
     let e = engine(config());
     e.loader.set(id(1), Source::Panics);

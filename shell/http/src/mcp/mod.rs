@@ -271,7 +271,7 @@ impl Asked {
             Some(Value::Object(map)) => Value::Object(map.clone()),
             Some(_) => return Err(invalid("params.arguments of tools/call has to be an object")),
         };
-        let access = self.shell.service.access_version();
+        let access = self.shell.service.identity.access_version();
         let who = self.caller()?;
         let caller = who.clone();
         let agents = &self.shell.agents;
@@ -311,15 +311,15 @@ impl Asked {
         });
         let done = run.await.map_err(|e| Refusal::new(Kind::Internal, e.to_string()))??;
         // Whoever was logged out meanwhile is not told what the tool found.
-        self.shell.service.require_access_since(&caller, access).map_err(checked)?;
+        self.shell.service.identity.require_access_since(&caller, access).map_err(checked)?;
         tool::result(tool.name, done)
     }
 
     /// Whose credential it is: checked at every call, and never because of a known connection.
     fn caller(&self) -> Result<graphlume_service::Principal, Refusal> {
         let credential = self.credential.as_deref().ok_or_else(no_credential)?;
-        let access = self.shell.service.access_version();
-        let who = self.shell.service.authenticate_tool(credential).map_err(checked)?;
+        let access = self.shell.service.identity.access_version();
+        let who = self.shell.service.identity.authenticate_tool(credential).map_err(checked)?;
         self.hit.known(&who, access);
         if !who.may_use_graph_language() {
             return Err(Refusal::new(
@@ -347,7 +347,8 @@ fn unknown_method(method: &str, era: &str) -> Refusal {
 }
 
 /// A credential that is wrong, or that could not be checked: never allowed.
-fn checked(error: ServiceError) -> Refusal {
+fn checked(error: impl Into<ServiceError>) -> Refusal {
+    let error = error.into();
     match error.code() {
         Code::Unauthenticated => Refusal::new(Kind::Unauthenticated, error.to_string()),
         _ => {
@@ -436,7 +437,13 @@ mod tests {
         let refusal = checked(ServiceError::Internal("the store is poisoned".to_owned()));
         assert_eq!(refusal.kind, Kind::Unchecked);
         assert!(!refusal.message.contains("poisoned"));
-        assert_eq!(checked(ServiceError::BadCredentials).kind, Kind::Unauthenticated);
-        assert_eq!(checked(ServiceError::TokenExpired).kind, Kind::Unauthenticated);
+        assert_eq!(
+            checked(graphlume_service::IdentityError::BadCredentials).kind,
+            Kind::Unauthenticated
+        );
+        assert_eq!(
+            checked(graphlume_service::IdentityError::TokenExpired).kind,
+            Kind::Unauthenticated
+        );
     }
 }

@@ -58,7 +58,7 @@ pub(super) async fn read(
         Refusal::new(Kind::UnknownResource, text).with(json!({ "uri": shown }))
     };
     let id = uri.strip_prefix(SCHEME).ok_or_else(absent)?;
-    let dataset = match service.get_dataset(who, id).await {
+    let dataset = match service.datasets.get(who, id).await {
         Ok(envelope) => envelope.data,
         Err(e) if matches!(e.code(), Code::Internal | Code::Corrupt | Code::Unauthenticated) => {
             return Err(failed(e));
@@ -111,7 +111,7 @@ async fn page(
 ) -> Result<(u64, Vec<Named>), ServiceError> {
     let text = |n: u64| Some(n.to_string());
     let asked = PageRequest { address: String::new(), limit: text(limit), offset: text(offset) };
-    let page = service.list_datasets(who, asked).await?;
+    let page = service.datasets.list(who, asked).await?;
     let named: Listed = serde_json::from_slice(&page.body)
         .map_err(|e| ServiceError::Internal(format!("a list was written wrongly: {e}")))?;
     Ok((page.count, named.results))

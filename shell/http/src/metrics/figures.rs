@@ -3,7 +3,7 @@
 use std::fmt::Error;
 
 use graphlume_engine::EngineStats;
-use graphlume_service::{Held, Service};
+use graphlume_service::{RecordCounts, Service};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -18,7 +18,7 @@ pub(super) struct Figures {
     build: Build,
     engine: EngineStats,
     /// Absent when the store did not tell.
-    held: Option<Held>,
+    held: Option<RecordCounts>,
     login_refusals: Vec<(&'static str, u64)>,
     upkeep_failures: Vec<(&'static str, u64)>,
     damaged_records: u64,
@@ -33,14 +33,14 @@ impl Figures {
     pub(super) fn read(build: &Build, service: &Service) -> Self {
         Self {
             build: build.clone(),
-            engine: service.engine().stats(),
-            held: service.held().ok(),
-            login_refusals: service.login_refusals().collect(),
-            upkeep_failures: service.upkeep_failures().collect(),
-            damaged_records: service.damaged_records_met(),
-            damage_unconfirmed: service.damage_unconfirmed() as u64,
-            disk: service.disk().ok().map(|disk| (disk.free_bytes, disk.total_bytes)),
-            clock_behind_secs: service.clock_behind().as_secs_f64(),
+            engine: service.health.engine_stats(),
+            held: service.health.record_counts().ok(),
+            login_refusals: service.identity.login_refusals().collect(),
+            upkeep_failures: service.upkeep.failures().collect(),
+            damaged_records: service.health.damaged_records_met(),
+            damage_unconfirmed: service.health.damage_unconfirmed() as u64,
+            disk: service.health.disk().ok().map(|disk| (disk.free_bytes, disk.total_bytes)),
+            clock_behind_secs: service.health.clock_behind().as_secs_f64(),
         }
     }
 }

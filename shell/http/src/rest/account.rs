@@ -18,23 +18,23 @@ pub(crate) async fn password(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiEr
     let browser = req.cookie(KNOWN_COOKIE).map(str::to_owned);
     let (from, headers) = (Caller { address: req.client(&shell), browser }, req.headers.clone());
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
-    let reply = shell.service.change_password(&who, &body, from).await?;
+    let reply = shell.service.identity.change_password(&who, &body, from).await?;
     with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn keys(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.own_keys(&who).await?)
+    ok(&shell.service.identity.own_keys(&who).await?)
 }
 
 pub(crate) async fn create_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
-    json(StatusCode::CREATED, &shell.service.create_own_key(&who, &body).await?)
+    json(StatusCode::CREATED, &shell.service.identity.create_own_key(&who, &body).await?)
 }
 
 pub(crate) async fn revoke_key(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    shell.service.revoke_own_key(&who, req.param("key_id")).await?;
+    shell.service.identity.revoke_own_key(&who, req.param("key_id")).await?;
     Ok(no_content())
 }

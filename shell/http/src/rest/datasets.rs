@@ -7,7 +7,6 @@ use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 
-use super::files::{check_declared, count};
 use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
 use crate::route::Endpoint;
@@ -16,20 +15,20 @@ use crate::status::ApiError;
 
 pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    Ok(listed(shell.service.list_datasets(&who, req.page(&shell)).await?))
+    Ok(listed(shell.service.datasets.list(&who, req.page(&shell)).await?))
 }
 
 pub(crate) async fn create(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
     let body = req.json().await?;
-    json(StatusCode::CREATED, &shell.service.create_dataset(&who, &body).await?)
+    json(StatusCode::CREATED, &shell.service.datasets.create(&who, &body).await?)
 }
 
 /// A create whose body may name algorithms to run.
 pub(crate) async fn create_computed(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
     let body = req.json().await?;
-    json(StatusCode::CREATED, &shell.service.create_computed_dataset(&who, &body).await?)
+    json(StatusCode::CREATED, &shell.service.datasets.create_computed(&who, &body).await?)
 }
 
 /// What such a body may name.
@@ -39,7 +38,7 @@ pub(crate) fn schema() -> Result<Reply, ApiError> {
 
 pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.get_dataset(&who, req.param("dataset_id")).await?)
+    ok(&shell.service.datasets.get(&who, req.param("dataset_id")).await?)
 }
 
 pub(crate) async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
@@ -51,7 +50,6 @@ pub(crate) async fn delete(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
 /// Nodes or edges straight into a dataset; the row says which.
 pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    check_declared(&shell, &req)?;
     let part = match req.hit.route.endpoint {
         Endpoint::DirectNodes => Part::Nodes,
         _ => Part::Edges,
@@ -60,10 +58,9 @@ pub(crate) async fn direct(shell: Arc<Shell>, mut req: Req) -> Result<Reply, Api
     let format = req.param("format").to_owned();
     let (pairs, declared) = (req.pairs(), req.body.declared());
     let mut upload =
-        shell.service.begin_part_upload(&who, &id, part, &format, pairs, declared).await?;
-    let mut total = 0;
+        shell.service.datasets.begin_part_upload(&who, &id, part, &format, pairs, declared).await?;
     while let Some(piece) = req.body.next().await? {
-        total = count(&shell, total, piece.len())?;
+        shell.metrics.upload_bytes.inc_by(piece.len() as u64);
         upload.write(piece).await?;
     }
     ok(&upload.finish().await?)
@@ -78,7 +75,7 @@ pub(crate) async fn query(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
         _ => req.param("output_type").to_owned(),
     };
     let body = req.json().await?;
-    let answer = shell.service.query_dataset(&who, &id, &output, &body).await?;
+    let answer = shell.service.queries.query(&who, &id, &output, &body).await?;
     let mut reply = Response::new(answer.body);
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     if let Some(said) = notices_header(&answer.notices) {
@@ -125,5 +122,5 @@ pub(crate) async fn no_python(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiE
 pub(crate) async fn share(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
     let body = req.json().await?;
-    ok(&shell.service.share(&who, &body).await?)
+    ok(&shell.service.datasets.share(&who, &body).await?)
 }

@@ -42,7 +42,7 @@ const fn component(endpoint: Endpoint) -> Option<Component> {
 
 pub(crate) fn health(shell: &Arc<Shell>, endpoint: Endpoint) -> Result<Reply, ApiError> {
     let mut found = match component(endpoint) {
-        Some(component) => shell.service.health(component),
+        Some(component) => shell.service.health.component(component),
         None => all(shell),
     };
     if shell.stop.is_cancelled() {
@@ -56,7 +56,7 @@ pub(crate) fn health(shell: &Arc<Shell>, endpoint: Endpoint) -> Result<Reply, Ap
 
 /// One answer for everything that serves clients, with the first thing that does not.
 fn all(shell: &Shell) -> HealthReply {
-    let ill = SERVING.iter().map(|c| shell.service.health(*c)).find(|h| !h.healthy);
+    let ill = SERVING.iter().map(|c| shell.service.health.component(*c)).find(|h| !h.healthy);
     match ill {
         Some(ill) => HealthReply {
             status: ill.status,
@@ -74,7 +74,7 @@ fn all(shell: &Shell) -> HealthReply {
 }
 
 pub(crate) fn workers(shell: &Arc<Shell>) -> Result<Reply, ApiError> {
-    ok(&shell.service.workers())
+    ok(&shell.service.health.workers())
 }
 
 /// What a scraper reads, in the format that it asks for. Some of it comes from the disk.

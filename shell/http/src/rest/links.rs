@@ -22,7 +22,7 @@ pub(crate) async fn mint(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     }
     let pairs = req.pairs();
     let (username, dataset) = (query::last(&pairs, "username"), query::last(&pairs, "dataset_id"));
-    let minted = shell.service.mint_link(&who, username, dataset).await;
+    let minted = shell.service.datasets.mint_link(&who, username, dataset).await;
     let token = minted.map_err(|e| {
         let error = ApiError::from(e);
         // The one thing here that may not be there.
@@ -35,5 +35,5 @@ pub(crate) async fn mint(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
 
 pub(crate) async fn logout_user(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.logout_user(&who, req.param("username")).await?)
+    ok(&shell.service.identity.logout_user(&who, req.param("username")).await?)
 }

@@ -13,10 +13,10 @@ pub(crate) async fn list(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError>
     let pairs = req.pairs();
     // Only administrators are given all; whether the caller is one is the service's to say.
     let all = query::last(&pairs, "all").is_some_and(|v| matches!(v, "1" | "true" | "True"));
-    ok(&shell.service.list_sessions(&who, all).await?)
+    ok(&shell.service.sessions.list(&who, all).await?)
 }
 
 pub(crate) async fn get(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let who = req.principal(&shell.service)?;
-    ok(&shell.service.get_session(&who, req.param("session_id")).await?)
+    ok(&shell.service.sessions.get(&who, req.param("session_id")).await?)
 }

@@ -42,9 +42,9 @@ pub(crate) async fn login(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let (from, headers) = (Caller { address: req.client(&shell), browser }, req.headers.clone());
     // Other servers of this host may use a cookie of that name, too: theirs stays.
     let session = req.cookie(SESSION_COOKIE);
-    let was_guest = session.is_some_and(|s| shell.service.authenticate_login(s).is_ok());
+    let was_guest = session.is_some_and(|s| shell.service.identity.authenticate_login(s).is_ok());
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
-    let reply = shell.service.login(&body, from).await?;
+    let reply = shell.service.identity.login(&body, from).await?;
     let mut out = with_cookie(&shell, &headers, ok(&reply)?, &reply.token)?;
     if was_guest && out.headers().contains_key(SET_COOKIE) {
         // Or the browser would be that guest again once the token has expired.
@@ -58,20 +58,20 @@ pub(crate) async fn personal_key(shell: Arc<Shell>, req: Req) -> Result<Reply, A
     let (pairs, headers) = (req.pairs(), req.headers.clone());
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
     let org = query::last(&pairs, "org_name");
-    let reply = shell.service.pkey_login(authorization.as_deref(), &body, org).await?;
+    let reply = shell.service.identity.pkey_login(authorization.as_deref(), &body, org).await?;
     with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn refresh(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let headers = req.headers.clone();
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
-    let reply = shell.service.refresh(&body).await?;
+    let reply = shell.service.identity.refresh(&body).await?;
     with_cookie(&shell, &headers, ok(&reply)?, &reply.token)
 }
 
 pub(crate) async fn verify(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let body = req.json_within(limits::LOGIN_BODY_BYTES_MAX).await?;
-    ok(&shell.service.verify(&body).await?)
+    ok(&shell.service.identity.verify(&body).await?)
 }
 
 pub(crate) async fn switch_org(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
@@ -79,5 +79,5 @@ pub(crate) async fn switch_org(shell: Arc<Shell>, req: Req) -> Result<Reply, Api
     let slug = req.param("slug").to_owned();
     // The form repeats the slug; the address is what counts.
     req.body.collect(limits::JSON_BODY_BYTES_MAX).await?;
-    ok(&shell.service.switch_org(&who, &slug).await?)
+    ok(&shell.service.identity.switch_org(&who, &slug).await?)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
-use graphlume_service::Ticket;
+use graphlume_service::ViewerGrant;
 use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code, id};
 use http::header::{
@@ -32,14 +32,12 @@ const ENGINE_FIRST: Duration = Duration::from_millis(100);
 const SEARCH_CHARS_MAX: usize = 256;
 
 /// Checks that the caller may watch the session of the address.
-async fn ticket(shell: &Shell, req: &Req) -> Result<Ticket, ApiError> {
+async fn grant(shell: &Shell, req: &Req) -> Result<ViewerGrant, ApiError> {
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     let session = req.param("session_id");
-    let ticket = shell.service.authorize_look(&who, session, dataset).await?;
-    shell.service.engine().note_request();
-    Ok(ticket)
+    Ok(shell.service.sessions.authorize_look(&who, session, dataset).await?)
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
@@ -68,21 +66,21 @@ fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
 
 pub(crate) async fn edges(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
-    let ticket = ticket(&shell, &req).await?;
-    let bytes = answered(shell.service.engine().edges(ticket.target(), epoch)).await?;
-    ranged(&req, bytes, &format!("{}/{epoch}", ticket.dataset))
+    let grant = grant(&shell, &req).await?;
+    let bytes = answered(shell.service.sessions.edges(&grant, epoch)).await?;
+    ranged(&req, bytes, &format!("{}/{epoch}", grant.dataset))
 }
 
 pub(crate) async fn positions(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let epoch = number(&req, "epoch")?;
-    let ticket = ticket(&shell, &req).await?;
-    Ok(binary(answered(shell.service.engine().positions(ticket.target(), epoch)).await?))
+    let grant = grant(&shell, &req).await?;
+    Ok(binary(answered(shell.service.sessions.positions(&grant, epoch)).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let ticket = ticket(&shell, &req).await?;
-    ok(&answered(shell.service.engine().node_card(ticket.target(), index)).await?)
+    let grant = grant(&shell, &req).await?;
+    ok(&answered(shell.service.sessions.node_card(&grant, index)).await?)
 }
 
 /// What a page says of a graph that waits for a click. It asks the engine nothing.
@@ -90,7 +88,7 @@ pub(crate) async fn about(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
-    ok(&shell.service.about(&who, session, dataset).await?)
+    ok(&shell.service.sessions.about(&who, session, dataset).await?)
 }
 
 /// The names of nodes that a page has in view and does not know the names of.
@@ -113,19 +111,19 @@ pub(crate) async fn names(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
             ))
         })?);
     }
-    let ticket = ticket(&shell, &req).await?;
-    let names = answered(shell.service.engine().node_names(ticket.target(), nodes)).await?;
+    let grant = grant(&shell, &req).await?;
+    let names = answered(shell.service.sessions.node_names(&grant, nodes)).await?;
     ok(&json!({ "names": names }))
 }
 
 pub(crate) async fn edge(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let ticket = ticket(&shell, &req).await?;
-    ok(&answered(shell.service.engine().edge_card(ticket.target(), index)).await?)
+    let grant = grant(&shell, &req).await?;
+    ok(&answered(shell.service.sessions.edge_card(&grant, index)).await?)
 }
 
 pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
-    let ticket = ticket(&shell, &req).await?;
+    let grant = grant(&shell, &req).await?;
     let pairs = req.pairs();
     let text: String =
         query::last(&pairs, "q").unwrap_or_default().chars().take(SEARCH_CHARS_MAX).collect();
@@ -140,7 +138,7 @@ pub(crate) async fn search(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiErro
     let results = if text.trim().is_empty() {
         Vec::new()
     } else {
-        answered(shell.service.engine().search(ticket.target(), text, limit)).await?
+        answered(shell.service.sessions.search(&grant, text, limit)).await?
     };
     ok(&json!({ "results": results }))
 }
@@ -151,15 +149,15 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
-    let ticket = shell.service.authorize_viewer(&who, session, dataset).await?;
-    shell.service.engine().note_request();
-    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
+    let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
+    shell.service.sessions.note_request();
+    let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
     let (mut messages, mut frames) = (vec![ws::greeting(&shell, &viewer, &who)], 0);
     while let Some(event) = viewer.try_next(false) {
         match &event {
             ViewerEvent::Graph(.., scene) => frames = scene.frames().count(),
             ViewerEvent::Closed(reason) => {
-                let (session, reason) = (ticket.session, *reason);
+                let (session, reason) = (grant.session, *reason);
                 return Err(EngineError::SessionClosed { session, reason }.into());
             }
             _ => {}
@@ -172,9 +170,9 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
 /// One frame of the colours, sizes and labels, with the bytes that all viewers share.
 pub(crate) async fn scene(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError> {
     let index = number(&req, "index")?;
-    let ticket = ticket(&shell, &req).await?;
-    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
-    let session = ticket.session;
+    let grant = grant(&shell, &req).await?;
+    let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
+    let session = grant.session;
     let there = async {
         loop {
             match viewer.next(false).await {
@@ -200,8 +198,8 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
     let who = req.viewer(&shell.service)?;
     let pairs = req.pairs();
     let (session, dataset) = (req.param("session_id"), query::last(&pairs, "dataset"));
-    let ticket = shell.service.authorize_viewer(&who, session, dataset).await?;
-    shell.service.engine().note_request();
+    let grant = shell.service.sessions.authorize_viewer(&who, session, dataset).await?;
+    shell.service.sessions.note_request();
     let after = match query::last(&pairs, "after") {
         None => 0,
         Some(text) => text.parse::<u32>().map_err(|_| {
@@ -209,9 +207,9 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req) -> Result<Reply, ApiError
                 .at("after")
         })?,
     };
-    let mut viewer = answered(shell.service.engine().attach(ticket.target())).await?;
-    let _page = shell.service.page_opened(&who, &ticket.session);
-    let session = ticket.session;
+    let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
+    let _page = shell.service.sessions.page_opened(&who, &grant.session);
+    let session = grant.session;
     let next = async {
         loop {
             match viewer.next(true).await {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use graphlume_engine::{ClosedReason, Control, EngineError, Target, Viewer, ViewerEvent};
-use graphlume_service::{Arrival, Helm, OpenPage, Principal, Ticket};
+use graphlume_engine::{ClosedReason, Control, EngineError, Viewer, ViewerEvent};
+use graphlume_service::{Arrival, OpenPage, PageControl, Principal, ViewerGrant};
 use graphlume_types::{Code, Coded, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -97,8 +97,8 @@ struct Asked {
 /// Somebody who may watch, until the rights change.
 struct Admitted {
     who: Principal,
-    ticket: Ticket,
-    helm: Helm,
+    grant: ViewerGrant,
+    page_control: PageControl,
     viewer: Viewer,
     /// The visualization is open for as long as this lives.
     page: OpenPage,
@@ -158,13 +158,16 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
 async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     let who = asked.who?;
     // Before the check, so that no change after it goes unseen.
-    let access = shell.service.access_changes();
-    let ticket =
-        shell.service.authorize_viewer(&who, &asked.session, asked.dataset.as_deref()).await?;
-    let viewer = shell.service.engine().attach(ticket.target()).await?;
+    let access = shell.service.identity.access_changes();
+    let grant = shell
+        .service
+        .sessions
+        .authorize_viewer(&who, &asked.session, asked.dataset.as_deref())
+        .await?;
+    let viewer = shell.service.sessions.attach(&grant).await?;
     // Session names are chosen by clients: between the check and this line the name may have come to
     // stand for a graph that this viewer may not see. From here on it cannot: somebody is watching.
-    let shown = ticket.dataset.to_string();
+    let shown = grant.dataset.to_string();
     if viewer.hello().get("dataset").and_then(Value::as_str) != Some(shown.as_str()) {
         return Err(ApiError::new(
             Code::Conflict,
@@ -172,9 +175,9 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
             "the session shows another dataset",
         ));
     }
-    let page = shell.service.page_opened(&who, &ticket.session);
-    let helm = shell.service.take_helm(&who, &ticket, &asked.arrival)?;
-    Ok(Admitted { who, ticket, helm, viewer, page, access })
+    let page = shell.service.sessions.page_opened(&who, &grant.session);
+    let page_control = shell.service.sessions.take_control(&who, &grant, &asked.arrival)?;
+    Ok(Admitted { who, grant, page_control, viewer, page, access })
 }
 
 /// What the first message says to a page, whether it can steer or not.
@@ -185,7 +188,7 @@ pub(crate) fn greeting(shell: &Shell, viewer: &Viewer, who: &Principal) -> Value
         "protocol_max": PROTOCOL_MAX,
         "build": shell.config.build,
         "user": who.username().unwrap_or_default(),
-        "notices": &*shell.service.address_notices(viewer.session()),
+        "notices": &*shell.service.sessions.address_notices(viewer.session()),
     });
     if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
         out.extend(parts);
@@ -233,16 +236,17 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, ticket, mut helm, mut viewer, page: _page, mut access } = admitted;
+        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } =
+            admitted;
         let (who, viewer) = (&who, &mut viewer);
-        self.hello(viewer, who, &helm).await?;
+        self.hello(viewer, who, &page_control).await?;
         let config = &self.shell.config;
         let mut ping =
             tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut rate = Rate::new(Instant::now());
         // A clock that was set meanwhile is noticed with the next ping.
-        let ends = self.shell.service.time_left(who).map(|left| Instant::now() + left);
+        let ends = self.shell.service.identity.time_left(who).map(|left| Instant::now() + left);
         loop {
             let silent_at = self.heard + config.pong_timeout;
             let ends_at = ends.unwrap_or(silent_at + config.pong_timeout);
@@ -262,13 +266,17 @@ impl Link<'_> {
                 Turn::Silent => return Err(End::Gone),
                 Turn::Ping => {
                     self.writer.ping().await?;
-                    still_allowed(self.shell, who, &ticket)?;
+                    still_allowed(self.shell, who, &grant)?;
                 }
                 Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
-                    still_allowed(self.shell, who, &ticket)?;
-                    let steers = self.shell.service.steers(who, &ticket, helm.key.is_some());
-                    helm.steers = steers.unwrap_or(false);
+                    still_allowed(self.shell, who, &grant)?;
+                    let steers = self.shell.service.sessions.may_control(
+                        who,
+                        &grant,
+                        page_control.key.is_some(),
+                    );
+                    page_control.controls = steers.unwrap_or(false);
                 }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
                 Turn::Read(Err(ReadError::Violation(code, why))) => {
@@ -280,7 +288,7 @@ impl Link<'_> {
                         let why = "too many messages";
                         return Err(End::Close(Goodbye::new(close::POLICY, why)));
                     }
-                    self.hear(message, viewer, helm.steers).await?;
+                    self.hear(message, viewer, &grant, page_control.controls).await?;
                 }
                 Turn::Tell(event) => self.tell(event).await?,
             }
@@ -308,10 +316,15 @@ impl Link<'_> {
 
     /// The first message: before anything is loaded, so that the page knows at once that it is in the
     /// right place.
-    async fn hello(&mut self, viewer: &Viewer, who: &Principal, helm: &Helm) -> Result<(), End> {
+    async fn hello(
+        &mut self,
+        viewer: &Viewer,
+        who: &Principal,
+        page_control: &PageControl,
+    ) -> Result<(), End> {
         let mut hello = greeting(self.shell, viewer, who);
-        hello["steers"] = json!(helm.steers);
-        hello["key"] = json!(helm.key);
+        hello["steers"] = json!(page_control.controls);
+        hello["key"] = json!(page_control.key);
         Ok(self.writer.text(hello.to_string()).await?)
     }
 
@@ -363,7 +376,8 @@ impl Link<'_> {
         &mut self,
         message: Message,
         viewer: &mut Viewer,
-        steers: bool,
+        grant: &ViewerGrant,
+        controls: bool,
     ) -> Result<(), End> {
         let text = match message {
             Message::Text(text) => text,
@@ -405,22 +419,21 @@ impl Link<'_> {
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
             Said::Unpin { index } => Control::Unpin { node: index },
         };
-        if !steers {
+        if !controls {
             return self.complain("not-yours", WATCHING).await;
         }
-        let target = (viewer.session().clone(), viewer.dataset());
-        self.control(target.into(), control, viewer).await
+        self.control(grant, control, viewer).await
     }
 
     /// Passes a command to the engine. Its new state arrives as an event, for everybody; only a
     /// refusal is for this page alone.
     async fn control(
         &mut self,
-        target: Target,
+        grant: &ViewerGrant,
         control: Control,
         viewer: &mut Viewer,
     ) -> Result<(), End> {
-        match self.shell.service.engine().control(target, control).await {
+        match self.shell.service.sessions.control(grant, control).await {
             Ok(_) => Ok(()),
             Err(EngineError::Stopped) if self.shell.stop.is_cancelled() => {
                 Err(self.leave(viewer).await)
@@ -480,11 +493,11 @@ fn expired() -> Goodbye {
 }
 
 /// A dataset may have become private since.
-fn still_allowed(shell: &Shell, who: &Principal, ticket: &Ticket) -> Result<(), End> {
-    if !shell.service.is_current(who) {
+fn still_allowed(shell: &Shell, who: &Principal, grant: &ViewerGrant) -> Result<(), End> {
+    if !shell.service.identity.is_current(who) {
         return Err(End::Close(expired()));
     }
-    match shell.service.recheck_viewer(who, ticket) {
+    match shell.service.sessions.recheck_viewer(who, grant) {
         Ok(()) => Ok(()),
         Err(error) if error.code().is_transient() => Ok(()),
         Err(error) => {

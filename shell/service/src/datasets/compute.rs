@@ -2,12 +2,12 @@
 //! its result becomes in the nodes.
 
 use graphlume_engine::{ComputeError, ComputeRequest};
+use graphlume_identity::body::{kind, missing};
 use graphlume_types::limits::COMPUTE_COLUMNS_MAX;
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
 
-use crate::ServiceError;
-use crate::body::{kind, missing};
+use crate::error::ServiceError;
 
 /// What a create body or a record asks for.
 ///
@@ -48,7 +48,7 @@ fn request(name: &str, member: &Value) -> Result<ComputeRequest, ServiceError> {
     let libraries = libraries(member, &format!("{at}.libraries"))?;
     let alg_at = format!("{at}.alg");
     let alg = match member.get("alg") {
-        None | Some(Value::Null) => return Err(missing(&alg_at, "the name of an algorithm")),
+        None | Some(Value::Null) => return Err(missing(&alg_at, "the name of an algorithm").into()),
         Some(Value::String(alg)) => alg,
         Some(other) => return Err(wrong(&alg_at, other, "the name of an algorithm")),
     };
@@ -65,7 +65,7 @@ fn libraries<'a>(member: &'a Map<String, Value>, at: &str) -> Result<Vec<&'a str
     const EXPECTED: &str = "an array of cugraph or igraph";
     let list = match member.get("libraries") {
         Some(Value::Array(list)) if !list.is_empty() => list,
-        None | Some(Value::Null | Value::Array(_)) => return Err(missing(at, EXPECTED)),
+        None | Some(Value::Null | Value::Array(_)) => return Err(missing(at, EXPECTED).into()),
         Some(other) => return Err(wrong(at, other, EXPECTED)),
     };
     let name = |(i, v): (usize, &'a Value)| {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graphlume_identity::body::{self, kind, missing};
+use graphlume_identity::{IdentityError, Principal, orgs};
 use graphlume_storage::{Batch, DatasetRec, FileRec, FileRef, Privacy, TableRec, TableSchema};
 use graphlume_types::limits::FILES_PER_DATASET_MAX;
 use graphlume_types::{DatasetId, FileId, Notice, note};
@@ -10,14 +12,13 @@ use serde_json::{Map, Value};
 use super::compute;
 use super::encodings::{Part, bound, check_columns, normalize};
 use super::transform::Transforms;
-use super::{News, has_edges, pictures, preview, tell_engine};
-use crate::body::{self, kind, missing};
+use super::{Datasets, News, has_edges, pictures, preview, tell_engine};
+use crate::data::{DataStore, blocking};
+use crate::error::ServiceError;
 use crate::files::{Citable, citable, no_file, refuse_scoped};
-use crate::identity::orgs;
-use crate::principal::Principal;
+use crate::free_fields::{check_free_fields, is_empty};
 use crate::reply::{DatasetCreated, DatasetIdReply};
-use crate::service::{Core, blocking, to_the_end};
-use crate::{Service, ServiceError};
+use crate::task::to_the_end;
 
 /// Members of a create body that have a field of their own, or that the server alone writes.
 const TAKEN_FIELDS: &[&str] = &[
@@ -62,14 +63,14 @@ const HAVE_A_FORM: &[&str] = &[
     "org_name",
 ];
 
-impl Service {
+impl Datasets {
     /// Makes a dataset from the create body of spec 2.3. Without files, its tables are uploaded into it
     /// afterwards.
     ///
     /// # Errors
     /// A missing or misshapen field, a file that is not there or not valid, a table index out of range,
     /// a bound column that the tables lack.
-    pub async fn create_dataset(
+    pub async fn create(
         &self,
         who: &Principal,
         body: &[u8],
@@ -80,34 +81,34 @@ impl Service {
         if let Err(e) = compute::requests(map.get("compute")) {
             note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
         }
-        self.create(who, &map, notices, None).await
+        self.create_record(who, &map, notices, None).await
     }
 
-    /// [`Self::create_dataset`] with algorithms to run (spec 4.8), which must be ones that can be run.
+    /// [`Self::create`] with algorithms to run (spec 4.8), which must be ones that can be run.
     ///
     /// # Errors
     /// As there; an unknown library or algorithm, or one that this server does not have yet.
-    pub async fn create_computed_dataset(
+    pub async fn create_computed(
         &self,
         who: &Principal,
         body: &[u8],
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
         compute::requests(map.get("compute"))?;
-        self.create(who, &map, Vec::new(), None).await
+        self.create_record(who, &map, Vec::new(), None).await
     }
 
-    /// [`Self::create_dataset`] of one that is shared from its first moment.
+    /// [`Self::create`] of one that is shared from its first moment.
     pub(crate) async fn create_shared(
         &self,
         who: &Principal,
         body: &[u8],
         privacy: Option<Privacy>,
     ) -> Result<DatasetCreated, ServiceError> {
-        self.create(who, &body::object(body)?, Vec::new(), privacy).await
+        self.create_record(who, &body::object(body)?, Vec::new(), privacy).await
     }
 
-    async fn create(
+    async fn create_record(
         &self,
         who: &Principal,
         map: &Map<String, Value>,
@@ -118,10 +119,10 @@ impl Service {
         let mut rec = self.record(who, map, &mut notices)?;
         rec.privacy = privacy;
         let (edges, nodes) = (cited_files(map, Part::Edges)?, cited_files(map, Part::Nodes)?);
-        let (by, any_file) = (who.clone(), self.allow_foreign_file_ids);
-        let pinned = self.blocking(move |core| {
-            let edges = Self::pin_files(core, &by, edges, any_file)?;
-            Ok((edges, Self::pin_files(core, &by, nodes, any_file)?))
+        let (by, any_file) = (who.clone(), self.ctx.allow_foreign_file_ids);
+        let pinned = self.ctx.blocking(move |data| {
+            let edges = Self::pin_files(data, &by, edges, any_file)?;
+            Ok((edges, Self::pin_files(data, &by, nodes, any_file)?))
         });
         ((rec.edge_files, rec.edge_tables), (rec.node_files, rec.node_tables)) = pinned.await?;
         match Transforms::of(&rec)? {
@@ -134,23 +135,23 @@ impl Service {
             None => rec.edge_count = sum_rows(&rec.edge_tables),
         }
         check(&rec, &mut notices)?;
-        let pictures = pictures::notices(&self.picture_hosts, &rec.metadata);
-        let told = move |core: &Core| {
-            preview::notices_of(core, &rec, &mut notices);
+        let pictures = pictures::notices(&self.ctx.picture_hosts, &rec.metadata);
+        let told = move |data: &DataStore| {
+            preview::notices_of(data, &rec, &mut notices);
             rec.notices = notices.clone();
             Ok((rec, notices))
         };
-        let (rec, mut notices) = self.blocking(told).await?;
+        let (rec, mut notices) = self.ctx.blocking(told).await?;
         pictures.into_iter().for_each(|notice| note(&mut notices, notice));
         let dataset = rec.dataset_id;
         let news = if has_edges(&rec) { News::First } else { News::NotYet };
-        let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
+        let (data, engine) = (Arc::clone(&self.ctx.data), self.ctx.engine.clone());
         to_the_end(async move {
-            let write = move |c: &Core| {
+            let write = move |c: &DataStore| {
                 let _room = c.quotas.record(&c.store, &rec, None)?;
                 Ok(c.store.commit(Batch::new().insert(&rec))?)
             };
-            blocking(&core, write).await?;
+            blocking(&data, write).await?;
             tell_engine(&engine, dataset, news).await;
             Ok(())
         })
@@ -169,9 +170,9 @@ impl Service {
         map: &Map<String, Value>,
         notices: &mut Vec<Notice>,
     ) -> Result<DatasetRec, ServiceError> {
-        let author = who.user().ok_or(ServiceError::Unauthenticated)?;
+        let author = who.user().ok_or(IdentityError::Unauthenticated)?;
         // Lists of files have a limit of their own, and texts theirs.
-        body::check_free_fields(
+        check_free_fields(
             map,
             |field| !matches!(field, "node_files" | "edge_files"),
             |field| HAVE_A_FORM.contains(&field),
@@ -183,23 +184,13 @@ impl Service {
         let edge_hypergraph_transform = Transforms::of_create(map)?;
         let node_encodings = normalize(map, Part::Nodes, notices)?;
         let edge_encodings = normalize(map, Part::Edges, notices)?;
-        let some =
-            |field: &str| map.get(field).and_then(Value::as_array).is_some_and(|f| !f.is_empty());
-        let nodes_alone = some("node_files") && !some("edge_files");
-        for role in ["source", "destination"] {
-            // A transform makes the columns itself and knows what they are called; nodes alone have none.
-            let needed = edge_hypergraph_transform.is_empty() && !nodes_alone;
-            if needed && bound(&edge_encodings, role).is_none() {
-                let field = format!("edge_encodings.bindings.{role}");
-                return Err(missing(&field, "the name of a column of the edges"));
-            }
-        }
-        let org = orgs::for_create(&self.core.store, who, body::text(map, "org_name")?)?;
+        require_ends(map, &edge_encodings, edge_hypergraph_transform.is_empty())?;
+        let org = orgs::for_create(&self.ctx.data.store, who, body::text(map, "org_name")?)?;
         let of_agent = |field: &str, in_metadata: &str| -> Result<Option<String>, ServiceError> {
             let named = metadata.get(in_metadata).and_then(Value::as_str).map(str::to_owned);
             Ok(body::name(map, field)?.or(named))
         };
-        let now = self.core.clock.unix_micros();
+        let now = self.ctx.data.clock.unix_micros();
         Ok(DatasetRec {
             dataset_id: DatasetId::random(),
             name,
@@ -241,7 +232,7 @@ impl Service {
 
     /// The tables of the cited files, which the dataset holds on to from now on. Blocks.
     fn pin_files(
-        core: &Core,
+        data: &DataStore,
         who: &Principal,
         cited: Vec<(FileRef, String)>,
         any_file: bool,
@@ -249,9 +240,9 @@ impl Service {
         let (mut refs, mut tables) = (Vec::new(), Vec::new());
         for (file_ref, at) in cited {
             let id = file_ref.file_id;
-            let file = core.store.get::<FileRec>(&id)?.ok_or_else(|| no_file(id))?;
+            let file = data.store.get::<FileRec>(&id)?.ok_or_else(|| no_file(id))?;
             let index = file_ref.table.unwrap_or(0);
-            let from = if any_file { Citable::File } else { citable(core, who, &file, index)? };
+            let from = if any_file { Citable::File } else { citable(data, who, &file, index)? };
             tables.push(match from {
                 Citable::File => pin(&file, file_ref, &at)?,
                 Citable::Shown(table) => TableRec { file: Some(file_ref), ..*table },
@@ -260,6 +251,25 @@ impl Service {
         }
         Ok((refs, tables))
     }
+}
+
+/// Refuses edges whose two ends are bound to no column. A transform makes the columns itself and knows what they are
+/// called; nodes alone have none.
+fn require_ends(
+    map: &Map<String, Value>,
+    edge_encodings: &Value,
+    needs_columns: bool,
+) -> Result<(), ServiceError> {
+    let some =
+        |field: &str| map.get(field).and_then(Value::as_array).is_some_and(|f| !f.is_empty());
+    let nodes_alone = some("node_files") && !some("edge_files");
+    for role in ["source", "destination"] {
+        if needs_columns && !nodes_alone && bound(edge_encodings, role).is_none() {
+            let field = format!("edge_encodings.bindings.{role}");
+            return Err(missing(&field, "the name of a column of the edges").into());
+        }
+    }
+    Ok(())
 }
 
 /// The files that a body cites for one side of the graph, and where it does.
@@ -444,7 +454,7 @@ fn sum_rows(tables: &[TableRec]) -> Option<u64> {
 /// What asks for work that this server does not do is refused at once, not when the graph is opened.
 fn refuse_transforms(map: &Map<String, Value>) -> Result<(), ServiceError> {
     for field in ["node_transform", "edge_transform"] {
-        if !body::is_empty(map.get(field)) {
+        if !is_empty(map.get(field)) {
             return Err(ServiceError::Unsupported {
                 field,
                 message: format!(

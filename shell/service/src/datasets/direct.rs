@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_engine::EngineHandle;
+use graphlume_identity::Principal;
+use graphlume_identity::authz::Action;
 use graphlume_ingest::{Format, IngestError, Recipe};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
 use graphlume_types::{DatasetId, Notice, note};
@@ -11,28 +13,28 @@ use serde_json::Value;
 
 use super::create::{check_edges, check_nodes, with_notices};
 use super::encodings::{Part, bound};
-use super::{News, commit, has_edges, no_dataset, preview, tell_engine};
-use crate::authz::Action;
-use crate::intake::{Intake, Taken};
-use crate::principal::Principal;
+use super::{Datasets, News, commit, has_edges, no_dataset, preview, tell_engine};
+use crate::claims::Claim;
+use crate::data::{DataStore, blocking};
+use crate::error::ServiceError;
+use crate::files::tables::ParsedTables;
+use crate::files::upload_stream::{StoredUpload, UploadStream};
 use crate::quotas::Room;
 use crate::reply::{DirectData, DirectReply};
-use crate::service::{Claim, Core, blocking, to_the_end};
-use crate::tables::{TakenTables, unreadable};
-use crate::{Service, ServiceError};
+use crate::task::to_the_end;
 
 /// A table on its way into a dataset. Dropping it leaves the dataset as it was.
 pub struct PartUpload {
-    core: Arc<Core>,
+    data: Arc<DataStore>,
     engine: EngineHandle,
-    intake: Intake,
+    stream: UploadStream,
     dataset: DatasetId,
     part: Part,
     recipe: Recipe,
     claim: Claim,
 }
 
-impl Service {
+impl Datasets {
     /// Starts the upload of one part of a dataset. `format` is the last part of the address, `query` the
     /// parser options in it, `declared_len` the announced length of the body.
     ///
@@ -54,12 +56,13 @@ impl Service {
             .map_err(|e: IngestError| ServiceError::invalid("format", e.to_string()))?;
         let options = graphlume_ingest::options_from_query(format, &query)
             .map_err(|e| ServiceError::unreadable(&e))?;
-        let claim = self.claim(format!("the {part} of dataset {}", rec.dataset_id))?;
-        let intake = self.intake(rec.author, declared_len, Arc::new(|_| {})).await?;
+        let claim = self.ctx.claims.take(format!("the {part} of dataset {}", rec.dataset_id))?;
+        let stream =
+            UploadStream::begin(&self.ctx, rec.author, declared_len, Arc::new(|_| {})).await?;
         Ok(PartUpload {
-            core: Arc::clone(&self.core),
-            engine: self.engine.clone(),
-            intake,
+            data: Arc::clone(&self.ctx.data),
+            engine: self.ctx.engine.clone(),
+            stream,
             dataset: rec.dataset_id,
             part,
             recipe: Recipe { options, ..Recipe::plain(format) },
@@ -74,7 +77,7 @@ impl PartUpload {
     /// # Errors
     /// A body over the limit or over its announced length; a disk that fails.
     pub async fn write(&mut self, piece: Bytes) -> Result<(), ServiceError> {
-        self.intake.write(piece).await
+        self.stream.write(piece).await
     }
 
     /// Parses the body, checks the bindings against it, and answers once it is durable. The earlier
@@ -84,11 +87,11 @@ impl PartUpload {
     /// Content that does not parse, or that lacks a column that the graph cannot do without; a disk that
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
-        let Self { core, engine, intake, dataset, part, recipe, claim } = self;
+        let Self { data, engine, stream, dataset, part, recipe, claim } = self;
         let Recipe { format, compression, options, .. } = recipe.clone();
-        let Taken { raw, parsed, room, parse_micros } = intake.finish(recipe).await?;
-        let taken = parsed.map_err(unreadable)?;
-        let TakenTables { mut schemas, mut tables, notices: mut parsed, .. } = taken;
+        let StoredUpload { raw, parsed, room, parse_micros } = stream.finish(recipe).await?;
+        let taken = parsed.tables()?;
+        let ParsedTables { mut schemas, mut tables, notices: mut parsed, .. } = taken;
         if schemas.len() > 1 {
             let text = format!("the body has {} tables: the first one was taken", schemas.len());
             note(&mut parsed, Notice::new("tables-not-used", text).about(schemas.len() as u64 - 1));
@@ -104,11 +107,11 @@ impl PartUpload {
             sql_transforms: Value::Null,
             table_index: 0,
             file: None,
-            uploaded_at: core.clock.unix_micros(),
+            uploaded_at: data.clock.unix_micros(),
         };
         let notices = to_the_end(async move {
-            let write = move |c: &Core| attach(c, dataset, part, rec, parsed, room);
-            let (news, notices) = blocking(&core, write).await?;
+            let write = move |c: &DataStore| attach(c, dataset, part, rec, parsed, room);
+            let (news, notices) = blocking(&data, write).await?;
             tell_engine(&engine, dataset, news).await;
             drop(claim);
             Ok(notices)
@@ -132,7 +135,7 @@ impl PartUpload {
 /// Puts the table into the dataset's record. The part's claim keeps others out; the other part may
 /// change meanwhile, hence the loop.
 fn attach(
-    core: &Core,
+    data: &DataStore,
     dataset: DatasetId,
     part: Part,
     table: TableRec,
@@ -140,7 +143,7 @@ fn attach(
     mut room: Option<Room>,
 ) -> Result<(News, Vec<Notice>), ServiceError> {
     loop {
-        let found = core.store.get_tagged::<DatasetRec>(&dataset)?;
+        let found = data.store.get_tagged::<DatasetRec>(&dataset)?;
         let (mut rec, tag) = found.ok_or_else(|| no_dataset(dataset))?;
         let before = rec.clone();
         let mut notices = parsed.clone();
@@ -158,13 +161,13 @@ fn attach(
                 rec.direct_nodes = Some(table.clone());
             }
         }
-        preview::notices_of(core, &rec, &mut notices);
+        preview::notices_of(data, &rec, &mut notices);
         rec.node_count = None;
         rec.notices = notices.clone();
         rec.data_version += 1;
-        rec.updated_at = core.clock.unix_micros();
-        room = Some(core.quotas.record_within(&core.store, &rec, Some(&before), room)?);
-        match commit(core, &rec, tag) {
+        rec.updated_at = data.clock.unix_micros();
+        room = Some(data.quotas.record_within(&data.store, &rec, Some(&before), room)?);
+        match commit(data, &rec, tag) {
             Ok(()) => return Ok((readiness(&rec, part, had_edges), notices)),
             Err(ServiceError::Store(StoreError::Changed { .. })) => {}
             Err(e) => return Err(e),

@@ -1,12 +1,12 @@
 //! Bindings and complex encodings as clients send them, made uniform: bindings name columns, `complex`
 //! is an object of `default` and `current` or absent.
 
+use graphlume_identity::body::{self, kind, missing};
 use graphlume_storage::TableSchema;
 use graphlume_types::{Notice, note};
 use serde_json::{Map, Value, json};
 
-use crate::ServiceError;
-use crate::body::{self, kind, missing};
+use crate::error::ServiceError;
 
 const NODE_BINDINGS: &[&str] = &[
     "node",
@@ -104,7 +104,9 @@ pub(crate) fn normalize(
     let bindings = match given.get("bindings") {
         Some(Value::Object(b)) => b,
         None | Some(Value::Null) => {
-            return Err(missing(&format!("{field}.bindings"), "an object of role and column name"));
+            return Err(
+                missing(&format!("{field}.bindings"), "an object of role and column name").into()
+            );
         }
         Some(other) => {
             let at = format!("{field}.bindings");
@@ -213,7 +215,7 @@ pub(crate) fn check_columns(
     for role in structural {
         let at = format!("{field}.bindings.{role}");
         let Some(column) = bound(encodings, role) else {
-            return Err(missing(&at, &format!("the name of a column of the {part}")));
+            return Err(missing(&at, &format!("the name of a column of the {part}")).into());
         };
         if !schema.dtypes.contains_key(column) {
             let message = format!(

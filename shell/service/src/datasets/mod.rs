@@ -1,43 +1,45 @@
 //! Datasets: bindings over tables, and who may see them.
 
-mod about;
-pub(crate) mod compute;
+pub(crate) mod builtin;
+mod compute;
 mod create;
 mod direct;
-pub(crate) mod encodings;
+mod encodings;
+pub(crate) mod loader;
+mod login_link;
 mod pictures;
-pub(crate) mod preview;
+mod preview;
 mod share;
-pub(crate) mod transform;
+mod transform;
 
 use std::sync::Arc;
 
 use graphlume_engine::EngineHandle;
+use graphlume_identity::Principal;
+use graphlume_identity::authz::{Action, Decision, Resource, decides, require};
 use graphlume_storage::{Batch, DatasetHead, DatasetRec, FileRec, StoreError, Tag};
+use graphlume_types::calendar::iso8601;
 use graphlume_types::{DatasetId, Notice, note};
 use serde_json::{Map, Value};
 
-use crate::authz::{Action, Decision, Resource, decides, require};
-use crate::builtin::{self, Builtin};
-use crate::page::PageRequest;
-use crate::principal::Principal;
+use crate::context::Context;
+use crate::data::{DataStore, blocking};
+use crate::error::{ServiceError, json_value};
+use crate::listing::{self, PageRequest};
 use crate::reply::{DatasetEnvelope, DatasetReply, Page};
-use crate::service::{Core, blocking, to_the_end};
-use crate::time_text::iso8601;
-use crate::{Service, ServiceError, text};
+use crate::task::to_the_end;
+use crate::text::{self, API_VERSION, HIDDEN_EXTRAS};
+use builtin::Builtin;
 
-pub use about::AboutReply;
 pub use direct::PartUpload;
 pub use encodings::Part;
 pub(crate) use share::check_privacy;
 
-/// Members of a create body that a later read must not show at its top: readers take them for something
-/// else.
-pub(crate) const HIDDEN_EXTRAS: &[&str] =
-    &["bindings", "encodings", "style", "url_params", "success", "data", "notices", "warnings"];
-
-/// The version of the interface, where a client named none.
-pub(crate) const API_VERSION: &str = "3";
+/// The datasets of accounts, and those that ship with the server.
+#[derive(Clone)]
+pub struct Datasets {
+    ctx: Arc<Context>,
+}
 
 pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
     ServiceError::not_found("dataset", id)
@@ -72,7 +74,7 @@ impl Found {
 }
 
 /// The dataset of an id, or of a built-in's name.
-pub(crate) fn find(core: &Core, id: &str) -> Result<Found, ServiceError> {
+pub(crate) fn find(data: &DataStore, id: &str) -> Result<Found, ServiceError> {
     if let Some(b) = builtin::by_name(id) {
         return Ok(Found::Builtin(b));
     }
@@ -80,19 +82,19 @@ pub(crate) fn find(core: &Core, id: &str) -> Result<Found, ServiceError> {
     if let Some(b) = builtin::by_id(dataset_id) {
         return Ok(Found::Builtin(b));
     }
-    let found = core.store.get_tagged::<DatasetRec>(&dataset_id)?;
+    let found = data.store.get_tagged::<DatasetRec>(&dataset_id)?;
     let (rec, tag) = found.ok_or_else(|| no_dataset(id))?;
     Ok(Found::Stored(Box::new(rec), tag))
 }
 
 /// [`find`] for somebody who wants to do something with it.
 pub(crate) fn find_for(
-    core: &Core,
+    data: &DataStore,
     who: &Principal,
     action: Action,
     id: &str,
 ) -> Result<Found, ServiceError> {
-    let found = find(core, id)?;
+    let found = find(data, id)?;
     require(who, action, found.resource(), "dataset", id)?;
     Ok(found)
 }
@@ -123,7 +125,7 @@ impl Known {
 
 /// [`find_for`] without a look at the record, however large that is: for tasks that must not block.
 pub(crate) fn known_for(
-    core: &Core,
+    data: &DataStore,
     who: &Principal,
     action: Action,
     id: &str,
@@ -136,7 +138,7 @@ pub(crate) fn known_for(
     let known = match builtin.or_else(|| builtin::by_id(dataset_id)) {
         Some(b) => Known::Builtin(b.id()),
         None => {
-            let head = core.store.head::<DatasetRec>(&dataset_id)?;
+            let head = data.store.head::<DatasetRec>(&dataset_id)?;
             Known::Stored(head.ok_or_else(|| no_dataset(id))?)
         }
     };
@@ -144,7 +146,11 @@ pub(crate) fn known_for(
     Ok(known)
 }
 
-impl Service {
+impl Datasets {
+    pub(crate) const fn new(ctx: Arc<Context>) -> Self {
+        Self { ctx }
+    }
+
     /// [`find_for`] for a task that must not block.
     async fn dataset_for(
         &self,
@@ -153,7 +159,7 @@ impl Service {
         id: &str,
     ) -> Result<Found, ServiceError> {
         let (who, id) = (who.clone(), id.to_owned());
-        self.blocking(move |core| find_for(core, &who, action, &id)).await
+        self.ctx.blocking(move |data| find_for(data, &who, action, &id)).await
     }
 
     /// The same where a built-in dataset cannot be meant.
@@ -170,38 +176,28 @@ impl Service {
             )),
         }
     }
-}
 
-impl Service {
     /// The caller's datasets and those of the caller's organizations, newest first.
     ///
     /// # Errors
     /// A window out of range.
-    pub async fn list_datasets(
-        &self,
-        who: &Principal,
-        page: PageRequest,
-    ) -> Result<Page, ServiceError> {
+    pub async fn list(&self, who: &Principal, page: PageRequest) -> Result<Page, ServiceError> {
         let by = who.clone();
-        let may = move |_: &Core, d: &DatasetHead| {
+        let may = move |_: &DataStore, d: &DatasetHead| {
             Ok(decides(&by, Action::Read, Resource::Dataset(d)) == Decision::Allow)
         };
-        self.listed::<DatasetRec>(who, page, may, text::of_dataset).await
+        listing::page_of::<DatasetRec>(&self.ctx, who, page, may, text::of_dataset).await
     }
 
     /// One dataset with what was sent at its creation.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's private one.
-    pub async fn get_dataset(
-        &self,
-        who: &Principal,
-        id: &str,
-    ) -> Result<DatasetEnvelope, ServiceError> {
+    pub async fn get(&self, who: &Principal, id: &str) -> Result<DatasetEnvelope, ServiceError> {
         let data = match self.dataset_for(who, Action::Read, id).await? {
             Found::Stored(rec, _) => {
-                let deleted = deleted_files(&self.core, &rec)?;
-                let mut reply = reply(*rec);
+                let deleted = deleted_files(&self.ctx.data, &rec)?;
+                let mut reply = reply(*rec)?;
                 reply.notices.extend(deleted);
                 reply
             }
@@ -210,36 +206,34 @@ impl Service {
         Ok(DatasetEnvelope { success: true, message: String::new(), data })
     }
 
-    /// Deletes a dataset; its viz sessions end.
+    /// Deletes a dataset. What is known of its viz sessions is the caller's to forget.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`].
-    pub async fn delete_dataset(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
+    pub(crate) async fn delete(
+        &self,
+        who: &Principal,
+        id: &str,
+    ) -> Result<DatasetId, ServiceError> {
         let (rec, _) = self.stored_for(who, Action::Delete, id).await?;
         let dataset = rec.dataset_id;
-        let (core, engine) = (Arc::clone(&self.core), self.engine.clone());
+        let (data, engine) = (Arc::clone(&self.ctx.data), self.ctx.engine.clone());
         to_the_end(async move {
-            let delete = move |core: &Core| {
-                core.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?;
+            let delete = move |data: &DataStore| {
+                data.store.commit(Batch::new().delete::<DatasetRec>(&dataset))?;
                 Ok(())
             };
-            blocking(&core, delete).await?;
+            blocking(&data, delete).await?;
             drop_resident(&engine, dataset).await;
             Ok(())
         })
         .await?;
-        self.visits.forget_dataset(dataset);
-        let user = who.user().map(|u| u.0);
-        tracing::info!(target: "audit", event = "dataset-deleted", user, %dataset);
-        Ok(())
+        Ok(dataset)
     }
-}
 
-impl Service {
-    /// What follows the deletion of a dataset's record: its graph and its sessions end.
-    pub(crate) async fn forget_dataset(&self, dataset: DatasetId) {
-        drop_resident(&self.engine, dataset).await;
-        self.visits.forget_dataset(dataset);
+    /// What follows the deletion of a dataset's record: its graph ends.
+    pub(crate) async fn forget(&self, dataset: DatasetId) {
+        drop_resident(&self.ctx.engine, dataset).await;
     }
 }
 
@@ -282,9 +276,9 @@ fn has_edges(rec: &DatasetRec) -> bool {
 }
 
 /// Writes a record that was read with a tag; one that was deleted meanwhile stays deleted.
-fn commit(core: &Core, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
-    match core.store.commit(Batch::new().replace(rec, tag)) {
-        Err(StoreError::Changed { .. }) if !core.store.exists::<DatasetRec>(&rec.dataset_id)? => {
+fn commit(data: &DataStore, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
+    match data.store.commit(Batch::new().replace(rec, tag)) {
+        Err(StoreError::Changed { .. }) if !data.store.exists::<DatasetRec>(&rec.dataset_id)? => {
             Err(no_dataset(rec.dataset_id))
         }
         done => Ok(done?),
@@ -292,11 +286,11 @@ fn commit(core: &Core, rec: &DatasetRec, tag: Tag) -> Result<(), ServiceError> {
 }
 
 /// A line for each cited file that is gone. The dataset keeps what it took from it.
-fn deleted_files(core: &Core, rec: &DatasetRec) -> Result<Vec<Notice>, ServiceError> {
+fn deleted_files(data: &DataStore, rec: &DatasetRec) -> Result<Vec<Notice>, ServiceError> {
     let mut out = Vec::new();
     for (field, refs) in [("edge_files", &rec.edge_files), ("node_files", &rec.node_files)] {
         for (i, file) in refs.iter().enumerate() {
-            if !core.store.exists::<FileRec>(&file.file_id)? {
+            if !data.store.exists::<FileRec>(&file.file_id)? {
                 let id = file.file_id;
                 let text = format!(
                     "{field}[{i}]: file {id} was deleted; the dataset keeps the table it had"
@@ -316,10 +310,10 @@ fn with_version(mut metadata: Value) -> Value {
     metadata
 }
 
-fn reply(rec: DatasetRec) -> DatasetReply {
+fn reply(rec: DatasetRec) -> Result<DatasetReply, ServiceError> {
     let mut extra: Map<String, Value> = rec.extra;
     extra.retain(|k, _| !HIDDEN_EXTRAS.contains(&k.as_str()));
-    DatasetReply {
+    Ok(DatasetReply {
         dataset_id: rec.dataset_id.to_string(),
         name: rec.name,
         slug: rec.slug,
@@ -333,8 +327,8 @@ fn reply(rec: DatasetRec) -> DatasetReply {
         image: rec.image,
         created_at: iso8601(rec.created_at),
         updated_at: iso8601(rec.updated_at),
-        node_files: serde_json::to_value(rec.node_files).unwrap_or_default(),
-        edge_files: serde_json::to_value(rec.edge_files).unwrap_or_default(),
+        node_files: json_value("the node files of a dataset", &rec.node_files)?,
+        edge_files: json_value("the edge files of a dataset", &rec.edge_files)?,
         node_transform: rec.node_transform,
         edge_transform: rec.edge_transform,
         edge_hypergraph_transform: Value::Array(rec.edge_hypergraph_transform),
@@ -349,5 +343,5 @@ fn reply(rec: DatasetRec) -> DatasetReply {
         org_name: rec.org_name.unwrap_or_default(),
         notices: rec.notices,
         extra,
-    }
+    })
 }

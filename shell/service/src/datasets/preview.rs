@@ -12,17 +12,17 @@ use serde_json::{Map, Value, json};
 use super::compute;
 use super::encodings::bound;
 use super::transform::Transforms;
-use crate::body;
-use crate::service::Core;
-use crate::tables::{load_table, stack};
+use crate::data::DataStore;
+use crate::files::tables::{load_table, stack};
+use crate::free_fields::is_empty;
 
 /// Adds what a graph of the record's tables tells, or one of tables of their shapes, made of one row each. Blocks.
-pub(super) fn notices_of(core: &Core, rec: &DatasetRec, notices: &mut Vec<Notice>) {
+pub(super) fn notices_of(data: &DataStore, rec: &DatasetRec, notices: &mut Vec<Notice>) {
     without_effect(rec, notices);
     // One after the other: what is built here counts against nothing.
-    let turn = core.previews.lock();
+    let turn = data.previews.lock();
     // A shape that makes no graph was refused before, or will be told when the graph is built.
-    for notice in told(rec, small(core, rec)).unwrap_or_default() {
+    for notice in told(rec, small(data, rec)).unwrap_or_default() {
         note(notices, notice);
     }
     drop(turn);
@@ -39,7 +39,7 @@ pub(crate) fn without_effect(rec: &DatasetRec, notices: &mut Vec<Notice>) {
         ),
     ];
     for (field, value, instead) in parts {
-        if !body::is_empty(value) {
+        if !is_empty(value) {
             let text = format!("{field} is kept and changes nothing: use {instead} for it");
             note(notices, Notice::new("field-without-effect", text));
         }
@@ -50,8 +50,8 @@ pub(crate) fn without_effect(rec: &DatasetRec, notices: &mut Vec<Notice>) {
 type Rows = (Table, Option<Table>);
 
 /// The tables themselves, where they are few rows and nothing adds columns to them.
-fn small(core: &Core, rec: &DatasetRec) -> Option<Rows> {
-    if !rec.edge_hypergraph_transform.is_empty() || !body::is_empty(Some(&rec.compute)) {
+fn small(data: &DataStore, rec: &DatasetRec) -> Option<Rows> {
+    if !rec.edge_hypergraph_transform.is_empty() || !is_empty(Some(&rec.compute)) {
         return None;
     }
     let pick = |direct: &Option<TableRec>, pinned: &[TableRec]| match direct {
@@ -67,7 +67,7 @@ fn small(core: &Core, rec: &DatasetRec) -> Option<Rows> {
         return None;
     }
     let load = |tables: Vec<TableRec>| {
-        let tables = tables.iter().map(|t| load_table(core, t, &CancelToken::default()));
+        let tables = tables.iter().map(|t| load_table(data, t, &CancelToken::default()));
         stack(tables.collect::<Result<_, _>>().ok()?).ok()
     };
     Some((load(edges)??, load(nodes)?))

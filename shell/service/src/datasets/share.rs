@@ -1,17 +1,17 @@
 //! Who else may see or change a dataset.
 
+use graphlume_identity::Principal;
+use graphlume_identity::authz::Action;
+use graphlume_identity::body::{self, kind, missing};
+use graphlume_identity::reply::StatusReply;
 use graphlume_storage::{DatasetRec, Invitation, Privacy, PrivacyMode};
 use graphlume_types::limits::INVITED_USERS_MAX;
 use serde_json::{Map, Value};
 
-use super::no_dataset;
-use crate::authz::Action;
-use crate::body::{self, kind, missing};
-use crate::principal::Principal;
-use crate::reply::StatusReply;
-use crate::{Service, ServiceError};
+use super::{Datasets, no_dataset};
+use crate::error::ServiceError;
 
-impl Service {
+impl Datasets {
     /// Sets who may see a dataset: `{obj_pk, obj_type, mode, mode_action?, invited_users?, notify?,
     /// message?}`. Each call replaces the one before.
     ///
@@ -31,18 +31,19 @@ impl Service {
         let privacy = parse(&map)?;
         let (rec, _) = self.stored_for(who, Action::Share, id).await?;
         let (dataset, mode) = (rec.dataset_id, privacy.mode);
-        let now = self.core.clock.unix_micros();
-        self.blocking(move |core| {
-            let after = DatasetRec { privacy: Some(privacy.clone()), ..rec.clone() };
-            let _room = core.quotas.record(&core.store, &after, Some(&rec))?;
-            let done = core.store.update::<DatasetRec>(&dataset, |d| {
-                d.privacy = Some(privacy.clone());
-                d.updated_at = now;
-            })?;
-            done.map(|_| ()).ok_or_else(|| no_dataset(dataset))
-        })
-        .await?;
-        self.access_changed();
+        let now = self.ctx.data.clock.unix_micros();
+        self.ctx
+            .blocking(move |data| {
+                let after = DatasetRec { privacy: Some(privacy.clone()), ..rec.clone() };
+                let _room = data.quotas.record(&data.store, &after, Some(&rec))?;
+                let done = data.store.update::<DatasetRec>(&dataset, |d| {
+                    d.privacy = Some(privacy.clone());
+                    d.updated_at = now;
+                })?;
+                done.map(|_| ()).ok_or_else(|| no_dataset(dataset))
+            })
+            .await?;
+        self.ctx.identity.access_changed();
         let user = who.user().map(|u| u.0);
         tracing::info!(target: "audit", event = "dataset-shared", user, %dataset, ?mode);
         Ok(StatusReply {
@@ -56,7 +57,7 @@ impl Service {
 /// What the fields of a share say of who may see something.
 ///
 /// # Errors
-/// As [`Service::share`].
+/// As [`Datasets::share`].
 pub(crate) fn check_privacy(map: &Map<String, Value>) -> Result<Privacy, ServiceError> {
     parse(map)
 }

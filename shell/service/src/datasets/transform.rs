@@ -2,35 +2,20 @@
 //! made from. Element `i` belongs to edge file `i`; a single element belongs to all of them, and to a
 //! table uploaded into the dataset.
 
+use graphlume_identity::body;
 use graphlume_storage::{DatasetRec, TableSchema};
 use graphlume_table::{
-    Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions, HypergraphPlan, Table,
-    hypergraph, hypergraph_union,
+    Hypergraph, HypergraphCx, HypergraphOptions, HypergraphPlan, Table, hypergraph,
+    hypergraph_union,
 };
-use graphlume_types::{CancelToken, Coded, Notice, note};
+use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
 use super::encodings::{bind_default, bound};
-use crate::ServiceError;
-use crate::body;
-use crate::tables::stack;
+use crate::error::ServiceError;
+use crate::files::tables::stack;
 
 const FIELD: &str = "edge_hypergraph_transform";
-
-impl From<HypergraphError> for ServiceError {
-    fn from(e: HypergraphError) -> Self {
-        match e {
-            HypergraphError::Invalid { field, message } => Self::invalid(field, message),
-            HypergraphError::Table(e) => Self::Table(e),
-            HypergraphError::Internal(message) => Self::Internal(message),
-            other => Self::Unreadable {
-                message: other.to_string(),
-                slug: other.slug(),
-                code: other.code(),
-            },
-        }
-    }
-}
 
 /// The transforms of a dataset, at least one.
 pub(crate) struct Transforms(Vec<HypergraphOptions>);

@@ -1,6 +1,8 @@
 //! What datasets say about the files whose tables they hold: whether a file is kept from its organization, and which
 //! of its tables somebody may make a dataset of. Answered by the indexes of the store, whatever the records hold.
 
+use graphlume_identity::Principal;
+use graphlume_identity::authz::{Action, Decision, Held, Resource, decides};
 use graphlume_storage::{
     DatasetHead, DatasetRec, FileHead, FileRec, Headed as _, PrivacyMode, TableRec,
 };
@@ -8,10 +10,8 @@ use graphlume_types::DatasetId;
 use graphlume_types::limits::HOLDERS_LOOKED_AT_MAX;
 
 use super::no_file;
-use crate::ServiceError;
-use crate::authz::{Action, Decision, Held, Resource, decides};
-use crate::principal::Principal;
-use crate::service::Core;
+use crate::data::DataStore;
+use crate::error::ServiceError;
 
 /// Whether the datasets that hold a file can matter to what a caller may do with it.
 fn matters(who: &Principal, file: &FileHead) -> bool {
@@ -19,9 +19,13 @@ fn matters(who: &Principal, file: &FileHead) -> bool {
 }
 
 /// What the datasets of a file's author say about it to somebody else. Asks nothing where no answer could help.
-pub(crate) fn held(core: &Core, who: &Principal, file: &FileHead) -> Result<Held, ServiceError> {
+pub(crate) fn held(
+    data: &DataStore,
+    who: &Principal,
+    file: &FileHead,
+) -> Result<Held, ServiceError> {
     let privately =
-        matters(who, file) && core.store.is_held_privately(&file.file_id, file.author)?;
+        matters(who, file) && data.store.is_held_privately(&file.file_id, file.author)?;
     Ok(Held { privately })
 }
 
@@ -38,13 +42,13 @@ pub(crate) enum Citable {
 /// # Errors
 /// [`ServiceError::NotFound`] where that is nothing.
 pub(crate) fn citable(
-    core: &Core,
+    data: &DataStore,
     who: &Principal,
     file: &FileRec,
     index: u32,
 ) -> Result<Citable, ServiceError> {
     let head = file.head();
-    let resource = Resource::File(&head, held(core, who, &head)?);
+    let resource = Resource::File(&head, held(data, who, &head)?);
     if decides(who, Action::Cite, resource) == Decision::Allow {
         return Ok(Citable::File);
     }
@@ -52,9 +56,9 @@ pub(crate) fn citable(
     if who.is_anonymous() || who.scope().is_some() {
         return Err(hidden());
     }
-    let dataset = shown_by(core, who, file, index)?.ok_or_else(hidden)?;
+    let dataset = shown_by(data, who, file, index)?.ok_or_else(hidden)?;
     // The record is the truth of this moment: what was shared a moment ago may be private by now.
-    let rec = core.store.get::<DatasetRec>(&dataset)?.ok_or_else(hidden)?;
+    let rec = data.store.get::<DatasetRec>(&dataset)?.ok_or_else(hidden)?;
     if decides(who, Action::Read, Resource::Dataset(&rec)) != Decision::Allow {
         return Err(hidden());
     }
@@ -71,20 +75,20 @@ pub(crate) fn citable(
 /// The id of a file does not tell which address the caller was given. So datasets that are open to whoever has their
 /// address count only where no other one shows the table, and where all of them show the same version.
 fn shown_by(
-    core: &Core,
+    data: &DataStore,
     who: &Principal,
     file: &FileRec,
     index: u32,
 ) -> Result<Option<DatasetId>, ServiceError> {
     let mut newest: Option<(i64, DatasetId)> = None;
     let (mut by_address, mut versions_differ) = (None::<(i64, DatasetId)>, false);
-    for (seen, holder) in core.store.holders(&file.file_id, file.author).enumerate() {
+    for (seen, holder) in data.store.holders(&file.file_id, file.author).enumerate() {
         let holder = holder?;
         let is_private = holder.mode == Some(PrivacyMode::Private);
         if seen >= HOLDERS_LOOKED_AT_MAX {
             return Ok(newest.filter(|_| !is_private).map(|(_, dataset)| dataset));
         }
-        let head = core.store.head::<DatasetRec>(&holder.dataset)?;
+        let head = data.store.head::<DatasetRec>(&holder.dataset)?;
         let may = |d: &DatasetHead| decides(who, Action::Read, Resource::Dataset(d));
         if head.as_ref().is_none_or(|d| may(d) != Decision::Allow) {
             if is_private {

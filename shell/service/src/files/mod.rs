@@ -1,31 +1,37 @@
 //! Uploaded files: records, bytes, parses.
 
 mod held;
-mod progress;
+pub(crate) mod tables;
 mod upload;
+pub(crate) mod upload_stream;
 
-use graphlume_ingest::{Compression, Failed, Format, IngestError, Recipe, sql_transforms};
-use graphlume_storage::{
-    Batch, FileHead, FileRec, Headed as _, OrgRec, Role, Scope, StoreError, Tag,
-};
-use graphlume_types::{CancelToken, FileId, Notice};
-use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use crate::authz::{Action, Decision, Resource, decides, require};
-use crate::body;
-use crate::identity::orgs;
-use crate::page::PageRequest;
-use crate::principal::Principal;
+use graphlume_identity::authz::{Action, Decision, Resource, decides, require};
+use graphlume_identity::{IdentityError, Principal, body, orgs};
+use graphlume_ingest::{Compression, Format, IngestError, Recipe, sql_transforms};
+use graphlume_storage::{Batch, FileHead, FileRec, Headed as _, StoreError, Tag};
+use graphlume_types::calendar::iso8601;
+use graphlume_types::{CancelToken, FileId, Notice};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::data::DataStore;
+use crate::error::{ServiceError, json_value};
+use crate::free_fields::check_free_fields;
+use crate::listing::{self, PageRequest};
 use crate::reply::{FileReply, Page};
-use crate::service::Core;
-use crate::tables::{TakenTables, parse_and_store, unreadable};
-use crate::time_text::iso8601;
-use crate::{Service, ServiceError, text};
+use crate::text;
+use tables::{ParseOutcome, parse_and_store};
 
 pub(crate) use held::{Citable, citable, held};
-pub(crate) use progress::Board;
 pub use upload::FileUpload;
+
+/// The uploaded files of accounts.
+#[derive(Clone)]
+pub struct Files {
+    ctx: Arc<Context>,
+}
 
 /// Fields of a record that the server alone writes.
 const OWN_FIELDS: &[&str] = &[
@@ -57,26 +63,30 @@ pub(crate) fn no_file(id: impl std::fmt::Display) -> ServiceError {
 }
 
 /// The file of an id that came in a path or a body.
-pub(crate) fn find(core: &Core, id: &str) -> Result<(FileRec, Tag), ServiceError> {
+pub(crate) fn find(data: &DataStore, id: &str) -> Result<(FileRec, Tag), ServiceError> {
     let file_id: FileId = id.parse().map_err(|_| no_file(id))?;
-    core.store.get_tagged::<FileRec>(&file_id)?.ok_or_else(|| no_file(id))
+    data.store.get_tagged::<FileRec>(&file_id)?.ok_or_else(|| no_file(id))
 }
 
 /// Blocks.
 fn find_for(
-    core: &Core,
+    data: &DataStore,
     who: &Principal,
     action: Action,
     id: &str,
 ) -> Result<(FileRec, Tag), ServiceError> {
-    let (rec, tag) = find(core, id)?;
+    let (rec, tag) = find(data, id)?;
     let head = rec.head();
-    let held = held(core, who, &head)?;
+    let held = held(data, who, &head)?;
     require(who, action, Resource::File(&head, held), "file", id)?;
     Ok((rec, tag))
 }
 
-impl Service {
+impl Files {
+    pub(crate) const fn new(ctx: Arc<Context>) -> Self {
+        Self { ctx }
+    }
+
     /// [`find_for`] for a task that must not block.
     async fn file_for(
         &self,
@@ -85,25 +95,19 @@ impl Service {
         id: &str,
     ) -> Result<(FileRec, Tag), ServiceError> {
         let (who, id) = (who.clone(), id.to_owned());
-        self.blocking(move |core| find_for(core, &who, action, &id)).await
+        self.ctx.blocking(move |data| find_for(data, &who, action, &id)).await
     }
-}
 
-impl Service {
     /// Makes a file record; its bytes follow.
     ///
     /// # Errors
     /// A missing or unknown `file_type`, an organization that the caller is no member of.
-    pub async fn create_file(
-        &self,
-        who: &Principal,
-        body: &[u8],
-    ) -> Result<FileReply, ServiceError> {
-        let author = who.user().ok_or(ServiceError::Unauthenticated)?;
+    pub async fn create(&self, who: &Principal, body: &[u8]) -> Result<FileReply, ServiceError> {
+        let author = who.user().ok_or(IdentityError::Unauthenticated)?;
         refuse_scoped(who)?;
         let map = body::object(body)?;
-        let now = self.core.clock.unix_micros();
-        let org = orgs::for_create(&self.core.store, who, body::text(&map, "org_name")?)?;
+        let now = self.ctx.data.clock.unix_micros();
+        let org = orgs::for_create(&self.ctx.data.store, who, body::text(&map, "org_name")?)?;
         let mut rec = FileRec {
             file_id: FileId::random(),
             name: String::new(),
@@ -131,50 +135,48 @@ impl Service {
         if rec.file_type.is_empty() {
             return Err(body::missing(
                 "file_type",
-                "one of arrow, csv, json, orc, parquet, xls, xlsx",
-            ));
+                &format!("one of {}", Format::ALL.map(Format::name).join(", ")),
+            )
+            .into());
         }
-        self.blocking(move |core| {
-            let _place = core.quotas.file(&core.store, author)?;
-            let _room = core.quotas.record(&core.store, &rec, None)?;
-            core.store.commit(Batch::new().insert(&rec))?;
-            Ok(reply(rec))
-        })
-        .await
+        self.ctx
+            .blocking(move |data| {
+                let _place = data.quotas.file(&data.store, author)?;
+                let _room = data.quotas.record(&data.store, &rec, None)?;
+                data.store.commit(Batch::new().insert(&rec))?;
+                reply(rec)
+            })
+            .await
     }
 
     /// The caller's files and those of the caller's organizations, newest first.
     ///
     /// # Errors
     /// A window out of range.
-    pub async fn list_files(
-        &self,
-        who: &Principal,
-        page: PageRequest,
-    ) -> Result<Page, ServiceError> {
+    pub async fn list(&self, who: &Principal, page: PageRequest) -> Result<Page, ServiceError> {
         let by = who.clone();
-        let may = move |core: &Core, f: &FileHead| {
-            let held = held(core, &by, f)?;
+        let may = move |data: &DataStore, f: &FileHead| {
+            let held = held(data, &by, f)?;
             Ok(decides(&by, Action::Read, Resource::File(f, held)) == Decision::Allow)
         };
-        self.listed::<FileRec>(who, page, may, text::of_file).await
+        listing::page_of::<FileRec>(&self.ctx, who, page, may, text::of_file).await
     }
 
     /// One file's record.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's.
-    pub async fn get_file(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
+    pub async fn get(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
         let (rec, _) = self.file_for(who, Action::Read, id).await?;
-        let progress = self.core.board.get(&rec.file_id);
-        Ok(FileReply { progress, ..reply(rec) })
+        let progress = self.ctx.data.progress.get(&rec.file_id);
+        Ok(FileReply { progress, ..reply(rec)? })
     }
 
     /// Changes names and parser settings; kept bytes are parsed again with the new settings.
     ///
     /// # Errors
     /// A field that cannot be changed. A parse that fails is part of the reply.
-    pub async fn patch_file(
+    pub async fn patch(
         &self,
         who: &Principal,
         id: &str,
@@ -183,34 +185,30 @@ impl Service {
         let map = body::object(body)?;
         refuse_foreign_fields(&map)?;
         let (before, tag) = self.file_for(who, Action::Write, id).await?;
-        let _claim = self.claim(format!("file {id}"))?;
+        let _claim = self.ctx.claims.take(format!("file {id}"))?;
         let mut rec = before.clone();
         set_fields(&mut rec, &map)?;
-        rec.updated_at = self.core.clock.unix_micros();
+        rec.updated_at = self.ctx.data.clock.unix_micros();
         let settings = |r: &FileRec| {
             let (kind, compression) = (r.file_type.clone(), r.file_compression.clone());
             (kind, compression, r.parser_options.clone(), r.sql_transforms.clone())
         };
         let parse = settings(&rec) != settings(&before) || rec.is_uploaded && !rec.is_valid;
-        let (_place, watch) = self.core.board.place(rec.file_id);
-        let permit = self.parses.acquire().await;
+        let (_entry, watch) = self.ctx.data.progress.begin(rec.file_id);
+        let permit = self.ctx.parses.acquire().await;
         let out = self
-            .blocking(move |core| {
+            .ctx
+            .blocking(move |data| {
                 if parse && let Some(raw) = rec.raw {
-                    let input = Arc::new(core.store.blobs().open_verified(&raw)?);
+                    let input = Arc::new(data.store.blobs().open_verified(&raw)?);
                     let (recipe, cancel) = (recipe(&rec, &[])?, CancelToken::new());
                     let parsed =
-                        parse_and_store(core, Some(rec.author), &recipe, input, &cancel, watch)?;
-                    if let Err(failed) = parsed.as_ref()
-                        && !failed.is_final()
-                    {
-                        return Err(unreadable(failed.clone()));
-                    }
-                    record_parse(&mut rec, parsed);
+                        parse_and_store(data, Some(rec.author), &recipe, input, &cancel, watch)?;
+                    record_parse(&mut rec, parsed)?;
                 }
-                let _room = core.quotas.record(&core.store, &rec, Some(&before))?;
-                commit(core, &rec, tag)?;
-                Ok(reply(rec))
+                let _room = data.quotas.record(&data.store, &rec, Some(&before))?;
+                commit(data, &rec, tag)?;
+                reply(rec)
             })
             .await;
         drop(permit);
@@ -221,15 +219,15 @@ impl Service {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`], also for somebody else's.
-    pub async fn delete_file(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
+    pub async fn delete(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
         let (rec, tag) = self.file_for(who, Action::Delete, id).await?;
         let (id, user) = (id.to_owned(), who.user());
-        self.blocking(move |core| {
-            match core.store.commit(Batch::new().delete_if::<FileRec>(&rec.file_id, tag)) {
+        self.ctx.blocking(move |data| {
+            match data.store.commit(Batch::new().delete_if::<FileRec>(&rec.file_id, tag)) {
                 Ok(()) => {}
                 // Changed by an upload of the same moment: it goes all the same.
                 Err(StoreError::Changed { .. }) => {
-                    core.store.commit(Batch::new().delete::<FileRec>(&rec.file_id))?;
+                    data.store.commit(Batch::new().delete::<FileRec>(&rec.file_id))?;
                 }
                 Err(e) => return Err(e.into()),
             }
@@ -248,29 +246,8 @@ pub(crate) fn refuse_scoped(who: &Principal) -> Result<(), ServiceError> {
     Ok(())
 }
 
-/// What a caller's lists show: the own objects and those of the own organizations, to superusers of every
-/// organization. Blocks for the latter.
-pub(crate) fn own_scopes(core: &Core, who: &Principal) -> Result<Vec<Scope>, ServiceError> {
-    let user = who.user().ok_or(ServiceError::Unauthenticated)?;
-    if who.scope().is_some() {
-        return Ok(Vec::new());
-    }
-    let mut scopes = vec![Scope::Owner(user)];
-    scopes.extend(who.orgs().iter().cloned().map(Scope::Org));
-    if who.role() == Some(Role::Superuser) {
-        for org in core.store.scan::<OrgRec>() {
-            match org {
-                Ok(org) => scopes.push(Scope::Org(org.slug)),
-                Err(e) if e.is_corrupt() => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
-    }
-    Ok(scopes)
-}
-
 fn set_fields(rec: &mut FileRec, map: &Map<String, Value>) -> Result<(), ServiceError> {
-    body::check_free_fields(
+    check_free_fields(
         map,
         |field| matches!(field, "parser_options" | "sql_transforms"),
         |_| false,
@@ -359,10 +336,10 @@ fn without_extension(rec: &FileRec) -> Option<Notice> {
 }
 
 /// Writes the outcome of a parse into the record of bytes that are kept.
-fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
+fn record_parse(rec: &mut FileRec, parsed: ParseOutcome) -> Result<(), ServiceError> {
     rec.is_uploaded = true;
     match parsed {
-        Ok(taken) => {
+        ParseOutcome::Parsed(taken) => {
             rec.is_valid = true;
             rec.errors = Vec::new();
             rec.tables_schemas = taken.schemas;
@@ -376,28 +353,29 @@ fn record_parse(rec: &mut FileRec, parsed: Result<TakenTables, Failed>) {
                 rec.agent_version = version;
             }
         }
-        Err(failure) => {
+        ParseOutcome::Refused(failure) => {
             rec.is_valid = false;
-            rec.errors = vec![serde_json::to_value(failure.record).unwrap_or_default()];
+            rec.errors = vec![json_value("an error of a parser", &failure.record)?];
             rec.tables_schemas = Vec::new();
             rec.tables = Vec::new();
             rec.notices = Vec::new();
         }
     }
+    Ok(())
 }
 
 /// Writes a record that was read with `tag`; one that was deleted meanwhile stays deleted.
-fn commit(core: &Core, rec: &FileRec, tag: Tag) -> Result<(), ServiceError> {
-    match core.store.commit(Batch::new().replace(rec, tag)) {
-        Err(StoreError::Changed { .. }) if !core.store.exists::<FileRec>(&rec.file_id)? => {
+fn commit(data: &DataStore, rec: &FileRec, tag: Tag) -> Result<(), ServiceError> {
+    match data.store.commit(Batch::new().replace(rec, tag)) {
+        Err(StoreError::Changed { .. }) if !data.store.exists::<FileRec>(&rec.file_id)? => {
             Err(no_file(rec.file_id))
         }
         done => Ok(done?),
     }
 }
 
-pub(crate) fn reply(rec: FileRec) -> FileReply {
-    FileReply {
+fn reply(rec: FileRec) -> Result<FileReply, ServiceError> {
+    Ok(FileReply {
         file_id: rec.file_id.to_string(),
         name: rec.name,
         description: rec.description,
@@ -414,9 +392,9 @@ pub(crate) fn reply(rec: FileRec) -> FileReply {
         is_uploaded: rec.is_uploaded,
         is_valid: rec.is_valid,
         errors: Value::Array(rec.errors),
-        tables_schemas: serde_json::to_value(rec.tables_schemas).unwrap_or_default(),
+        tables_schemas: json_value("the schemas of a file", &rec.tables_schemas)?,
         org_name: rec.org_name.unwrap_or_default(),
         notices: rec.notices,
         progress: None,
-    }
+    })
 }

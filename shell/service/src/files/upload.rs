@@ -3,23 +3,24 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use graphlume_identity::Principal;
+use graphlume_identity::authz::Action;
 use graphlume_ingest::Recipe;
 use graphlume_storage::{FileRec, Tag};
 
-use super::progress::Place;
-use super::{commit, recipe, record_parse, reply};
-use crate::authz::Action;
-use crate::intake::{Intake, Taken};
-use crate::principal::Principal;
+use super::upload_stream::{StoredUpload, UploadStream};
+use super::{Files, commit, recipe, record_parse, reply};
+use crate::claims::Claim;
+use crate::data::{DataStore, blocking};
+use crate::error::ServiceError;
 use crate::reply::FileReply;
-use crate::service::{Claim, Core, blocking};
-use crate::{Service, ServiceError};
+use crate::upload_progress::ProgressEntry;
 
 /// The body of a file on its way in. Dropping it leaves the file as it was.
 pub struct FileUpload {
-    core: Arc<Core>,
-    intake: Intake,
-    place: Place,
+    data: Arc<DataStore>,
+    stream: UploadStream,
+    entry: ProgressEntry,
     rec: FileRec,
     tag: Tag,
     recipe: Recipe,
@@ -27,14 +28,14 @@ pub struct FileUpload {
     claim: Claim,
 }
 
-impl Service {
+impl Files {
     /// Starts the upload of a file's bytes. `query` holds the address's parameters: `erase`, and parser
     /// options on top of the record's. `declared_len` is the announced length of the body.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`]; an unknown parameter; a body over the limit;
     /// [`ServiceError::Conflict`] while another upload of the file runs.
-    pub async fn begin_file_upload(
+    pub async fn begin_upload(
         &self,
         who: &Principal,
         id: &str,
@@ -44,11 +45,11 @@ impl Service {
         let (rec, tag) = self.file_for(who, Action::Write, id).await?;
         let (erase, query) = take_erase(query)?;
         let recipe = recipe(&rec, &query)?;
-        let claim = self.claim(format!("file {id}"))?;
-        let (place, watch) = self.core.board.place(rec.file_id);
-        let intake = self.intake(rec.author, declared_len, watch).await?;
-        let core = Arc::clone(&self.core);
-        Ok(FileUpload { core, intake, place, rec, tag, recipe, erase, claim })
+        let claim = self.ctx.claims.take(format!("file {id}"))?;
+        let (entry, watch) = self.ctx.data.progress.begin(rec.file_id);
+        let stream = UploadStream::begin(&self.ctx, rec.author, declared_len, watch).await?;
+        let data = Arc::clone(&self.ctx.data);
+        Ok(FileUpload { data, stream, entry, rec, tag, recipe, erase, claim })
     }
 }
 
@@ -58,7 +59,7 @@ impl FileUpload {
     /// # Errors
     /// A body over the limit or over its announced length; a disk that fails.
     pub async fn write(&mut self, piece: Bytes) -> Result<(), ServiceError> {
-        self.intake.write(piece).await
+        self.stream.write(piece).await
     }
 
     /// Parses the body and answers once bytes and record are durable. Content that does not parse is a
@@ -67,13 +68,13 @@ impl FileUpload {
     /// # Errors
     /// A body shorter than announced; a disk that fails; a file deleted meanwhile.
     pub async fn finish(self) -> Result<FileReply, ServiceError> {
-        let Self { core, intake, place, mut rec, tag, recipe, erase, claim } = self;
+        let Self { data, stream, entry, mut rec, tag, recipe, erase, claim } = self;
         let kept_options = recipe.options.clone();
         let before = rec.clone();
-        let Taken { raw, parsed, room, .. } = intake.finish(recipe).await?;
-        let dropped = parsed.is_err() && erase;
-        record_parse(&mut rec, parsed);
-        rec.updated_at = core.clock.unix_micros();
+        let StoredUpload { raw, parsed, room, .. } = stream.finish(recipe).await?;
+        let dropped = parsed.is_refused() && erase;
+        record_parse(&mut rec, parsed)?;
+        rec.updated_at = data.clock.unix_micros();
         rec.parser_options = kept_options;
         if dropped {
             rec.is_uploaded = false;
@@ -83,14 +84,14 @@ impl FileUpload {
             rec.raw = Some(raw);
             rec.bytes_count = Some(raw.len);
         }
-        let write = move |c: &Core| {
+        let write = move |c: &DataStore| {
             // Of the body's length something is reserved; what was parsed from it is known by now.
             let room = c.quotas.record_within(&c.store, &rec, Some(&before), room)?;
             commit(c, &rec, tag)?;
-            drop((claim, place, room));
-            Ok(reply(rec))
+            drop((claim, entry, room));
+            reply(rec)
         };
-        blocking(&core, write).await
+        blocking(&data, write).await
     }
 }
 

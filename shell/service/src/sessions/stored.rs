@@ -7,97 +7,100 @@ use graphlume_types::UserId;
 use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER_USER_MAX};
 use serde_json::{Map, Value};
 
-use super::{DAY_MICROS, Visit, memory_of, revision};
-use crate::collections::{Background, Worn};
-use crate::keeper::forget;
-use crate::service::Core;
-use crate::{ServiceError, builtin, upkeep};
+use super::DAY_MICROS;
+use super::checkpoints::forget;
+use super::collections::{Background, Collections};
+use super::list::revision;
+use super::registry::{SessionMeta, memory_of};
+use crate::data::DataStore;
+use crate::datasets::builtin;
+use crate::error::ServiceError;
 
 /// Writes a session down; the oldest of the account's make room past the limit.
-pub(super) fn keep(core: &Core, rec: &SessionRec, owner: UserId) -> Result<(), ServiceError> {
+pub(super) fn keep(data: &DataStore, rec: &SessionRec, owner: UserId) -> Result<(), ServiceError> {
     let scope = [Scope::Owner(owner)];
     let kept = SESSIONS_PER_USER_MAX.saturating_sub(1);
-    let surplus = core.store.list::<SessionRec>(&scope, kept, PAGE_ROWS_MAX)?;
+    let surplus = data.store.list::<SessionRec>(&scope, kept, PAGE_ROWS_MAX)?;
     let mut batch = Batch::new();
     let old: Vec<_> = surplus.items.iter().filter(|s| s.session_id != rec.session_id).collect();
     for old in &old {
         batch = batch.delete::<SessionRec>(&old.session_id);
     }
-    core.store.commit(batch.put(rec))?;
+    data.store.commit(batch.put(rec))?;
     for old in old {
-        forget(core, &old.session_id, old.dataset_id);
+        forget(data, &old.session_id, old.dataset_id);
     }
     Ok(())
 }
 
 /// Writes down that a session was opened again.
-pub(super) fn seen(core: &Core, visit: &Visit) -> Result<(), ServiceError> {
-    core.store.update::<SessionRec>(&visit.session, |r| r.updated_at = visit.seen_at)?;
+pub(super) fn seen(data: &DataStore, meta: &SessionMeta) -> Result<(), ServiceError> {
+    data.store.update::<SessionRec>(&meta.session, |r| r.updated_at = meta.seen_at)?;
     Ok(())
 }
 
 /// Writes the collections of a session down, and the session if that could not be done before.
-pub(crate) fn keep_collections(core: &Core, visit: &Visit) -> Result<(), ServiceError> {
-    let written = core.store.update::<SessionRec>(&visit.session, |r| {
-        r.collections.clone_from(&visit.worn.records);
+pub(crate) fn keep_collections(data: &DataStore, meta: &SessionMeta) -> Result<(), ServiceError> {
+    let written = data.store.update::<SessionRec>(&meta.session, |r| {
+        r.collections.clone_from(&meta.collections.records);
     })?;
-    match (written, visit.owner) {
+    match (written, meta.owner) {
         (Some(_), _) => Ok(()),
-        (None, Some(owner)) => keep(core, &record(visit), owner),
-        (None, None) => Err(ServiceError::not_found("session", &visit.session)),
+        (None, Some(owner)) => keep(data, &record(meta), owner),
+        (None, None) => Err(ServiceError::not_found("session", &meta.session)),
     }
 }
 
 /// Forgets sessions that nobody has opened for long, and those whose dataset is gone.
-pub(crate) fn forget_old(core: &Core) -> Result<(), ServiceError> {
-    let now = core.clock.unix_micros();
-    upkeep::each::<SessionRec>(core, |rec| {
+pub(crate) fn forget_old(data: &DataStore) -> Result<(), ServiceError> {
+    let now = data.clock.unix_micros();
+    data.store.each(|rec: SessionRec| {
         let has_data = builtin::by_id(rec.dataset_id).is_some()
-            || core.store.exists::<DatasetRec>(&rec.dataset_id)?;
+            || data.store.exists::<DatasetRec>(&rec.dataset_id)?;
         let idle = now.saturating_sub(rec.created_at.max(rec.updated_at));
         if !has_data || idle > SESSION_IDLE_DAYS_MAX * DAY_MICROS {
-            core.store.commit(Batch::new().delete::<SessionRec>(&rec.session_id))?;
-            forget(core, &rec.session_id, rec.dataset_id);
+            data.store.commit(Batch::new().delete::<SessionRec>(&rec.session_id))?;
+            forget(data, &rec.session_id, rec.dataset_id);
         }
         Ok(())
     })
 }
 
-pub(super) fn record(visit: &Visit) -> SessionRec {
-    let layout = match serde_json::to_value(visit.settings) {
+pub(super) fn record(meta: &SessionMeta) -> SessionRec {
+    let layout = match serde_json::to_value(meta.settings) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),
     };
     SessionRec {
-        session_id: visit.session.clone(),
-        revision_id: revision(visit),
-        dataset_id: visit.dataset,
-        owner: visit.owner,
-        org_name: visit.org.clone(),
-        created_at: visit.created_at,
-        updated_at: visit.seen_at,
+        session_id: meta.session.clone(),
+        revision_id: revision(meta),
+        dataset_id: meta.dataset,
+        owner: meta.owner,
+        org_name: meta.org.clone(),
+        created_at: meta.created_at,
+        updated_at: meta.seen_at,
         closed_at: None,
         layout,
         url_params: Vec::new(),
-        notices: visit.notices.to_vec(),
-        collections: visit.worn.records.clone(),
-        background_node: visit.worn.background.node.clone(),
-        background_edge: visit.worn.background.edge.clone(),
+        notices: meta.notices.to_vec(),
+        collections: meta.collections.records.clone(),
+        background_node: meta.collections.background.node.clone(),
+        background_edge: meta.collections.background.edge.clone(),
     }
 }
 
-pub(super) fn from_record(rec: SessionRec) -> Visit {
+pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
     let background = Background { node: rec.background_node, edge: rec.background_edge };
-    let worn = if rec.collections.is_empty() && background == Background::default() {
-        Worn::default()
+    let collections = if rec.collections.is_empty() && background == Background::default() {
+        Collections::default()
     } else {
-        Worn::new(rec.collections, background, &Worn::default(), None)
+        Collections::new(rec.collections, background, &Collections::default(), None)
     };
-    Visit {
+    SessionMeta {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),
-        bytes: memory_of(&worn, &rec.notices),
-        worn: Arc::new(worn),
+        bytes: memory_of(&collections, &rec.notices),
+        collections: Arc::new(collections),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
         notices: rec.notices.into(),
         session: rec.session_id,

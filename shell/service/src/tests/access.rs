@@ -11,9 +11,9 @@ async fn strangers_cannot_tell_not_yours_from_not_there() {
         let mut said = Vec::new();
         for id in [&file, &absent] {
             let e = match act {
-                0 => s.get_file(&bob, id).await.unwrap_err(),
-                1 => s.delete_file(&bob, id).await.unwrap_err(),
-                2 => s.patch_file(&bob, id, b"{}").await.unwrap_err(),
+                0 => s.files.get(&bob, id).await.unwrap_err(),
+                1 => s.files.delete(&bob, id).await.unwrap_err(),
+                2 => s.files.patch(&bob, id, b"{}").await.unwrap_err(),
                 _ => rig.upload(&bob, id, &[], b"x\n1\n").await.unwrap_err(),
             };
             let text = serde_json::to_string(&e.reply()).unwrap();
@@ -21,13 +21,13 @@ async fn strangers_cannot_tell_not_yours_from_not_there() {
         }
         assert_eq!(said[0], said[1]);
     }
-    assert!(s.get_file(&alice, &file).await.unwrap().is_valid, "nothing was changed");
+    assert!(s.files.get(&alice, &file).await.unwrap().is_valid, "nothing was changed");
     let cited = create_body(json!({"edge_files": [file]}));
     assert_eq!(code(rig.dataset(&bob, cited).await), Code::NotFound);
     let anonymous = Principal::anonymous();
-    assert_eq!(code(s.get_file(&anonymous, &file).await), Code::NotFound);
-    assert_eq!(code(s.create_file(&anonymous, b"{}").await), Code::Unauthenticated);
-    assert_eq!(code(s.list_files(&anonymous, page("", "")).await), Code::Unauthenticated);
+    assert_eq!(code(s.files.get(&anonymous, &file).await), Code::NotFound);
+    assert_eq!(code(s.files.create(&anonymous, b"{}").await), Code::Unauthenticated);
+    assert_eq!(code(s.files.list(&anonymous, page("", "")).await), Code::Unauthenticated);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn a_cited_foreign_file_is_found_only_where_the_server_is_set_so() {
     let rig = Rig::start(dir, clock, config);
     let bob = rig.user("bob").await;
     assert!(rig.dataset(&bob, create_body(json!({"edge_files": [file]}))).await.is_ok());
-    assert_eq!(code(rig.service.get_file(&bob, &file).await), Code::NotFound);
+    assert_eq!(code(rig.service.files.get(&bob, &file).await), Code::NotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,13 +54,13 @@ async fn members_share_what_is_placed_in_their_organization() {
     assert_eq!(file.org_name, "acme");
     let id = file.file_id.as_str();
     assert!(rig.upload(&alice, id, &[], EDGES_CSV.as_bytes()).await.unwrap().is_valid);
-    assert!(rig.service.get_file(&bob, id).await.is_ok());
-    assert_eq!(rig.service.list_files(&bob, page("", "")).await.unwrap().count, 1);
-    assert_eq!(code(rig.service.delete_file(&bob, id).await), Code::Forbidden);
+    assert!(rig.service.files.get(&bob, id).await.is_ok());
+    assert_eq!(rig.service.files.list(&bob, page("", "")).await.unwrap().count, 1);
+    assert_eq!(code(rig.service.files.delete(&bob, id).await), Code::Forbidden);
     assert!(rig.dataset(&bob, create_body(json!({"edge_files": [id]}))).await.is_ok());
-    assert_eq!(code(rig.service.get_file(&carol, id).await), Code::NotFound);
+    assert_eq!(code(rig.service.files.get(&carol, id).await), Code::NotFound);
     let private = rig.file(&alice, json!({"file_type": "csv"})).await;
-    assert_eq!(code(rig.service.get_file(&bob, &private.file_id).await), Code::NotFound);
+    assert_eq!(code(rig.service.files.get(&bob, &private.file_id).await), Code::NotFound);
     let body = create_body(json!({"org_name": "acme"}));
     let e = rig.dataset(&carol, body).await.unwrap_err();
     assert_eq!(e.code(), Code::Forbidden);
@@ -81,8 +81,8 @@ async fn each_account_sees_exactly_its_own() {
         all.push(who);
     }
     for (i, who) in all.iter().enumerate() {
-        let files = rig.service.list_files(who, page("", "")).await.unwrap();
-        let datasets = rig.service.list_datasets(who, page("", "")).await.unwrap();
+        let files = rig.service.files.list(who, page("", "")).await.unwrap();
+        let datasets = rig.service.datasets.list(who, page("", "")).await.unwrap();
         assert_eq!((files.count, datasets.count), (i as u64 + 1, i as u64 + 1));
         let id = who.user().unwrap().0;
         for page in [files, datasets] {
@@ -93,16 +93,16 @@ async fn each_account_sees_exactly_its_own() {
 
 /// Whether reading, uploading and deleting are allowed.
 async fn rights(rig: &Rig, who: &Principal, id: &str) -> [Right; 3] {
-    let read = rig.service.get_dataset(who, id).await.map(|_| ());
+    let read = rig.service.datasets.get(who, id).await.map(|_| ());
     let write = rig.part(who, id, Part::Edges, "csv", EDGES_CSV.as_bytes()).await.map(|_| ());
     [outcome(read), outcome(write), outcome(delete_probe(rig, who, id).await)]
 }
 
 /// The right to delete, without deleting.
 async fn delete_probe(rig: &Rig, who: &Principal, id: &str) -> Result<(), ServiceError> {
-    use crate::authz::{Action, require};
-    let found = crate::datasets::find(&rig.service.core, id)?;
-    require(who, Action::Delete, found.resource(), "dataset", id)
+    use graphlume_identity::authz::{Action, require};
+    let found = crate::datasets::find(&rig.service.ctx.data, id)?;
+    Ok(require(who, Action::Delete, found.resource(), "dataset", id)?)
 }
 
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
@@ -155,7 +155,8 @@ async fn privacy_is_what_the_table_says() {
         if let Some(mut body) = mode.clone() {
             body["obj_pk"] = json!(id);
             body["obj_type"] = json!("dataset");
-            let done = rig.service.share(&owner, body.to_string().as_bytes()).await.unwrap();
+            let done =
+                rig.service.datasets.share(&owner, body.to_string().as_bytes()).await.unwrap();
             assert_eq!((done.status, done.data), ("OK", json!({})));
         }
         for (who, want) in people.iter().zip(want) {
@@ -170,22 +171,28 @@ async fn a_private_dataset_cannot_be_watched_through_a_session() {
     let rig = Rig::with(&["alice", "bob"]);
     let (alice, bob) = (rig.user("alice").await, rig.user("bob").await);
     let id = rig.empty_dataset(&alice).await;
-    rig.service.open_session(&alice, &id, Some("open"), &[]).await.unwrap();
-    assert!(rig.service.authorize_viewer(&bob, "open", Some(&id)).await.is_ok());
+    rig.service.sessions.open(&alice, &id, Some("open"), &[]).await.unwrap();
+    assert!(rig.service.sessions.authorize_viewer(&bob, "open", Some(&id)).await.is_ok());
     let body = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
-    assert_eq!(code(rig.service.share(&bob, body.as_bytes()).await), Code::Forbidden);
-    rig.service.share(&alice, body.as_bytes()).await.unwrap();
+    assert_eq!(code(rig.service.datasets.share(&bob, body.as_bytes()).await), Code::Forbidden);
+    rig.service.datasets.share(&alice, body.as_bytes()).await.unwrap();
     for who in [&bob, &Principal::anonymous()] {
-        assert_eq!(code(rig.service.authorize_viewer(who, "open", None).await), Code::NotFound);
-        assert_eq!(code(rig.service.authorize_viewer(who, "new", Some(&id)).await), Code::NotFound);
-        assert_eq!(code(rig.service.open_session(who, &id, None, &[]).await), Code::NotFound);
-        assert_eq!(code(rig.service.get_session(who, "open").await), Code::NotFound);
-        assert_eq!(code(rig.service.share(who, body.as_bytes()).await), Code::NotFound);
+        assert_eq!(
+            code(rig.service.sessions.authorize_viewer(who, "open", None).await),
+            Code::NotFound
+        );
+        assert_eq!(
+            code(rig.service.sessions.authorize_viewer(who, "new", Some(&id)).await),
+            Code::NotFound
+        );
+        assert_eq!(code(rig.service.sessions.open(who, &id, None, &[]).await), Code::NotFound);
+        assert_eq!(code(rig.service.sessions.get(who, "open").await), Code::NotFound);
+        assert_eq!(code(rig.service.datasets.share(who, body.as_bytes()).await), Code::NotFound);
     }
-    assert!(rig.service.authorize_viewer(&alice, "open", None).await.unwrap().owner);
+    assert!(rig.service.sessions.authorize_viewer(&alice, "open", None).await.unwrap().owner);
     let rig = rig.restart();
     let bob = rig.user("bob").await;
-    assert_eq!(code(rig.service.get_dataset(&bob, &id).await), Code::NotFound, "it stays private");
+    assert_eq!(code(rig.service.datasets.get(&bob, &id).await), Code::NotFound, "it stays private");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -197,48 +204,51 @@ async fn a_guessed_session_name_is_as_one_that_is_not_there() {
     let (admin, nobody) = (rig.user("admin").await, Principal::anonymous());
     let id = rig.dataset(&alice, create_body(json!({"org_name": "acme"}))).await.unwrap();
     // Carol opens what alice made, by its address.
-    s.open_session(&carol, &id, Some("demo1"), &[]).await.unwrap();
-    let absent = s.authorize_viewer(&bob, "demo2", None).await.unwrap_err();
+    s.sessions.open(&carol, &id, Some("demo1"), &[]).await.unwrap();
+    let absent = s.sessions.authorize_viewer(&bob, "demo2", None).await.unwrap_err();
     let absent = serde_json::to_string(&absent.reply()).unwrap();
     for who in [&bob, &nobody] {
-        let viewer = s.authorize_viewer(who, "demo1", None).await.unwrap_err();
-        let look = s.authorize_look(who, "demo1", None).await.unwrap_err();
-        let shown = s.get_session(who, "demo1").await.unwrap_err();
+        let viewer = s.sessions.authorize_viewer(who, "demo1", None).await.unwrap_err();
+        let look = s.sessions.authorize_look(who, "demo1", None).await.unwrap_err();
+        let shown = s.sessions.get(who, "demo1").await.unwrap_err();
         for refused in [viewer, look, shown] {
             let text = serde_json::to_string(&refused.reply()).unwrap();
             assert_eq!(text.replace("demo1", "demo2"), absent, "{:?}", who.username());
         }
-        let visited = s.visit_session(who, "demo1", None, &[]).await;
+        let visited = s.sessions.visit(who, "demo1", None, &[]).await;
         assert_eq!(code(visited), Code::NotFound);
     }
-    let agent = s.live(&bob, "demo1", crate::ToolAccess::Read).await;
+    let agent = s.agents.live(&bob, "demo1", crate::ToolAccess::Read).await;
     assert!(matches!(agent, Err(crate::LiveError::Denied)), "{agent:?}");
     // The owner, the dataset's author, members of its organization and superusers need no address.
     for who in [&carol, &alice, &member, &admin] {
-        assert!(s.authorize_viewer(who, "demo1", None).await.is_ok(), "{:?}", who.username());
-        assert!(s.get_session(who, "demo1").await.is_ok());
+        assert!(
+            s.sessions.authorize_viewer(who, "demo1", None).await.is_ok(),
+            "{:?}",
+            who.username()
+        );
+        assert!(s.sessions.get(who, "demo1").await.is_ok());
     }
     // With the address everybody watches, and what they were let in for is checked without the name.
-    let ticket = s.authorize_viewer(&nobody, "demo1", Some(&id)).await.unwrap();
-    assert!(s.recheck_viewer(&nobody, &ticket).is_ok());
+    let grant = s.sessions.authorize_viewer(&nobody, "demo1", Some(&id)).await.unwrap();
+    assert!(s.sessions.recheck_viewer(&nobody, &grant).is_ok());
     // Names that the server made cannot be guessed.
-    let made = s.open_session(&carol, &id, None, &[]).await.unwrap().session_id;
-    assert!(s.authorize_viewer(&nobody, made.as_str(), None).await.is_ok());
+    let made = s.sessions.open(&carol, &id, None, &[]).await.unwrap().session_id;
+    assert!(s.sessions.authorize_viewer(&nobody, made.as_str(), None).await.is_ok());
     let private = json!({"obj_pk": id, "obj_type": "dataset", "mode": "private"}).to_string();
-    s.share(&alice, private.as_bytes()).await.unwrap();
-    assert_eq!(code(s.recheck_viewer(&nobody, &ticket).map(|()| 0)), Code::NotFound);
-    assert_eq!(code(s.authorize_viewer(&member, "demo1", None).await), Code::NotFound);
+    s.datasets.share(&alice, private.as_bytes()).await.unwrap();
+    assert_eq!(code(s.sessions.recheck_viewer(&nobody, &grant).map(|()| 0)), Code::NotFound);
+    assert_eq!(code(s.sessions.authorize_viewer(&member, "demo1", None).await), Code::NotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_guest_sees_one_dataset_and_makes_nothing() {
-    use crate::identity::jwt::{Subject, Tokens};
-    use crate::identity::signing_key::SigningKey;
+    use graphlume_identity::testing::{SigningKey, Subject, Tokens};
     let rig = Rig::with(&["alice", "guest"]);
     let (alice, guest) = (rig.user("alice").await, rig.user("guest").await);
     let (one, two) = (rig.empty_dataset(&alice).await, rig.empty_dataset(&alice).await);
     let private = json!({"obj_pk": one, "mode": "private"}).to_string();
-    rig.service.share(&alice, private.as_bytes()).await.unwrap();
+    rig.service.datasets.share(&alice, private.as_bytes()).await.unwrap();
     let tokens = Tokens::new(&SigningKey::load_or_create(rig.dir.path()).unwrap()).unwrap();
     let subject = Subject {
         user: guest.user().unwrap(),
@@ -250,14 +260,15 @@ async fn a_link_guest_sees_one_dataset_and_makes_nothing() {
         key: None,
         login: None,
     };
-    let link = rig.service.authenticate(&tokens.issue(&subject, NOW, NOW).unwrap().0).unwrap();
-    assert!(rig.service.get_dataset(&link, &one).await.is_ok());
-    assert_eq!(code(rig.service.get_dataset(&link, &two).await), Code::NotFound);
-    assert!(rig.service.open_session(&link, &one, None, &[]).await.is_ok());
-    assert_eq!(code(rig.service.open_session(&link, &two, None, &[]).await), Code::NotFound);
+    let link =
+        rig.service.identity.authenticate(&tokens.issue(&subject, NOW, NOW).unwrap().0).unwrap();
+    assert!(rig.service.datasets.get(&link, &one).await.is_ok());
+    assert_eq!(code(rig.service.datasets.get(&link, &two).await), Code::NotFound);
+    assert!(rig.service.sessions.open(&link, &one, None, &[]).await.is_ok());
+    assert_eq!(code(rig.service.sessions.open(&link, &two, None, &[]).await), Code::NotFound);
     assert_eq!(code(rig.service.delete_dataset(&link, &one).await), Code::Forbidden);
     let body = br#"{"file_type":"csv"}"#;
-    assert_eq!(code(rig.service.create_file(&link, body).await), Code::Forbidden);
+    assert_eq!(code(rig.service.files.create(&link, body).await), Code::Forbidden);
     assert_eq!(code(rig.dataset(&link, create_body(json!({}))).await), Code::Forbidden);
-    assert_eq!(rig.service.list_datasets(&link, page("", "")).await.unwrap().count, 0);
+    assert_eq!(rig.service.datasets.list(&link, page("", "")).await.unwrap().count, 0);
 }

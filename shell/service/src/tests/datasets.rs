@@ -5,17 +5,17 @@ use graphlume_engine::{Built, LoadError, Loader};
 use graphlume_storage::{Batch, DatasetRec};
 use graphlume_types::{CancelToken, DatasetId};
 
-use crate::loader::TableLoader;
+use crate::datasets::loader::TableLoader;
 
 fn load(rig: &Rig, id: &str) -> Result<graphlume_engine::Loaded, LoadError> {
-    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    let loader = TableLoader::new(Arc::clone(&rig.service.ctx.data));
     loader.load(id.parse::<DatasetId>().unwrap(), &CancelToken::new())
 }
 
 /// The record once the engine has built the graph and so knows its size.
 async fn counted(rig: &Rig, who: &Principal, id: &str) -> Value {
     for _ in 0..500 {
-        let got = rig.service.get_dataset(who, id).await.unwrap();
+        let got = rig.service.datasets.get(who, id).await.unwrap();
         assert!(got.success);
         if got.data.node_count.is_some() {
             return serde_json::to_value(&got.data).unwrap();
@@ -33,7 +33,7 @@ async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment()
     let id = rig.dataset(&alice, create_body(json!({"edge_files": [edges]}))).await.unwrap();
     counted(&rig, &alice, &id).await;
     let dataset = id.parse::<DatasetId>().unwrap();
-    let (core, done) = (Arc::clone(&rig.service.core), Arc::new(AtomicBool::new(false)));
+    let (core, done) = (Arc::clone(&rig.service.ctx.data), Arc::new(AtomicBool::new(false)));
     let is_done = Arc::clone(&done);
     let others = tokio::task::spawn_blocking(move || {
         while !is_done.load(Ordering::Relaxed) {
@@ -42,14 +42,14 @@ async fn what_a_build_tells_is_kept_when_the_record_changes_at_the_same_moment()
             let _ = core.store.commit(Batch::new().replace(&rec, tag));
         }
     });
-    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    let loader = TableLoader::new(Arc::clone(&rig.service.ctx.data));
     let mut lost = None;
     for nodes in 1000..1020 {
         loader.load(dataset, &CancelToken::new()).unwrap();
         loader.built(dataset, &Built { num_nodes: nodes, num_edges: 5, notices: &[] });
         let mut told = false;
         for _ in 0..500 {
-            let got = rig.service.get_dataset(&alice, &id).await.unwrap().data.node_count;
+            let got = rig.service.datasets.get(&alice, &id).await.unwrap().data.node_count;
             told = got == Some(u64::from(nodes));
             if told {
                 break;
@@ -100,7 +100,7 @@ async fn a_dataset_from_files_reads_back_as_it_was_made() {
     }
     let rig = rig.restart();
     let alice = rig.user("alice").await;
-    let again = rig.service.get_dataset(&alice, &id).await.unwrap();
+    let again = rig.service.datasets.get(&alice, &id).await.unwrap();
     assert_eq!(serde_json::to_value(again.data).unwrap(), d);
     let loaded = load(&rig, &id).unwrap();
     assert_eq!((loaded.edges.num_rows(), loaded.nodes.unwrap().num_rows()), (3, 2));
@@ -154,7 +154,7 @@ async fn creation_names_what_is_missing_or_wrong() {
         let e = rig.dataset(&alice, create_body(body)).await.unwrap_err();
         assert_eq!((e.code(), e.field()), (Code::Unsupported, Some(field)));
     }
-    assert_eq!(rig.service.list_datasets(&alice, page("", "")).await.unwrap().count, 0);
+    assert_eq!(rig.service.datasets.list(&alice, page("", "")).await.unwrap().count, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,7 +165,7 @@ async fn unknown_bindings_are_warned_of_and_nothing_more() {
         "node_encodings": {"bindings": {"node_wings": "w"}, "complex": []},
         "edge_hypergraph_transform": [], "node_files": [],
     }));
-    let made = rig.service.create_dataset(&alice, body.to_string().as_bytes()).await.unwrap();
+    let made = rig.service.datasets.create(&alice, body.to_string().as_bytes()).await.unwrap();
     assert!(made.success && made.message.contains("node_wings"), "{}", made.message);
 }
 
@@ -193,7 +193,7 @@ async fn tables_uploaded_directly_complete_a_dataset_and_replace_each_other() {
     assert_eq!(load(&rig, &id).unwrap().nodes.unwrap().num_rows(), 2);
     rig.part(&alice, &id, Part::Edges, "csv", b"s,d\nx,y\n").await.unwrap();
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 1);
-    let shown = rig.service.get_dataset(&alice, &id).await.unwrap().data;
+    let shown = rig.service.datasets.get(&alice, &id).await.unwrap().data;
     assert_eq!(shown.edge_count, Some(1));
     // What is refused leaves the earlier table.
     for (format, body, want) in [
@@ -225,7 +225,7 @@ async fn several_files_of_one_side_are_stacked_when_they_look_alike() {
     let other = rig.loaded(&alice, "csv", b"s,d\nx,y\n").await.file_id;
     let id = rig.dataset(&alice, create_body(json!({"edge_files": [a, b]}))).await.unwrap();
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 4);
-    assert_eq!(rig.service.get_dataset(&alice, &id).await.unwrap().data.edge_count, Some(4));
+    assert_eq!(rig.service.datasets.get(&alice, &id).await.unwrap().data.edge_count, Some(4));
     let e = rig.dataset(&alice, create_body(json!({"edge_files": [a, other]}))).await.unwrap_err();
     assert_eq!(e.field(), Some("edge_files[1]"));
 }
@@ -277,7 +277,7 @@ async fn a_deleted_dataset_is_gone_for_everybody() {
     let alice = rig.user("alice").await;
     let id = rig.empty_dataset(&alice).await;
     rig.service.delete_dataset(&alice, &id).await.unwrap();
-    assert_eq!(code(rig.service.get_dataset(&alice, &id).await), Code::NotFound);
+    assert_eq!(code(rig.service.datasets.get(&alice, &id).await), Code::NotFound);
     assert_eq!(code(rig.service.delete_dataset(&alice, &id).await), Code::NotFound);
     assert!(matches!(load(&rig, &id), Err(LoadError::NotFound(_))));
     let gone = rig.part(&alice, &id, Part::Edges, "csv", b"s,d\n1,2\n").await;
@@ -289,10 +289,10 @@ async fn built_in_datasets_are_everybodys_to_see_and_nobodys_to_change() {
     let rig = Rig::with(&["alice"]);
     let admin = rig.user("admin").await;
     for name in ["Miserables", "Facebook", "Twitter", "demo"] {
-        let got = rig.service.get_dataset(&Principal::anonymous(), name).await.unwrap().data;
+        let got = rig.service.datasets.get(&Principal::anonymous(), name).await.unwrap().data;
         assert!(got.edge_count.unwrap() > 100, "{name}");
         assert!(load(&rig, &got.dataset_id).is_ok());
-        let by_id = rig.service.get_dataset(&admin, &got.dataset_id).await.unwrap().data;
+        let by_id = rig.service.datasets.get(&admin, &got.dataset_id).await.unwrap().data;
         assert_eq!(by_id.name, got.name);
         assert_eq!(code(rig.service.delete_dataset(&admin, name).await), Code::Forbidden);
     }
@@ -311,19 +311,19 @@ async fn maintenance_exports_the_records_and_removes_only_what_nobody_needs() {
     let alice = rig.user("alice").await;
     let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
     let id = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap();
-    rig.service.delete_file(&alice, &file).await.unwrap();
+    rig.service.files.delete(&alice, &file).await.unwrap();
     let blobs = || files_below(&rig.dir.path().join("blobs"));
     assert_eq!(files_below(&rig.dir.path().join("exports")), 0);
     // The files' own times are today's: far in the past of this clock.
     rig.clock.set_unix_secs(4_000_000_000);
-    rig.service.maintain().await.unwrap();
+    rig.service.upkeep.run().await.unwrap();
     assert_eq!((blobs(), files_below(&rig.dir.path().join("exports"))), (1, 1));
     assert_eq!(load(&rig, &id).unwrap().edges.num_rows(), 3);
     rig.service.delete_dataset(&alice, &id).await.unwrap();
-    rig.service.maintain().await.unwrap();
+    rig.service.upkeep.run().await.unwrap();
     assert_eq!((blobs(), files_below(&rig.dir.path().join("exports"))), (0, 1));
     rig.clock.advance(std::time::Duration::from_secs(24 * 3600));
-    rig.service.maintain().await.unwrap();
+    rig.service.upkeep.run().await.unwrap();
     assert_eq!(files_below(&rig.dir.path().join("exports")), 2, "once a day");
 }
 
@@ -342,7 +342,7 @@ async fn a_transform_makes_the_edges_the_nodes_and_their_bindings() {
     assert_eq!((loaded.edges.num_rows(), loaded.node.as_deref()), (5, Some("nodeID")));
     assert_eq!(loaded.nodes.as_ref().unwrap().num_rows(), 2 + 2 + 3);
     assert_eq!(loaded.encodings.node["bindings"]["node_title"], "nodeTitle");
-    let loader = TableLoader::new(Arc::clone(&rig.service.core));
+    let loader = TableLoader::new(Arc::clone(&rig.service.ctx.data));
     let promised = loader.footprint_bytes(id.parse().unwrap()).unwrap();
     assert!(promised >= loaded.edges.memory_bytes() + loaded.nodes.unwrap().memory_bytes());
     let d = counted(&rig, &alice, &id).await;
@@ -370,7 +370,7 @@ async fn a_deleted_file_leaves_its_table_and_a_warning() {
     let body = create_body(json!({"edge_files": [file]}));
     let id = rig.dataset(&alice, body).await.unwrap();
     assert!(counted(&rig, &alice, &id).await["notices"] == json!([]));
-    rig.service.delete_file(&alice, &file).await.unwrap();
+    rig.service.files.delete(&alice, &file).await.unwrap();
     let d = counted(&rig, &alice, &id).await;
     assert_eq!(d["edge_files"], json!([file]));
     assert!(d["notices"][0]["text"].as_str().unwrap().contains(&file), "{d}");
@@ -390,7 +390,7 @@ async fn a_free_field_over_its_limit_is_refused_by_name() {
     }
     let many: Vec<String> = (0..20_000).map(|i| format!("c{i}")).collect();
     let body = json!({"file_type": "csv", "parser_options": {"names": many}}).to_string();
-    let e = rig.service.create_file(&alice, body.as_bytes()).await.unwrap_err();
+    let e = rig.service.files.create(&alice, body.as_bytes()).await.unwrap_err();
     assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some("parser_options")));
 }
 
@@ -410,7 +410,7 @@ async fn a_page_of_a_list_ends_at_its_bytes_and_names_the_next() {
     for who in [&alice, &rig.user("bob").await] {
         let (mut seen, mut offset, mut pages) = (Vec::new(), String::new(), 0);
         loop {
-            let got = rig.service.list_datasets(who, page("1000", &offset)).await.unwrap();
+            let got = rig.service.datasets.list(who, page("1000", &offset)).await.unwrap();
             assert_eq!(got.count, 100);
             let bytes = got.body.len();
             assert!(bytes < LIST_PAGE_BYTES_MAX + (64 << 10), "{bytes}");

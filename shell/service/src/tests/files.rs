@@ -62,12 +62,12 @@ async fn creation_refuses_what_cannot_be_and_names_the_field() {
             Code::InvalidArgument,
         ),
     ] {
-        let e = rig.service.create_file(&alice, body.to_string().as_bytes()).await.unwrap_err();
+        let e = rig.service.files.create(&alice, body.to_string().as_bytes()).await.unwrap_err();
         assert_eq!((e.code(), e.field()), (want, Some(field)), "{body}");
         assert!(e.to_string().contains(field), "{e}");
     }
     let body = br#"{"file_type":"csv","org_name":"elsewhere"}"#;
-    let e = rig.service.create_file(&alice, body).await.unwrap_err();
+    let e = rig.service.files.create(&alice, body).await.unwrap_err();
     assert_eq!(e.code(), Code::Forbidden);
     assert!(e.to_string().contains("elsewhere"));
 }
@@ -103,7 +103,7 @@ async fn every_readable_format_is_uploaded_parsed_and_still_there_after_a_restar
     let rig = rig.restart();
     let alice = rig.user("alice").await;
     for before in ids {
-        let after = rig.service.get_file(&alice, &before.file_id).await.unwrap();
+        let after = rig.service.files.get(&alice, &before.file_id).await.unwrap();
         assert_eq!(serde_json::to_value(after).unwrap(), serde_json::to_value(before).unwrap());
     }
 }
@@ -136,7 +136,7 @@ async fn garbage_and_truncated_bodies_are_replies_with_errors() {
             let first = &got.errors[0];
             assert!(!first["message"].as_str().unwrap().is_empty(), "{kind}");
             assert!(!first["slug"].as_str().unwrap().is_empty());
-            let shown = rig.service.get_file(&alice, &id).await.unwrap();
+            let shown = rig.service.files.get(&alice, &id).await.unwrap();
             assert_eq!(shown.errors, got.errors, "the record says so, too");
         }
     }
@@ -153,18 +153,18 @@ async fn kept_bytes_are_parsed_again_when_the_settings_change() {
     assert!(got.is_uploaded && !got.is_valid);
     rig.clock.advance(std::time::Duration::from_secs(5));
     let patch = br#"{"file_type": "csv", "parser_options": {"sep": ";"}, "name": "fixed"}"#;
-    let got = rig.service.patch_file(&alice, &made.file_id, patch).await.unwrap();
+    let got = rig.service.files.patch(&alice, &made.file_id, patch).await.unwrap();
     assert!(got.is_valid, "{:?}", got.errors);
     assert_eq!((got.name.as_str(), got.errors.clone()), ("fixed", json!([])));
     assert_eq!(got.tables_schemas[0]["num_cols"], 3);
     assert_eq!(got.created_at, made.created_at);
     assert_ne!(got.updated_at, made.updated_at);
     let worse = br#"{"parser_options": {"sep": ";", "wings": 2}}"#;
-    let got = rig.service.patch_file(&alice, &made.file_id, worse).await.unwrap();
+    let got = rig.service.files.patch(&alice, &made.file_id, worse).await.unwrap();
     assert!(got.is_uploaded && !got.is_valid);
     assert!(got.errors[0]["message"].as_str().unwrap().contains("wings"));
     let back = br#"{"parser_options": {"sep": ";"}}"#;
-    assert!(rig.service.patch_file(&alice, &made.file_id, back).await.unwrap().is_valid);
+    assert!(rig.service.files.patch(&alice, &made.file_id, back).await.unwrap().is_valid);
     for (field, value) in [
         ("author", json!(1)),
         ("is_valid", json!(true)),
@@ -172,7 +172,7 @@ async fn kept_bytes_are_parsed_again_when_the_settings_change() {
         ("wings", json!(2)),
     ] {
         let body = json!({ field: value }).to_string();
-        let e = rig.service.patch_file(&alice, &made.file_id, body.as_bytes()).await.unwrap_err();
+        let e = rig.service.files.patch(&alice, &made.file_id, body.as_bytes()).await.unwrap_err();
         assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some(field)));
     }
 }
@@ -191,7 +191,7 @@ async fn options_in_the_address_are_used_and_unknown_ones_named() {
     assert!(e.to_string().contains("wings"));
     let e = rig.upload(&alice, &id, &[("erase", "maybe")], b"x").await.unwrap_err();
     assert_eq!(e.field(), Some("erase"));
-    let still = rig.service.get_file(&alice, &id).await.unwrap();
+    let still = rig.service.files.get(&alice, &id).await.unwrap();
     assert!(still.is_valid, "refused uploads leave the file as it was");
 }
 
@@ -201,7 +201,7 @@ async fn a_body_of_another_length_than_announced_changes_nothing() {
     let alice = rig.user("alice").await;
     let before = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await;
     let id = before.file_id.as_str();
-    let begin = |declared| rig.service.begin_file_upload(&alice, id, Vec::new(), declared);
+    let begin = |declared| rig.service.files.begin_upload(&alice, id, Vec::new(), declared);
     let mut up = begin(Some(100)).await.unwrap();
     up.write(Bytes::from_static(b"a,b\n")).await.unwrap();
     assert_eq!(code(up.finish().await), Code::InvalidArgument);
@@ -212,7 +212,7 @@ async fn a_body_of_another_length_than_announced_changes_nothing() {
     let up = begin(None).await.unwrap();
     assert_eq!(code(begin(None).await), Code::Conflict, "one upload of a file at a time");
     drop(up);
-    let after = rig.service.get_file(&alice, id).await.unwrap();
+    let after = rig.service.files.get(&alice, id).await.unwrap();
     assert_eq!(serde_json::to_value(after).unwrap(), serde_json::to_value(&before).unwrap());
     let mut up = begin(None).await.unwrap();
     up.write(Bytes::from_static(b"x\n1\n")).await.unwrap();
@@ -229,7 +229,7 @@ async fn the_limit_of_an_upload_is_exact() {
     let id = rig.file(&admin, json!({"file_type": "csv"})).await.file_id;
     assert!(rig.upload(&admin, &id, &[], b"a\n1\n2\n3\n4\n").await.unwrap().is_valid);
     assert_eq!(code(rig.upload(&admin, &id, &[], b"a\n1\n2\n3\n45\n").await), Code::TooLarge);
-    let mut up = rig.service.begin_file_upload(&admin, &id, Vec::new(), None).await.unwrap();
+    let mut up = rig.service.files.begin_upload(&admin, &id, Vec::new(), None).await.unwrap();
     up.write(Bytes::from_static(b"a\n1\n2\n3\n4\n")).await.unwrap();
     assert_eq!(code(up.write(Bytes::from_static(b"5")).await), Code::TooLarge);
 }
@@ -246,7 +246,7 @@ async fn large_bodies_go_through_in_many_pieces() {
     let id = rig.file(&alice, json!({"file_type": "csv"})).await.file_id;
     for declared in [Some(body.len() as u64), None] {
         let mut up =
-            rig.service.begin_file_upload(&alice, &id, Vec::new(), declared).await.unwrap();
+            rig.service.files.begin_upload(&alice, &id, Vec::new(), declared).await.unwrap();
         for piece in body.as_bytes().chunks(65_536) {
             up.write(Bytes::copy_from_slice(piece)).await.unwrap();
         }
@@ -262,11 +262,11 @@ async fn a_deleted_file_is_gone_and_its_datasets_stay() {
     let alice = rig.user("alice").await;
     let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
     let dataset = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap();
-    rig.service.delete_file(&alice, &file).await.unwrap();
-    assert_eq!(code(rig.service.get_file(&alice, &file).await), Code::NotFound);
-    assert_eq!(code(rig.service.delete_file(&alice, &file).await), Code::NotFound);
+    rig.service.files.delete(&alice, &file).await.unwrap();
+    assert_eq!(code(rig.service.files.get(&alice, &file).await), Code::NotFound);
+    assert_eq!(code(rig.service.files.delete(&alice, &file).await), Code::NotFound);
     assert_eq!(code(rig.upload(&alice, &file, &[], b"x").await), Code::NotFound);
-    let got = rig.service.get_dataset(&alice, &dataset).await.unwrap().data;
+    let got = rig.service.datasets.get(&alice, &dataset).await.unwrap().data;
     assert_eq!(got.edge_files, json!([file]));
     let e = rig.dataset(&alice, create_body(json!({"edge_files": [file]}))).await.unwrap_err();
     assert_eq!(e.to_string(), format!("file not found: {file}"));
@@ -282,7 +282,7 @@ async fn lists_come_in_pages_newest_first() {
     }
     let mut seen = Vec::new();
     for offset in ["", "3", "6"] {
-        let p = rig.service.list_files(&alice, page("3", offset)).await.unwrap();
+        let p = rig.service.files.list(&alice, page("3", offset)).await.unwrap();
         assert_eq!(p.count, 7);
         let said = read(crate::Page { count: 7, body: p.body.clone() });
         assert_eq!(said["next"].is_string(), offset != "6");
@@ -290,7 +290,7 @@ async fn lists_come_in_pages_newest_first() {
         seen.extend(each(p, "name"));
     }
     assert_eq!(seen, ["f6", "f5", "f4", "f3", "f2", "f1", "f0"]);
-    assert_eq!(code(rig.service.list_files(&alice, page("0", "")).await), Code::InvalidArgument);
-    let none = rig.service.list_files(&alice, page("", "9223372036854775808")).await.unwrap();
+    assert_eq!(code(rig.service.files.list(&alice, page("0", "")).await), Code::InvalidArgument);
+    let none = rig.service.files.list(&alice, page("", "9223372036854775808")).await.unwrap();
     assert_eq!((none.count, each(none, "name").len()), (7, 0));
 }

@@ -4,8 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::admin::UserChange;
-use crate::identity::jwt::{Subject, Tokens};
-use crate::identity::signing_key::SigningKey;
+use graphlume_identity::testing::{SigningKey, Subject, Tokens};
 
 fn token_body(token: &str) -> Vec<u8> {
     json!({ "token": token }).to_string().into_bytes()
@@ -16,12 +15,12 @@ async fn login(
     name: &str,
     password: &str,
     org: Option<&str>,
-) -> Result<Value, ServiceError> {
+) -> Result<Value, IdentityError> {
     let mut body = json!({"username": name, "password": password});
     if let Some(org) = org {
         body["org_name"] = json!(org);
     }
-    let reply = rig.service.login(body.to_string().as_bytes(), PEER).await?;
+    let reply = rig.service.identity.login(body.to_string().as_bytes(), PEER).await?;
     Ok(serde_json::to_value(reply).unwrap())
 }
 
@@ -77,7 +76,7 @@ async fn unknown_wrong_and_disabled_look_alike() {
         [("alice", "wrong"), ("nobody", "x"), ("bob", "bob-password"), ("alice", ""), ("", "")]
     {
         let e = login(&rig, name, password, None).await.unwrap_err();
-        seen.push(serde_json::to_string(&e.reply()).unwrap());
+        seen.push(serde_json::to_string(&ServiceError::from(e).reply()).unwrap());
     }
     assert!(seen.iter().all(|s| *s == seen[0]), "{seen:?}");
     assert!(seen[0].contains("Unable to log in with provided credentials."));
@@ -94,7 +93,7 @@ async fn unknown_accounts_take_as_long_as_wrong_passwords() {
             let begin = std::time::Instant::now();
             let refused = login(&rig, name, &format!("wrong{round}"), None).await;
             took[i].push(begin.elapsed());
-            assert!(matches!(refused, Err(ServiceError::BadCredentials)));
+            assert!(matches!(refused, Err(IdentityError::BadCredentials)));
         }
     }
     took.iter_mut().for_each(|t| t.sort());
@@ -126,13 +125,13 @@ async fn an_account_is_throttled_after_ten_failures_but_its_tokens_live_on() {
     for _ in 0..10 {
         assert!(matches!(
             login(&rig, "alice", "wrong", None).await,
-            Err(ServiceError::BadCredentials)
+            Err(IdentityError::BadCredentials)
         ));
     }
     let e = login(&rig, "alice", "alice-password", None).await.unwrap_err();
     assert_eq!(e.code(), Code::Exhausted);
     assert_eq!(e.retry_after_secs(), Some(900));
-    assert!(rig.service.refresh(&token_body(&token)).await.is_ok());
+    assert!(rig.service.identity.refresh(&token_body(&token)).await.is_ok());
     assert!(login(&rig, "bob", "bob-password", None).await.is_ok());
     rig.clock.advance(Duration::from_secs(900));
     assert!(login(&rig, "alice", "alice-password", None).await.is_ok());
@@ -143,17 +142,17 @@ async fn a_token_is_refused_at_its_last_second_everywhere() {
     let rig = Rig::with(&["alice"]);
     let token = rig.token("alice").await;
     rig.clock.advance(Duration::from_secs(3_599));
-    assert!(rig.service.authenticate(&token).is_ok());
-    assert!(rig.service.verify(&token_body(&token)).await.is_ok());
+    assert!(rig.service.identity.authenticate(&token).is_ok());
+    assert!(rig.service.identity.verify(&token_body(&token)).await.is_ok());
     rig.clock.advance(Duration::from_secs(1));
-    assert!(matches!(rig.service.authenticate(&token), Err(ServiceError::TokenExpired)));
-    let e = rig.service.refresh(&token_body(&token)).await.unwrap_err();
+    assert!(matches!(rig.service.identity.authenticate(&token), Err(IdentityError::TokenExpired)));
+    let e = rig.service.identity.refresh(&token_body(&token)).await.unwrap_err();
     assert_eq!(
-        e.reply().non_field_errors,
+        ServiceError::from(e).reply().non_field_errors,
         ["Token has expired."],
         "the client looks for this text"
     );
-    assert!(rig.service.verify(&token_body(&token)).await.is_err());
+    assert!(rig.service.identity.verify(&token_body(&token)).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,14 +163,14 @@ async fn refreshing_goes_on_for_a_day_and_never_moves_the_login() {
     while elapsed + 3_000 < 86_399 {
         rig.clock.advance(Duration::from_secs(3_000));
         elapsed += 3_000;
-        token = rig.service.refresh(&token_body(&token)).await.unwrap().token;
+        token = rig.service.identity.refresh(&token_body(&token)).await.unwrap().token;
     }
     rig.clock.advance(Duration::from_secs(86_399 - elapsed));
-    let last = rig.service.refresh(&token_body(&token)).await.unwrap().token;
+    let last = rig.service.identity.refresh(&token_body(&token)).await.unwrap().token;
     rig.clock.advance(Duration::from_secs(1));
-    let e = rig.service.refresh(&token_body(&last)).await.unwrap_err();
-    assert_eq!(e.reply().non_field_errors, ["Refresh has expired."]);
-    assert!(rig.service.authenticate(&last).is_ok(), "its own hour still runs");
+    let e = rig.service.identity.refresh(&token_body(&last)).await.unwrap_err();
+    assert_eq!(ServiceError::from(e).reply().non_field_errors, ["Refresh has expired."]);
+    assert!(rig.service.identity.authenticate(&last).is_ok(), "its own hour still runs");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -194,24 +193,27 @@ async fn tokens_of_another_time_or_account_do_not_pass() {
         tokens.issue(&subject, NOW, NOW).unwrap().0
     };
     let id = good.user().unwrap().0;
-    assert!(rig.service.authenticate(&mint(id, 0, None)).is_ok());
+    assert!(rig.service.identity.authenticate(&mint(id, 0, None)).is_ok());
     for bad in [mint(id, 1, None), mint(999, 0, None), mint(id, 0, Some("not-an-id"))] {
-        assert!(matches!(rig.service.authenticate(&bad), Err(ServiceError::TokenInvalid)));
+        assert!(matches!(
+            rig.service.identity.authenticate(&bad),
+            Err(IdentityError::TokenInvalid)
+        ));
     }
     for bad in ["", "x", "a.b.c", "null"] {
-        let e = rig.service.authenticate(bad).unwrap_err();
+        let e = rig.service.identity.authenticate(bad).unwrap_err();
         assert_eq!(e.to_string(), "Error decoding token.");
-        assert!(rig.service.refresh(&token_body(bad)).await.is_err());
+        assert!(rig.service.identity.refresh(&token_body(bad)).await.is_err());
     }
-    assert_eq!(code(rig.service.refresh(b"{}").await), Code::InvalidArgument);
+    assert_eq!(code(rig.service.identity.refresh(b"{}").await), Code::InvalidArgument);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_password_and_a_disabled_account_end_tokens_keys_and_logins() {
     let rig = Rig::with(&["alice"]);
     let token = rig.token("alice").await;
-    let who = rig.service.authenticate(&token).unwrap();
-    assert!(rig.service.is_current(&who));
+    let who = rig.service.identity.authenticate(&token).unwrap();
+    assert!(rig.service.identity.is_current(&who));
     let (dir, clock) = rig.stop();
     let admin = Admin::open(dir.path(), clock.clone()).unwrap();
     let (key_id, secret) = admin.create_key("alice", "").unwrap();
@@ -221,19 +223,19 @@ async fn a_new_password_and_a_disabled_account_end_tokens_keys_and_logins() {
         Rig::start(Arc::clone(dir), clock.clone(), config(dir.path()))
     };
     let rig = start(&dir);
-    assert!(matches!(rig.service.authenticate(&token), Err(ServiceError::TokenInvalid)));
-    assert!(!rig.service.is_current(&who));
+    assert!(matches!(rig.service.identity.authenticate(&token), Err(IdentityError::TokenInvalid)));
+    assert!(!rig.service.identity.is_current(&who));
     assert!(login(&rig, "alice", "other-password", None).await.is_ok());
     let header = format!("PersonalKey {key_id}:{secret}");
-    let pkey = rig.service.pkey_login(Some(&header), b"", None).await.unwrap();
+    let pkey = rig.service.identity.pkey_login(Some(&header), b"", None).await.unwrap();
     rig.stop();
     let admin = Admin::open(dir.path(), clock.clone()).unwrap();
     let off = UserChange { disabled: Some(true), ..UserChange::default() };
     admin.set_user("alice", off).unwrap();
     drop(admin);
     let rig = start(&dir);
-    assert!(rig.service.authenticate(&pkey.token).is_err());
-    assert!(rig.service.pkey_login(Some(&header), b"", None).await.is_err());
+    assert!(rig.service.identity.authenticate(&pkey.token).is_err());
+    assert!(rig.service.identity.pkey_login(Some(&header), b"", None).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -250,12 +252,12 @@ async fn personal_keys_log_in_until_they_are_revoked() {
     };
     let rig = start(&dir);
     let header = format!("PersonalKey {key_id}:{secret}");
-    let got = rig.service.pkey_login(Some(&header), b"{}", None).await.unwrap();
+    let got = rig.service.identity.pkey_login(Some(&header), b"{}", None).await.unwrap();
     assert_eq!(got.user.username, "alice");
     let body = br#"{"org_name":"acme"}"#;
-    let got = rig.service.pkey_login(Some(&header), body, Some("alice")).await.unwrap();
+    let got = rig.service.identity.pkey_login(Some(&header), body, Some("alice")).await.unwrap();
     assert_eq!(got.active_organization.slug, "acme", "the body wins");
-    let got = rig.service.pkey_login(Some(&header), b"", Some("acme")).await.unwrap();
+    let got = rig.service.identity.pkey_login(Some(&header), b"", Some("acme")).await.unwrap();
     assert_eq!(got.active_organization.slug, "acme");
     let other = format!("{}A", &secret[..31]);
     for bad in [
@@ -268,10 +270,10 @@ async fn personal_keys_log_in_until_they_are_revoked() {
         "PersonalKey".to_owned(),
         format!("PersonalKey {}:x", "k".repeat(5_000)),
     ] {
-        let refused = rig.service.pkey_login(Some(&bad), b"", None).await;
-        assert!(matches!(refused, Err(ServiceError::BadCredentials)), "{bad:.40}");
+        let refused = rig.service.identity.pkey_login(Some(&bad), b"", None).await;
+        assert!(matches!(refused, Err(IdentityError::BadCredentials)), "{bad:.40}");
     }
-    assert!(rig.service.pkey_login(None, b"", None).await.is_err());
+    assert!(rig.service.identity.pkey_login(None, b"", None).await.is_err());
     rig.stop();
     let admin = Admin::open(dir.path(), clock.clone()).unwrap();
     admin.revoke_key(&key_id).unwrap();
@@ -279,28 +281,29 @@ async fn personal_keys_log_in_until_they_are_revoked() {
     assert_eq!(code(admin.revoke_key("ABCDEFGHIJ")), Code::NotFound);
     drop(admin);
     let rig = start(&dir);
-    assert!(rig.service.pkey_login(Some(&header), b"", None).await.is_err());
+    assert!(rig.service.identity.pkey_login(Some(&header), b"", None).await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_switch_holds_for_its_token_and_the_tokens_made_from_it() {
     let rig = Rig::with(&["alice@acme", "bob@other"]);
     let (one, two) = (rig.token("alice").await, rig.token("alice").await);
-    let org =
-        |rig: &Rig, t: &str| rig.service.authenticate(t).unwrap().active_org().unwrap().to_owned();
-    let who = rig.service.authenticate(&one).unwrap();
-    let done = rig.service.switch_org(&who, "acme").await.unwrap();
+    let org = |rig: &Rig, t: &str| {
+        rig.service.identity.authenticate(t).unwrap().active_org().unwrap().to_owned()
+    };
+    let who = rig.service.identity.authenticate(&one).unwrap();
+    let done = rig.service.identity.switch_org(&who, "acme").await.unwrap();
     assert_eq!(serde_json::to_value(&done).unwrap()["data"], json!([]));
     assert_eq!((done.status, org(&rig, &one).as_str()), ("OK", "acme"));
     assert_eq!(org(&rig, &two), "alice", "another client of the account is not disturbed");
-    let fresh = rig.service.refresh(&token_body(&one)).await.unwrap().token;
+    let fresh = rig.service.identity.refresh(&token_body(&one)).await.unwrap().token;
     assert_eq!(org(&rig, &fresh), "acme");
-    assert_eq!(code(rig.service.switch_org(&who, "other").await), Code::Forbidden);
-    assert_eq!(code(rig.service.switch_org(&who, "nowhere").await), Code::NotFound);
-    assert!(rig.service.switch_org(&who, "alice").await.is_ok());
+    assert_eq!(code(rig.service.identity.switch_org(&who, "other").await), Code::Forbidden);
+    assert_eq!(code(rig.service.identity.switch_org(&who, "nowhere").await), Code::NotFound);
+    assert!(rig.service.identity.switch_org(&who, "alice").await.is_ok());
     assert_eq!(org(&rig, &one), "alice");
     assert_eq!(
-        code(rig.service.switch_org(&Principal::anonymous(), "acme").await),
+        code(rig.service.identity.switch_org(&Principal::anonymous(), "acme").await),
         Code::Unauthenticated
     );
     let rig = rig.restart();
@@ -376,24 +379,22 @@ async fn passwords_of_the_command_line_and_of_persons_take_turns_with_logins() {
     use crate::command::Command;
     let rig = Rig::with(&["alice"]);
     let alice = rig.user("alice").await;
-    let gate = &rig.service.identity.gate;
+    let identity = &rig.service.identity;
     let mut held = Vec::new();
     for _ in 0..PASSWORD_HASHES_MAX {
-        held.push(gate.enter().await.unwrap());
+        held.push(identity.password_turn().await.unwrap());
     }
     // Each waits in the queue once it was looked at.
-    let mut waiting: Vec<_> = (0..PASSWORD_QUEUE_MAX).map(|_| Box::pin(gate.enter())).collect();
+    let mut waiting: Vec<_> =
+        (0..PASSWORD_QUEUE_MAX).map(|_| Box::pin(identity.password_turn())).collect();
     let mut cx = Context::from_waker(Waker::noop());
     assert!(waiting.iter_mut().all(|w| w.as_mut().poll(&mut cx).is_pending()));
     let new = || "a-new-password".to_owned();
     let change = Command::UserPassword { username: "alice".to_owned(), password: new() };
     let body = json!({"old_password": "alice-password", "new_password": new()}).to_string();
-    for refused in [
-        rig.service.carry_out(change.clone()).await.map(|_| ()),
-        rig.service.change_password(&alice, body.as_bytes(), PEER).await.map(|_| ()),
-    ] {
-        assert!(matches!(refused, Err(ServiceError::Busy { .. })), "{refused:?}");
-    }
+    assert_eq!(code(rig.service.carry_out(change.clone()).await), Code::Exhausted);
+    let refused = identity.change_password(&alice, body.as_bytes(), PEER).await.map(|_| ());
+    assert!(matches!(refused, Err(IdentityError::Busy { .. })), "{refused:?}");
     // What needs no hash needs no turn.
     assert!(rig.service.carry_out(Command::UserList).await.is_ok());
     drop((waiting, held));

@@ -11,8 +11,8 @@ use graphlume_types::{DatasetId, UserId};
 
 use super::*;
 use crate::admin::UserChange;
-use crate::identity::secret;
 use crate::{LinkLogin, LinkSettings};
+use graphlume_identity::testing::{digest, fresh_secret};
 
 const DAY: i64 = 86_400;
 
@@ -32,7 +32,7 @@ impl Links {
         let (admin, alice) = (rig.user("admin").await, rig.user("alice").await);
         let dataset = rig.empty_dataset(&alice).await;
         let private = json!({"obj_pk": dataset, "mode": "private"}).to_string();
-        rig.service.share(&alice, private.as_bytes()).await.unwrap();
+        rig.service.datasets.share(&alice, private.as_bytes()).await.unwrap();
         Self { rig, admin, dataset }
     }
 
@@ -48,11 +48,11 @@ impl Links {
 
     pub(super) async fn mint(&self, name: &str) -> String {
         let dataset = Some(self.dataset.as_str());
-        self.rig.service.mint_link(&self.admin, Some(name), dataset).await.unwrap()
+        self.rig.service.datasets.mint_link(&self.admin, Some(name), dataset).await.unwrap()
     }
 
-    pub(super) async fn visit(&self, token: &str) -> Result<LinkLogin, ServiceError> {
-        self.rig.service.use_link(token).await
+    pub(super) async fn visit(&self, token: &str) -> Result<LinkLogin, IdentityError> {
+        self.rig.service.identity.use_link(token).await
     }
 
     pub(super) fn secs(&self, secs: i64) {
@@ -60,15 +60,15 @@ impl Links {
     }
 
     fn on_record(&self) -> usize {
-        self.rig.service.core.store.scan::<LinkRec>().count()
+        self.rig.service.ctx.data.store.scan::<LinkRec>().count()
     }
 
     fn record(&self, token: &str) -> LinkRec {
-        self.rig.service.core.store.get::<LinkRec>(&secret::digest(token)).unwrap().unwrap()
+        self.rig.service.ctx.data.store.get::<LinkRec>(&digest(token)).unwrap().unwrap()
     }
 }
 
-pub(super) fn slug<T>(outcome: Result<T, ServiceError>) -> &'static str {
+pub(super) fn slug<T>(outcome: Result<T, impl Coded>) -> &'static str {
     outcome.err().map_or("no refusal", |e| e.slug())
 }
 
@@ -77,18 +77,18 @@ async fn administrators_mint_links_and_are_told_what_is_wrong() {
     let links = Links::new().await;
     let (s, dataset) = (&links.rig.service, links.dataset.as_str());
     let (alice, staff) = (links.rig.user("alice").await, links.rig.user("staff1").await);
-    let refused = s.mint_link(&alice, Some("guest"), Some(dataset)).await;
+    let refused = s.datasets.mint_link(&alice, Some("guest"), Some(dataset)).await;
     assert_eq!(code(refused), Code::Forbidden, "not even for a dataset of hers");
     let nobody = Principal::anonymous();
-    let refused = s.mint_link(&nobody, Some("guest"), Some(dataset)).await;
+    let refused = s.datasets.mint_link(&nobody, Some("guest"), Some(dataset)).await;
     assert_eq!(code(refused), Code::Unauthenticated);
-    let refused = s.mint_link(&staff, Some("guest"), Some(dataset)).await;
+    let refused = s.datasets.mint_link(&staff, Some("guest"), Some(dataset)).await;
     assert_eq!(code(refused), Code::NotFound, "staff let in to what they may see themselves");
     let share = json!({"obj_pk": dataset, "mode": "private",
                        "invited_users": [{"email": "staff1@example.org", "action": "10"}]});
-    s.share(&links.admin, share.to_string().as_bytes()).await.unwrap();
+    s.datasets.share(&links.admin, share.to_string().as_bytes()).await.unwrap();
     for who in [&staff, &links.admin] {
-        let token = s.mint_link(who, Some("guest"), Some(dataset)).await.unwrap();
+        let token = s.datasets.mint_link(who, Some("guest"), Some(dataset)).await.unwrap();
         let rec = links.record(&token);
         assert_eq!((rec.username.as_str(), rec.uses, rec.minted_at), ("guest", 0, NOW * 1_000_000));
         assert_eq!(
@@ -103,14 +103,14 @@ async fn administrators_mint_links_and_are_told_what_is_wrong() {
         (Some("guest"), None, "dataset_id"),
         (Some("guest"), Some("Miserables"), "dataset_id"),
     ] {
-        let e = s.mint_link(&links.admin, username, id).await.unwrap_err();
+        let e = s.datasets.mint_link(&links.admin, username, id).await.unwrap_err();
         assert_eq!((e.code(), e.field()), (Code::InvalidArgument, Some(field)), "{e}");
     }
     for absent in ["f".repeat(32), "x".to_owned()] {
-        let refused = s.mint_link(&links.admin, Some("guest"), Some(&absent)).await;
+        let refused = s.datasets.mint_link(&links.admin, Some("guest"), Some(&absent)).await;
         assert_eq!(code(refused), Code::NotFound, "{absent}");
     }
-    let refused = s.mint_link(&links.admin, Some("acme"), Some(dataset)).await;
+    let refused = s.datasets.mint_link(&links.admin, Some("acme"), Some(dataset)).await;
     assert_eq!(code(refused), Code::Conflict, "the name of an organization");
 }
 
@@ -123,25 +123,26 @@ async fn a_link_works_once_and_the_login_that_it_gives_for_its_time() {
     assert_eq!(slug(links.visit(&token).await), "link-used");
     assert_eq!(links.record(&token).uses, 1);
     let s = &links.rig.service;
-    for who in
-        [s.authenticate(&login.token).unwrap(), s.authenticate_login(&login.session).unwrap()]
-    {
+    for who in [
+        s.identity.authenticate(&login.token).unwrap(),
+        s.identity.authenticate_login(&login.session).unwrap(),
+    ] {
         assert_eq!((who.username(), who.scope()), (Some("guest"), Some(login.dataset)));
     }
-    let absent = secret::fresh();
+    let absent = fresh_secret();
     for bad in ["", "x", &absent, &token[1..], &format!("{token}="), &token.to_lowercase()] {
         assert_eq!(slug(links.visit(bad).await), "link-invalid", "{bad}");
-        assert!(s.authenticate_login(bad).is_err());
+        assert!(s.identity.authenticate_login(bad).is_err());
     }
     links.secs(LOGIN_SESSION_SECS - 1);
-    assert_eq!(slug(s.authenticate(&login.token)), "token-expired", "it has an hour");
-    assert!(s.authenticate_login(&login.session).is_ok());
+    assert_eq!(slug(s.identity.authenticate(&login.token)), "token-expired", "it has an hour");
+    assert!(s.identity.authenticate_login(&login.session).is_ok());
     links.secs(1);
-    assert_eq!(slug(s.authenticate_login(&login.session)), "token-expired", "at a day");
+    assert_eq!(slug(s.identity.authenticate_login(&login.session)), "token-expired", "at a day");
     links.secs(1);
-    assert_eq!(slug(s.authenticate_login(&login.session)), "token-expired");
-    s.maintain().await.unwrap();
-    assert_eq!(slug(s.authenticate_login(&login.session)), "token-invalid", "forgotten");
+    assert_eq!(slug(s.identity.authenticate_login(&login.session)), "token-expired");
+    s.upkeep.run().await.unwrap();
+    assert_eq!(slug(s.identity.authenticate_login(&login.session)), "token-invalid", "forgotten");
     let rig = Links { rig: links.rig.restart(), ..links };
     assert_eq!(slug(rig.visit(&token).await), "link-invalid", "used and too old look alike");
 }
@@ -182,12 +183,12 @@ async fn no_setting_keeps_a_link_alive_beyond_seven_days() {
         let again = links.visit(&first).await;
         assert_eq!(again.is_ok(), !one_time);
         assert_eq!(slug(again), if one_time { "link-used" } else { "no refusal" });
-        links.rig.service.maintain().await.unwrap();
+        links.rig.service.upkeep.run().await.unwrap();
         assert_eq!(links.on_record(), 2, "nothing is swept too early");
         links.secs(1);
         assert_eq!(slug(links.visit(&first).await), "link-invalid");
         assert_eq!(links.on_record(), 1, "the visit itself takes the record");
-        links.rig.service.maintain().await.unwrap();
+        links.rig.service.upkeep.run().await.unwrap();
         assert_eq!(links.on_record(), 0, "the sweep takes the other one");
         links.secs(1);
         assert_eq!(slug(links.visit(&second).await), "link-invalid");
@@ -224,7 +225,7 @@ async fn of_many_visits_at_once_one_signs_in() {
                     (Arc::clone(&links.rig.service), token.clone(), Arc::clone(&start));
                 tokio::spawn(async move {
                     start.wait().await;
-                    slug(service.use_link(&token).await)
+                    slug(service.identity.use_link(&token).await)
                 })
             })
             .collect();
@@ -237,7 +238,7 @@ async fn of_many_visits_at_once_one_signs_in() {
         assert!(seen[..31].iter().all(|s| *s == "link-used"), "{seen:?}");
         assert_eq!(links.record(&token).uses, 1);
     }
-    assert_eq!(links.rig.service.core.store.scan::<LoginRec>().count(), 25);
+    assert_eq!(links.rig.service.ctx.data.store.scan::<LoginRec>().count(), 25);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -263,36 +264,37 @@ async fn a_guest_reads_the_dataset_of_the_link_and_nothing_else() {
     let alice = links.rig.user("alice").await;
     let other = links.rig.empty_dataset(&alice).await;
     let login = links.visit(&links.mint("guest").await).await.unwrap();
-    for guest in
-        [s.authenticate(&login.token).unwrap(), s.authenticate_login(&login.session).unwrap()]
-    {
-        assert!(s.get_dataset(&guest, &links.dataset).await.is_ok());
-        assert_eq!(code(s.get_dataset(&guest, &other).await), Code::NotFound);
-        assert_eq!(code(s.get_dataset(&guest, "Miserables").await), Code::NotFound);
-        let opened = s.open_session(&guest, &links.dataset, None, &[]).await.unwrap();
+    for guest in [
+        s.identity.authenticate(&login.token).unwrap(),
+        s.identity.authenticate_login(&login.session).unwrap(),
+    ] {
+        assert!(s.datasets.get(&guest, &links.dataset).await.is_ok());
+        assert_eq!(code(s.datasets.get(&guest, &other).await), Code::NotFound);
+        assert_eq!(code(s.datasets.get(&guest, "Miserables").await), Code::NotFound);
+        let opened = s.sessions.open(&guest, &links.dataset, None, &[]).await.unwrap();
         let session = opened.session_id.to_string();
-        assert!(s.authorize_viewer(&guest, &session, None).await.unwrap().owner);
-        assert_eq!(code(s.open_session(&guest, &other, None, &[]).await), Code::NotFound);
+        assert!(s.sessions.authorize_viewer(&guest, &session, None).await.unwrap().owner);
+        assert_eq!(code(s.sessions.open(&guest, &other, None, &[]).await), Code::NotFound);
         assert_eq!(code(s.delete_dataset(&guest, &links.dataset).await), Code::Forbidden);
         assert_eq!(code(links.rig.dataset(&guest, create_body(json!({}))).await), Code::Forbidden);
-        assert_eq!(code(s.switch_org(&guest, "guest").await), Code::NotFound);
-        assert_eq!(code(s.list_sessions(&guest, true).await), Code::Forbidden);
-        let own = s.list_sessions(&guest, false).await.unwrap().results;
+        assert_eq!(code(s.identity.switch_org(&guest, "guest").await), Code::NotFound);
+        assert_eq!(code(s.sessions.list(&guest, true).await), Code::Forbidden);
+        let own = s.sessions.list(&guest, false).await.unwrap().results;
         assert!(own.iter().any(|v| v.session_id == session));
-        let refused = s.mint_link(&guest, Some("friend"), Some(&links.dataset)).await;
+        let refused = s.datasets.mint_link(&guest, Some("friend"), Some(&links.dataset)).await;
         assert_eq!(code(refused), Code::Forbidden);
-        assert_eq!(code(s.logout_user(&guest, "alice").await), Code::Forbidden);
+        assert_eq!(code(s.identity.logout_user(&guest, "alice").await), Code::Forbidden);
     }
     // A guest of two datasets has two logins, neither of which sees what the other one opened.
-    let second = s.mint_link(&links.admin, Some("guest"), Some(&other)).await.unwrap();
+    let second = s.datasets.mint_link(&links.admin, Some("guest"), Some(&other)).await.unwrap();
     let second = links.visit(&second).await.unwrap();
-    let guest = s.authenticate(&second.token).unwrap();
-    assert!(s.get_dataset(&guest, &other).await.is_ok());
-    assert_eq!(code(s.get_dataset(&guest, &links.dataset).await), Code::NotFound);
-    assert!(s.list_sessions(&guest, false).await.unwrap().results.is_empty());
+    let guest = s.identity.authenticate(&second.token).unwrap();
+    assert!(s.datasets.get(&guest, &other).await.is_ok());
+    assert_eq!(code(s.datasets.get(&guest, &links.dataset).await), Code::NotFound);
+    assert!(s.sessions.list(&guest, false).await.unwrap().results.is_empty());
     // The name alone lets nobody in.
     let body = json!({"username": "guest", "password": ""}).to_string();
-    assert_eq!(slug(s.login(body.as_bytes(), PEER).await), "bad-credentials");
+    assert_eq!(slug(s.identity.login(body.as_bytes(), PEER).await), "bad-credentials");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -302,31 +304,31 @@ async fn a_link_under_the_name_of_an_account_gives_nothing_that_the_account_has(
     let (alice, admin) = (links.rig.user("alice").await, &links.admin);
     let other = links.rig.empty_dataset(&alice).await;
     let file = links.rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
-    s.open_session(&alice, &links.dataset, Some("hers"), &[]).await.unwrap();
-    s.open_session(&alice, &other, Some("other"), &[]).await.unwrap();
+    s.sessions.open(&alice, &links.dataset, Some("hers"), &[]).await.unwrap();
+    s.sessions.open(&alice, &other, Some("other"), &[]).await.unwrap();
     for name in ["alice", "admin"] {
         let login = links.visit(&links.mint(name).await).await.unwrap();
-        let who = s.authenticate(&login.token).unwrap();
+        let who = s.identity.authenticate(&login.token).unwrap();
         assert!(!who.is_admin() && who.orgs().is_empty() && !who.belongs_to(Some(name)));
-        assert!(s.get_dataset(&who, &links.dataset).await.is_ok());
-        assert_eq!(code(s.get_dataset(&who, &other).await), Code::NotFound);
-        assert_eq!(code(s.get_file(&who, &file).await), Code::NotFound);
+        assert!(s.datasets.get(&who, &links.dataset).await.is_ok());
+        assert_eq!(code(s.datasets.get(&who, &other).await), Code::NotFound);
+        assert_eq!(code(s.files.get(&who, &file).await), Code::NotFound);
         assert_eq!(code(s.delete_dataset(&who, &links.dataset).await), Code::Forbidden);
-        assert_eq!(s.list_datasets(&who, page("", "")).await.unwrap().count, 0);
-        assert_eq!(s.list_files(&who, page("", "")).await.unwrap().count, 0);
-        assert!(s.list_sessions(&who, false).await.unwrap().results.is_empty());
-        assert_eq!(code(s.list_sessions(&who, true).await), Code::Forbidden);
-        let taken = s.open_session(&who, &links.dataset, Some("other"), &[]).await;
+        assert_eq!(s.datasets.list(&who, page("", "")).await.unwrap().count, 0);
+        assert_eq!(s.files.list(&who, page("", "")).await.unwrap().count, 0);
+        assert!(s.sessions.list(&who, false).await.unwrap().results.is_empty());
+        assert_eq!(code(s.sessions.list(&who, true).await), Code::Forbidden);
+        let taken = s.sessions.open(&who, &links.dataset, Some("other"), &[]).await;
         assert_eq!(code(taken), Code::Conflict, "her session cannot be taken over");
-        assert!(!s.authorize_viewer(&who, "hers", None).await.unwrap().owner);
+        assert!(!s.sessions.authorize_viewer(&who, "hers", None).await.unwrap().owner);
         let claims = login.token.split('.').nth(1).unwrap().to_owned();
         use base64::Engine as _;
         let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(claims).unwrap();
         assert!(!String::from_utf8(text).unwrap().contains("alice@example.org"));
     }
     // The account itself is as it was.
-    assert!(s.get_dataset(&alice, &other).await.is_ok() && admin.is_admin());
-    assert_eq!(s.list_sessions(&alice, false).await.unwrap().results.len(), 2);
+    assert!(s.datasets.get(&alice, &other).await.is_ok() && admin.is_admin());
+    assert_eq!(s.sessions.list(&alice, false).await.unwrap().results.len(), 2);
     assert!(links.rig.user("alice").await.scope().is_none());
 }
 
@@ -347,13 +349,15 @@ async fn a_disabled_account_and_a_deleted_dataset_end_links_and_logins() {
     let s = &rig.service;
     let check = |s: &Service| {
         assert!(
-            s.authenticate(&login.token).is_err() && s.authenticate_login(&login.session).is_err()
+            s.identity.authenticate(&login.token).is_err()
+                && s.identity.authenticate_login(&login.session).is_err()
         );
     };
     check(s);
-    assert_eq!(slug(s.use_link(&spare).await), "link-invalid");
+    assert_eq!(slug(s.identity.use_link(&spare).await), "link-invalid");
     let root = rig.user("admin").await;
-    let refused = s.mint_link(&root, Some("guest"), Some(&links.dataset)).await.unwrap_err();
+    let refused =
+        s.datasets.mint_link(&root, Some("guest"), Some(&links.dataset)).await.unwrap_err();
     assert!(refused.code() == Code::Conflict && refused.to_string().contains("guest"), "{refused}");
     rig.stop();
     let admin = Admin::open(dir.path(), clock.clone()).unwrap();
@@ -361,17 +365,26 @@ async fn a_disabled_account_and_a_deleted_dataset_end_links_and_logins() {
     drop(admin);
     let rig = restart(&dir);
     check(&rig.service);
-    assert_eq!(slug(rig.service.use_link(&spare).await), "link-invalid", "it does not come back");
+    assert_eq!(
+        slug(rig.service.identity.use_link(&spare).await),
+        "link-invalid",
+        "it does not come back"
+    );
     let root = rig.user("admin").await;
-    let fresh = rig.service.mint_link(&root, Some("guest"), Some(&links.dataset)).await.unwrap();
+    let fresh =
+        rig.service.datasets.mint_link(&root, Some("guest"), Some(&links.dataset)).await.unwrap();
     rig.service.delete_dataset(&root, &links.dataset).await.unwrap();
-    assert_eq!(slug(rig.service.use_link(&fresh).await), "link-invalid", "nothing is left to see");
+    assert_eq!(
+        slug(rig.service.identity.use_link(&fresh).await),
+        "link-invalid",
+        "nothing is left to see"
+    );
 }
 
 /// A record of a link of `guest` that was minted `age` seconds ago.
 fn link_rec(guest: UserId, n: u64, age: i64) -> LinkRec {
     LinkRec {
-        token_sha256: secret::digest(&n.to_string()),
+        token_sha256: digest(&n.to_string()),
         guest,
         username: "guest".to_owned(),
         dataset_id: DatasetId::from_bytes([7; 16]),
@@ -390,10 +403,10 @@ async fn an_account_has_a_bounded_number_of_links_and_of_logins() {
     let first = links.mint("guest").await;
     let guest = links.record(&first).guest;
     let fill = (2..LINKS_PER_USER_MAX).fold(Batch::new(), |b, n| b.put(&link_rec(guest, n, 0)));
-    s.core.store.commit(fill).unwrap();
+    s.ctx.data.store.commit(fill).unwrap();
     links.mint("guest").await;
     assert_eq!(links.on_record() as u64, LINKS_PER_USER_MAX);
-    let mint = || s.mint_link(&links.admin, Some("guest"), Some(&links.dataset));
+    let mint = || s.datasets.mint_link(&links.admin, Some("guest"), Some(&links.dataset));
     let e = mint().await.unwrap_err();
     assert!(e.code() == Code::Conflict && e.to_string().contains("1000"), "{e}");
     assert!(links.visit(&first).await.is_ok());
@@ -408,7 +421,8 @@ async fn an_account_has_a_bounded_number_of_links_and_of_logins() {
     let links = links.with(often).await;
     let token = links.mint("guest").await;
     let mut sessions = Vec::new();
-    let count = || links.rig.service.core.store.count::<LoginRec>(&[Scope::Owner(guest)]).unwrap();
+    let count =
+        || links.rig.service.ctx.data.store.count::<LoginRec>(&[Scope::Owner(guest)]).unwrap();
     while count() < LOGINS_PER_USER_MAX {
         sessions.push(links.visit(&token).await.unwrap().session);
         if sessions.len() < 3 {
@@ -418,7 +432,10 @@ async fn an_account_has_a_bounded_number_of_links_and_of_logins() {
     assert_eq!(sessions.len() as u64, LOGINS_PER_USER_MAX - 1);
     let alive = || {
         let s = &links.rig.service;
-        sessions.iter().map(|secret| s.authenticate_login(secret).is_ok()).collect::<Vec<_>>()
+        sessions
+            .iter()
+            .map(|secret| s.identity.authenticate_login(secret).is_ok())
+            .collect::<Vec<_>>()
     };
     assert!(alive().iter().all(|a| *a), "as many as there may be");
     for ended in 0..3 {

@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 
 use crate::admin::{Admin, NewUser};
 use crate::{
-    Bootstrap, DirectReply, FileReply, PageRequest, Part, Principal, Service, ServiceConfig,
-    ServiceError,
+    Bootstrap, DirectReply, FileReply, IdentityError, PageRequest, Part, Principal, Service,
+    ServiceConfig, ServiceError,
 };
 
 pub(crate) const NOW: i64 = 1_800_000_000;
@@ -116,16 +116,16 @@ impl Rig {
 
     pub(crate) async fn token(&self, name: &str) -> String {
         let body = json!({"username": name, "password": format!("{name}-password")}).to_string();
-        self.service.login(body.as_bytes(), PEER).await.unwrap().token
+        self.service.identity.login(body.as_bytes(), PEER).await.unwrap().token
     }
 
     pub(crate) async fn user(&self, name: &str) -> Principal {
         let token = self.token(name).await;
-        self.service.authenticate(&token).unwrap()
+        self.service.identity.authenticate(&token).unwrap()
     }
 
     pub(crate) async fn file(&self, who: &Principal, body: Value) -> FileReply {
-        self.service.create_file(who, body.to_string().as_bytes()).await.unwrap()
+        self.service.files.create(who, body.to_string().as_bytes()).await.unwrap()
     }
 
     pub(crate) async fn upload(
@@ -137,7 +137,7 @@ impl Rig {
     ) -> Result<FileReply, ServiceError> {
         let query = pairs(query);
         let length = Some(body.len() as u64);
-        let mut up = self.service.begin_file_upload(who, id, query, length).await?;
+        let mut up = self.service.files.begin_upload(who, id, query, length).await?;
         for piece in body.chunks(700) {
             up.write(Bytes::copy_from_slice(piece)).await?;
         }
@@ -155,7 +155,7 @@ impl Rig {
         who: &Principal,
         body: Value,
     ) -> Result<String, ServiceError> {
-        let made = self.service.create_dataset(who, body.to_string().as_bytes()).await?;
+        let made = self.service.datasets.create(who, body.to_string().as_bytes()).await?;
         Ok(made.data.dataset_id)
     }
 
@@ -173,7 +173,8 @@ impl Rig {
         body: &[u8],
     ) -> Result<DirectReply, ServiceError> {
         let length = Some(body.len() as u64);
-        let begin = self.service.begin_part_upload(who, id, part, format, Vec::new(), length);
+        let begin =
+            self.service.datasets.begin_part_upload(who, id, part, format, Vec::new(), length);
         let mut up = begin.await?;
         up.write(Bytes::copy_from_slice(body)).await?;
         up.finish().await
@@ -225,7 +226,7 @@ pub(crate) fn each(page: crate::Page, member: &str) -> Vec<String> {
 }
 
 /// The code of a refusal.
-pub(crate) fn code<T>(outcome: Result<T, ServiceError>) -> Code {
+pub(crate) fn code<T>(outcome: Result<T, impl Coded>) -> Code {
     match outcome {
         Ok(_) => panic!("was not refused"),
         Err(e) => e.code(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Arrival;
-use crate::authz::{Action, require};
+use graphlume_identity::authz::{Action, require};
 
 /// `Y` yes, `F` refused, `H` as if it were not there, `U` asked to sign in, `-` not in the list. The objects
 /// are datasets of `owner` in the organization of `owner` and `member`, each made of a file of its own;
@@ -67,13 +67,13 @@ async fn made(rig: &Rig, owner: &Principal, mode: &str) -> Object {
     let share =
         json!({"obj_pk": dataset, "mode": mode, "mode_action": "10", "invited_users": invited});
     if mode != "by-link" {
-        rig.service.share(owner, share.to_string().as_bytes()).await.unwrap();
+        rig.service.datasets.share(owner, share.to_string().as_bytes()).await.unwrap();
     }
-    rig.service.open_session(owner, &dataset, Some(&format!("of-{mode}")), &[]).await.unwrap();
+    rig.service.sessions.open(owner, &dataset, Some(&format!("of-{mode}")), &[]).await.unwrap();
     Object { dataset, file }
 }
 
-fn cell<T>(outcome: Result<T, ServiceError>) -> &'static str {
+fn cell<T>(outcome: Result<T, impl Coded>) -> &'static str {
     match outcome.map_err(|e| e.code()) {
         Ok(_) => "Y",
         Err(Code::Forbidden) => "F",
@@ -100,29 +100,29 @@ async fn outcome(
 ) -> &'static str {
     let (s, id, file) = (&rig.service, object.dataset.as_str(), object.file.as_str());
     let asks = |action: Action| {
-        let found = crate::datasets::find(&s.core, id)?;
-        require(who, action, found.resource(), "dataset", id)
+        let found = crate::datasets::find(&s.ctx.data, id)?;
+        Ok::<_, ServiceError>(require(who, action, found.resource(), "dataset", id)?)
     };
     match action {
-        "read" => cell(s.get_dataset(who, id).await),
+        "read" => cell(s.datasets.get(who, id).await),
         "list" => {
-            let page = s.list_datasets(who, page("", "")).await;
+            let page = s.datasets.list(who, page("", "")).await;
             listed(page.map(|p| each(p, "dataset_id")), id)
         }
         "write" => cell(asks(Action::Write)),
         "delete" => cell(asks(Action::Delete)),
         "share" => cell(asks(Action::Share)),
-        "let-in" => cell(s.mint_link(who, Some("somebody"), Some(id)).await),
-        "steer" => match s.authorize_viewer(who, &format!("of-{mode}"), Some(id)).await {
+        "let-in" => cell(s.datasets.mint_link(who, Some("somebody"), Some(id)).await),
+        "steer" => match s.sessions.authorize_viewer(who, &format!("of-{mode}"), Some(id)).await {
             Err(e) => cell::<()>(Err(e)),
-            Ok(ticket) => {
-                let helm = s.take_helm(who, &ticket, &Arrival::default()).unwrap();
-                if helm.steers { "Y" } else { "F" }
+            Ok(grant) => {
+                let control = s.sessions.take_control(who, &grant, &Arrival::default()).unwrap();
+                if control.controls { "Y" } else { "F" }
             }
         },
-        "file" => cell(s.get_file(who, file).await),
+        "file" => cell(s.files.get(who, file).await),
         "list-file" => {
-            let page = s.list_files(who, page("", "")).await;
+            let page = s.files.list(who, page("", "")).await;
             listed(page.map(|p| each(p, "file_id")), file)
         }
         "cite" => {
@@ -175,36 +175,37 @@ async fn every_actor_may_do_to_every_object_what_the_table_says() {
 async fn the_first_page_at_a_session_of_nobody_steers_it_and_proves_it_with_a_key() {
     let rig = Rig::with(&["alice", "bob"]);
     let (s, nobody) = (&rig.service, Principal::anonymous());
-    s.open_session(&nobody, "karate", Some("shared"), &[]).await.unwrap();
-    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    s.sessions.open(&nobody, "karate", Some("shared"), &[]).await.unwrap();
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
     let arrive = |who: &Principal, key: Option<&str>, joins| {
         let arrival = Arrival { key: key.map(str::to_owned), joins };
-        s.take_helm(who, &ticket, &arrival).unwrap()
+        s.sessions.take_control(who, &grant, &arrival).unwrap()
     };
-    assert!(!arrive(&nobody, None, true).steers, "who only watches claims nothing");
+    assert!(!arrive(&nobody, None, true).controls, "who only watches claims nothing");
     let first = arrive(&nobody, None, false);
-    assert!(first.steers);
+    assert!(first.controls);
     let key = first.key.unwrap();
     let bob = rig.user("bob").await;
     for (who, key) in
         [(&nobody, None), (&bob, None), (&nobody, Some("0")), (&nobody, Some(&*"f".repeat(64)))]
     {
         let later = arrive(who, key, false);
-        assert!(!later.steers && later.key.is_none(), "{key:?}");
+        assert!(!later.controls && later.key.is_none(), "{key:?}");
     }
-    assert!(arrive(&nobody, Some(&key), false).steers, "the page is loaded again");
+    assert!(arrive(&nobody, Some(&key), false).controls, "the page is loaded again");
     // Arriving signed in makes nobody the owner of what others began.
-    let bobs = s.authorize_viewer(&bob, "shared", Some("karate")).await.unwrap();
+    let bobs = s.sessions.authorize_viewer(&bob, "shared", Some("karate")).await.unwrap();
     assert!(!bobs.owner);
     // The key is for this session and this dataset.
-    s.open_session(&nobody, "karate", Some("other"), &[]).await.unwrap();
-    let other = s.authorize_viewer(&nobody, "other", Some("karate")).await.unwrap();
+    s.sessions.open(&nobody, "karate", Some("other"), &[]).await.unwrap();
+    let other = s.sessions.authorize_viewer(&nobody, "other", Some("karate")).await.unwrap();
     let arrival = Arrival { key: Some(key.clone()), joins: true };
-    assert!(!s.take_helm(&nobody, &other, &arrival).unwrap().steers);
+    assert!(!s.sessions.take_control(&nobody, &other, &arrival).unwrap().controls);
     // It needs no memory of the server's.
     let rig = rig.restart();
-    let ticket = rig.service.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
-    assert!(rig.service.take_helm(&nobody, &ticket, &arrival).unwrap().steers);
+    let grant =
+        rig.service.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    assert!(rig.service.sessions.take_control(&nobody, &grant, &arrival).unwrap().controls);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +217,7 @@ async fn lists_count_what_they_show() {
         made(&rig, &alice, "organization").await;
     }
     rig.empty_dataset(&bob).await;
-    let shown = rig.service.list_datasets(&bob, page("2", "1")).await.unwrap();
+    let shown = rig.service.datasets.list(&bob, page("2", "1")).await.unwrap();
     assert_eq!(shown.count, 4);
     let shown = read(shown);
     assert_eq!((shown["count"].clone(), shown["next"].is_string()), (json!(4), true));
@@ -224,16 +225,16 @@ async fn lists_count_what_they_show() {
     assert_eq!(results.len(), 2);
     for listed in results {
         let id = listed["dataset_id"].as_str().unwrap();
-        let alone = rig.service.get_dataset(&bob, id).await.unwrap().data;
+        let alone = rig.service.datasets.get(&bob, id).await.unwrap().data;
         assert_eq!(*listed, serde_json::to_value(alone).unwrap(), "lists show what a GET does");
     }
-    assert_eq!(rig.service.list_files(&bob, page("", "")).await.unwrap().count, 3);
-    assert_eq!(rig.service.list_datasets(&alice, page("", "")).await.unwrap().count, 6);
+    assert_eq!(rig.service.files.list(&bob, page("", "")).await.unwrap().count, 3);
+    assert_eq!(rig.service.datasets.list(&alice, page("", "")).await.unwrap().count, 6);
 }
 
 /// The names of the columns of a dataset's edges.
 async fn columns(rig: &Rig, dataset: &str) -> Vec<String> {
-    let found = crate::datasets::find(&rig.service.core, dataset).unwrap();
+    let found = crate::datasets::find(&rig.service.ctx.data, dataset).unwrap();
     let crate::datasets::Found::Stored(rec, _) = found else { panic!("a built-in") };
     rec.edge_tables[0].schema.dtypes.keys().cloned().collect()
 }
@@ -260,7 +261,7 @@ const VERSIONS: &str = "
 async fn share(rig: &Rig, owner: &Principal, dataset: &str, mode: &str, invited: Value) {
     let body = json!({"obj_pk": dataset, "mode": mode, "mode_action": "10",
                       "invited_users": invited});
-    rig.service.share(owner, body.to_string().as_bytes()).await.unwrap();
+    rig.service.datasets.share(owner, body.to_string().as_bytes()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -293,7 +294,7 @@ async fn a_cited_file_gives_the_version_that_a_dataset_shows_and_no_later_one() 
             "options-changed" => {
                 let options =
                     json!({"parser_options": {"skiprows": 0, "names": ["s", "d", "w", "x"]}});
-                let changed = s.patch_file(&owner, &file, options.to_string().as_bytes()).await;
+                let changed = s.files.patch(&owner, &file, options.to_string().as_bytes()).await;
                 assert!(changed.unwrap().is_valid);
             }
             _ => {
@@ -370,16 +371,19 @@ async fn a_table_that_no_dataset_shows_cannot_be_cited() {
 async fn a_steering_key_ends_when_the_session_gets_an_owner() {
     let rig = Rig::with(&["alice"]);
     let (s, nobody) = (&rig.service, Principal::anonymous());
-    s.open_session(&nobody, "karate", Some("shared"), &[]).await.unwrap();
-    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
-    let key = s.take_helm(&nobody, &ticket, &Arrival::default()).unwrap().key.unwrap();
+    s.sessions.open(&nobody, "karate", Some("shared"), &[]).await.unwrap();
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    let key = s.sessions.take_control(&nobody, &grant, &Arrival::default()).unwrap().key.unwrap();
     let rig = rig.restart();
     let s = &rig.service;
     let alice = rig.user("alice").await;
-    assert!(s.authorize_viewer(&alice, "shared", Some("karate")).await.unwrap().owner);
-    let ticket = s.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
+    assert!(s.sessions.authorize_viewer(&alice, "shared", Some("karate")).await.unwrap().owner);
+    let grant = s.sessions.authorize_viewer(&nobody, "shared", Some("karate")).await.unwrap();
     let arrival = Arrival { key: Some(key), joins: false };
-    let helm = s.take_helm(&nobody, &ticket, &arrival).unwrap();
-    assert!(!helm.steers && helm.key.is_none());
-    assert!(!s.steers(&nobody, &ticket, true).unwrap(), "a page that is open loses the helm, too");
+    let control = s.sessions.take_control(&nobody, &grant, &arrival).unwrap();
+    assert!(!control.controls && control.key.is_none());
+    assert!(
+        !s.sessions.may_control(&nobody, &grant, true).unwrap(),
+        "a page that is open loses the control, too"
+    );
 }

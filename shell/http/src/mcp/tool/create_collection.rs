@@ -69,7 +69,7 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
         let live = call.live(&a.session_id, TOOL.access).await?;
         let Arguments { name, gfql_operations, node_color, palette, description, .. } = a;
         let new = NewCollection { name, gfql_operations, node_color, palette, description };
-        Ok(Outcome::Json(call.service.create_collection(&live, new).await?))
+        Ok(Outcome::Json(call.service.agents.create_collection(&live, new).await?))
     }
     .boxed()
 }

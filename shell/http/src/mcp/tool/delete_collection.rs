@@ -43,7 +43,7 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let a: Arguments = call.arguments()?;
         let live = call.live(&a.session_id, TOOL.access).await?;
-        Ok(Outcome::Json(call.service.delete_collection(&live, &a.collection_id).await?))
+        Ok(Outcome::Json(call.service.agents.delete_collection(&live, &a.collection_id).await?))
     }
     .boxed()
 }

@@ -25,7 +25,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let live = call.only_live(TOOL.access).await?;
-        Ok(Outcome::Text(call.service.describe(&live).await?))
+        Ok(Outcome::Text(call.service.agents.describe(&live).await?))
     }
     .boxed()
 }

@@ -25,7 +25,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let live = call.only_live(TOOL.access).await?;
-        Ok(Outcome::Json(call.service.list_collections(&live).await?))
+        Ok(Outcome::Json(call.service.agents.list_collections(&live).await?))
     }
     .boxed()
 }

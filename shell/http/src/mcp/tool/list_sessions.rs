@@ -39,7 +39,7 @@ fn schema() -> Value {
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let Arguments {} = call.arguments()?;
-        let mut told = call.service.live_sessions(&call.who).await?;
+        let mut told = call.service.agents.list_sessions(&call.who).await?;
         if told["sessions"].as_array().is_some_and(Vec::is_empty) {
             told["hint"] = json!(resources::hint(&call.service, &call.who, &call.base).await);
         }

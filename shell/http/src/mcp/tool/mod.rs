@@ -105,7 +105,7 @@ impl Call {
 
     /// The session, if the caller may do this with it.
     async fn live(&self, session: &str, access: ToolAccess) -> Result<Live, ToolError> {
-        let live = self.service.live(&self.who, session, access).await;
+        let live = self.service.agents.live(&self.who, session, access).await;
         live.map_err(|e| ToolError::Refused(e.into()))
     }
 }

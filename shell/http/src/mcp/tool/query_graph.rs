@@ -94,7 +94,9 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
             OutputType::Edges => QueryOutput::Edges,
             OutputType::All => QueryOutput::All,
         };
-        Ok(Outcome::Json(call.service.ask(&call.who, &live, &a.gfql_operations, output).await?))
+        Ok(Outcome::Json(
+            call.service.agents.ask(&call.who, &live, &a.gfql_operations, output).await?,
+        ))
     }
     .boxed()
 }

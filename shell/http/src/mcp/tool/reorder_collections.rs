@@ -41,7 +41,7 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let a: Arguments = call.arguments()?;
         let live = call.live(&a.session_id, TOOL.access).await?;
-        Ok(Outcome::Json(call.service.reorder_collections(&live, &a.order).await?))
+        Ok(Outcome::Json(call.service.agents.reorder_collections(&live, &a.order).await?))
     }
     .boxed()
 }

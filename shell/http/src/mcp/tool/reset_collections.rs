@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
 fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
     async move {
         let live = call.only_live(TOOL.access).await?;
-        Ok(Outcome::Json(call.service.reset_collections(&live).await?))
+        Ok(Outcome::Json(call.service.agents.reset_collections(&live).await?))
     }
     .boxed()
 }

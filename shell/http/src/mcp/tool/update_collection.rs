@@ -57,7 +57,7 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
         let live = call.live(&a.session_id, TOOL.access).await?;
         let Arguments { name, node_color, palette, collection_id, .. } = a;
         let change = CollectionChange { name, node_color, palette };
-        let done = call.service.update_collection(&live, &collection_id, change).await?;
+        let done = call.service.agents.update_collection(&live, &collection_id, change).await?;
         Ok(Outcome::Json(done))
     }
     .boxed()

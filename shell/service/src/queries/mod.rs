@@ -1,0 +1,229 @@
+//! Queries over a dataset's graph, answered in the shapes that clients of the remote endpoint read.
+
+mod keep;
+mod parse;
+mod render;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want, give_back_freed};
+use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, no_dataset};
+use graphlume_identity::Principal;
+use graphlume_identity::authz::Action;
+use graphlume_identity::body::object;
+use graphlume_ingest::ExportFormat;
+use graphlume_types::limits::QUERY_DATASETS_MAX;
+use graphlume_types::{Code, Coded, DatasetId, Notice};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::datasets::{Datasets, known_for};
+use crate::error::ServiceError;
+use crate::files::Files;
+use keep::Keep;
+use parse::{columns_of, flag_of, format_of, parse_query, strictness_of};
+use render::{render, sized};
+
+/// Queries over the graphs of datasets.
+#[derive(Clone)]
+pub struct Queries {
+    ctx: Arc<Context>,
+    files: Files,
+    datasets: Datasets,
+}
+
+/// What a query's answer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryOutput {
+    /// Nodes and edges.
+    All,
+    /// Nodes, or the rows of a row result.
+    Nodes,
+    /// Edges.
+    Edges,
+    /// How many rows and columns there are.
+    Shape,
+}
+
+impl QueryOutput {
+    /// The name that requests give it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Nodes => "nodes",
+            Self::Edges => "edges",
+            Self::Shape => "shape",
+        }
+    }
+
+    /// The output of a name.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] for any other name.
+    pub fn parse(name: &str) -> Result<Self, ServiceError> {
+        Ok(match name {
+            "all" => Self::All,
+            "nodes" => Self::Nodes,
+            "edges" => Self::Edges,
+            "shape" => Self::Shape,
+            other => {
+                let message =
+                    format!("output type {other:?} does not exist; use all, nodes, edges or shape");
+                return Err(ServiceError::invalid("output_type", message));
+            }
+        })
+    }
+}
+
+/// An answer, ready to be sent.
+#[derive(Debug)]
+pub struct QueryReply {
+    /// The media type of the body.
+    pub media_type: &'static str,
+    /// The tables in the format that was asked for; their memory is counted until the last byte is gone.
+    pub body: Bytes,
+    /// What the query named in vain, where that was no error.
+    pub notices: Vec<Notice>,
+}
+
+/// Media type of a plan.
+const PLAN_TYPE: &str = "text/plain; charset=utf-8";
+
+/// The request beside the query itself.
+struct ResponseOptions {
+    output: QueryOutput,
+    format: ExportFormat,
+    node_columns: Option<Vec<String>>,
+    edge_columns: Option<Vec<String>>,
+}
+
+impl Queries {
+    pub(crate) fn new(ctx: Arc<Context>, files: Files, datasets: Datasets) -> Self {
+        Self { ctx, files, datasets }
+    }
+
+    /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
+    /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or
+    /// `gfql_operations`, and may have `gfql_output`, `format`, `strictness`, `node_col_subset` and
+    /// `edge_col_subset`. With `explain` the answer is the plan as text, and nothing is evaluated.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`]; a body field that is missing or wrong; [`ServiceError::Query`] for a
+    /// query that is refused, with its slug.
+    pub async fn query(
+        &self,
+        who: &Principal,
+        id: &str,
+        output: &str,
+        body: &[u8],
+    ) -> Result<QueryReply, ServiceError> {
+        let dataset = known_for(&self.ctx.data, who, Action::Read, id)?.id();
+        self.ctx.engine.note_request();
+        let output = QueryOutput::parse(output)?;
+        let body = object(body)?;
+        let options = ResponseOptions {
+            output,
+            format: format_of(&body, output)?,
+            node_columns: columns_of(&body, "node_col_subset")?,
+            edge_columns: columns_of(&body, "edge_col_subset")?,
+        };
+        let keep = keep_of(&body, output)?;
+        let ask = parse_query(&body)?;
+        // Columns that are left out count, too.
+        let sizes = output == QueryOutput::Shape
+            && options.node_columns.is_none()
+            && options.edge_columns.is_none();
+        let request = QueryRequest {
+            drawn: false,
+            others: self.others_of(who, &ask)?,
+            ask,
+            strictness: strictness_of(&body)?,
+            user: who.user(),
+            want: match flag_of(&body, "explain")? {
+                true => Want::Plan,
+                false if sizes => Want::Sizes,
+                false => Want::Rows,
+            },
+        };
+        let (user, limit) = (who.user(), self.ctx.engine.query_memory_max());
+        self.ctx.unread.check(user, limit)?;
+        let Answered { answer, memory, notices } =
+            self.ctx.engine.query(dataset, request).await??;
+        let graph = match answer {
+            QueryAnswer::Sizes(sizes) => return sized(sizes, options.format, notices),
+            QueryAnswer::Plan(plan) => {
+                let body = plan.into_bytes().into();
+                return Ok(QueryReply { media_type: PLAN_TYPE, body, notices });
+            }
+            QueryAnswer::Graph(graph) => graph,
+            QueryAnswer::Rows(rows) => PropertyGraph::of_rows(rows, None),
+        };
+        let kept = match &keep {
+            None => None,
+            Some(keep) => {
+                let made = self.keep_result(who, "query result", &graph, keep, &memory).await?;
+                Some(keep.told(made, options.format))
+            }
+        };
+        // Writing an answer out takes a core, and what waits for one is counted already.
+        let place = Arc::clone(&self.ctx.renders).acquire_owned().await;
+        let mut reply = self
+            .ctx
+            .blocking(move |_| {
+                let _place = place;
+                let reply = render(&graph, &options, kept, notices, &memory);
+                // The tables are counted until they are gone, what was written until it is sent.
+                let had = memory.kept();
+                drop(graph);
+                give_back_freed(had);
+                drop(memory);
+                reply
+            })
+            .await?;
+        reply.body = self.ctx.unread.hold(user, reply.body, limit)?;
+        Ok(reply)
+    }
+
+    /// The other datasets that a query names, when the caller may read them all. One that does not exist
+    /// and one that is not for the caller are told apart by nothing.
+    pub(crate) fn others_of(
+        &self,
+        who: &Principal,
+        ask: &Ask,
+    ) -> Result<Vec<(String, DatasetId)>, ServiceError> {
+        let Ask::Gfql(query, _) = ask else { return Ok(vec![]) };
+        let names = query.datasets();
+        if names.len() > QUERY_DATASETS_MAX {
+            let text = format!(
+                "the query reads {} other datasets; the limit is {QUERY_DATASETS_MAX}",
+                names.len()
+            );
+            return Err(GfqlError::new(ErrorCode::Limit, text)
+                .field("dataset_id")
+                .suggest("ask in several queries")
+                .into());
+        }
+        let found = names.into_iter().map(|name| {
+            match known_for(&self.ctx.data, who, Action::Read, name) {
+                Ok(found) => Ok((name.to_owned(), found.id())),
+                Err(e) if e.code() == Code::Internal => Err(e),
+                Err(_) => Err(no_dataset(name).into()),
+            }
+        });
+        found.collect()
+    }
+}
+
+/// Whether the result is to be kept as a dataset, and how.
+fn keep_of(body: &Map<String, Value>, output: QueryOutput) -> Result<Option<Keep>, ServiceError> {
+    match flag_of(body, "persist")? {
+        true if output == QueryOutput::All => Ok(Some(Keep::of(body)?)),
+        true => {
+            let message = "persist keeps whole graphs: ask for the output type all";
+            Err(ServiceError::invalid("persist", message))
+        }
+        false => Ok(None),
+    }
+}

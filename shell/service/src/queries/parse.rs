@@ -1,0 +1,108 @@
+//! The body of a query: every complaint names its field.
+
+use std::sync::Arc;
+
+use graphlume_engine::Ask;
+use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
+use graphlume_ingest::ExportFormat;
+use serde_json::{Map, Value};
+
+use super::QueryOutput;
+use crate::error::ServiceError;
+
+pub(super) fn text_of(
+    body: &Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<String>, ServiceError> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => {
+            Err(ServiceError::invalid(field, format!("{field} is {other}; it has to be a text")))
+        }
+    }
+}
+
+pub(super) fn flag_of(
+    body: &Map<String, Value>,
+    field: &'static str,
+) -> Result<bool, ServiceError> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(v)) => Ok(*v),
+        Some(other) => Err(ServiceError::invalid(
+            field,
+            format!("{field} is {other}; it has to be true or false"),
+        )),
+    }
+}
+
+pub(super) fn columns_of(
+    body: &Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<Vec<String>>, ServiceError> {
+    let wrong =
+        || ServiceError::invalid(field, format!("{field} has to be a list of column names"));
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => {
+            let names = items.iter().map(|v| v.as_str().map(str::to_owned).ok_or_else(wrong));
+            Ok(Some(names.collect::<Result<_, _>>()?))
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+pub(super) fn format_of(
+    body: &Map<String, Value>,
+    output: QueryOutput,
+) -> Result<ExportFormat, ServiceError> {
+    let Some(name) = text_of(body, "format")? else {
+        let shape = output == QueryOutput::Shape;
+        return Ok(if shape { ExportFormat::Json } else { ExportFormat::Parquet });
+    };
+    name.parse().map_err(|()| {
+        let names = ExportFormat::NAMES.join(", ");
+        ServiceError::invalid(
+            "format",
+            format!("format {name:?} does not exist; use one of {names}"),
+        )
+    })
+}
+
+pub(super) fn strictness_of(body: &Map<String, Value>) -> Result<Strictness, ServiceError> {
+    match text_of(body, "strictness")?.as_deref() {
+        None | Some("warn" | "quiet") => Ok(Strictness::Lenient),
+        Some("strict") => Ok(Strictness::Strict),
+        Some(other) => {
+            let message = format!("strictness {other:?} does not exist; use strict, warn or quiet");
+            Err(ServiceError::invalid("strictness", message))
+        }
+    }
+}
+
+/// The query: `gfql_query` where it is given, else `gfql_operations`.
+pub(super) fn parse_query(body: &Map<String, Value>) -> Result<Ask, ServiceError> {
+    let given = |field: &str| body.get(field).filter(|v| !v.is_null());
+    let query = given("gfql_query").or_else(|| given("gfql_operations")).ok_or_else(|| {
+        let message = "send the query as gfql_query, or a list of operations as gfql_operations";
+        ServiceError::invalid("gfql_query", message)
+    })?;
+    let output = text_of(body, "gfql_output")?;
+    if let Value::String(text) = query {
+        if let Some(output) = output {
+            return Err(GfqlError::new(ErrorCode::Output, "only a Let has named results")
+                .field("gfql_output")
+                .value(output)
+                .suggest("leave gfql_output out")
+                .into());
+        }
+        let params = match body.get("params") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(params)) => params.clone(),
+            Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
+        };
+        return Ok(Ask::Cypher(Arc::new(graphlume_cypher::parse(text)?), params));
+    }
+    Ok(Ask::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
+}

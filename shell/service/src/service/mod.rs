@@ -1,0 +1,239 @@
+//! The front door: what the service is made of, and how it starts and stops.
+
+mod operator;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use graphlume_engine::{EngineHandle, EngineThread};
+use graphlume_identity::{
+    Bootstrap, Identity, LinkSettings, Principal, SteadyClock, make_first_account,
+};
+use graphlume_storage::{Options, Store};
+use graphlume_types::Clock;
+use graphlume_types::limits::{
+    BYTES_PER_USER_MAX, FILES_PER_USER_MAX, LISTS_AT_ONCE_MAX, PARSES_IN_PROGRESS_MAX,
+    RENDERS_PER_CORE, UPLOAD_BYTES_MAX,
+};
+use graphlume_workers::{Parsers, WorkerConfig};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+use crate::agents::Agents;
+use crate::claims::Claims;
+use crate::context::Context;
+use crate::data::DataStore;
+use crate::datasets::Datasets;
+use crate::datasets::loader::TableLoader;
+use crate::error::ServiceError;
+use crate::files::Files;
+use crate::health::Health;
+use crate::pictures::PictureHost;
+use crate::queries::Queries;
+use crate::quotas::{QuotaSettings, Quotas};
+use crate::sessions::Sessions;
+use crate::sessions::checkpoints::{self, Checkpoints};
+use crate::table_cache::TableCache;
+use crate::unread::Unread;
+use crate::upkeep::Upkeep;
+
+/// Settings of the service. They hold a password and therefore do not print.
+#[derive(Clone)]
+pub struct ServiceConfig {
+    /// The data folder.
+    pub data_dir: PathBuf,
+    /// Password of the first superuser; generated when absent.
+    pub admin_password: Option<String>,
+    /// Whether a generated one goes into a file of the data folder instead of to whoever started the server.
+    pub keep_password: bool,
+    /// Whether a dataset may cite the file of an account that shares no organization with the caller.
+    pub allow_foreign_file_ids: bool,
+    /// Sites from which pages may load pictures, besides our own.
+    pub picture_hosts: Vec<PictureHost>,
+    /// Bytes of parsed tables kept for the next load.
+    pub table_cache_bytes: u64,
+    /// The processes that parse uploaded bytes; absent, this process does it itself.
+    pub workers: Option<WorkerConfig>,
+    /// Bytes of one uploaded body.
+    pub upload_bytes_max: u64,
+    /// What one account may hold.
+    pub quotas: QuotaSettings,
+    /// Settings of login links.
+    pub links: LinkSettings,
+    /// Settings of the engine.
+    pub engine: graphlume_engine::Config,
+}
+
+impl ServiceConfig {
+    /// Defaults for a data folder.
+    #[must_use]
+    pub fn new(data_dir: PathBuf) -> Self {
+        Self {
+            data_dir,
+            admin_password: None,
+            keep_password: false,
+            allow_foreign_file_ids: false,
+            picture_hosts: Vec::new(),
+            table_cache_bytes: 512 << 20,
+            workers: None,
+            upload_bytes_max: UPLOAD_BYTES_MAX,
+            quotas: QuotaSettings { files_max: FILES_PER_USER_MAX, bytes_max: BYTES_PER_USER_MAX },
+            links: LinkSettings::default(),
+            engine: graphlume_engine::Config::default(),
+        }
+    }
+}
+
+/// A service that runs.
+pub struct Started {
+    /// The use cases.
+    pub service: Arc<Service>,
+    /// The engine behind them.
+    pub engine: EngineHandle,
+    /// To be joined at the end.
+    pub engine_thread: EngineThread,
+    /// Set at the first start on a data folder.
+    pub bootstrap: Option<Bootstrap>,
+}
+
+/// The use cases of the product, a field a subject. What concerns several of them is a method.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use graphlume_service::{Principal, Service, ServiceConfig};
+/// use graphlume_types::SystemClock;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let started = Service::start(ServiceConfig::new(folder.path().into()), Arc::new(SystemClock))?;
+/// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// runtime.block_on(async {
+///     let karate = started.service.datasets.get(&Principal::anonymous(), "Karate").await?;
+///     assert_eq!(karate.data.edge_count, Some(78));
+///     Ok::<_, graphlume_service::ServiceError>(())
+/// })?;
+/// started.engine_thread.stop();
+/// # Ok(())
+/// # }
+/// ```
+pub struct Service {
+    /// Who is asking.
+    pub identity: Arc<Identity>,
+    /// Uploaded files.
+    pub files: Files,
+    /// Datasets, and those that ship with the server.
+    pub datasets: Datasets,
+    /// Queries over the graphs of datasets.
+    pub queries: Queries,
+    /// Visualizations.
+    pub sessions: Arc<Sessions>,
+    /// The tools of agents.
+    pub agents: Agents,
+    /// What operators ask.
+    pub health: Health,
+    /// The regular work on the data folder.
+    pub upkeep: Upkeep,
+    pub(crate) ctx: Arc<Context>,
+    steady: Arc<SteadyClock>,
+}
+
+/// The machine's clock, made steady; says so where it is behind.
+fn steady_clock(store: &Store, clock: Arc<dyn Clock>) -> Result<Arc<SteadyClock>, ServiceError> {
+    let steady = Arc::new(SteadyClock::new(clock, SteadyClock::mark(store)?));
+    if !steady.behind().is_zero() {
+        tracing::warn!(
+            seconds = steady.behind().as_secs(),
+            "the machine's clock is behind what it showed in an earlier run; times go on from there. If that time was \
+             wrong, run `graphlume doctor --accept-clock`"
+        );
+    }
+    Ok(steady)
+}
+
+impl Service {
+    /// Opens the data folder, makes the first superuser, starts the engine. Blocks on the disk and on
+    /// one password hash; later calls need a tokio runtime.
+    ///
+    /// # Errors
+    /// A data folder in use, damaged or with an exposed key; an engine that cannot start.
+    pub fn start(config: ServiceConfig, clock: Arc<dyn Clock>) -> Result<Started, ServiceError> {
+        let store = Store::open(&config.data_dir, Options::with_clock(Arc::clone(&clock)))?;
+        let steady = steady_clock(&store, clock)?;
+        let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
+        let identity = Arc::new(Identity::open(&store, Arc::clone(&clock), config.links)?);
+        let bootstrap = make_first_account(&store, config.admin_password, config.keep_password)?;
+        let parsers = Parsers::new(config.workers).map_err(|e| {
+            ServiceError::Internal(format!("the parse workers cannot be kept: {e}"))
+        })?;
+        let data = Arc::new(DataStore {
+            store,
+            clock: Arc::clone(&clock),
+            cache: TableCache::new(config.table_cache_bytes),
+            parsers,
+            progress: Arc::default(),
+            quotas: Quotas::new(config.quotas),
+            previews: Mutex::new(()),
+        });
+        let loader = Arc::new(TableLoader::new(Arc::clone(&data)));
+        if let Err(e) = checkpoints::sweep(&data) {
+            tracing::warn!(error = %e, "positions that nobody needs were not removed");
+        }
+        let kept = Arc::new(Checkpoints::new(Arc::clone(&data)));
+        let (engine, engine_thread) =
+            graphlume_engine::start(config.engine, loader, Some(kept), clock)?;
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let ctx = Arc::new(Context {
+            data,
+            engine: engine.clone(),
+            identity,
+            parses: Arc::new(Semaphore::new(PARSES_IN_PROGRESS_MAX)),
+            renders: Arc::new(Semaphore::new(cores * RENDERS_PER_CORE)),
+            lists: Arc::new(Semaphore::new(LISTS_AT_ONCE_MAX)),
+            unread: Unread::default(),
+            claims: Claims::default(),
+            upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
+            allow_foreign_file_ids: config.allow_foreign_file_ids,
+            picture_hosts: config.picture_hosts,
+        });
+        Ok(Started { service: Arc::new(Self::of(ctx, steady)), engine, engine_thread, bootstrap })
+    }
+
+    fn of(ctx: Arc<Context>, steady: Arc<SteadyClock>) -> Self {
+        let (files, datasets) = (Files::new(Arc::clone(&ctx)), Datasets::new(Arc::clone(&ctx)));
+        let queries = Queries::new(Arc::clone(&ctx), files.clone(), datasets.clone());
+        let sessions = Arc::new(Sessions::new(Arc::clone(&ctx)));
+        Self {
+            identity: Arc::clone(&ctx.identity),
+            agents: Agents::new(Arc::clone(&ctx), Arc::clone(&sessions), queries.clone()),
+            files,
+            datasets,
+            queries,
+            sessions,
+            health: Health::new(Arc::clone(&ctx), Arc::clone(&steady)),
+            upkeep: Upkeep::new(Arc::clone(&ctx), Arc::clone(&steady)),
+            ctx,
+            steady,
+        }
+    }
+
+    /// Waits until the store has stopped after a failed sync, and gives the reason: the process must start again.
+    pub async fn store_stopped(&self) -> Arc<str> {
+        let store = self.ctx.data.store.clone();
+        store.stopped().await
+    }
+
+    /// Deletes a dataset; its viz sessions end.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`], [`ServiceError::Forbidden`].
+    pub async fn delete_dataset(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
+        let dataset = self.datasets.delete(who, id).await?;
+        self.sessions.forget_dataset(dataset);
+        let user = who.user().map(|u| u.0);
+        tracing::info!(target: "audit", event = "dataset-deleted", user, %dataset);
+        Ok(())
+    }
+}

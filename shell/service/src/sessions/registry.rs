@@ -1,0 +1,163 @@
+//! The sessions that are known to this run.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use graphlume_engine::LayoutSettings;
+use graphlume_types::limits::{SESSIONS_MAX, SESSIONS_OF_NOBODY_BYTES_MAX, SESSIONS_OF_NOBODY_MAX};
+use graphlume_types::{DatasetId, Notice, SessionId, UserId};
+use parking_lot::Mutex;
+
+use super::collections::Collections;
+use crate::free_fields::json_bytes;
+
+/// What is known of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionMeta {
+    pub(crate) session: SessionId,
+    pub(crate) dataset: DatasetId,
+    pub(crate) owner: Option<UserId>,
+    /// Organization of the owner when the session was made.
+    pub(super) org: Option<String>,
+    pub(super) created_at: i64,
+    /// When its being open was last written down.
+    pub(super) seen_at: i64,
+    pub(super) settings: LayoutSettings,
+    /// What of the page's address is not obeyed.
+    pub(super) notices: Arc<[Notice]>,
+    pub(crate) collections: Arc<Collections>,
+    /// Whether the engine was told of it in this run.
+    pub(super) live: bool,
+    /// Whether somebody controls it: its owner, or the page that came first.
+    pub(super) claimed: bool,
+    /// About how much memory it takes.
+    pub(crate) bytes: usize,
+}
+
+/// About how much memory what a page's address brought along takes: parsed, expressions take many times their text.
+pub(super) fn memory_of(collections: &Collections, notices: &[Notice]) -> usize {
+    const OF_TEXT: usize = 16;
+    let texts = json_bytes(&collections.records).saturating_add(json_bytes(&notices));
+    size_of::<SessionMeta>().saturating_add(texts.saturating_mul(OF_TEXT))
+}
+
+/// Locks that changes of collections take turns on; two sessions rarely share one.
+const TURNS: usize = 64;
+/// Sessions that ended with their dataset and whose owners are told so.
+const CLOSED_MAX: usize = 1_024;
+
+/// Sessions of this run. Those of accounts are in the store, too; an anonymous visit leaves nothing on
+/// the disk, and its page opens it again after a restart.
+pub(crate) struct SessionRegistry {
+    map: Mutex<HashMap<SessionId, SessionMeta>>,
+    turns: Vec<Arc<tokio::sync::Mutex<()>>>,
+    closed: Mutex<VecDeque<(SessionId, UserId)>>,
+}
+
+impl SessionRegistry {
+    pub(crate) fn new() -> Self {
+        let turns = (0..TURNS).map(|_| Arc::default()).collect();
+        Self { map: Mutex::default(), turns, closed: Mutex::default() }
+    }
+
+    pub(super) fn get(&self, id: &SessionId) -> Option<SessionMeta> {
+        self.map.lock().get(id).cloned()
+    }
+
+    /// The lock under which a session's collections change.
+    pub(crate) fn turn(&self, id: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+        let at = hasher.finish() as usize % self.turns.len();
+        Arc::clone(&self.turns[at])
+    }
+
+    /// Claims a session that nobody controls. Of many who try at once one succeeds.
+    pub(crate) fn claim(&self, id: &SessionId, dataset: DatasetId) -> bool {
+        let mut map = self.map.lock();
+        let meta = map.get_mut(id).filter(|v| v.dataset == dataset && v.owner.is_none());
+        meta.is_some_and(|v| !std::mem::replace(&mut v.claimed, true))
+    }
+
+    /// Remembers what is written down by now.
+    pub(crate) fn show(&self, id: &SessionId, collections: &Arc<Collections>) {
+        if let Some(meta) = self.map.lock().get_mut(id) {
+            meta.collections = Arc::clone(collections);
+        }
+    }
+
+    /// The sessions of an account, newest first.
+    pub(crate) fn of(&self, user: UserId) -> Vec<SessionMeta> {
+        let mut own: Vec<SessionMeta> =
+            self.map.lock().values().filter(|v| v.owner == Some(user)).cloned().collect();
+        own.sort_by(|a, b| (b.created_at, &b.session).cmp(&(a.created_at, &a.session)));
+        own
+    }
+
+    /// Whether a session of this account ended with its dataset.
+    pub(crate) fn was_closed_on(&self, id: &SessionId, user: UserId) -> bool {
+        self.closed.lock().iter().any(|(closed, owner)| closed == id && *owner == user)
+    }
+
+    /// Remembers a session. Those of accounts and those of nobody have limits of their own, so that whoever has not
+    /// signed in pushes out none of an account; past a limit the oldest is forgotten, one that is open last.
+    pub(super) fn put(
+        &self,
+        meta: SessionMeta,
+        is_open: impl Fn(&SessionId) -> bool,
+    ) -> Vec<SessionId> {
+        let mut map = self.map.lock();
+        let (is_owned, id) = (meta.owner.is_some(), meta.session.clone());
+        map.insert(id.clone(), meta);
+        let (max, bytes_max) = if is_owned {
+            (SESSIONS_MAX - SESSIONS_OF_NOBODY_MAX, usize::MAX)
+        } else {
+            (SESSIONS_OF_NOBODY_MAX, SESSIONS_OF_NOBODY_BYTES_MAX)
+        };
+        let same = || map.values().filter(|v| v.owner.is_some() == is_owned);
+        let (mut count, mut bytes) =
+            same().fold((0, 0_usize), |(n, sum), v| (n + 1, sum.saturating_add(v.bytes)));
+        if count <= max && bytes <= bytes_max {
+            return Vec::new();
+        }
+        let others = same().filter(|v| v.session != id);
+        let mut old: Vec<_> = others
+            .map(|v| (is_open(&v.session), v.created_at, v.session.clone(), v.bytes))
+            .collect();
+        old.sort_unstable();
+        let mut gone = Vec::new();
+        for (_, _, session, size) in old {
+            if count <= max && bytes <= bytes_max {
+                break;
+            }
+            map.remove(&session);
+            (count, bytes) = (count - 1, bytes.saturating_sub(size));
+            gone.push(session);
+        }
+        gone
+    }
+
+    pub(crate) fn forget_dataset(&self, dataset: DatasetId) {
+        let mut closed = self.closed.lock();
+        self.map.lock().retain(|_, v| {
+            if let Some(owner) = v.owner.filter(|_| v.dataset == dataset) {
+                closed.push_back((v.session.clone(), owner));
+            }
+            v.dataset != dataset
+        });
+        let surplus = closed.len().saturating_sub(CLOSED_MAX);
+        closed.drain(..surplus);
+    }
+
+    /// Forgets the sessions of an account that is gone.
+    pub(crate) fn forget_owner(&self, user: UserId) {
+        self.map.lock().retain(|_, v| v.owner != Some(user));
+        self.closed.lock().retain(|(_, owner)| *owner != user);
+    }
+
+    pub(crate) fn all(&self) -> Vec<SessionMeta> {
+        self.map.lock().values().cloned().collect()
+    }
+}
