@@ -57,13 +57,13 @@ impl<E: 'static> Drop for Report<E> {
 
 #[cfg(test)]
 mod tests {
-    use crossbeam::channel::unbounded;
+    use crossbeam::channel::bounded;
 
     use super::*;
 
     #[test]
     fn a_job_reports_once_and_a_lost_one_reports_its_loss() {
-        let (events, received) = unbounded::<u32>();
+        let (events, received) = bounded::<u32>(4);
         let reports = Reports::<u32>::new(events);
         reports.once(0).send(1);
         let report = reports.once(2);
