@@ -11,9 +11,9 @@ impl CommandPriority {
     /// What a refusal says.
     const fn name(self) -> &'static str {
         match self {
-            Self::Control => "control lane",
-            Self::Interactive => "interactive lane",
-            Self::Batch => "batch lane",
+            Self::Control => "control queue",
+            Self::Interactive => "interactive queue",
+            Self::Batch => "batch queue",
         }
     }
 

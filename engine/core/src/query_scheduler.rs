@@ -405,4 +405,41 @@ mod tests {
         drop(stop);
         scheduler.close().into_iter().for_each(|t| t.join().expect("no panic"));
     }
+
+    #[test]
+    fn a_query_that_ends_while_it_waits_behind_another_is_told() {
+        let mut scheduler = QueryScheduler::start(&ctx()).expect("threads");
+        let (stop, stopped) = mpsc::sync_channel::<()>(1);
+        let (long, runs) = mpsc::sync_channel(1);
+        let endless = move |quantum| {
+            if quantum != Quantum::Unlimited {
+                return Progress::Preempted;
+            }
+            let _ = long.send(());
+            let _ = stopped.recv();
+            Progress::Answered
+        };
+        scheduler.submit(user(1), CancelToken::new(), Box::new(endless));
+        runs.recv().expect("the last level");
+        // Comes to the same level after a quantum at each of the others, and cannot begin there.
+        let cancel = CancelToken::new();
+        let (told, quanta) = mpsc::sync_channel(LEVELS);
+        let waits = {
+            let cancel = cancel.clone();
+            move |_| {
+                let is_over = cancel.is_cancelled();
+                let _ = told.send(is_over);
+                if is_over { Progress::Answered } else { Progress::Preempted }
+            }
+        };
+        scheduler.submit(user(1), cancel.clone(), Box::new(waits));
+        for _ in 1..LEVELS {
+            assert_eq!(quanta.recv(), Ok(false));
+        }
+        cancel.cancel(graphlume_types::CancelReason::ClientGone);
+        let told = quanta.recv_timeout(Duration::from_secs(10));
+        assert_eq!(told, Ok(true), "told beside the long query");
+        drop(stop);
+        scheduler.close().into_iter().for_each(|t| t.join().expect("no panic"));
+    }
 }

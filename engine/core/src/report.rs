@@ -54,3 +54,29 @@ impl<E: 'static> Drop for Report<E> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crossbeam::channel::bounded;
+
+    use super::*;
+
+    #[test]
+    fn a_job_reports_once_and_a_lost_one_reports_its_loss() {
+        let (events, received) = bounded::<u32>(4);
+        let reports = Reports::<u32>::new(events);
+        reports.once(0).send(1);
+        let report = reports.once(2);
+        let lost = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _held = report;
+            std::panic::resume_unwind(Box::new("boom"));
+        }));
+        assert!(lost.is_err());
+        drop(reports.once(3));
+        assert_eq!(
+            received.try_iter().collect::<Vec<_>>(),
+            [1, 2],
+            "one that never ran says nothing"
+        );
+    }
+}

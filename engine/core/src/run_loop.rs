@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::context::EngineContext;
 use crate::device::GpuChoice;
 use crate::device::gpu_device::GpuDevice;
-use crate::engine::{Engine, EngineParts, Event};
+use crate::engine::{Engine, EngineEvent, EngineParts};
 use crate::error::EngineError;
 use crate::handle::EngineHandle;
 use crate::loader::Loader;
@@ -115,7 +115,7 @@ pub fn start(
 }
 
 /// The body of the engine's thread. A panic here is one of the loop itself.
-fn engine_thread(parts: EngineParts, commands: &CommandReceiver, reports: &Receiver<Event>) {
+fn engine_thread(parts: EngineParts, commands: &CommandReceiver, reports: &Receiver<EngineEvent>) {
     let ctx = parts.ctx.clone();
     let body = AssertUnwindSafe(|| run(Engine::new(parts), commands, reports));
     if let Err(payload) = catch_unwind(body) {
@@ -127,7 +127,7 @@ fn engine_thread(parts: EngineParts, commands: &CommandReceiver, reports: &Recei
     }
 }
 
-fn run(mut engine: Engine, commands: &CommandReceiver, reports: &Receiver<Event>) {
+fn run(mut engine: Engine, commands: &CommandReceiver, reports: &Receiver<EngineEvent>) {
     let ctx = engine.ctx.clone();
     let tick_every = ctx.config.tick;
     let mut ticked = ctx.now();
@@ -152,7 +152,7 @@ fn run(mut engine: Engine, commands: &CommandReceiver, reports: &Receiver<Event>
 fn wait(
     ctx: &EngineContext,
     commands: &CommandReceiver,
-    reports: &Receiver<Event>,
+    reports: &Receiver<EngineEvent>,
     tick: Duration,
 ) -> bool {
     let mut select = Select::new();
@@ -168,7 +168,7 @@ fn wait(
 fn turn(
     engine: &mut Engine,
     commands: &CommandReceiver,
-    reports: &Receiver<Event>,
+    reports: &Receiver<EngineEvent>,
     begun: Instant,
     ticked: &mut Instant,
 ) -> &'static str {

@@ -101,7 +101,7 @@ impl Knob {
 
 const BOOL: Expected = "expected true or false";
 const NUMBER: Expected = "expected a finite number";
-#[allow(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
 const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
 const KNOBS: &[Knob] = &[
@@ -145,7 +145,7 @@ fn number(v: &Value) -> Result<f64, Expected> {
 /// Milliseconds, or a yes or no that means the default time or none.
 fn play(v: &Value) -> Result<u64, Expected> {
     if let Ok(ms) = number(v) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         return Ok(ms.clamp(0.0, PLAY_MILLIS_MAX) as u64);
     }
     match flag(v) {

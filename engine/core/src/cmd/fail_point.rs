@@ -28,7 +28,6 @@ impl Apply for FailPoint {
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    #[allow(clippy::panic, reason = "that is its purpose")]
     fn apply(self, engine: &mut Engine, call: Call<()>) {
         match self {
             Self::PanicInCommand => panic!("fail point in a command"),

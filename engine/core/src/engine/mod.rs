@@ -14,13 +14,13 @@ use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
 use crate::loader::Loader;
 use crate::report::Reports;
-use crate::residency::{self, Availability, Need, Residency};
+use crate::residency::{Availability, Need, Residency, ResidencyEvent};
 use crate::scheduler::Scheduler;
 use crate::session::events::Backend;
-use crate::session::{self, Sessions};
+use crate::session::{SessionEvent, Sessions};
 
 pub(crate) use device_monitor::DeviceMonitor;
-pub(crate) use event::Event;
+pub(crate) use event::EngineEvent;
 
 /// The state of the engine. Not `Send`: made on the engine thread, it cannot leave it, so that no
 /// lock is needed and none exists.
@@ -41,7 +41,7 @@ pub(crate) struct EngineParts {
     pub(crate) loader: Arc<dyn Loader>,
     /// Where sessions keep their positions; without it, they end with the engine.
     pub(crate) checkpoints: Option<Arc<dyn CheckpointStore>>,
-    pub(crate) events: Sender<Event>,
+    pub(crate) events: Sender<EngineEvent>,
 }
 
 /// A part of the engine that a command may take instead of all of it.
@@ -81,24 +81,24 @@ impl Engine {
     }
 
     /// Takes in what another thread reports.
-    pub(crate) fn on_event(&mut self, event: Event) {
+    pub(crate) fn on_event(&mut self, event: EngineEvent) {
         match event {
-            Event::Residency(residency::Event::MemoryWanted { bytes, answer }) => {
+            EngineEvent::Residency(ResidencyEvent::MemoryWanted { bytes, answer }) => {
                 let _ = answer.try_send(self.sessions.reserve(bytes, &mut self.residency));
             }
-            Event::Residency(event) => {
+            EngineEvent::Residency(event) => {
                 let Self { residency, sessions, scheduler, .. } = self;
                 if let Some(update) = residency.on_event(event, scheduler) {
                     sessions.on_update(update, residency, scheduler);
                 }
             }
-            Event::Session(event) => {
-                if matches!(event, session::Event::Sliced { backend: Backend::Cuda, .. }) {
+            EngineEvent::Session(event) => {
+                if matches!(event, SessionEvent::Sliced { backend: Backend::Cuda, .. }) {
                     self.look_after_device();
                 }
                 self.sessions.on_event(event, &mut self.residency, &self.scheduler);
             }
-            Event::Canary(result) => {
+            EngineEvent::Canary(result) => {
                 self.device.on_canary(result);
                 self.look_after_device();
                 self.device.answer(&Ok(()));

@@ -9,7 +9,7 @@ use crate::residency::load::LoadFailure;
 use crate::residency::resident::Resident;
 
 /// What a thread that works for the residency reports.
-pub(crate) enum Event {
+pub(crate) enum ResidencyEvent {
     /// A load has entered its next stage.
     Progress { dataset: DatasetId, ticket: u64, stage: &'static str },
     /// A load or a query needs memory that only eviction can give.
@@ -22,18 +22,18 @@ pub(crate) enum Event {
 
 /// Has the loop take memory, evicting for it, and waits for its answer; none when the engine has ended.
 pub(crate) fn evict_for(
-    reports: &Reports<Event>,
+    reports: &Reports<ResidencyEvent>,
     bytes: u64,
 ) -> Option<Result<Reservation, Refused>> {
     let (answer, taken) = bounded(1);
-    if !reports.send(Event::MemoryWanted { bytes, answer }) {
+    if !reports.send(ResidencyEvent::MemoryWanted { bytes, answer }) {
         return None;
     }
     taken.recv().ok()
 }
 
 /// The same for work that knows nothing of the engine and may take up to `limit` bytes.
-pub(crate) fn make_room(reports: Reports<Event>, limit: u64) -> Box<MakeRoom> {
+pub(crate) fn make_room(reports: Reports<ResidencyEvent>, limit: u64) -> Box<MakeRoom> {
     Box::new(move |bytes| {
         let refused = Refused { name: "host", need: bytes, used: limit, limit };
         evict_for(&reports, bytes).unwrap_or(Err(refused))

@@ -15,7 +15,7 @@ use crate::frames::{scene_frames, scene_of};
 use crate::loader::{Built, LoadError, Loaded, Loader};
 use crate::report::Reports;
 use crate::residency::algorithms;
-use crate::residency::event::{Event, evict_for};
+use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
 
 /// What a load that places nodes says of itself.
@@ -38,7 +38,7 @@ pub(crate) struct LoadJob {
     pub(crate) loader: Arc<dyn Loader>,
     pub(crate) pool: Arc<CpuPool>,
     pub(crate) budget: Budget,
-    pub(crate) reports: Reports<Event>,
+    pub(crate) reports: Reports<ResidencyEvent>,
 }
 
 /// Why a load gave no graph.
@@ -71,19 +71,19 @@ fn coded<E: Coded>(e: E) -> LoadFailure {
 
 impl LoadJob {
     /// Loads and builds; runs on a loader thread.
-    pub(crate) fn run(self) -> Event {
+    pub(crate) fn run(self) -> ResidencyEvent {
         let result = self.load().map(Box::new);
         // A load that was stopped reports that, however the step that noticed put it.
         let result = match self.cancel.check() {
             Err(stopped) => Err(LoadFailure::Build(stopped.into())),
             Ok(()) => result,
         };
-        Event::Loaded { dataset: self.dataset, ticket: self.ticket, result }
+        ResidencyEvent::Loaded { dataset: self.dataset, ticket: self.ticket, result }
     }
 
     fn stage(&self, stage: &'static str) {
         let (dataset, ticket) = (self.dataset, self.ticket);
-        self.reports.send(Event::Progress { dataset, ticket, stage });
+        self.reports.send(ResidencyEvent::Progress { dataset, ticket, stage });
     }
 
     /// Takes memory, and lets the loop evict for it when it is short.

@@ -32,7 +32,7 @@ use event::make_room;
 use load::PLACING;
 use store::{FIRST_STAGE, GraphStore, Lookup, NewLoad};
 
-pub(crate) use event::Event;
+pub(crate) use event::ResidencyEvent;
 pub(crate) use load::LoadJob;
 pub(crate) use resident::Lease;
 pub use resident::{ColumnInfo, GraphFacts};
@@ -92,11 +92,11 @@ pub(crate) struct GraphRequest {
 pub(crate) struct QueryMemory {
     budget: Budget,
     limit: u64,
-    reports: Reports<Event>,
+    reports: Reports<ResidencyEvent>,
 }
 
 impl QueryMemory {
-    pub(crate) fn new(ctx: &EngineContext, reports: Reports<Event>) -> Self {
+    pub(crate) fn new(ctx: &EngineContext, reports: Reports<ResidencyEvent>) -> Self {
         Self { budget: ctx.budget.clone(), limit: ctx.query_memory_max(), reports }
     }
 
@@ -111,7 +111,7 @@ impl QueryMemory {
 pub(crate) struct Residency {
     ctx: Arc<EngineContext>,
     loader: Arc<dyn Loader>,
-    reports: Reports<Event>,
+    reports: Reports<ResidencyEvent>,
     store: GraphStore,
 }
 
@@ -119,9 +119,9 @@ impl Residency {
     pub(crate) fn new(
         ctx: Arc<EngineContext>,
         loader: Arc<dyn Loader>,
-        reports: Reports<Event>,
+        reports: Reports<ResidencyEvent>,
     ) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only a start")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "only a start")]
         let first_epoch = ctx.clock.unix_secs() as u32;
         let store = GraphStore::new(ctx.budget.clone(), first_epoch);
         Self { ctx, loader, reports, store }
@@ -200,7 +200,8 @@ impl Residency {
     ) -> Result<(), EngineError> {
         self.ctx.counters.loads.fetch_add(1, Ordering::Relaxed);
         let NewLoad { ticket, epoch, cancel, wants_positions } = load;
-        let lost = Event::Loaded { dataset, ticket, result: Err(EngineError::Dropped.into()) };
+        let lost =
+            ResidencyEvent::Loaded { dataset, ticket, result: Err(EngineError::Dropped.into()) };
         let report = self.reports.once(lost);
         let job = LoadJob {
             dataset,
@@ -227,12 +228,12 @@ impl Residency {
         }
         let cancel = CancelToken::new();
         let (pool, stop) = (scheduler.cpu().clone(), cancel.clone());
-        let lost = Event::Placed { dataset, result: Err(EngineError::Dropped) };
+        let lost = ResidencyEvent::Placed { dataset, result: Err(EngineError::Dropped) };
         let report = self.reports.once(lost);
         let run = move || {
             let result = lease.place(&pool, &stop);
             drop(lease);
-            report.send(Event::Placed { dataset, result });
+            report.send(ResidencyEvent::Placed { dataset, result });
         };
         match scheduler.pools().loaders.submit(Job::new("place", run)) {
             Ok(()) => {
@@ -256,17 +257,23 @@ impl Residency {
 
     /// Takes in what a loader thread reports; what sessions have to be told of it. Who asks for memory is
     /// answered by the caller, because sessions may have to give some back.
-    pub(crate) fn on_event(&mut self, event: Event, scheduler: &Scheduler) -> Option<Update> {
+    pub(crate) fn on_event(
+        &mut self,
+        event: ResidencyEvent,
+        scheduler: &Scheduler,
+    ) -> Option<Update> {
         match event {
-            Event::MemoryWanted { .. } => None,
-            Event::Progress { dataset, ticket, stage } => self
+            ResidencyEvent::MemoryWanted { .. } => None,
+            ResidencyEvent::Progress { dataset, ticket, stage } => self
                 .store
                 .set_stage(dataset, ticket, stage)
                 .then_some(Update::Stage(dataset, stage)),
-            Event::Loaded { dataset, ticket, .. } if !self.store.is_current(dataset, ticket) => {
+            ResidencyEvent::Loaded { dataset, ticket, .. }
+                if !self.store.is_current(dataset, ticket) =>
+            {
                 None
             }
-            Event::Loaded { dataset, result: Ok(resident), .. } => {
+            ResidencyEvent::Loaded { dataset, result: Ok(resident), .. } => {
                 let (lease, waiters) = self.store.loaded(dataset, *resident, self.ctx.now())?;
                 for mut waiter in waiters {
                     waiter.wanted.pop_front();
@@ -275,12 +282,12 @@ impl Residency {
                 }
                 Some(Update::Changed(dataset))
             }
-            Event::Loaded { dataset, result: Err(failure), .. } => {
+            ResidencyEvent::Loaded { dataset, result: Err(failure), .. } => {
                 let error = failure.into_engine(dataset);
                 self.load_failed(dataset, &error, scheduler);
                 Some(Update::LoadFailed(dataset, error))
             }
-            Event::Placed { dataset, result } => {
+            ResidencyEvent::Placed { dataset, result } => {
                 self.store.set_placing(dataset, None);
                 // Where the graph has gone meanwhile, the next load answers.
                 match result.err().filter(|_| self.store.resident(dataset).is_some()) {

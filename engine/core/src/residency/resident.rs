@@ -169,7 +169,7 @@ fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
     let mut out = vec![0u8; m as usize * 8];
     out.par_chunks_mut(8 << 13).enumerate().for_each(|(chunk, bytes)| {
         for (i, pair) in bytes.chunks_exact_mut(8).enumerate() {
-            #[allow(clippy::cast_possible_truncation, reason = "below the number of edges")]
+            #[expect(clippy::cast_possible_truncation, reason = "below the number of edges")]
             let drawn = ((chunk << 13) + i) as u32;
             let (src, dst, _) = topology.edge(order.position(drawn));
             pair[..4].copy_from_slice(&src.to_le_bytes());

@@ -13,7 +13,7 @@ use crate::scheduler::Scheduler;
 use crate::session::layout::Layout;
 use crate::session::machine::VizSession;
 use crate::session::state::{GraphState, Remaining, Run};
-use crate::session::{Event, Sessions};
+use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
 /// How old the positions on the disk may become while the layout moves.
@@ -211,13 +211,13 @@ impl Sessions {
         let Some(mut checkpoint) = session.checkpoints.ready.take() else { return };
         session.checkpoints.writing = true;
         let id = id.clone();
-        let report = self.reports.once(Event::CheckpointWritten { session: id.clone() });
+        let report = self.reports.once(SessionEvent::CheckpointWritten { session: id.clone() });
         let run = move || {
             checkpoint.fingerprint = lease.fingerprint();
             drop(lease);
             store.write(&id, &checkpoint);
             drop(checkpoint);
-            report.send(Event::CheckpointWritten { session: id });
+            report.send(SessionEvent::CheckpointWritten { session: id });
         };
         let _ = writers.submit(Job::new("writing a checkpoint", run));
     }
@@ -333,7 +333,7 @@ impl Sessions {
         session.graph_missing(GraphState::Loading(READING), now);
         session.checkpoints.restore = Restore::Reading;
         let (lease, id) = (lease.clone(), id.clone());
-        let lost = Event::CheckpointRead { session: id.clone(), found: None };
+        let lost = SessionEvent::CheckpointRead { session: id.clone(), found: None };
         let report = self.reports.once(lost);
         let run = move || {
             let (dataset, nodes) = (lease.dataset, lease.facts.node_count);
@@ -349,7 +349,7 @@ impl Sessions {
             });
             drop(lease);
             let found = found.map(|checkpoint| (Box::new(checkpoint), held));
-            report.send(Event::CheckpointRead { session: id, found });
+            report.send(SessionEvent::CheckpointRead { session: id, found });
         };
         let _ = readers.submit(Job::new("reading a checkpoint", run));
         None

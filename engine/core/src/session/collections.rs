@@ -15,7 +15,7 @@ use crate::reply::Reply;
 use crate::residency::{Lease, Residency};
 use crate::scheduler::Scheduler;
 use crate::session::broadcast::SessionBroadcast;
-use crate::session::{Event, Sessions};
+use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
 /// Bytes held per node and per edge: rendered colours, and the bits of ten collections.
@@ -347,7 +347,7 @@ impl Sessions {
         let renderings = collections.renderings;
         let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
         let (session_id, broadcast) = (id.clone(), session.broadcast.clone());
-        let lost = Event::CollectionsRendered {
+        let lost = SessionEvent::CollectionsRendered {
             session: id.clone(),
             broadcast: broadcast.clone(),
             result: Err(EngineError::Dropped),
@@ -357,7 +357,11 @@ impl Sessions {
             let done = cpu.install(|| render(&lease, base, &set, members, renderings, &cancel));
             drop((lease, set));
             let result = Ok(Box::new(done));
-            report.send(Event::CollectionsRendered { session: session_id, broadcast, result });
+            report.send(SessionEvent::CollectionsRendered {
+                session: session_id,
+                broadcast,
+                result,
+            });
         };
         let submitted = scheduler.pools().readers.submit(Job::new("collections", run));
         session.collections.away = submitted.is_ok();

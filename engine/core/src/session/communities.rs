@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::frames::{SceneFrames, scene_frames, scene_of};
 use crate::residency::{Lease, Residency};
 use crate::scheduler::Scheduler;
-use crate::session::{Event, Sessions};
+use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
 /// Above this many edges the cheaper way to communities is taken.
@@ -37,7 +37,7 @@ impl Sessions {
         }
         residency.begin_communities(dataset);
         let epoch = lease.facts.epoch;
-        let event = move |result| Event::Communities { dataset, epoch, result };
+        let event = move |result| SessionEvent::Communities { dataset, epoch, result };
         let report = self.reports.once(event(Err(EngineError::Dropped)));
         let (ctx, cpu) = (self.ctx.clone(), scheduler.cpu().clone());
         let run = move || {

@@ -360,7 +360,7 @@ impl VizSession {
         if report.iterations > 0 {
             self.dirty = true;
             let secs = report.took.as_secs_f64().max(1e-6);
-            #[allow(clippy::cast_precision_loss, reason = "a rate for display")]
+            #[expect(clippy::cast_precision_loss, reason = "a rate for display")]
             let rate = report.iterations as f64 / secs;
             self.rate = if self.rate > 0.0 { self.rate * 0.8 + rate * 0.2 } else { rate };
         }

@@ -46,7 +46,7 @@ use crate::stats::Gauges;
 use crate::target::Target;
 
 /// What a thread that works for sessions reports.
-pub(crate) enum Event {
+pub(crate) enum SessionEvent {
     /// A layout comes back from its slice.
     Sliced {
         session: SessionId,
@@ -71,7 +71,7 @@ pub(crate) enum Event {
 /// Every session of the engine.
 pub(crate) struct Sessions {
     ctx: Arc<EngineContext>,
-    reports: Reports<Event>,
+    reports: Reports<SessionEvent>,
     checkpoint_store: Option<Arc<dyn CheckpointStore>>,
     live: HashMap<SessionId, VizSession>,
     /// Sessions opened so far.
@@ -88,7 +88,7 @@ impl Sessions {
     pub(crate) fn new(
         ctx: Arc<EngineContext>,
         checkpoint_store: Option<Arc<dyn CheckpointStore>>,
-        reports: Reports<Event>,
+        reports: Reports<SessionEvent>,
     ) -> Self {
         Self {
             ctx,
@@ -273,23 +273,23 @@ impl Sessions {
     /// Takes in what a worker reports.
     pub(crate) fn on_event(
         &mut self,
-        event: Event,
+        event: SessionEvent,
         residency: &mut Residency,
         scheduler: &Scheduler,
     ) {
         match event {
-            Event::Sliced { session, generation, backend, result } => {
+            SessionEvent::Sliced { session, generation, backend, result } => {
                 self.turns.came_back(backend);
                 self.on_sliced(&session, generation, backend, result, residency, scheduler);
             }
-            Event::Communities { dataset, epoch, result } => {
+            SessionEvent::Communities { dataset, epoch, result } => {
                 self.on_communities(dataset, epoch, result, residency, scheduler);
             }
-            Event::CollectionsRendered { session, broadcast, result } => {
+            SessionEvent::CollectionsRendered { session, broadcast, result } => {
                 self.on_collections_rendered(&session, &broadcast, result, residency, scheduler);
             }
-            Event::CheckpointWritten { session } => self.on_checkpoint_written(&session),
-            Event::CheckpointRead { session, found } => {
+            SessionEvent::CheckpointWritten { session } => self.on_checkpoint_written(&session),
+            SessionEvent::CheckpointRead { session, found } => {
                 self.on_checkpoint_read(&session, found, residency, scheduler);
             }
         }

@@ -17,7 +17,7 @@ use crate::session::layout::{
     FrameRequest, Layout, SLICE_ITERATIONS_MAX, SliceReport, SliceRequest,
 };
 use crate::session::machine::VizSession;
-use crate::session::{Event, Sessions};
+use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
 /// A layout and what it did in its slice.
@@ -154,7 +154,8 @@ impl Sessions {
         let Some((mut layout, request)) = slice_of(&self.ctx, session, backend) else { return };
         session.away = true;
         let generation = session.generation;
-        let event = move |session, result| Event::Sliced { session, generation, backend, result };
+        let event =
+            move |session, result| SessionEvent::Sliced { session, generation, backend, result };
         let report = self.reports.once(event(id.clone(), Err(EngineError::Dropped)));
         let (id, cpu, ctx) = (id.clone(), scheduler.cpu().clone(), self.ctx.clone());
         let run = move || {

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::kit::{Source, config, engine, graph, grid, id, next, next_frame, placed_path, until};
 use crate::report::Reports;
-use crate::residency::{Event, LoadJob};
+use crate::residency::{LoadJob, ResidencyEvent};
 use crate::{
     Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
     ViewerEvent, Want, block_on,
@@ -47,7 +47,7 @@ fn any_number_of_sessions_cause_one_load() {
 fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     let e = engine(config());
     let data = e.add(1, grid(5));
-    let (events, _reported) = bounded::<Event>(16);
+    let (events, _reported) = bounded::<ResidencyEvent>(16);
     let job = LoadJob {
         dataset: data,
         ticket: 1,
@@ -59,7 +59,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
         budget: Budget::new("graphs", 1 << 30),
         reports: Reports::new(events),
     };
-    let Event::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
+    let ResidencyEvent::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
     assert!(resident.start().is_none());
     let by_hand = e.loader.loads.load(Ordering::SeqCst);
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
