@@ -1,13 +1,12 @@
-//! Lets somebody wait for what happens to a session without being a viewer of it.
+//! Lets a caller wait for what happens to a session without being a viewer of it.
 
 use std::sync::Arc;
 
 use graphlume_types::SessionId;
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
-use crate::session::slot::Slot;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::session::Sessions;
+use crate::session::broadcast::SessionBroadcast;
 
 /// Asks for the shared side of a session.
 pub(crate) struct Follow {
@@ -15,11 +14,11 @@ pub(crate) struct Follow {
 }
 
 impl Apply for Follow {
-    type Answer = Arc<Slot>;
-    const LANE: Lane = Lane::Interactive;
+    type Answer = Arc<SessionBroadcast>;
+    type On = Sessions;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Arc<Slot>>) {
-        let slot = core.session(&self.session).map(|s| s.slot.clone());
-        call.reply.send(slot);
+    fn apply(self, sessions: &mut Sessions, call: Call<Self::Answer>) {
+        call.reply.send(sessions.get(&self.session).map(|s| s.broadcast.clone()));
     }
 }

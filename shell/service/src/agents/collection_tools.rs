@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_engine::{CollectionsShown, Found, Rule};
+use graphlume_engine::{CollectionMembers, CollectionRule, CollectionsView};
 use graphlume_storage::CollectionRec;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ impl Agents {
         let (node_color, palette) = coloring(new.node_color.as_deref(), new.palette.as_deref())?;
         let expr = collections::expression(&new.gfql_operations)?;
         let rule = Arc::new(collections::rule_of(&expr, true)?);
-        let found = self.ctx.engine.collect(live.target(), Arc::clone(&rule)).await??;
+        let found = self.ctx.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
         let count = found.count();
         let now = self.ctx.data.clock.unix_micros();
         let edit = |collections: &Collections| {
@@ -211,8 +211,8 @@ impl Agents {
         &self,
         live: &Live,
         edit: impl FnOnce(&Collections) -> Result<(Vec<CollectionRec>, T), ServiceError>,
-        known: impl FnOnce(&T) -> Option<(String, Arc<Rule>, Found)>,
-    ) -> Result<(Arc<Collections>, Arc<CollectionsShown>, T), ServiceError> {
+        known: impl FnOnce(&T) -> Option<(String, Arc<CollectionRule>, CollectionMembers)>,
+    ) -> Result<(Arc<Collections>, Arc<CollectionsView>, T), ServiceError> {
         let turn = self.sessions.collection_turn(&live.session);
         let _turn = turn.lock().await;
         let meta = self.sessions.meta(&live.session)?;
@@ -227,8 +227,11 @@ impl Agents {
         self.ctx.blocking(move |data| keep_collections(data, &meta)).await?;
         self.sessions.show_collections(&live.session, &collections);
         let found = known.map(|(id, _, found)| (id, found)).into_iter().collect();
-        let dressed =
-            self.ctx.engine.dress(live.target(), Arc::clone(&collections.layers), found).await;
+        let dressed = self
+            .ctx
+            .engine
+            .set_collections(live.target(), Arc::clone(&collections.layers), found)
+            .await;
         let shown = dressed.unwrap_or_else(|error| {
             // They are kept; the page shows them as soon as it can.
             tracing::warn!(session = %live.session, %error, "collections are not in the picture yet");

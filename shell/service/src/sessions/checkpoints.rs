@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use graphlume_engine::{Keeper, Snapshot, SnapshotNotes};
+use graphlume_engine::{Checkpoint, CheckpointMetadata, CheckpointStore};
 use graphlume_storage::{DatasetRec, Kept, SessionRec, SnapshotHead, StoreError};
 use graphlume_types::limits::SESSION_IDLE_DAYS_MAX;
 use graphlume_types::{DatasetId, SessionId};
@@ -25,8 +25,8 @@ impl Checkpoints {
         Self { data, is_failing: AtomicBool::new(false) }
     }
 
-    fn put(&self, session: &SessionId, snapshot: &Snapshot) -> Result<(), ServiceError> {
-        let notes = serde_json::to_vec(&snapshot.notes)
+    fn put(&self, session: &SessionId, snapshot: &Checkpoint) -> Result<(), ServiceError> {
+        let notes = serde_json::to_vec(&snapshot.metadata)
             .map_err(|e| ServiceError::Internal(format!("the notes of a checkpoint: {e}")))?;
         let head = SnapshotHead {
             session: session.clone(),
@@ -52,8 +52,8 @@ pub(crate) fn forget(data: &DataStore, session: &SessionId, dataset: DatasetId) 
     forgotten(data.store.snapshots().remove(session, dataset));
 }
 
-impl Keeper for Checkpoints {
-    fn keep(&self, session: &SessionId, snapshot: &Snapshot) {
+impl CheckpointStore for Checkpoints {
+    fn write(&self, session: &SessionId, snapshot: &Checkpoint) {
         let done = self.put(session, snapshot);
         let was_failing = self.is_failing.swap(done.is_err(), Ordering::Relaxed);
         match done {
@@ -65,7 +65,7 @@ impl Keeper for Checkpoints {
         }
     }
 
-    fn kept(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Snapshot> {
+    fn read(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Checkpoint> {
         let unusable = |why: &str| {
             tracing::warn!(
                 %session, %dataset, why, "kept positions cannot be used; the layout starts anew"
@@ -83,9 +83,9 @@ impl Keeper for Checkpoints {
                 return None;
             }
         };
-        match serde_json::from_slice::<SnapshotNotes>(&head.notes) {
-            Ok(notes) => {
-                Some(Snapshot { dataset, fingerprint: head.fingerprint, notes, positions })
+        match serde_json::from_slice::<CheckpointMetadata>(&head.notes) {
+            Ok(metadata) => {
+                Some(Checkpoint { dataset, fingerprint: head.fingerprint, metadata, positions })
             }
             Err(e) => {
                 unusable(&e.to_string());

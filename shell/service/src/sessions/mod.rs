@@ -286,7 +286,9 @@ impl Sessions {
             // The picture need not wait for its collections.
             let (engine, layers) = (self.ctx.engine.clone(), Arc::clone(&meta.collections.layers));
             let target = (session.clone(), dataset);
-            tokio::spawn(async move { engine.dress(target, layers, vec![]).await.map(|_| ()) });
+            tokio::spawn(async move {
+                engine.set_collections(target, layers, vec![]).await.map(|_| ())
+            });
         }
         let is_new = known.as_ref().is_none_or(|v| v.owner != meta.owner);
         let is_seen =
