@@ -1,7 +1,7 @@
 """Positions of live sessions survive the server: killed, stopped in order, and with damaged files.
 
 The size of the quota, the order of eviction, every torn length and every flipped byte are held by
-`storage/src/tests/snapshots.rs`, the times of the copies and eviction by `engine/core/src/tests/keeping.rs`.
+`storage/src/tests/snapshots.rs`, the times of the copies and eviction by `engine/core/src/tests/checkpoints.rs`.
 """
 
 import json

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use graphlume_types::limits;
+
 use crate::device::{GpuChoice, OnDeviceLost};
-use crate::handle::CALL_DEADLINE;
+
+/// How long the engine may take over a call before it answers that the deadline has passed, unless its
+/// configuration says less.
+pub const CALL_DEADLINE: Duration = Duration::from_secs(limits::QUERY_SECS_MAX);
 
 /// Below this many edges, launching the kernels of one call takes longer than the CPU takes over all of
 /// it.
@@ -57,7 +62,7 @@ pub struct Config {
     /// A failed load is not tried again before this time has passed; doubled per failure in a row.
     pub load_retry: Duration,
     /// The engine looks at its clock at least this often.
-    pub poll: Duration,
+    pub tick: Duration,
     /// Whether the engine may end the process so that a supervisor starts a healthy one: with exit
     /// status 70 after a panic of the loop itself (a panic inside a command or a job never does), with
     /// 75 when a wanted restart does not happen.
@@ -87,7 +92,7 @@ impl Default for Config {
             close_after: Duration::from_secs(6 * 3600),
             community_budget: Duration::from_secs(1),
             load_retry: Duration::from_secs(2),
-            poll: Duration::from_millis(50),
+            tick: Duration::from_millis(50),
             exit_on_panic: true,
         }
     }

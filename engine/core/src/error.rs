@@ -11,7 +11,7 @@ pub enum EngineError {
     /// The engine is stopping or has stopped.
     #[error("the engine is not running; try again when the server has restarted")]
     Stopped,
-    /// A lane or a work queue is full.
+    /// A queue of commands or of work is full.
     #[error("the engine has too much work waiting ({what}, limit {limit}); try again shortly")]
     Busy {
         /// Which queue.
@@ -38,7 +38,7 @@ pub enum EngineError {
         /// Why it ended.
         reason: ClosedReason,
     },
-    /// The session shows another dataset, and somebody is watching it.
+    /// The session shows another dataset, and has viewers.
     #[error("session {session} shows another dataset; choose another session name")]
     SessionTaken {
         /// Which session.
@@ -133,7 +133,7 @@ impl From<Refused> for EngineError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClosedReason {
-    /// Somebody closed it.
+    /// A user closed it.
     Closed,
     /// Its dataset was deleted.
     DatasetGone,
@@ -141,7 +141,7 @@ pub enum ClosedReason {
     Shutdown,
     /// The session's name was taken over for another dataset.
     Replaced,
-    /// Nobody watched it for a long time.
+    /// It had no viewers for a long time.
     Idle,
 }
 

@@ -2,10 +2,9 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use bytes::Bytes;
+use futures_channel::oneshot;
 use graphlume_gfql::GfqlError;
 use graphlume_scene::SearchHit;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, Share};
@@ -14,29 +13,31 @@ use serde_json::Value;
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
 use crate::cmd::query::{Answered, QueryRequest};
-use crate::command::{Apply, Command};
+use crate::command::Apply;
+use crate::command_queue::{CommandSender, QueuedCommand};
+use crate::commands::Command;
+use crate::context::EngineContext;
 use crate::error::EngineError;
-use crate::health::{EngineHealth, Shared};
-use crate::lane::{Envelope, Lanes};
-use crate::reply::{Answer, Reply};
-use crate::session::collections::{CollectionsShown, Found, Layers, Rule};
+use crate::health::EngineHealth;
+use crate::reply::Reply;
+use crate::residency::QueryMemory;
+use crate::session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
+};
 use crate::session::control::Control;
-use crate::session::slot::SessionState;
+use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
 use crate::settings::LayoutSettings;
 use crate::stats::EngineStats;
 use crate::target::Target;
 
-/// How long the engine may take over a call before it answers that the deadline has passed, unless its
-/// configuration says less.
-pub const CALL_DEADLINE: Duration = Duration::from_secs(graphlume_types::limits::QUERY_SECS_MAX);
-
 /// A cheap handle to the engine. Every call is a future that any runtime may drive; dropping it
 /// cancels the call. A call is refused at once when too many wait already.
 #[derive(Clone)]
 pub struct EngineHandle {
-    lanes: Lanes,
-    shared: Arc<Shared>,
+    commands: CommandSender,
+    ctx: Arc<EngineContext>,
+    memory: QueryMemory,
 }
 
 impl std::fmt::Debug for EngineHandle {
@@ -57,31 +58,46 @@ impl Drop for CancelOnDrop {
 }
 
 impl EngineHandle {
-    pub(crate) fn new(lanes: Lanes, shared: Arc<Shared>) -> Self {
-        Self { lanes, shared }
+    pub(crate) const fn new(
+        commands: CommandSender,
+        ctx: Arc<EngineContext>,
+        memory: QueryMemory,
+    ) -> Self {
+        Self { commands, ctx, memory }
     }
 
     /// Whether anything of the engine is still there: its last threads end in their own time.
     #[cfg(test)]
-    pub(crate) fn remains(&self) -> std::sync::Weak<Shared> {
-        Arc::downgrade(&self.shared)
+    pub(crate) fn remains(&self) -> std::sync::Weak<EngineContext> {
+        Arc::downgrade(&self.ctx)
+    }
+
+    /// A command on its way, with its cancellation and the future of its answer.
+    fn queued<C>(
+        &self,
+        payload: C,
+    ) -> (QueuedCommand, CancelToken, oneshot::Receiver<Result<C::Answer, EngineError>>)
+    where
+        C: Apply,
+        Command: From<(C, Reply<C::Answer>)>,
+    {
+        let (reply, answer) = Reply::channel();
+        let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
+        let command = Command::from((payload, reply));
+        (QueuedCommand { command, cancel: cancel.clone() }, cancel, answer)
     }
 
     /// Sends a command at once and gives the future of its answer.
     pub(crate) fn call<C>(
         &self,
         payload: C,
-    ) -> impl Future<Output = Answer<C::Answer>> + Send + 'static
+    ) -> impl Future<Output = Result<C::Answer, EngineError>> + Send + 'static
     where
         C: Apply,
         Command: From<(C, Reply<C::Answer>)>,
     {
-        let (reply, answer) = Reply::channel();
-        let cancel =
-            CancelToken::with_deadline(self.shared.clock.monotonic() + self.shared.call_time);
-        let envelope =
-            Envelope { command: Command::from((payload, reply)), cancel: cancel.clone() };
-        let sent = self.lanes.send(C::LANE, envelope);
+        let (queued, cancel, answer) = self.queued(payload);
+        let sent = self.commands.send(C::PRIORITY, queued);
         async move {
             sent?;
             let mut guard = CancelOnDrop(Some(cancel));
@@ -91,48 +107,100 @@ impl EngineHandle {
         }
     }
 
-    /// Sends a command whose answer nobody needs; a full lane drops it, and the answer is false.
-    fn tell<C>(&self, payload: C) -> bool
+    /// The same with control priority, and blocks until there is room for the command.
+    pub(crate) fn call_waiting<C>(
+        &self,
+        payload: C,
+    ) -> impl Future<Output = Result<C::Answer, EngineError>> + Send + 'static
+    where
+        C: Apply,
+        Command: From<(C, Reply<C::Answer>)>,
+    {
+        let (queued, _, answer) = self.queued(payload);
+        let sent = self.commands.send_waiting(queued);
+        async move {
+            sent?;
+            answer.await.unwrap_or(Err(EngineError::Stopped))
+        }
+    }
+
+    /// Sends a command whose answer is not needed; a full queue drops it.
+    fn tell<C>(&self, payload: C)
     where
         C: Apply,
         Command: From<(C, Reply<C::Answer>)>,
     {
         let command = Command::from((payload, Reply::nobody()));
-        self.lanes.send(C::LANE, Envelope { command, cancel: CancelToken::new() }).is_ok()
-    }
-
-    /// Makes the engine look at its sessions now instead of at its next poll. However often viewers call this,
-    /// one command waits in the lane, so that the lane has room for the commands of others.
-    pub(crate) fn wake(&self) {
-        if !self.shared.wake_asked.swap(true, Ordering::AcqRel) && !self.tell(cmd::wake::Wake) {
-            self.shared.wake_asked.store(false, Ordering::Release);
-        }
+        let _ =
+            self.commands.send(C::PRIORITY, QueuedCommand { command, cancel: CancelToken::new() });
     }
 
     /// Bytes that one query may take of the memory.
     #[must_use]
     pub fn query_memory_max(&self) -> u64 {
-        self.shared.query_memory_max()
+        self.ctx.query_memory_max()
     }
 
     /// Memory for an answer that is not a query's: lists of files and datasets take it. It counts against the budget of
     /// `--memory`, and graphs that no session shows are evicted for it, so taking it may block.
     #[must_use]
     pub fn memory(&self) -> Share {
-        let shared = Arc::clone(&self.shared);
-        let room = move |bytes| match shared.make_room.get() {
-            Some(room) => room(bytes),
-            None => shared.budget.try_reserve(bytes),
-        };
-        let limit = self.query_memory_max();
-        Share::new(self.shared.budget.clone(), limit, Some(Box::new(room)))
+        self.memory.share()
     }
 
     /// Makes sure that the session exists; a new one starts loading its dataset in the background and
     /// takes `settings`, an existing one keeps its own.
     ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use graphlume_engine::{
+    ///     Config, Encodings, LayoutSettings, LoadError, Loaded, Loader, ViewerEvent, block_on, start,
+    /// };
+    /// use graphlume_table::{ArrayRef, Int64Array, Table};
+    /// use graphlume_types::{CancelToken, DatasetId, SessionId, SystemClock};
+    ///
+    /// /// Every dataset is a path of three nodes.
+    /// struct Paths;
+    ///
+    /// impl Loader for Paths {
+    ///     fn load(&self, _: DatasetId, _: &CancelToken) -> Result<Loaded, LoadError> {
+    ///         let ids = |ids: [i64; 2]| Arc::new(Int64Array::from(ids.to_vec())) as ArrayRef;
+    ///         let edges = Table::of_column("from", ids([1, 2]))
+    ///             .and_then(|table| table.with_column("to", ids([2, 3])))
+    ///             .map_err(|e| LoadError::from_coded(&e))?;
+    ///         Ok(Loaded {
+    ///             name: "a path".to_owned(),
+    ///             description: String::new(),
+    ///             edges,
+    ///             source: "from".to_owned(),
+    ///             destination: "to".to_owned(),
+    ///             nodes: None,
+    ///             node: None,
+    ///             encodings: Encodings::default(),
+    ///             compute: vec![],
+    ///             notices: vec![],
+    ///         })
+    ///     }
+    /// }
+    ///
+    /// let (engine, thread) = start(Config::default(), Arc::new(Paths), None, Arc::new(SystemClock))?;
+    /// let session: SessionId = "a-session".parse()?;
+    /// let dataset = DatasetId::from_bytes([1; 16]);
+    /// block_on(engine.open(session.clone(), dataset, LayoutSettings::default()))?;
+    /// let mut viewer = block_on(engine.attach(session))?;
+    /// let graph = loop {
+    ///     if let ViewerEvent::Graph(graph, ..) = block_on(viewer.next(true)) {
+    ///         break graph;
+    ///     }
+    /// };
+    /// assert_eq!((graph.node_count, graph.edge_count), (3, 2));
+    /// thread.stop();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// [`EngineError::SessionTaken`] when the session shows another dataset to somebody;
+    /// [`EngineError::SessionTaken`] when the session shows another dataset to a viewer;
     /// [`EngineError::Busy`] when there are too many sessions.
     pub async fn open(
         &self,
@@ -157,7 +225,7 @@ impl EngineHandle {
     /// [`EngineError::SessionNotFound`]; [`EngineError::Busy`] past the limit of viewers.
     pub async fn attach(&self, target: impl Into<Target>) -> Result<Viewer, EngineError> {
         let presence = self.call(cmd::attach::Attach { target: target.into() }).await?;
-        Ok(Viewer::new(presence, self.clone()))
+        Ok(Viewer::new(presence, self.ctx.clone()))
     }
 
     /// Changes how the layout runs and answers the new state.
@@ -190,7 +258,7 @@ impl EngineHandle {
         target: impl Into<Target>,
         index: u32,
     ) -> Result<Value, EngineError> {
-        self.call(cmd::card::NodeCard { target: target.into(), index }).await
+        self.call(cmd::cards::NodeCard { target: target.into(), index }).await
     }
 
     /// What nodes are called in the picture, in the order asked; empty for one that is not there.
@@ -202,7 +270,7 @@ impl EngineHandle {
         target: impl Into<Target>,
         nodes: Vec<u32>,
     ) -> Result<Vec<String>, EngineError> {
-        self.call(cmd::card::NodeNames { target: target.into(), nodes }).await
+        self.call(cmd::cards::NodeNames { target: target.into(), nodes }).await
     }
 
     /// The hover card of an edge, by its drawn index.
@@ -214,7 +282,7 @@ impl EngineHandle {
         target: impl Into<Target>,
         drawn: u32,
     ) -> Result<Value, EngineError> {
-        self.call(cmd::card::EdgeCard { target: target.into(), drawn }).await
+        self.call(cmd::cards::EdgeCard { target: target.into(), drawn }).await
     }
 
     /// Nodes whose label or id contains `text`, the best matches first.
@@ -248,26 +316,26 @@ impl EngineHandle {
     ///
     /// # Errors
     /// As [`Self::query`]; [`EngineError::SessionNotFound`].
-    pub async fn collect(
+    pub async fn evaluate_collection(
         &self,
         target: impl Into<Target>,
-        rule: Arc<Rule>,
-    ) -> Result<Result<Found, GfqlError>, EngineError> {
-        self.call(cmd::collect::Collect { target: target.into(), rule }).await
+        rule: Arc<CollectionRule>,
+    ) -> Result<Result<CollectionMembers, GfqlError>, EngineError> {
+        self.call(cmd::collections::EvaluateCollection { target: target.into(), rule }).await
     }
 
-    /// Gives a session its collections; `found` holds those that [`Self::collect`] has just evaluated.
+    /// Gives a session its collections; `members` holds those that [`Self::evaluate_collection`] has just evaluated.
     /// Answers when the picture shows them, or at once while the graph is not there.
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Memory`] when there is none to paint with.
-    pub async fn dress(
+    pub async fn set_collections(
         &self,
         target: impl Into<Target>,
-        layers: Arc<Layers>,
-        found: Vec<(String, Found)>,
-    ) -> Result<Arc<CollectionsShown>, EngineError> {
-        self.call(cmd::collect::Dress { target: target.into(), layers, found }).await
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+    ) -> Result<Arc<CollectionsView>, EngineError> {
+        self.call(cmd::collections::SetCollections { target: target.into(), set, members }).await
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn
@@ -316,12 +384,12 @@ impl EngineHandle {
         self.call(cmd::forget::Forget { dataset }).await
     }
 
-    /// Somebody waits for an answer: long queries give way for a while.
+    /// A caller waits for an answer: long queries wait for a while.
     pub fn note_request(&self) {
-        self.shared.foreground.sign();
+        self.ctx.foreground.sign();
     }
 
-    /// Stops every layout where it is and answers when all positions have been given to the keeper: the
+    /// Stops every layout where it is and answers when all positions have been written: the
     /// process is about to end.
     ///
     /// # Errors
@@ -334,10 +402,10 @@ impl EngineHandle {
     /// older than a second.
     #[must_use]
     pub fn health(&self) -> EngineHealth {
-        if self.shared.canary_is_stale() {
-            self.tell(cmd::canary::Canary);
+        if self.ctx.canary_is_stale() {
+            self.tell(cmd::canary::RunCanary);
         }
-        self.shared.health()
+        self.ctx.health()
     }
 
     /// The engine's health with a canary result of the last second.
@@ -345,21 +413,21 @@ impl EngineHandle {
     /// # Errors
     /// [`EngineError::Stopped`], or what the canary found.
     pub async fn probe(&self) -> Result<EngineHealth, EngineError> {
-        if self.shared.canary_is_stale() {
-            self.call(cmd::canary::Canary).await?;
+        if self.ctx.canary_is_stale() {
+            self.call(cmd::canary::RunCanary).await?;
         }
-        Ok(self.shared.health())
+        Ok(self.ctx.health())
     }
 
     /// Why the process has to be replaced, once that is so: its GPU was lost or does not come back from
-    /// its work. Everything durable is safe; whoever runs the process ends it with status 75.
+    /// its work. Everything durable is safe; the program ends the process with status 75.
     pub async fn restart_wanted(&self) -> String {
-        self.shared.restart_wanted().await
+        self.ctx.restart_wanted().await
     }
 
     /// Counters; never waits.
     #[must_use]
     pub fn stats(&self) -> EngineStats {
-        self.shared.stats(self.lanes.depths())
+        self.ctx.stats(self.commands.depths())
     }
 }

@@ -1,65 +1,73 @@
 //! The heart of the server: one thread that owns every graph and every visualization session.
 //!
-//! Others hold an [`EngineHandle`]; its calls travel through bounded lanes and are answered through
+//! Others hold an [`EngineHandle`]; its calls travel through bounded queues and are answered through
 //! one-shot replies. The loop itself only decides; whatever grows with a graph runs on named workers
 //! and the CPU pool and comes back as an event. Datasets are loaded once, stay resident while memory
-//! lasts, and are evicted when nobody holds a lease. Positions travel to viewers through a
-//! latest-value slot per session, so that viewers never queue frames, and to a [`Keeper`], so that they
+//! lasts, and are evicted when there is no lease on them. Positions travel to viewers through a
+//! latest-value channel per session, so that viewers never queue frames, and to a [`CheckpointStore`], so that they
 //! outlive the process.
 //!
-//! What is absent: users, roles, HTTP, files. Whoever sends a command was allowed to.
+//! What is absent: users, roles, HTTP, files. The caller has checked the right to send a command.
 
-mod background;
+mod allocator;
+mod canary;
+mod checkpoint;
 mod cmd;
 mod command;
+mod command_queue;
+mod commands;
 mod compute;
 mod config;
-mod core;
-mod desk;
+mod context;
 mod device;
+mod engine;
 mod error;
-mod event;
+mod frames;
 mod handle;
 mod health;
-mod keeper;
-mod lane;
 mod loader;
+mod query_scheduler;
 mod reply;
-mod resident;
+mod report;
+mod residency;
 mod run_loop;
+mod scheduler;
 mod session;
 mod settings;
 mod stats;
-mod store;
 mod target;
 #[cfg(test)]
 mod tests;
-mod trim;
+mod thread_priority;
+mod watchdog;
 mod workers;
 
+pub use allocator::{bound_freed, give_back_freed};
+pub use canary::Canary;
+pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 pub use cmd::info::SessionInfo;
 pub use cmd::query::{Answered, Ask, QueryAnswer, QueryRequest, Want};
 pub use compute::{ComputeError, ComputeRequest, schema};
-pub use config::{Config, GPU_EDGES_MIN};
+pub use config::{CALL_DEADLINE, Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};
 pub use error::{ClosedReason, EngineError, MemoryError};
+pub use frames::{PositionFrame, SceneFrames};
 pub use graphlume_device::cuda::GpuState;
 pub use graphlume_scene::{Encodings, Paint, SearchHit};
-pub use handle::{CALL_DEADLINE, EngineHandle};
-pub use health::{Canary, EngineHealth};
-pub use keeper::{Keeper, Snapshot, SnapshotNotes};
+pub use handle::EngineHandle;
+pub use health::EngineHealth;
 pub use loader::{Built, LoadError, Loaded, Loader};
+pub use residency::{ColumnInfo, GraphFacts};
 pub use run_loop::{EngineThread, start};
-pub use session::collections::{CollectionsShown, Found, Layer, Layers, Rule};
-pub use session::control::Control;
-pub use session::slot::{
-    Backend, ColumnInfo, GraphFacts, Phase, PositionFrame, SceneFrames, SessionState, ViewerEvent,
+pub use session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionSpec, CollectionsView,
 };
+pub use session::control::Control;
+pub use session::events::{Backend, Phase, SessionState, ViewerEvent};
 pub use session::viewer::Viewer;
-pub use settings::{LayoutSettings, play_iterations};
+pub use settings::LayoutSettings;
 pub use stats::EngineStats;
 pub use target::Target;
-pub use trim::{bound_freed, give_back_freed};
 
 /// Drives a call of the engine on the calling thread: for the command line and for tests, never inside
 /// an async runtime.

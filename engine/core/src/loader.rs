@@ -34,7 +34,7 @@ pub trait Loader: Send + Sync + 'static {
     }
 }
 
-/// What became of a dataset.
+/// What was built of a dataset.
 #[derive(Debug, Clone, Copy)]
 pub struct Built<'a> {
     /// Nodes of the graph.

@@ -10,28 +10,25 @@ use futures_channel::oneshot;
 
 use crate::error::EngineError;
 
-/// What the caller of the engine gets.
-pub(crate) type Answer<R> = Result<R, EngineError>;
-
 /// The sending half of an answer. Dropped unanswered, as when a panic unwinds through the command
 /// that holds it, it answers [`EngineError::Dropped`], so that no caller waits for ever.
 #[derive(Debug)]
-pub(crate) struct Reply<R>(Option<oneshot::Sender<Answer<R>>>);
+pub(crate) struct Reply<R>(Option<oneshot::Sender<Result<R, EngineError>>>);
 
 impl<R> Reply<R> {
     /// A reply and the future of its answer.
-    pub(crate) fn channel() -> (Self, oneshot::Receiver<Answer<R>>) {
+    pub(crate) fn channel() -> (Self, oneshot::Receiver<Result<R, EngineError>>) {
         let (tx, rx) = oneshot::channel();
         (Self(Some(tx)), rx)
     }
 
-    /// A reply that nobody waits for.
+    /// A reply without a caller that waits.
     pub(crate) fn nobody() -> Self {
         Self(None)
     }
 
     /// Answers. A caller that has gone away is not an error.
-    pub(crate) fn send(mut self, answer: Answer<R>) {
+    pub(crate) fn send(mut self, answer: Result<R, EngineError>) {
         if let Some(tx) = self.0.take() {
             let _ = tx.send(answer);
         }

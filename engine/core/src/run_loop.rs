@@ -6,25 +6,26 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crossbeam::channel::{Receiver, Select, Sender, bounded};
+use crossbeam::channel::{Receiver, Select, bounded};
 use graphlume_device::CpuPool;
-use graphlume_types::{Budget, Clock, Code, limits};
+use graphlume_types::{Clock, Code};
 
-use crate::cmd;
+use crate::checkpoint::CheckpointStore;
+use crate::cmd::drain::Drain;
+use crate::command_queue::{CommandReceiver, QueuedCommand, command_queues};
 use crate::config::Config;
-use crate::core::{Core, Crews, make_room};
-use crate::desk::Desk;
-use crate::device::card::Card;
-use crate::device::watch::{Patience, Watchdog};
-use crate::device::{GpuChoice, OnDeviceLost};
+use crate::context::EngineContext;
+use crate::device::GpuChoice;
+use crate::device::gpu_device::GpuDevice;
+use crate::engine::{Engine, EngineEvent, EngineParts};
 use crate::error::EngineError;
-use crate::event::Event;
 use crate::handle::EngineHandle;
-use crate::health::Shared;
-use crate::keeper::Keeper;
-use crate::lane::{Envelope, Inbox, lanes};
 use crate::loader::Loader;
-use crate::workers::{Workers, panic_text};
+use crate::report::Reports;
+use crate::residency::QueryMemory;
+use crate::scheduler::Scheduler;
+use crate::watchdog::Watchdog;
+use crate::workers::panic_text;
 
 /// Control commands of one turn.
 const CONTROL_PER_TURN: usize = 64;
@@ -58,13 +59,8 @@ impl EngineThread {
 
     fn end(&mut self) {
         let Some(thread) = self.thread.take() else { return };
-        // The lane may be full for a moment; the loop is emptying it.
-        while !thread.is_finished() {
-            match crate::reply::block_on(self.handle.call(cmd::drain::Drain)) {
-                Err(EngineError::Busy { .. }) => std::thread::sleep(Duration::from_millis(1)),
-                _ => break,
-            }
-        }
+        // Nothing to end when the loop has gone already.
+        let _ = crate::reply::block_on(self.handle.call_waiting(Drain));
         if thread.join().is_err() {
             tracing::error!("the engine thread had panicked");
         }
@@ -85,131 +81,128 @@ fn no_thread(e: &std::io::Error) -> EngineError {
     }
 }
 
-/// Starts the engine. Without a keeper, positions end with it.
+/// Starts the engine. Without a store of checkpoints, positions end with it.
 ///
 /// # Errors
 /// When the operating system gives no threads.
 pub fn start(
     config: Config,
     loader: Arc<dyn Loader>,
-    keeper: Option<Arc<dyn Keeper>>,
+    checkpoints: Option<Arc<dyn CheckpointStore>>,
     clock: Arc<dyn Clock>,
 ) -> Result<(EngineHandle, EngineThread), EngineError> {
-    let budget = Budget::new("host", config.host_budget_bytes);
-    let card = match &config.gpu {
+    let gpu = match &config.gpu {
         GpuChoice::Use(gpu) => Ok(Arc::new(
-            Card::new(gpu.clone(), clock.clone()).map_err(|e| EngineError::from_coded(&e))?,
+            GpuDevice::new(gpu.clone(), clock.clone()).map_err(|e| EngineError::from_coded(&e))?,
         )),
         GpuChoice::None { reason } => Err(reason.clone()),
     };
-    let shared = Arc::new(Shared::new(clock, config.call_time, budget, card));
-    let patience = Patience { alarm: config.alarm_after, end: config.give_up_after };
-    let is_restarted = config.on_device_lost == OnDeviceLost::Exit;
-    let watch = Watchdog::start(shared.clone(), patience, config.exit_on_panic, is_restarted);
-    let watch = watch.map_err(|e| no_thread(&e))?;
-    let pool = CpuPool::new(config.threads).map_err(|e| EngineError::from_coded(&e))?;
-    shared.threads.store(pool.threads(), Ordering::Relaxed);
-    let pool = Arc::new(pool);
-    let (lanes, inbox) = lanes();
+    let cpu = CpuPool::new(config.threads).map_err(|e| EngineError::from_coded(&e))?;
+    let cpu = Arc::new(cpu);
+    let ctx = Arc::new(EngineContext::new(config, clock, gpu, cpu.threads()));
+    let watch = Watchdog::start(ctx.clone()).map_err(|e| no_thread(&e))?;
+    let (commands, received) = command_queues();
     let (events, reports) = bounded(EVENTS_WAITING_MAX);
-    let crews = crews(&config, &events, &shared).map_err(|e| no_thread(&e))?;
-    let _ = shared.make_room.set(make_room(events.clone(), shared.query_memory_max()));
-    let handle = EngineHandle::new(lanes, shared.clone());
+    let scheduler = Scheduler::start(&ctx, cpu).map_err(|e| no_thread(&e))?;
+    let memory = QueryMemory::new(&ctx, Reports::new(events.clone()));
+    let handle = EngineHandle::new(commands, ctx.clone(), memory);
+    let parts = EngineParts { ctx, scheduler, loader, checkpoints, events };
     let thread = std::thread::Builder::new()
         .name("graphlume-engine".to_owned())
-        .spawn(move || {
-            let exit_on_panic = config.exit_on_panic;
-            let body = AssertUnwindSafe(|| {
-                let core = Core::new(config, shared.clone(), pool, crews, loader, keeper, events);
-                run(core, &inbox, &reports);
-            });
-            if let Err(payload) = catch_unwind(body) {
-                shared.dead.store(true, Ordering::Relaxed);
-                tracing::error!(panic = panic_text(payload.as_ref()), "the engine loop panicked");
-                if exit_on_panic {
-                    std::process::exit(70);
-                }
-            }
-        })
+        .spawn(move || engine_thread(parts, &received, &reports))
         .map_err(|e| no_thread(&e))?;
     Ok((handle.clone(), EngineThread { handle, thread: Some(thread), _watch: watch }))
 }
 
-fn crews(config: &Config, events: &Sender<Event>, shared: &Arc<Shared>) -> std::io::Result<Crews> {
-    let crew = |name, count, limit| Workers::start(name, count, limit, events, shared);
-    Ok(Crews {
-        loaders: crew("load", config.loader_threads, limits::LOADS_QUEUED_MAX)?,
-        layouts: crew("layout", config.layout_threads, config.layout_threads.max(1) * 2)?,
-        // One at a time: what runs on the device runs on one stream after the other anyway.
-        device: crew("device", 1, 2)?,
-        queries: crew("query", config.query_threads, limits::JOBS_QUEUED_MAX)?,
-        desk: Desk::start(shared.threads.load(Ordering::Relaxed), shared)?,
-        background: crew("background", 1, limits::JOBS_QUEUED_MAX)?,
-        keepers: crew("keep", 1, limits::JOBS_QUEUED_MAX)?,
-        restorers: crew("restore", 1, limits::JOBS_QUEUED_MAX)?,
-    })
+/// The body of the engine's thread. A panic here is one of the loop itself.
+fn engine_thread(parts: EngineParts, commands: &CommandReceiver, reports: &Receiver<EngineEvent>) {
+    let ctx = parts.ctx.clone();
+    let body = AssertUnwindSafe(|| run(Engine::new(parts), commands, reports));
+    if let Err(payload) = catch_unwind(body) {
+        ctx.note_dead();
+        tracing::error!(panic = panic_text(payload.as_ref()), "the engine loop panicked");
+        if ctx.config.exit_on_panic {
+            std::process::exit(70);
+        }
+    }
 }
 
-fn run(mut core: Core, inbox: &Inbox, reports: &Receiver<Event>) {
-    let mut polled = core.now();
-    core.poll();
-    while !core.stopping {
-        core.woken |= !wait(inbox, reports, core.config.poll);
-        let begun = core.now();
-        core.shared.beat(begun);
-        let culprit = turn(&mut core, inbox, reports, begun, &mut polled);
-        let took = core.now().saturating_duration_since(begun);
+fn run(mut engine: Engine, commands: &CommandReceiver, reports: &Receiver<EngineEvent>) {
+    let ctx = engine.ctx.clone();
+    let tick_every = ctx.config.tick;
+    let mut ticked = ctx.now();
+    engine.tick();
+    while !engine.is_stopping() {
+        if !wait(&ctx, commands, reports, tick_every) {
+            engine.sessions.request_tick();
+        }
+        let begun = ctx.now();
+        ctx.beat(begun);
+        let culprit = turn(&mut engine, commands, reports, begun, &mut ticked);
+        let took = ctx.now().saturating_duration_since(begun);
         if took > STALL {
-            core.shared.counters.stalls.fetch_add(1, Ordering::Relaxed);
+            ctx.counters.stalls.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(millis = took.as_millis(), culprit, "a turn of the engine took long");
         }
     }
-    end(core, inbox);
+    end(engine, commands);
 }
 
-/// Sleeps until there is something to do, or for `poll`; whether there is something.
-fn wait(inbox: &Inbox, reports: &Receiver<Event>, poll: Duration) -> bool {
+/// Sleeps until there is something to do, or for a tick at most; whether there is something.
+fn wait(
+    ctx: &EngineContext,
+    commands: &CommandReceiver,
+    reports: &Receiver<EngineEvent>,
+    tick: Duration,
+) -> bool {
     let mut select = Select::new();
-    select.recv(&inbox.control);
-    select.recv(&inbox.interactive);
-    select.recv(&inbox.batch);
+    select.recv(&commands.control);
+    select.recv(&commands.interactive);
+    select.recv(&commands.batch);
     select.recv(reports);
-    select.ready_timeout(poll).is_ok()
+    select.recv(ctx.wakes());
+    select.ready_timeout(tick).is_ok()
 }
 
 /// One turn. Returns what took longest, for the log.
 fn turn(
-    core: &mut Core,
-    inbox: &Inbox,
-    reports: &Receiver<Event>,
+    engine: &mut Engine,
+    commands: &CommandReceiver,
+    reports: &Receiver<EngineEvent>,
     begun: Instant,
-    polled: &mut Instant,
+    ticked: &mut Instant,
 ) -> &'static str {
     let mut watch = Watch { longest: Duration::ZERO, culprit: "nothing" };
-    for envelope in inbox.control.try_iter().take(CONTROL_PER_TURN) {
-        let name = envelope.command.name();
-        watch.time(core, name, |core| carry_out(core, envelope));
+    let ctx = engine.ctx.clone();
+    // Taken before the look, so that what changes during the look is looked at once more.
+    if ctx.wakes().try_recv().is_ok() {
+        engine.sessions.request_tick();
+    }
+    for queued in commands.control.try_iter().take(CONTROL_PER_TURN) {
+        let name = queued.command.name();
+        watch.time(engine, name, |engine| carry_out(engine, queued));
     }
     for event in reports.try_iter().take(EVENTS_PER_TURN) {
-        watch.time(core, "event", |core| core.on_event(event));
+        watch.time(engine, "event", |engine| engine.on_event(event));
     }
     let mut idle = true;
-    for envelope in inbox.interactive.try_iter() {
+    for queued in commands.interactive.try_iter() {
         idle = false;
-        let name = envelope.command.name();
-        watch.time(core, name, |core| carry_out(core, envelope));
-        if core.now().saturating_duration_since(begun) >= TURN_BUDGET {
+        let name = queued.command.name();
+        watch.time(engine, name, |engine| carry_out(engine, queued));
+        if ctx.now().saturating_duration_since(begun) >= TURN_BUDGET {
             break;
         }
     }
-    if core.woken || begun.saturating_duration_since(*polled) >= core.config.poll {
-        *polled = begun;
-        watch.time(core, "poll", Core::poll);
+    let since = begun.saturating_duration_since(*ticked);
+    if engine.sessions.is_tick_due() || since >= ctx.config.tick {
+        *ticked = begun;
+        watch.time(engine, "tick", Engine::tick);
     }
-    watch.time(core, "dispatch", Core::dispatch);
-    if idle && let Ok(envelope) = inbox.batch.try_recv() {
-        let name = envelope.command.name();
-        watch.time(core, name, |core| carry_out(core, envelope));
+    watch.time(engine, "dispatch", Engine::dispatch);
+    if idle && let Ok(queued) = commands.batch.try_recv() {
+        let name = queued.command.name();
+        watch.time(engine, name, |engine| carry_out(engine, queued));
     }
     watch.culprit
 }
@@ -220,10 +213,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn time(&mut self, core: &mut Core, what: &'static str, f: impl FnOnce(&mut Core)) {
-        let begun = core.now();
-        f(core);
-        let took = core.now().saturating_duration_since(begun);
+    fn time(&mut self, engine: &mut Engine, what: &'static str, f: impl FnOnce(&mut Engine)) {
+        let begun = engine.ctx.now();
+        f(engine);
+        let took = engine.ctx.now().saturating_duration_since(begun);
         if took > self.longest {
             (self.longest, self.culprit) = (took, what);
         }
@@ -231,8 +224,8 @@ impl Watch {
 }
 
 /// Carries out one command. A panic in it answers through the dropped reply and harms nothing else.
-fn carry_out(core: &mut Core, envelope: Envelope) {
-    let Envelope { command, cancel } = envelope;
+fn carry_out(engine: &mut Engine, queued: QueuedCommand) {
+    let QueuedCommand { command, cancel } = queued;
     if command.is_abandoned() {
         return;
     }
@@ -241,38 +234,20 @@ fn carry_out(core: &mut Core, envelope: Envelope) {
         return;
     }
     let name = command.name();
-    let done = catch_unwind(AssertUnwindSafe(|| command.apply(core, cancel)));
+    let done = catch_unwind(AssertUnwindSafe(|| command.apply(engine, cancel)));
     if let Err(payload) = done {
-        core.shared.counters.panics.fetch_add(1, Ordering::Relaxed);
+        engine.ctx.counters.panics.fetch_add(1, Ordering::Relaxed);
         tracing::error!(command = name, panic = panic_text(payload.as_ref()), "a command panicked");
     }
 }
 
-/// Answers everybody who still waits and lets the workers go.
-fn end(mut core: Core, inbox: &Inbox) {
-    core.stop();
-    for lane in [&inbox.control, &inbox.interactive, &inbox.batch] {
-        for envelope in lane.try_iter() {
-            envelope.command.refuse(EngineError::Stopped);
+/// Answers the callers that still wait and lets the workers go.
+fn end(mut engine: Engine, commands: &CommandReceiver) {
+    engine.stop();
+    for queue in [&commands.control, &commands.interactive, &commands.batch] {
+        for queued in queue.try_iter() {
+            queued.command.refuse(EngineError::Stopped);
         }
     }
-    let crews = &mut core.crews;
-    // Loaders run code of others and may take their time over noticing; nobody waits for them.
-    drop(crews.loaders.close());
-    // Neither for work on a device that does not come back.
-    let device = crews.device.close();
-    if core.shared.restart_reason().is_none() {
-        device.into_iter().for_each(|thread| drop(thread.join()));
-    }
-    let crews = [
-        &mut crews.layouts,
-        &mut crews.queries,
-        &mut crews.background,
-        &mut crews.keepers,
-        &mut crews.restorers,
-    ];
-    let mut threads: Vec<JoinHandle<()>> = crews.into_iter().flat_map(Workers::close).collect();
-    threads.extend(core.crews.desk.close());
-    drop(core);
-    drop(threads);
+    engine.close();
 }

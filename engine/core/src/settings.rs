@@ -8,7 +8,7 @@ use graphlume_types::{Notice, limits, note};
 
 use crate::error::EngineError;
 
-/// Graphs of this many nodes have logarithmic attraction unless somebody says otherwise. Smaller ones have
+/// Graphs of this many nodes have logarithmic attraction unless a setting says otherwise. Smaller ones have
 /// few nodes to hide each other, and show their single edges better without.
 const LIN_LOG_FROM: u32 = 500;
 
@@ -17,9 +17,9 @@ const LIN_LOG_FROM: u32 = 500;
 #[serde(rename_all = "camelCase", default)]
 pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
-    /// [`play_iterations`] turns into a number of iterations; 0 keeps the given positions.
+    /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
-    /// Logarithmic attraction: tighter communities. Unless somebody says, graphs of some size have it,
+    /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
     /// because otherwise their communities lie over each other.
     pub lin_log: Option<bool>,
     /// A pull to the centre that does not weaken with distance.
@@ -101,7 +101,7 @@ impl Knob {
 
 const BOOL: Expected = "expected true or false";
 const NUMBER: Expected = "expected a finite number";
-#[allow(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
 const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
 const KNOBS: &[Knob] = &[
@@ -145,7 +145,7 @@ fn number(v: &Value) -> Result<f64, Expected> {
 /// Milliseconds, or a yes or no that means the default time or none.
 fn play(v: &Value) -> Result<u64, Expected> {
     if let Ok(ms) = number(v) {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
         return Ok(ms.clamp(0.0, PLAY_MILLIS_MAX) as u64);
     }
     match flag(v) {
@@ -157,8 +157,7 @@ fn play(v: &Value) -> Result<u64, Expected> {
 
 /// Iterations that a play time stands for on a graph of some size: as many as a small machine does in it, but
 /// counted and not timed, so that the same data give the same picture at any load.
-#[must_use]
-pub fn play_iterations(millis: u64, nodes: u32, edges: u32) -> u64 {
+pub(crate) fn play_iterations(millis: u64, nodes: u32, edges: u32) -> u64 {
     let work = (u64::from(nodes) + u64::from(edges)).max(1);
     let per_second = (limits::PLAY_ELEMENTS_PER_SECOND / work)
         .clamp(limits::PLAY_ITERATIONS_PER_SECOND_MIN, limits::PLAY_ITERATIONS_PER_SECOND_MAX);

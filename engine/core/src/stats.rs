@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use graphlume_types::Budget;
 
+use crate::device::gpu_device::DeviceFigures;
+
 /// Events counted since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
@@ -21,19 +23,6 @@ pub(crate) struct Counters {
     pub(crate) device_iterations: AtomicU64,
 }
 
-/// What the GPU shows of itself.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct DeviceFigures {
-    pub(crate) memory_bytes: u64,
-    pub(crate) memory_bytes_peak: u64,
-    pub(crate) memory_bytes_max: u64,
-    pub(crate) graphs: usize,
-    pub(crate) uploads: u64,
-    pub(crate) evictions: u64,
-    pub(crate) refusals: u64,
-    pub(crate) driver_refusals: u64,
-}
-
 /// What the loop last saw of its own state.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Gauges {
@@ -41,7 +30,7 @@ pub(crate) struct Gauges {
     pub(crate) sessions_running: usize,
     pub(crate) viewers: usize,
     pub(crate) resident_graphs: usize,
-    pub(crate) slot_bytes: u64,
+    pub(crate) frame_bytes: u64,
     pub(crate) jobs_waiting: usize,
     pub(crate) loads_waiting: usize,
     pub(crate) layouts_waiting: usize,
@@ -64,13 +53,13 @@ pub struct EngineStats {
     pub memory_bytes_peak: u64,
     /// The budget.
     pub memory_bytes_max: u64,
-    /// Bytes of the frames in the latest-value slots.
+    /// Bytes of the frames that sessions broadcast.
     pub slot_bytes: u64,
-    /// Commands waiting in the control lane.
+    /// Commands of control priority waiting.
     pub control_waiting: usize,
-    /// Commands waiting in the interactive lane.
+    /// Commands of interactive priority waiting.
     pub interactive_waiting: usize,
-    /// Commands waiting in the batch lane.
+    /// Commands of batch priority waiting.
     pub batch_waiting: usize,
     /// Jobs waiting for a worker.
     pub jobs_waiting: usize,
@@ -96,7 +85,7 @@ pub struct EngineStats {
     pub frames_total: u64,
     /// Bytes of these frames.
     pub frame_bytes_total: u64,
-    /// Turns of the loop and pieces of work on the GPU that took so long that somebody should look.
+    /// Turns of the loop and pieces of work on the GPU that took so long that an operator should look.
     pub alarms_total: u64,
     /// Bytes reserved on the GPU.
     pub device_memory_bytes: u64,
@@ -126,7 +115,7 @@ impl EngineStats {
         counters: &Counters,
         budget: &Budget,
         device: DeviceFigures,
-        lanes: [usize; 3],
+        waiting: [usize; 3],
     ) -> Self {
         let get = |c: &AtomicU64| c.load(Ordering::Relaxed);
         Self {
@@ -137,10 +126,10 @@ impl EngineStats {
             memory_bytes: budget.used(),
             memory_bytes_peak: budget.peak(),
             memory_bytes_max: budget.limit(),
-            slot_bytes: gauges.slot_bytes,
-            control_waiting: lanes[0],
-            interactive_waiting: lanes[1],
-            batch_waiting: lanes[2],
+            slot_bytes: gauges.frame_bytes,
+            control_waiting: waiting[0],
+            interactive_waiting: waiting[1],
+            batch_waiting: waiting[2],
             jobs_waiting: gauges.jobs_waiting,
             loads_waiting: gauges.loads_waiting,
             layouts_waiting: gauges.layouts_waiting,

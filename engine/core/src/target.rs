@@ -3,7 +3,7 @@
 use graphlume_types::{DatasetId, SessionId};
 
 /// A session by its name, and what it has to show. Names are chosen by clients and may be taken over
-/// for another dataset at any moment: whoever was allowed to see a dataset names it too, and the call
+/// for another dataset at any moment: a caller that was allowed to see a dataset names it too, and the call
 /// is refused when the session shows another one by now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {

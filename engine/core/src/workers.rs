@@ -8,22 +8,25 @@ use std::thread::JoinHandle;
 
 use crossbeam::channel::{Receiver, Sender, bounded};
 
+use crate::context::EngineContext;
 use crate::error::EngineError;
-use crate::event::Event;
-use crate::health::Shared;
 
-/// Work for a thread that is not the loop.
+/// Work for a thread that is not the loop. What it finds out, it tells through a reply or a
+/// [`Report`](crate::report::Report) of its own.
 pub(crate) struct Job {
     /// What it is, for logs.
-    pub(crate) what: &'static str,
-    /// The work; what it returns goes to the loop.
-    pub(crate) run: Box<dyn FnOnce() -> Option<Event> + Send>,
-    /// What the loop is told when the work panics.
-    pub(crate) lost: Option<Box<dyn FnOnce() -> Event + Send>>,
+    what: &'static str,
+    run: Box<dyn FnOnce() + Send>,
+}
+
+impl Job {
+    pub(crate) fn new(what: &'static str, run: impl FnOnce() + Send + 'static) -> Self {
+        Self { what, run: Box::new(run) }
+    }
 }
 
 /// Some threads with one bounded queue.
-pub(crate) struct Workers {
+pub(crate) struct WorkerPool {
     name: &'static str,
     sender: Option<Sender<Job>>,
     limit: usize,
@@ -39,43 +42,32 @@ pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-fn serve(jobs: &Receiver<Job>, events: &Sender<Event>, shared: &Shared) {
-    for job in jobs {
-        let Job { what, run, lost } = job;
-        let event = match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(event) => event,
-            Err(payload) => {
-                shared.counters.panics.fetch_add(1, Ordering::Relaxed);
-                tracing::error!(job = what, panic = panic_text(payload.as_ref()), "a job panicked");
-                lost.map(|f| f())
-            }
-        };
-        if let Some(event) = event
-            && events.send(event).is_err()
-        {
-            return;
+fn serve(jobs: &Receiver<Job>, ctx: &EngineContext) {
+    for Job { what, run } in jobs {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+            ctx.counters.panics.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(job = what, panic = panic_text(payload.as_ref()), "a job panicked");
         }
     }
 }
 
-impl Workers {
+impl WorkerPool {
     /// # Errors
     /// When the operating system gives no thread.
     pub(crate) fn start(
         name: &'static str,
         count: usize,
         limit: usize,
-        events: &Sender<Event>,
-        shared: &Arc<Shared>,
+        ctx: &Arc<EngineContext>,
     ) -> std::io::Result<Self> {
         let (sender, jobs) = bounded(limit);
         let mut threads = Vec::with_capacity(count);
         for i in 0..count.max(1) {
-            let (jobs, events, shared) = (jobs.clone(), events.clone(), shared.clone());
+            let (jobs, ctx) = (jobs.clone(), ctx.clone());
             threads.push(
                 std::thread::Builder::new()
                     .name(format!("gl-{name}-{i}"))
-                    .spawn(move || serve(&jobs, &events, &shared))?,
+                    .spawn(move || serve(&jobs, &ctx))?,
             );
         }
         Ok(Self { name, sender: Some(sender), limit, threads })
@@ -108,7 +100,7 @@ impl Workers {
         self.sender.as_ref().map_or(0, Sender::len)
     }
 
-    /// Lets the threads finish what they have begun, and forgets what waits.
+    /// Takes no more jobs; the threads end when they have done those that were taken.
     pub(crate) fn close(&mut self) -> Vec<JoinHandle<()>> {
         self.sender = None;
         std::mem::take(&mut self.threads)

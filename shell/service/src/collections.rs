@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use graphlume_engine::{CollectionsShown, Layer, Layers, Paint, Rule};
+use graphlume_engine::{CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint};
 use graphlume_gfql::Strictness;
 use graphlume_storage::CollectionRec;
 use graphlume_types::SessionId;
@@ -36,7 +36,7 @@ pub(crate) struct Worn {
     /// The one on top first.
     pub records: Vec<CollectionRec>,
     pub background: Background,
-    pub layers: Arc<Layers>,
+    pub layers: Arc<CollectionSet>,
 }
 
 impl Worn {
@@ -45,7 +45,7 @@ impl Worn {
         records: Vec<CollectionRec>,
         background: Background,
         before: &Self,
-        known: Option<(&str, Arc<Rule>)>,
+        known: Option<(&str, Arc<CollectionRule>)>,
     ) -> Self {
         let kept = |r: &CollectionRec| {
             if let Some((id, rule)) = &known
@@ -54,7 +54,7 @@ impl Worn {
                 return Some(Arc::clone(rule));
             }
             let same = before.records.iter().any(|b| b.id == r.id && b.expr == r.expr);
-            let layer = before.layers.layers.iter().find(|l| l.id == r.id).filter(|_| same)?;
+            let layer = before.layers.specs.iter().find(|l| l.id == r.id).filter(|_| same)?;
             Some(Arc::clone(&layer.rule))
         };
         let layers = records.iter().filter_map(|r| {
@@ -66,11 +66,12 @@ impl Worn {
                 }
             })?;
             let paint = paint_of(r).unwrap_or_default();
-            Some(Layer { id: r.id.clone(), rule, paint, shown: shown_of(r) })
+            Some(CollectionSpec { id: r.id.clone(), rule, paint, fields: shown_of(r) })
         });
-        let layers = layers.collect();
+        let specs = layers.collect();
         let paint = Paint::flat(background.node.as_deref(), background.edge.as_deref());
-        let layers = Layers { layers, background: paint.unwrap_or_default(), revision: revision() };
+        let layers =
+            CollectionSet { specs, background: paint.unwrap_or_default(), revision: revision() };
         Self { records, background, layers: Arc::new(layers) }
     }
 
@@ -101,7 +102,7 @@ impl Worn {
     }
 
     /// What lists say of a collection.
-    pub(crate) fn entry(&self, place: usize, shown: &CollectionsShown) -> Value {
+    pub(crate) fn entry(&self, place: usize, shown: &CollectionsView) -> Value {
         let Some(r) = self.records.get(place) else { return Value::Null };
         let mut out = Map::new();
         out.insert("id".to_owned(), json!(r.id));
@@ -156,7 +157,7 @@ fn paint_of(r: &CollectionRec) -> Option<Paint> {
 }
 
 /// The rule of an expression.
-pub(crate) fn rule_of(expr: &Value, strict: bool) -> Result<Rule, ServiceError> {
+pub(crate) fn rule_of(expr: &Value, strict: bool) -> Result<CollectionRule, ServiceError> {
     if expr.get("type").and_then(Value::as_str) == Some("intersection") {
         let sets = expr.get("sets").and_then(Value::as_array);
         let ids = sets.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_owned));
@@ -164,10 +165,10 @@ pub(crate) fn rule_of(expr: &Value, strict: bool) -> Result<Rule, ServiceError> 
         if ids.is_empty() {
             return Err(refusal("invalid-intersection", "an intersection names at least one set"));
         }
-        return Ok(Rule::All(ids));
+        return Ok(CollectionRule::All(ids));
     }
     let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
-    Ok(Rule::Query(graphlume_gfql::parse(expr)?, strictness))
+    Ok(CollectionRule::Query(graphlume_gfql::parse(expr)?, strictness))
 }
 
 /// The operations of a collection as an agent writes them: JSON in a text.
@@ -455,7 +456,7 @@ mod tests {
         records[0].node_color = Some("#00ff00".to_owned());
         records[1].expr = json!([{"type": "Node", "filter_dict": {"k": 1}}]);
         let second = Worn::new(records, Background::default(), &first, None);
-        let rule = |w: &Worn, i: usize| Arc::clone(&w.layers.layers[i].rule);
+        let rule = |w: &Worn, i: usize| Arc::clone(&w.layers.specs[i].rule);
         assert!(Arc::ptr_eq(&rule(&first, 0), &rule(&second, 0)), "only its colour changed");
         assert!(!Arc::ptr_eq(&rule(&first, 1), &rule(&second, 1)));
         assert!(second.layers.revision > first.layers.revision);

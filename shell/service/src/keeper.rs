@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use graphlume_engine::{Keeper, Snapshot, SnapshotNotes};
+use graphlume_engine::{Checkpoint, CheckpointMetadata, CheckpointStore};
 use graphlume_storage::{DatasetRec, Kept, SessionRec, SnapshotHead, StoreError};
 use graphlume_types::limits::SESSION_IDLE_DAYS_MAX;
 use graphlume_types::{DatasetId, SessionId};
@@ -25,12 +25,12 @@ impl PositionKeeper {
         Self { core, is_failing: AtomicBool::new(false) }
     }
 
-    fn put(&self, session: &SessionId, snapshot: &Snapshot) -> Result<(), StoreError> {
+    fn put(&self, session: &SessionId, snapshot: &Checkpoint) -> Result<(), StoreError> {
         let head = SnapshotHead {
             session: session.clone(),
             dataset: snapshot.dataset,
             fingerprint: snapshot.fingerprint,
-            notes: serde_json::to_vec(&snapshot.notes).unwrap_or_default(),
+            notes: serde_json::to_vec(&snapshot.metadata).unwrap_or_default(),
         };
         // Sessions of accounts alone are on record. One that cannot be looked up is taken for one of them.
         let store = &self.core.store;
@@ -50,8 +50,8 @@ pub(crate) fn forget(core: &Core, session: &SessionId, dataset: DatasetId) {
     forgotten(core.store.snapshots().remove(session, dataset));
 }
 
-impl Keeper for PositionKeeper {
-    fn keep(&self, session: &SessionId, snapshot: &Snapshot) {
+impl CheckpointStore for PositionKeeper {
+    fn write(&self, session: &SessionId, snapshot: &Checkpoint) {
         let done = self.put(session, snapshot);
         let was_failing = self.is_failing.swap(done.is_err(), Ordering::Relaxed);
         match done {
@@ -63,7 +63,7 @@ impl Keeper for PositionKeeper {
         }
     }
 
-    fn kept(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Snapshot> {
+    fn read(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Checkpoint> {
         let unusable = |why: &str| {
             tracing::warn!(
                 %session, %dataset, why, "kept positions cannot be used; the layout starts anew"
@@ -81,9 +81,9 @@ impl Keeper for PositionKeeper {
                 return None;
             }
         };
-        match serde_json::from_slice::<SnapshotNotes>(&head.notes) {
-            Ok(notes) => {
-                Some(Snapshot { dataset, fingerprint: head.fingerprint, notes, positions })
+        match serde_json::from_slice::<CheckpointMetadata>(&head.notes) {
+            Ok(metadata) => {
+                Some(Checkpoint { dataset, fingerprint: head.fingerprint, metadata, positions })
             }
             Err(e) => {
                 unusable(&e.to_string());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use graphlume_engine::{
-    Answered, CollectionsShown, ColumnInfo, EngineError, Found, GraphFacts, QueryRequest, Rule,
-    SessionInfo, Target, Want,
+    Answered, CollectionMembers, CollectionRule, CollectionsView, ColumnInfo, EngineError,
+    GraphFacts, QueryRequest, SessionInfo, Target, Want,
 };
 use graphlume_gfql::Strictness;
 use graphlume_storage::CollectionRec;
@@ -270,7 +270,7 @@ impl Service {
         let (node_color, palette) = coloring(new.node_color.as_deref(), new.palette.as_deref())?;
         let expr = collections::expression(&new.gfql_operations)?;
         let rule = Arc::new(collections::rule_of(&expr, true)?);
-        let found = self.engine.collect(live.target(), Arc::clone(&rule)).await??;
+        let found = self.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
         let count = found.count();
         let now = self.core.clock.unix_micros();
         let edit = |worn: &Worn| {
@@ -426,8 +426,8 @@ impl Service {
         &self,
         live: &Live,
         edit: impl FnOnce(&Worn) -> Result<(Vec<CollectionRec>, T), ServiceError>,
-        known: impl FnOnce(&T) -> Option<(String, Arc<Rule>, Found)>,
-    ) -> Result<(Arc<Worn>, Arc<CollectionsShown>, T), ServiceError> {
+        known: impl FnOnce(&T) -> Option<(String, Arc<CollectionRule>, CollectionMembers)>,
+    ) -> Result<(Arc<Worn>, Arc<CollectionsView>, T), ServiceError> {
         let turn = self.visits.turn(&live.session);
         let _turn = turn.lock().await;
         let visit = self.visit(&live.session)?;
@@ -441,7 +441,8 @@ impl Service {
         self.blocking(move |core| keep_collections(core, &visit)).await?;
         self.visits.show(&live.session, &worn);
         let found = known.map(|(id, _, found)| (id, found)).into_iter().collect();
-        let dressed = self.engine.dress(live.target(), Arc::clone(&worn.layers), found).await;
+        let dressed =
+            self.engine.set_collections(live.target(), Arc::clone(&worn.layers), found).await;
         let shown = dressed.unwrap_or_else(|error| {
             // They are kept; the page shows them as soon as it can.
             tracing::warn!(session = %live.session, %error, "collections are not in the picture yet");

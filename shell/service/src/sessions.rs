@@ -426,7 +426,9 @@ impl Service {
             // The picture need not wait for its collections.
             let (engine, layers) = (self.engine.clone(), Arc::clone(&visit.worn.layers));
             let target = (session.clone(), dataset);
-            tokio::spawn(async move { engine.dress(target, layers, vec![]).await.map(|_| ()) });
+            tokio::spawn(async move {
+                engine.set_collections(target, layers, vec![]).await.map(|_| ())
+            });
         }
         let is_new = known.as_ref().is_none_or(|v| v.owner != visit.owner);
         let is_seen =

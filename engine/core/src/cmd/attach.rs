@@ -1,12 +1,12 @@
-//! Lets somebody watch a session.
+//! Attaches a viewer to a session.
 
 use graphlume_types::limits;
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::lane::Lane;
-use crate::session::slot::Presence;
+use crate::residency::Need;
+use crate::session::broadcast::Presence;
 use crate::target::Target;
 
 pub(crate) struct Attach {
@@ -16,24 +16,25 @@ pub(crate) struct Attach {
 impl Apply for Attach {
     /// Counted in here, on the engine thread, so that the limit holds; counted out wherever dropped.
     type Answer = Presence;
-    const LANE: Lane = Lane::Control;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<Presence>) {
-        let slot = match core.target(&self.target) {
-            Ok(s) => s.slot.clone(),
+    fn apply(self, engine: &mut Engine, call: Call<Presence>) {
+        let Engine { sessions, residency, scheduler, .. } = engine;
+        let session = match sessions.target(&self.target) {
+            Ok(session) => session,
             Err(e) => return call.reply.send(Err(e)),
         };
-        let viewers = slot.viewers.load(std::sync::atomic::Ordering::SeqCst);
-        if viewers >= limits::VIEWERS_PER_SESSION_MAX {
+        if session.viewers() >= limits::VIEWERS_PER_SESSION_MAX {
             let limit = limits::VIEWERS_PER_SESSION_MAX;
             let what = "viewers of the session";
             return call.reply.send(Err(EngineError::Busy { what, limit }));
         }
-        call.reply.send(Ok(Presence::new(slot)));
+        call.reply.send(Ok(Presence::new(session.broadcast.clone())));
         // A graph that was given back, or failed a while ago, is wanted again.
-        if core.target(&self.target).is_ok_and(|s| s.lease.is_none()) {
-            core.want_graph(&self.target.session, false);
+        if session.lease.is_none() {
+            sessions.request_graph(&self.target.session, Need::PICTURE, residency, scheduler);
         }
-        core.woken = true;
+        sessions.request_tick();
     }
 }

@@ -2,10 +2,9 @@
 
 use graphlume_types::SessionId;
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::error::ClosedReason;
-use crate::lane::Lane;
 
 pub(crate) struct Close {
     pub(crate) session: SessionId,
@@ -13,11 +12,12 @@ pub(crate) struct Close {
 
 impl Apply for Close {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<()>) {
-        let found = core.session(&self.session).map(|_| ());
-        core.close_session(&self.session, ClosedReason::Closed);
+    fn apply(self, engine: &mut Engine, call: Call<()>) {
+        let found = engine.sessions.get(&self.session).map(|_| ());
+        engine.sessions.close(&self.session, ClosedReason::Closed, &engine.scheduler);
         call.reply.send(found);
     }
 }

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::error::EngineError;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::session::Sessions;
 use crate::session::control::Control;
-use crate::session::slot::SessionState;
+use crate::session::events::SessionState;
 use crate::target::Target;
 
 pub(crate) struct ControlSession {
@@ -17,19 +15,10 @@ pub(crate) struct ControlSession {
 
 impl Apply for ControlSession {
     type Answer = Arc<SessionState>;
-    const LANE: Lane = Lane::Control;
+    type On = Sessions;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
-        let Self { target, control } = self;
-        if core.suspended {
-            return call.reply.send(Err(EngineError::Stopped));
-        }
-        let now = core.now();
-        let done = core.target(&target).and_then(|session| {
-            session.control(control, now)?;
-            Ok::<_, EngineError>(session.slot.state())
-        });
-        core.queue(&target.session);
-        call.reply.send(done);
+    fn apply(self, sessions: &mut Sessions, call: Call<Self::Answer>) {
+        call.reply.send(sessions.control(&self.target, self.control));
     }
 }

@@ -1,17 +1,17 @@
 //! Ends the engine.
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 
 pub(crate) struct Drain;
 
 impl Apply for Drain {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<()>) {
-        core.stop();
+    fn apply(self, engine: &mut Engine, call: Call<()>) {
+        engine.stop();
         call.reply.send(Ok(()));
     }
 }

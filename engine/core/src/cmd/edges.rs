@@ -3,9 +3,8 @@
 use bytes::Bytes;
 
 use crate::cmd::read::{check_epoch, read_graph};
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::target::Target;
 
 pub(crate) struct Edges {
@@ -15,11 +14,12 @@ pub(crate) struct Edges {
 
 impl Apply for Edges {
     type Answer = Bytes;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Bytes>) {
+    fn apply(self, engine: &mut Engine, call: Call<Bytes>) {
         let epoch = self.epoch;
-        read_graph(core, "edges", &self.target, call, move |lease| {
+        read_graph(engine, "edges", &self.target, call, move |lease| {
             check_epoch(epoch, lease.facts.epoch)?;
             Ok(lease.edge_stream())
         });

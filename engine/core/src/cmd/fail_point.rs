@@ -4,9 +4,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
 
 use crate::cmd::read::read_graph;
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use graphlume_types::SessionId;
 
 pub(crate) enum FailPoint {
@@ -16,6 +15,8 @@ pub(crate) enum FailPoint {
     PanicInJob(SessionId),
     /// Evicts every graph without a lease.
     EvictAll,
+    /// Makes the loop look at its sessions in this turn.
+    Tick,
     /// Keeps the engine thread busy.
     Sleep(Duration),
     /// The same: says that it has begun, and lasts until the other end of the second is gone.
@@ -24,19 +25,23 @@ pub(crate) enum FailPoint {
 
 impl Apply for FailPoint {
     type Answer = ();
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    #[allow(clippy::panic, reason = "that is its purpose")]
-    fn apply(self, core: &mut Core, call: Call<()>) {
+    fn apply(self, engine: &mut Engine, call: Call<()>) {
         match self {
             Self::PanicInCommand => panic!("fail point in a command"),
             Self::PanicInJob(session) => {
-                read_graph(core, "fail point", &session.into(), call, |_| {
+                read_graph(engine, "fail point", &session.into(), call, |_| {
                     panic!("fail point in a job")
                 });
             }
             Self::EvictAll => {
-                core.store.make_room(u64::MAX);
+                engine.residency.evict(u64::MAX);
+                call.reply.send(Ok(()));
+            }
+            Self::Tick => {
+                engine.sessions.request_tick();
                 call.reply.send(Ok(()));
             }
             Self::Sleep(time) => {
@@ -44,7 +49,7 @@ impl Apply for FailPoint {
                 call.reply.send(Ok(()));
             }
             Self::Hold(begun, until) => {
-                // Nobody may be there any more on either end.
+                // The test may have ended on either end.
                 let _ = begun.send(());
                 let _ = until.recv();
                 call.reply.send(Ok(()));

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use graphlume_types::{DatasetId, SessionId};
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
-use crate::session::collections::CollectionsShown;
-use crate::session::slot::{GraphFacts, SessionState};
+use crate::command::{Apply, Call, CommandPriority};
+use crate::residency::GraphFacts;
+use crate::session::Sessions;
+use crate::session::collections::CollectionsView;
+use crate::session::events::SessionState;
 
 /// What is known about a session at this moment.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct SessionInfo {
     /// The graph, once it has been loaded.
     pub graph: Option<Arc<GraphFacts>>,
     /// Its collections.
-    pub collections: Arc<CollectionsShown>,
+    pub collections: Arc<CollectionsView>,
 }
 
 pub(crate) struct Info {
@@ -31,15 +31,16 @@ pub(crate) struct Info {
 
 impl Apply for Info {
     type Answer = SessionInfo;
-    const LANE: Lane = Lane::Interactive;
+    type On = Sessions;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<SessionInfo>) {
-        let info = core.session(&self.session).map(|s| SessionInfo {
+    fn apply(self, sessions: &mut Sessions, call: Call<SessionInfo>) {
+        let info = sessions.get(&self.session).map(|s| SessionInfo {
             session: s.id.clone(),
             dataset: s.dataset,
             state: Arc::new(s.state_now()),
-            graph: s.slot.graph(),
-            collections: s.slot.collections(),
+            graph: s.broadcast.graph(),
+            collections: s.broadcast.collections(),
         });
         call.reply.send(info);
     }

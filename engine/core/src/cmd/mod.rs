@@ -2,10 +2,10 @@
 
 pub(crate) mod attach;
 pub(crate) mod canary;
-pub(crate) mod card;
+pub(crate) mod cards;
 pub(crate) mod changed;
 pub(crate) mod close;
-pub(crate) mod collect;
+pub(crate) mod collections;
 pub(crate) mod control;
 pub(crate) mod drain;
 pub(crate) mod edges;
@@ -20,4 +20,3 @@ pub(crate) mod query;
 mod read;
 pub(crate) mod search;
 pub(crate) mod suspend;
-pub(crate) mod wake;

@@ -1,13 +1,9 @@
 //! Makes sure that a session exists.
 
-use graphlume_types::{DatasetId, SessionId, limits};
+use graphlume_types::{DatasetId, SessionId};
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::error::{ClosedReason, EngineError};
-use crate::lane::Lane;
-use crate::session::keeping::Keeping;
-use crate::session::machine::VizSession;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::settings::LayoutSettings;
 
 pub(crate) struct Open {
@@ -18,52 +14,12 @@ pub(crate) struct Open {
 
 impl Apply for Open {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<()>) {
-        call.reply.send(self.open(core));
+    fn apply(self, engine: &mut Engine, call: Call<()>) {
+        let Self { session, dataset, settings } = self;
+        let Engine { sessions, residency, scheduler, .. } = engine;
+        call.reply.send(sessions.open(session, dataset, settings, residency, scheduler));
     }
-}
-
-impl Open {
-    fn open(self, core: &mut Core) -> Result<(), EngineError> {
-        let Self { session: id, dataset, settings } = self;
-        if let Ok(present) = core.session(&id) {
-            if present.dataset == dataset {
-                return Ok(());
-            }
-            if present.viewers() > 0 {
-                let dataset = present.dataset;
-                return Err(EngineError::SessionTaken { session: id, dataset });
-            }
-            core.close_session(&id, ClosedReason::Replaced);
-        }
-        if core.sessions.len() >= limits::SESSIONS_MAX {
-            close_longest_unwatched(core)?;
-        }
-        let now = core.now();
-        let keeping = Keeping::new(core.keeper.is_some());
-        let mut session = VizSession::new(id.clone(), dataset, settings, keeping, now);
-        // A slice that is still away from an earlier session of this name must not come home to this one.
-        core.opened += 1;
-        session.generation = core.opened << 32;
-        core.sessions.insert(id.clone(), session);
-        core.want_graph(&id, false);
-        Ok(())
-    }
-}
-
-/// Makes place for another session: the one without viewers that nobody has watched for longest goes.
-fn close_longest_unwatched(core: &mut Core) -> Result<(), EngineError> {
-    let now = core.now();
-    let longest = core
-        .sessions
-        .values()
-        .filter(|s| s.viewers() == 0)
-        .max_by_key(|s| (s.unwatched_for(now), s.id.clone()))
-        .map(|s| s.id.clone());
-    let busy = EngineError::Busy { what: "sessions", limit: limits::SESSIONS_MAX };
-    let id = longest.ok_or(busy)?;
-    core.close_session(&id, ClosedReason::Idle);
-    Ok(())
 }

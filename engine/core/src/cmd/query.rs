@@ -8,15 +8,13 @@ use graphlume_table::Table;
 use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Notice, Share, UserId};
 use serde_json::{Map, Value};
 
-use crate::cmd::read::gather;
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::desk::{LANES, Progress, Turn};
+use crate::allocator::give_back_freed;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::lane::Lane;
-use crate::reply::Answer;
-use crate::store::Lease;
-use crate::trim::give_back_freed;
+use crate::query_scheduler::{LEVELS, Progress, Quantum};
+use crate::residency::Lease;
+use crate::scheduler::Scheduler;
 
 /// A query and how to answer it.
 #[derive(Clone, Debug)]
@@ -74,7 +72,7 @@ pub enum QueryAnswer {
 pub struct Answered {
     /// The answer.
     pub answer: QueryAnswer,
-    /// What the query named in vain, where that was no error.
+    /// What the query named and the graph does not have, where that was no error.
     pub notices: Vec<Notice>,
     /// Its memory.
     pub memory: Share,
@@ -88,65 +86,68 @@ pub(crate) struct QueryGraph {
 impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
     type Answer = Result<Answered, GfqlError>;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let Call { reply, cancel } = call;
         let request = self.request;
-        let others: Vec<DatasetId> = request.others.iter().map(|(_, id)| *id).collect();
-        let ready = move |core: &mut Core, found: Result<Vec<Lease>, EngineError>| {
-            let room = core.crews.desk.check_room(request.user);
+        let others = request.others.iter().map(|(_, id)| *id);
+        let wanted: Vec<DatasetId> = std::iter::once(self.dataset).chain(others).collect();
+        let Engine { residency, scheduler, ctx, .. } = engine;
+        let (memory, ctx) = (residency.query_memory(), ctx.clone());
+        let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
+            let room = scheduler.queries().check_room(request.user);
             let leases = match room.and(found) {
                 Ok(leases) => leases,
                 Err(e) => return reply.send(Err(e)),
             };
-            // A turn that is given up gives its memory back, so that the next begins with all of it.
-            let mut share = core.query_share();
-            let mut next: Vec<Share> = (1..LANES).map(|_| core.query_share()).collect();
+            // A quantum that is given up gives its memory back, so that the next begins with all of it.
+            let mut share = memory.share();
+            let mut next: Vec<Share> = (1..LEVELS).map(|_| memory.share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
-            let foreground = Arc::clone(&core.shared.foreground);
-            let time = core.shared.call_time;
+            let foreground = Arc::clone(&ctx.foreground);
+            let time = ctx.config.call_time;
             let mut cancel = cancel;
-            let work = move |turn| {
-                let answer = one_turn(&leases, &request, &cancel, &share, turn, time);
+            let work = move |quantum| {
+                let answer = one_quantum(&leases, &request, &cancel, &share, quantum, time);
                 give_back_freed(share.kept());
                 let Some(answer) = answer else {
                     if let Some(next) = next.pop() {
                         share = next;
                     }
                     cancel = cancel.giving_way(&foreground);
-                    return Progress::Overran;
+                    return Progress::Preempted;
                 };
                 if let Some(reply) = reply.take() {
                     reply.send(answer);
                 }
                 Progress::Answered
             };
-            core.crews.desk.submit(user, stop, Box::new(work));
+            scheduler.queries().submit(user, stop, Box::new(work));
         };
-        let wanted = std::iter::once(self.dataset).chain(others).collect();
-        gather(core, wanted, vec![], Box::new(ready));
+        residency.with_graphs(wanted, scheduler, ready);
     }
 }
 
-/// The answer to a query, which may take `time` in all; `None` when its turn is over before there is one.
-fn one_turn(
+/// The answer to a query, which may take `time` in all; `None` when its quantum is over before there is one.
+fn one_quantum(
     leases: &[Lease],
     request: &QueryRequest,
     cancel: &CancelToken,
     share: &Share,
-    turn: Turn,
+    quantum: Quantum,
     time: Duration,
-) -> Option<Answer<Result<Answered, GfqlError>>> {
+) -> Option<Result<Result<Answered, GfqlError>, EngineError>> {
     let Some((lease, others)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
     };
     let names = request.others.iter().map(|(name, _)| name.clone());
     let others = names.zip(others.iter().map(|lease| lease.properties().clone())).collect();
     let cancel = cancel.with_memory(share.clone());
-    let cancel = match turn {
-        Turn::For(time) => cancel.turn(std::time::Instant::now() + time),
-        Turn::Whole => cancel,
+    let cancel = match quantum {
+        Quantum::For(time) => cancel.turn(std::time::Instant::now() + time),
+        Quantum::Unlimited => cancel,
     };
     let drawn = request.drawn || matches!(request.ask, Ask::Cypher(..));
     let graph = match cancel.check() {

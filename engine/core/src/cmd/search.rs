@@ -4,9 +4,8 @@ use graphlume_scene::SearchHit;
 use graphlume_types::limits;
 
 use crate::cmd::read::read_graph;
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::target::Target;
 
 pub(crate) struct Search {
@@ -17,12 +16,13 @@ pub(crate) struct Search {
 
 impl Apply for Search {
     type Answer = Vec<SearchHit>;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Self::Answer>) {
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
         let text: String = self.text.trim().chars().take(limits::SEARCH_CHARS_MAX).collect();
         let limit = self.limit.min(limits::SEARCH_RESULTS_MAX);
-        read_graph(core, "search", &self.target, call, move |lease| {
+        read_graph(engine, "search", &self.target, call, move |lease| {
             if text.is_empty() || limit == 0 {
                 return Ok(Vec::new());
             }

@@ -1,16 +1,16 @@
 //! Stops the layouts and waits until the positions are written down.
 
-use crate::command::{Apply, Call};
-use crate::core::Core;
-use crate::lane::Lane;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::session::Sessions;
 
 pub(crate) struct Suspend;
 
 impl Apply for Suspend {
     type Answer = ();
-    const LANE: Lane = Lane::Control;
+    type On = Sessions;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
 
-    fn apply(self, core: &mut Core, call: Call<()>) {
-        core.suspend(call.reply);
+    fn apply(self, sessions: &mut Sessions, call: Call<()>) {
+        sessions.suspend(call.reply);
     }
 }

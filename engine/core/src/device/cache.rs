@@ -1,5 +1,5 @@
 //! Copies of graphs in device memory. Each can be made again from its graph in main memory, so one that
-//! nobody uses may go at any time.
+//! is not in use may go at any time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ struct Entry<V> {
     used: Instant,
 }
 
-/// The copies. Whoever holds one of its values keeps it from being evicted.
+/// The copies. One whose value is held elsewhere is not evicted.
 pub(crate) struct Cache<V> {
     entries: Mutex<HashMap<Key, Entry<V>>>,
     /// Held while a copy is made, so that callers of one graph cause one copy, and so that two copies do
@@ -86,7 +86,7 @@ impl<V> Cache<V> {
         }
     }
 
-    /// Drops the copy that nobody uses and that was used longest ago; whether there was one.
+    /// Drops the copy that is not in use and was used longest ago; whether there was one.
     pub(crate) fn evict_one(&self) -> bool {
         let mut entries = self.entries.lock();
         // New holders come out of `get` alone, under this lock, so a count of one stays one.

@@ -1,8 +1,8 @@
-//! The GPU as the engine uses it: a card whose memory is a cache of graphs, and a watch over what runs
-//! on it. Everything here works without the loop, so that workers never wait for it.
+//! The GPU as the engine uses it: its memory is a cache of graphs, and what runs on it is measured.
+//! Everything here works without the loop, so that workers never wait for it.
 
 mod cache;
-pub(crate) mod card;
-pub(crate) mod watch;
+pub(crate) mod gpu_device;
+pub(crate) mod steps;
 
-pub use card::{GpuChoice, GpuReport, OnDeviceLost};
+pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

@@ -1,4 +1,4 @@
-//! Collections of a session: which elements they hold, and the picture with them painted over it.
+//! Collections of a session: which elements they hold, and the picture with them rendered over it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,20 +9,21 @@ use graphlume_scene::{Bits, Members, Paint};
 use graphlume_types::{CancelToken, Reservation, SessionId};
 use serde_json::{Map, Value, json};
 
-use crate::core::Core;
 use crate::error::EngineError;
-use crate::event::Event;
+use crate::frames::SceneFrames;
 use crate::reply::Reply;
-use crate::session::slot::{SceneFrames, Slot};
-use crate::store::Lease;
+use crate::residency::{Lease, Residency};
+use crate::scheduler::Scheduler;
+use crate::session::broadcast::SessionBroadcast;
+use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
-/// Bytes held per node and per edge: painted colours, and the bits of ten collections.
+/// Bytes held per node and per edge: rendered colours, and the bits of ten collections.
 const BYTES_PER_ELEMENT: u64 = 4 + 2;
 
-/// What a collection holds.
+/// Which elements a collection holds.
 #[derive(Debug, Clone)]
-pub enum Rule {
+pub enum CollectionRule {
     /// What a query keeps.
     Query(Query, Strictness),
     /// What is in all of these collections of the same session.
@@ -31,44 +32,44 @@ pub enum Rule {
 
 /// A collection of a session.
 #[derive(Debug, Clone)]
-pub struct Layer {
+pub struct CollectionSpec {
     /// Its id within the session.
     pub id: String,
     /// What it holds.
-    pub rule: Arc<Rule>,
+    pub rule: Arc<CollectionRule>,
     /// How that is coloured.
     pub paint: Paint,
     /// Further fields for the page and for lists, such as the name.
-    pub shown: Map<String, Value>,
+    pub fields: Map<String, Value>,
 }
 
 /// The collections of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Layers {
-    /// The first is painted on top.
-    pub layers: Vec<Layer>,
+pub struct CollectionSet {
+    /// The first is rendered on top.
+    pub specs: Vec<CollectionSpec>,
     /// Under all of them: what is in no collection.
     pub background: Paint,
     /// Another one after every change; 0 for a session that never had a collection.
     pub revision: u64,
 }
 
-impl Layers {
+impl CollectionSet {
     /// Whether the picture is as it would be without them.
     fn is_plain(&self) -> bool {
-        self.layers.is_empty() && self.background == Paint::default()
+        self.specs.is_empty() && self.background == Paint::default()
     }
 }
 
 /// The elements of one collection in one element set.
 #[derive(Debug, Clone)]
-pub struct Found {
-    rule: Arc<Rule>,
+pub struct CollectionMembers {
+    rule: Arc<CollectionRule>,
     epoch: u32,
     members: Arc<Members>,
 }
 
-impl Found {
+impl CollectionMembers {
     /// How many elements there are.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -78,13 +79,13 @@ impl Found {
     /// Finds the elements of a rule in a graph.
     pub(crate) fn search(
         lease: &Lease,
-        rule: &Arc<Rule>,
+        rule: &Arc<CollectionRule>,
         others: &HashMap<String, Self>,
         cancel: &CancelToken,
     ) -> Result<Self, GfqlError> {
         let (nodes, edges) = (lease.facts.node_count, lease.facts.edge_count);
         let members = match rule.as_ref() {
-            Rule::Query(query, strictness) => {
+            CollectionRule::Query(query, strictness) => {
                 let graph = lease.drawn(cancel)?;
                 let kept = graphlume_gfql::elements(graph, query, *strictness, cancel)?;
                 Members {
@@ -92,7 +93,7 @@ impl Found {
                     edges: Bits::new(edges, &kept.edges),
                 }
             }
-            Rule::All(ids) => {
+            CollectionRule::All(ids) => {
                 let mut parts = ids.iter().filter_map(|id| others.get(id));
                 let first = parts.next().map(|f| f.members.as_ref().clone());
                 parts.fold(first.unwrap_or_default(), |all, part| Members {
@@ -108,29 +109,29 @@ impl Found {
 
 /// What viewers and lists are shown of the collections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CollectionsShown {
+pub struct CollectionsView {
     /// Id and number of elements of each, the one on top first; the number is absent while unknown.
     pub counts: Vec<(String, Option<u64>)>,
     /// The message to the page.
     pub message: Value,
 }
 
-impl CollectionsShown {
-    fn new(layers: &Layers, counts: Vec<(String, Option<u64>)>) -> Self {
-        let entries = layers.layers.iter().zip(&counts).enumerate().map(|(position, (l, c))| {
+impl CollectionsView {
+    fn new(set: &CollectionSet, counts: Vec<(String, Option<u64>)>) -> Self {
+        let entries = set.specs.iter().zip(&counts).enumerate().map(|(position, (l, c))| {
             let mut entry = json!({
                 "id": l.id, "position": position, "match_count": c.1,
                 "swatches": l.paint.swatches(),
             });
             if let Some(fields) = entry.as_object_mut() {
-                fields.extend(l.shown.clone());
+                fields.extend(l.fields.clone());
             }
             entry
         });
         let message = json!({
             "t": "collections",
             "collections": entries.collect::<Vec<_>>(),
-            "background": layers.background.swatches(),
+            "background": set.background.swatches(),
         });
         Self { counts, message }
     }
@@ -144,256 +145,322 @@ impl CollectionsShown {
 
 /// The collections of one session with what is known of them.
 #[derive(Default)]
-pub(crate) struct Coat {
-    layers: Arc<Layers>,
-    found: HashMap<String, Found>,
-    painted: Option<Painted>,
+pub(crate) struct SessionCollections {
+    set: Arc<CollectionSet>,
+    members: HashMap<String, CollectionMembers>,
+    rendered: Option<Rendered>,
     /// Pictures made.
-    paintings: u32,
-    /// A worker paints.
+    renderings: u32,
+    /// A worker renders.
     away: bool,
     /// Something changed meanwhile.
     again: bool,
-    waiters: Vec<Reply<Arc<CollectionsShown>>>,
+    waiters: Vec<Reply<Arc<CollectionsView>>>,
     held: Option<Reservation>,
 }
 
 /// A picture and what it was made of.
-struct Painted {
+struct Rendered {
     revision: u64,
     base: Arc<SceneFrames>,
     scene: Arc<SceneFrames>,
 }
 
-/// What a worker brings home.
-pub(crate) struct Coating {
+/// What a worker has rendered.
+pub(crate) struct CollectionRender {
     revision: u64,
     base: Arc<SceneFrames>,
-    found: HashMap<String, Found>,
+    members: HashMap<String, CollectionMembers>,
     scene: Arc<SceneFrames>,
 }
 
-impl Coat {
+/// What is to be done for the picture to show the collections.
+enum Plan {
+    /// A worker renders; it is looked at again when that is done.
+    Wait,
+    /// Nothing: the picture shows them, once the viewers have this one.
+    Shown(Option<Arc<SceneFrames>>),
+    /// To render them, which takes so many bytes more than are held.
+    Render { bytes: Option<u64> },
+}
+
+impl SessionCollections {
     /// Numbers of elements as far as they hold for the present collections.
-    fn shown(&self) -> Arc<CollectionsShown> {
-        let count = |l: &Layer| {
-            let found = self.found.get(&l.id).filter(|f| Arc::ptr_eq(&f.rule, &l.rule));
-            (l.id.clone(), found.map(Found::count))
+    fn shown(&self) -> Arc<CollectionsView> {
+        let count = |l: &CollectionSpec| {
+            let members = self.members.get(&l.id).filter(|f| Arc::ptr_eq(&f.rule, &l.rule));
+            (l.id.clone(), members.map(CollectionMembers::count))
         };
-        let counts = self.layers.layers.iter().map(count).collect();
-        Arc::new(CollectionsShown::new(&self.layers, counts))
+        let counts = self.set.specs.iter().map(count).collect();
+        Arc::new(CollectionsView::new(&self.set, counts))
     }
 
     /// The picture for a base, when it is there already.
-    pub(crate) fn ready(&self, base: &Arc<SceneFrames>) -> Option<Arc<SceneFrames>> {
-        let painted = self.painted.as_ref()?;
-        (painted.revision == self.layers.revision && Arc::ptr_eq(&painted.base, base))
-            .then(|| painted.scene.clone())
+    pub(super) fn rendered(&self, base: &Arc<SceneFrames>) -> Option<Arc<SceneFrames>> {
+        let rendered = self.rendered.as_ref()?;
+        (rendered.revision == self.set.revision && Arc::ptr_eq(&rendered.base, base))
+            .then(|| rendered.scene.clone())
     }
 
     /// Whether the picture is, or is about to be, another one than the dataset's.
-    pub(crate) const fn is_worn(&self) -> bool {
-        self.paintings > 0
+    pub(super) const fn are_shown(&self) -> bool {
+        self.renderings > 0
     }
 
-    /// Memory is wanted elsewhere and nobody looks.
-    pub(crate) fn release(&mut self) {
-        (self.painted, self.held) = (None, None);
-        self.found.clear();
+    /// Memory is wanted elsewhere and there are no viewers.
+    pub(super) fn release(&mut self) {
+        (self.rendered, self.held) = (None, None);
+        self.members.clear();
     }
-}
 
-impl Core {
-    /// Gives a session its collections. `found` are those that were evaluated just now. The answer comes
-    /// when the picture shows them, or at once when there is no picture yet.
-    pub(crate) fn dress(
+    /// Takes other collections, unless they are older. `members` are those that were evaluated just now.
+    /// Whether anything was taken.
+    fn replace(
         &mut self,
-        id: &SessionId,
-        layers: Arc<Layers>,
-        found: Vec<(String, Found)>,
-        reply: Reply<Arc<CollectionsShown>>,
-    ) {
-        let session = match self.session(id) {
-            Ok(session) => session,
-            Err(e) => return reply.send(Err(e)),
-        };
-        let coat = &mut session.coat;
-        // Whoever opens a page may come late with what was true before the last change.
-        if layers.revision > coat.layers.revision {
-            coat.layers = layers;
-            let layers = coat.layers.clone();
-            coat.found.retain(|id, f| {
-                let own = layers.layers.iter().find(|l| l.id == *id);
-                own.is_some_and(|l| Arc::ptr_eq(&l.rule, &f.rule))
-            });
-            coat.found.extend(found);
-            session.slot.set_collections(coat.shown());
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+    ) -> bool {
+        // A page that opens may come late with what was true before the last change.
+        if set.revision <= self.set.revision {
+            return false;
         }
-        if session.lease.is_none() {
-            return reply.send(Ok(coat.shown()));
-        }
-        coat.waiters.push(reply);
-        self.repaint(id);
+        self.set = set;
+        let specs = &self.set.specs;
+        self.members.retain(|id, f| {
+            let own = specs.iter().find(|l| l.id == *id);
+            own.is_some_and(|l| Arc::ptr_eq(&l.rule, &f.rule))
+        });
+        self.members.extend(members);
+        true
     }
 
-    /// Paints the collections of a session over its picture, unless that is what it shows.
-    pub(crate) fn repaint(&mut self, id: &SessionId) {
-        let Some(session) = self.sessions.get(id) else { return };
-        let Some(lease) = session.lease.clone() else { return };
-        let Some(base) = self.base_scene(&lease) else { return };
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let coat = &mut session.coat;
-        if coat.away {
-            coat.again = true;
-            return;
+    /// What is to be done for the picture over `base` to show the collections.
+    fn plan(&mut self, base: &Arc<SceneFrames>, lease: &Lease) -> Plan {
+        if self.away {
+            self.again = true;
+            return Plan::Wait;
         }
-        if coat.layers.is_plain() && coat.paintings == 0 {
-            return self.coated(id);
+        let is_plain = self.set.is_plain();
+        if is_plain && self.renderings == 0 {
+            return Plan::Shown(None);
         }
-        if coat.layers.is_plain() {
-            coat.release();
-        } else if let Some(scene) = coat.ready(&base) {
-            session.slot.set_scene(scene);
-            return self.coated(id);
+        if is_plain {
+            self.release();
+        } else if let Some(scene) = self.rendered(base) {
+            return Plan::Shown(Some(scene));
         }
-        let wants_memory = !coat.layers.is_plain() && coat.held.is_none();
-        coat.paintings = coat.paintings.saturating_add(1);
-        let paintings = coat.paintings;
-        let (layers, found) = (coat.layers.clone(), coat.found.clone());
-        let slot = session.slot.clone();
-        if wants_memory {
-            let elements = u64::from(lease.facts.node_count) + u64::from(lease.facts.edge_count);
-            let held = self.reserve(elements * BYTES_PER_ELEMENT);
-            let Some(session) = self.sessions.get_mut(id) else { return };
-            match held {
-                Ok(held) => session.coat.held = Some(held),
-                Err(refused) => return self.not_coated(id, &refused.into()),
+        self.renderings = self.renderings.saturating_add(1);
+        let elements = u64::from(lease.facts.node_count) + u64::from(lease.facts.edge_count);
+        let wants_memory = !is_plain && self.held.is_none();
+        Plan::Render { bytes: wants_memory.then_some(elements * BYTES_PER_ELEMENT) }
+    }
+
+    /// Takes what a worker has rendered; whether the collections are other ones by now.
+    fn take(&mut self, render: CollectionRender) -> bool {
+        let CollectionRender { revision, base, members, scene } = render;
+        for (id, members) in members {
+            let own = self.set.specs.iter().find(|l| l.id == id);
+            if own.is_some_and(|l| Arc::ptr_eq(&l.rule, &members.rule)) {
+                self.members.insert(id, members);
             }
         }
-        if let Err(e) = self.crews.queries.check_room() {
-            return self.not_coated(id, &e);
-        }
-        let cancel = CancelToken::with_deadline(self.now() + self.shared.call_time);
-        let pool = self.pool.clone();
-        let (session, lost_session, lost_slot) = (id.clone(), id.clone(), slot.clone());
-        let run = move || {
-            let coating =
-                pool.install(|| coating(&lease, base, &layers, found, paintings, &cancel));
-            Some(Event::Coated { session, slot, result: Ok(Box::new(coating)) })
-        };
-        let lost = move || {
-            let result = Err(EngineError::Dropped);
-            Event::Coated { session: lost_session, slot: lost_slot, result }
-        };
-        let job = Job { what: "collections", run: Box::new(run), lost: Some(Box::new(lost)) };
-        if let Some(session) = self.sessions.get_mut(id) {
-            session.coat.away = self.crews.queries.submit(job).is_ok();
-        }
+        self.rendered = Some(Rendered { revision, base, scene });
+        revision != self.set.revision
     }
 
-    /// The scene without collections.
-    fn base_scene(&self, lease: &Lease) -> Option<Arc<SceneFrames>> {
-        let entry = self.store.entry(lease.dataset)?;
-        Some(entry.scene.clone().unwrap_or_else(|| lease.scene.clone()))
-    }
-
-    /// A worker has painted, or was lost.
-    pub(crate) fn on_coated(
-        &mut self,
-        id: &SessionId,
-        slot: &Arc<Slot>,
-        result: Result<Box<Coating>, EngineError>,
-    ) {
-        // The name may stand for another session by now.
-        let session = self.sessions.get_mut(id).filter(|s| Arc::ptr_eq(&s.slot, slot));
-        let Some(session) = session else { return };
-        let coat = &mut session.coat;
-        coat.away = false;
-        let again = std::mem::take(&mut coat.again);
-        let coating = match result {
-            Ok(coating) => *coating,
-            Err(e) => return self.not_coated(id, &e),
-        };
-        let epoch = session.lease.as_ref().map(|l| l.facts.epoch);
-        if epoch != Some(coating.base.epoch) {
-            return self.repaint(id);
-        }
-        let Coating { revision, base, found, scene } = coating;
-        for (layer, found) in found {
-            let own = coat.layers.layers.iter().find(|l| l.id == layer);
-            if own.is_some_and(|l| Arc::ptr_eq(&l.rule, &found.rule)) {
-                coat.found.insert(layer, found);
-            }
-        }
-        coat.painted = Some(Painted { revision, base, scene: scene.clone() });
-        session.slot.set_scene(scene);
-        let is_late = revision != session.coat.layers.revision;
-        if again || is_late { self.repaint(id) } else { self.coated(id) }
-    }
-
-    /// The picture is as it should be.
-    fn coated(&mut self, id: &SessionId) {
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        let shown = session.coat.shown();
-        if session.coat.layers.revision > 0 {
-            session.slot.set_collections(shown.clone());
-        }
-        for waiter in session.coat.waiters.drain(..) {
+    fn answer(&mut self, shown: &Arc<CollectionsView>) {
+        for waiter in self.waiters.drain(..) {
             waiter.send(Ok(shown.clone()));
         }
     }
+}
 
-    fn not_coated(&mut self, id: &SessionId, error: &EngineError) {
-        tracing::warn!(session = %id, %error, "collections were not painted");
-        let Some(session) = self.sessions.get_mut(id) else { return };
-        for waiter in session.coat.waiters.drain(..) {
+impl Sessions {
+    /// Gives a session its collections. `members` are those that were evaluated just now. The answer comes
+    /// when the picture shows them, or at once when there is no picture yet.
+    pub(crate) fn set_collections(
+        &mut self,
+        id: &SessionId,
+        set: Arc<CollectionSet>,
+        members: Vec<(String, CollectionMembers)>,
+        reply: Reply<Arc<CollectionsView>>,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        let Some(session) = self.live.get_mut(id) else { return };
+        let collections = &mut session.collections;
+        if collections.replace(set, members) {
+            session.broadcast.set_collections(collections.shown());
+        }
+        if session.lease.is_none() {
+            return reply.send(Ok(collections.shown()));
+        }
+        collections.waiters.push(reply);
+        self.render_collections(id, residency, scheduler);
+    }
+
+    /// Renders the collections of a session over its picture, unless that is what it shows.
+    pub(super) fn render_collections(
+        &mut self,
+        id: &SessionId,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        let Some(session) = self.live.get_mut(id) else { return };
+        let Some(lease) = session.lease.clone() else { return };
+        let Some(base) = residency.scene(lease.dataset) else { return };
+        let bytes = match session.collections.plan(&base, &lease) {
+            Plan::Wait => return,
+            Plan::Shown(scene) => {
+                if let Some(scene) = scene {
+                    session.broadcast.set_scene(scene);
+                }
+                return self.collections_shown(id);
+            }
+            Plan::Render { bytes } => bytes,
+        };
+        let held = bytes.map(|bytes| self.reserve(bytes, residency)).transpose();
+        let ready = held
+            .map_err(EngineError::from)
+            .and_then(|held| scheduler.pools().readers.check_room().map(|()| held));
+        match ready {
+            Ok(held) => self.send_render(id, lease, base, held, scheduler),
+            Err(error) => self.collections_failed(id, &error),
+        }
+    }
+
+    /// Has a worker render; `held` is memory for it beyond what the session has.
+    fn send_render(
+        &mut self,
+        id: &SessionId,
+        lease: Lease,
+        base: Arc<SceneFrames>,
+        held: Option<Reservation>,
+        scheduler: &Scheduler,
+    ) {
+        let Some(session) = self.live.get_mut(id) else { return };
+        let collections = &mut session.collections;
+        if held.is_some() {
+            collections.held = held;
+        }
+        let (set, members) = (collections.set.clone(), collections.members.clone());
+        let renderings = collections.renderings;
+        let cancel = CancelToken::with_deadline(self.ctx.now() + self.ctx.config.call_time);
+        let (session_id, broadcast) = (id.clone(), session.broadcast.clone());
+        let lost = SessionEvent::CollectionsRendered {
+            session: id.clone(),
+            broadcast: broadcast.clone(),
+            result: Err(EngineError::Dropped),
+        };
+        let (report, cpu) = (self.reports.once(lost), scheduler.cpu().clone());
+        let run = move || {
+            let done = cpu.install(|| render(&lease, base, &set, members, renderings, &cancel));
+            drop((lease, set));
+            let result = Ok(Box::new(done));
+            report.send(SessionEvent::CollectionsRendered {
+                session: session_id,
+                broadcast,
+                result,
+            });
+        };
+        let submitted = scheduler.pools().readers.submit(Job::new("collections", run));
+        session.collections.away = submitted.is_ok();
+    }
+
+    /// A worker has rendered, or was lost.
+    pub(super) fn on_collections_rendered(
+        &mut self,
+        id: &SessionId,
+        broadcast: &Arc<SessionBroadcast>,
+        result: Result<Box<CollectionRender>, EngineError>,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        // The name may stand for another session by now.
+        let session = self.live.get_mut(id).filter(|s| Arc::ptr_eq(&s.broadcast, broadcast));
+        let Some(session) = session else { return };
+        let collections = &mut session.collections;
+        collections.away = false;
+        let again = std::mem::take(&mut collections.again);
+        let render = match result {
+            Ok(render) => *render,
+            Err(e) => return self.collections_failed(id, &e),
+        };
+        let epoch = session.lease.as_ref().map(|l| l.facts.epoch);
+        let mut is_late = epoch != Some(render.base.epoch);
+        if !is_late {
+            let scene = render.scene.clone();
+            is_late = collections.take(render);
+            session.broadcast.set_scene(scene);
+            is_late |= again;
+        }
+        match is_late {
+            true => self.render_collections(id, residency, scheduler),
+            false => self.collections_shown(id),
+        }
+    }
+
+    /// The picture is as it should be.
+    fn collections_shown(&mut self, id: &SessionId) {
+        let Some(session) = self.live.get_mut(id) else { return };
+        let shown = session.collections.shown();
+        if session.collections.set.revision > 0 {
+            session.broadcast.set_collections(shown.clone());
+        }
+        session.collections.answer(&shown);
+    }
+
+    fn collections_failed(&mut self, id: &SessionId, error: &EngineError) {
+        tracing::warn!(session = %id, %error, "collections were not rendered");
+        let Some(session) = self.live.get_mut(id) else { return };
+        for waiter in session.collections.waiters.drain(..) {
             waiter.send(Err(error.clone()));
         }
     }
 }
 
-/// Finds what is not known and paints; on a query worker, inside the CPU pool.
-fn coating(
+/// Finds what is not known and renders; on a reader, inside the CPU pool.
+fn render(
     lease: &Lease,
     base: Arc<SceneFrames>,
-    layers: &Layers,
-    mut found: HashMap<String, Found>,
-    paintings: u32,
+    set: &CollectionSet,
+    mut members: HashMap<String, CollectionMembers>,
+    renderings: u32,
     cancel: &CancelToken,
-) -> Coating {
-    found.retain(|_, f| f.epoch == lease.facts.epoch);
+) -> CollectionRender {
+    members.retain(|_, f| f.epoch == lease.facts.epoch);
     // Intersections may refer to each other, so those whose parts are known come next, again and again.
     loop {
-        let ready = |rule: &Rule| match rule {
-            Rule::Query(..) => true,
-            Rule::All(ids) => ids.iter().all(|id| found.contains_key(id)),
+        let ready = |rule: &CollectionRule| match rule {
+            CollectionRule::Query(..) => true,
+            CollectionRule::All(ids) => ids.iter().all(|id| members.contains_key(id)),
         };
-        let open = layers.layers.iter().filter(|l| !found.contains_key(&l.id));
-        let ready: Vec<&Layer> = open.filter(|l| ready(&l.rule)).collect();
-        let before = found.len();
-        for layer in ready {
-            match Found::search(lease, &layer.rule, &found, cancel) {
-                Ok(one) => drop(found.insert(layer.id.clone(), one)),
+        let open = set.specs.iter().filter(|l| !members.contains_key(&l.id));
+        let ready: Vec<&CollectionSpec> = open.filter(|l| ready(&l.rule)).collect();
+        let before = members.len();
+        for spec in ready {
+            match CollectionMembers::search(lease, &spec.rule, &members, cancel) {
+                Ok(one) => drop(members.insert(spec.id.clone(), one)),
                 Err(error) => tracing::info!(%error, "a collection finds nothing in this graph"),
             }
         }
-        if found.len() == before {
+        if members.len() == before {
             break;
         }
     }
-    let coats: Vec<(&Paint, &Members)> = layers
-        .layers
+    let rendered: Vec<(&Paint, &Members)> = set
+        .specs
         .iter()
-        .filter_map(|l| Some((&l.paint, found.get(&l.id)?.members.as_ref())))
+        .filter_map(|l| Some((&l.paint, members.get(&l.id)?.members.as_ref())))
         .collect();
     let nodes = wire::colors_of(&base.node_color);
     let own_edges = base.edge_color.as_ref().map(|frame| wire::colors_of(frame));
     let has_own = own_edges.is_some();
     let topology = &lease.graph.topology;
     let painted =
-        graphlume_scene::paint(topology, lease.order, nodes, own_edges, &coats, &layers.background);
-    // The base's own versions are 1 and 2, so every painting of either differs from all others.
-    let version = base.version.wrapping_add(paintings.wrapping_mul(2));
+        graphlume_scene::paint(topology, lease.order, nodes, own_edges, &rendered, &set.background);
+    // The base's own versions are 1 and 2, so every rendering of either differs from all others.
+    let version = base.version.wrapping_add(renderings.wrapping_mul(2));
     let stamp = Stamp { epoch: base.epoch, seq: version, flags: 0 };
     let edges = painted.edges.unwrap_or_default();
     let edge_color = if has_own {
@@ -407,5 +474,5 @@ fn coating(
         edge_color: Some(edge_color),
         ..base.as_ref().clone()
     };
-    Coating { revision: layers.revision, base, found, scene: Arc::new(scene) }
+    CollectionRender { revision: set.revision, base, members, scene: Arc::new(scene) }
 }

@@ -6,8 +6,9 @@ use graphlume_types::limits;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
-use crate::session::layout::Poke;
-use crate::session::machine::{GraphState, Left, Run, VizSession};
+use crate::session::layout::PinChange;
+use crate::session::machine::VizSession;
+use crate::session::state::{GraphState, Remaining, Run};
 
 /// Iterations that a viewer's "play" runs even when the layout was at rest.
 const PLAY_ITERATIONS_MIN: u64 = 64;
@@ -49,11 +50,11 @@ impl VizSession {
             Control::Play { on: true, for_millis } => {
                 let millis = for_millis.unwrap_or(limits::PLAY_MILLIS_MAX);
                 self.settle_after = self.iterations + PLAY_ITERATIONS_MIN;
-                self.play(Left::Play(millis.min(limits::PLAY_MILLIS_MAX)), now);
+                self.play(Remaining::Play(millis.min(limits::PLAY_MILLIS_MAX)), now);
             }
             Control::Play { on: false, .. } => match self.run {
                 Run::Running { left } => {
-                    let left = left.map(Left::Iterations);
+                    let left = left.map(Remaining::Iterations);
                     self.stop(Run::Paused { auto: false, left }, "", now);
                 }
                 Run::Paused { left, .. } => {
@@ -71,14 +72,14 @@ impl VizSession {
                         expected: "expected two coordinates from -1e15 to 1e15",
                     });
                 }
-                self.poke(node, Poke::Pin { node, at })?;
+                self.change_pin(node, PinChange::Pin { node, at })?;
             }
-            Control::Unpin { node } => self.poke(node, Poke::Unpin { node })?,
+            Control::Unpin { node } => self.change_pin(node, PinChange::Unpin { node })?,
         }
         Ok(())
     }
 
-    fn play(&mut self, left: Left, now: Instant) {
+    fn play(&mut self, left: Remaining, now: Instant) {
         if self.graph == GraphState::Ready && self.is_watched() {
             self.start(Some(left), now);
         } else {
@@ -93,24 +94,24 @@ impl VizSession {
         now: Instant,
     ) -> Result<(), EngineError> {
         self.settings.apply(patch)?;
-        self.keeping.note_change(false);
+        self.checkpoints.note_change(false);
         let time = self.settings.play;
         if patch.contains_key("play") {
             if time == 0 {
                 self.stop(Run::Settled, "", now);
             } else {
-                self.play(Left::Play(time), now);
+                self.play(Remaining::Play(time), now);
             }
         } else if matches!(self.run, Run::Settled | Run::Stopped) && time > 0 {
             // A knob that is turned should show what it does.
-            self.play(Left::Play(time), now);
+            self.play(Remaining::Play(time), now);
         }
         self.publish(now);
         Ok(())
     }
 
-    fn poke(&mut self, node: u32, poke: Poke) -> Result<(), EngineError> {
-        let Some(graph) = self.slot.graph() else {
+    fn change_pin(&mut self, node: u32, change: PinChange) -> Result<(), EngineError> {
+        let Some(graph) = self.broadcast.graph() else {
             return Err(EngineError::NotLoaded(self.id.clone()));
         };
         if node >= graph.node_count {
@@ -118,14 +119,14 @@ impl VizSession {
             return Err(EngineError::Index { what: "node", index, count });
         }
         // A dragged node sends many places; only the last one counts.
-        let same = |p: &Poke| match p {
-            Poke::Pin { node: n, .. } | Poke::Unpin { node: n } => *n == node,
+        let same = |p: &PinChange| match p {
+            PinChange::Pin { node: n, .. } | PinChange::Unpin { node: n } => *n == node,
         };
-        self.pokes.retain(|p| !same(p));
-        if self.pokes.len() >= limits::PINS_MAX {
+        self.pin_changes.retain(|p| !same(p));
+        if self.pin_changes.len() >= limits::PINS_MAX {
             return Err(EngineError::Busy { what: "pins", limit: limits::PINS_MAX });
         }
-        self.pokes.push(poke);
+        self.pin_changes.push(change);
         Ok(())
     }
 }

@@ -11,13 +11,15 @@ use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
 use graphlume_algo::layout::rim::Rim;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
-use crate::device::card::{Card, is_short};
-use crate::keeper::Snapshot;
-use crate::session::forces::{Forces, Start};
-use crate::session::frames::{Encoder, Mark};
+use crate::checkpoint::Checkpoint;
+use crate::context::EngineContext;
+use crate::device::gpu_device::{GpuDevice, is_short};
+use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
+use crate::residency::Lease;
+use crate::session::events::Backend;
+use crate::session::force_atlas2;
+use crate::session::live_layout::{LayoutInput, LiveLayout};
 use crate::session::missing::fill_missing;
-use crate::session::slot::PositionFrame;
-use crate::store::Lease;
 
 /// Iterations of one slice at most, so that tiny graphs give the loop its turn too.
 pub(crate) const SLICE_ITERATIONS_MAX: u64 = 256;
@@ -27,7 +29,7 @@ const COPY_EVERY: Duration = Duration::from_secs(5);
 
 /// A change that a viewer made to a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Poke {
+pub(crate) enum PinChange {
     Pin { node: u32, at: [f32; 2] },
     Unpin { node: u32 },
 }
@@ -48,7 +50,7 @@ pub(crate) struct Layout {
     spare: Vec<[f32; 2]>,
     /// Whether the forces have moved nodes since `positions` was copied out.
     stale: bool,
-    forces: Option<Forces>,
+    forces: Option<Box<dyn LiveLayout>>,
     /// Why the device does not run the forces although there is one, and whether that stays so.
     refusal: Option<Refusal>,
     /// Times that the device was out of memory in a row.
@@ -56,7 +58,7 @@ pub(crate) struct Layout {
     /// Nodes that the forces would not hold together; with the forces.
     rim: Option<Rim>,
     pins: BTreeMap<u32, [f32; 2]>,
-    encoder: Encoder,
+    encoder: FrameEncoder,
     iterations: u64,
     last_frame: Option<Instant>,
     /// When positions were last copied out of the forces.
@@ -67,7 +69,7 @@ pub(crate) struct Layout {
 
 /// Whether a slice makes a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FrameWish {
+pub(crate) enum FrameRequest {
     /// When the frame interval has passed.
     WhenDue,
     /// A key frame.
@@ -80,9 +82,9 @@ pub(crate) struct SliceRequest {
     /// Whether nodes move.
     pub(crate) run: bool,
     pub(crate) params: Params,
-    pub(crate) pokes: Vec<Poke>,
-    pub(crate) frame: FrameWish,
-    pub(crate) mark: Mark,
+    pub(crate) pin_changes: Vec<PinChange>,
+    pub(crate) frame: FrameRequest,
+    pub(crate) flags: FrameFlags,
     /// Whether exact positions are wanted too.
     pub(crate) exact: bool,
     /// Whether a copy for the disk is wanted too.
@@ -90,14 +92,14 @@ pub(crate) struct SliceRequest {
     pub(crate) budget: Duration,
     pub(crate) iterations_max: u64,
     /// The device, when the forces belong there.
-    pub(crate) card: Option<Arc<Card>>,
+    pub(crate) gpu: Option<Arc<GpuDevice>>,
     /// Whether a layout at rest is reported as converged.
     pub(crate) stop_at_rest: bool,
     pub(crate) frame_interval: Duration,
     pub(crate) cancel: CancelToken,
 }
 
-/// What became of it.
+/// What a slice did.
 #[derive(Default)]
 pub(crate) struct SliceReport {
     pub(crate) iterations: u64,
@@ -108,7 +110,7 @@ pub(crate) struct SliceReport {
     /// Positions and pinned nodes at the end of the slice.
     pub(crate) copy: Option<(Vec<[f32; 2]>, Vec<u32>)>,
     /// Whether viewers moved nodes.
-    pub(crate) poked: bool,
+    pub(crate) moved_by_viewers: bool,
     /// Why the forces failed; the positions are those before the iteration that did.
     pub(crate) failed: Option<AlgoError>,
 }
@@ -120,10 +122,10 @@ impl Layout {
         lease: &Lease,
         seq: u32,
         held: Reservation,
-        snapshot: Option<Snapshot>,
+        checkpoint: Option<Checkpoint>,
     ) -> Self {
-        let (iterations, pinned, positions) = match snapshot {
-            Some(s) => (s.notes.iterations, s.notes.pins, s.positions),
+        let (iterations, pinned, positions) = match checkpoint {
+            Some(s) => (s.metadata.iterations, s.metadata.pins, s.positions),
             None => (0, Vec::new(), lease.start().map(<[_]>::to_vec).unwrap_or_default()),
         };
         let at = |node: u32| positions.get(node as usize).map(|at| (node, *at));
@@ -138,7 +140,7 @@ impl Layout {
             shortages: 0,
             rim: None,
             pins,
-            encoder: Encoder::new(seq),
+            encoder: FrameEncoder::new(seq),
             iterations,
             last_frame: None,
             copied: None,
@@ -149,7 +151,7 @@ impl Layout {
 
     /// Bytes of a layout at rest, with one copy on its way to the disk.
     pub(crate) fn footprint(num_nodes: u32) -> u64 {
-        u64::from(num_nodes) * (3 * 8 + Encoder::BYTES_PER_NODE)
+        u64::from(num_nodes) * (3 * 8 + FrameEncoder::BYTES_PER_NODE)
     }
 
     /// Bytes of the forces.
@@ -176,7 +178,7 @@ impl Layout {
 
     /// Whether the forces run on the device now.
     pub(crate) fn is_on_device(&self) -> bool {
-        self.forces.as_ref().is_some_and(Forces::is_on_device)
+        self.forces.as_ref().is_some_and(|f| f.is_on_device())
     }
 
     /// Whether forces that are yet to be made may be tried on the device.
@@ -184,9 +186,23 @@ impl Layout {
         self.forces.is_none() && self.refusal.is_none()
     }
 
-    /// Why the device does not run the forces.
-    pub(crate) fn refusal(&self) -> Option<&str> {
-        self.refusal.as_ref().map(|r| r.why.as_str())
+    /// What computes a layout of a graph with so many edges, and why not the device. The reason depends on
+    /// the device as it is now, not on whether the layout has been told.
+    pub(crate) fn backend(&self, ctx: &EngineContext, edges: u32) -> (Backend, String) {
+        if self.is_on_device() {
+            return (Backend::Cuda, String::new());
+        }
+        let min = ctx.config.gpu_edges_min;
+        let why = match (&self.refusal, &ctx.gpu) {
+            (Some(refusal), _) => refusal.why.clone(),
+            (None, Ok(gpu)) => match gpu.why_lost() {
+                Some(why) => why,
+                None if edges < min => format!("graphs under {min} edges are faster on the CPU"),
+                None => String::new(),
+            },
+            (None, Err(_)) => String::new(),
+        };
+        (Backend::Cpu, why)
     }
 
     /// Whether others that stand still should make room on the device for another try.
@@ -204,7 +220,7 @@ impl Layout {
 
     fn drop_forces(&mut self) {
         if let Some(forces) = self.forces.take() {
-            forces.end();
+            forces.leave_device();
         }
         self.stale = false;
         self.rim = None;
@@ -260,10 +276,13 @@ impl Layout {
     /// Runs one slice; on a worker, inside the CPU pool.
     pub(crate) fn slice(&mut self, request: &SliceRequest, clock: &dyn Clock) -> SliceReport {
         let begun = clock.monotonic();
-        for poke in &request.pokes {
-            self.poke(*poke);
+        for change in &request.pin_changes {
+            self.change_pin(*change);
         }
-        let mut report = SliceReport { poked: !request.pokes.is_empty(), ..SliceReport::default() };
+        let mut report = SliceReport {
+            moved_by_viewers: !request.pin_changes.is_empty(),
+            ..SliceReport::default()
+        };
         // The first picture does not wait for forces.
         if request.run && self.last_frame.is_some() {
             match self.iterate(request, clock, begun, &mut report) {
@@ -277,15 +296,15 @@ impl Layout {
             || self
                 .last_frame
                 .is_none_or(|at| now.saturating_duration_since(at) >= request.frame_interval);
-        let key = request.frame == FrameWish::Key;
-        if key || (due && (report.iterations > 0 || !request.pokes.is_empty())) {
+        let key = request.frame == FrameRequest::Key;
+        if key || (due && (report.iterations > 0 || !request.pin_changes.is_empty())) {
             self.last_frame = Some(now);
-            let goes_on = request.run && request.mark.running && !report.converged;
-            report.frame = Some(self.frame(key, request.mark, goes_on, now));
+            let goes_on = request.run && request.flags.running && !report.converged;
+            report.frame = Some(self.frame(key, request.flags, goes_on, now));
         }
         if request.exact {
             self.sync();
-            report.exact = Some(self.encoder.exact(&self.positions, self.epoch, request.mark));
+            report.exact = Some(self.encoder.exact(&self.positions, self.epoch, request.flags));
         }
         if request.copy {
             self.sync();
@@ -299,13 +318,19 @@ impl Layout {
 
     /// A frame, made on the device while the layout runs there. Positions are copied out at least every few
     /// seconds and by the frame that ends a run, for that is what is left when the device is lost.
-    fn frame(&mut self, key: bool, mark: Mark, goes_on: bool, now: Instant) -> PositionFrame {
+    fn frame(
+        &mut self,
+        key: bool,
+        flags: FrameFlags,
+        goes_on: bool,
+        now: Instant,
+    ) -> PositionFrame {
         let is_fresh = self.copied.is_some_and(|at| now.saturating_duration_since(at) < COPY_EVERY);
         if goes_on && is_fresh && self.stale && self.rim.is_none() {
             let nodes = u32::try_from(self.positions.len()).unwrap_or(u32::MAX);
             let (encoder, epoch) = (&mut self.encoder, self.epoch);
             let source = self.forces.as_mut().and_then(|f| f.frames(nodes));
-            match source.map(|mut s| encoder.encode_from(&mut s, epoch, key, mark)) {
+            match source.map(|mut s| encoder.encode_from(&mut s, epoch, key, flags)) {
                 Some(Ok(frame)) => return frame,
                 Some(Err(e)) => self.device_failed(&e),
                 None => {}
@@ -313,12 +338,12 @@ impl Layout {
         }
         self.sync();
         self.copied = Some(now);
-        self.encoder.encode(&self.positions, self.epoch, key, mark)
+        self.encoder.encode(&self.positions, self.epoch, key, flags)
     }
 
-    fn poke(&mut self, poke: Poke) {
-        match poke {
-            Poke::Pin { node, at } => {
+    fn change_pin(&mut self, change: PinChange) {
+        match change {
+            PinChange::Pin { node, at } => {
                 self.sync();
                 self.pins.insert(node, at);
                 if let Some(p) = self.positions.get_mut(node as usize) {
@@ -328,7 +353,7 @@ impl Layout {
                     f.pin(node, at);
                 }
             }
-            Poke::Unpin { node } => {
+            PinChange::Unpin { node } => {
                 self.pins.remove(&node);
                 if let Some(f) = &mut self.forces {
                     f.unpin(node);
@@ -382,25 +407,25 @@ impl Layout {
     }
 
     /// The forces from the present positions, on the device when the request names one.
-    fn start(&mut self, request: &SliceRequest) -> Result<Forces, AlgoError> {
+    fn start(&mut self, request: &SliceRequest) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
-        // Bound positions are where somebody wants them.
+        // Bound positions are where the uploader wants them.
         if !request.lease.facts.has_positions {
             self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
         }
         // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the
         // graph.
         let mobility = self.rim.as_ref().map(|r| r.mobility(topology.num_nodes()));
-        let start = Start {
+        let input = LayoutInput {
             lease: &request.lease,
             params: &request.params,
             positions: &self.positions,
             mobility: mobility.as_deref(),
         };
-        let mut forces = match &request.card {
-            Some(card) => Forces::on_device(card, &start)?,
-            None => Forces::on_cpu(&start)?,
+        let mut forces = match &request.gpu {
+            Some(gpu) => force_atlas2::on_device(gpu, &input)?,
+            None => force_atlas2::on_cpu(&input)?,
         };
         for (node, at) in &self.pins {
             forces.pin(*node, *at);

@@ -8,83 +8,47 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId};
 
+use crate::context::EngineContext;
 use crate::error::{ClosedReason, EngineError};
+use crate::frames::{FrameFlags, SceneFrames};
 use crate::reply::Reply;
-use crate::session::collections::Coat;
-use crate::session::frames::Mark;
-use crate::session::keeping::{Begin, Keeping, STOPPED};
-use crate::session::layout::{Layout, Poke, SliceReport};
-use crate::session::slot::{Backend, Phase, SceneFrames, SessionState, Slot};
+use crate::residency::Lease;
+use crate::session::broadcast::SessionBroadcast;
+use crate::session::checkpoints::{Checkpointing, LayoutStart, STOPPED};
+use crate::session::collections::SessionCollections;
+use crate::session::events::{Backend, Phase, SessionState};
+use crate::session::layout::{Layout, PinChange, SliceReport};
+use crate::session::state::{GraphState, Remaining, Run};
 use crate::settings::{LayoutSettings, play_iterations};
-use crate::store::Lease;
 
 /// Counters in the state message change at most this often.
 const STATE_INTERVAL: Duration = Duration::from_millis(500);
-
-/// What a layout may still do before it stops. Never a time: the picture must not depend on how busy the
-/// machine is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// As many iterations as belong to this play time, once the size of the graph is known.
-    Play(u64),
-    /// Iterations.
-    Iterations(u64),
-}
-
-/// Whether the layout moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Run {
-    /// Moves until it is at rest, for so many iterations at most.
-    Running { left: Option<u64> },
-    /// Paused with this much left. `auto`: by the session itself, because no viewer is attached; it goes on when
-    /// one attaches. Otherwise by a viewer or an agent, and it goes on when one of them says so.
-    Paused { auto: bool, left: Option<Left> },
-    /// Has done its iterations and is not at rest.
-    Stopped,
-    /// At rest.
-    Settled,
-}
-
-/// Where the session's graph is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum GraphState {
-    /// Given back for want of viewers; the positions are kept.
-    Released,
-    Loading(&'static str),
-    Waiting(String),
-    /// When it is transient, another try is worth making by itself.
-    Failed {
-        detail: String,
-        transient: bool,
-    },
-    Ready,
-}
 
 /// A session.
 pub(crate) struct VizSession {
     pub(crate) id: SessionId,
     pub(crate) dataset: DatasetId,
-    pub(crate) slot: Arc<Slot>,
-    pub(crate) settings: LayoutSettings,
-    pub(crate) run: Run,
-    pub(crate) graph: GraphState,
+    pub(crate) broadcast: Arc<SessionBroadcast>,
+    pub(super) settings: LayoutSettings,
+    pub(super) run: Run,
+    pub(super) graph: GraphState,
     pub(crate) lease: Option<Lease>,
-    /// At home, or none while a worker has it or before the graph is there.
-    pub(crate) layout: Option<Box<Layout>>,
+    /// None while a worker has it, and before the graph is there.
+    pub(super) layout: Option<Box<Layout>>,
     /// Grows when a layout that is away has become worthless.
-    pub(crate) generation: u64,
+    pub(super) generation: u64,
     /// Stops the slice that is away.
-    pub(crate) cancel: CancelToken,
-    pub(crate) away: bool,
-    pub(crate) queued: bool,
-    pub(crate) pokes: Vec<Poke>,
-    pub(crate) key_wanted: bool,
+    pub(super) cancel: CancelToken,
+    pub(super) away: bool,
+    pub(super) queued: bool,
+    pub(super) pin_changes: Vec<PinChange>,
+    pub(super) key_wanted: bool,
     /// The layout has been quick enough and rests until then.
-    pub(crate) rest_until: Option<Instant>,
-    pub(crate) exact_waiters: Vec<Reply<Bytes>>,
-    pub(crate) coat: Coat,
-    pub(crate) keeping: Keeping,
-    pub(crate) iterations: u64,
+    pub(super) rest_until: Option<Instant>,
+    pub(super) exact_waiters: Vec<Reply<Bytes>>,
+    pub(super) collections: SessionCollections,
+    pub(super) checkpoints: Checkpointing,
+    pub(super) iterations: u64,
     seq: u32,
     pub(super) settle_after: u64,
     rate: f64,
@@ -95,7 +59,7 @@ pub(crate) struct VizSession {
     dirty: bool,
     state_at: Instant,
     /// After a lack of memory, the graph is not taken again before this.
-    pub(crate) retry_at: Option<Instant>,
+    pub(super) retry_at: Option<Instant>,
 }
 
 impl VizSession {
@@ -103,7 +67,7 @@ impl VizSession {
         id: SessionId,
         dataset: DatasetId,
         settings: LayoutSettings,
-        keeping: Keeping,
+        checkpoints: Checkpointing,
         now: Instant,
     ) -> Self {
         let graph = GraphState::Loading("waiting for a loader");
@@ -119,7 +83,7 @@ impl VizSession {
             settings,
         };
         let mut session = Self {
-            slot: Slot::new(id.clone(), dataset, state),
+            broadcast: SessionBroadcast::new(id.clone(), dataset, state),
             id,
             dataset,
             settings,
@@ -131,12 +95,12 @@ impl VizSession {
             cancel: CancelToken::new(),
             away: false,
             queued: false,
-            pokes: Vec::new(),
+            pin_changes: Vec::new(),
             key_wanted: false,
             rest_until: None,
             exact_waiters: Vec::new(),
-            coat: Coat::default(),
-            keeping,
+            collections: SessionCollections::default(),
+            checkpoints,
             iterations: 0,
             seq: 0,
             settle_after: 0,
@@ -153,27 +117,27 @@ impl VizSession {
         session
     }
 
-    /// The state before anything has moved: the play time begins when somebody watches.
+    /// The state before anything has moved: the play time begins with the first viewer.
     fn run_at_first(&self) -> Run {
         match self.settings.play {
             0 => Run::Settled,
-            ms => Run::Paused { auto: true, left: Some(Left::Play(ms)) },
+            ms => Run::Paused { auto: true, left: Some(Remaining::Play(ms)) },
         }
     }
 
     pub(crate) fn viewers(&self) -> usize {
-        self.slot.viewers.load(Ordering::SeqCst)
+        self.broadcast.viewers.load(Ordering::SeqCst)
     }
 
     pub(crate) fn is_watched(&self) -> bool {
-        self.slot.watching.load(Ordering::SeqCst) > 0
+        self.broadcast.watching.load(Ordering::SeqCst) > 0
     }
 
     pub(crate) const fn is_running(&self) -> bool {
         matches!(self.run, Run::Running { .. })
     }
 
-    /// How long nobody has watched; zero while somebody does.
+    /// How long there has been no viewer; zero while there is one.
     pub(crate) fn unwatched_for(&self, now: Instant) -> Duration {
         self.unwatched_since.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
@@ -186,9 +150,9 @@ impl VizSession {
         }
     }
 
-    /// How a frame made now is marked.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { running: self.is_running(), settled: self.run == Run::Settled }
+    /// The flags of a frame made now.
+    pub(crate) fn frame_flags(&self) -> FrameFlags {
+        FrameFlags { running: self.is_running(), settled: self.run == Run::Settled }
     }
 
     /// Whether a worker could do something for the session.
@@ -197,8 +161,8 @@ impl VizSession {
             && self.lease.is_some()
             && ((self.is_running() && self.rest_until.is_none())
                 || self.key_wanted
-                || self.keeping.wants_slice()
-                || !self.pokes.is_empty()
+                || self.checkpoints.wants_slice()
+                || !self.pin_changes.is_empty()
                 || !self.exact_waiters.is_empty())
     }
 
@@ -207,17 +171,17 @@ impl VizSession {
         &mut self,
         lease: Lease,
         scene: Arc<SceneFrames>,
-        begin: Begin,
+        start: LayoutStart,
         now: Instant,
     ) {
-        self.slot.set_graph(lease.facts.clone(), scene);
+        self.broadcast.set_graph(lease.facts.clone(), scene);
         self.retry_at = None;
         self.detail.clear();
-        self.key_wanted |= !matches!(begin, Begin::Kept);
-        match begin {
-            Begin::Kept => {}
-            Begin::Fresh => self.run = self.run_at_first(),
-            Begin::Restored(run) => {
+        self.key_wanted |= !matches!(start, LayoutStart::Continued);
+        match start {
+            LayoutStart::Continued => {}
+            LayoutStart::Fresh => self.run = self.run_at_first(),
+            LayoutStart::Restored(run) => {
                 self.run = run;
                 match run {
                     Run::Settled => {}
@@ -234,7 +198,7 @@ impl VizSession {
     /// A new layout for the graph just taken.
     pub(crate) fn take_layout(&mut self, layout: Box<Layout>, now: Instant) {
         self.iterations = layout.iterations();
-        self.keeping.begin(now);
+        self.checkpoints.begin(now);
         self.settle_after = 0;
         self.layout = Some(layout);
     }
@@ -244,7 +208,7 @@ impl VizSession {
         self.layout.as_ref().map_or(self.seq, |l| l.seq().max(self.seq))
     }
 
-    /// The graph is not to be had for the moment.
+    /// The graph is unavailable for the moment.
     pub(crate) fn graph_missing(&mut self, state: GraphState, now: Instant) {
         if !matches!(state, GraphState::Loading(_)) {
             for waiter in self.exact_waiters.drain(..) {
@@ -263,19 +227,19 @@ impl VizSession {
         self.abandon_slice(CancelReason::Superseded);
         self.layout = None;
         self.lease = None;
-        self.pokes.clear();
-        self.coat.release();
-        self.keeping.reset();
+        self.pin_changes.clear();
+        self.collections.release();
+        self.checkpoints.reset();
         for waiter in self.exact_waiters.drain(..) {
             waiter.send(Err(EngineError::NotLoaded(self.id.clone())));
         }
-        self.slot.clear();
+        self.broadcast.clear();
         self.run = self.run_at_first();
         self.graph = GraphState::Loading("waiting for a loader");
         self.publish(now);
     }
 
-    /// Whatever is away need not come back.
+    /// What a slice that is away brings back is not wanted any more.
     fn abandon_slice(&mut self, reason: CancelReason) {
         self.generation += 1;
         self.cancel.cancel(reason);
@@ -288,7 +252,7 @@ impl VizSession {
         if self.away || self.is_running() || self.lease.is_none() {
             return false;
         }
-        if self.layout.is_some() && self.keeping.is_behind() {
+        if self.layout.is_some() && self.checkpoints.is_behind() {
             // The next slice makes the copy that is missing.
             return false;
         }
@@ -296,7 +260,7 @@ impl VizSession {
             layout.rest();
         }
         self.lease = None;
-        self.coat.release();
+        self.collections.release();
         self.graph = GraphState::Released;
         true
     }
@@ -307,21 +271,21 @@ impl VizSession {
         for waiter in self.exact_waiters.drain(..) {
             waiter.send(Err(EngineError::SessionClosed { session: self.id.clone(), reason }));
         }
-        self.slot.close(reason);
+        self.broadcast.close(reason);
     }
 
-    pub(super) fn start(&mut self, left: Option<Left>, now: Instant) {
+    pub(super) fn start(&mut self, left: Option<Remaining>, now: Instant) {
         self.run = Run::Running { left: left.map(|left| self.iterations_of(left)) };
         self.detail.clear();
         self.publish(now);
     }
 
     /// What is left, as iterations of the graph that is there.
-    pub(super) fn iterations_of(&self, left: Left) -> u64 {
-        match (left, self.slot.graph()) {
-            (Left::Iterations(n), _) => n,
-            (Left::Play(ms), Some(g)) => play_iterations(ms, g.node_count, g.edge_count),
-            (Left::Play(ms), None) => play_iterations(ms, 0, 0),
+    pub(super) fn iterations_of(&self, left: Remaining) -> u64 {
+        match (left, self.broadcast.graph()) {
+            (Remaining::Iterations(n), _) => n,
+            (Remaining::Play(ms), Some(g)) => play_iterations(ms, g.node_count, g.edge_count),
+            (Remaining::Play(ms), None) => play_iterations(ms, 0, 0),
         }
     }
 
@@ -330,22 +294,22 @@ impl VizSession {
         self.run = run;
         self.rate = 0.0;
         self.key_wanted = true;
-        self.keeping.note_change(true);
+        self.checkpoints.note_change(true);
         detail.clone_into(&mut self.detail);
         self.publish(now);
     }
 
-    /// The layout has to stop, for want of memory or because the server does.
+    /// The layout has to stop, for lack of memory or because the server does.
     pub(crate) fn cannot_run(&mut self, why: &str, now: Instant) {
         if let Run::Running { left } = self.run {
-            self.stop(Run::Paused { auto: false, left: left.map(Left::Iterations) }, why, now);
+            self.stop(Run::Paused { auto: false, left: left.map(Remaining::Iterations) }, why, now);
         }
     }
 
     /// Time has passed and viewers may have come or gone. Returns whether the graph is wanted and not
     /// there.
-    pub(crate) fn poll(&mut self, now: Instant, pause_after: Duration) -> bool {
-        self.keeping.poll(now);
+    pub(crate) fn tick(&mut self, now: Instant, pause_after: Duration) -> bool {
+        self.checkpoints.tick(now);
         if self.rest_until.is_some_and(|until| now >= until) {
             self.rest_until = None;
         }
@@ -362,7 +326,7 @@ impl VizSession {
         if let Run::Running { left } = self.run
             && self.unwatched_for(now) >= pause_after
         {
-            let left = left.map(Left::Iterations);
+            let left = left.map(Remaining::Iterations);
             self.stop(Run::Paused { auto: true, left }, "nobody is watching", now);
         }
         if self.viewers_shown != self.viewers() {
@@ -380,7 +344,7 @@ impl VizSession {
         self.iterations = layout.iterations();
         self.layout = Some(layout);
         if let Some(frame) = report.frame {
-            self.slot.set_frame(frame);
+            self.broadcast.set_frame(frame);
         }
         if let Some(bytes) = report.exact {
             for waiter in self.exact_waiters.drain(..) {
@@ -388,15 +352,15 @@ impl VizSession {
             }
         }
         if let Some((positions, pins)) = report.copy {
-            let snapshot = self.snapshot(positions, pins);
-            self.keeping.take_copy(snapshot, now);
-        } else if report.iterations > 0 || report.poked {
-            self.keeping.note_change(false);
+            let checkpoint = self.checkpoint(positions, pins);
+            self.checkpoints.take_copy(checkpoint, now);
+        } else if report.iterations > 0 || report.moved_by_viewers {
+            self.checkpoints.note_change(false);
         }
         if report.iterations > 0 {
             self.dirty = true;
             let secs = report.took.as_secs_f64().max(1e-6);
-            #[allow(clippy::cast_precision_loss, reason = "a rate for display")]
+            #[expect(clippy::cast_precision_loss, reason = "a rate for display")]
             let rate = report.iterations as f64 / secs;
             self.rate = if self.rate > 0.0 { self.rate * 0.8 + rate * 0.2 } else { rate };
         }
@@ -416,12 +380,37 @@ impl VizSession {
         format!("stopped after {} iterations, still moving", self.iterations)
     }
 
-    /// What moves the nodes now, and why not the GPU.
-    pub(crate) fn computed_by(&mut self, backend: Backend, reason: &str, now: Instant) {
-        if self.backend.0 != backend || self.backend.1 != reason {
-            self.backend = (backend, reason.to_owned());
+    /// Shows what computes the layout that is here, and why not the GPU.
+    pub(crate) fn show_backend(&mut self, ctx: &EngineContext, now: Instant) {
+        let edges = self.lease.as_ref().map_or(0, |lease| lease.facts.edge_count);
+        let Some(backend) = self.layout.as_ref().map(|layout| layout.backend(ctx, edges)) else {
+            return;
+        };
+        if self.backend != backend {
+            self.backend = backend;
             self.publish(now);
         }
+    }
+
+    /// The GPU was lost: a layout that is here goes on from its last positions, on the CPU.
+    pub(crate) fn leave_device(&mut self, why: &str, ctx: &EngineContext, now: Instant) {
+        if let Some(layout) = &mut self.layout {
+            layout.leave_device(why);
+            self.show_backend(ctx, now);
+        }
+    }
+
+    /// Whether the session wants its graph and has none.
+    pub(crate) fn waits_for_graph(&self) -> bool {
+        self.lease.is_none() && self.graph != GraphState::Released
+    }
+
+    /// Bytes that the forces of the layout need and do not have although it is to move.
+    pub(crate) fn forces_wanted(&self) -> Option<u64> {
+        let (lease, layout) = (self.lease.as_ref()?, self.layout.as_ref()?);
+        let facts = &lease.facts;
+        (self.is_running() && layout.needs_forces())
+            .then(|| Layout::forces_footprint(facts.node_count, facts.edge_count))
     }
 
     /// The slice was lost with its layout, or its layout cannot go on.
@@ -479,6 +468,6 @@ impl VizSession {
         self.viewers_shown = state.viewers;
         self.dirty = false;
         self.state_at = now;
-        self.slot.set_state(state);
+        self.broadcast.set_state(state);
     }
 }

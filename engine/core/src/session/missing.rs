@@ -19,11 +19,11 @@ pub(super) fn fill_missing(topology: &Topology, positions: &mut [[f32; 2]]) {
         reach =
             reach.max((f64::from(p[0]) - middle[0]).abs()).max((f64::from(p[1]) - middle[1]).abs());
     }
-    #[allow(clippy::cast_precision_loss, reason = "a length only")]
+    #[expect(clippy::cast_precision_loss, reason = "a length only")]
     let reach = if reach > 0.0 { reach } else { (positions.len() as f64).sqrt() * 10.0 };
     let before = positions.to_vec();
     for (v, p) in positions.iter_mut().enumerate().filter(|(_, p)| !placed(p)) {
-        #[allow(clippy::cast_possible_truncation, reason = "node indices fit 32 bits")]
+        #[expect(clippy::cast_possible_truncation, reason = "node indices fit 32 bits")]
         let node = v as u32;
         let around = |stream| graphlume_types::hash::unit_f64(7, stream, v as u64) - 0.5;
         let (mut at, mut n) = ([0f64; 2], 0f64);
@@ -34,7 +34,7 @@ pub(super) fn fill_missing(topology: &Topology, positions: &mut [[f32; 2]]) {
         }
         let (at, spread) =
             if n > 0.0 { ([at[0] / n, at[1] / n], reach * 0.02) } else { (middle, reach * 2.0) };
-        #[allow(clippy::cast_possible_truncation, reason = "the range of the given positions")]
+        #[expect(clippy::cast_possible_truncation, reason = "the range of the given positions")]
         let place = [(at[0] + around(0) * spread) as f32, (at[1] + around(1) * spread) as f32];
         *p = place;
     }

@@ -1,16 +1,19 @@
-//! One viewer of a session: a place in the latest-value slot.
+//! One viewer of a session: how far it has read of what the session broadcasts.
+
+use std::sync::Arc;
 
 use graphlume_types::{DatasetId, SessionId};
 use serde_json::{Value, json};
 
-use crate::handle::EngineHandle;
-use crate::session::slot::{Cursor, Presence, SessionState, Slot, ViewerEvent};
+use crate::context::EngineContext;
+use crate::session::broadcast::{Cursor, Presence, SessionBroadcast};
+use crate::session::events::{SessionState, ViewerEvent};
 
 /// A viewer attached to a session; detached on drop.
 pub struct Viewer {
     presence: Presence,
     cursor: Cursor,
-    engine: EngineHandle,
+    ctx: Arc<EngineContext>,
 }
 
 impl std::fmt::Debug for Viewer {
@@ -20,30 +23,30 @@ impl std::fmt::Debug for Viewer {
 }
 
 impl Viewer {
-    pub(crate) fn new(presence: Presence, engine: EngineHandle) -> Self {
-        Self { presence, cursor: Cursor::default(), engine }
+    pub(crate) fn new(presence: Presence, ctx: Arc<EngineContext>) -> Self {
+        Self { presence, cursor: Cursor::default(), ctx }
     }
 
-    fn slot(&self) -> &Slot {
-        &self.presence.slot
+    fn broadcast(&self) -> &SessionBroadcast {
+        &self.presence.broadcast
     }
 
     /// The session.
     #[must_use]
     pub fn session(&self) -> &SessionId {
-        &self.slot().session
+        &self.broadcast().session
     }
 
     /// The dataset that the session shows.
     #[must_use]
     pub fn dataset(&self) -> DatasetId {
-        self.slot().dataset
+        self.broadcast().dataset
     }
 
     /// The session's present state.
     #[must_use]
-    pub fn state(&self) -> std::sync::Arc<SessionState> {
-        self.slot().state()
+    pub fn state(&self) -> Arc<SessionState> {
+        self.broadcast().state()
     }
 
     /// The parts of the `hello` message that the engine knows: session, dataset, state, detail.
@@ -59,27 +62,27 @@ impl Viewer {
     /// The page reconnects and still shows frame `seq` of `epoch`. What it has is not sent again.
     pub fn resume(&mut self, epoch: u32, seq: u32) {
         let Self { presence, cursor, .. } = self;
-        cursor.resume(&presence.slot, epoch, seq);
+        cursor.resume(&presence.broadcast, epoch, seq);
     }
 
-    /// Whether the page is visible. A session that nobody watches pauses.
+    /// Whether the page is visible. A session without visible pages pauses.
     pub fn set_visible(&mut self, visible: bool) {
         if self.presence.set_watching(visible) {
-            self.engine.wake();
+            self.ctx.wake();
         }
     }
 
     /// What there is to tell at this moment. Frames are withheld unless `frames`; use that while the
     /// page owes acknowledgements.
     pub fn try_next(&mut self, frames: bool) -> Option<ViewerEvent> {
-        self.cursor.take(&self.presence.slot, frames)
+        self.cursor.take(&self.presence.broadcast, frames)
     }
 
     /// Waits for the next thing to tell. Dropping the future loses nothing, so it may be raced against
     /// the page's messages and called again with another `frames`. Pending for ever after `Closed`.
     pub async fn next(&mut self, frames: bool) -> ViewerEvent {
         loop {
-            let changed = self.slot().listen();
+            let changed = self.broadcast().listen();
             if let Some(event) = self.try_next(frames) {
                 return event;
             }
@@ -90,6 +93,6 @@ impl Viewer {
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        self.engine.wake();
+        self.ctx.wake();
     }
 }

@@ -233,6 +233,46 @@ fn faulty_launches_lose_the_gpu_and_sessions_go_on_with_the_cpu() {
     });
 }
 
+/// Loses the device where no session computes: two wrong answers of its canary in a row.
+fn lose_by_canary(e: &Engine) {
+    emulator::spoil("canary_answer", 1, Times::FromThenOn);
+    until("the loss", || {
+        let _ = e.handle.health();
+        e.handle.stats().device_losses_total == 1
+    });
+}
+
+#[test]
+fn faulty_device_is_the_reason_also_for_a_session_that_was_not_there_at_the_loss() {
+    fault_test(|| {
+        let gpu = open_gpu();
+        let e = live_engine(on(&gpu));
+        let (before, after) = (e.add(1, grid(8)), e.add(2, grid(8)));
+        let moves = e.open("moves", before, 60_000);
+        let viewer = e.attach(&moves);
+        moved(&e, &moves, 3);
+        let off = Control::Play { on: false, for_millis: None };
+        let stopped = block_on(e.handle.control(moves.clone(), off)).expect("paused");
+        assert_eq!(stopped.backend, Backend::Cuda);
+        lose_by_canary(&e);
+        // One that stands still is told, too, and never says that it is on the CPU without the reason.
+        let mut now = state(&e, &moves);
+        until("the session to leave the device", || {
+            now = state(&e, &moves);
+            now.backend == Backend::Cpu
+        });
+        assert!(now.backend_reason.contains("lost"), "{now:?}");
+        let late = e.open("late", after, 60_000);
+        let other = e.attach(&late);
+        moved(&e, &late, 3);
+        let now = state(&e, &late);
+        assert_eq!(now.backend, Backend::Cpu);
+        assert!(now.backend_reason.contains("lost"), "{now:?}");
+        drop((viewer, other));
+        stop(e);
+    });
+}
+
 #[test]
 fn faulty_loss_under_a_supervisor_asks_for_a_new_process_at_once() {
     fault_test(|| {

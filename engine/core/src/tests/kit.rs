@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
-    Config, Encodings, EngineHandle, EngineThread, Keeper, LayoutSettings, LoadError, Loaded,
-    Loader, Phase, Viewer, ViewerEvent, block_on,
+    CheckpointStore, Config, Encodings, EngineHandle, EngineThread, LayoutSettings, LoadError,
+    Loaded, Loader, Phase, Viewer, ViewerEvent, block_on,
 };
 
 /// What a dataset of the test loader is.
@@ -153,7 +153,7 @@ pub(super) struct Engine {
 pub(super) fn config() -> Config {
     Config {
         threads: 2,
-        poll: Duration::from_millis(1),
+        tick: Duration::from_millis(1),
         iterations_per_s_max: 0,
         exit_on_panic: false,
         ..Config::default()
@@ -175,11 +175,11 @@ pub(super) fn engine(config: Config) -> Engine {
 }
 
 /// An engine whose clock stands still and whose positions are kept.
-pub(super) fn keeping_engine(config: Config, keeper: Arc<dyn Keeper>) -> Engine {
+pub(super) fn checkpointing_engine(config: Config, store: Arc<dyn CheckpointStore>) -> Engine {
     let clock = Arc::new(TestClock::at(1_000));
     let loader = Arc::new(MemLoader::default());
     let (handle, thread) =
-        crate::start(config, loader.clone(), Some(keeper), clock.clone()).expect("started");
+        crate::start(config, loader.clone(), Some(store), clock.clone()).expect("started");
     Engine { handle, thread: Some(thread), loader, clock }
 }
 
@@ -223,7 +223,7 @@ impl Engine {
     /// Lets the engine take its turns until it has seen everything up to now.
     pub(super) fn settle_down(&self) {
         for _ in 0..3 {
-            block_on(self.handle.call(crate::cmd::wake::Wake)).expect("alive");
+            block_on(self.handle.call(crate::cmd::fail_point::FailPoint::Tick)).expect("alive");
             std::thread::sleep(Duration::from_millis(3));
         }
     }

@@ -13,8 +13,8 @@ use graphlume_types::{Budget, CancelToken, Code, Coded};
 use serde_json::json;
 
 use super::kit::{Source, config, engine, graph, grid, id, next, next_frame, placed_path, until};
-use crate::event::Event;
-use crate::resident::LoadJob;
+use crate::report::Reports;
+use crate::residency::{LoadJob, ResidencyEvent};
 use crate::{
     Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
     ViewerEvent, Want, block_on,
@@ -28,7 +28,7 @@ fn any_number_of_sessions_cause_one_load() {
     let sessions: Vec<_> = (0..40).map(|i| e.open(&format!("s{i}"), data, 0)).collect();
     let cards: Vec<_> = sessions
         .iter()
-        .map(|s| e.handle.call(crate::cmd::card::NodeCard { target: s.clone().into(), index: 3 }))
+        .map(|s| e.handle.call(crate::cmd::cards::NodeCard { target: s.clone().into(), index: 3 }))
         .collect();
     block_on(e.handle.preload(data)).expect("already loading");
     assert_eq!(e.phase(&sessions[7]), Phase::Loading);
@@ -47,19 +47,19 @@ fn any_number_of_sessions_cause_one_load() {
 fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     let e = engine(config());
     let data = e.add(1, grid(5));
-    let (events, _reported) = bounded(16);
+    let (events, _reported) = bounded::<ResidencyEvent>(16);
     let job = LoadJob {
         dataset: data,
         ticket: 1,
         epoch: 1,
         cancel: CancelToken::new(),
-        seen: Arc::default(),
+        wants_positions: Arc::default(),
         loader: e.loader.clone(),
         pool: Arc::new(CpuPool::new(1).expect("a pool")),
         budget: Budget::new("graphs", 1 << 30),
-        events,
+        reports: Reports::new(events),
     };
-    let Event::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
+    let ResidencyEvent::Loaded { result: Ok(resident), .. } = job.run() else { panic!("a graph") };
     assert!(resident.start().is_none());
     let by_hand = e.loader.loads.load(Ordering::SeqCst);
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);

@@ -1,12 +1,12 @@
 //! The engine as a whole, over tables in memory and a clock that tests move.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod checkpoints;
 mod collections;
 mod gpu;
-mod keeping;
 mod kit;
 mod loading;
-mod loop_and_lanes;
+mod loop_and_queues;
 mod memory;
 mod reading;
 mod sessions;

@@ -8,7 +8,8 @@ use super::kit::{
     Engine, config, engine, flags, grid, live_engine, next, next_frame, placed_path, restless,
     until,
 };
-use crate::{Config, Control, EngineError, Phase, ViewerEvent, block_on, play_iterations};
+use crate::settings::play_iterations;
+use crate::{Config, Control, EngineError, Phase, ViewerEvent, block_on};
 
 fn iterations(e: &Engine, s: &graphlume_types::SessionId) -> u64 {
     block_on(e.handle.info(s.clone())).expect("known").state.iterations

@@ -1,4 +1,4 @@
-//! Frames of a session, through the wire format of the scene crate.
+//! What viewers draw, as binary frames in the wire format of the scene crate, encoded once for all of them.
 
 use bytes::Bytes;
 use graphlume_graph::{Graph, Topology};
@@ -8,22 +8,74 @@ use graphlume_scene::wire::{
 use graphlume_scene::{EdgeOrder, Encodings, Scene};
 use graphlume_table::Table;
 use rayon::prelude::*;
+use serde_json::Value;
 
 use crate::error::EngineError;
-use crate::session::slot::{PositionFrame, SceneFrames};
 
 /// Smaller frames are not worth the time to compress them.
 const DEFLATE_NODES_MIN: usize = 20_000;
 
+/// Colours, sizes and labels as binary frames, encoded once for all viewers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SceneFrames {
+    /// Element-set version.
+    pub epoch: u32,
+    /// Grows whenever the colours change; 1 at first.
+    pub version: u32,
+    /// `COLOR` of the nodes.
+    pub node_color: Bytes,
+    /// `SIZE` of the nodes.
+    pub node_size: Bytes,
+    /// `LABELS`.
+    pub labels: Bytes,
+    /// `COLOR` of the edges in drawn order, when they have colours of their own.
+    pub edge_color: Option<Bytes>,
+    /// `SIZE` (width) of the edges in drawn order, when they have widths of their own.
+    pub edge_size: Option<Bytes>,
+    /// What the colours and sizes mean.
+    pub legend: Value,
+}
+
+impl SceneFrames {
+    /// The binary frames in the order in which they are sent.
+    pub fn frames(&self) -> impl Iterator<Item = &Bytes> {
+        [&self.node_color, &self.node_size, &self.labels]
+            .into_iter()
+            .chain(self.edge_color.as_ref())
+            .chain(self.edge_size.as_ref())
+    }
+}
+
+/// One set of positions, encoded once for all viewers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PositionFrame {
+    /// Element-set version.
+    pub epoch: u32,
+    /// Number of the frame in its session; gaps are normal.
+    pub seq: u32,
+    /// The key frame that a delta refers to; equal to `seq` for a key frame.
+    pub base_seq: u32,
+    /// The binary frame.
+    pub bytes: Bytes,
+}
+
+impl PositionFrame {
+    /// Whether the frame stands on its own.
+    #[must_use]
+    pub const fn is_key(&self) -> bool {
+        self.base_seq == self.seq
+    }
+}
+
 /// How a frame is marked for the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct FrameFlags {
     pub(crate) running: bool,
     pub(crate) settled: bool,
 }
 
-impl Mark {
-    const fn flags(self) -> u16 {
+impl FrameFlags {
+    const fn bits(self) -> u16 {
         let running = if self.running { flags::RUNNING } else { 0 };
         let settled = if self.settled { flags::SETTLED } else { 0 };
         running | settled
@@ -31,13 +83,13 @@ impl Mark {
 }
 
 /// Numbers and encodes the position frames of one session.
-pub(crate) struct Encoder {
+pub(crate) struct FrameEncoder {
     seq: u32,
     wire: Option<(u32, PositionEncoder)>,
 }
 
-impl Encoder {
-    /// Held per node: the last key frame as pairs and as bytes, and the delta in the slot.
+impl FrameEncoder {
+    /// Held per node: the last key frame as pairs and as bytes, and the delta that is broadcast.
     pub(crate) const BYTES_PER_NODE: u64 = 4 + 4 + 2;
 
     /// Frames are numbered from `seq + 1` on.
@@ -55,10 +107,10 @@ impl Encoder {
         positions: &[[f32; 2]],
         epoch: u32,
         key: bool,
-        mark: Mark,
+        flags: FrameFlags,
     ) -> PositionFrame {
         let (seq, wire) = self.next(positions.len(), epoch, key);
-        finished(wire.encode(positions, seq, mark.flags()), epoch)
+        finished(wire.encode(positions, seq, flags.bits()), epoch)
     }
 
     /// The same of positions that are on the device: what comes from there is what the stream sends.
@@ -70,10 +122,10 @@ impl Encoder {
         source: &mut S,
         epoch: u32,
         key: bool,
-        mark: Mark,
+        flags: FrameFlags,
     ) -> Result<PositionFrame, S::Error> {
         let (seq, wire) = self.next(source.num_nodes(), epoch, key);
-        Ok(finished(wire.encode_from(source, seq, mark.flags())?, epoch))
+        Ok(finished(wire.encode_from(source, seq, flags.bits())?, epoch))
     }
 
     /// The number of the next frame, and what makes it.
@@ -91,8 +143,8 @@ impl Encoder {
     }
 
     /// Exact positions, outside the numbering: for export and for pages at rest.
-    pub(crate) fn exact(&self, positions: &[[f32; 2]], epoch: u32, mark: Mark) -> Bytes {
-        wire::encode_f32(Stamp { epoch, seq: self.seq, flags: mark.flags() }, positions)
+    pub(crate) fn exact(&self, positions: &[[f32; 2]], epoch: u32, flags: FrameFlags) -> Bytes {
+        wire::encode_f32(Stamp { epoch, seq: self.seq, flags: flags.bits() }, positions)
     }
 }
 

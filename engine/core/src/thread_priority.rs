@@ -1,6 +1,6 @@
-//! Threads that give way to others.
+//! Threads of lower priority than others.
 
-/// Niceness of a thread that gives way: it has a tenth of a core beside one ordinary thread.
+/// Niceness of a thread of lower priority: it has a tenth of a core beside one ordinary thread.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 /// Nanoseconds that such a thread asks to run at a stretch. Threads that ask for shorter stretches, and all
@@ -14,7 +14,7 @@ const SLICE_NANOS: u64 = 5_000_000;
 /// # Errors
 /// What the operating system says.
 #[cfg(target_os = "linux")]
-pub(crate) fn give_way() -> std::io::Result<()> {
+pub(crate) fn lower_priority() -> std::io::Result<()> {
     /// `struct sched_attr` of Linux, in its first version.
     #[repr(C)]
     struct Attributes {
@@ -44,7 +44,7 @@ pub(crate) fn give_way() -> std::io::Result<()> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn give_way() -> std::io::Result<()> {
+pub(crate) fn lower_priority() -> std::io::Result<()> {
     Ok(())
 }
 
@@ -52,11 +52,11 @@ pub(crate) fn give_way() -> std::io::Result<()> {
 mod tests {
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_thread_that_gives_way_is_nicer_than_others() {
+    fn a_thread_of_lower_priority_is_nicer_than_others() {
         let nice = || rustix::process::getpriority_process(None).expect("the thread's niceness");
         let before = nice();
         let given = std::thread::Builder::new().name("gl-test".to_owned()).spawn(move || {
-            super::give_way().expect("Linux has such threads");
+            super::lower_priority().expect("Linux has such threads");
             nice()
         });
         assert_eq!(given.expect("a thread").join().expect("no panic"), super::NICE);

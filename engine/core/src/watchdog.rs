@@ -1,16 +1,16 @@
 //! Notices what does not come back: the loop, or a piece of work on the GPU. Neither can be stopped from
 //! outside, so after an alarm the answer is a new process.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, Sender, bounded};
-use parking_lot::Mutex;
 
-use crate::health::Shared;
+use crate::context::EngineContext;
+use crate::device::OnDeviceLost;
+use crate::device::steps::TimeLimits;
 
 /// How often the watch looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -21,45 +21,6 @@ const END_GRACE: Duration = Duration::from_secs(3);
 /// The exit status that asks a supervisor for a new process at once (EX_TEMPFAIL).
 const EXIT_RESTART: i32 = 75;
 
-/// Work on the GPU that is in progress.
-#[derive(Default)]
-pub(crate) struct Steps(Mutex<(u64, HashMap<u64, Step>)>);
-
-struct Step {
-    what: &'static str,
-    begun: Instant,
-    alarmed: bool,
-}
-
-/// One piece of work; over when dropped.
-pub(crate) struct StepGuard<'a> {
-    steps: &'a Steps,
-    number: u64,
-}
-
-impl Steps {
-    pub(crate) fn begin(&self, what: &'static str, now: Instant) -> StepGuard<'_> {
-        let mut steps = self.0.lock();
-        steps.0 += 1;
-        let number = steps.0;
-        steps.1.insert(number, Step { what, begun: now, alarmed: false });
-        StepGuard { steps: self, number }
-    }
-}
-
-impl Drop for StepGuard<'_> {
-    fn drop(&mut self) {
-        self.steps.0.lock().1.remove(&self.number);
-    }
-}
-
-/// When something that takes long is worth an alarm, and when it is given up.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    pub(crate) alarm: Duration,
-    pub(crate) end: Duration,
-}
-
 /// The watching thread; it ends when this is dropped.
 pub(crate) struct Watchdog {
     stop: Option<Sender<()>>,
@@ -69,16 +30,11 @@ pub(crate) struct Watchdog {
 impl Watchdog {
     /// # Errors
     /// When the operating system gives no thread.
-    pub(crate) fn start(
-        shared: Arc<Shared>,
-        patience: Patience,
-        may_exit: bool,
-        is_restarted: bool,
-    ) -> std::io::Result<Self> {
+    pub(crate) fn start(ctx: Arc<EngineContext>) -> std::io::Result<Self> {
         let (stop, stopped) = bounded(0);
         let thread = std::thread::Builder::new()
             .name("graphlume-watch".to_owned())
-            .spawn(move || watch(&shared, patience, (may_exit, is_restarted), &stopped))?;
+            .spawn(move || watch(&ctx, &stopped))?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
 }
@@ -92,40 +48,39 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(
-    shared: &Shared,
-    patience: Patience,
-    (may_exit, is_restarted): (bool, bool),
-    stopped: &Receiver<()>,
-) {
+/// The watch ends when the other end of `stopped` is dropped.
+fn watch(ctx: &EngineContext, stopped: &Receiver<()>) {
+    let config = &ctx.config;
+    let limits = TimeLimits { alarm: config.alarm_after, give_up: config.give_up_after };
+    let is_restarted = config.on_device_lost == OnDeviceLost::Exit;
     let mut loop_alarmed = false;
     let mut wanted_at: Option<Instant> = None;
-    let mut pauses = Pauses::new(shared.clock.monotonic());
+    let mut pauses = Pauses::new(ctx.clock.monotonic());
     while stopped.recv_timeout(LOOK_EVERY).is_err_and(|e| e.is_timeout()) {
-        let now = shared.clock.monotonic();
+        let now = ctx.clock.monotonic();
         if let Some(pause) = pauses.look(now) {
             tracing::warn!(seconds = pause.as_secs_f64(), "the process was stopped for a while");
-            shared.steps.put_off(pause);
+            ctx.steps.put_off(pause);
         }
-        let (found, is_over) = longest(&shared.steps, now, patience);
-        if let Some((what, took)) = found {
-            shared.counters.alarms.fetch_add(1, Ordering::Relaxed);
+        let overdue = ctx.steps.overdue(now, limits);
+        if let Some((what, took)) = overdue.alarm {
+            ctx.counters.alarms.fetch_add(1, Ordering::Relaxed);
             tracing::error!(what, seconds = took.as_secs(), "work on the GPU takes very long");
         }
         // A loop that had no time to turn is not judged by the time that it was stopped.
-        let age = shared.heartbeat_age(now).min(pauses.running_for(now));
-        let is_late = age > patience.alarm && !shared.stopping.load(Ordering::Relaxed);
+        let age = ctx.heartbeat_age(now).min(pauses.running_for(now));
+        let is_late = age > limits.alarm && !ctx.is_stopping();
         if is_late && !loop_alarmed {
-            shared.counters.alarms.fetch_add(1, Ordering::Relaxed);
+            ctx.counters.alarms.fetch_add(1, Ordering::Relaxed);
             tracing::error!(seconds = age.as_secs(), "the engine's loop does not turn");
         }
         loop_alarmed = is_late;
-        if let Some(what) = is_over {
-            shared.want_restart(format!("{what} on the GPU did not end within {:?}", patience.end));
-        } else if is_late && age > patience.end && is_restarted {
-            shared.want_restart(format!("the engine's loop has not turned for {age:?}"));
+        if let Some(what) = overdue.given_up {
+            ctx.want_restart(format!("{what} on the GPU did not end within {:?}", limits.give_up));
+        } else if is_late && age > limits.give_up && is_restarted {
+            ctx.want_restart(format!("the engine's loop has not turned for {age:?}"));
         }
-        if may_exit && shared.restart_reason().is_some() {
+        if config.exit_on_panic && ctx.restart_reason().is_some() {
             let since = *wanted_at.get_or_insert(now);
             if now.saturating_duration_since(since) > END_GRACE {
                 tracing::error!("the process did not end in order and is ended");
@@ -161,58 +116,16 @@ impl Pauses {
     }
 }
 
-impl Steps {
-    /// Counts a pause of the process to no step.
-    fn put_off(&self, pause: Duration) {
-        for step in self.0.lock().1.values_mut() {
-            step.begun += pause;
-        }
-    }
-}
-
-/// Work that has just passed the alarm, and work that is given up.
-fn longest(
-    steps: &Steps,
-    now: Instant,
-    patience: Patience,
-) -> (Option<(&'static str, Duration)>, Option<&'static str>) {
-    let (mut alarm, mut over) = (None, None);
-    for step in steps.0.lock().1.values_mut() {
-        let took = now.saturating_duration_since(step.begun);
-        if took > patience.alarm && !std::mem::replace(&mut step.alarmed, true) {
-            alarm = Some((step.what, took));
-        }
-        if took > patience.end {
-            over = Some(step.what);
-        }
-    }
-    (alarm, over)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_step_alarms_once_and_is_given_up_in_the_end() {
-        let (steps, start) = (Steps::default(), Instant::now());
-        let patience = Patience { alarm: Duration::from_secs(2), end: Duration::from_secs(10) };
-        let at = |secs| start + Duration::from_secs(secs);
-        let step = steps.begin("a slice", start);
-        assert_eq!(longest(&steps, at(1), patience), (None, None));
-        let alarm = Some(("a slice", Duration::from_secs(3)));
-        assert_eq!(longest(&steps, at(3), patience), (alarm, None));
-        assert_eq!(longest(&steps, at(4), patience), (None, None), "once");
-        assert_eq!(longest(&steps, at(11), patience).1, Some("a slice"));
-        drop(step);
-        assert_eq!(longest(&steps, at(20), patience), (None, None));
-    }
+    use crate::device::steps::{Overdue, Steps};
 
     #[test]
     fn the_time_of_a_pause_counts_for_nothing() {
         let (steps, start) = (Steps::default(), Instant::now());
-        let patience = Patience { alarm: Duration::from_secs(2), end: Duration::from_secs(10) };
+        let limits = TimeLimits { alarm: Duration::from_secs(2), give_up: Duration::from_secs(10) };
         let at = |millis| start + Duration::from_millis(millis);
         let mut pauses = Pauses::new(start);
         let _step = steps.begin("a slice", start);
@@ -222,9 +135,9 @@ mod tests {
         let pause = pauses.look(at(3_600_550)).unwrap();
         assert_eq!(pause, Duration::from_secs(3_600));
         steps.put_off(pause);
-        assert_eq!(longest(&steps, at(3_600_550), patience), (None, None));
+        assert_eq!(steps.overdue(at(3_600_550), limits), Overdue::default());
         assert_eq!(pauses.running_for(at(3_601_550)), Duration::from_secs(1));
         // What then really takes long is noticed as ever.
-        assert_eq!(longest(&steps, at(3_611_000), patience).1, Some("a slice"));
+        assert_eq!(steps.overdue(at(3_611_000), limits).given_up, Some("a slice"));
     }
 }

@@ -117,7 +117,7 @@ fn stopping_does_not_wait_for_a_loader_that_hangs() {
     e.loader.gate.store(true, std::sync::atomic::Ordering::SeqCst);
     let s = e.open("s", data, 0);
     let card = e.handle.node_card(s.clone(), 0);
-    let asked = e.handle.call(crate::cmd::card::NodeCard { target: s.into(), index: 0 });
+    let asked = e.handle.call(crate::cmd::cards::NodeCard { target: s.into(), index: 0 });
     e.settle_down();
     e.thread.take().expect("running").stop();
     assert_eq!(block_on(asked).expect_err("stopped"), EngineError::Stopped);

@@ -2,19 +2,18 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::GpuGraph;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuState};
+use graphlume_graph::Topology;
 use graphlume_types::Clock;
 use parking_lot::Mutex;
 
+use crate::canary::Canary;
 use crate::device::cache::{Cache, Key};
-use crate::health::Canary;
-use crate::stats::DeviceFigures;
-use crate::store::Lease;
 
 /// The GPU to compute on.
 #[derive(Debug, Clone)]
@@ -23,7 +22,7 @@ pub enum GpuChoice {
     Use(Gpu),
     /// None.
     None {
-        /// Why, for whoever asks after the GPU's health.
+        /// Why, for the health routes.
         reason: Arc<str>,
     },
 }
@@ -65,23 +64,34 @@ impl GpuReport {
     }
 }
 
-/// A card in use.
-pub(crate) struct Card {
+/// What the GPU shows of itself.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct DeviceFigures {
+    pub(crate) memory_bytes: u64,
+    pub(crate) memory_bytes_peak: u64,
+    pub(crate) memory_bytes_max: u64,
+    pub(crate) graphs: usize,
+    pub(crate) uploads: u64,
+    pub(crate) evictions: u64,
+    pub(crate) refusals: u64,
+    pub(crate) driver_refusals: u64,
+}
+
+/// A GPU in use.
+pub(crate) struct GpuDevice {
     pub(crate) gpu: Gpu,
     /// The canary has a stream of its own, so that it does not wait behind a slice.
     canary_gpu: Gpu,
     canary: Mutex<Option<(Canary, Instant)>>,
     graphs: Cache<GpuGraph>,
-    /// What is to be given back, which may take the driver a while: never on the loop's thread.
-    graves: Mutex<Vec<Box<dyn Any + Send>>>,
+    /// The deferred free list: freeing may take the driver a while, so it never happens on the loop's thread.
+    deferred: Mutex<Vec<Box<dyn Any + Send>>>,
     clock: Arc<dyn Clock>,
-    /// The loop has dealt with the loss.
-    pub(crate) is_given_up: AtomicBool,
-    /// Requests refused for want of device memory even after eviction.
-    pub(crate) refusals: AtomicU64,
+    /// Requests refused for lack of device memory even after eviction.
+    refusals: AtomicU64,
 }
 
-impl Card {
+impl GpuDevice {
     /// # Errors
     /// What the device says.
     pub(crate) fn new(gpu: Gpu, clock: Arc<dyn Clock>) -> Result<Self, DeviceError> {
@@ -90,9 +100,8 @@ impl Card {
             gpu,
             canary: Mutex::new(None),
             graphs: Cache::new(),
-            graves: Mutex::new(Vec::new()),
+            deferred: Mutex::new(Vec::new()),
             clock,
-            is_given_up: AtomicBool::new(false),
             refusals: AtomicU64::new(0),
         })
     }
@@ -105,13 +114,18 @@ impl Card {
         }
     }
 
+    /// What sessions say of it once it is lost; none while it works.
+    pub(crate) fn why_lost(&self) -> Option<String> {
+        self.lost().map(|reason| format!("the GPU was lost: {reason}"))
+    }
+
     /// Runs the known-answer kernel. On a worker.
     pub(crate) fn run_canary(&self, clock: &dyn Clock) {
         let begun = clock.monotonic();
         let answer = self.canary_gpu.canary();
         let is_full = matches!(&answer, Err(DeviceError::OutOfMemory { .. }));
         if is_full && self.canary.lock().is_some() {
-            // A full card is not an ill one; what the last check found still holds.
+            // A GPU without free memory still computes rightly; what the last check found holds.
             return;
         }
         let now = clock.monotonic();
@@ -138,10 +152,8 @@ impl Card {
     ///
     /// # Errors
     /// What the device says, after every idle copy has made room.
-    pub(crate) fn graph(&self, lease: &Lease) -> Result<Arc<GpuGraph>, AlgoError> {
-        self.bury();
-        let key = (lease.dataset, lease.facts.epoch);
-        let topology = &lease.graph.topology;
+    pub(crate) fn graph(&self, key: Key, topology: &Topology) -> Result<Arc<GpuGraph>, AlgoError> {
+        self.reclaim();
         let now = self.clock.monotonic();
         let made = self.graphs.get_or_make(key, now, is_short, || {
             GpuGraph::upload(&self.gpu, topology).map_err(AlgoError::from)
@@ -158,7 +170,7 @@ impl Card {
         &self,
         make: impl FnMut() -> Result<R, AlgoError>,
     ) -> Result<R, AlgoError> {
-        self.bury();
+        self.reclaim();
         let made = self.graphs.with_room(is_short, make);
         self.note(made)
     }
@@ -173,24 +185,24 @@ impl Card {
     /// Forgets the copies of graphs that are not in main memory any more.
     pub(crate) fn keep_only(&self, is_kept: impl Fn(Key) -> bool) {
         for gone in self.graphs.take_unless(is_kept) {
-            self.leave(Box::new(gone));
+            self.free_later(Box::new(gone));
         }
     }
 
-    /// Takes something that holds device memory, for a worker to give back.
-    pub(crate) fn leave(&self, gone: Box<dyn Any + Send>) {
-        self.graves.lock().push(gone);
+    /// Puts something that holds device memory on the list of what a worker frees later.
+    pub(crate) fn free_later(&self, gone: Box<dyn Any + Send>) {
+        self.deferred.lock().push(gone);
     }
 
-    /// Gives back what was left behind. On a worker.
-    pub(crate) fn bury(&self) {
-        let graves = std::mem::take(&mut *self.graves.lock());
-        drop(graves);
+    /// Frees what is on the deferred free list. On a worker.
+    pub(crate) fn reclaim(&self) {
+        let deferred = std::mem::take(&mut *self.deferred.lock());
+        drop(deferred);
     }
 
-    /// Whether there is something to give back.
-    pub(crate) fn has_graves(&self) -> bool {
-        !self.graves.lock().is_empty()
+    /// Whether there is something to free.
+    pub(crate) fn has_deferred(&self) -> bool {
+        !self.deferred.lock().is_empty()
     }
 
     pub(crate) fn figures(&self) -> DeviceFigures {

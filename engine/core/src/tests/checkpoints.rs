@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::kit::{
-    Engine, config, grid, keeping_engine, next, next_frame, placed_path, restless, until,
+    Engine, checkpointing_engine, config, grid, next, next_frame, placed_path, restless, until,
 };
-use crate::{Control, Keeper, Phase, Snapshot, ViewerEvent, block_on};
+use crate::{Checkpoint, CheckpointStore, Control, Phase, ViewerEvent, block_on};
 
 /// Keeps in memory and remembers what happened.
 #[derive(Default)]
-struct MemKeeper {
-    kept: Mutex<HashMap<(SessionId, DatasetId), Snapshot>>,
+struct MemStore {
+    kept: Mutex<HashMap<(SessionId, DatasetId), Checkpoint>>,
     log: Mutex<Vec<String>>,
     /// While set, a write does not end.
     gate: AtomicBool,
@@ -25,12 +25,12 @@ struct MemKeeper {
     panics: AtomicBool,
 }
 
-impl MemKeeper {
+impl MemStore {
     fn writes(&self) -> usize {
         self.log.lock().iter().filter(|l| *l == "keep").count()
     }
 
-    fn last(&self, s: &SessionId, data: DatasetId) -> Option<Snapshot> {
+    fn last(&self, s: &SessionId, data: DatasetId) -> Option<Checkpoint> {
         self.kept.lock().get(&(s.clone(), data)).cloned()
     }
 
@@ -39,17 +39,17 @@ impl MemKeeper {
     }
 }
 
-impl Keeper for MemKeeper {
-    fn keep(&self, session: &SessionId, snapshot: &Snapshot) {
+impl CheckpointStore for MemStore {
+    fn write(&self, session: &SessionId, checkpoint: &Checkpoint) {
         self.note("keep");
-        assert!(!self.panics.load(Ordering::SeqCst), "the keeper panics");
+        assert!(!self.panics.load(Ordering::SeqCst), "the store panics");
         while self.gate.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        self.kept.lock().insert((session.clone(), snapshot.dataset), snapshot.clone());
+        self.kept.lock().insert((session.clone(), checkpoint.dataset), checkpoint.clone());
     }
 
-    fn kept(&self, session: &SessionId, dataset: DatasetId, _: u32) -> Option<Snapshot> {
+    fn read(&self, session: &SessionId, dataset: DatasetId, _: u32) -> Option<Checkpoint> {
         self.last(session, dataset)
     }
 
@@ -64,9 +64,9 @@ impl Keeper for MemKeeper {
     }
 }
 
-fn rig(config: crate::Config) -> (Engine, Arc<MemKeeper>) {
-    let keeper = Arc::new(MemKeeper::default());
-    (keeping_engine(config, keeper.clone()), keeper)
+fn rig(config: crate::Config) -> (Engine, Arc<MemStore>) {
+    let store = Arc::new(MemStore::default());
+    (checkpointing_engine(config, store.clone()), store)
 }
 
 /// The present positions to the bit.
@@ -90,47 +90,47 @@ fn play(e: &Engine, s: &SessionId, on: bool) {
 
 #[test]
 fn positions_are_written_down_every_few_seconds_while_they_change_and_when_they_stop() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let data = e.add(1, grid(20));
     let s = e.open("s", data, 600_000);
     let _viewer = e.attach(&s);
     until("iterations", || iterations(&e, &s) > 5);
     e.clock.advance(Duration::from_millis(3_900));
     e.settle_down();
-    assert_eq!(keeper.writes(), 0, "not before its time");
+    assert_eq!(store.writes(), 0, "not before its time");
     e.clock.advance(Duration::from_millis(200));
-    until("the first copy", || keeper.writes() == 1);
-    let first = keeper.last(&s, data);
+    until("the first copy", || store.writes() == 1);
+    let first = store.last(&s, data);
     e.settle_down();
-    assert_eq!(keeper.writes(), 1, "one for a few seconds");
+    assert_eq!(store.writes(), 1, "one for a few seconds");
     // At most one write at a time, however long it takes.
-    keeper.gate.store(true, Ordering::SeqCst);
+    store.gate.store(true, Ordering::SeqCst);
     e.clock.advance(Duration::from_secs(5));
-    until("the second copy", || keeper.writes() == 2);
+    until("the second copy", || store.writes() == 2);
     e.clock.advance(Duration::from_secs(60));
     e.settle_down();
-    assert_eq!(keeper.writes(), 2);
+    assert_eq!(store.writes(), 2);
     assert!(iterations(&e, &s) > 0, "the engine does not wait for the disk");
-    keeper.gate.store(false, Ordering::SeqCst);
-    until("the copy that had to wait", || keeper.writes() == 3);
+    store.gate.store(false, Ordering::SeqCst);
+    until("the copy that had to wait", || store.writes() == 3);
     play(&e, &s, false);
     until("the copy of the end", || {
-        keeper.last(&s, data).is_some_and(|k| k.positions == exact(&e, &s))
+        store.last(&s, data).is_some_and(|k| k.positions == exact(&e, &s))
     });
-    let last = keeper.last(&s, data).expect("kept");
-    assert!(first.is_some_and(|f| f.notes.iterations < last.notes.iterations));
+    let last = store.last(&s, data).expect("kept");
+    assert!(first.is_some_and(|f| f.metadata.iterations < last.metadata.iterations));
     e.settle_down();
-    let writes = keeper.writes();
+    let writes = store.writes();
     for _ in 0..3 {
         e.clock.advance(Duration::from_secs(60));
         e.settle_down();
     }
-    assert_eq!(keeper.writes(), writes, "what does not change is not written");
+    assert_eq!(store.writes(), writes, "what does not change is not written");
 }
 
 #[test]
 fn the_next_engine_shows_the_same_positions_and_waits_for_somebody_to_resume() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let data = e.add(1, grid(20));
     let s = e.open("s", data, 600_000);
     let viewer = e.attach(&s);
@@ -143,11 +143,11 @@ fn the_next_engine_shows_the_same_positions_and_waits_for_somebody_to_resume() {
     block_on(e.handle.suspend()).expect("written");
     assert_eq!(e.phase(&s), Phase::Paused);
     let (before, done) = (exact(&e, &s), iterations(&e, &s));
-    assert_eq!(keeper.last(&s, data).expect("kept").positions, before);
+    assert_eq!(store.last(&s, data).expect("kept").positions, before);
     drop(viewer);
     drop(e);
 
-    let e = keeping_engine(restless(), keeper.clone());
+    let e = checkpointing_engine(restless(), store.clone());
     let data = e.add(1, grid(20));
     let s = e.open("s", data, 600_000);
     let mut viewer = e.attach(&s);
@@ -166,7 +166,7 @@ fn the_next_engine_shows_the_same_positions_and_waits_for_somebody_to_resume() {
 
 #[test]
 fn nothing_moves_behind_the_last_copy() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let data = e.add(1, grid(20));
     let s = e.open("s", data, 600_000);
     let _viewer = e.attach(&s);
@@ -187,7 +187,7 @@ fn nothing_moves_behind_the_last_copy() {
         });
         std::thread::sleep(Duration::from_millis(50));
         block_on(e.handle.suspend()).expect("written");
-        let kept = keeper.last(&s, data).expect("kept").positions;
+        let kept = store.last(&s, data).expect("kept").positions;
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(exact(&e, &s), kept);
         assert_eq!(e.phase(&s), Phase::Paused);
@@ -199,15 +199,15 @@ fn nothing_moves_behind_the_last_copy() {
 
 #[test]
 fn a_layout_that_had_settled_is_settled_again() {
-    let (e, keeper) = rig(config());
+    let (e, store) = rig(config());
     let data = e.add(1, grid(3));
     let s = e.open("s", data, 600_000);
     let _viewer = e.attach(&s);
     e.reach(&s, Phase::Settled);
-    until("the copy", || keeper.last(&s, data).is_some_and(|k| k.notes.settled));
+    until("the copy", || store.last(&s, data).is_some_and(|k| k.metadata.settled));
     let before = exact(&e, &s);
     drop(e);
-    let e = keeping_engine(config(), keeper);
+    let e = checkpointing_engine(config(), store);
     let data = e.add(1, grid(3));
     let s = e.open("s", data, 600_000);
     let mut viewer = e.attach(&s);
@@ -219,7 +219,7 @@ fn a_layout_that_had_settled_is_settled_again() {
 
 #[test]
 fn positions_of_other_data_are_not_taken() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let data = e.add(1, grid(6));
     let s = e.open("s", data, 600_000);
     let viewer = e.attach(&s);
@@ -227,12 +227,12 @@ fn positions_of_other_data_are_not_taken() {
     block_on(e.handle.suspend()).expect("written");
     drop(viewer);
     drop(e);
-    let kept = keeper.last(&s, data).expect("kept");
+    let kept = store.last(&s, data).expect("kept");
     let swapped: Vec<(i64, i64)> =
         (0..35).map(|v| (v, v + 1)).chain((0..35).map(|v| (v + 1, v))).collect();
     for loaded in [super::kit::graph(&swapped), placed_path(36)] {
-        keeper.kept.lock().insert((s.clone(), data), kept.clone());
-        let e = keeping_engine(restless(), keeper.clone());
+        store.kept.lock().insert((s.clone(), data), kept.clone());
+        let e = checkpointing_engine(restless(), store.clone());
         let data = e.add(1, loaded);
         let s = e.open("s", data, 0);
         let mut viewer = e.attach(&s);
@@ -249,24 +249,24 @@ fn positions_of_other_data_are_not_taken() {
 
 #[test]
 fn positions_go_with_their_session_and_with_the_data() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let moved = |e: &Engine, n: u8| {
         let data = e.add(n, grid(5));
         let s = e.open("s", data, 600_000);
         let viewer = e.attach(&s);
         until("iterations", || iterations(e, &s) > 5);
         // The write is under way when the end comes.
-        keeper.gate.store(true, Ordering::SeqCst);
-        let writes = keeper.writes();
+        store.gate.store(true, Ordering::SeqCst);
+        let writes = store.writes();
         play(e, &s, false);
-        until("the write", || keeper.writes() > writes);
+        until("the write", || store.writes() > writes);
         drop(viewer);
         (s, data)
     };
     let gone = |what: &str| {
-        keeper.gate.store(false, Ordering::SeqCst);
-        until(what, || keeper.log.lock().last().is_some_and(|l| l.starts_with("forget")));
-        assert!(keeper.kept.lock().is_empty(), "{what}");
+        store.gate.store(false, Ordering::SeqCst);
+        until(what, || store.log.lock().last().is_some_and(|l| l.starts_with("forget")));
+        assert!(store.kept.lock().is_empty(), "{what}");
     };
     let (s, _) = moved(&e, 1);
     block_on(e.handle.close(s)).expect("closed");
@@ -299,7 +299,7 @@ fn exact_len(e: &Engine, s: &SessionId) -> usize {
 
 #[test]
 fn a_session_that_was_given_up_for_want_of_viewers_goes_on_where_it_was() {
-    let (e, keeper) = rig(restless());
+    let (e, store) = rig(restless());
     let data = e.add(1, grid(8));
     let s = e.open("s", data, 600_000);
     let viewer = e.attach(&s);
@@ -307,7 +307,7 @@ fn a_session_that_was_given_up_for_want_of_viewers_goes_on_where_it_was() {
     play(&e, &s, false);
     e.settle_down();
     let before = exact(&e, &s);
-    until("the copy", || keeper.last(&s, data).is_some_and(|k| k.positions == before));
+    until("the copy", || store.last(&s, data).is_some_and(|k| k.positions == before));
     drop(viewer);
     e.settle_down();
     e.clock.advance(Duration::from_secs(7 * 3600));
@@ -321,17 +321,17 @@ fn a_session_that_was_given_up_for_want_of_viewers_goes_on_where_it_was() {
 
 #[test]
 fn a_keeper_that_fails_harms_nothing() {
-    let (e, keeper) = rig(restless());
-    keeper.panics.store(true, Ordering::SeqCst);
+    let (e, store) = rig(restless());
+    store.panics.store(true, Ordering::SeqCst);
     let data = e.add(1, grid(6));
     let s = e.open("s", data, 600_000);
     let mut viewer = e.attach(&s);
     until("iterations", || iterations(&e, &s) > 5);
     e.clock.advance(Duration::from_secs(5));
-    until("a failed write", || keeper.writes() >= 1);
-    keeper.panics.store(false, Ordering::SeqCst);
+    until("a failed write", || store.writes() >= 1);
+    store.panics.store(false, Ordering::SeqCst);
     e.clock.advance(Duration::from_secs(5));
-    until("the next", || keeper.last(&s, data).is_some());
+    until("the next", || store.last(&s, data).is_some());
     next(&mut viewer, "frames", |event| matches!(event, ViewerEvent::Frame(_)).then_some(()));
     block_on(e.handle.suspend()).expect("answered");
 }

@@ -1,4 +1,4 @@
-//! Positions that outlive the process: the engine says when, somebody who knows files says where.
+//! Checkpoints of sessions, which outlive the process: the engine says when, the service says where.
 
 use graphlume_graph::Topology;
 use graphlume_types::hash::mix64;
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::LayoutSettings;
 
-/// Keeps positions of sessions. Writes and removals come from one thread in the order in which they
-/// happened, reads from another, none from the engine thread. Nothing fails: what cannot be kept, or is
+/// Stores checkpoints of sessions. Writes and removals come from one thread in the order in which they
+/// happened, reads from another, none from the engine thread. Nothing fails: what cannot be written, or is
 /// not there any more, costs the motion of a layout.
-pub trait Keeper: Send + Sync + 'static {
-    /// Keeps the positions of a session in place of those before.
-    fn keep(&self, session: &SessionId, snapshot: &Snapshot);
+pub trait CheckpointStore: Send + Sync + 'static {
+    /// Stores the positions of a session in place of those before.
+    fn write(&self, session: &SessionId, checkpoint: &Checkpoint);
 
     /// The positions of a session on a dataset whose graph has so many nodes, if there are any.
-    fn kept(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Snapshot>;
+    fn read(&self, session: &SessionId, dataset: DatasetId, num_nodes: u32) -> Option<Checkpoint>;
 
     /// The session has ended.
     fn forget_session(&self, session: &SessionId, dataset: DatasetId);
@@ -24,15 +24,15 @@ pub trait Keeper: Send + Sync + 'static {
     fn forget_dataset(&self, dataset: DatasetId);
 }
 
-/// A layout as it is written down.
+/// The state of a layout as it is written down.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Snapshot {
+pub struct Checkpoint {
     /// What the session shows.
     pub dataset: DatasetId,
-    /// Of the graph, for a dataset can get other data while nobody looks.
+    /// Of the graph, for a dataset can get other data while no session shows it.
     pub fingerprint: u64,
     /// The rest of the layout's state.
-    pub notes: SnapshotNotes,
+    pub metadata: CheckpointMetadata,
     /// By node index.
     pub positions: Vec<[f32; 2]>,
 }
@@ -40,7 +40,7 @@ pub struct Snapshot {
 /// What a layout needs beside its positions to go on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SnapshotNotes {
+pub struct CheckpointMetadata {
     /// Whether the layout had come to rest.
     pub settled: bool,
     /// Whether it had done its iterations without coming to rest.

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use crate::cmd::read::read_graph;
-use crate::command::{Apply, Call};
-use crate::core::Core;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::lane::Lane;
 use crate::target::Target;
 
 pub(crate) struct NodeCard {
@@ -16,11 +15,12 @@ pub(crate) struct NodeCard {
 
 impl Apply for NodeCard {
     type Answer = Value;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Value>) {
+    fn apply(self, engine: &mut Engine, call: Call<Value>) {
         let index = self.index;
-        read_graph(core, "node card", &self.target, call, move |lease| {
+        read_graph(engine, "node card", &self.target, call, move |lease| {
             let count = lease.facts.node_count;
             if index >= count {
                 return Err(EngineError::Index { what: "node", index, count });
@@ -38,11 +38,12 @@ pub(crate) struct NodeNames {
 
 impl Apply for NodeNames {
     type Answer = Vec<String>;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Vec<String>>) {
+    fn apply(self, engine: &mut Engine, call: Call<Vec<String>>) {
         let asked = self.nodes;
-        read_graph(core, "node names", &self.target, call, move |lease| {
+        read_graph(engine, "node names", &self.target, call, move |lease| {
             let (graph, nodes) = (&lease.graph, lease.nodes.as_ref());
             Ok(graphlume_scene::node_names(graph, nodes, &lease.encodings, &asked))
         });
@@ -57,11 +58,12 @@ pub(crate) struct EdgeCard {
 
 impl Apply for EdgeCard {
     type Answer = Value;
-    const LANE: Lane = Lane::Interactive;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, core: &mut Core, call: Call<Value>) {
+    fn apply(self, engine: &mut Engine, call: Call<Value>) {
         let index = self.drawn;
-        read_graph(core, "edge card", &self.target, call, move |lease| {
+        read_graph(engine, "edge card", &self.target, call, move |lease| {
             let count = lease.facts.edge_count;
             if index >= count {
                 return Err(EngineError::Index { what: "edge", index, count });

@@ -1,30 +1,25 @@
-//! From tables to a graph that can be shown: what a loader thread does, and what it makes.
+//! From tables to a graph that can be shown: what a loader thread does.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
-use crossbeam::channel::{Sender, bounded};
 use graphlume_device::CpuPool;
-use graphlume_gfql::{Bindings, GfqlError, PropertyGraph};
+use graphlume_gfql::Bindings;
 use graphlume_graph::{Graph, GraphSpec, Topology};
-use graphlume_scene::{EdgeOrder, Encodings, POSITION_COLUMNS, Scene};
+use graphlume_scene::{EdgeOrder, POSITION_COLUMNS, Scene};
 use graphlume_table::{Table, pandas_dtype};
-use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Reservation, note};
-use rayon::prelude::*;
+use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 
-use crate::compute;
 use crate::error::EngineError;
-use crate::event::{Event, LoadFailure};
-use crate::keeper;
+use crate::frames::{scene_frames, scene_of};
 use crate::loader::{Built, LoadError, Loaded, Loader};
-use crate::session::frames::{scene_frames, scene_of};
-use crate::session::slot::{ColumnInfo, GraphFacts, SceneFrames};
+use crate::report::Reports;
+use crate::residency::algorithms;
+use crate::residency::event::{ResidencyEvent, evict_for};
+use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
 
 /// What a load that places nodes says of itself.
-pub(crate) const PLACING: &str = "placing the nodes";
-/// Seed of the edge order and of the start placement: every load of a dataset gives the same picture.
-const SEED: u64 = 1;
+pub(super) const PLACING: &str = "placing the nodes";
 /// Bytes per node and per edge held beside the topology: positions, importance and colours; colours
 /// and widths of edges, and the edge stream.
 const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8;
@@ -32,116 +27,36 @@ const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
 const LABEL_BYTES: u64 = 1 << 20;
 
-/// Where nodes are, by index.
-type Positions = Vec<[f32; 2]>;
-
-/// A graph in memory. Immutable, so that any number of jobs read it at once.
-pub(crate) struct Resident {
-    pub(crate) dataset: DatasetId,
-    pub(crate) facts: Arc<GraphFacts>,
-    pub(crate) graph: Arc<Graph>,
-    bindings: Bindings,
-    pub(crate) nodes: Option<Table>,
-    pub(crate) edges: Table,
-    pub(crate) encodings: Encodings,
-    /// Bound positions with NaN for absent ones, or a start placement; not there while nobody looks.
-    start: OnceLock<Positions>,
-    /// Edge weights by edge table row.
-    pub(crate) edge_weights: Option<Vec<f32>>,
-    pub(crate) importance: Vec<f32>,
-    /// The scene before communities are known.
-    pub(crate) scene: Arc<SceneFrames>,
-    /// Whether nothing but communities would give the nodes meaningful colours.
-    pub(crate) wants_communities: bool,
-    pub(crate) order: EdgeOrder,
-    stream: OnceLock<Bytes>,
-    properties: OnceLock<PropertyGraph>,
-    drawn: OnceLock<PropertyGraph>,
-    fingerprint: OnceLock<u64>,
-    _held: Vec<Reservation>,
-}
-
-impl Resident {
-    /// The graph that is drawn, in which what only edges name are nodes, too: whole texts and agents see it. Made by
-    /// the first query, of memory that the load has reserved.
-    pub(crate) fn drawn(&self, cancel: &CancelToken) -> Result<&PropertyGraph, GfqlError> {
-        if let Some(graph) = self.drawn.get() {
-            return Ok(graph);
-        }
-        let graph = self.properties().clone().with_every_node(cancel)?;
-        Ok(self.drawn.get_or_init(|| graph))
-    }
-
-    /// The graph as operations see it, which clients also evaluate themselves: with a node table, its rows are the
-    /// nodes. Made by the first query, over the same tables and adjacency.
-    pub(crate) fn properties(&self) -> &PropertyGraph {
-        self.properties.get_or_init(|| {
-            let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
-            let weight = bound_weight(&self.encodings);
-            let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
-            PropertyGraph::with_frame(nodes, edges, bindings, frame).with_weight(weight)
-        })
-    }
-
-    /// Tells the graph from others of the same dataset; made by the first who asks, on a worker.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let bound = self.start().filter(|_| self.facts.has_positions);
-        *self.fingerprint.get_or_init(|| keeper::fingerprint(&self.graph.topology, bound))
-    }
-
-    /// Where the nodes begin; `None` before [`Resident::place`].
-    pub(crate) fn start(&self) -> Option<&[[f32; 2]]> {
-        self.start.get().map(Vec::as_slice)
-    }
-
-    /// Places the nodes, unless they are placed.
-    pub(crate) fn place(&self, pool: &CpuPool, cancel: &CancelToken) -> Result<(), EngineError> {
-        if self.start.get().is_none() {
-            let placed = pool.install(|| placed(&self.graph, cancel));
-            let _ = self.start.set(placed?);
-        }
-        Ok(())
-    }
-
-    /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
-    pub(crate) fn edge_stream(&self) -> Bytes {
-        self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
-    }
-}
-
-fn placed(graph: &Graph, cancel: &CancelToken) -> Result<Positions, EngineError> {
-    let placed = graphlume_algo::layout::start::place(&graph.topology, SEED, cancel);
-    placed.map_err(|e| EngineError::from_coded(&e))
-}
-
-/// Source of every edge by CSR position would cost memory; a search in the offsets costs little time.
-fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
-    let m = topology.num_edges();
-    let mut out = vec![0u8; m as usize * 8];
-    out.par_chunks_mut(8 << 13).enumerate().for_each(|(chunk, bytes)| {
-        for (i, pair) in bytes.chunks_exact_mut(8).enumerate() {
-            #[allow(clippy::cast_possible_truncation, reason = "below the number of edges")]
-            let drawn = ((chunk << 13) + i) as u32;
-            let (src, dst, _) = topology.edge(order.position(drawn));
-            pair[..4].copy_from_slice(&src.to_le_bytes());
-            pair[4..].copy_from_slice(&dst.to_le_bytes());
-        }
-    });
-    Bytes::from(out)
-}
-
 /// What a loader thread is given.
 pub(crate) struct LoadJob {
     pub(crate) dataset: DatasetId,
     pub(crate) ticket: u64,
     pub(crate) epoch: u32,
     pub(crate) cancel: CancelToken,
-    /// Whether somebody wants to see the graph, so that its nodes are placed.
-    pub(crate) seen: Arc<AtomicBool>,
+    /// Whether the graph is to be looked at, so that its nodes are placed.
+    pub(crate) wants_positions: Arc<AtomicBool>,
     pub(crate) loader: Arc<dyn Loader>,
     pub(crate) pool: Arc<CpuPool>,
     pub(crate) budget: Budget,
-    pub(crate) events: Sender<Event>,
+    pub(crate) reports: Reports<ResidencyEvent>,
+}
+
+/// Why a load gave no graph.
+pub(crate) enum LoadFailure {
+    /// The loader said so.
+    Loader(LoadError),
+    /// Building it failed.
+    Build(EngineError),
+}
+
+impl LoadFailure {
+    /// What those are told who wait for the dataset.
+    pub(super) fn into_engine(self, dataset: DatasetId) -> EngineError {
+        match self {
+            Self::Loader(error) => error.into_engine(dataset),
+            Self::Build(error) => error,
+        }
+    }
 }
 
 impl From<EngineError> for LoadFailure {
@@ -156,19 +71,19 @@ fn coded<E: Coded>(e: E) -> LoadFailure {
 
 impl LoadJob {
     /// Loads and builds; runs on a loader thread.
-    pub(crate) fn run(self) -> Event {
+    pub(crate) fn run(self) -> ResidencyEvent {
         let result = self.load().map(Box::new);
         // A load that was stopped reports that, however the step that noticed put it.
         let result = match self.cancel.check() {
             Err(stopped) => Err(LoadFailure::Build(stopped.into())),
             Ok(()) => result,
         };
-        Event::Loaded { dataset: self.dataset, ticket: self.ticket, result }
+        ResidencyEvent::Loaded { dataset: self.dataset, ticket: self.ticket, result }
     }
 
     fn stage(&self, stage: &'static str) {
         let (dataset, ticket) = (self.dataset, self.ticket);
-        let _ = self.events.send(Event::Progress { dataset, ticket, stage });
+        self.reports.send(ResidencyEvent::Progress { dataset, ticket, stage });
     }
 
     /// Takes memory, and lets the loop evict for it when it is short.
@@ -178,11 +93,8 @@ impl LoadJob {
             Ok(held) => Ok(held),
             Err(refused) if refused.never_fits() => Err(EngineError::from(refused).into()),
             Err(_) => {
-                let (answer, room) = bounded(1);
-                self.events
-                    .send(Event::Room { bytes, answer })
-                    .map_err(|_| LoadFailure::Build(EngineError::Stopped))?;
-                let got = room.recv().map_err(|_| LoadFailure::Build(EngineError::Stopped))?;
+                let stopped = || LoadFailure::Build(EngineError::Stopped);
+                let got = evict_for(&self.reports, bytes).ok_or_else(stopped)?;
                 Ok(got.map_err(EngineError::from)?)
             }
         }
@@ -211,11 +123,13 @@ impl LoadJob {
         self.build(loaded, tables_held.into_iter().collect())
     }
 
-    fn build(
+    /// The graph with the results of the algorithms that the dataset names, and what of it is not shown as
+    /// asked. Memory for what [`Self::build`] makes of it is reserved, too.
+    fn graph(
         &self,
-        mut loaded: Loaded,
-        mut held: Vec<Reservation>,
-    ) -> Result<Resident, LoadFailure> {
+        loaded: &mut Loaded,
+        held: &mut Vec<Reservation>,
+    ) -> Result<(Graph, Vec<Notice>), LoadFailure> {
         self.stage("building the graph");
         let m = loaded.edges.num_rows() as u64;
         let n = loaded.nodes.as_ref().map_or(0, Table::num_rows) as u64 + 2 * m;
@@ -227,7 +141,6 @@ impl LoadJob {
             nodes: loaded.nodes.as_ref(),
             node: loaded.node.as_deref(),
         };
-        let mut notices = std::mem::take(&mut loaded.notices);
         let (mut graph, found) = self
             .pool
             .install(|| {
@@ -236,22 +149,34 @@ impl LoadJob {
                 Ok::<_, graphlume_graph::GraphError>((graph, found))
             })
             .map_err(coded)?;
+        let mut notices = std::mem::take(&mut loaded.notices);
         found.into_iter().for_each(|notice| note(&mut notices, notice));
         building.shrink_to(graph.memory_bytes());
         held.push(building);
         let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
         if !loaded.compute.is_empty() {
             self.stage("running the algorithms");
-            held.push(self.reserve(compute::footprint(&loaded, n))?);
-            self.pool.install(|| compute::run(&mut graph, &mut loaded, &self.cancel))?;
+            held.push(self.reserve(algorithms::footprint(loaded, n))?);
+            self.pool.install(|| algorithms::run(&mut graph, loaded, &self.cancel))?;
         }
-        if compute::lacks_nodes(&graph, &loaded) {
+        if algorithms::lacks_nodes(&graph, loaded) {
             // For the node table of the graph that is drawn, see [`Resident::drawn`].
-            held.push(self.reserve(compute::footprint(&loaded, n))?);
+            held.push(self.reserve(algorithms::footprint(loaded, n))?);
         }
         held.push(
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
+        Ok((graph, notices))
+    }
+
+    /// What is drawn of the tables; `held` is the memory that they take.
+    fn build(
+        &self,
+        mut loaded: Loaded,
+        mut held: Vec<Reservation>,
+    ) -> Result<Resident, LoadFailure> {
+        let (graph, mut notices) = self.graph(&mut loaded, &mut held)?;
+        let (n, m) = (graph.topology.num_nodes(), graph.topology.num_edges());
         self.stage(PLACING);
         let (scene, start) = self.pool.install(|| self.scene_and_start(&graph, &loaded))?;
         let start = start.map_or_else(OnceLock::new, OnceLock::from);
@@ -301,13 +226,13 @@ impl LoadJob {
         })
     }
 
-    /// The scene and, unless positions are bound or nobody looks, a start placement, side by side.
+    /// The scene and, unless positions are bound or not wanted, a start placement, side by side.
     fn scene_and_start(
         &self,
         graph: &Graph,
         loaded: &Loaded,
     ) -> Result<(Scene, Option<Positions>), LoadFailure> {
-        let place = || match self.seen.load(Ordering::Relaxed) {
+        let place = || match self.wants_positions.load(Ordering::Relaxed) {
             true => placed(graph, &self.cancel).map(Some).map_err(LoadFailure::from),
             false => Ok(None),
         };
@@ -325,11 +250,6 @@ impl LoadJob {
         let (scene, start) = rayon::join(scene, place);
         Ok((scene?, start?))
     }
-}
-
-/// The column that is bound to the weight of edges.
-pub(crate) fn bound_weight(encodings: &Encodings) -> Option<String> {
-    Some(encodings.edge.get("bindings")?.get("edge_weight")?.as_str()?.to_owned())
 }
 
 /// Whether the data may say where the nodes are.

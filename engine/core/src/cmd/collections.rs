@@ -1,0 +1,63 @@
+//! Collections of a session: what one would hold, and which there are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use graphlume_gfql::GfqlError;
+
+use crate::cmd::read::read_dataset;
+use crate::command::{Apply, Call, CommandPriority};
+use crate::engine::Engine;
+use crate::session::collections::{
+    CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
+};
+use crate::target::Target;
+
+/// Evaluates the rule of a collection on the graph of a session.
+pub(crate) struct EvaluateCollection {
+    pub(crate) target: Target,
+    pub(crate) rule: Arc<CollectionRule>,
+}
+
+impl Apply for EvaluateCollection {
+    /// What is wrong with a query is an answer; the engine itself did not fail.
+    type Answer = Result<CollectionMembers, GfqlError>;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Interactive;
+
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
+        let dataset = match engine.sessions.target(&self.target) {
+            Ok(session) => session.dataset,
+            Err(e) => return call.reply.send(Err(e)),
+        };
+        let rule = self.rule;
+        read_dataset(engine, "collection", dataset, call, move |lease, cancel| {
+            let found = CollectionMembers::search(lease, &rule, &HashMap::new(), cancel);
+            cancel.check()?;
+            Ok(found)
+        });
+    }
+}
+
+/// Gives a session its collections.
+pub(crate) struct SetCollections {
+    pub(crate) target: Target,
+    pub(crate) set: Arc<CollectionSet>,
+    pub(crate) members: Vec<(String, CollectionMembers)>,
+}
+
+impl Apply for SetCollections {
+    type Answer = Arc<CollectionsView>;
+    type On = Engine;
+    const PRIORITY: CommandPriority = CommandPriority::Control;
+
+    fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
+        let Self { target, set, members } = self;
+        let Engine { sessions, residency, scheduler, .. } = engine;
+        if let Err(e) = sessions.target(&target) {
+            return call.reply.send(Err(e));
+        }
+        let id = &target.session;
+        sessions.set_collections(id, set, members, call.reply, residency, scheduler);
+    }
+}

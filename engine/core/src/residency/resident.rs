@@ -1,0 +1,185 @@
+//! A graph in memory, ready to be shown and to be asked.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use graphlume_device::CpuPool;
+use graphlume_gfql::{Bindings, GfqlError, PropertyGraph};
+use graphlume_graph::{Graph, Topology};
+use graphlume_scene::{EdgeOrder, Encodings};
+use graphlume_table::Table;
+use graphlume_types::{CancelToken, DatasetId, Notice, Reservation};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::checkpoint;
+use crate::error::EngineError;
+use crate::frames::SceneFrames;
+
+/// Seed of the edge order and of the start placement: every load of a dataset gives the same picture.
+pub(super) const SEED: u64 = 1;
+/// Where nodes are, by index.
+pub(super) type Positions = Vec<[f32; 2]>;
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: String,
+    /// Its type in the words of pandas.
+    pub dtype: String,
+}
+
+/// The unchanging facts about a loaded graph.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GraphFacts {
+    /// Version of the element set; node and edge indices are valid within it.
+    pub epoch: u32,
+    /// The dataset's name.
+    pub name: String,
+    /// The dataset's description.
+    pub description: String,
+    /// Nodes.
+    pub node_count: u32,
+    /// Edges.
+    pub edge_count: u32,
+    /// Columns of the node table; none without one.
+    pub node_columns: Vec<ColumnInfo>,
+    /// Columns of the edge table.
+    pub edge_columns: Vec<ColumnInfo>,
+    /// The dataset's metadata as uploaded.
+    pub metadata: Value,
+    /// Whether positions are bound.
+    pub has_positions: bool,
+    /// What of the dataset is not shown as asked.
+    pub notices: Vec<Notice>,
+}
+
+/// A graph in memory. Immutable, so that any number of jobs read it at once.
+pub(crate) struct Resident {
+    pub(crate) dataset: DatasetId,
+    pub(crate) facts: Arc<GraphFacts>,
+    pub(crate) graph: Arc<Graph>,
+    pub(super) bindings: Bindings,
+    pub(crate) nodes: Option<Table>,
+    pub(crate) edges: Table,
+    pub(crate) encodings: Encodings,
+    /// Bound positions with NaN for absent ones, or a start placement; absent until the graph is to be looked at.
+    pub(super) start: OnceLock<Positions>,
+    /// Edge weights by edge table row.
+    pub(crate) edge_weights: Option<Vec<f32>>,
+    pub(crate) importance: Vec<f32>,
+    /// The scene before communities are known.
+    pub(crate) scene: Arc<SceneFrames>,
+    /// Whether nothing but communities would give the nodes meaningful colours.
+    pub(crate) wants_communities: bool,
+    pub(crate) order: EdgeOrder,
+    pub(super) stream: OnceLock<Bytes>,
+    pub(super) properties: OnceLock<PropertyGraph>,
+    pub(super) drawn: OnceLock<PropertyGraph>,
+    pub(super) fingerprint: OnceLock<u64>,
+    pub(super) _held: Vec<Reservation>,
+}
+
+/// The right to keep a resident graph: it is not evicted while a lease lives.
+#[derive(Clone)]
+pub(crate) struct Lease(Arc<Resident>);
+
+impl Lease {
+    pub(super) fn new(resident: Resident) -> Self {
+        Self(Arc::new(resident))
+    }
+
+    /// Whether this is the only lease.
+    pub(super) fn is_last(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+
+    /// Names the graph's copy in device memory.
+    pub(crate) fn key(&self) -> (DatasetId, u32) {
+        (self.dataset, self.facts.epoch)
+    }
+}
+
+impl Deref for Lease {
+    type Target = Resident;
+    fn deref(&self) -> &Resident {
+        &self.0
+    }
+}
+
+impl Resident {
+    /// The graph that is drawn, in which what only edges name are nodes, too: whole texts and agents see it. Made by
+    /// the first query, of memory that the load has reserved.
+    pub(crate) fn drawn(&self, cancel: &CancelToken) -> Result<&PropertyGraph, GfqlError> {
+        if let Some(graph) = self.drawn.get() {
+            return Ok(graph);
+        }
+        let graph = self.properties().clone().with_every_node(cancel)?;
+        Ok(self.drawn.get_or_init(|| graph))
+    }
+
+    /// The graph as operations see it, which clients also evaluate themselves: with a node table, its rows are the
+    /// nodes. Made by the first query, over the same tables and adjacency.
+    pub(crate) fn properties(&self) -> &PropertyGraph {
+        self.properties.get_or_init(|| {
+            let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
+            let weight = bound_weight(&self.encodings);
+            let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
+            PropertyGraph::with_frame(nodes, edges, bindings, frame).with_weight(weight)
+        })
+    }
+
+    /// Tells the graph from others of the same dataset; made by the first who asks, on a worker.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let bound = self.start().filter(|_| self.facts.has_positions);
+        *self.fingerprint.get_or_init(|| checkpoint::fingerprint(&self.graph.topology, bound))
+    }
+
+    /// Where the nodes begin; `None` before [`Resident::place`].
+    pub(crate) fn start(&self) -> Option<&[[f32; 2]]> {
+        self.start.get().map(Vec::as_slice)
+    }
+
+    /// Places the nodes, unless they are placed.
+    pub(crate) fn place(&self, pool: &CpuPool, cancel: &CancelToken) -> Result<(), EngineError> {
+        if self.start.get().is_none() {
+            let placed = pool.install(|| placed(&self.graph, cancel));
+            let _ = self.start.set(placed?);
+        }
+        Ok(())
+    }
+
+    /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
+    pub(crate) fn edge_stream(&self) -> Bytes {
+        self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
+    }
+}
+
+pub(super) fn placed(graph: &Graph, cancel: &CancelToken) -> Result<Positions, EngineError> {
+    let placed = graphlume_algo::layout::start::place(&graph.topology, SEED, cancel);
+    placed.map_err(|e| EngineError::from_coded(&e))
+}
+
+/// Source of every edge by CSR position would cost memory; a search in the offsets costs little time.
+fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
+    let m = topology.num_edges();
+    let mut out = vec![0u8; m as usize * 8];
+    out.par_chunks_mut(8 << 13).enumerate().for_each(|(chunk, bytes)| {
+        for (i, pair) in bytes.chunks_exact_mut(8).enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "below the number of edges")]
+            let drawn = ((chunk << 13) + i) as u32;
+            let (src, dst, _) = topology.edge(order.position(drawn));
+            pair[..4].copy_from_slice(&src.to_le_bytes());
+            pair[4..].copy_from_slice(&dst.to_le_bytes());
+        }
+    });
+    Bytes::from(out)
+}
+
+/// The column that is bound to the weight of edges.
+pub(crate) fn bound_weight(encodings: &Encodings) -> Option<String> {
+    Some(encodings.edge.get("bindings")?.get("edge_weight")?.as_str()?.to_owned())
+}

@@ -1,0 +1,147 @@
+//! Communities of a graph and the picture coloured by them, looked for once per dataset after the first
+//! picture, when nothing but communities would give the nodes meaningful colours.
+
+use std::sync::Arc;
+
+use graphlume_algo::AlgoError;
+use graphlume_algo::community::louvain;
+use graphlume_algo::component::weak;
+use graphlume_algo::gpu::louvain as gpu_louvain;
+use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, SessionId};
+
+use crate::context::EngineContext;
+use crate::device::gpu_device::GpuDevice;
+use crate::error::EngineError;
+use crate::frames::{SceneFrames, scene_frames, scene_of};
+use crate::residency::{Lease, Residency};
+use crate::scheduler::Scheduler;
+use crate::session::{SessionEvent, Sessions};
+use crate::workers::Job;
+
+/// Above this many edges the cheaper way to communities is taken.
+const LOUVAIN_EDGES_MAX: u32 = 5_000_000;
+/// Seed of the communities: the same dataset always gets the same colours.
+const SEED: u64 = 1;
+
+impl Sessions {
+    /// Begins the search if it is to be made and has not begun.
+    pub(super) fn request_communities(
+        &self,
+        dataset: DatasetId,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        let Some(lease) = residency.lacks_communities(dataset) else { return };
+        if scheduler.pools().background.check_room().is_err() {
+            return;
+        }
+        residency.begin_communities(dataset);
+        let epoch = lease.facts.epoch;
+        let event = move |result| SessionEvent::Communities { dataset, epoch, result };
+        let report = self.reports.once(event(Err(EngineError::Dropped)));
+        let (ctx, cpu) = (self.ctx.clone(), scheduler.cpu().clone());
+        let run = move || {
+            let cancel = CancelToken::with_deadline(ctx.now() + ctx.config.community_budget);
+            let labels = gpu_for(&ctx, &lease).and_then(|gpu| {
+                let _step = ctx.steps.begin("the search for communities", ctx.now());
+                cpu.install(|| on_device(gpu, &lease, &cancel))
+            });
+            let result = cpu.install(|| coloured_scene(&lease, labels, &cancel));
+            drop(lease);
+            report.send(event(result.map(Arc::new)));
+        };
+        let _ = scheduler.pools().background.submit(Job::new("communities", run));
+    }
+
+    /// The colours are there, or could not be found within the time; then the first ones stay.
+    pub(super) fn on_communities(
+        &mut self,
+        dataset: DatasetId,
+        epoch: u32,
+        result: Result<Arc<SceneFrames>, EngineError>,
+        residency: &mut Residency,
+        scheduler: &Scheduler,
+    ) {
+        let scene = result
+            .inspect_err(|error| tracing::info!(%dataset, %error, "no colours by community"))
+            .ok();
+        let is_present = residency.end_communities(dataset, epoch, scene.clone());
+        let (true, Some(scene)) = (is_present, scene) else { return };
+        let mut with_collections: Vec<SessionId> = Vec::new();
+        for session in self.live.values().filter(|s| s.dataset == dataset) {
+            if session.broadcast.graph().is_none_or(|g| g.epoch != epoch) {
+                continue;
+            }
+            if session.collections.are_shown() {
+                with_collections.push(session.id.clone());
+            } else {
+                session.broadcast.set_scene(scene.clone());
+            }
+        }
+        for id in with_collections {
+            self.render_collections(&id, residency, scheduler);
+        }
+    }
+}
+
+/// The GPU, when it can be used and the graph is large enough for it.
+fn gpu_for<'a>(ctx: &'a EngineContext, lease: &Lease) -> Option<&'a GpuDevice> {
+    let gpu = ctx.usable_gpu()?;
+    (lease.facts.edge_count >= ctx.config.gpu_edges_min).then_some(gpu.as_ref())
+}
+
+/// Communities, unless the device has given them, and the scene coloured by them; on a background worker,
+/// inside the CPU pool.
+fn coloured_scene(
+    lease: &Lease,
+    labels: Option<Vec<u32>>,
+    cancel: &CancelToken,
+) -> Result<SceneFrames, EngineError> {
+    let labels = match labels {
+        Some(labels) => labels,
+        None => on_cpu(lease, cancel)?,
+    };
+    let (nodes, encodings) = (lease.nodes.as_ref(), &lease.encodings);
+    let scene = scene_of(&lease.graph, nodes, &lease.edges, encodings, Some(&labels))?;
+    Ok(scene_frames(&scene, &lease.graph.topology, lease.order, lease.facts.epoch, 2))
+}
+
+/// Communities from the device; none when it cannot give them, and the CPU has to.
+fn on_device(gpu: &GpuDevice, lease: &Lease, cancel: &CancelToken) -> Option<Vec<u32>> {
+    let weights = lease.edge_weights.as_deref();
+    let options = louvain::Options { seed: SEED, ..louvain::Options::default() };
+    let search = || {
+        let graph = gpu.graph(lease.key(), &lease.graph.topology)?;
+        let stream = gpu.gpu.stream()?;
+        gpu.with_room(|| gpu_louvain::run(&stream, &graph, weights, &options, cancel))
+    };
+    search()
+        .inspect_err(
+            |e| tracing::info!(dataset = %lease.dataset, error = %e, "no communities from the GPU"),
+        )
+        .ok()
+}
+
+/// Communities by the best method that fits the time.
+fn on_cpu(lease: &Lease, cancel: &CancelToken) -> Result<Vec<u32>, EngineError> {
+    let topology = &lease.graph.topology;
+    if topology.num_edges() <= LOUVAIN_EDGES_MAX {
+        let weights = lease.edge_weights.as_deref();
+        match louvain::run(topology, weights, SEED, 1.0, cancel) {
+            Err(AlgoError::Cancelled(_)) => {}
+            done => return done.map_err(|e| EngineError::from_coded(&e)),
+        }
+    }
+    // Components are cheap, and worth showing unless nearly everything is one.
+    let labels =
+        weak::run(topology, &CancelToken::new()).map_err(|e| EngineError::from_coded(&e))?;
+    let mut sizes = vec![0usize; labels.len()];
+    for l in &labels {
+        sizes[*l as usize] += 1;
+    }
+    let largest = sizes.iter().max().copied().unwrap_or(0);
+    if largest * 10 > labels.len() * 9 {
+        return Err(EngineError::Cancelled(Cancelled(CancelReason::Deadline)));
+    }
+    Ok(labels)
+}
