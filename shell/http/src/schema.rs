@@ -221,9 +221,10 @@ mod tests {
             doc: "A node.",
             shape: Shape::Object(&[must("id", Shape::Text, "Its name.")]),
         };
+        const FORM: Shape = Shape::Named(&NODE);
         const PAIR: Shape = Shape::Object(&[
-            must("from", Shape::Named(&NODE), ""),
-            may("to", Shape::Nullable(&Shape::Named(&NODE)), ""),
+            must("from", FORM, ""),
+            may("to", Shape::Nullable(&FORM), ""),
         ]);
         let mut named = Map::new();
         let schema = PAIR.json(&mut named);
