@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use crate::canary::Canary;
 use crate::device::cache::{Cache, Key};
+use crate::device::free_list::FreeList;
 
 /// The GPU to compute on.
 #[derive(Debug, Clone)]
@@ -84,8 +85,7 @@ pub(crate) struct GpuDevice {
     canary_gpu: Gpu,
     canary: Mutex<Option<(Canary, Instant)>>,
     graphs: Cache<GpuGraph>,
-    /// The deferred free list: freeing may take the driver a while, so it never happens on the loop's thread.
-    deferred: Mutex<Vec<Box<dyn Any + Send>>>,
+    deferred: FreeList,
     clock: Arc<dyn Clock>,
     /// Requests refused for lack of device memory even after eviction.
     refusals: AtomicU64,
@@ -100,7 +100,7 @@ impl GpuDevice {
             gpu,
             canary: Mutex::new(None),
             graphs: Cache::new(),
-            deferred: Mutex::new(Vec::new()),
+            deferred: FreeList::default(),
             clock,
             refusals: AtomicU64::new(0),
         })
@@ -191,18 +191,17 @@ impl GpuDevice {
 
     /// Puts something that holds device memory on the list of what a worker frees later.
     pub(crate) fn free_later(&self, gone: Box<dyn Any + Send>) {
-        self.deferred.lock().push(gone);
+        self.deferred.push(gone);
     }
 
     /// Frees what is on the deferred free list. On a worker.
     pub(crate) fn reclaim(&self) {
-        let deferred = std::mem::take(&mut *self.deferred.lock());
-        drop(deferred);
+        self.deferred.reclaim();
     }
 
     /// Whether there is something to free.
     pub(crate) fn has_deferred(&self) -> bool {
-        !self.deferred.lock().is_empty()
+        !self.deferred.is_empty()
     }
 
     pub(crate) fn figures(&self) -> DeviceFigures {

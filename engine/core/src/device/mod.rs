@@ -2,6 +2,7 @@
 //! Everything here works without the loop, so that workers never wait for it.
 
 mod cache;
+mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
 

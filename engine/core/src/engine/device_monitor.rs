@@ -78,10 +78,9 @@ impl DeviceMonitor {
             if !std::mem::replace(&mut self.is_given_up, true) {
                 self.give_up(&gpu, why, sessions);
             }
-            // What layouts that were away left behind when they came back.
-            return gpu.reclaim();
+        } else {
+            gpu.keep_only(|key| residency.is_resident(key));
         }
-        gpu.keep_only(|key| residency.is_resident(key));
         let background = &scheduler.pools().background;
         if gpu.has_deferred() && background.check_room().is_ok() {
             let ctx = self.ctx.clone();

@@ -37,12 +37,12 @@ fn a_panic_in_a_job_is_answered_once_and_gives_its_lease_back() {
 }
 
 #[test]
-fn a_full_lane_refuses_at_once_and_what_was_taken_is_answered() {
+fn a_full_queue_refuses_at_once_and_what_was_taken_is_answered() {
     let e = engine(config());
     let (begun, has_begun) = sync_channel(1);
     let (until, over) = sync_channel::<()>(1);
     let busy = e.handle.call(FailPoint::Hold(begun, over));
-    has_begun.recv().expect("the engine took it out of its lane");
+    has_begun.recv().expect("the engine took it out of its queue");
     // The engine is held until all have asked, so a call that waited for it would wait for ever.
     let calls: Vec<_> = (0..limits::LANE_INTERACTIVE_MAX + 20)
         .map(|_| e.handle.call(crate::cmd::info::Info { session: session("none") }))
@@ -64,7 +64,7 @@ fn a_full_lane_refuses_at_once_and_what_was_taken_is_answered() {
 }
 
 #[test]
-fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_lane() {
+fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_queue() {
     let e = engine(config());
     let data = e.add(1, grid(4));
     let s = e.open("s", data, 0);
@@ -72,11 +72,11 @@ fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_lane() {
     let (begun, has_begun) = sync_channel(1);
     let (until, over) = sync_channel::<()>(1);
     let busy = e.handle.call(FailPoint::Hold(begun, over));
-    has_begun.recv().expect("the engine took it out of its lane");
+    has_begun.recv().expect("the engine took it out of its queue");
     for i in 0..4 * limits::LANE_CONTROL_MAX {
         viewer.set_visible(i % 2 == 1);
     }
-    // Opening is a command of the same lane, which was full with one command for each change.
+    // Opening is a command of the same queue, which was full with one command for each change.
     let settings = LayoutSettings::default();
     let opened =
         e.handle.call(crate::cmd::open::Open { session: session("t"), dataset: data, settings });
