@@ -222,10 +222,8 @@ mod tests {
             shape: Shape::Object(&[must("id", Shape::Text, "Its name.")]),
         };
         const FORM: Shape = Shape::Named(&NODE);
-        const PAIR: Shape = Shape::Object(&[
-            must("from", FORM, ""),
-            may("to", Shape::Nullable(&FORM), ""),
-        ]);
+        const PAIR: Shape =
+            Shape::Object(&[must("from", FORM, ""), may("to", Shape::Nullable(&FORM), "")]);
         let mut named = Map::new();
         let schema = PAIR.json(&mut named);
         assert_eq!(schema["properties"]["from"]["$ref"], "#/components/schemas/Node");
