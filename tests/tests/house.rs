@@ -1,6 +1,11 @@
 //! The counted house rules: `scripts/house.py` prints them with their scope, and says whether one is over its bound.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 use std::process::Command;
 
@@ -15,5 +20,8 @@ fn the_counted_rules_hold() {
         .expect("python3 runs");
     let printed = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{printed}{}", String::from_utf8_lossy(&out.stderr));
-    assert!(printed.contains("imports against the order"), "it found crates with an order: {printed}");
+    assert!(
+        printed.contains("imports against the order"),
+        "it found crates with an order: {printed}"
+    );
 }

@@ -172,7 +172,9 @@ impl Queries {
         let kept = match &keep {
             None => None,
             Some(keep) => {
-                let made = self.keep_result(who, "query result", &graph, keep, &memory).await?;
+                // Boxed, for most queries keep nothing and need no room for it.
+                let made = self.keep_result(who, "query result", &graph, keep, &memory);
+                let made = Box::pin(made).await?;
                 Some(keep.told(made, options.format))
             }
         };
