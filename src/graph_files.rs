@@ -9,7 +9,7 @@ use std::time::Instant;
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use graphlume_algo::{Output, Values};
 use graphlume_graph::{Graph, GraphSpec};
-use graphlume_ingest::{Format, ParseCx, Recipe, Source};
+use graphlume_ingest::{Format, ParseCx, ParseSpec, Source};
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice};
 
@@ -155,7 +155,7 @@ fn read(path: &Path, header: HeaderArg) -> Result<Table, Failure> {
         }
     }
     let source = Source::Path(path.to_owned());
-    let recipe = Recipe { options, ..Recipe::plain(format) };
+    let recipe = ParseSpec { options, ..ParseSpec::plain(format) };
     let parsed = graphlume_ingest::parse(&recipe, &source, &ParseCx::default())
         .map_err(|e| failure(format!("{shown}: {e}")))?;
     parsed.misread.iter().for_each(|text| say!("note: {shown}: {text}"));

@@ -259,7 +259,7 @@ pub(crate) fn fa2(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let on_device = Arc::new(GpuGraph::upload(&card.gpu, &topology)?);
     let (params, cancel) = (layout::params_of(spec)?, CancelToken::new());
     let start = match spec.placed {
-        true => graphlume_algo::layout::start::place(&topology, 0, &cancel)?,
+        true => graphlume_algo::layout::initial_layout::place(&topology, 0, &cancel)?,
         false => layout::random_start(topology.num_nodes()),
     };
     let iterations = spec.iterations.unwrap_or(100);

@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
-use graphlume_ingest::{Format, ParseCx, Parsed, Recipe, Source};
+use graphlume_ingest::{Format, ParseCx, ParseSpec, Parsed, Source};
 use graphlume_table::{Table, to_f64};
 
 use crate::clock::measure;
 use crate::task::TaskError;
 
 /// What the extension tells.
-fn recipe(path: &Path) -> Recipe {
+fn recipe(path: &Path) -> ParseSpec {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-    let mut recipe = Recipe::plain(extension.parse().unwrap_or(Format::Csv));
+    let mut recipe = ParseSpec::plain(extension.parse().unwrap_or(Format::Csv));
     if matches!(extension, "jsonl" | "ndjson") {
         recipe.format = Format::Json;
         recipe.options.insert("lines".to_owned(), true.into());

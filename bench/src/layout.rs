@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_algo::Values;
-use graphlume_algo::layout::{force_atlas2, start as placing};
+use graphlume_algo::layout::{force_atlas2, initial_layout as placing};
 use graphlume_device::CpuPool;
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;

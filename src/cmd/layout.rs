@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use graphlume_algo::layout::{force_atlas2, start};
+use graphlume_algo::layout::{force_atlas2, initial_layout};
 use graphlume_algo::registry::{find_any, force_atlas2_params};
 use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Values};
 use graphlume_device::CpuPool;
@@ -52,7 +52,7 @@ fn force_atlas2(
     let cancel = CancelToken::new();
     let from = match &args.start {
         Some(path) => graph_files::positions(path, &loaded.graph)?,
-        None => start::place(topology, args.run.seed, &cancel)?,
+        None => initial_layout::place(topology, args.run.seed, &cancel)?,
     };
     let settings = force_atlas2_params(params);
     let weights = loaded.weights.as_deref();

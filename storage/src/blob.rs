@@ -16,10 +16,10 @@ use graphlume_types::id::hex;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::draft::Draft;
 use crate::error::StoreError;
 use crate::poison::Poison;
 use crate::record::unhex;
+use crate::staged_blob::StagedBlob;
 use crate::vfs::Vfs;
 
 mod writer;
@@ -222,9 +222,9 @@ impl Blobs {
     ///
     /// # Errors
     /// As [`Blobs::writer`].
-    pub fn draft(&self) -> Result<Draft, StoreError> {
+    pub fn draft(&self) -> Result<StagedBlob, StoreError> {
         let (temp, file) = self.temp_file()?;
-        Ok(Draft { blobs: self.clone(), temp, file: Arc::new(file) })
+        Ok(StagedBlob { blobs: self.clone(), temp, file: Arc::new(file) })
     }
 
     /// A new file for reading and writing.
@@ -281,7 +281,7 @@ impl Blobs {
         let mut file = self.open_raw(blob)?;
         let mut out = Vec::with_capacity(usize::try_from(blob.len).unwrap_or(0));
         file.read_to_end(&mut out).map_err(|e| StoreError::io("read", &self.path(blob), e))?;
-        self.judge(blob, out.len() as u64, *blake3::hash(&out).as_bytes())?;
+        self.verify(blob, out.len() as u64, *blake3::hash(&out).as_bytes())?;
         Ok(out)
     }
 
@@ -296,7 +296,7 @@ impl Blobs {
         let mut file = self.open_raw(blob)?;
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(&mut file).map_err(fail)?;
-        self.judge(blob, hasher.count(), *hasher.finalize().as_bytes())?;
+        self.verify(blob, hasher.count(), *hasher.finalize().as_bytes())?;
         file.rewind().map_err(fail)?;
         Ok(file)
     }
@@ -309,7 +309,7 @@ impl Blobs {
         })
     }
 
-    fn judge(&self, blob: &BlobRef, len: u64, hash: [u8; 32]) -> Result<(), StoreError> {
+    fn verify(&self, blob: &BlobRef, len: u64, hash: [u8; 32]) -> Result<(), StoreError> {
         if len == blob.len && hash == blob.hash.0 {
             return Ok(());
         }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use graphlume_types::id;
 
+use crate::commit_marker::CommitMarker;
 use crate::engine_conf;
 use crate::error::StoreError;
-use crate::mark::Mark;
 use crate::meta::{self, Meta};
 
 /// Bytes that opening a copy may add to it, beside a quarter of its size.
@@ -47,7 +47,7 @@ impl Copied {
             drop(copy);
             let read = Self::from_log(store)?;
             let seq = read.seq()?;
-            if seq > 0 && seq >= Mark::read(dir) {
+            if seq > 0 && seq >= CommitMarker::read(dir) {
                 return Ok(read);
             }
         }

@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicU64;
 use graphlume_types::limits;
 
 use crate::blob::Blobs;
+use crate::commit_marker::CommitMarker;
 use crate::copied::Copied;
 use crate::decoded::Decoded;
 use crate::engine_conf;
 use crate::error::StoreError;
 use crate::export;
-use crate::mark::Mark;
 use crate::meta::{self, Meta, sync_tree};
 use crate::ours::{self, FolderState};
 use crate::poison::Poison;
@@ -105,7 +105,7 @@ fn open_to_read(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
     let lock = vfs::try_lock_to_look(&lock_path)
         .map_err(|e| StoreError::io("lock", &lock_path, e))?
         .ok_or_else(|| StoreError::InUse { dir: dir.clone() })?;
-    let (store, marked) = (store_dir(&dir), Mark::read(&dir));
+    let (store, marked) = (store_dir(&dir), CommitMarker::read(&dir));
     if !store.exists() {
         if marked == 0 && damaged_stores(&dir)?.is_empty() {
             return Err(absent("holds a first start that was cut short"));
@@ -118,7 +118,7 @@ fn open_to_read(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
     let meta = Copied::open(&dir, &store)?;
     let seq = meta.seq()?;
     let opened = if marked > seq {
-        Opened::Truncated { groups_lost: marked - seq, note: Mark::path(&dir) }
+        Opened::Truncated { groups_lost: marked - seq, note: CommitMarker::path(&dir) }
     } else {
         Opened::Existing
     };
@@ -135,7 +135,7 @@ fn open_to_read(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
         poison,
         free_bytes_min: options.free_bytes_commit_min,
         only_reads: true,
-        mark: Mark::unset(),
+        mark: CommitMarker::unset(),
         seq: AtomicU64::new(seq),
         counters: Counters::default(),
     };
@@ -184,22 +184,22 @@ fn open_folder(dir: &Path, options: &Options) -> Result<Folder, StoreError> {
     let poison = Arc::new(Poison::default());
     let blobs =
         Blobs::open(&dir, Arc::clone(vfs), Arc::clone(&poison), options.free_bytes_upload_min)?;
-    let (mark, marked) = Mark::open(&dir)?;
+    let (mark, marked) = CommitMarker::open(&dir)?;
     let (meta, opened) = open_or_make(&dir, marked, &blobs, options)?;
     let seq = meta.seq()?;
     let (mark, opened) = match opened {
         Opened::Existing if marked > seq => {
             tracing::error!(lost = marked - seq, "the end of the record store is damaged");
             let note = dir.join(format!("mark.lost-{:020}", options.clock.unix_micros()));
-            rename(&Mark::path(&dir), &note, &dir, &**vfs)?;
-            (Mark::open(&dir)?.0, Opened::Truncated { groups_lost: marked - seq, note })
+            rename(&CommitMarker::path(&dir), &note, &dir, &**vfs)?;
+            (CommitMarker::open(&dir)?.0, Opened::Truncated { groups_lost: marked - seq, note })
         }
         // The mark belongs to the store that was moved aside.
         opened if marked > seq => {
-            let path = Mark::path(&dir);
+            let path = CommitMarker::path(&dir);
             vfs.remove_file(&path).map_err(|e| StoreError::io("remove", &path, e))?;
             vfs.sync_dir(&dir).map_err(|e| StoreError::io("sync", &dir, e))?;
-            (Mark::open(&dir)?.0, opened)
+            (CommitMarker::open(&dir)?.0, opened)
         }
         opened => (mark, opened),
     };

@@ -6,10 +6,10 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use crate::commit_marker::CommitMarker;
 use crate::copied::Copied;
 use crate::engine_conf;
 use crate::error::StoreError;
-use crate::mark::Mark;
 use crate::open::store_dir;
 
 /// What the file `lock` begins with, so that a first start that was cut short is known for ours.
@@ -34,7 +34,7 @@ pub(crate) fn state_of(dir: &Path) -> Result<FolderState, StoreError> {
     if !dir.exists() {
         return Ok(FolderState::Absent);
     }
-    if Mark::is_ours(dir) || begins_with(&dir.join("lock"), LOCK_MAGIC) {
+    if CommitMarker::is_ours(dir) || begins_with(&dir.join("lock"), LOCK_MAGIC) {
         return Ok(FolderState::Ours);
     }
     let fail = |e| StoreError::io("list", dir, e);

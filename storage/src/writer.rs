@@ -12,9 +12,9 @@ use graphlume_types::limits;
 use crate::batch::{Batch, Change};
 use crate::blob::{BlobRef, Blobs};
 use crate::commit::Completer;
+use crate::commit_marker::CommitMarker;
 use crate::decoded::Decoded;
 use crate::error::StoreError;
-use crate::mark::Mark;
 use crate::meta::Meta;
 use crate::poison::Poison;
 use crate::snapshot::Snapshots;
@@ -32,7 +32,7 @@ pub(crate) struct Core {
     pub free_bytes_min: u64,
     /// Whether nothing may be written.
     pub only_reads: bool,
-    pub mark: Mark,
+    pub mark: CommitMarker,
     /// Number of the last durable group of commits.
     pub seq: AtomicU64,
     pub counters: Counters,
@@ -76,14 +76,14 @@ pub(crate) fn run(core: &Core, jobs: &Receiver<Job>) {
                     answers.push((completer, commit_one(core, batch)));
                 }
                 Job::Exclusive(work) => {
-                    settle(core, &mut answers);
+                    finalize(core, &mut answers);
                     if catch_unwind(AssertUnwindSafe(|| work(core))).is_err() {
                         tracing::error!("a maintenance job of the store stopped on a defect");
                     }
                 }
             }
         }
-        settle(core, &mut answers);
+        finalize(core, &mut answers);
     }
 }
 
@@ -151,7 +151,7 @@ pub(crate) fn write_overflow(
 
 /// Makes the applied batches durable, then answers. Refusals wait for the sync as well: they may rest
 /// on a change that is not durable before it.
-fn settle(core: &Core, answers: &mut Vec<(Completer, Result<(), StoreError>)>) {
+fn finalize(core: &Core, answers: &mut Vec<(Completer, Result<(), StoreError>)>) {
     let applied = answers.iter().filter(|(_, r)| r.is_ok()).count();
     let mut synced = core.poison.check();
     if applied > 0 && synced.is_ok() {

@@ -11,7 +11,6 @@ mod error;
 pub mod gpu;
 pub mod layout;
 pub mod libraries;
-mod net;
 pub mod params;
 pub mod path;
 pub mod registry;
@@ -20,6 +19,7 @@ pub mod spec;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod util;
+mod weighted_graph;
 
 pub use error::AlgoError;
 pub use params::ParamValues;

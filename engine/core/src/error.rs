@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use graphlume_types::{CancelReason, Cancelled, Code, Coded, DatasetId, Refused, SessionId};
+use graphlume_types::{
+    CancelReason, Cancelled, Code, Coded, DatasetId, ResourcesExhausted, SessionId,
+};
 
 /// Why a command was not carried out. Cheap to clone: one failed load answers every waiter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -104,7 +106,7 @@ pub enum EngineError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{refused}; {}", self.remedy())]
 pub struct MemoryError {
-    refused: Refused,
+    refused: ResourcesExhausted,
 }
 
 impl MemoryError {
@@ -117,14 +119,14 @@ impl MemoryError {
     }
 }
 
-impl From<Refused> for MemoryError {
-    fn from(refused: Refused) -> Self {
+impl From<ResourcesExhausted> for MemoryError {
+    fn from(refused: ResourcesExhausted) -> Self {
         Self { refused }
     }
 }
 
-impl From<Refused> for EngineError {
-    fn from(refused: Refused) -> Self {
+impl From<ResourcesExhausted> for EngineError {
+    fn from(refused: ResourcesExhausted) -> Self {
         Self::Memory(refused.into())
     }
 }

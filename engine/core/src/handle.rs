@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_channel::oneshot;
 use graphlume_gfql::GfqlError;
 use graphlume_scene::SearchHit;
-use graphlume_types::{CancelReason, CancelToken, DatasetId, SessionId, Share};
+use graphlume_types::{CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
 use serde_json::Value;
 
 use crate::cmd;
@@ -144,7 +144,7 @@ impl EngineHandle {
     /// Memory for an answer that is not a query's: lists of files and datasets take it. It counts against the budget of
     /// `--memory`, and graphs that no session shows are evicted for it, so taking it may block.
     #[must_use]
-    pub fn memory(&self) -> Share {
+    pub fn memory(&self) -> MemoryConsumer {
         self.memory.share()
     }
 

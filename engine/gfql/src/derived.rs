@@ -73,7 +73,7 @@ pub fn made<T>(cell: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
 
 #[cfg(test)]
 mod tests {
-    use graphlume_types::{Budget, Share};
+    use graphlume_types::{Budget, MemoryConsumer};
 
     use super::*;
 
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn what_is_kept_counts_in_the_budget_until_it_goes() {
         let budget = Budget::new("host", 100);
-        let share = Share::new(budget.clone(), 10, None);
+        let share = MemoryConsumer::new(budget.clone(), 10, None);
         let cancel = CancelToken::new().with_memory(share);
         let derived = Derived::default();
         derived.put("a", &Arc::new(1), (60, 90), &cancel);

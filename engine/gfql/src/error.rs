@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use graphlume_types::{Cancelled, Code, Coded, Notice, Refused};
+use graphlume_types::{Cancelled, Code, Coded, Notice, ResourcesExhausted};
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $number:literal, $slug:literal;)*) => {
@@ -249,9 +249,9 @@ impl From<Cancelled> for GfqlError {
     }
 }
 
-impl From<Refused> for GfqlError {
-    fn from(refused: Refused) -> Self {
-        let Refused { name, need, used, limit } = refused;
+impl From<ResourcesExhausted> for GfqlError {
+    fn from(refused: ResourcesExhausted) -> Self {
+        let ResourcesExhausted { name, need, used, limit } = refused;
         let text = format!(
             "the query needs {need} bytes more than there are: {used} of the {limit} bytes of its \
              {name} memory are in use"

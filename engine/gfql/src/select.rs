@@ -11,7 +11,7 @@ use arrow_schema::{Field, Schema};
 use arrow_select::filter::FilterBuilder;
 use graphlume_graph::{Graph, Topology};
 use graphlume_table::Table;
-use graphlume_types::{CancelToken, Refused};
+use graphlume_types::{CancelToken, ResourcesExhausted};
 use rayon::prelude::*;
 
 use crate::error::GfqlError;
@@ -319,7 +319,11 @@ fn added_bytes(rows: usize, columns: &[Added]) -> u64 {
 const SMALL_BYTES: u64 = if cfg!(test) { 1 } else { 32 << 20 };
 
 /// Takes the memory for rows of a table: of a small one for all of them, where there is so much.
-fn take_bytes(table: &Table, cancel: &CancelToken, bytes: impl Fn() -> u64) -> Result<(), Refused> {
+fn take_bytes(
+    table: &Table,
+    cancel: &CancelToken,
+    bytes: impl Fn() -> u64,
+) -> Result<(), ResourcesExhausted> {
     let columns = table.batch().columns().iter();
     let all: u64 = columns.map(|column| column.get_array_memory_size() as u64).sum();
     if all <= SMALL_BYTES && cancel.take(all).is_ok() {

@@ -427,7 +427,7 @@ fn a_query_takes_its_memory_from_a_share() {
     .unwrap();
     let budget = graphlume_types::Budget::new("host", 10 << 20);
     let ask = |limit: u64| {
-        let share = graphlume_types::Share::new(budget.clone(), limit, None);
+        let share = graphlume_types::MemoryConsumer::new(budget.clone(), limit, None);
         let cancel = CancelToken::new().with_memory(share.clone());
         let answer = run(&graph(), &query, None, Strictness::Lenient, &cancel);
         (answer.map(|_| share.used()), share)
@@ -452,7 +452,7 @@ fn maps_of_many_keys_become_texts_and_pay_for_their_fields_before_they_are_made(
             {"type": "Call", "function": "unwind", "params": {"expr": maps, "as_": "m"}}]))
             .unwrap();
         let budget = graphlume_types::Budget::new("host", 1 << 30);
-        let share = graphlume_types::Share::new(budget, 1 << 30, None);
+        let share = graphlume_types::MemoryConsumer::new(budget, 1 << 30, None);
         let cancel = CancelToken::new().with_memory(share.clone());
         let answer = run(&graph(), &query, None, Strictness::Lenient, &cancel).unwrap().graph;
         (answer.nodes().unwrap().column("m").unwrap().data_type().is_nested(), share.used())

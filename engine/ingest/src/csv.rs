@@ -29,18 +29,16 @@
 //! them into values right in the memory of the final column, `assemble` joins.
 
 mod assemble;
+mod cell_error;
 pub(crate) mod cells;
 mod column;
-mod demands;
+mod column_types;
 mod dialect;
 mod digits;
 mod encoding;
 mod fast;
-mod fault;
 mod general;
 mod job;
-#[cfg(target_arch = "x86_64")]
-mod lanes;
 mod lines;
 mod patience;
 mod plan;
@@ -48,13 +46,15 @@ mod read;
 mod records;
 mod room;
 mod seen;
+#[cfg(target_arch = "x86_64")]
+mod simd_scan;
 mod split;
-mod spool;
+#[cfg(target_arch = "x86_64")]
+mod swar;
+mod temp_file;
 #[cfg(test)]
 mod tests;
 mod token;
-#[cfg(target_arch = "x86_64")]
-mod wide;
 
 use std::borrow::Cow;
 

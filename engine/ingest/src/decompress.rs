@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use sink::Bound;
 
 use crate::options::Options;
-use crate::{Format, IngestError, ParseCx, Recipe, Stage, source};
+use crate::{Format, IngestError, ParseCx, ParseSpec, Stage, source};
 
 /// How bytes are compressed. The empty name means not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ impl FromStr for Compression {
 }
 
 /// The plain bytes of `bytes`, as the recipe declares them.
-pub(crate) fn open(recipe: &Recipe, bytes: Bytes, cx: &ParseCx) -> Result<Bytes, IngestError> {
+pub(crate) fn open(recipe: &ParseSpec, bytes: Bytes, cx: &ParseCx) -> Result<Bytes, IngestError> {
     let format = recipe.format;
     let compression = declared(recipe, &bytes)?;
     let found = source::compression_of(format, &bytes);
@@ -131,7 +131,7 @@ pub(crate) fn open(recipe: &Recipe, bytes: Bytes, cx: &ParseCx) -> Result<Bytes,
 
 /// What the record says, or the option `compression` of a direct upload. Only the option's value `infer`
 /// has the bytes looked at.
-fn declared(recipe: &Recipe, bytes: &[u8]) -> Result<Compression, IngestError> {
+fn declared(recipe: &ParseSpec, bytes: &[u8]) -> Result<Compression, IngestError> {
     const OPTION: &str = "compression";
     if !matches!(recipe.format, Format::Csv | Format::Json) {
         return Ok(recipe.compression);

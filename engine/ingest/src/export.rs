@@ -233,7 +233,7 @@ mod tests {
     use arrow_array::{ArrayRef, Float64Array, Int64Array, NullArray, StringArray};
 
     use super::*;
-    use crate::{Format, ParseCx, Recipe, Source, parse};
+    use crate::{Format, ParseCx, ParseSpec, Source, parse};
 
     fn sample() -> Table {
         let columns: Vec<(&str, ArrayRef)> = vec![
@@ -278,7 +278,7 @@ mod tests {
     fn parquet_and_arrow_types_come_back() {
         let bytes = written(&sample(), ExportFormat::Parquet);
         let source = Source::Bytes(bytes.into());
-        let read = parse(&Recipe::plain(Format::Parquet), &source, &ParseCx::default()).unwrap();
+        let read = parse(&ParseSpec::plain(Format::Parquet), &source, &ParseCx::default()).unwrap();
         let back = read.tables[0].1.batch();
         assert_eq!(back.column(0), sample().batch().column(0));
         assert_eq!(back.column(1), sample().batch().column(1));

@@ -110,7 +110,7 @@ pub enum Source {
 
 /// What is to be parsed, and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Recipe {
+pub struct ParseSpec {
     /// The declared type.
     pub format: Format,
     /// How the bytes are compressed.
@@ -125,7 +125,7 @@ pub struct Recipe {
     pub sql: Vec<SqlTransform>,
 }
 
-impl Recipe {
+impl ParseSpec {
     /// Plain bytes of a format, with its defaults.
     #[must_use]
     pub fn plain(format: Format) -> Self {
@@ -224,8 +224,8 @@ impl Parsed {
 ///
 /// # Errors
 /// [`IngestError`], with the row and column when known. Never panics on bad input.
-pub fn parse(recipe: &Recipe, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
-    let Recipe { format, options, .. } = recipe;
+pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
+    let ParseSpec { format, options, .. } = recipe;
     cx.cancel.check()?;
     options::check_names(*format, options)?;
     let bytes = source::open(source)?;
@@ -266,7 +266,7 @@ mod tests {
 
     fn bytes(format: Format, bytes: &'static [u8]) -> Result<Parsed, IngestError> {
         let source = Source::Bytes(Bytes::from_static(bytes));
-        parse(&Recipe::plain(format), &source, &ParseCx::default())
+        parse(&ParseSpec::plain(format), &source, &ParseCx::default())
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         for text in ["a,b\n1,x\n", ""] {
             std::fs::write(&path, text).unwrap();
-            let read = |s| parse(&Recipe::plain(Format::Csv), &s, &ParseCx::default());
+            let read = |s| parse(&ParseSpec::plain(Format::Csv), &s, &ParseCx::default());
             let mapped = read(Source::Path(path.clone())).map(|p| p.tables[0].1.clone());
             let held = read(Source::Bytes(text.into())).map(|p| p.tables[0].1.clone());
             match (mapped, held) {
@@ -303,7 +303,7 @@ mod tests {
             }
         }
         std::fs::remove_file(&path).unwrap();
-        let gone = parse(&Recipe::plain(Format::Csv), &Source::Path(path), &ParseCx::default());
+        let gone = parse(&ParseSpec::plain(Format::Csv), &Source::Path(path), &ParseCx::default());
         assert_eq!(gone.unwrap_err().slug(), "read-failed");
     }
 }

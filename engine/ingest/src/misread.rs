@@ -102,12 +102,12 @@ mod tests {
     use graphlume_types::Coded;
     use serde_json::{Value, json};
 
-    use crate::{Format, IngestError, ParseCx, Parsed, Recipe, Source, parse};
+    use crate::{Format, IngestError, ParseCx, ParseSpec, Parsed, Source, parse};
 
     fn read(format: Format, text: &str, options: Value) -> Result<Parsed, IngestError> {
         let options = options.as_object().cloned().unwrap_or_default();
         let source = Source::Bytes(text.to_owned().into());
-        parse(&Recipe { options, ..Recipe::plain(format) }, &source, &ParseCx::default())
+        parse(&ParseSpec { options, ..ParseSpec::plain(format) }, &source, &ParseCx::default())
     }
 
     fn told(format: Format, text: &str, options: Value) -> Vec<String> {

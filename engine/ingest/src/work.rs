@@ -9,7 +9,7 @@ use graphlume_table::TableSummary;
 use graphlume_types::{Code, Coded};
 use serde::{Deserialize, Serialize};
 
-use crate::{FileError, IngestError, ParseCx, Parsed, Recipe, Source, Stage, parse};
+use crate::{FileError, IngestError, ParseCx, ParseSpec, Parsed, Source, Stage, parse};
 
 /// Tables begin at multiples of this in the output.
 const ALIGN: u64 = 64;
@@ -78,7 +78,12 @@ impl From<IngestError> for Failed {
 ///
 /// # Errors
 /// What is wrong with the bytes, the options or the output.
-pub fn work(recipe: &Recipe, source: &Source, output: &File, cx: &ParseCx) -> Result<Done, Failed> {
+pub fn work(
+    recipe: &ParseSpec,
+    source: &Source,
+    output: &File,
+    cx: &ParseCx,
+) -> Result<Done, Failed> {
     match catch_unwind(AssertUnwindSafe(|| try_work(recipe, source, output, cx))) {
         Ok(outcome) => outcome,
         Err(_) => Err(Failed::new(
@@ -90,7 +95,12 @@ pub fn work(recipe: &Recipe, source: &Source, output: &File, cx: &ParseCx) -> Re
     }
 }
 
-fn try_work(recipe: &Recipe, source: &Source, output: &File, cx: &ParseCx) -> Result<Done, Failed> {
+fn try_work(
+    recipe: &ParseSpec,
+    source: &Source,
+    output: &File,
+    cx: &ParseCx,
+) -> Result<Done, Failed> {
     let parsed = parse(recipe, source, cx)?;
     if parsed.tables.is_empty() {
         return Err(Failed::new(
@@ -139,7 +149,7 @@ mod tests {
     fn job(format: Format, bytes: &'static [u8]) -> (Result<Done, Failed>, Vec<u8>) {
         let mut output = tempfile::tempfile().unwrap();
         let source = Source::Bytes(bytes.into());
-        let done = work(&Recipe::plain(format), &source, &output, &ParseCx::default());
+        let done = work(&ParseSpec::plain(format), &source, &output, &ParseCx::default());
         let mut written = Vec::new();
         output.rewind().unwrap();
         output.read_to_end(&mut written).unwrap();

@@ -19,7 +19,7 @@ struct Ledger {
 /// Why a reservation was not given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{name} memory: {need} bytes needed, {used} of {limit} bytes in use")]
-pub struct Refused {
+pub struct ResourcesExhausted {
     /// Which budget.
     pub name: &'static str,
     /// Bytes asked for.
@@ -30,7 +30,7 @@ pub struct Refused {
     pub limit: u64,
 }
 
-impl Refused {
+impl ResourcesExhausted {
     /// Whether even an empty budget could not hold the request, so that no eviction helps.
     #[must_use]
     pub const fn never_fits(&self) -> bool {
@@ -48,13 +48,13 @@ impl Budget {
     /// Takes `bytes` from the budget.
     ///
     /// # Errors
-    /// [`Refused`] when they do not fit; nothing is taken then.
-    pub fn try_reserve(&self, bytes: u64) -> Result<Reservation, Refused> {
+    /// [`ResourcesExhausted`] when they do not fit; nothing is taken then.
+    pub fn try_reserve(&self, bytes: u64) -> Result<Reservation, ResourcesExhausted> {
         let l = &self.0;
         let mut used = l.used.load(Ordering::Relaxed);
         loop {
             let Some(next) = used.checked_add(bytes).filter(|n| *n <= l.limit) else {
-                return Err(Refused { name: l.name, need: bytes, used, limit: l.limit });
+                return Err(ResourcesExhausted { name: l.name, need: bytes, used, limit: l.limit });
             };
             match l.used.compare_exchange_weak(used, next, Ordering::AcqRel, Ordering::Relaxed) {
                 Ok(_) => {
@@ -115,16 +115,16 @@ impl Drop for Reservation {
     }
 }
 
-/// Bytes that a [`Share`] takes from its budget at once.
+/// Bytes that a [`MemoryConsumer`] takes from its budget at once.
 const SHARE_STEP_BYTES: u64 = 4 << 20;
 
 /// How more bytes of a budget are got, when it is full, by having others give theirs up.
-pub type MakeRoom = dyn Fn(u64) -> Result<Reservation, Refused> + Send + Sync;
+pub type MakeRoom = dyn Fn(u64) -> Result<Reservation, ResourcesExhausted> + Send + Sync;
 
 /// What one piece of work may take of a budget while it goes on: it cannot say beforehand how much it
 /// needs. Cloning shares it; what it took goes back to the budget with the last clone.
 #[derive(Clone)]
-pub struct Share(Arc<Taken>);
+pub struct MemoryConsumer(Arc<Taken>);
 
 struct Taken {
     budget: Budget,
@@ -134,13 +134,13 @@ struct Taken {
     room: Option<Box<MakeRoom>>,
 }
 
-impl fmt::Debug for Share {
+impl fmt::Debug for MemoryConsumer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Share({} of {})", self.used(), self.0.limit)
+        write!(f, "MemoryConsumer({} of {})", self.used(), self.0.limit)
     }
 }
 
-impl Share {
+impl MemoryConsumer {
     /// At most `limit` bytes of `budget`; `room` is asked when the budget is full.
     #[must_use]
     pub fn new(budget: Budget, limit: u64, room: Option<Box<MakeRoom>>) -> Self {
@@ -148,16 +148,16 @@ impl Share {
         Self(Arc::new(Taken { budget, limit, used, held, room }))
     }
 
-    /// Takes `bytes`. They are given back by [`Share::give`], or at the end of the share.
+    /// Takes `bytes`. They are given back by [`MemoryConsumer::give`], or at the end of the share.
     ///
     /// # Errors
-    /// [`Refused`] past the limit of the share or of the budget; nothing is taken then.
-    pub fn take(&self, bytes: u64) -> Result<(), Refused> {
+    /// [`ResourcesExhausted`] past the limit of the share or of the budget; nothing is taken then.
+    pub fn take(&self, bytes: u64) -> Result<(), ResourcesExhausted> {
         let all = &self.0;
         let used = all.used.fetch_add(bytes, Ordering::AcqRel);
         let now = used.saturating_add(bytes);
         let got = if now > all.limit {
-            Err(Refused { name: "query", need: bytes, used, limit: all.limit })
+            Err(ResourcesExhausted { name: "query", need: bytes, used, limit: all.limit })
         } else {
             self.cover(now)
         };
@@ -168,7 +168,7 @@ impl Share {
     }
 
     /// Makes the reservations cover what is in use.
-    fn cover(&self, bytes: u64) -> Result<(), Refused> {
+    fn cover(&self, bytes: u64) -> Result<(), ResourcesExhausted> {
         let all = &self.0;
         let mut held = all.held.lock().unwrap_or_else(PoisonError::into_inner);
         if bytes <= held.0 {
@@ -189,8 +189,8 @@ impl Share {
     /// Reserves `bytes` of the budget apart from the share, for what outlives the work.
     ///
     /// # Errors
-    /// [`Refused`] when the budget is full.
-    pub fn reserve(&self, bytes: u64) -> Result<Reservation, Refused> {
+    /// [`ResourcesExhausted`] when the budget is full.
+    pub fn reserve(&self, bytes: u64) -> Result<Reservation, ResourcesExhausted> {
         let all = &self.0;
         all.budget.try_reserve(bytes).or_else(|refused| match &all.room {
             Some(room) => room(bytes),
@@ -216,19 +216,22 @@ impl Share {
     }
 }
 
-/// Bytes of a [`Share`], given back on drop.
+/// Bytes of a [`MemoryConsumer`], given back on drop.
 #[derive(Debug, Default)]
-pub struct Hold(Option<(Share, u64)>);
+pub struct MemoryReservation(Option<(MemoryConsumer, u64)>);
 
-impl Hold {
-    pub(crate) fn new(share: Option<&Share>, bytes: u64) -> Result<Self, Refused> {
+impl MemoryReservation {
+    pub(crate) fn new(
+        share: Option<&MemoryConsumer>,
+        bytes: u64,
+    ) -> Result<Self, ResourcesExhausted> {
         let Some(share) = share else { return Ok(Self(None)) };
         share.take(bytes)?;
         Ok(Self(Some((share.clone(), bytes))))
     }
 }
 
-impl Drop for Hold {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         if let Some((share, bytes)) = &self.0 {
             share.give(*bytes);
@@ -243,13 +246,13 @@ mod tests {
     #[test]
     fn a_share_ends_at_its_limit_and_at_the_budget_s() {
         let b = Budget::new("host", 100);
-        let share = Share::new(b.clone(), 60, None);
+        let share = MemoryConsumer::new(b.clone(), 60, None);
         share.take(60).expect("the whole share");
         let refused = share.take(1).expect_err("one byte too many");
         assert_eq!((refused.name, refused.need, refused.used, refused.limit), ("query", 1, 60, 60));
         share.give(60);
         assert_eq!((share.used(), b.used()), (0, 60), "a share keeps what it took");
-        let other = Share::new(b.clone(), 60, None);
+        let other = MemoryConsumer::new(b.clone(), 60, None);
         other.take(40).expect("what is left");
         assert_eq!(other.take(1).expect_err("the budget is full").name, "host");
         drop(share);
@@ -267,8 +270,8 @@ mod tests {
             idle.lock().expect("no panic").take();
             again.try_reserve(bytes)
         };
-        let share = Share::new(b.clone(), 90, Some(Box::new(room)));
-        let hold = Hold::new(Some(&share), 90).expect("the idle bytes go");
+        let share = MemoryConsumer::new(b.clone(), 90, Some(Box::new(room)));
+        let hold = MemoryReservation::new(Some(&share), 90).expect("the idle bytes go");
         assert_eq!((share.used(), b.used()), (90, 90));
         drop(hold);
         assert_eq!(share.used(), 0);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Instant;
 
 use crate::Foreground;
-use crate::budget::{Hold, Refused, Reservation, Share};
+use crate::budget::{MemoryConsumer, MemoryReservation, Reservation, ResourcesExhausted};
 
 /// Why work was asked to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct CancelToken {
     state: Arc<AtomicU8>,
     deadline: Option<Instant>,
     turn: Option<Instant>,
-    memory: Option<Share>,
+    memory: Option<MemoryConsumer>,
     foreground: Option<Arc<Foreground>>,
 }
 
@@ -66,7 +66,7 @@ impl CancelToken {
 
     /// The same token for work that takes its memory from `share`. Without a share nothing is counted.
     #[must_use]
-    pub fn with_memory(&self, share: Share) -> Self {
+    pub fn with_memory(&self, share: MemoryConsumer) -> Self {
         Self { memory: Some(share), ..self.clone() }
     }
 
@@ -79,25 +79,25 @@ impl CancelToken {
     /// Takes `bytes` of memory until the share ends.
     ///
     /// # Errors
-    /// [`Refused`] past the limit.
-    pub fn take(&self, bytes: u64) -> Result<(), Refused> {
+    /// [`ResourcesExhausted`] past the limit.
+    pub fn take(&self, bytes: u64) -> Result<(), ResourcesExhausted> {
         self.memory.as_ref().map_or(Ok(()), |share| share.take(bytes))
     }
 
     /// Reserves `bytes` of memory for what outlives the work. Without a share nothing is counted.
     ///
     /// # Errors
-    /// [`Refused`] when there is no more.
-    pub fn reserve(&self, bytes: u64) -> Result<Option<Reservation>, Refused> {
+    /// [`ResourcesExhausted`] when there is no more.
+    pub fn reserve(&self, bytes: u64) -> Result<Option<Reservation>, ResourcesExhausted> {
         self.memory.as_ref().map(|share| share.reserve(bytes)).transpose()
     }
 
     /// Takes `bytes` of memory for as long as the answer lives.
     ///
     /// # Errors
-    /// [`Refused`] past the limit.
-    pub fn hold(&self, bytes: u64) -> Result<Hold, Refused> {
-        Hold::new(self.memory.as_ref(), bytes)
+    /// [`ResourcesExhausted`] past the limit.
+    pub fn hold(&self, bytes: u64) -> Result<MemoryReservation, ResourcesExhausted> {
+        MemoryReservation::new(self.memory.as_ref(), bytes)
     }
 
     /// Asks the work to stop. The first reason wins.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use crate::budget::{Refused, Reservation, Share};
+use crate::budget::{MemoryConsumer, Reservation, ResourcesExhausted};
 
 /// The least by which the buffer grows.
 const GROW_BYTES_MIN: usize = 64 << 10;
@@ -14,19 +14,19 @@ pub struct Counted {
     bytes: Vec<u8>,
     at: usize,
     held: Vec<Reservation>,
-    share: Share,
-    refused: Option<Refused>,
+    share: MemoryConsumer,
+    refused: Option<ResourcesExhausted>,
 }
 
 impl Counted {
     /// An empty buffer that takes from the budget behind `share`, apart from the share itself.
     #[must_use]
-    pub const fn new(share: Share) -> Self {
+    pub const fn new(share: MemoryConsumer) -> Self {
         Self { bytes: Vec::new(), at: 0, held: Vec::new(), share, refused: None }
     }
 
     /// Why the last write failed, when it was for lack of memory.
-    pub const fn refused(&mut self) -> Option<Refused> {
+    pub const fn refused(&mut self) -> Option<ResourcesExhausted> {
         self.refused.take()
     }
 
@@ -56,7 +56,7 @@ impl Counted {
     }
 
     /// Makes room for `more` bytes behind those that there are.
-    fn grow(&mut self, more: usize) -> Result<(), Refused> {
+    fn grow(&mut self, more: usize) -> Result<(), ResourcesExhausted> {
         let need = self.bytes.len().saturating_add(more);
         if need <= self.bytes.capacity() {
             return Ok(());
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn bytes_are_counted_while_they_are_written_and_until_they_are_dropped() {
         let budget = Budget::new("host", 1 << 20);
-        let share = Share::new(budget.clone(), 1 << 10, None);
+        let share = MemoryConsumer::new(budget.clone(), 1 << 10, None);
         let mut out = Counted::new(share.clone());
         for _ in 0..300 {
             out.write_all(&[7; 1000]).expect("fits");
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_full_budget_refuses_the_write_and_says_so() {
         let budget = Budget::new("host", 200_000);
-        let mut out = Counted::new(Share::new(budget.clone(), 1 << 10, None));
+        let mut out = Counted::new(MemoryConsumer::new(budget.clone(), 1 << 10, None));
         out.write_all(&[1; 100_000]).expect("fits");
         assert!(out.write_all(&[1; 150_000]).is_err());
         assert_eq!(out.refused().map(|r| (r.name, r.limit)), Some(("host", 200_000)));
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn what_was_written_can_be_written_over() {
         let budget = Budget::new("host", 1 << 20);
-        let mut out = Counted::new(Share::new(budget, 1 << 10, None));
+        let mut out = Counted::new(MemoryConsumer::new(budget, 1 << 10, None));
         out.write_all(b"abcdef").expect("fits");
         out.seek(SeekFrom::Start(4)).expect("inside");
         out.write_all(b"XYZ").expect("fits");

@@ -17,7 +17,9 @@ pub mod limits;
 pub mod nearest;
 pub mod notice;
 
-pub use budget::{Budget, Hold, MakeRoom, Refused, Reservation, Share};
+pub use budget::{
+    Budget, MakeRoom, MemoryConsumer, MemoryReservation, Reservation, ResourcesExhausted,
+};
 pub use cancel::{CancelReason, CancelToken, Cancelled};
 pub use clock::{Clock, SystemClock, TestClock};
 pub use code::{Code, Coded};

@@ -87,7 +87,7 @@ fn blank(store: &Store, username: &str) -> Result<UserRec, IdentityError> {
 }
 
 /// The account of a link guest, not yet in the store. It has no password, and may see `dataset` alone
-/// even where somebody gives it another way in.
+/// even where an operator gives it another way in.
 pub(crate) fn guest(
     store: &Store,
     username: &str,
@@ -115,7 +115,7 @@ pub(crate) fn add(store: &Store, new: NewAccount) -> Result<UserRec, IdentityErr
                 tracing::info!(target: "audit", event = "user-added", user = user.id.0);
                 return Ok(user);
             }
-            // Somebody else took the number, or changed the organization: once more.
+            // Another caller took the number, or changed the organization: once more.
             Err(StoreError::Exists { .. } | StoreError::Changed { .. }) => {}
             Err(e) => return Err(e.into()),
         }
@@ -155,7 +155,7 @@ pub(crate) fn join(
     }
 }
 
-/// Changes an account until nobody is in the way. The last enabled superuser cannot be lost.
+/// Changes an account until no other writer is in the way. The last enabled superuser cannot be lost.
 pub(crate) fn change(
     store: &Store,
     username: &str,

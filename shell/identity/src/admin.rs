@@ -174,7 +174,7 @@ impl Admin {
             }
             if let Some(role) = role {
                 u.role = role;
-                // Whoever is given a role is no guest of a link any more.
+                // An account that is given a role is no guest of a link any more.
                 u.only_dataset = None;
             }
             u.graph_language = change.graph_language.unwrap_or(u.graph_language);

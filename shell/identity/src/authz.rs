@@ -6,7 +6,7 @@ use graphlume_types::{DatasetId, UserId};
 use crate::error::IdentityError;
 use crate::principal::Principal;
 
-/// What somebody wants to do.
+/// What a caller wants to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Look at it.
@@ -19,7 +19,7 @@ pub enum Action {
     Control,
     /// Paint collections in it, as agents do for the person who has it open.
     Paint,
-    /// Make a dataset of a file as it is now. Whoever may only see a dataset that holds tables of it makes datasets
+    /// Make a dataset of a file as it is now. A caller who may only see a dataset that holds tables of it makes datasets
     /// of those tables, which is reading that dataset.
     Cite,
     /// Decide who else may look at it or change it.
@@ -158,7 +158,7 @@ pub fn decides(who: &Principal, action: Action, resource: Resource<'_>) -> Decis
     if let Resource::Builtin = resource {
         return if action == Action::Read { Decision::Allow } else { Decision::Forbid };
     }
-    // Staff let people in and out; what belongs to others is theirs no more than anybody's.
+    // Staff let people in and out; what belongs to others is theirs no more than any other account's.
     if who.role() == Some(Role::Superuser) {
         return Decision::Allow;
     }
@@ -239,7 +239,7 @@ pub fn reads_without_address(who: &Principal, resource: Resource<'_>) -> bool {
 
 fn reads_dataset(who: &Principal, d: &dyn Guarded) -> bool {
     match d.mode() {
-        // Until sharing is set, whoever holds the unguessable address may look.
+        // Until sharing is set, every caller with the unguessable address may look.
         None | Some(PrivacyMode::Public) => true,
         Some(mode) => {
             is_author(who, d.author())

@@ -1,4 +1,4 @@
-//! Browsers that have signed in to an account before: a cookie says so for 30 days, so that whoever tries
+//! Browsers that have signed in to an account before: a cookie says so for 30 days, so that a stranger who tries
 //! passwords from elsewhere cannot keep the account's owner out. It proves nothing else and opens nothing.
 
 use graphlume_storage::UserRec;

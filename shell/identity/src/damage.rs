@@ -1,8 +1,8 @@
-//! What follows when records were lost: nobody comes back in by what had been revoked.
+//! What follows when records were lost: no caller comes back in by what had been revoked.
 //!
 //! A record store that was rebuilt from an export, or whose last commits are gone, knows nothing of the accounts that
 //! were disabled, the keys that were revoked and the logins that were ended since. From such a start on every token,
-//! login session and login link is void, and nobody signs in until the operator has looked at the accounts and run
+//! login session and login link is void, and no account signs in until the operator has looked at the accounts and run
 //! `graphlume doctor --confirm-accounts`. What needs no sign-in goes on.
 
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ impl Damage {
         self.0.read().len()
     }
 
-    /// Refuses to let anybody in while accounts may be open that had been closed.
+    /// Refuses every sign-in while accounts may be open that had been closed.
     ///
     /// # Errors
     /// [`IdentityError::Forbidden`].

@@ -1,4 +1,4 @@
-//! Why somebody was not let in, or an account was not changed. Messages name the field, the value and the remedy; they
+//! Why a caller was not let in, or an account was not changed. Messages name the field, the value and the remedy; they
 //! never carry a secret.
 
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub enum IdentityError {
     /// No credential where one is needed.
     #[error("Authentication credentials were not provided; send Authorization: Bearer <token>.")]
     Unauthenticated,
-    /// A login link that has signed somebody in.
+    /// A login link that has signed a guest in.
     #[error(
         "This login link was used already. Each link works once: ask the person who sent it for a new one."
     )]

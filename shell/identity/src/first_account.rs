@@ -77,7 +77,7 @@ pub fn make_first_account(
         role: Role::Superuser,
         org: None,
     };
-    // Before the account, which nobody could use without it.
+    // Before the account, which could not be used without it.
     let kept_in =
         if generated && keep { Some(first_password::keep(store.dir(), &password)?) } else { None };
     let user = accounts::add(store, new)?;

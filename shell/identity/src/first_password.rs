@@ -1,5 +1,5 @@
 //! The generated password of the first superuser, in a file that only the server's account can read: standard output of a
-//! service goes into logs, which many read and nobody empties.
+//! service goes into logs, which many read and no one empties.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

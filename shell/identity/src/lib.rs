@@ -7,7 +7,7 @@
 //! What holds throughout:
 //!
 //! 1. What ends an access is on the disk before it is answered, and [`Identity::access_changes`] tells of it.
-//! 2. Whether somebody may do something is decided in [`authz`] alone, before anything is done.
+//! 2. Whether a caller may do something is decided in [`authz`] alone, before anything is done.
 //! 3. No secret reaches a log line, an error or a record in readable form.
 
 mod accounts;

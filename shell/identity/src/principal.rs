@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graphlume_storage::{Role, SecretDigest, UserRec};
 use graphlume_types::{DatasetId, KeyId, UserId};
 
-/// A caller whose credential was checked, or somebody without one. Cloning is cheap.
+/// A caller whose credential was checked, or an anonymous one. Cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Principal(Option<Arc<Account>>);
 
@@ -40,7 +40,7 @@ pub(crate) struct Grant {
 }
 
 impl Principal {
-    /// Somebody without a credential.
+    /// An anonymous caller.
     #[must_use]
     pub const fn anonymous() -> Self {
         Self(None)
@@ -86,7 +86,7 @@ impl Principal {
     }
 
     /// Whose the sessions are that the caller opens. A login with a scope under the name of an ordinary
-    /// account opens nobody's: it must neither see nor crowd out what that account has open.
+    /// account opens no other account's: it must neither see nor crowd out what that account has open.
     #[must_use]
     pub fn session_owner(&self) -> Option<UserId> {
         self.0.as_ref().filter(|a| a.scope.is_none() || a.is_guest).map(|a| a.user)

@@ -28,7 +28,7 @@ pub struct Removed {
     pub user: UserId,
     /// The datasets that were deleted.
     pub datasets: Vec<DatasetId>,
-    /// One sentence for whoever asked for it.
+    /// One sentence for the operator.
     pub note: String,
 }
 
@@ -106,7 +106,7 @@ fn heir(store: &Store, of: &UserRec, name: &str) -> Result<UserRec, IdentityErro
     Err(IdentityError::invalid("give-to", text))
 }
 
-/// Hands datasets and files over. What lay in the personal organization lies in the heir's own then: whoever
+/// Hands datasets and files over. What lay in the personal organization lies in the heir's own then: a caller who
 /// takes the name of the deleted account later must not see it.
 fn give(store: &Store, from: &UserRec, heir: &UserRec) -> Result<(), IdentityError> {
     let place = |org: &mut Option<String>| {

@@ -15,7 +15,7 @@ pub fn fresh() -> String {
 }
 
 /// What is stored and looked up. A digest of 256 random bits needs neither salt nor stretching, and a
-/// look-up by digest tells nobody how much of a guess was right.
+/// look-up by digest does not tell how much of a guess was right.
 pub fn digest(secret: &str) -> SecretDigest {
     SecretDigest::new(Sha256::digest(secret.as_bytes()).into())
 }

@@ -8,7 +8,7 @@
 //! What holds throughout:
 //!
 //! 1. A reply that reports a write is given after the write is durable.
-//! 2. Whether somebody may do something is decided in [`graphlume_identity::authz`] alone, before anything is done.
+//! 2. Whether a caller may do something is decided in [`graphlume_identity::authz`] alone, before anything is done.
 //! 3. Uploaded bytes are kept; what was parsed from them can always be made again.
 //! 4. No secret reaches a log line, an error or a record in readable form.
 //!

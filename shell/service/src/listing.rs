@@ -166,7 +166,7 @@ fn window_of<R: Headed>(
     may: impl Fn(&R::Head) -> Result<bool, ServiceError>,
     show: fn(&[u8]) -> serde_json::Result<String>,
 ) -> Result<Shown, ServiceError> {
-    // Everybody sees what is their own.
+    // Every account sees what is its own.
     let is_own = matches!(scopes, [Scope::Owner(_)]);
     let end = window.offset.saturating_add(window.limit);
     let (mut at, mut bytes, mut is_full) = (0_u64, 0_usize, false);

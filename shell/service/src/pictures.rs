@@ -1,6 +1,6 @@
 //! From where pages load the pictures that datasets and addresses name: logos, backgrounds, icons.
 //!
-//! A picture of another site tells that site who looks, and when. Whoever made the graph, or merely the link, chooses the
+//! A picture of another site tells that site who looks, and when. The author of the graph, or merely the link, chooses the
 //! picture; so the operator says which sites are asked, and without a word none is.
 
 use std::fmt;

@@ -48,7 +48,7 @@ impl Upkeep {
     }
 
     /// The regular work on the data folder: the removal of blobs that no record has referred to for a day, of
-    /// sessions that nobody has opened for long and of their positions, of login links and login sessions that
+    /// sessions that were not opened for long and of their positions, of login links and login sessions that
     /// are over, and an export of the records once a day. The server calls it every hour. A part that fails is
     /// logged and counted, and the others are done all the same; damaged records are passed over.
     ///

@@ -1,4 +1,4 @@
-//! How far uploads are, for whoever asks for the record meanwhile.
+//! How far uploads are, for callers who read the record meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Arc;

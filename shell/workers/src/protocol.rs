@@ -1,6 +1,6 @@
 //! What a server and its parse worker say to each other, one message after another.
 
-use graphlume_ingest::{Done, Failed, Progress, Recipe};
+use graphlume_ingest::{Done, Failed, ParseSpec, Progress};
 use serde::{Deserialize, Serialize};
 
 /// A job, sent with three open files: the bytes, an empty one for the tables, and an empty one for what
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// What to do with the bytes.
-    pub(crate) recipe: Recipe,
+    pub(crate) recipe: ParseSpec,
 }
 
 /// What a worker says.

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use graphlume_ingest::{Format, ParseCx, Recipe, Source, parse};
+use graphlume_ingest::{Format, ParseCx, ParseSpec, Source, parse};
 
 type Attempt = (&'static str, fn() -> bool);
 
@@ -184,7 +184,7 @@ fn main() {
     // The runtime of the SQL engine makes such a pair; its ends lead to each other, and no further.
     assert!(UnixStream::pair().is_ok());
     let source = Source::Bytes(text.into());
-    let parsed = parse(&Recipe::plain(Format::Csv), &source, &ParseCx::default()).unwrap();
+    let parsed = parse(&ParseSpec::plain(Format::Csv), &source, &ParseCx::default()).unwrap();
     assert_eq!(parsed.tables[0].1.num_rows(), 1);
     let too_much: Result<(), _> = Vec::<u8>::new().try_reserve_exact(1 << 30);
     assert!(too_much.is_err(), "the memory limit does not hold");

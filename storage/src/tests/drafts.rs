@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use super::*;
 
-fn fill(draft: &Draft, bytes: &[u8]) {
+fn fill(draft: &StagedBlob, bytes: &[u8]) {
     let mut file: &std::fs::File = draft.file();
     file.write_all(bytes).unwrap();
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use graphlume_gfql::{Bindings, ErrorCode, GfqlError, PropertyGraph, Strictness};
 use graphlume_ingest::{
-    Compression, Format, ParseCx, Recipe, Source, options_from_query, parse, sql_transforms,
+    Compression, Format, ParseCx, ParseSpec, Source, options_from_query, parse, sql_transforms,
 };
 use graphlume_table::{Buffer, Table};
-use graphlume_types::{Budget, CancelToken, Share};
+use graphlume_types::{Budget, CancelToken, MemoryConsumer};
 use serde_json::{Map, Value, json};
 
 /// Name and what it does with an input.
@@ -76,7 +76,7 @@ fn map(text: &str) -> Map<String, Value> {
     }
 }
 
-fn run(recipe: &Recipe, bytes: &[u8]) {
+fn run(recipe: &ParseSpec, bytes: &[u8]) {
     let source = Source::Bytes(bytes.to_vec().into());
     let parsed = match parse(recipe, &source, &ParseCx::default()) {
         Ok(parsed) => parsed,
@@ -100,13 +100,13 @@ fn file(format: Format, sets: &[&str], data: &[u8]) {
         0 => Map::new(),
         n => map(sets[usize::from(*choice) % n]),
     };
-    run(&Recipe { options, ..Recipe::plain(format) }, bytes);
+    run(&ParseSpec { options, ..ParseSpec::plain(format) }, bytes);
 }
 
 fn compressed(data: &[u8]) {
     let Some((choice, bytes)) = data.split_first() else { return };
     let compression = Compression::ALL[usize::from(*choice) % Compression::ALL.len()];
-    run(&Recipe { compression, ..Recipe::plain(Format::Csv) }, bytes);
+    run(&ParseSpec { compression, ..ParseSpec::plain(Format::Csv) }, bytes);
 }
 
 /// Text as a URL query of options, and as `sql_transforms`.
@@ -120,7 +120,7 @@ fn options(data: &[u8]) {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     if let Ok(options) = options_from_query(format, &pairs) {
-        run(&Recipe { options, ..Recipe::plain(format) }, b"a,b\n1,2\n3,x\n");
+        run(&ParseSpec { options, ..ParseSpec::plain(format) }, b"a,b\n1,2\n3,x\n");
     }
     let value = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
     let _ = sql_transforms(&value);
@@ -132,7 +132,7 @@ fn graph() -> &'static PropertyGraph {
     GRAPH.get_or_init(|| {
         let table = |text: &'static str| {
             let source = Source::Bytes(text.as_bytes().into());
-            let parsed = parse(&Recipe::plain(Format::Csv), &source, &ParseCx::default());
+            let parsed = parse(&ParseSpec::plain(Format::Csv), &source, &ParseCx::default());
             parsed.expect("the fuzzer's own table").tables.swap_remove(0).1
         };
         let nodes = table(
@@ -147,7 +147,7 @@ fn graph() -> &'static PropertyGraph {
 
 /// What a server allows a query, made small.
 fn limits() -> CancelToken {
-    let share = Share::new(Budget::new("host", 64 << 20), 64 << 20, None);
+    let share = MemoryConsumer::new(Budget::new("host", 64 << 20), 64 << 20, None);
     CancelToken::with_deadline(Instant::now() + Duration::from_millis(500)).with_memory(share)
 }
 

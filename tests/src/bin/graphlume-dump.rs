@@ -11,7 +11,7 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::PathBuf;
 
 use graphlume_ingest::{
-    FileError, Format, IngestError, ParseCx, Recipe, Source, options_from_query, parse,
+    FileError, Format, IngestError, ParseCx, ParseSpec, Source, options_from_query, parse,
     sql_transforms,
 };
 use serde::Deserialize;
@@ -34,12 +34,12 @@ struct Job {
     out: Option<PathBuf>,
 }
 
-fn recipe(job: &Job) -> Result<Recipe, IngestError> {
+fn recipe(job: &Job) -> Result<ParseSpec, IngestError> {
     let format: Format = job.format.parse()?;
     let mut options = job.options.clone();
     options.extend(options_from_query(format, &job.query)?);
     let (compression, sql) = (job.compression.parse()?, sql_transforms(&job.sql)?);
-    Ok(Recipe { format, compression, options, sql })
+    Ok(ParseSpec { format, compression, options, sql })
 }
 
 fn dump(job: &Job) -> Result<Value, IngestError> {

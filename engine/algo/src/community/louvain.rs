@@ -13,7 +13,7 @@ use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
 use crate::AlgoError;
-use crate::net::{CHUNK_ARCS, Net, Tallies, Tally, Weight, Weights, renumber};
+use crate::weighted_graph::{CHUNK_ARCS, Tallies, Tally, Weight, WeightedGraph, Weights, renumber};
 
 /// Nodes up to which every batch is a single node.
 const SEQUENTIAL_NODES_MAX: usize = 8_192;
@@ -101,7 +101,7 @@ pub fn search(
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
     options.check()?;
-    let net = Net::new(topology, weights);
+    let net = WeightedGraph::new(topology, weights);
     let mut found = if net.num_nodes() <= SEQUENTIAL_NODES_MAX {
         small(&net, options, cancel)?
     } else {
@@ -119,7 +119,7 @@ pub fn search(
 /// As [`find`].
 #[allow(dead_code, reason = "the way back from a device, which not every build has")]
 pub(crate) fn continue_from(
-    net: Net,
+    net: WeightedGraph,
     level: usize,
     seed: u64,
     resolution: f64,
@@ -145,7 +145,11 @@ impl Options {
 }
 
 /// Time does not matter here, so single nodes may correct what whole groups decided.
-fn small(net: &Net, options: &Options, cancel: &CancelToken) -> Result<Communities, AlgoError> {
+fn small(
+    net: &WeightedGraph,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
     let singles = (0..net.num_nodes() as u32).collect();
     let (mut labels, mut visits) =
         settle(net, singles, options, options.seed, GAIN_MIN_SMALL, cancel)?;
@@ -162,7 +166,7 @@ fn small(net: &Net, options: &Options, cancel: &CancelToken) -> Result<Communiti
 
 /// Levels from `first` on: nodes move, communities become the nodes of the next level.
 fn levels(
-    mut net: Net,
+    mut net: WeightedGraph,
     first: usize,
     options: &Options,
     cancel: &CancelToken,
@@ -197,7 +201,7 @@ fn levels(
     Ok(found)
 }
 
-impl Net {
+impl WeightedGraph {
     /// Modularity when every node is a community of its own.
     fn modularity(&self, resolution: f64) -> f64 {
         let twice = self.total_strength() as f64;
@@ -213,7 +217,7 @@ impl Net {
 /// The local moving phase on one level: communities from `labels` on, until a round gains little, and
 /// the list entries looked at.
 fn settle(
-    net: &Net,
+    net: &WeightedGraph,
     labels: Vec<u32>,
     options: &Options,
     seed: u64,
@@ -251,7 +255,7 @@ struct Move {
 
 /// The state of one level.
 struct Moving<'a, W, F> {
-    net: &'a Net,
+    net: &'a WeightedGraph,
     rule: Rule,
     /// Weight of each list entry.
     weight: F,
@@ -267,7 +271,7 @@ struct Moving<'a, W, F> {
 }
 
 impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
-    fn new(net: &'a Net, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
+    fn new(net: &'a WeightedGraph, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
         let n = net.num_nodes();
         let strength: Vec<W> =
             (0..n).into_par_iter().with_min_len(1024).map(|v| W::of(net.strength(v))).collect();
@@ -526,12 +530,12 @@ mod tests {
     fn later_levels_continue_what_was_contracted_elsewhere() {
         let groups = 60u32;
         let t = testkit::planted(3000, groups, 0.2, 0.002);
-        let net = Net::new(&t, None);
+        let net = WeightedGraph::new(&t, None);
         // Halves of the planted groups, as a first level might find them.
         let halves: Vec<u32> = (0..3000).map(|v| v % groups * 2 + v / 1500).collect();
         let coarse = net.contract(&halves, 2 * groups as usize);
         let weights = (0..coarse.num_nodes()).flat_map(|v| coarse.edges(v)).map(|e| e.1).collect();
-        let again = Net::from_parts(coarse.offsets, coarse.ends, weights, coarse.loops);
+        let again = WeightedGraph::from_parts(coarse.offsets, coarse.ends, weights, coarse.loops);
         assert_eq!(again.total_strength(), 2 * u64::from(t.num_edges()));
         let above = continue_from(again, 1, 0, 1.0, &CancelToken::new()).unwrap();
         let labels: Vec<u32> = halves.iter().map(|h| above[*h as usize]).collect();

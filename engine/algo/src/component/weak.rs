@@ -108,8 +108,8 @@ fn commonest(parents: &[AtomicU32]) -> u32 {
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::net::renumber;
     use crate::testkit;
+    use crate::weighted_graph::renumber;
 
     /// Spreads the least label along edges until nothing changes.
     fn naive(t: &Topology) -> Vec<u32> {

@@ -19,7 +19,7 @@ use super::louvain_level::Level;
 use super::louvain_move::Moving;
 use crate::AlgoError;
 use crate::community::louvain::{Options, continue_from};
-use crate::net::{Net, renumber};
+use crate::weighted_graph::{WeightedGraph, renumber};
 
 /// Sub-rounds of a round. Fewer make neighbours decide at once too often, more make launches short.
 pub(crate) const SUB_ROUNDS: u32 = 8;
@@ -174,7 +174,7 @@ pub(crate) fn finish(
 ) -> Result<Vec<u32>, AlgoError> {
     let HostLevel { offsets, ends, weights, loops } = level;
     let offsets = offsets.into_iter().map(|o| o as usize).collect();
-    let net = Net::from_parts(offsets, ends, weights, loops);
+    let net = WeightedGraph::from_parts(offsets, ends, weights, loops);
     let mut labels = continue_from(net, depth as usize, options.seed, options.resolution, cancel)?;
     let bound = labels.len();
     renumber(&mut labels, bound);

@@ -12,7 +12,7 @@ use super::louvain::{
 };
 use crate::AlgoError;
 use crate::community::louvain::Options;
-use crate::net::renumber;
+use crate::weighted_graph::renumber;
 
 /// What [`super::louvain::run_tuned`] answers, computed on the CPU.
 ///

@@ -1,6 +1,6 @@
 //! Layouts: coordinates for nodes.
 
 pub mod closed;
+pub mod component_packing;
 pub mod force_atlas2;
-pub mod rim;
-pub mod start;
+pub mod initial_layout;

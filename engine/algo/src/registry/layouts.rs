@@ -3,7 +3,7 @@
 use super::*;
 use crate::layout::closed;
 use crate::layout::force_atlas2::{ForceAtlas2, Params};
-use crate::layout::start;
+use crate::layout::initial_layout;
 
 const ANY_SCALE: Option<(f64, f64)> = Some((0.0, 1e6));
 
@@ -92,7 +92,7 @@ fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError>
     let n = input.topology.num_nodes() as usize;
     let seed = count(p, "random_state");
     let begin = if p.bool("multilevel_start") {
-        start::place(input.topology, seed, input.cancel)?
+        initial_layout::place(input.topology, seed, input.cancel)?
     } else {
         closed::random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
     };

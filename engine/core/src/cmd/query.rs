@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use graphlume_gfql::{ErrorCode, GfqlError, Others, PropertyGraph, Query, Sizes, Strictness};
 use graphlume_table::Table;
-use graphlume_types::{CancelReason, CancelToken, Cancelled, DatasetId, Notice, Share, UserId};
+use graphlume_types::{
+    CancelReason, CancelToken, Cancelled, DatasetId, MemoryConsumer, Notice, UserId,
+};
 use serde_json::{Map, Value};
 
 use crate::allocator::give_back_freed;
@@ -75,7 +77,7 @@ pub struct Answered {
     /// What the query named and the graph does not have, where that was no error.
     pub notices: Vec<Notice>,
     /// Its memory.
-    pub memory: Share,
+    pub memory: MemoryConsumer,
 }
 
 pub(crate) struct QueryGraph {
@@ -104,7 +106,7 @@ impl Apply for QueryGraph {
             };
             // A quantum that is given up gives its memory back, so that the next begins with all of it.
             let mut share = memory.share();
-            let mut next: Vec<Share> = (1..LEVELS).map(|_| memory.share()).collect();
+            let mut next: Vec<MemoryConsumer> = (1..LEVELS).map(|_| memory.share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let foreground = Arc::clone(&ctx.foreground);
             let time = ctx.config.call_time;
@@ -135,7 +137,7 @@ fn one_quantum(
     leases: &[Lease],
     request: &QueryRequest,
     cancel: &CancelToken,
-    share: &Share,
+    share: &MemoryConsumer,
     quantum: Quantum,
     time: Duration,
 ) -> Option<Result<Result<Answered, GfqlError>, EngineError>> {

@@ -120,7 +120,7 @@ impl<V> Cache<V> {
 mod tests {
     use std::time::Duration;
 
-    use graphlume_types::{Budget, Refused, Reservation};
+    use graphlume_types::{Budget, Reservation, ResourcesExhausted};
 
     use super::*;
 
@@ -140,9 +140,9 @@ mod tests {
             Self { cache: Cache::new(), budget: Budget::new("test", limit), start }
         }
 
-        fn want(&self, n: u8, bytes: u64, at: u64) -> Result<Arc<Reservation>, Refused> {
+        fn want(&self, n: u8, bytes: u64, at: u64) -> Result<Arc<Reservation>, ResourcesExhausted> {
             let now = self.start + Duration::from_secs(at);
-            let short = |e: &Refused| !e.never_fits();
+            let short = |e: &ResourcesExhausted| !e.never_fits();
             self.cache.get_or_make(key(n), now, short, || self.budget.try_reserve(bytes))
         }
     }

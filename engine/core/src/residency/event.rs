@@ -1,7 +1,7 @@
 //! What loaders tell the loop, and how any thread asks it for memory.
 
 use crossbeam::channel::{Sender, bounded};
-use graphlume_types::{DatasetId, MakeRoom, Refused, Reservation};
+use graphlume_types::{DatasetId, MakeRoom, Reservation, ResourcesExhausted};
 
 use crate::error::EngineError;
 use crate::report::Reports;
@@ -13,7 +13,7 @@ pub(crate) enum ResidencyEvent {
     /// A load has entered its next stage.
     Progress { dataset: DatasetId, ticket: u64, stage: &'static str },
     /// A load or a query needs memory that only eviction can give.
-    MemoryWanted { bytes: u64, answer: Sender<Result<Reservation, Refused>> },
+    MemoryWanted { bytes: u64, answer: Sender<Result<Reservation, ResourcesExhausted>> },
     /// A load has ended.
     Loaded { dataset: DatasetId, ticket: u64, result: Result<Box<Resident>, LoadFailure> },
     /// The nodes of a graph that is in memory have been placed.
@@ -24,7 +24,7 @@ pub(crate) enum ResidencyEvent {
 pub(crate) fn evict_for(
     reports: &Reports<ResidencyEvent>,
     bytes: u64,
-) -> Option<Result<Reservation, Refused>> {
+) -> Option<Result<Reservation, ResourcesExhausted>> {
     let (answer, taken) = bounded(1);
     if !reports.send(ResidencyEvent::MemoryWanted { bytes, answer }) {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn evict_for(
 /// The same for work that knows nothing of the engine and may take up to `limit` bytes.
 pub(crate) fn make_room(reports: Reports<ResidencyEvent>, limit: u64) -> Box<MakeRoom> {
     Box::new(move |bytes| {
-        let refused = Refused { name: "host", need: bytes, used: limit, limit };
+        let refused = ResourcesExhausted { name: "host", need: bytes, used: limit, limit };
         evict_for(&reports, bytes).unwrap_or(Err(refused))
     })
 }

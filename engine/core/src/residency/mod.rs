@@ -17,7 +17,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use graphlume_types::{
-    Budget, CancelReason, CancelToken, Coded, DatasetId, Refused, Reservation, Share, limits,
+    Budget, CancelReason, CancelToken, Coded, DatasetId, MemoryConsumer, Reservation,
+    ResourcesExhausted, limits,
 };
 
 use crate::context::EngineContext;
@@ -101,9 +102,9 @@ impl QueryMemory {
     }
 
     /// What one query may take.
-    pub(crate) fn share(&self) -> Share {
+    pub(crate) fn share(&self) -> MemoryConsumer {
         let room = make_room(self.reports.clone(), self.limit);
-        Share::new(self.budget.clone(), self.limit, Some(room))
+        MemoryConsumer::new(self.budget.clone(), self.limit, Some(room))
     }
 }
 
@@ -301,8 +302,8 @@ impl Residency {
     /// Takes memory that is free at this moment.
     ///
     /// # Errors
-    /// [`Refused`] when there is less.
-    pub(crate) fn try_reserve(&self, bytes: u64) -> Result<Reservation, Refused> {
+    /// [`ResourcesExhausted`] when there is less.
+    pub(crate) fn try_reserve(&self, bytes: u64) -> Result<Reservation, ResourcesExhausted> {
         self.ctx.budget.try_reserve(bytes)
     }
 

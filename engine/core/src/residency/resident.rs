@@ -159,7 +159,7 @@ impl Resident {
 }
 
 pub(super) fn placed(graph: &Graph, cancel: &CancelToken) -> Result<Positions, EngineError> {
-    let placed = graphlume_algo::layout::start::place(&graph.topology, SEED, cancel);
+    let placed = graphlume_algo::layout::initial_layout::place(&graph.topology, SEED, cancel);
     placed.map_err(|e| EngineError::from_coded(&e))
 }
 

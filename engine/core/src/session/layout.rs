@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use graphlume_algo::AlgoError;
+use graphlume_algo::layout::component_packing::ComponentPacking;
 use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
-use graphlume_algo::layout::rim::Rim;
 use graphlume_types::{CancelToken, Clock, Reservation};
 
 use crate::checkpoint::Checkpoint;
@@ -56,7 +56,7 @@ pub(crate) struct Layout {
     /// Times that the device was out of memory in a row.
     shortages: u32,
     /// Nodes that the forces would not hold together; with the forces.
-    rim: Option<Rim>,
+    rim: Option<ComponentPacking>,
     pins: BTreeMap<u32, [f32; 2]>,
     encoder: FrameEncoder,
     iterations: u64,
@@ -156,7 +156,7 @@ impl Layout {
 
     /// Bytes of the forces.
     pub(crate) fn forces_footprint(num_nodes: u32, num_edges: u32) -> u64 {
-        ForceAtlas2::footprint(num_nodes, num_edges) + Rim::footprint(num_nodes)
+        ForceAtlas2::footprint(num_nodes, num_edges) + ComponentPacking::footprint(num_nodes)
     }
 
     pub(crate) const fn epoch(&self) -> u32 {
@@ -412,7 +412,7 @@ impl Layout {
         fill_missing(topology, &mut self.positions);
         // Bound positions are where the uploader wants them.
         if !request.lease.facts.has_positions {
-            self.rim = Rim::new(topology, &self.positions, &request.cancel)?;
+            self.rim = ComponentPacking::new(topology, &self.positions, &request.cancel)?;
         }
         // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the
         // graph.

@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graphlume_types::{DatasetId, Refused, Reservation, SessionId, limits};
+use graphlume_types::{DatasetId, Reservation, ResourcesExhausted, SessionId, limits};
 
 use crate::checkpoint::{Checkpoint, CheckpointStore};
 use crate::context::EngineContext;
@@ -248,12 +248,12 @@ impl Sessions {
     /// Takes memory, evicting what no viewer needs.
     ///
     /// # Errors
-    /// [`Refused`] when even that is not enough.
+    /// [`ResourcesExhausted`] when even that is not enough.
     pub(crate) fn reserve(
         &mut self,
         bytes: u64,
         residency: &mut Residency,
-    ) -> Result<Reservation, Refused> {
+    ) -> Result<Reservation, ResourcesExhausted> {
         let done = match residency.try_reserve(bytes) {
             Err(refused) if !refused.never_fits() => {
                 for session in self.live.values_mut().filter(|s| !s.is_watched()) {

@@ -1,6 +1,6 @@
 //! What can go wrong in a primitive.
 
-use graphlume_types::{Cancelled, Code, Coded, Refused};
+use graphlume_types::{Cancelled, Code, Coded, ResourcesExhausted};
 
 use super::{DType, Value};
 use crate::cuda::DeviceError;
@@ -13,7 +13,7 @@ pub enum PrimError {
     Device(#[from] DeviceError),
     /// The host's memory budget.
     #[error("{0}; free some or raise the limit")]
-    HostMemory(#[from] Refused),
+    HostMemory(#[from] ResourcesExhausted),
     /// The work was stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

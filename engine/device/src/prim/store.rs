@@ -1,7 +1,7 @@
 //! Where the words of columns and masks live.
 
 use bytemuck::Pod;
-use graphlume_types::{Budget, Refused, Reservation};
+use graphlume_types::{Budget, Reservation, ResourcesExhausted};
 
 use crate::cuda::{Buf, View};
 
@@ -15,14 +15,14 @@ pub(super) struct HostWords {
 
 impl HostWords {
     /// `words` zero words.
-    pub fn zeros(budget: &Budget, words: usize) -> Result<Self, Refused> {
+    pub fn zeros(budget: &Budget, words: usize) -> Result<Self, ResourcesExhausted> {
         let pairs = words.div_ceil(2);
         let paid = budget.try_reserve(pairs as u64 * 8)?;
         Ok(Self { pairs: vec![0; pairs], words, _paid: paid })
     }
 
     /// A copy of cells of 4 or 8 bytes.
-    pub fn copy<T: Pod>(budget: &Budget, cells: &[T]) -> Result<Self, Refused> {
+    pub fn copy<T: Pod>(budget: &Budget, cells: &[T]) -> Result<Self, ResourcesExhausted> {
         let bytes: &[u8] = bytemuck::cast_slice(cells);
         let mut words = Self::zeros(budget, bytes.len().div_ceil(4))?;
         bytemuck::cast_slice_mut::<u64, u8>(&mut words.pairs)[..bytes.len()].copy_from_slice(bytes);

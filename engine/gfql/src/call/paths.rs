@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, UInt32Array};
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
-use graphlume_types::{CancelToken, Hold};
+use graphlume_types::{CancelToken, MemoryReservation};
 
 use crate::chain::{BoundEdge, Pass, Scope, Step};
 use crate::columns::table_of;
@@ -227,7 +227,7 @@ impl Walk<'_> {
 /// Memory that a walk takes, for good or until the walk ends.
 pub(super) struct Charge<'a> {
     cancel: &'a CancelToken,
-    held: Option<Vec<Hold>>,
+    held: Option<Vec<MemoryReservation>>,
 }
 
 impl Charge<'_> {

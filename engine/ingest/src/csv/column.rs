@@ -1,11 +1,11 @@
 //! One column of one chunk: values in 64-bit slots that lie in the memory of the final column.
 
 use super::cells::{Cell, Cells};
-#[cfg(target_arch = "x86_64")]
-use super::lanes;
 use super::patience::Patience;
 use super::room::{Filled, Room};
 use super::seen::Seen;
+#[cfg(target_arch = "x86_64")]
+use super::swar;
 use super::token::Token;
 use crate::demand::{Demand, Kind};
 use crate::number::{Int, fast_float, fast_int};
@@ -50,10 +50,10 @@ impl Cursor<'_> {
     /// many to read one by one.
     #[cfg(target_arch = "x86_64")]
     fn fours(&mut self, data: &[u8], kind: Kind, slots: &mut [u64]) -> (usize, usize) {
-        if !lanes::available() {
+        if !swar::available() {
             return (0, usize::MAX);
         }
-        let read = if kind == Kind::Int { lanes::ints } else { lanes::floats };
+        let read = if kind == Kind::Int { swar::ints } else { swar::floats };
         // SAFETY: the processor has what the functions are compiled for.
         let taken = unsafe { read(data, self.tokens, self.step, slots) };
         self.pass(taken);

@@ -2,7 +2,7 @@
 
 use super::patience::Patience;
 #[cfg(target_arch = "x86_64")]
-use super::{lanes, wide};
+use super::{simd_scan, swar};
 use crate::number::known_digits;
 
 /// Digits of a cell at most.
@@ -69,9 +69,9 @@ pub fn read(
     loop {
         let before = rows;
         #[cfg(target_arch = "x86_64")]
-        if lanes::available() {
+        if swar::available() {
             // SAFETY: the processor has what the function is compiled for.
-            (rows, at) = unsafe { wide::digits(data, at, separator, columns, rows) };
+            (rows, at) = unsafe { simd_scan::digits(data, at, separator, columns, rows) };
         }
         let end = rows_max.min(rows.saturating_add(patience.after(rows - before)));
         (rows, at) = one_by_one(data, at, separator, columns, rows, end);

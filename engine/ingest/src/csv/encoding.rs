@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use encoding_rs::DecoderResult;
 
-use super::spool::Spool;
+use super::temp_file::Spool;
 use crate::{Format, IngestError, ParseCx};
 
 /// Bytes that are decoded at once.

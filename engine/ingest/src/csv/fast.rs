@@ -4,7 +4,7 @@ use super::digits;
 use super::patience::Patience;
 use super::token::{Quote, Stop, Token, check_len, is_blank};
 #[cfg(target_arch = "x86_64")]
-use super::{lanes, wide};
+use super::{simd_scan, swar};
 
 /// Bit `i` is set when byte `i` is `a`, `b` or `c`.
 #[cfg(target_arch = "x86_64")]
@@ -162,12 +162,13 @@ impl<'a> Fast<'a> {
     fn many(&mut self, out: &mut [Token]) -> usize {
         let Shape { separator, quote, columns, cr, .. } = self.shape;
         // A lone cell may be a blank line.
-        if cr || !(2..=wide::COLUMNS_MAX).contains(&columns) || !lanes::available() {
+        if cr || !(2..=simd_scan::COLUMNS_MAX).contains(&columns) || !swar::available() {
             return 0;
         }
-        let ends = wide::Ends { separator, stop: quote.mark.unwrap_or(separator), width: columns };
+        let ends =
+            simd_scan::Ends { separator, stop: quote.mark.unwrap_or(separator), width: columns };
         // SAFETY: the processor has what the function is compiled for.
-        let (rows, at) = unsafe { wide::records(self.data, self.start, ends, out) };
+        let (rows, at) = unsafe { simd_scan::records(self.data, self.start, ends, out) };
         self.start = at;
         self.seek(at);
         rows

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::cell_error::Fault;
 use super::dialect::Dialect;
 use super::fast::{Fast, Shape};
-use super::fault::Fault;
 use super::general::Separator;
 use super::plan::Plan;
 use super::records::Reader;

@@ -10,7 +10,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::limits::COLUMNS_MAX;
 
 use super::cells::Cells;
-use super::demands::demands;
+use super::column_types::demands;
 use super::dialect::{Dialect, Header, Pick};
 use super::records::{Halt, Reader, Walk};
 use super::token::{Stop, Token};

@@ -10,9 +10,9 @@ use graphlume_types::limits::ROWS_MAX;
 use rayon::prelude::*;
 
 use super::assemble::{self, Piece, Unfit};
+use super::cell_error::{Fault, explain};
 use super::column::ChunkColumn;
 use super::dialect::Dialect;
-use super::fault::{Fault, explain};
 use super::general::Separator;
 use super::job::{Job, Tokenizer, Tuning};
 use super::plan::{Column, Plan, plan};

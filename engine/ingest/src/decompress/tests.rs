@@ -46,11 +46,11 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     w.finish().unwrap().into_inner()
 }
 
-fn recipe(compression: Compression) -> Recipe {
-    Recipe { compression, ..Recipe::plain(Format::Csv) }
+fn recipe(compression: Compression) -> ParseSpec {
+    ParseSpec { compression, ..ParseSpec::plain(Format::Csv) }
 }
 
-fn read(recipe: &Recipe, bytes: impl Into<Bytes>) -> Result<Parsed, IngestError> {
+fn read(recipe: &ParseSpec, bytes: impl Into<Bytes>) -> Result<Parsed, IngestError> {
     parse(recipe, &Source::Bytes(bytes.into()), &ParseCx::default())
 }
 
@@ -195,10 +195,10 @@ fn a_direct_upload_names_its_compression_in_an_option() {
         }
         let e = read(&with("none"), pack(how, CSV)).unwrap_err();
         assert_eq!(e.slug(), "undeclared-compression");
-        let both = Recipe { compression: how, ..with("none") };
+        let both = ParseSpec { compression: how, ..with("none") };
         let e = read(&both, pack(how, CSV)).unwrap_err();
         assert_eq!((e.slug(), e.field()), ("invalid-option", Some("compression")));
-        let both = Recipe { compression: how, ..with("infer") };
+        let both = ParseSpec { compression: how, ..with("infer") };
         assert_eq!(rows(read(&both, pack(how, CSV))), 2);
     }
     assert_eq!(rows(read(&with("infer"), CSV)), 2);

@@ -10,7 +10,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::*;
-use crate::{Recipe, Source};
+use crate::{ParseSpec, Source};
 
 const STYLES: &str = r#"<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">
 <cellXfs count="4"><xf numFmtId="0"/><xf numFmtId="22"/><xf numFmtId="21"/><xf numFmtId="46"/></cellXfs>
@@ -83,7 +83,7 @@ fn rows(rows: &[&[&str]]) -> String {
 
 fn read_with(options: Value, bytes: Vec<u8>) -> Result<Tables, IngestError> {
     let options = options.as_object().unwrap().clone();
-    let recipe = Recipe { options, ..Recipe::plain(Format::Xlsx) };
+    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Xlsx) };
     let source = Source::Bytes(bytes.into());
     crate::parse(&recipe, &source, &ParseCx::default()).map(|p| p.tables)
 }
@@ -323,7 +323,7 @@ fn label(row: u16, column: u16, text: &str) -> Vec<u8> {
 
 fn read_old(bytes: Vec<u8>) -> Result<Tables, IngestError> {
     let source = Source::Bytes(bytes.into());
-    crate::parse(&Recipe::plain(Format::Xls), &source, &ParseCx::default()).map(|p| p.tables)
+    crate::parse(&ParseSpec::plain(Format::Xls), &source, &ParseCx::default()).map(|p| p.tables)
 }
 
 #[test]

@@ -13,7 +13,7 @@ use prost::Message;
 use serde_json::json;
 
 use super::*;
-use crate::{Recipe, Source};
+use crate::{ParseSpec, Source};
 
 fn batch(rows: std::ops::Range<i64>) -> RecordBatch {
     let names: StringArray = rows.clone().map(|i| (i % 3 > 0).then(|| format!("n{i}"))).collect();
@@ -44,7 +44,7 @@ fn file(rows: i64, how: Option<CompressionType>) -> Vec<u8> {
 
 fn read_with(options: Value, bytes: Vec<u8>) -> Result<Table, IngestError> {
     let options = options.as_object().unwrap().clone();
-    let recipe = Recipe { options, ..Recipe::plain(Format::Orc) };
+    let recipe = ParseSpec { options, ..ParseSpec::plain(Format::Orc) };
     let parsed = crate::parse(&recipe, &Source::Bytes(bytes.into()), &ParseCx::default());
     parsed.map(|mut p| p.tables.remove(0).1)
 }

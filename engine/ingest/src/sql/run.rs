@@ -102,13 +102,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{Format, Recipe, Source, parse, sql_transforms};
+    use crate::{Format, ParseSpec, Source, parse, sql_transforms};
 
     const CSV: &str =
         "who,knows,since,weight\nann,bob,2020-01-01,1.5\nbob,cy,2021-06-30,\nann,cy,,2\n";
 
     fn query(sql: Value) -> Result<Parsed, IngestError> {
-        let recipe = Recipe { sql: sql_transforms(&sql)?, ..Recipe::plain(Format::Csv) };
+        let recipe = ParseSpec { sql: sql_transforms(&sql)?, ..ParseSpec::plain(Format::Csv) };
         parse(&recipe, &Source::Bytes(CSV.into()), &ParseCx::default())
     }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn all_columns_come_back_as_they_went() {
         let plain =
-            parse(&Recipe::plain(Format::Csv), &Source::Bytes(CSV.into()), &ParseCx::default())
+            parse(&ParseSpec::plain(Format::Csv), &Source::Bytes(CSV.into()), &ParseCx::default())
                 .unwrap();
         let back = query(json!("SELECT * FROM table_0")).unwrap();
         let (plain, back) = (&plain.tables[0].1, &back.tables[0].1);

@@ -132,7 +132,7 @@ impl Identity {
         let subject = Subject {
             user: user.id,
             username: user.username,
-            // Whoever holds the link need not learn the address of the account.
+            // The holder of the link need not learn the address of the account.
             email: String::new(),
             epoch: user.token_epoch,
             org: None,
@@ -225,7 +225,7 @@ fn guest_of(records: &Records, order: &Mint) -> Result<(UserRec, Batch), Identit
     }
 }
 
-/// An account with as many links as there may be gives up those that let nobody in any more.
+/// An account with as many links as there may be gives up those that are used up or over.
 fn make_room(
     records: &Records,
     settings: LinkSettings,

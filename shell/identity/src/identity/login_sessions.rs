@@ -40,7 +40,7 @@ pub(super) fn make_room(
     Ok(batch)
 }
 
-/// Refuses what belongs to a login session that is over, or is somebody else's.
+/// Refuses what belongs to a login session that is over, or belongs to another account.
 ///
 /// # Errors
 /// [`IdentityError::TokenInvalid`].

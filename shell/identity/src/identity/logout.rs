@@ -22,7 +22,7 @@ struct Ended {
 
 impl Identity {
     /// Ends every token, login session and live connection of an account and removes its links that
-    /// nobody has used. Its keys are revoked and its memberships end; a guest loses its password, too.
+    /// no account has used. Its keys are revoked and its memberships end; a guest loses its password, too.
     /// All of it is on the disk before this returns, and open pages are told before that.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Identity {
         let by = self.require_admin(who, "logout-user-refused", "log others out")?;
         let (name, role) = (username.to_owned(), who.role());
         let ended = self.blocking(move |records| logout(records, &name, role)).await;
-        // Also when the disk did not answer: whoever may have been logged out is looked at again.
+        // Also when the disk did not answer: an account that may have been logged out is looked at again.
         self.access_changed();
         let Ended { user, links, sessions } = ended?;
         tracing::info!(

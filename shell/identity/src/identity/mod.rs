@@ -34,7 +34,7 @@ pub(crate) struct Records {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// Accounts and everything that lets somebody in.
+/// Accounts and everything that lets a caller in.
 ///
 /// # Examples
 ///
@@ -63,7 +63,7 @@ pub struct Identity {
     refusals: LoginRefusals,
     damage: Damage,
     link_settings: LinkSettings,
-    /// Changes whenever somebody may have lost a right.
+    /// Changes whenever an account may have lost a right.
     access: watch::Sender<u64>,
     /// The key of this start, from which others are derived.
     key: SigningKey,
@@ -126,7 +126,7 @@ impl Identity {
         self.gate.enter().await
     }
 
-    /// Changes whenever somebody may have lost the right to watch something. Whoever streams to viewers
+    /// Changes whenever an account may have lost the right to watch something. A route that streams to viewers
     /// asks again then whether they may.
     #[must_use]
     pub fn access_changes(&self) -> watch::Receiver<u64> {
@@ -152,7 +152,7 @@ impl Identity {
         self.access.send_modify(|n| *n = n.wrapping_add(1));
     }
 
-    /// Refuses to let anybody in while accounts may be open that had been closed, because records were lost.
+    /// Refuses every sign-in while accounts may be open that had been closed, because records were lost.
     ///
     /// # Errors
     /// [`IdentityError::Forbidden`].

@@ -79,7 +79,7 @@ impl Identity {
     /// Makes a personal key, which `body` may give a `label`. Its secret is in the reply and nowhere else.
     ///
     /// # Errors
-    /// [`IdentityError::Forbidden`] for guests of links and for whoever signed in with a key: one that leaked
+    /// [`IdentityError::Forbidden`] for guests of links and for callers who signed in with a key: one that leaked
     /// must not make others; [`IdentityError::Conflict`] at the limit.
     pub async fn create_own_key(
         &self,
@@ -107,7 +107,7 @@ impl Identity {
     /// Ends a personal key of the caller's, and every token that was made with it.
     ///
     /// # Errors
-    /// [`IdentityError::NotFound`], also for somebody else's; [`IdentityError::Forbidden`] for guests, and for whoever
+    /// [`IdentityError::NotFound`], also for another account's; [`IdentityError::Forbidden`] for guests, and for callers who
     /// signed in with another key: one that leaked must not take the others away.
     pub async fn revoke_own_key(&self, who: &Principal, key_id: &str) -> Result<(), IdentityError> {
         let (user, _) = own_account(who)?;
@@ -125,7 +125,7 @@ impl Identity {
                 keys::revoke(&records.store, &key_id).map(|_| ())
             })
             .await;
-        // Also after an error of the disk: the change may be on it all the same. Where there is no such key, nobody
+        // Also after an error of the disk: the change may be on it all the same. Where there is no such key, no caller
         // has lost anything.
         if !matches!(revoked, Err(IdentityError::NotFound { .. })) {
             self.access_changed();
@@ -148,7 +148,7 @@ fn own_account(who: &Principal) -> Result<(UserId, String), IdentityError> {
     Ok((user, name.to_owned()))
 }
 
-/// Sets the password of an account as it was when the old one was checked: whoever was logged out or given
+/// Sets the password of an account as it was when the old one was checked: an account that was logged out or given
 /// another password meanwhile keeps that.
 fn replace_password(
     records: &Records,

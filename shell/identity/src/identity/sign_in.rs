@@ -16,7 +16,7 @@ use crate::{accounts, password, secret};
 /// Where a password comes from.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The address of whoever sends it.
+    /// The address of the client.
     pub address: IpAddr,
     /// What an earlier sign-in left in the browser ([`SignedIn::browser`]).
     pub browser: Option<String>,
@@ -147,7 +147,7 @@ impl Identity {
         }
     }
 
-    /// Nobody signs in after records were lost, until the operator has looked at the accounts.
+    /// No account signs in after records were lost, until the operator has looked at the accounts.
     pub(super) fn require_certain_accounts(&self) -> Result<(), IdentityError> {
         self.damage.check().inspect_err(|_| self.refusals.count(Refused::Unavailable))
     }

@@ -205,7 +205,7 @@ impl Agents {
         Ok(meta.collections)
     }
 
-    /// Changes the collections of a session: one change at a time, on the disk before anybody is told,
+    /// Changes the collections of a session: one change at a time, on the disk before viewers are told,
     /// and then in every page.
     async fn change_collections<T>(
         &self,

@@ -29,9 +29,9 @@ pub struct Agents {
 /// What a tool is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolAccess {
-    /// Look; for whoever may see the dataset.
+    /// Look; for every caller who may see the dataset.
     Read,
-    /// Change what everybody sees; for the person who has the visualization open.
+    /// Change what all viewers see; for the person who has the visualization open.
     Owner,
 }
 
@@ -91,7 +91,7 @@ impl Agents {
         if decides(who, Action::Read, found.resource()) != Decision::Allow {
             return Err(LiveError::Denied);
         }
-        // Whoever has the page open came with the dataset's address.
+        // A viewer who has the page open came with the dataset's address.
         let has_page = || who.user().is_some_and(|user| self.sessions.is_open_by(&id, user));
         if !leads_to(who, &meta, found.resource()) && !has_page() {
             return Err(LiveError::Denied);

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use graphlume_engine::EngineHandle;
 use graphlume_identity::Principal;
 use graphlume_identity::authz::Action;
-use graphlume_ingest::{Format, IngestError, Recipe};
+use graphlume_ingest::{Format, IngestError, ParseSpec};
 use graphlume_storage::{DatasetRec, StoreError, TableRec};
 use graphlume_types::{DatasetId, Notice, note};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub struct PartUpload {
     stream: UploadStream,
     dataset: DatasetId,
     part: Part,
-    recipe: Recipe,
+    recipe: ParseSpec,
     claim: Claim,
 }
 
@@ -65,7 +65,7 @@ impl Datasets {
             stream,
             dataset: rec.dataset_id,
             part,
-            recipe: Recipe { options, ..Recipe::plain(format) },
+            recipe: ParseSpec { options, ..ParseSpec::plain(format) },
             claim,
         })
     }
@@ -88,7 +88,7 @@ impl PartUpload {
     /// fails; a dataset deleted meanwhile.
     pub async fn finish(self) -> Result<DirectReply, ServiceError> {
         let Self { data, engine, stream, dataset, part, recipe, claim } = self;
-        let Recipe { format, compression, options, .. } = recipe.clone();
+        let ParseSpec { format, compression, options, .. } = recipe.clone();
         let StoredUpload { raw, parsed, room, parse_micros } = stream.finish(recipe).await?;
         let taken = parsed.tables()?;
         let ParsedTables { mut schemas, mut tables, notices: mut parsed, .. } = taken;
@@ -179,7 +179,7 @@ fn readiness(rec: &DatasetRec, part: Part, had_edges: bool) -> News {
     if !has_edges(rec) {
         return News::NotYet;
     }
-    // Nodes alone are a picture, which somebody may have asked for.
+    // Nodes alone are a picture, which may be what was asked for.
     let had_nodes = rec.direct_nodes.is_some() || !rec.node_tables.is_empty();
     if had_edges || (part == Part::Edges && had_nodes) {
         return News::Again;

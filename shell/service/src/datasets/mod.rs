@@ -45,7 +45,7 @@ pub(crate) fn no_dataset(id: impl std::fmt::Display) -> ServiceError {
     ServiceError::not_found("dataset", id)
 }
 
-/// A dataset that somebody asked for.
+/// A dataset that a caller asked for.
 pub(crate) enum Found {
     /// One that was created here.
     Stored(Box<DatasetRec>, Tag),
@@ -87,7 +87,7 @@ pub(crate) fn find(data: &DataStore, id: &str) -> Result<Found, ServiceError> {
     Ok(Found::Stored(Box::new(rec), tag))
 }
 
-/// [`find`] for somebody who wants to do something with it.
+/// [`find`] for a caller who wants to do something with it.
 pub(crate) fn find_for(
     data: &DataStore,
     who: &Principal,
@@ -192,7 +192,7 @@ impl Datasets {
     /// One dataset with what was sent at its creation.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`], also for somebody else's private one.
+    /// [`ServiceError::NotFound`], also for another account's private one.
     pub async fn get(&self, who: &Principal, id: &str) -> Result<DatasetEnvelope, ServiceError> {
         let data = match self.dataset_for(who, Action::Read, id).await? {
             Found::Stored(rec, _) => {
@@ -258,14 +258,14 @@ async fn tell_engine(engine: &EngineHandle, dataset: DatasetId, news: News) {
     let told = match news {
         News::NotYet => return,
         News::First => engine.preload(dataset).await,
-        // Whoever watches gets the new picture; when nobody has asked yet, it is prepared all the same.
+        // Viewers get the new picture; when there are none yet, it is prepared all the same.
         News::Again => match engine.changed(dataset).await {
             Ok(()) => engine.preload(dataset).await,
             failed => failed,
         },
     };
     if let Err(e) = told {
-        // Not an error of the upload: the graph is loaded when somebody opens it.
+        // Not an error of the upload: the graph is loaded when a viewer opens it.
         tracing::warn!(%dataset, error = %e, "the engine did not take the new data at once");
     }
 }

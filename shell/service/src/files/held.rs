@@ -1,5 +1,5 @@
 //! What datasets say about the files whose tables they hold: whether a file is kept from its organization, and which
-//! of its tables somebody may make a dataset of. Answered by the indexes of the store, whatever the records hold.
+//! of its tables a caller may make a dataset of. Answered by the indexes of the store, whatever the records hold.
 
 use graphlume_identity::Principal;
 use graphlume_identity::authz::{Action, Decision, Held, Resource, decides};
@@ -18,7 +18,7 @@ fn matters(who: &Principal, file: &FileHead) -> bool {
     who.user() != Some(file.author) && who.belongs_to(file.org_name.as_deref())
 }
 
-/// What the datasets of a file's author say about it to somebody else. Asks nothing where no answer could help.
+/// What the datasets of a file's author say about it to another account. Asks nothing where no answer could help.
 pub(crate) fn held(
     data: &DataStore,
     who: &Principal,
@@ -72,7 +72,7 @@ pub(crate) fn citable(
 /// The dataset that shows a caller the latest version of a table, unless a private one that is not for the caller
 /// holds the file: then nothing of it is given away, whatever else holds it.
 ///
-/// The id of a file does not tell which address the caller was given. So datasets that are open to whoever has their
+/// The id of a file does not tell which address the caller was given. So datasets that are open to every caller with their
 /// address count only where no other one shows the table, and where all of them show the same version.
 fn shown_by(
     data: &DataStore,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use graphlume_identity::authz::{Action, Decision, Resource, decides, require};
 use graphlume_identity::{IdentityError, Principal, body, orgs};
-use graphlume_ingest::{Compression, Format, IngestError, Recipe, sql_transforms};
+use graphlume_ingest::{Compression, Format, IngestError, ParseSpec, sql_transforms};
 use graphlume_storage::{Batch, FileHead, FileRec, Headed as _, StoreError, Tag};
 use graphlume_types::calendar::iso8601;
 use graphlume_types::{CancelToken, FileId, Notice};
@@ -165,7 +165,7 @@ impl Files {
     /// One file's record.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`], also for somebody else's.
+    /// [`ServiceError::NotFound`], also for another account's.
     pub async fn get(&self, who: &Principal, id: &str) -> Result<FileReply, ServiceError> {
         let (rec, _) = self.file_for(who, Action::Read, id).await?;
         let progress = self.ctx.data.progress.get(&rec.file_id);
@@ -218,7 +218,7 @@ impl Files {
     /// Deletes a file. Datasets made from it keep the tables that they hold on to.
     ///
     /// # Errors
-    /// [`ServiceError::NotFound`], also for somebody else's.
+    /// [`ServiceError::NotFound`], also for another account's.
     pub async fn delete(&self, who: &Principal, id: &str) -> Result<(), ServiceError> {
         let (rec, tag) = self.file_for(who, Action::Delete, id).await?;
         let (id, user) = (id.to_owned(), who.user());
@@ -305,7 +305,7 @@ fn refuse_foreign_fields(map: &Map<String, Value>) -> Result<(), ServiceError> {
 }
 
 /// How the record says that its bytes are to be parsed; options in an upload's address come on top.
-fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceError> {
+fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<ParseSpec, ServiceError> {
     let format: Format =
         rec.file_type.parse().map_err(|e: IngestError| ServiceError::unreadable(&e))?;
     let mut options = rec.parser_options.clone();
@@ -316,7 +316,7 @@ fn recipe(rec: &FileRec, query: &[(String, String)]) -> Result<Recipe, ServiceEr
         Ok((rec.file_compression.parse()?, sql_transforms(&rec.sql_transforms)?))
     };
     let (compression, sql) = rest().map_err(|e| ServiceError::unreadable(&e))?;
-    Ok(Recipe { format, compression, options, sql })
+    Ok(ParseSpec { format, compression, options, sql })
 }
 
 /// A compressed file whose name does not say so: the interface wants the extension in the name, and the declared

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use graphlume_ingest::{Failed, IngestError, Progress, Recipe, Stage, known_slug, sql_transforms};
+use graphlume_ingest::{
+    Failed, IngestError, ParseSpec, Progress, Stage, known_slug, sql_transforms,
+};
 use graphlume_storage::{BlobRef, StoreError, TableRec, TableSchema};
 use graphlume_table::{Buffer, Table, TableSummary};
 use graphlume_types::{CancelToken, Code, Notice, UserId, note};
@@ -12,7 +14,7 @@ use graphlume_workers::{JobFiles, Watch};
 use crate::data::DataStore;
 use crate::error::ServiceError;
 
-/// Bytes of a fresh table that is kept for whoever opens it next; longer ones are read again then.
+/// Bytes of a fresh table that is kept for the next load; longer ones are read again then.
 const CACHED_BYTES_MAX: u64 = 64 << 20;
 
 /// The tables of uploaded bytes, stored.
@@ -24,7 +26,7 @@ pub(crate) struct ParsedTables {
     pub notices: Vec<Notice>,
 }
 
-/// What became of uploaded bytes.
+/// The outcome of parsing uploaded bytes.
 pub(crate) enum ParseOutcome {
     /// Their tables are stored.
     Parsed(ParsedTables),
@@ -58,7 +60,7 @@ impl ParseOutcome {
 pub(crate) fn parse_and_store(
     data: &DataStore,
     owner: Option<UserId>,
-    recipe: &Recipe,
+    recipe: &ParseSpec,
     input: Arc<File>,
     cancel: &CancelToken,
     watch: Watch,
@@ -172,8 +174,8 @@ fn read_table(data: &DataStore, blob: &BlobRef) -> Result<Option<Table>, Service
 }
 
 /// How a table is derived from its uploaded bytes.
-fn recipe_of(rec: &TableRec) -> Result<Recipe, IngestError> {
-    Ok(Recipe {
+fn recipe_of(rec: &TableRec) -> Result<ParseSpec, IngestError> {
+    Ok(ParseSpec {
         format: rec.format.parse()?,
         compression: rec.compression.parse()?,
         options: rec.parser_options.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_identity::Principal;
 use graphlume_identity::authz::Action;
-use graphlume_ingest::Recipe;
+use graphlume_ingest::ParseSpec;
 use graphlume_storage::{FileRec, Tag};
 
 use super::upload_stream::{StoredUpload, UploadStream};
@@ -23,7 +23,7 @@ pub struct FileUpload {
     entry: ProgressEntry,
     rec: FileRec,
     tag: Tag,
-    recipe: Recipe,
+    recipe: ParseSpec,
     erase: bool,
     claim: Claim,
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_ingest::{Progress, Recipe, Stage};
+use graphlume_ingest::{ParseSpec, Progress, Stage};
 use graphlume_storage::{BlobRef, BlobWriter, StoreError};
 use graphlume_types::{CancelToken, UserId};
 use graphlume_workers::Watch;
@@ -148,7 +148,7 @@ impl UploadStream {
     /// # Errors
     /// A length other than the declared one, or a disk that fails. What is wrong with the content is
     /// part of the result.
-    pub(crate) async fn finish(mut self, recipe: Recipe) -> Result<StoredUpload, ServiceError> {
+    pub(crate) async fn finish(mut self, recipe: ParseSpec) -> Result<StoredUpload, ServiceError> {
         if self.declared.is_some_and(|d| d != self.received) {
             return Err(self.wrong_length(self.received));
         }

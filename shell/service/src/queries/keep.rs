@@ -9,7 +9,7 @@ use graphlume_identity::Principal;
 use graphlume_ingest::ExportFormat;
 use graphlume_storage::{Batch, FileRec};
 use graphlume_table::Table;
-use graphlume_types::{Counted, DatasetId, FileId, Share};
+use graphlume_types::{Counted, DatasetId, FileId, MemoryConsumer};
 use serde_json::{Map, Value, json};
 
 use super::Queries;
@@ -92,7 +92,7 @@ impl Queries {
         of: &str,
         graph: &PropertyGraph,
         keep: &Keep,
-        memory: &Share,
+        memory: &MemoryConsumer,
     ) -> Result<DatasetId, ServiceError> {
         let mut unfinished = Unfinished { data: Arc::clone(&self.ctx.data), files: Vec::new() };
         let kept = self.keep_parts(who, of, graph, keep, memory, &mut unfinished).await;
@@ -114,7 +114,7 @@ impl Queries {
         of: &str,
         graph: &PropertyGraph,
         keep: &Keep,
-        memory: &Share,
+        memory: &MemoryConsumer,
         unfinished: &mut Unfinished,
     ) -> Result<DatasetId, ServiceError> {
         let bindings = graph.bindings().clone();
@@ -169,7 +169,7 @@ impl Queries {
         who: &Principal,
         name: &str,
         table: Option<&Table>,
-        memory: &Share,
+        memory: &MemoryConsumer,
         unfinished: &mut Unfinished,
     ) -> Result<Option<String>, ServiceError> {
         let Some(table) = table.filter(|t| t.num_cols() > 0).cloned() else { return Ok(None) };

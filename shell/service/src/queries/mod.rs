@@ -84,7 +84,7 @@ pub struct QueryReply {
     pub media_type: &'static str,
     /// The tables in the format that was asked for; their memory is counted until the last byte is gone.
     pub body: Bytes,
-    /// What the query named in vain, where that was no error.
+    /// Names in the query that matched nothing, where that was no error.
     pub notices: Vec<Notice>,
 }
 

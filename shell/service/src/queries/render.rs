@@ -6,7 +6,7 @@ use bytes::Bytes;
 use graphlume_gfql::{PropertyGraph, Sizes, shown};
 use graphlume_ingest::{ExportFormat, archive, export};
 use graphlume_table::Table;
-use graphlume_types::{Counted, Notice, Share};
+use graphlume_types::{Counted, MemoryConsumer, Notice};
 use serde_json::{Value, json};
 
 use super::{QueryOutput, QueryReply, ResponseOptions};
@@ -23,7 +23,7 @@ pub(super) fn render(
     options: &ResponseOptions,
     kept_as: Option<Value>,
     notices: Vec<Notice>,
-    memory: &Share,
+    memory: &MemoryConsumer,
 ) -> Result<QueryReply, ServiceError> {
     let bindings = graph.bindings();
     let (nodes, edges) = tables(graph)?;
@@ -84,7 +84,7 @@ fn zipped(
     (nodes, edges): (&Table, Option<&Table>),
     meta: &Value,
     format: ExportFormat,
-    memory: &Share,
+    memory: &MemoryConsumer,
     out: &mut Counted,
 ) -> Result<(), ServiceError> {
     let meta = meta.to_string().into_bytes();

@@ -44,7 +44,7 @@ pub struct ServiceConfig {
     pub data_dir: PathBuf,
     /// Password of the first superuser; generated when absent.
     pub admin_password: Option<String>,
-    /// Whether a generated one goes into a file of the data folder instead of to whoever started the server.
+    /// Whether a generated one goes into a file of the data folder instead of to the terminal.
     pub keep_password: bool,
     /// Whether a dataset may cite the file of an account that shares no organization with the caller.
     pub allow_foreign_file_ids: bool,

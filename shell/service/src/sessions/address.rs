@@ -80,7 +80,7 @@ const NO: [&str; 4] = ["false", "0", "no", "off"];
 const SHOWN_CHARS: usize = 64;
 
 /// What is said of the parameters `query` that the page does not obey. Of a repeated name the last counts.
-/// Anybody may send an address of thousands of parameters: each is looked at once, and no more are compared
+/// Any client may send an address of thousands of parameters: each is looked at once, and no more are compared
 /// with the known names than there are notices.
 pub(crate) fn notices(query: &[(String, String)]) -> Vec<Notice> {
     let last: HashMap<&str, usize> =

@@ -103,7 +103,7 @@ impl CheckpointStore for Checkpoints {
     }
 }
 
-/// Removes positions of datasets that are gone and of sessions that nobody has moved for long. Those of
+/// Removes positions of datasets that are gone and of sessions that have not moved for long. Those of
 /// sessions without a record stay: the page of an anonymous visit opens it again.
 pub(crate) fn sweep(data: &DataStore) -> Result<(), ServiceError> {
     let oldest = data.clock.unix_micros().saturating_sub(SESSION_IDLE_DAYS_MAX * DAY_MICROS);

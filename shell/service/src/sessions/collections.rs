@@ -300,7 +300,7 @@ pub(crate) fn from_query(
         }
     };
     let mut collections = Collections::default();
-    // Whoever opens an address has not signed in: no more is looked at than is shown, and the patterns of all its
+    // A client that opens an address may be anonymous: no more is looked at than is shown, and the patterns of all its
     // collections share one budget.
     graphlume_gfql::within_budget(|| {
         for (i, item) in list.iter().take(COLLECTIONS_MAX).enumerate() {

@@ -1,6 +1,6 @@
 //! Who runs the layout of a shared picture, pins its nodes and changes its settings. The session's owner and
-//! editors of the dataset do; a session that nobody signed in for is controlled by the page that came first and so made
-//! it, which proves that with a key that it alone was told, until somebody who signed in owns the session.
+//! editors of the dataset do; a session without an owner is controlled by the page that came first and so made
+//! it, which proves that with a key that it alone was told, until an account owns the session.
 
 use graphlume_identity::authz::{Action, Decision, Guarded, Resource, decides};
 use graphlume_identity::{Identity, Principal};
@@ -51,7 +51,7 @@ pub struct PageControl {
 }
 
 impl Sessions {
-    /// Seats a page that [`Sessions::authorize_viewer`] let through. The first page at a session that nobody
+    /// Seats a page that [`Sessions::authorize_viewer`] let through. The first page at a session that no page
     /// signed in for becomes the one that controls it.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ use crate::error::ServiceError;
 use crate::reply::{RevisionDataset, RevisionReply, SessionReply, SessionsReply};
 
 impl Sessions {
-    /// The caller's sessions, newest first; a superuser's list has everybody's.
+    /// The caller's sessions, newest first; a superuser's list has those of all accounts.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`] when others ask for `all`.
@@ -61,7 +61,7 @@ impl Sessions {
             .await
     }
 
-    /// One session, for whoever may look at what it shows and did not merely guess its name.
+    /// One session, for a caller who may look at what it shows and did not merely guess its name.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`].

@@ -53,7 +53,7 @@ pub struct Opened {
     pub dataset_id: DatasetId,
 }
 
-/// Proof that somebody may watch a session.
+/// Proof that a viewer may watch a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewerGrant {
     /// The session.
@@ -97,7 +97,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`ServiceError::NotFound`] for a dataset that the caller may not see; a session name that is
-    /// impossible, or taken by somebody else for another dataset.
+    /// impossible, or taken by another account for another dataset.
     pub async fn open(
         &self,
         who: &Principal,
@@ -159,14 +159,14 @@ impl Sessions {
         self.authorize_viewer(who, session, dataset).await.map(|_| ())
     }
 
-    /// Somebody has a session open until what this gives is dropped.
+    /// A session counts as open until what this gives is dropped.
     #[must_use]
     pub fn page_opened(&self, who: &Principal, session: &SessionId) -> OpenPage {
         self.presence.open(session.clone(), who.session_owner())
     }
 
     /// Whether the caller may watch a session. With `dataset`, a session that is not known is opened on it.
-    /// Without, the session's name must be the server's own, or the caller somebody who may look at the
+    /// Without, the session's name must be the server's own, or the caller one who may look at the
     /// dataset without knowing its address: to all others the session is not there.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl Sessions {
         Ok(grant)
     }
 
-    /// Whether somebody whom [`Sessions::authorize_viewer`] let through may still look at what the grant
+    /// Whether a viewer whom [`Sessions::authorize_viewer`] let through may still look at what the grant
     /// is for. A session that shows another dataset by now is the engine's to close.
     ///
     /// # Errors
@@ -273,7 +273,7 @@ impl Sessions {
         let now = self.ctx.data.clock.unix_micros();
         let org = || who.active_org().map(str::to_owned);
         let meta = match known.clone() {
-            // Whoever has it open first is its owner; who comes later watches.
+            // The account that has it open first is its owner; who comes later watches.
             Some(v) if v.owner.is_none() && !v.claimed => {
                 let owner = who.session_owner();
                 SessionMeta { owner, org: org(), live: true, claimed: owner.is_some(), ..v }
@@ -312,7 +312,7 @@ impl Sessions {
         Ok(Opened { session_id: session, dataset_id: dataset })
     }
 
-    /// Remembers a session. The engine gives up sessions of nobody that were forgotten for it and that no page has open.
+    /// Remembers a session. The engine gives up sessions without an owner that were forgotten for it and that no page has open.
     fn remember(&self, meta: SessionMeta) {
         let is_of_nobody = meta.owner.is_none();
         for session in self.registry.put(meta, |id| self.presence.is_open(id)) {
@@ -336,7 +336,7 @@ impl Sessions {
         Ok(meta)
     }
 
-    /// Whether somebody has the session open, or had it open a moment ago.
+    /// Whether a page has the session open, or had it open a moment ago.
     pub(crate) fn is_open(&self, session: &SessionId) -> bool {
         self.presence.is_open(session)
     }
@@ -394,7 +394,7 @@ impl Sessions {
     }
 }
 
-/// A session that nobody knew of before.
+/// A session that is new.
 fn new_session(
     who: &Principal,
     session: SessionId,

@@ -8,7 +8,7 @@ use graphlume_types::limits::{PAGE_AWAY_SECS_MAX, PAGE_OPENING_SECS_MAX};
 use graphlume_types::{Clock, SessionId, UserId};
 use parking_lot::Mutex;
 
-/// A session and who looks at it; nobody in particular without a credential.
+/// A session and who looks at it; no account without a credential.
 type PresenceKey = (SessionId, Option<UserId>);
 
 /// Open pages of one account at one session, and until when it counts as open without any.
@@ -60,7 +60,7 @@ impl Presence {
             until;
     }
 
-    /// Whether somebody has the session open, or had it open a moment ago.
+    /// Whether a page has the session open, or had it open a moment ago.
     pub(crate) fn is_open(&self, session: &SessionId) -> bool {
         self.any(|(open, _)| open == session)
     }

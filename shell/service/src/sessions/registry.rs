@@ -29,7 +29,7 @@ pub(crate) struct SessionMeta {
     pub(crate) collections: Arc<Collections>,
     /// Whether the engine was told of it in this run.
     pub(super) live: bool,
-    /// Whether somebody controls it: its owner, or the page that came first.
+    /// Whether it is controlled: its owner, or the page that came first.
     pub(super) claimed: bool,
     /// About how much memory it takes.
     pub(crate) bytes: usize,
@@ -74,7 +74,7 @@ impl SessionRegistry {
         Arc::clone(&self.turns[at])
     }
 
-    /// Claims a session that nobody controls. Of many who try at once one succeeds.
+    /// Claims a session that is not controlled. Of many who try at once one succeeds.
     pub(crate) fn claim(&self, id: &SessionId, dataset: DatasetId) -> bool {
         let mut map = self.map.lock();
         let meta = map.get_mut(id).filter(|v| v.dataset == dataset && v.owner.is_none());
@@ -101,7 +101,7 @@ impl SessionRegistry {
         self.closed.lock().iter().any(|(closed, owner)| closed == id && *owner == user)
     }
 
-    /// Remembers a session. Those of accounts and those of nobody have limits of their own, so that whoever has not
+    /// Remembers a session. Those of accounts and those without an owner have limits of their own, so that a client that has not
     /// signed in pushes out none of an account; past a limit the oldest is forgotten, one that is open last.
     pub(super) fn put(
         &self,

@@ -51,7 +51,7 @@ pub(crate) fn keep_collections(data: &DataStore, meta: &SessionMeta) -> Result<(
     }
 }
 
-/// Forgets sessions that nobody has opened for long, and those whose dataset is gone.
+/// Forgets sessions that were not opened for long, and those whose dataset is gone.
 pub(crate) fn forget_old(data: &DataStore) -> Result<(), ServiceError> {
     let now = data.clock.unix_micros();
     data.store.each(|rec: SessionRec| {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Sessions, ViewerGrant};
 
 impl Sessions {
-    /// Somebody waits for an answer: long queries give way for a while.
+    /// A user waits for an answer: long queries give way for a while.
     pub fn note_request(&self) {
         self.ctx.engine.note_request();
     }

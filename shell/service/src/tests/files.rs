@@ -1,10 +1,10 @@
 use super::*;
-use graphlume_ingest::{Format, ParseCx, Recipe, Source, parse};
+use graphlume_ingest::{Format, ParseCx, ParseSpec, Source, parse};
 
 /// The Arrow file form of [`EDGES_CSV`].
 fn arrow_file() -> Vec<u8> {
     let source = Source::Bytes(Bytes::from(EDGES_CSV));
-    let parsed = parse(&Recipe::plain(Format::Csv), &source, &ParseCx::default()).unwrap();
+    let parsed = parse(&ParseSpec::plain(Format::Csv), &source, &ParseCx::default()).unwrap();
     let mut out = Vec::new();
     parsed.tables[0].1.write_arrow(&mut out).unwrap();
     out

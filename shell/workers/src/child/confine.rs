@@ -76,7 +76,7 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_getrusage,
 ];
 
-/// System calls that nothing here makes by mistake: whoever tries is taken over, and is ended at once.
+/// System calls that nothing here makes by mistake: a process that tries is taken over, and is ended at once.
 const FATAL: &[libc::c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,

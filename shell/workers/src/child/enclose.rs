@@ -73,7 +73,7 @@ impl Enclosed {
 pub fn enclose() -> Enclosed {
     let user = survives(|| unshare(libc::CLONE_NEWUSER | NAMESPACES))
         && unshare(libc::CLONE_NEWUSER | NAMESPACES);
-    // Whoever has the privileges needs no user of its own for it.
+    // A process with the privileges needs no user of its own for it.
     let namespaces = user || (survives(|| unshare(NAMESPACES)) && unshare(NAMESPACES));
     let landlock = if survives(|| landlock().is_some()) { landlock() } else { None };
     // The last, because the others may need them.

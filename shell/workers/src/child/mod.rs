@@ -97,7 +97,7 @@ impl Reporter {
         });
         if is_news {
             *last = Some((progress, now));
-            // Whoever does not read this does not read the answer either, which ends the process.
+            // A parent that does not read this does not read the answer either, which ends the process.
             let _ = self.channel.send(&Answer::Progress(progress), &[]);
         }
     }

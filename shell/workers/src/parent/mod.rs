@@ -7,7 +7,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use graphlume_ingest::{Done, Failed, ParseCx, Progress, Recipe, Source, work};
+use graphlume_ingest::{Done, Failed, ParseCx, ParseSpec, Progress, Source, work};
 use graphlume_types::{CancelToken, UserId};
 
 use pool::Pool;
@@ -54,7 +54,7 @@ pub struct ParsersHealth {
 /// use std::io::Write;
 /// use std::sync::Arc;
 ///
-/// use graphlume_ingest::{Format, Recipe};
+/// use graphlume_ingest::{Format, ParseSpec};
 /// use graphlume_types::CancelToken;
 /// use graphlume_workers::{JobFiles, Parsers};
 ///
@@ -67,7 +67,7 @@ pub struct ParsersHealth {
 ///     output: Arc::new(tempfile::tempfile()?),
 ///     scratch: Arc::new(tempfile::tempfile()?),
 /// };
-/// let (csv, cancel) = (Recipe::plain(Format::Csv), CancelToken::new());
+/// let (csv, cancel) = (ParseSpec::plain(Format::Csv), CancelToken::new());
 /// let done = parsers.run(None, &csv, files, &cancel, Arc::new(|_| {}));
 /// assert_eq!(done.map(|d| d.tables[0].summary.num_rows), Ok(2));
 /// # Ok(())
@@ -114,7 +114,7 @@ impl Parsers {
     pub fn run(
         &self,
         owner: Option<UserId>,
-        recipe: &Recipe,
+        recipe: &ParseSpec,
         files: JobFiles,
         cancel: &CancelToken,
         watch: Watch,

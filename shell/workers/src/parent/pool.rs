@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphlume_ingest::{Done, Failed, Recipe};
+use graphlume_ingest::{Done, Failed, ParseSpec};
 use graphlume_types::{CancelReason, CancelToken, Cancelled, Code, UserId};
 use parking_lot::{Condvar, Mutex};
 
@@ -125,7 +125,7 @@ impl Pool {
     pub(crate) fn run(
         &self,
         owner: Option<UserId>,
-        recipe: &Recipe,
+        recipe: &ParseSpec,
         files: &JobFiles,
         cancel: &CancelToken,
         watch: &Watch,
@@ -145,7 +145,7 @@ impl Pool {
     }
 
     fn give_back(&self, mut worker: Worker) {
-        // Where nobody knows whose the bytes were, it serves once.
+        // Where the owner of the bytes is unknown, it serves once.
         let fit = worker.is_fit(&self.config) && worker.owner.is_some();
         let mut state = self.state.lock();
         state.busy.retain(|id| *id != worker.id());
@@ -162,7 +162,7 @@ impl Pool {
         }
     }
 
-    /// An idle worker, which is busy from now on: one that has seen nobody's bytes but `owner`'s. What a parser with a
+    /// An idle worker, which is busy from now on: one that has seen no bytes but `owner`'s. What a parser with a
     /// defect was made to remember must not reach the next account.
     fn take(&self, owner: Option<UserId>, cancel: &CancelToken) -> Result<Worker, Failed> {
         let until = Instant::now() + WORKER_PATIENCE;
@@ -200,7 +200,7 @@ impl Pool {
     fn converse(
         &self,
         worker: &Worker,
-        recipe: &Recipe,
+        recipe: &ParseSpec,
         files: &JobFiles,
         cancel: &CancelToken,
         watch: &Watch,
@@ -226,7 +226,7 @@ impl Pool {
     }
 
     /// Ends a worker whose job did not come to its end, and says what that means for the bytes.
-    fn explain(&self, worker: Worker, stop: Stop, recipe: &Recipe) -> Failed {
+    fn explain(&self, worker: Worker, stop: Stop, recipe: &ParseSpec) -> Failed {
         match stop {
             Stop::Ended => self.exit_report(worker, recipe),
             Stop::Cancelled(Cancelled(reason)) => {
@@ -249,7 +249,7 @@ impl Pool {
         }
     }
 
-    fn exit_report(&self, worker: Worker, recipe: &Recipe) -> Failed {
+    fn exit_report(&self, worker: Worker, recipe: &ParseSpec) -> Failed {
         let id = worker.id();
         let end = worker.end();
         let reason = end.reason();

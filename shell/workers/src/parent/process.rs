@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use graphlume_ingest::Recipe;
+use graphlume_ingest::ParseSpec;
 use graphlume_types::UserId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -127,7 +127,7 @@ impl Worker {
     }
 
     /// Hands it a job.
-    pub(super) fn send(&self, recipe: &Recipe, files: &JobFiles) -> io::Result<()> {
+    pub(super) fn send(&self, recipe: &ParseSpec, files: &JobFiles) -> io::Result<()> {
         let job = Job { recipe: recipe.clone() };
         let fds = [files.input.as_fd(), files.output.as_fd(), files.scratch.as_fd()];
         self.channel.send(&job, &fds)

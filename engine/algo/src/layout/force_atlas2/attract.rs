@@ -6,7 +6,7 @@ use std::ops::Range;
 use graphlume_graph::Topology;
 use rayon::prelude::*;
 
-use super::apart::Apart;
+use super::arc_order::Apart;
 use super::cells::TASK;
 use super::params::Params;
 use super::repulse::SOFTENING;

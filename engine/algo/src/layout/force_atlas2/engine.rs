@@ -12,7 +12,7 @@ pub(crate) const PINNED: f32 = -1.0;
 
 /// How well the order still serves, in nanoseconds of counted work.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wear {
+pub(super) struct Staleness {
     /// Iterations since the last sort.
     iterations: f64,
     /// Work of the first of them.
@@ -81,7 +81,7 @@ impl ForceAtlas2 {
             speed: Speed::new(),
             settle: Settle::new(),
             index: 0,
-            wear: Wear::default(),
+            wear: Staleness::default(),
             masses_by_node,
             clock: None,
             profile: Profile::default(),
@@ -293,7 +293,7 @@ impl ForceAtlas2 {
         self.profile.sorts += 1;
         self.arcs.part(&order);
         self.profile.sort_ns += laps.lap();
-        self.wear = Wear::default();
+        self.wear = Staleness::default();
     }
 
     fn restrengthen(&mut self) {
@@ -334,7 +334,7 @@ impl ForceAtlas2 {
         }
         self.params = params;
         self.restrengthen();
-        self.wear = Wear::default();
+        self.wear = Staleness::default();
         self.speed = Speed::new();
         self.settle.restart();
         Ok(())

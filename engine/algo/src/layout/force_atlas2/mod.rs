@@ -8,7 +8,7 @@
 //! no longer serves, they are sorted anew; what that costs is weighed against what it saves, in counted
 //! work, never in measured time, so that the same input gives the same bits.
 
-mod apart;
+mod arc_order;
 mod attract;
 mod cells;
 mod engine;
@@ -94,7 +94,7 @@ pub struct ForceAtlas2 {
     speed: Speed,
     settle: Settle,
     index: u64,
-    wear: engine::Wear,
+    wear: engine::Staleness,
     clock: Option<Clock>,
     profile: Profile,
 }

@@ -318,7 +318,7 @@ fn parameters_can_change_while_it_runs() {
 fn a_layout_settles_when_it_is_done_and_wakes_when_touched() {
     let cancel = CancelToken::new();
     for topology in [testkit::karate(), testkit::grid(15), testkit::planted(400, 4, 0.1, 0.005)] {
-        let start = crate::layout::start::place(&topology, 0, &cancel).unwrap();
+        let start = crate::layout::initial_layout::place(&topology, 0, &cancel).unwrap();
         let mut layout = layout_of(&topology, &start);
         let mut iterations = 0;
         while !layout.settled() && iterations < 600 {

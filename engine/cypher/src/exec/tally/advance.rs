@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_types::Hold;
+use graphlume_types::MemoryReservation;
 
 use crate::ast::Direction;
 use crate::exec::edges::EdgeTest;
@@ -18,11 +18,11 @@ const LISTED_PART: usize = 16;
 /// Numbers of paths by node.
 pub(super) enum Paths {
     /// One path to each marked node.
-    One(Arc<Vec<bool>>, #[allow(dead_code, reason = "given back when it goes")] Hold),
+    One(Arc<Vec<bool>>, #[allow(dead_code, reason = "given back when it goes")] MemoryReservation),
     /// Nodes in ascending order.
     Few(Vec<(u32, u64)>),
     /// With the memory that it takes.
-    All(Vec<u64>, #[allow(dead_code, reason = "given back when it goes")] Hold),
+    All(Vec<u64>, #[allow(dead_code, reason = "given back when it goes")] MemoryReservation),
 }
 
 impl Default for Paths {
@@ -33,7 +33,7 @@ impl Default for Paths {
 
 impl Paths {
     /// Those of all nodes, or a list where few have any.
-    pub(super) fn of_all(all: Vec<u64>, hold: Hold) -> Self {
+    pub(super) fn of_all(all: Vec<u64>, hold: MemoryReservation) -> Self {
         let some = all.iter().filter(|paths| **paths > 0).count();
         if some * LISTED_PART > all.len() {
             return Self::All(all, hold);

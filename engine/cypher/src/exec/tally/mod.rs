@@ -5,7 +5,7 @@ mod advance;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use graphlume_types::Hold;
+use graphlume_types::MemoryReservation;
 use rayon::prelude::*;
 
 use super::eval::set;
@@ -150,7 +150,7 @@ impl Exec<'_> {
     }
 
     /// Accounts for a number and a mark of every node.
-    fn hold_all(&self) -> Res<Hold> {
+    fn hold_all(&self) -> Res<MemoryReservation> {
         let bytes = u64::from(self.view.num_nodes()) * (size_of::<u64>() + 1) as u64;
         self.cancel.hold(bytes).map_err(|e| Box::new(e.into()))
     }

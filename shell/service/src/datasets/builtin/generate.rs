@@ -86,7 +86,7 @@ pub(super) fn world() -> Csv {
 /// Preferential attachment with closure: each newcomer meets one to five of those already there, the
 /// first by fame, the others by fame or among the friends of the first.
 fn grow(members: &[usize], dice: &mut Dice, edges: &mut String) {
-    // Everybody is in the urn once per friendship, so that drawing from it prefers the well known.
+    // Every member is in the urn once per friendship, so that drawing from it prefers the well known.
     let mut urn = vec![0usize];
     let mut friends: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
     for newcomer in 1..members.len() {
@@ -144,7 +144,7 @@ fn person(id: usize) -> String {
     format!("{}{} {}{}{}", FIRST[at(0)], LAST[at(4)], FIRST[at(8)], LAST[at(12)], LAST[at(16)])
 }
 
-/// Overlapping circles: everybody is in one to three, and knows many of those in them.
+/// Overlapping circles: every member is in one to three, and knows many of those in them.
 pub(super) fn circles() -> Csv {
     const PEOPLE: usize = 1_500;
     const CIRCLES: usize = 60;
@@ -174,7 +174,7 @@ pub(super) fn circles() -> Csv {
     Csv { edges, nodes: None }
 }
 
-/// Everybody follows a few accounts, mostly those that many follow (Price 1976).
+/// Every account follows a few accounts, mostly those that many follow (Price 1976).
 pub(super) fn followers() -> Csv {
     const ACCOUNTS: usize = 3_000;
     let mut dice = Dice::new(3);

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use graphlume_engine::{Encodings, Loaded};
-use graphlume_ingest::{Format, ParseCx, Recipe, Source, parse};
+use graphlume_ingest::{Format, ParseCx, ParseSpec, Source, parse};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId};
 use serde_json::{Map, Value, json};
@@ -176,7 +176,7 @@ impl Builtin {
 }
 
 fn parse_csv(text: String, cancel: &CancelToken) -> Result<Table, ServiceError> {
-    let recipe = Recipe::plain(Format::Csv);
+    let recipe = ParseSpec::plain(Format::Csv);
     let source = Source::Bytes(Bytes::from(text));
     let cx = ParseCx { cancel: cancel.clone(), ..ParseCx::default() };
     let parsed = parse(&recipe, &source, &cx).map_err(|e| ServiceError::unreadable(&e))?;

@@ -9,21 +9,21 @@ use crate::blob::{BUFFER_BYTES, BlobClass, BlobHash, BlobRef, Blobs};
 use crate::error::StoreError;
 
 /// A file in the temporary folder that another process fills. Dropping it leaves nothing.
-pub struct Draft {
+pub struct StagedBlob {
     pub(crate) blobs: Blobs,
     pub(crate) temp: PathBuf,
     pub(crate) file: Arc<File>,
 }
 
 /// A part of a draft that became a blob.
-pub struct Drafted {
+pub struct StagedBlobs {
     /// Its name.
     pub blob: BlobRef,
     /// Its content, when it was short enough to be kept.
     pub content: Option<Vec<u8>>,
 }
 
-impl Draft {
+impl StagedBlob {
     /// The file to be filled.
     #[must_use]
     pub fn file(&self) -> &Arc<File> {
@@ -35,7 +35,11 @@ impl Draft {
     ///
     /// # Errors
     /// A part outside the file; `Full` when the disk runs short, `Io` otherwise.
-    pub fn finish(self, parts: &[(u64, u64)], keep_max: u64) -> Result<Vec<Drafted>, StoreError> {
+    pub fn finish(
+        self,
+        parts: &[(u64, u64)],
+        keep_max: u64,
+    ) -> Result<Vec<StagedBlobs>, StoreError> {
         let len = self.file.metadata().map_err(|e| self.failed(e))?.len();
         if parts.iter().any(|(at, n)| at.checked_add(*n).is_none_or(|end| end > len)) {
             return Err(self.failed(io::Error::other("a part lies outside the file")));
@@ -50,7 +54,7 @@ impl Draft {
         StoreError::io("read", &self.temp, e)
     }
 
-    fn publish(&self, len: u64, keep_max: u64) -> Result<Drafted, StoreError> {
+    fn publish(&self, len: u64, keep_max: u64) -> Result<StagedBlobs, StoreError> {
         let mut hasher = blake3::Hasher::new();
         let content = self.each(0, len, keep_max, |piece| {
             hasher.update(piece);
@@ -60,13 +64,13 @@ impl Draft {
         self.blobs
             .publish(class, &self.temp, hash)
             .map_err(|e| StoreError::io("publish", &self.temp, e))?;
-        Ok(Drafted { blob: BlobRef { hash, len, class }, content })
+        Ok(StagedBlobs { blob: BlobRef { hash, len, class }, content })
     }
 
-    fn copy(&self, at: u64, len: u64, keep_max: u64) -> Result<Drafted, StoreError> {
+    fn copy(&self, at: u64, len: u64, keep_max: u64) -> Result<StagedBlobs, StoreError> {
         let mut writer = self.blobs.derived()?;
         let content = self.each(at, len, keep_max, |piece| writer.put(piece))?;
-        Ok(Drafted { blob: writer.finish()?, content })
+        Ok(StagedBlobs { blob: writer.finish()?, content })
     }
 
     /// Reads a part piece by piece, or in one piece when it is to be kept.
@@ -94,7 +98,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for StagedBlob {
     fn drop(&mut self) {
         // After a finish the file may have moved away, and then there is nothing to remove. A failure
         // leaves a file in the temporary folder, which the next start empties.

@@ -25,7 +25,7 @@ fn number(bytes: &[u8]) -> Option<u64> {
     (bytes == encode(seq)).then_some(seq)
 }
 
-pub(crate) struct Mark {
+pub(crate) struct CommitMarker {
     /// None for those who only look.
     file: Option<File>,
 }
@@ -37,7 +37,7 @@ fn encode(seq: u64) -> [u8; BYTES] {
     out
 }
 
-impl Mark {
+impl CommitMarker {
     pub fn path(dir: &Path) -> PathBuf {
         dir.join("mark")
     }

@@ -31,7 +31,7 @@ struct Part {
 }
 
 /// The nodes on the rim and their order.
-pub struct Rim {
+pub struct ComponentPacking {
     /// Nodes that the forces place.
     inner: Vec<u32>,
     /// Small components, the largest first.
@@ -40,7 +40,7 @@ pub struct Rim {
     alone: Vec<u32>,
 }
 
-impl Rim {
+impl ComponentPacking {
     /// The rim of a graph; `None` when nothing belongs there. Shapes of components are those in
     /// `positions`, by node index.
     ///
@@ -223,7 +223,7 @@ mod tests {
 
     fn placed() -> Vec<[f32; 2]> {
         let (topology, mut points) = archipelago();
-        let rim = Rim::new(&topology, &points, &CancelToken::new()).unwrap().unwrap();
+        let rim = ComponentPacking::new(&topology, &points, &CancelToken::new()).unwrap().unwrap();
         rim.place(&mut points, |_| false);
         points
     }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn held_nodes_stay_and_the_rim_follows_the_graph() {
         let (topology, mut points) = archipelago();
-        let rim = Rim::new(&topology, &points, &CancelToken::new()).unwrap().unwrap();
+        let rim = ComponentPacking::new(&topology, &points, &CancelToken::new()).unwrap().unwrap();
         let held = points[450];
         points[..400].iter_mut().for_each(|p| *p = [50.0 * p[0], 50.0 * p[1]]);
         rim.place(&mut points, |v| v == 450);
@@ -265,7 +265,7 @@ mod tests {
     fn connected_graphs_and_equal_components_have_no_rim() {
         let cancel = CancelToken::new();
         let rim = |t: &Arc<Topology>| {
-            Rim::new(t, &vec![[0.0; 2]; t.num_nodes() as usize], &cancel).unwrap()
+            ComponentPacking::new(t, &vec![[0.0; 2]; t.num_nodes() as usize], &cancel).unwrap()
         };
         assert!(rim(&testkit::path(9)).is_none());
         assert!(rim(&testkit::from_edges(0, &[])).is_none());
@@ -278,7 +278,7 @@ mod tests {
     fn a_graph_without_edges_is_an_even_disc() {
         let topology = testkit::from_edges(1000, &[]);
         let mut points = vec![[0.0; 2]; 1000];
-        Rim::new(&topology, &points, &CancelToken::new())
+        ComponentPacking::new(&topology, &points, &CancelToken::new())
             .unwrap()
             .unwrap()
             .place(&mut points, |_| false);

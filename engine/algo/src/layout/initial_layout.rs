@@ -13,11 +13,11 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 use rayon::prelude::*;
 
+use super::component_packing::ComponentPacking;
 use super::force_atlas2::{ForceAtlas2, Params};
-use super::rim::Rim;
 use crate::AlgoError;
 use crate::component::weak;
-use crate::net::Net;
+use crate::weighted_graph::WeightedGraph;
 
 /// Nodes that are placed without contracting further.
 const COARSEST: usize = 128;
@@ -50,7 +50,7 @@ pub fn place(
     }
     // Largest first; of equal size, the one with the smallest node.
     members.sort_by_key(|m| (std::cmp::Reverse(m.len()), m[0]));
-    let whole = Net::new(topology, None);
+    let whole = WeightedGraph::new(topology, None);
     let mut number = vec![0u32; n];
     for nodes in &members {
         for (i, v) in nodes.iter().enumerate() {
@@ -75,7 +75,7 @@ pub fn place(
             out[*v as usize] = [p[0] + c[0], p[1] + c[1]];
         }
     }
-    if let Some(rim) = Rim::new(topology, &out, cancel)? {
+    if let Some(rim) = ComponentPacking::new(topology, &out, cancel)? {
         rim.place(&mut out, |_| false);
     }
     Ok(out)
@@ -83,7 +83,7 @@ pub fn place(
 
 /// One level of the hierarchy.
 struct Level {
-    net: Net,
+    net: WeightedGraph,
     masses: Vec<f32>,
     /// The node of the coarser level that each node became part of.
     group: Vec<u32>,
@@ -91,7 +91,7 @@ struct Level {
 
 /// Places a connected graph about the origin.
 fn lay_out(
-    net: Net,
+    net: WeightedGraph,
     masses: Vec<f32>,
     seed: u64,
     cancel: &CancelToken,
@@ -147,7 +147,7 @@ fn lay_out(
 ///
 /// Nodes of small degree choose first. A node whose neighbours are all in full groups joins others in the
 /// same situation around the same neighbour, so that the leaves of a star contract too.
-fn gather(net: &Net, masses: &[f32], seed: u64) -> (Vec<u32>, usize) {
+fn gather(net: &WeightedGraph, masses: &[f32], seed: u64) -> (Vec<u32>, usize) {
     const NONE: u32 = u32::MAX;
     let n = net.num_nodes();
     let mut order: Vec<u64> = (0..n)
@@ -272,7 +272,7 @@ fn relax(
 ///
 /// At equilibrium the virials are equal: with distances scaled by `s`, edges give `s^2` times the sum of
 /// `w d^2`, gravity `s` times the sum of `m r`, and every pair gives `k m m'` at any distance.
-fn fit(net: &Net, masses: &[f32], points: &mut [[f32; 2]]) {
+fn fit(net: &WeightedGraph, masses: &[f32], points: &mut [[f32; 2]]) {
     let p = Params::default();
     let total: f64 = masses.iter().map(|m| f64::from(*m)).sum();
     let mean =
@@ -311,7 +311,7 @@ fn fit(net: &Net, masses: &[f32], points: &mut [[f32; 2]]) {
 }
 
 /// Positions of the coarsest level: classical scaling of hop distances.
-fn coarsest(net: &Net, seed: u64) -> Vec<[f32; 2]> {
+fn coarsest(net: &WeightedGraph, seed: u64) -> Vec<[f32; 2]> {
     let n = net.num_nodes();
     if n > 4 * COARSEST {
         // A graph that does not contract, such as a huge clique, has no shape to find.
@@ -339,7 +339,7 @@ fn coarsest(net: &Net, seed: u64) -> Vec<[f32; 2]> {
 }
 
 /// Hop distances from `source`.
-fn hops(net: &Net, source: usize) -> Vec<u32> {
+fn hops(net: &WeightedGraph, source: usize) -> Vec<u32> {
     let n = net.num_nodes();
     let mut distance = vec![u32::MAX; n];
     let mut queue = Vec::with_capacity(n);
@@ -431,7 +431,7 @@ mod tests {
 
     /// Mean over all pairs of the squared relative error of distances, at the best scale.
     fn stress(t: &Arc<Topology>, points: &[[f32; 2]]) -> f64 {
-        let net = Net::new(t, None);
+        let net = WeightedGraph::new(t, None);
         let (mut num, mut den, mut rows) = (0.0, 0.0, Vec::new());
         for v in 0..points.len() {
             for (u, d) in hops(&net, v).into_iter().enumerate().filter(|(u, _)| *u > v) {

@@ -23,7 +23,7 @@ pub(crate) enum Weights {
 }
 
 /// Adjacency of an undirected graph; every edge appears at both ends, loops are kept apart.
-pub(crate) struct Net {
+pub(crate) struct WeightedGraph {
     /// Where each node's list starts; one more than nodes.
     pub(crate) offsets: Vec<usize>,
     pub(crate) ends: Vec<u32>,
@@ -32,7 +32,7 @@ pub(crate) struct Net {
     pub(crate) loops: Vec<u64>,
 }
 
-impl Net {
+impl WeightedGraph {
     /// The undirected graph that `topology` spells, with edge weights by edge table row. A weight that is
     /// not a number counts as 1, a negative one as 0.
     pub(crate) fn new(topology: &Topology, by_row: Option<&[f32]>) -> Self {
@@ -313,7 +313,7 @@ fn join<W: Weight>(
     parts: Vec<Contracted<W>>,
     groups: usize,
     wrap: impl Fn(Vec<W>) -> Weights,
-) -> Net {
+) -> WeightedGraph {
     let total = parts.iter().map(|p| p.ends.len()).sum();
     let (mut ends, mut weights) = (Vec::with_capacity(total), Vec::with_capacity(total));
     let (mut offsets, mut loops) = (Vec::with_capacity(groups + 1), Vec::with_capacity(groups));
@@ -325,7 +325,7 @@ fn join<W: Weight>(
         weights.extend_from_slice(&part.weights);
         loops.extend_from_slice(&part.loops);
     }
-    Net { offsets, ends, weights: wrap(weights), loops }
+    WeightedGraph { offsets, ends, weights: wrap(weights), loops }
 }
 
 /// Members of the groups `labels`, by index, and where each group starts.

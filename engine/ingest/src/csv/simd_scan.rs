@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 
 use graphlume_types::limits::CELL_BYTES_MAX;
 
-use super::lanes::{aligned, join8, load, long4};
+use super::swar::{aligned, join8, load, long4};
 use super::token::Token;
 use crate::number::known_digits;
 
