@@ -11,14 +11,15 @@ use super::ok;
 use crate::magic::MAGIC_LOGIN;
 use crate::query;
 use crate::request::{Reply, Req};
+use crate::rest::shapes::STATUS;
 use crate::route::{Route, run};
-use crate::schema::Shape::{Address, Any, Object, Text};
+use crate::schema::Shape::{Address, Object, Text};
 use crate::schema::{Success, must, parameter, returns};
 use crate::shell::Shell;
 use crate::status::{ApiError, Problem};
 
 const LOGOUT: &str = "Ends all access of a user at once; for staff and superusers.";
-const LOGGED_OUT: &[Success] = &[returns(Any, "Logged out")];
+const LOGGED_OUT: &[Success] = &[returns(STATUS, "Logged out")];
 
 pub(crate) const ROUTES: &[Route] = &[
     Route::get(
