@@ -17,6 +17,7 @@ slices() {
     for ((part = 1; part <= CRASH_PARTS; part++)); do echo "crash-$part"; done
     echo power-cuts
     echo viewers
+    echo drawn-requests
     echo packed
 }
 
@@ -38,6 +39,8 @@ run() {
         GRAPHLUME_TEST_POWER_CUTS=60 cargo test --locked --quiet -p graphlume -p graphlume-storage --lib power_cut -- --nocapture 2>&1 \
             | grep rounds ;;
     viewers) end_to_end "tests/e2e/test_live.py -k fifty_viewers" GRAPHLUME_LONG=1 ;;
+    # The gate draws 12 requests of each operation of /openapi.json, always the same ones; here they are random.
+    drawn-requests) end_to_end tests/e2e/test_openapi.py GRAPHLUME_DRAWN_REQUESTS=400 ;;
     # What is handed to users has its SQL engine compiled another way, and must stay below its size in bytes.
     packed)
         cargo build --locked --quiet --profile dist --bin graphlume
