@@ -312,9 +312,8 @@ fn answers_beside_a_kernel_that_hangs() -> bool {
     let begun = Instant::now();
     emulator::delay(Some("frame_box"), HANGS.as_millis() as u32);
     let reason = block_on(e.handle.restart_wanted());
-    let took = begun.elapsed();
+    // Not before its time: `device/steps.rs` holds that with given times. Here the work may have begun before `begun`.
     assert!(reason.contains("did not end"), "{reason}");
-    assert!(took >= Duration::from_millis(600), "{took:?}");
     assert!(e.handle.stats().alarms_total >= 1);
     block_on(e.handle.info(s.clone())).expect("answered");
     block_on(e.handle.node_card(s.clone(), 0)).expect("a card");
