@@ -106,6 +106,15 @@ def test_drawn_requests_are_answered_as_the_document_says(described, real):
     assert seen > 100 and len(taken) > 15, f"{len(taken)} operations were done: {sorted(taken)}"
 
 
+def test_a_changed_file_takes_just_what_the_document_says(server, alice):
+    path = "/api/v2/upload/files/{file_id}/"
+    body = requests.get(f"{server.url}/openapi.json").json()["paths"][path]["patch"]["requestBody"]
+    described = set(body["content"]["application/json"]["schema"]["properties"])
+    file = alice.file("a\n1\n", "csv")["file_id"]
+    refused = alice("PATCH", path.format(file_id=file), json={"no_such_field": 1}).json()["message"]
+    assert described == set(refused.split("what can be: ")[1].split(", ")), refused
+
+
 def test_an_answer_of_another_form_is_noticed(described):
     """That the comparison can fail: the document is changed, the server is not."""
     server, token, _ = described

@@ -14,7 +14,7 @@ use crate::rest::shapes::{
 };
 use crate::route::{Handler, RequestBody, Route, run};
 use crate::schema::Shape::{
-    Any, Count, Either, List, Map, Named, Nullable, Object, OneOf, Text, True,
+    Any, Bool, Count, Either, List, Map, Named, Nullable, Object, OneOf, Text, True,
 };
 use crate::schema::{Shape, Success, creates, may, must, returns, returns_bytes, returns_nothing};
 use crate::shell::Shell;
@@ -51,11 +51,23 @@ const QUERY: RequestBody = RequestBody::Json(Object(&[
         "A list of operations, or a let object, or one Cypher query as a text.",
     ),
     may("gfql_query", Any, "The same under the name that newer clients use."),
-    may("engine", Text, "Not looked at: the server chooses."),
+    may("gfql_output", Nullable(&Text), "Which binding of a let object to answer with."),
+    may("params", Nullable(&Map(&Any)), "Parameters of a Cypher query."),
+    may(
+        "format",
+        Nullable(&Text),
+        "The format of the answer; parquet when absent, json for a shape.",
+    ),
+    may(
+        "strictness",
+        Nullable(&OneOf(&["strict", "warn", "quiet"])),
+        "Whether unknown columns are refused.",
+    ),
     may("node_col_subset", Nullable(&List(&Text)), "The columns of nodes to answer with."),
     may("edge_col_subset", Nullable(&List(&Text)), "The columns of edges to answer with."),
-    may("df_export_args", Any, "Options of the format."),
-    may("format", OneOf(&["json", "csv", "parquet"]), "The format of the answer."),
+    may("explain", Nullable(&Bool), "Whether to answer with the plan and evaluate nothing."),
+    may("persist", Nullable(&Bool), "Whether the answer is kept as a dataset."),
+    may("privacy", Nullable(&Map(&Any)), "Who may see that dataset, as in a share."),
 ]));
 const ANSWERED: &[Success] = &[returns_bytes(
     &["application/json", "text/csv", "application/octet-stream", "application/zip"],
@@ -66,7 +78,11 @@ const SHARING: Shape = Object(&[
     must("obj_pk", Text, "The dataset."),
     may("obj_type", OneOf(&["dataset"]), ""),
     may("mode", Nullable(&Text), "private, organization or public."),
-    may("mode_action", Nullable(&Text), "What others may do: 10 to view, 20 to edit."),
+    may(
+        "mode_action",
+        Nullable(&Either(&[Text, Count])),
+        "What those may do whom the mode lets in: 10 to view, 20 to edit, 30 to share.",
+    ),
     may("notify", Any, "Not done: the server sends no mail."),
     may("invited_users", Nullable(&List(&Either(&[Text, Map(&Any)]))), "Who is let in by name."),
     may("message", Nullable(&Text), "For those who are invited."),

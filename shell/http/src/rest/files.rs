@@ -9,21 +9,28 @@ use super::{json, listed, no_content, ok};
 use crate::request::{Reply, Req};
 use crate::rest::shapes::{FILE, PAGING, PARSING, list_of};
 use crate::route::{RequestBody, Route, run};
-use crate::schema::Shape::{Bool, Object, Text};
+use crate::schema::Shape::{Bool, Nullable, Object, Text};
 use crate::schema::{Member, creates, may, must, parameter, returns, returns_nothing};
 use crate::shell::Shell;
 use crate::status::ApiError;
 
-/// The fields of [`PARSING`] behind the format.
-const fn with_format(format: Member) -> [Member; PARSING.len() + 1] {
-    let mut members = [format; PARSING.len() + 1];
+/// [`PARSING`] behind other fields.
+const fn with_parsing<const N: usize, const M: usize>(first: [Member; N]) -> [Member; M] {
+    let mut members = [first[0]; M];
     let mut i = 0;
-    while i < PARSING.len() {
-        members[i + 1] = PARSING[i];
+    while i < M {
+        members[i] = if i < N { first[i] } else { PARSING[i - N] };
         i += 1;
     }
     members
 }
+
+const NEW: [Member; PARSING.len() + 2] = with_parsing([
+    must("file_type", Text, "The format of the bytes."),
+    may("org_name", Nullable(&Text), "The organization; the active one when absent."),
+]);
+const CHANGE: [Member; PARSING.len() + 1] =
+    with_parsing([may("file_type", Nullable(&Text), "The format of the bytes.")]);
 
 pub(crate) const ROUTES: &[Route] = &[
     Route::get(
@@ -36,11 +43,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::post(
         "/api/v2/files/",
         run!(Bearer create),
-        RequestBody::Json(Object(&with_format(must(
-            "file_type",
-            Text,
-            "The format of the bytes.",
-        )))),
+        RequestBody::Json(Object(&NEW)),
         &[creates(FILE, "Created; its bytes are uploaded next")],
         "Creates a file record.",
     ),
@@ -74,11 +77,7 @@ pub(crate) const ROUTES: &[Route] = &[
         &[returns(FILE, "Parsed again")],
         "Changes how a file is parsed and parses it again.",
     )
-    .taking(RequestBody::Json(Object(&with_format(may(
-        "file_type",
-        Text,
-        "The format of the bytes.",
-    )))))
+    .taking(RequestBody::Json(Object(&CHANGE)))
     .either(),
 ];
 

@@ -85,7 +85,7 @@ static FILE_RECORD: Named = Named {
 };
 
 /// What a client may send to create a file or to change how it is parsed.
-pub(crate) const PARSING: [Member; 8] = [
+pub(crate) const PARSING: [Member; 7] = [
     may("name", Nullable(&Text), "Name for people."),
     may("description", Nullable(&Text), "Description for people."),
     may("agent_name", Nullable(&Text), "The program that uploads."),
@@ -93,7 +93,6 @@ pub(crate) const PARSING: [Member; 8] = [
     may("file_compression", Nullable(&Text), "Compression of the bytes; empty for none."),
     may("parser_options", Nullable(&Map(&Any)), "Options of the parser, as the formats have them."),
     may("sql_transforms", Any, "SQL over the parsed table: a text or a list of texts."),
-    may("org_name", Nullable(&Text), "The organization; the active one when absent."),
 ];
 
 /// One record of the list of datasets.
@@ -151,7 +150,7 @@ pub(crate) static NEW_COMPUTED_DATASET: Named = Named {
 
 /// A file, or one of its tables.
 const FILES: Shape = List(&Either(&[Text, List(&Any)]));
-const DATASET_FIELDS: [Member; 13] = [
+const DATASET_FIELDS: [Member; 12] = [
     must("name", Text, "Name for people."),
     must("metadata", Map(&Any), "Kept as it is."),
     must("node_encodings", Map(&Any), "bindings: {node, ...}, and complex encodings."),
@@ -168,7 +167,6 @@ const DATASET_FIELDS: [Member; 13] = [
     may("org_name", Nullable(&Text), "The organization; the active one when absent."),
     may("agent_name", Nullable(&Text), "The program that creates it."),
     may("agent_version", Nullable(&Text), "Its version."),
-    may("url_params", Any, "Settings of the page."),
 ];
 
 /// The answer to the creation of a dataset.
