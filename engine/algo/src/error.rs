@@ -82,6 +82,30 @@ pub enum AlgoError {
         /// The last change.
         change: f64,
     },
+    /// The graph is too large for an exact method. Nothing was taken for it yet.
+    #[error("{algorithm} takes at most {limit} {what}, and the graph has {size}: {instead}")]
+    TooLarge {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// What there is too much of.
+        what: &'static str,
+        /// How much there is.
+        size: u64,
+        /// How much there may be.
+        limit: u64,
+        /// What the caller can do instead.
+        instead: &'static str,
+    },
+    /// The graph has a property that the algorithm cannot work with.
+    #[error("{algorithm}: {what}: {remedy}")]
+    Unfit {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The property.
+        what: String,
+        /// What the caller can do.
+        remedy: &'static str,
+    },
     /// The work was stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -98,6 +122,8 @@ impl Coded for AlgoError {
             | Self::BadParam { .. }
             | Self::Length { .. }
             | Self::BadValue { .. }
+            | Self::TooLarge { .. }
+            | Self::Unfit { .. }
             | Self::NotConverged { .. } => Code::InvalidArgument,
             Self::Cancelled(_) => Code::Cancelled,
             Self::Device(e) => e.code(),
@@ -111,6 +137,8 @@ impl Coded for AlgoError {
             Self::BadParam { .. } => "parameter-invalid",
             Self::Length { .. } => "length-mismatch",
             Self::BadValue { .. } => "value-invalid",
+            Self::TooLarge { .. } => "graph-too-large",
+            Self::Unfit { .. } => "graph-unfit",
             Self::NotConverged { .. } => "not-converged",
             Self::Cancelled(_) => "cancelled",
             Self::Device(e) => e.slug(),

@@ -19,6 +19,7 @@ pub mod spec;
 #[cfg(test)]
 pub(crate) mod testkit;
 mod util;
+pub mod view;
 mod weighted_graph;
 
 pub use error::AlgoError;
