@@ -69,7 +69,7 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Time one task on a table file
     Bench(BenchArgs),
-    /// Print a sample configuration file, completions for a shell, or the manual page
+    /// Print a sample configuration file, the algorithms, completions for a shell, or the manual page
     Print(PrintArgs),
     /// Parse what a server sends through standard input; started by the server
     #[command(hide = true)]
@@ -198,6 +198,8 @@ pub struct PrintArgs {
 pub enum PrintKind {
     /// A configuration file in which every setting of the server stands as a comment with its default
     Config,
+    /// Every algorithm and layout with its names, parameters, results and source, as Markdown
+    Algorithms,
     /// The manual page
     Man,
     /// Completions for bash

@@ -3,11 +3,10 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array};
-use graphlume_algo::{Output, Values};
+use arrow_array::{ArrayRef, UInt32Array};
+use graphlume_algo::{Column, ColumnError, GraphData, Output, Subgraph};
 use graphlume_graph::{Graph, GraphSpec};
 use graphlume_ingest::{Format, ParseCx, ParseSpec, Source};
 use graphlume_table::{Table, to_f64};
@@ -20,8 +19,14 @@ use crate::cmd::{Failure, failure};
 pub struct Loaded {
     /// The graph.
     pub graph: Graph,
+    /// The edge table.
+    pub edges: Table,
+    /// Its columns of the ends of edges.
+    pub ends: (String, String),
+    /// The node table, when there is one.
+    pub nodes: Option<Table>,
     /// Edge weights by edge table row, when a weight column was named.
-    pub weights: Option<Vec<f32>>,
+    pub weights: Option<Vec<f64>>,
     /// Seconds to read and parse.
     pub load_s: f64,
     /// Seconds to number the nodes and to build the adjacency.
@@ -185,7 +190,9 @@ pub fn load(files: &GraphFiles) -> Result<Loaded, Failure> {
     let graph = graphlume_graph::build(&spec, &CancelToken::new())?;
     say(&graphlume_graph::notices(&spec, &graph));
     let weights = files.weight.as_deref().map(|name| weight_column(&edges, name)).transpose()?;
-    Ok(Loaded { graph, weights, load_s, build_s: start.elapsed().as_secs_f64() })
+    let build_s = start.elapsed().as_secs_f64();
+    let ends = (source, destination);
+    Ok(Loaded { graph, edges, ends, nodes, weights, load_s, build_s })
 }
 
 /// Tells what was not done as asked; the answer goes to standard output, this to standard error.
@@ -204,7 +211,7 @@ pub fn node_column(table: &Table, named: Option<&str>) -> String {
     named.or_else(usual).unwrap_or_else(first).to_owned()
 }
 
-fn weight_column(edges: &Table, name: &str) -> Result<Vec<f32>, Failure> {
+fn weight_column(edges: &Table, name: &str) -> Result<Vec<f64>, Failure> {
     let column = edges.column(name).ok_or_else(|| {
         let known = edges.column_names().join(", ");
         failure(format!("--weight {name:?}: no such column; the edge table has {known}"))
@@ -216,24 +223,89 @@ fn weight_column(edges: &Table, name: &str) -> Result<Vec<f32>, Failure> {
             "--weight {name:?}: row {row} is {}; weights must be finite and not negative",
             values[row]
         ))),
-        None => Ok(values.into_iter().map(|v| v as f32).collect()),
+        None => Ok(values),
     }
 }
 
-/// The result columns behind the node ids, as a table to write.
-#[must_use]
-pub fn result_columns(graph: &Graph, output: Output) -> Vec<(&'static str, ArrayRef)> {
-    let mut columns: Vec<(&'static str, ArrayRef)> = vec![("node", graph.ids.clone())];
-    for column in output.columns {
-        let array: ArrayRef = match column.values {
-            Values::I64(v) => Arc::new(Int64Array::from(v)),
-            Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
-            Values::Nodes(v) => graph.ids_at(&v),
-            Values::F64(v) => Arc::new(Float64Array::from(v)),
-        };
-        columns.push((column.name, array));
+/// What an algorithm gave, as a table to write: columns behind the node ids; columns behind the ends of the edges; or the
+/// edges of the graph that it gave, with all of their columns.
+///
+/// # Errors
+/// The edges cannot be copied.
+pub fn result_columns(loaded: &Loaded, output: Output) -> Result<Vec<(String, ArrayRef)>, Failure> {
+    let graph = &loaded.graph;
+    let ids = |v: &[Option<u32>]| graph.ids_at(v);
+    let named = |column: Column| (column.name.to_owned(), column.values.array(ids));
+    let (source, destination) = &loaded.ends;
+    match output.graph {
+        Some(Subgraph::Kept { edges, .. }) => {
+            let rows = UInt32Array::from(edges);
+            let columns =
+                loaded.edges.column_names().into_iter().zip(loaded.edges.batch().columns());
+            let taken = columns.map(|(name, column)| {
+                let column = arrow_select::take::take(column, &rows, None);
+                Ok((name.to_owned(), column.map_err(|e| failure(e.to_string()))?))
+            });
+            return taken.collect();
+        }
+        Some(Subgraph::Made { src, dst, columns }) => {
+            let all = |v: Vec<u32>| ids(&v.into_iter().map(Some).collect::<Vec<_>>());
+            let ends = [(source.clone(), all(src)), (destination.clone(), all(dst))];
+            return Ok(ends.into_iter().chain(columns.into_iter().map(named)).collect());
+        }
+        None => {}
     }
-    columns
+    if output.edges.is_empty() {
+        let nodes = ("node".to_owned(), graph.ids.clone());
+        return Ok(std::iter::once(nodes).chain(output.columns.into_iter().map(named)).collect());
+    }
+    let rows: Vec<Option<usize>> = (0..loaded.edges.num_rows()).map(Some).collect();
+    let end = |name: &String| loaded.edges.column(name).map(|c| (name.clone(), c.clone()));
+    let ends = end(source).into_iter().chain(end(destination));
+    let columns = output.edges.into_iter();
+    let columns = columns.map(|c| named(Column { name: c.name, values: c.values.at(&rows) }));
+    Ok(ends.chain(columns).collect())
+}
+
+/// The ids and columns of files, for the parameters of an algorithm.
+pub struct Columns<'a> {
+    loaded: &'a Loaded,
+    ids: IdIndex,
+}
+
+impl<'a> Columns<'a> {
+    /// Indexes the nodes of the graph.
+    #[must_use]
+    pub fn new(loaded: &'a Loaded) -> Self {
+        Self { loaded, ids: IdIndex::new(&loaded.graph) }
+    }
+}
+
+impl GraphData for Columns<'_> {
+    fn node(&self, id: &str) -> Option<u32> {
+        self.ids.find(id)
+    }
+
+    fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        numbers(Some(&self.loaded.edges), name)
+    }
+
+    fn node_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        let by_row = numbers(self.loaded.nodes.as_ref(), name)?;
+        let graph = &self.loaded.graph;
+        let value = |row: u32| by_row.get(row as usize).copied().unwrap_or(f64::NAN);
+        let nodes = 0..graph.topology.num_nodes();
+        Ok(nodes.map(|v| graph.row_of(v).map_or(f64::NAN, value)).collect())
+    }
+}
+
+/// The numbers of a column by row.
+fn numbers(table: Option<&Table>, name: &str) -> Result<Vec<f64>, ColumnError> {
+    let names = table.map(Table::column_names).unwrap_or_default();
+    let known = || names.iter().map(|n| (*n).to_owned()).collect();
+    let column = table.and_then(|t| t.column(name));
+    let column = column.ok_or_else(|| ColumnError::Missing { known: known() })?;
+    to_f64(column.as_ref()).ok_or(ColumnError::NotNumbers)
 }
 
 /// Finds nodes by the text of their id.

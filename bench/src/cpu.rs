@@ -5,6 +5,7 @@ use std::time::Instant;
 use graphlume_algo::centrality::pagerank as ranking;
 use graphlume_algo::community::louvain as communities;
 use graphlume_algo::component::{core_number, weak};
+use graphlume_algo::input::Unnamed;
 use graphlume_algo::path::{bfs as search, expand};
 use graphlume_algo::{Input, Kind, ParamValues, Values, registry};
 use graphlume_graph::Topology;
@@ -250,10 +251,12 @@ pub(crate) fn filter(spec: &Spec<'_>) -> Result<Report, TaskError> {
 pub(crate) fn calls(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let (topology, load_s) = graph(spec.edges, true)?;
     let cancel = CancelToken::new();
-    let input = Input { topology: &topology, weights: None, resolve: &|_| None, cancel: &cancel };
+    let data = Unnamed(topology.num_nodes());
     let mut result = facts(&topology, both_ways(&topology));
     let mut all = Vec::new();
     for algorithm in registry::ALGORITHMS.iter().filter(|a| a.kind == Kind::Compute) {
+        let library = algorithm.names.first().map_or("cugraph", |n| n.library);
+        let input = Input { library, ..Input::plain(&topology, &data, &cancel) };
         let params = ParamValues::defaults(algorithm);
         let mut seconds = Vec::new();
         for _ in 0..spec.repeat.max(1) {

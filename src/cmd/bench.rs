@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, UInt32Array};
-use graphlume_algo::Values;
+use arrow_array::{ArrayRef, UInt32Array};
 use graphlume_bench::task::{self, Spec};
 use serde_json::json;
 
@@ -39,15 +38,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failure> {
                 "labels" => "label",
                 other => other,
             };
-            columns.push((
-                name,
-                match values {
-                    Values::I64(v) => Arc::new(Int64Array::from(v)),
-                    Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
-                    Values::Nodes(v) => Arc::new(UInt32Array::from(v)),
-                    Values::F64(v) => Arc::new(Float64Array::from(v)),
-                },
-            ));
+            columns.push((name, values.array(|v| Arc::new(UInt32Array::from(v.to_vec())))));
         }
         output::write(&path, columns)?;
         report.result.insert(key.to_owned(), path.display().to_string().into());

@@ -31,13 +31,9 @@ pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
             return Err(failure(format!("--start: {} does not start from positions", args.alg)));
         }
         let cancel = CancelToken::new();
-        let ids = graph_files::IdIndex::new(&loaded.graph);
-        let input = Input {
-            topology: &loaded.graph.topology,
-            weights: loaded.weights.as_deref(),
-            resolve: &|text| ids.find(text),
-            cancel: &cancel,
-        };
+        let columns = graph_files::Columns::new(loaded);
+        let plain = Input::plain(&loaded.graph.topology, &columns, &cancel);
+        let input = Input { weights: loaded.weights.as_deref(), ..plain };
         Ok(((layout.run)(&input, &params)?, params.int("max_iter")))
     })
 }
@@ -55,7 +51,9 @@ fn force_atlas2(
         None => initial_layout::place(topology, args.run.seed, &cancel)?,
     };
     let settings = force_atlas2_params(params);
-    let weights = loaded.weights.as_deref();
+    let weights: Option<Vec<f32>> =
+        loaded.weights.as_ref().map(|w| w.iter().map(|w| *w as f32).collect());
+    let weights = weights.as_deref();
     let mut layout =
         force_atlas2::ForceAtlas2::new(topology, weights, settings, &from, None, None, None)?;
     let iterations = args.iterations.unwrap_or(500);
@@ -75,7 +73,7 @@ fn force_atlas2(
         values: Values::F64(positions.iter().map(|p| f64::from(p[a])).collect()),
     };
     let done = i64::try_from(layout.iterations()).unwrap_or(i64::MAX);
-    Ok((Output { columns: vec![axis("x", 0), axis("y", 1)], iterations: None }, Some(done)))
+    Ok((Output::nodes(vec![axis("x", 0), axis("y", 1)]), Some(done)))
 }
 
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
@@ -114,7 +112,8 @@ impl<'a> Run<'a> {
         let run_s = started.elapsed().as_secs_f64();
         let (nodes, edges) =
             (self.loaded.graph.topology.num_nodes(), self.loaded.graph.topology.num_edges());
-        let columns = graph_files::result_columns(&self.loaded.graph, result);
+        let columns = graph_files::result_columns(&self.loaded, result)?;
+        let columns = columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect();
         match &self.options.out {
             Some(path) => output::write(path, columns)?,
             None => output::print(columns)?,

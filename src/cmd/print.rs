@@ -15,6 +15,7 @@ pub fn run(args: &PrintArgs) -> Result<(), Failure> {
     command.build();
     let text = match args.what {
         PrintKind::Config => config(&command),
+        PrintKind::Algorithms => graphlume_algo::reference::markdown(),
         PrintKind::Man => man(&mut command),
         PrintKind::Bash => bash(&command),
         PrintKind::Zsh => {

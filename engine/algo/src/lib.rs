@@ -9,23 +9,28 @@ pub mod community;
 pub mod component;
 mod error;
 pub mod gpu;
+pub mod input;
 pub mod layout;
 pub mod libraries;
+pub mod output;
 pub mod params;
 pub mod path;
+pub mod reference;
 pub mod registry;
 pub mod schema;
 pub mod spec;
 #[cfg(test)]
 pub(crate) mod testkit;
+pub mod tree;
+pub mod triangle;
 mod util;
 pub mod view;
 mod weighted_graph;
 
 pub use error::AlgoError;
+pub use input::{ColumnError, GraphData, Input};
+pub use output::{Column, Output, Subgraph, Values};
 pub use params::ParamValues;
 pub use registry::{ALGORITHMS, find, find_any, run};
-pub use spec::{
-    AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec, Values,
-};
+pub use spec::{AlgorithmSpec, Cost, Dtype, Gives, Kind, Name, OutputSpec, ParamSpec};
 pub use util::{did_you_mean, distinct_edges};

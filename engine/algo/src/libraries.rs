@@ -5,14 +5,11 @@ use std::sync::Arc;
 use graphlume_graph::Topology;
 
 use crate::schema::CUGRAPH_KINDS;
-use crate::spec::AlgorithmSpec;
 use crate::util::distinct_edges;
-use crate::{AlgoError, ParamValues};
+use crate::{AlgoError, AlgorithmSpec, Input};
 
-/// Algorithms that go either way along every edge, and for which copies, opposites and loops count.
-const UNDIRECTED: &[&str] = &["louvain"];
-
-/// A graph and its weights by edge row, ready for an algorithm.
+/// A graph and its weights by edge row, for the algorithms that read a [`Topology`] instead of a
+/// [`crate::view::GraphView`].
 #[derive(Debug)]
 pub struct Seen {
     /// The graph.
@@ -21,43 +18,43 @@ pub struct Seen {
     pub weights: Option<Vec<f32>>,
 }
 
-/// The graph as `library` sees it.
+/// The graph as the library of the request sees it, with or without directions.
 ///
 /// igraph keeps every edge apart. cuGraph takes edges with the same ends for one: the first of them where
 /// edges lead one way, else the one of the least weight, and an edge and one against it become their mean.
 /// In its multigraphs copies stay. Either way it counts loops once.
+#[must_use]
+pub fn seen(input: &Input<'_>, undirected: bool, weights: Option<&[f64]>) -> Seen {
+    let topology = input.topology;
+    let weights: Option<Vec<f32>> = weights.map(|w| w.iter().map(|w| *w as f32).collect());
+    let many = input.multigraph;
+    let topology = match (input.is_igraph(), undirected, many) {
+        (true, ..) | (false, false, true) => Arc::clone(topology),
+        (false, false, false) => distinct_edges(topology),
+        (false, true, many) if is_plain(topology, many) => Arc::clone(topology),
+        (false, true, many) => return both_ways(topology, weights.as_deref(), many),
+    };
+    Seen { topology, weights }
+}
+
+/// Whether `kind` is that of a multigraph, of the kinds of graph that cuGraph is told of.
 ///
 /// # Errors
 /// [`AlgoError::BadParam`] for a kind of graph that there is not, or that the algorithm does not take.
-pub fn seen(
-    library: &str,
-    kind: Option<&str>,
-    spec: &AlgorithmSpec,
-    params: &ParamValues,
-    topology: &Arc<Topology>,
-    weights: Option<&[f32]>,
-) -> Result<Seen, AlgoError> {
-    let same = || weights.map(<[f32]>::to_vec);
+pub fn is_multigraph(spec: &AlgorithmSpec, kind: Option<&str>) -> Result<bool, AlgoError> {
     let kind = kind.unwrap_or(CUGRAPH_KINDS[0]);
     if !CUGRAPH_KINDS.contains(&kind) {
         return Err(bad_kind(spec, kind, &format!("one of {}", CUGRAPH_KINDS.join(", "))));
     }
     let many = kind == "MultiGraph";
-    if many && spec.id == "core_number" {
-        return Err(bad_kind(spec, kind, "Graph: cores are those of simple graphs"));
+    if many && spec.simple_only {
+        return Err(bad_kind(
+            spec,
+            kind,
+            "Graph: the algorithm is for graphs without copies of edges",
+        ));
     }
-    if library != "cugraph" {
-        return Ok(Seen { topology: Arc::clone(topology), weights: same() });
-    }
-    let undirected = UNDIRECTED.contains(&spec.id)
-        || spec.params.iter().any(|p| p.name == "directed") && !params.bool("directed");
-    let topology = match (undirected, many) {
-        (false, true) => Arc::clone(topology),
-        (false, false) => distinct_edges(topology),
-        (true, many) if is_plain(topology, many) => Arc::clone(topology),
-        (true, many) => return Ok(both_ways(topology, weights, many)),
-    };
-    Ok(Seen { topology, weights: same() })
+    Ok(many)
 }
 
 fn bad_kind(spec: &AlgorithmSpec, kind: &str, expected: &str) -> AlgoError {
@@ -130,13 +127,14 @@ fn both_ways(t: &Topology, weights: Option<&[f32]>, many: bool) -> Seen {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::input::Unnamed;
     use crate::spec::Kind;
-    use crate::{Input, Values, find, run};
+    use crate::{ParamValues, Values, find, run};
 
     /// The ranks of a, b and c on a graph as cuGraph sees it.
     fn ranks(
         edges: &[(u32, u32)],
-        weights: Option<&[f32]>,
+        weights: Option<&[f64]>,
         kind: &str,
         directed: bool,
     ) -> Vec<f64> {
@@ -145,15 +143,11 @@ mod tests {
         let params =
             ParamValues::from_pairs(spec, &[pair.as_str(), "tol=1e-12", "max_iter=1000"]).unwrap();
         let (src, dst): (Vec<u32>, Vec<u32>) = edges.iter().copied().unzip();
-        let t = Arc::new(Topology::from_coo(3, &src, &dst));
-        let seen = seen("cugraph", Some(kind), spec, &params, &t, weights).unwrap();
+        let topology = Arc::new(Topology::from_coo(3, &src, &dst));
         let cancel = graphlume_types::CancelToken::new();
-        let input = Input {
-            topology: &seen.topology,
-            weights: seen.weights.as_deref(),
-            resolve: &|_| None,
-            cancel: &cancel,
-        };
+        let multigraph = is_multigraph(spec, Some(kind)).unwrap();
+        let plain = Input::plain(&topology, &Unnamed(3), &cancel);
+        let input = Input { library: "cugraph", multigraph, weights, ..plain };
         match run(spec, &input, &params).unwrap().columns.remove(0).values {
             Values::F64(v) => v,
             other => unreachable!("{other:?}"),
@@ -199,10 +193,8 @@ mod tests {
     #[test]
     fn kinds_that_there_are_not_are_refused() {
         let spec = find(Kind::Compute, "cugraph", "core_number").unwrap();
-        let t = Arc::new(Topology::from_coo(2, &[0], &[1]));
-        let params = ParamValues::defaults(spec);
         for kind in ["nonsense", "MultiGraph"] {
-            let e = seen("cugraph", Some(kind), spec, &params, &t, None).unwrap_err().to_string();
+            let e = is_multigraph(spec, Some(kind)).unwrap_err().to_string();
             assert!(e.contains("\"kind\"") && e.contains(kind), "{e}");
         }
     }

@@ -2,19 +2,32 @@
 
 use serde_json::{Map, Value};
 
+use crate::input::id_text;
 use crate::spec::{AlgorithmSpec, Dtype, ParamSpec};
 use crate::{AlgoError, util};
 
 /// The parameters of one run: every legal name has a value, its own or the default.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ParamValues(Vec<(&'static str, Value)>);
+#[derive(Clone, Debug)]
+pub struct ParamValues {
+    spec: &'static AlgorithmSpec,
+    values: Vec<(&'static str, Value)>,
+}
+
+impl PartialEq for ParamValues {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec.id == other.spec.id && self.values == other.values
+    }
+}
 
 impl ParamValues {
     /// Checks the members of a JSON object against `spec`.
     ///
     /// # Errors
     /// [`AlgoError::UnknownParam`] and [`AlgoError::BadParam`], which name the parameter and what is legal.
-    pub fn from_json(spec: &AlgorithmSpec, given: &Map<String, Value>) -> Result<Self, AlgoError> {
+    pub fn from_json(
+        spec: &'static AlgorithmSpec,
+        given: &Map<String, Value>,
+    ) -> Result<Self, AlgoError> {
         for name in given.keys() {
             if !spec.params.iter().any(|p| p.name == name) {
                 check_accepted(spec, name, &given[name])?;
@@ -28,14 +41,17 @@ impl ParamValues {
             };
             values.push((p.name, value));
         }
-        Ok(Self(values))
+        Ok(Self { spec, values })
     }
 
     /// Checks `name=value` texts against `spec`. A value is read as JSON where it is such, else as text.
     ///
     /// # Errors
     /// As [`ParamValues::from_json`], and when a text has no `=`.
-    pub fn from_pairs<S: AsRef<str>>(spec: &AlgorithmSpec, pairs: &[S]) -> Result<Self, AlgoError> {
+    pub fn from_pairs<S: AsRef<str>>(
+        spec: &'static AlgorithmSpec,
+        pairs: &[S],
+    ) -> Result<Self, AlgoError> {
         let mut given = Map::new();
         for pair in pairs {
             let pair = pair.as_ref();
@@ -56,17 +72,25 @@ impl ParamValues {
 
     /// The defaults of `spec`.
     #[must_use]
-    pub fn defaults(spec: &AlgorithmSpec) -> Self {
-        Self(
-            spec.params
-                .iter()
-                .map(|p| (p.name, serde_json::from_str(p.default).unwrap_or(Value::Null)))
-                .collect(),
-        )
+    pub fn defaults(spec: &'static AlgorithmSpec) -> Self {
+        let default = |p: &ParamSpec| serde_json::from_str(p.default).unwrap_or(Value::Null);
+        Self { spec, values: spec.params.iter().map(|p| (p.name, default(p))).collect() }
+    }
+
+    /// The algorithm that the parameters are for.
+    #[must_use]
+    pub fn spec(&self) -> &'static AlgorithmSpec {
+        self.spec
+    }
+
+    /// The error of a parameter that has a value which the graph or another parameter makes illegal.
+    #[must_use]
+    pub fn bad(&self, name: &str, value: String, expected: String) -> AlgoError {
+        AlgoError::BadParam { algorithm: self.spec.id, name: name.to_owned(), value, expected }
     }
 
     fn get(&self, name: &str) -> &Value {
-        self.0.iter().find(|(n, _)| *n == name).map_or(&Value::Null, |(_, v)| v)
+        self.values.iter().find(|(n, _)| *n == name).map_or(&Value::Null, |(_, v)| v)
     }
 
     /// A truth value; `false` when absent.
@@ -96,6 +120,84 @@ impl ParamValues {
             other => Some(other.to_string()),
         }
     }
+
+    /// A count that has a default and a range; 0 for null.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        self.int(name).unwrap_or(0).max(0).unsigned_abs()
+    }
+
+    /// A count that may be null.
+    #[must_use]
+    pub fn limit(&self, name: &str) -> Option<u64> {
+        self.int(name).and_then(|v| u64::try_from(v).ok())
+    }
+
+    /// A text: a word of a choice, or the name of a column.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.get(name).as_str().map(str::to_owned)
+    }
+
+    /// The ids that a parameter names, one or several; `None` for null and for a count.
+    #[must_use]
+    pub fn ids(&self, name: &str) -> Option<Vec<String>> {
+        let dtype = self.spec.params.iter().find(|p| p.name == name).map(|p| p.dtype);
+        match self.get(name) {
+            Value::Null => None,
+            Value::Array(items) => Some(items.iter().map(id_text).collect()),
+            Value::Number(_) if dtype == Some(Dtype::IntOrNodes) => None,
+            one => Some(vec![id_text(one)]),
+        }
+    }
+
+    /// A list of plain numbers.
+    pub(crate) fn numbers(&self, name: &str) -> Option<Vec<f64>> {
+        self.get(name).as_array()?.iter().map(Value::as_f64).collect()
+    }
+
+    /// The rows of a table of two columns: an object of two lists, a list of objects with two members, or of pairs. The
+    /// id comes first, or is called `vertex`, `node`, `first` or `source`.
+    pub(crate) fn table(&self, name: &str) -> Result<Option<Vec<(Value, Value)>>, AlgoError> {
+        let wrong = |value: &Value| {
+            let shown: String = value.to_string().chars().take(80).collect();
+            self.bad(name, shown, "a table of two columns".to_owned())
+        };
+        match self.get(name) {
+            Value::Null => Ok(None),
+            Value::Object(map) => {
+                let (key, other) = two(map).ok_or_else(|| wrong(self.get(name)))?;
+                match (key.as_array(), other.as_array()) {
+                    (Some(a), Some(b)) if a.len() == b.len() => {
+                        Ok(Some(a.iter().cloned().zip(b.iter().cloned()).collect()))
+                    }
+                    _ => Err(wrong(self.get(name))),
+                }
+            }
+            Value::Array(rows) => {
+                let row = |row: &Value| match row {
+                    Value::Array(pair) if pair.len() == 2 => Ok((pair[0].clone(), pair[1].clone())),
+                    Value::Object(map) => {
+                        two(map).map(|(a, b)| (a.clone(), b.clone())).ok_or_else(|| wrong(row))
+                    }
+                    other => Err(wrong(other)),
+                };
+                rows.iter().map(row).collect::<Result<_, _>>().map(Some)
+            }
+            other => Err(wrong(other)),
+        }
+    }
+}
+
+/// The two members of an object, that with the id first.
+fn two(map: &Map<String, Value>) -> Option<(&Value, &Value)> {
+    const IDS: [&str; 4] = ["vertex", "node", "first", "source"];
+    if map.len() != 2 {
+        return None;
+    }
+    let key = map.keys().find(|k| IDS.contains(&k.as_str())).or_else(|| map.keys().next())?;
+    let other = map.keys().find(|k| *k != key)?;
+    Some((&map[key], &map[other]))
 }
 
 /// A parameter that makes no difference may be given, with a value that does not ask for one.
@@ -125,9 +227,13 @@ fn unknown(spec: &AlgorithmSpec, name: &str) -> AlgoError {
     }
 }
 
+fn is_id(value: &Value) -> bool {
+    value.is_string() || value.is_number() || value.is_boolean()
+}
+
 fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoError> {
     let bad = || {
-        let mut expected = format!("a value of type {}", p.dtype.as_str());
+        let mut expected = format!("a value of type {}", p.dtype.describe());
         if let Some((low, high)) = p.range {
             expected.push_str(&format!(" from {low} to {high}"));
         }
@@ -166,8 +272,37 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
             Some(x) if in_range(x) => Ok(Value::from(x)),
             _ => Err(bad()),
         },
-        Dtype::Node => match v {
-            Value::String(_) | Value::Number(_) | Value::Bool(_) => Ok(v.clone()),
+        Dtype::Choice(words) => match v.as_str() {
+            Some(word) if words.contains(&word) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
+        Dtype::EdgeColumn => {
+            if v.is_string() {
+                Ok(v.clone())
+            } else {
+                Err(bad())
+            }
+        }
+        Dtype::Node => {
+            if is_id(v) {
+                Ok(v.clone())
+            } else {
+                Err(bad())
+            }
+        }
+        Dtype::Nodes => match v {
+            Value::Array(ids) if ids.iter().all(is_id) => Ok(v.clone()),
+            one if is_id(one) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
+        Dtype::IntOrNodes => match v {
+            Value::Array(ids) if ids.iter().all(is_id) => Ok(v.clone()),
+            Value::Number(n) if n.as_i64().is_some_and(|n| in_range(n as f64)) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
+        Dtype::Pairs | Dtype::NodeValues | Dtype::IntList => match v {
+            Value::Array(_) | Value::Object(_) => Ok(v.clone()),
+            Value::String(_) if p.dtype == Dtype::NodeValues => Ok(v.clone()),
             _ => Err(bad()),
         },
     }

@@ -1,42 +1,49 @@
 //! The one list of algorithms.
 
-use serde_json::Value;
-
 use crate::centrality::pagerank;
-use crate::community::louvain;
-use crate::component::{core_number, weak};
+use crate::community::louvain_spec;
+use crate::component::{articulation, core_number, cores, strong, weak};
 use crate::path::bfs;
-use crate::spec::{
-    Accepted, AlgorithmSpec, Column, Dtype, Input, Kind, Name, Output, OutputSpec, ParamSpec,
-    Values,
-};
-use crate::{AlgoError, ParamValues, util};
+use crate::tree::{gomory_hu, spanning};
+use crate::triangle::{count, lcc, truss};
+use crate::{AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, util};
 
 mod layouts;
 
+pub use crate::community::louvain_spec::louvain_options;
+pub use crate::input::hub;
 pub use layouts::force_atlas2_params;
-use layouts::{CIRCLE, FORCE_ATLAS2, GRID, GRID_3D, RANDOM, RANDOM_3D, SPHERE, STAR};
-
-use Dtype::{Bool, Float, Int, Node};
-use Kind::{Compute, Layout};
 
 /// Every algorithm, in the order in which they are documented.
-pub static ALGORITHMS: &[AlgorithmSpec] = &[
-    PAGERANK,
-    PAGERANK_IGRAPH,
-    LOUVAIN,
-    MULTILEVEL,
-    COMPONENTS,
-    CORE_NUMBER,
-    BFS,
-    FORCE_ATLAS2,
-    CIRCLE,
-    STAR,
-    GRID,
-    GRID_3D,
-    SPHERE,
-    RANDOM,
-    RANDOM_3D,
+pub static ALGORITHMS: &[&AlgorithmSpec] = &[
+    &pagerank::CUGRAPH,
+    &pagerank::IGRAPH,
+    &louvain_spec::LOUVAIN,
+    &louvain_spec::MULTILEVEL,
+    &strong::CONNECTED,
+    &weak::WEAK,
+    &strong::STRONG,
+    &strong::CLUSTERS,
+    &articulation::ARTICULATION,
+    &core_number::CORE_NUMBER,
+    &cores::K_CORE,
+    &cores::CORENESS,
+    &spanning::MINIMUM,
+    &spanning::SPANNING_TREE,
+    &gomory_hu::GOMORY_HU,
+    &count::TRIANGLES,
+    &lcc::LCC,
+    &truss::K_TRUSS,
+    &truss::TRUSS_NUMBER,
+    &bfs::BFS,
+    &layouts::FORCE_ATLAS2,
+    &layouts::CIRCLE,
+    &layouts::STAR,
+    &layouts::GRID,
+    &layouts::GRID_3D,
+    &layouts::SPHERE,
+    &layouts::RANDOM,
+    &layouts::RANDOM_3D,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.
@@ -44,6 +51,7 @@ pub static ALGORITHMS: &[AlgorithmSpec] = &[
 pub fn find(kind: Kind, library: &str, name: &str) -> Option<&'static AlgorithmSpec> {
     ALGORITHMS
         .iter()
+        .copied()
         .find(|a| a.kind == kind && a.names.iter().any(|n| n.library == library && n.name == name))
 }
 
@@ -56,7 +64,7 @@ pub fn find_any(kind: Kind, name: &str) -> Result<&'static AlgorithmSpec, AlgoEr
     if let Some(spec) = name.split_once('.').and_then(|(library, name)| find(kind, library, name)) {
         return Ok(spec);
     }
-    let of_kind = || ALGORITHMS.iter().filter(|a| a.kind == kind);
+    let of_kind = || ALGORITHMS.iter().copied().filter(|a| a.kind == kind);
     let found = of_kind()
         .find(|a| a.id == name)
         .or_else(|| of_kind().find(|a| a.names.iter().any(|n| n.name == name)));
@@ -85,318 +93,6 @@ pub fn run(
     (spec.run)(input, params)
 }
 
-const fn cugraph(name: &'static str) -> Name {
-    Name { library: "cugraph", name }
-}
-
-const fn igraph(name: &'static str) -> Name {
-    Name { library: "igraph", name }
-}
-
-const fn param(
-    name: &'static str,
-    dtype: Dtype,
-    default: &'static str,
-    range: Option<(f64, f64)>,
-    doc: &'static str,
-) -> ParamSpec {
-    ParamSpec { name, dtype, default, range, doc }
-}
-
-/// A parameter that the library takes and does nothing with.
-const fn ignored(name: &'static str) -> Accepted {
-    Accepted { name, values: None }
-}
-
-/// A parameter of the library that has one of these values here, or null.
-const fn only(name: &'static str, values: &'static str) -> Accepted {
-    Accepted { name, values: Some(values) }
-}
-
-const fn output(name: &'static str, dtype: Dtype, doc: &'static str) -> OutputSpec {
-    OutputSpec { name, dtype, doc }
-}
-
-const SEED: Option<(f64, f64)> = Some((0.0, 9e15));
-const LEVELS: Option<(f64, f64)> = Some((1.0, 500.0));
-const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
-const DIRECTED: ParamSpec = param("directed", Bool, "true", None, "follow edges one way only");
-const RANDOM_STATE: ParamSpec =
-    param("random_state", Int, "0", SEED, "seed: equal seeds give equal results");
-const XY: &[OutputSpec] = &[output("x", Float, "abscissa"), output("y", Float, "ordinate")];
-const XYZ: &[OutputSpec] =
-    &[output("x", Float, "abscissa"), output("y", Float, "ordinate"), output("z", Float, "height")];
-
-fn labels(name: &'static str, labels: &[u32]) -> Output {
-    Output::one(name, Values::I64(labels.iter().map(|l| i64::from(*l)).collect()))
-}
-
-/// The weights of the edges, when there are some and all can be used.
-fn weights<'a>(input: &Input<'a>) -> Result<Option<&'a [f32]>, AlgoError> {
-    let Some(weights) = input.weights else { return Ok(None) };
-    let negative = |row: &&u32| weights.get(**row as usize).is_some_and(|w| *w < 0.0);
-    match input.topology.out_row().iter().find(negative) {
-        None => Ok(Some(weights)),
-        Some(row) => Err(AlgoError::BadValue {
-            what: "weight",
-            unit: "edge row",
-            index: *row as usize,
-            value: f64::from(weights[*row as usize]),
-            expected: "a number that is not negative",
-        }),
-    }
-}
-
-/// Columns `x`, `y` and perhaps `z`.
-fn coordinates<const D: usize>(points: &[[f64; D]]) -> Output {
-    let column = |c: usize| Values::F64(points.iter().map(|p| p[c]).collect());
-    let names = ["x", "y", "z"];
-    let columns = (0..D).map(|c| Column { name: names[c], values: column(c) }).collect();
-    Output { columns, iterations: None }
-}
-
-/// The value of a parameter that has a default and a range, as a count.
-fn count(params: &ParamValues, name: &str) -> u64 {
-    params.int(name).unwrap_or(0).max(0).unsigned_abs()
-}
-
-/// The node with the most edges, the first of them: where a search begins that is told no start.
-#[must_use]
-pub fn hub(topology: &graphlume_graph::Topology) -> u32 {
-    (0..topology.num_nodes()).rev().max_by_key(|v| topology.degree(*v)).unwrap_or(0)
-}
-
-/// The node that a parameter names; without one, the node of largest degree, of several the first.
-fn node_or_hub(
-    input: &Input<'_>,
-    params: &ParamValues,
-    algorithm: &'static str,
-    name: &str,
-) -> Result<u32, AlgoError> {
-    let Some(id) = params.node(name) else {
-        return Ok(hub(input.topology));
-    };
-    (input.resolve)(&id).ok_or_else(|| AlgoError::BadParam {
-        algorithm,
-        name: name.to_owned(),
-        value: Value::String(id).to_string(),
-        expected: "the id of a node of the graph".to_owned(),
-    })
-}
-
-const PAGERANK: AlgorithmSpec = AlgorithmSpec {
-    id: "pagerank",
-    names: &[cugraph("pagerank")],
-    kind: Compute,
-    params: &[
-        param("alpha", Float, "0.85", UNIT, "probability of following an edge"),
-        param("max_iter", Int, "100", Some((1.0, 1e6)), "iterations at most"),
-        param(
-            "tol",
-            Float,
-            "1e-5",
-            Some((0.0, 1.0)),
-            "total change at which the ranks are final; at the default, which is cuGraph's, a single \
-             rank may be some per cent off: 1e-10 makes all right to a millionth",
-        ),
-        param("fail_on_nonconvergence", Bool, "true", None, "make not reaching tol an error"),
-        DIRECTED,
-    ],
-    accepted: &[
-        ignored("dangling"),
-        only("personalization", "[]"),
-        only("precomputed_vertex_out_weight", "[]"),
-        only("nstart", "[]"),
-    ],
-    outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
-    doc: "PageRank (Brin and Page 1998) by power iteration, with edge weights when there are some.",
-    run: |input, p| {
-        let default = pagerank::Options::default();
-        let options = pagerank::Options {
-            alpha: p.float("alpha").unwrap_or(default.alpha),
-            tol: p.float("tol").unwrap_or(default.tol),
-            max_iter: count(p, "max_iter"),
-            directed: p.bool("directed"),
-            must_converge: p.bool("fail_on_nonconvergence"),
-        };
-        let weights = weights(input)?;
-        let done = pagerank::ranks(input.topology, weights, options, input.cancel)?;
-        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
-    },
-};
-
-const PAGERANK_IGRAPH: AlgorithmSpec = AlgorithmSpec {
-    id: "pagerank_igraph",
-    names: &[igraph("pagerank")],
-    kind: Compute,
-    params: &[
-        param("damping", Float, "0.85", Some((0.0, 0.9999)), "probability of following an edge"),
-        DIRECTED,
-    ],
-    accepted: &[
-        only("vertices", "[]"),
-        only("arpack_options", "[]"),
-        only("implementation", r#"["prpack"]"#),
-    ],
-    outputs: &[output("pagerank", Float, "rank; the ranks of all nodes sum to 1")],
-    doc: "PageRank (Brin and Page 1998), to a total change of 1e-12.",
-    run: |input, p| {
-        let options = pagerank::Options {
-            alpha: p.float("damping").unwrap_or(0.85),
-            tol: 1e-12,
-            max_iter: 300_000,
-            directed: p.bool("directed"),
-            must_converge: false,
-        };
-        let weights = weights(input)?;
-        let done = pagerank::ranks(input.topology, weights, options, input.cancel)?;
-        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
-    },
-};
-
-const LOUVAIN: AlgorithmSpec = AlgorithmSpec {
-    id: "louvain",
-    names: &[cugraph("louvain")],
-    kind: Compute,
-    params: &[
-        param(
-            "resolution",
-            Float,
-            "1.0",
-            Some((1e-6, 1e6)),
-            "larger values give smaller communities",
-        ),
-        param("max_level", Int, "null", LEVELS, "levels at most; null is 100"),
-        param("max_iter", Int, "null", LEVELS, "the former name of max_level"),
-        param(
-            "threshold",
-            Float,
-            "1e-7",
-            Some((0.0, 1.0)),
-            "gain of modularity from one level to the next below which the search ends",
-        ),
-        RANDOM_STATE,
-    ],
-    accepted: &[],
-    outputs: &[output("louvain", Int, "community, numbered from 0 by first appearance")],
-    doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
-    run: |input, p| {
-        let weights = weights(input)?;
-        let found = louvain::find(input.topology, weights, &louvain_options(p)?, input.cancel)?;
-        Ok(labels("louvain", &found))
-    },
-};
-
-const MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
-    id: "community_multilevel",
-    names: &[igraph("community_multilevel")],
-    kind: Compute,
-    params: &[
-        param("resolution", Float, "1.0", Some((1e-6, 1e6)), "larger gives smaller communities"),
-        RANDOM_STATE,
-    ],
-    accepted: &[only("return_levels", "[false]")],
-    outputs: &[output("community_multilevel", Int, "community, numbered by first appearance")],
-    doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
-    run: |input, p| {
-        let options = louvain::Options {
-            seed: count(p, "random_state"),
-            resolution: p.float("resolution").unwrap_or(1.0),
-            ..louvain::Options::default()
-        };
-        let found = louvain::find(input.topology, weights(input)?, &options, input.cancel)?;
-        Ok(labels("community_multilevel", &found))
-    },
-};
-
-/// The options of Louvain out of the parameters of a request.
-///
-/// # Errors
-/// [`AlgoError::BadParam`] when both names of the number of levels are given.
-pub fn louvain_options(p: &ParamValues) -> Result<louvain::Options, AlgoError> {
-    let default = louvain::Options::default();
-    if let (Some(_), Some(also)) = (p.int("max_level"), p.int("max_iter")) {
-        return Err(AlgoError::BadParam {
-            algorithm: "louvain",
-            name: "max_iter".to_owned(),
-            value: also.to_string(),
-            expected: "max_level alone: max_iter is its former name".to_owned(),
-        });
-    }
-    let levels = p.int("max_level").or(p.int("max_iter")).and_then(|l| u64::try_from(l).ok());
-    Ok(louvain::Options {
-        seed: count(p, "random_state"),
-        resolution: p.float("resolution").unwrap_or(default.resolution),
-        max_level: levels.unwrap_or(default.max_level),
-        threshold: p.float("threshold").unwrap_or(default.threshold),
-    })
-}
-
-const COMPONENTS: AlgorithmSpec = AlgorithmSpec {
-    id: "weakly_connected_components",
-    names: &[cugraph("connected_components"), cugraph("weakly_connected_components")],
-    kind: Compute,
-    params: &[],
-    accepted: &[only("connection", r#"["weak"]"#)],
-    outputs: &[output(
-        "connected_components",
-        Int,
-        "component, numbered from 0 by first appearance",
-    )],
-    doc: "Weakly connected components: nodes joined by edges in either direction.",
-    run: |input, _| Ok(labels("connected_components", &weak::run(input.topology, input.cancel)?)),
-};
-
-const CORE_NUMBER: AlgorithmSpec = AlgorithmSpec {
-    id: "core_number",
-    names: &[cugraph("core_number")],
-    kind: Compute,
-    params: &[],
-    accepted: &[ignored("degree_type")],
-    outputs: &[output("core_number", Int, "largest k whose k-core holds the node")],
-    doc: "Core numbers (Seidman 1983) of the undirected simple graph; loops do not count.",
-    run: |input, _| {
-        Ok(labels("core_number", &core_number::run(input.topology, false, input.cancel)?))
-    },
-};
-
-const BFS: AlgorithmSpec = AlgorithmSpec {
-    id: "bfs",
-    names: &[cugraph("bfs")],
-    kind: Compute,
-    params: &[
-        param("start", Node, "null", None, "where to start; null is the node of largest degree"),
-        param("depth_limit", Int, "null", Some((0.0, 4e9)), "hops at most; null is no limit"),
-        DIRECTED,
-    ],
-    accepted: &[only("return_predecessors", "[true]")],
-    outputs: &[
-        output("bfs", Int, "hops from the start; null when not reached"),
-        output("predecessor", Node, "node before it, the first of several; -1 at the start"),
-    ],
-    doc: "Breadth-first distances (Moore 1959) from one node.",
-    run: |input, p| {
-        let source = node_or_hub(input, p, "bfs", "start")?;
-        let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
-        let found = bfs::run(input.topology, source, p.bool("directed"), limit, input.cancel)?;
-        let column = |v: &[u32]| {
-            Values::I64OrNull(
-                v.iter().map(|d| (*d != bfs::UNREACHED).then(|| i64::from(*d))).collect(),
-            )
-        };
-        let reached = found.distance.iter().zip(&found.predecessor);
-        // The start is reached from no node.
-        let before = reached.map(|(d, v)| (*d != bfs::UNREACHED).then_some(*v)).collect::<Vec<_>>();
-        Ok(Output {
-            columns: vec![
-                Column { name: "bfs", values: column(&found.distance) },
-                Column { name: "predecessor", values: Values::Nodes(before) },
-            ],
-            iterations: None,
-        })
-    },
-};
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
@@ -407,16 +103,19 @@ mod tests {
     use graphlume_types::{CancelReason, CancelToken};
 
     use super::*;
-    use crate::testkit;
+    use crate::input::Unnamed;
+    use crate::{Gives, Subgraph, Values, testkit};
+
+    use Kind::{Compute, Layout};
 
     fn run_with(
-        spec: &AlgorithmSpec,
+        spec: &'static AlgorithmSpec,
         t: &Arc<Topology>,
         pairs: &[&str],
     ) -> Result<Output, AlgoError> {
-        let resolve = |id: &str| id.parse::<u32>().ok().filter(|v| *v < t.num_nodes());
-        let cancel = CancelToken::new();
-        let input = Input { topology: t, weights: None, resolve: &resolve, cancel: &cancel };
+        let (data, cancel) = (Unnamed(t.num_nodes()), CancelToken::new());
+        let library = spec.names[0].library;
+        let input = Input { library, ..Input::plain(t, &data, &cancel) };
         run(spec, &input, &ParamValues::from_pairs(spec, pairs)?)
     }
 
@@ -426,7 +125,10 @@ mod tests {
         let mut names = BTreeSet::new();
         for spec in ALGORITHMS {
             assert!(ids.insert(spec.id), "{}", spec.id);
-            assert!(!spec.doc.is_empty() && !spec.outputs.is_empty());
+            assert!(
+                !spec.doc.is_empty() && (!spec.outputs.is_empty() || spec.gives == Gives::Graph)
+            );
+            assert!(spec.kind == Layout || !spec.paper.is_empty(), "{}", spec.id);
             for n in spec.names {
                 assert!(["cugraph", "igraph"].contains(&n.library));
                 assert!(names.insert((spec.kind, n.library, n.name)), "{n:?}");
@@ -452,11 +154,21 @@ mod tests {
                 });
                 let out = &results[0];
                 assert!(*out == results[1] && *out == results[2], "{what}: depends on threads");
-                let columns: Vec<&str> = out.columns.iter().map(|c| c.name).collect();
+                let made = if spec.gives == Gives::Edges { &out.edges } else { &out.columns };
+                let columns: Vec<&str> = made.iter().map(|c| c.name).collect();
                 let declared: Vec<&str> = spec.outputs.iter().map(|o| o.name).collect();
                 assert_eq!(columns, declared, "{what}");
-                for c in &out.columns {
-                    assert_eq!(c.values.len(), t.num_nodes() as usize, "{what}");
+                assert_eq!(out.graph.is_some(), spec.gives == Gives::Graph, "{what}");
+                if let Some(Subgraph::Kept { edges, .. }) = &out.graph {
+                    assert!(
+                        edges.is_sorted() && edges.iter().all(|r| *r < t.num_edges()),
+                        "{what}"
+                    );
+                }
+                for c in made {
+                    let many =
+                        if spec.gives == Gives::Edges { t.num_edges() } else { t.num_nodes() };
+                    assert_eq!(c.values.len(), many as usize, "{what}");
                     if let Values::F64(v) = &c.values {
                         assert!(v.iter().all(|x| x.is_finite()), "{what}");
                     }
@@ -471,7 +183,8 @@ mod tests {
         let t = testkit::karate();
         let cancel = CancelToken::new();
         cancel.cancel(CancelReason::ClientGone);
-        let input = Input { topology: &t, weights: None, resolve: &|_| None, cancel: &cancel };
+        let data = Unnamed(t.num_nodes());
+        let input = Input::plain(&t, &data, &cancel);
         for spec in ALGORITHMS.iter().filter(|s| s.kind == Compute || s.id == "force_atlas2") {
             let r = run(spec, &input, &ParamValues::defaults(spec));
             assert!(matches!(r, Err(AlgoError::Cancelled(_))), "{}", spec.id);

@@ -186,7 +186,13 @@ mod tests {
                     Kind::Compute => library.compute,
                     Kind::Layout => library.layout,
                 };
-                assert!(names.contains(&name.name), "{}.{}", name.library, name.name);
+                assert_eq!(
+                    names.contains(&name.name),
+                    !name.extra,
+                    "{}.{}",
+                    name.library,
+                    name.name
+                );
             }
         }
     }

@@ -1,11 +1,6 @@
 //! The shape of an entry of the registry, and of what it takes and gives.
 
-use std::sync::Arc;
-
-use graphlume_graph::Topology;
-use graphlume_types::CancelToken;
-
-use crate::{AlgoError, ParamValues};
+use crate::{AlgoError, Input, Output, ParamValues};
 
 /// What an algorithm makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,28 +33,99 @@ pub enum Dtype {
     Float,
     /// The id of a node, or null.
     Node,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// The id of a node or a list of such; as an output a list for each node.
+    Nodes,
+    /// A count, or a list of ids of nodes.
+    IntOrNodes,
+    /// Pairs of nodes: `[[a, b], ...]`, `{"first": [...], "second": [...]}` or a list of such rows.
+    Pairs,
+    /// Numbers of some nodes: `{"vertex": [...], "values": [...]}`, a list of such rows or of pairs, or the name of a
+    /// column of the nodes, or one number for each node.
+    NodeValues,
+    /// The name of a column of the edges.
+    EdgeColumn,
+    /// A list of whole numbers for each node.
+    IntList,
 }
 
 impl Dtype {
-    /// The word that names the type.
+    /// The words that name the type in documentation and messages.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
+    pub fn describe(self) -> String {
         match self {
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::Float => "float",
-            Self::Node => "node id",
+            Self::Bool => "bool".to_owned(),
+            Self::Int => "int".to_owned(),
+            Self::Float => "float".to_owned(),
+            Self::Node => "node id".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Nodes => "node id or list of node ids".to_owned(),
+            Self::IntOrNodes => "int or list of node ids".to_owned(),
+            Self::Pairs => "list of pairs of node ids".to_owned(),
+            Self::NodeValues => {
+                "table of node ids and numbers, or name of a node column".to_owned()
+            }
+            Self::EdgeColumn => "name of an edge column".to_owned(),
+            Self::IntList => "list of ints".to_owned(),
+        }
+    }
+}
+
+/// What the result of an algorithm is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// Columns of the nodes.
+    Nodes,
+    /// Columns of the edges.
+    Edges,
+    /// A graph: some of the edges, or others.
+    Graph,
+}
+
+/// How the work of an algorithm grows with the `n` nodes and `m` edges of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// O(n + m).
+    Linear,
+    /// O(m log n).
+    LogLinear,
+    /// O(m) an iteration.
+    Iterative,
+    /// The sum over all edges of the smaller degree of their ends.
+    Wedges,
+    /// O(n m): a search from each node.
+    Searches,
+    /// O(n²) or more.
+    Quadratic,
+}
+
+impl Cost {
+    /// The formula for documentation.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Linear => "O(n + m)",
+            Self::LogLinear => "O(m log n)",
+            Self::Iterative => "O(m) an iteration",
+            Self::Wedges => "O(sum of min degree over edges)",
+            Self::Searches => "O(n m)",
+            Self::Quadratic => "O(n^2) or more",
         }
     }
 }
 
 /// A public name: `library` is `cugraph` or `igraph`.
+///
+/// The names of the interface are listed in [`crate::schema`]; an `extra` is called like them and is not listed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
     /// The namespace.
     pub library: &'static str,
     /// The name in it.
     pub name: &'static str,
+    /// Whether the interface does not promise it.
+    pub extra: bool,
 }
 
 /// One parameter.
@@ -108,103 +174,114 @@ pub struct AlgorithmSpec {
     pub kind: Kind,
     /// Its parameters.
     pub params: &'static [ParamSpec],
+    /// Whether it refuses cuGraph's multigraphs.
+    pub simple_only: bool,
     /// Parameters that may be given besides, and change nothing.
     pub accepted: &'static [Accepted],
-    /// Its output columns.
+    /// What its result is about.
+    pub gives: Gives,
+    /// Its output columns: of the edges where it gives those, else of the nodes. An algorithm that gives a graph may have
+    /// columns beside it.
     pub outputs: &'static [OutputSpec],
-    /// What it computes, with its source.
+    /// What it computes.
     pub doc: &'static str,
+    /// The paper that it is taken from.
+    pub paper: &'static str,
+    /// How its work grows.
+    pub cost: Cost,
     /// Runs it.
     pub run: fn(&Input<'_>, &ParamValues) -> Result<Output, AlgoError>,
 }
 
-/// What an algorithm runs on.
-pub struct Input<'a> {
-    /// The graph.
-    pub topology: &'a Arc<Topology>,
-    /// Edge weights by edge table row, when the request has some.
-    pub weights: Option<&'a [f32]>,
-    /// Finds the node index of a node id given as text.
-    pub resolve: &'a (dyn Fn(&str) -> Option<u32> + Sync),
-    /// Asked regularly.
-    pub cancel: &'a CancelToken,
+impl AlgorithmSpec {
+    /// What most algorithms have in common: columns of the nodes, at a cost that grows with the edges.
+    pub const BASE: Self = Self {
+        id: "",
+        names: &[],
+        kind: Kind::Compute,
+        params: &[],
+        simple_only: false,
+        accepted: &[],
+        gives: Gives::Nodes,
+        outputs: &[],
+        doc: "",
+        paper: "",
+        cost: Cost::Linear,
+        run: |_, _| {
+            Ok(Output { columns: Vec::new(), edges: Vec::new(), graph: None, iterations: None })
+        },
+    };
 }
 
-/// The values of a column in node-index order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Whole numbers.
-    I64(Vec<i64>),
-    /// Whole numbers, some of them unknown.
-    I64OrNull(Vec<Option<i64>>),
-    /// Nodes by index, which stand in a result by their ids, with [`graphlume_graph::NO_NODE`] for the one
-    /// that comes before the first.
-    Nodes(Vec<Option<u32>>),
-    /// Numbers.
-    F64(Vec<f64>),
+/// A name of cuGraph.
+#[must_use]
+pub const fn cugraph(name: &'static str) -> Name {
+    Name { library: "cugraph", name, extra: false }
 }
 
-impl Values {
-    /// Number of values.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        match self {
-            Self::I64(v) => v.len(),
-            Self::I64OrNull(v) => v.len(),
-            Self::Nodes(v) => v.len(),
-            Self::F64(v) => v.len(),
-        }
-    }
-
-    /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+/// A name of igraph.
+#[must_use]
+pub const fn igraph(name: &'static str) -> Name {
+    Name { library: "igraph", name, extra: false }
 }
 
-/// A column of results.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// Its values.
-    pub values: Values,
+/// A name in the namespace of `library` that the interface does not list.
+#[must_use]
+pub const fn extra(library: &'static str, name: &'static str) -> Name {
+    Name { library, name, extra: true }
 }
 
-/// What an algorithm gives: columns in the order of [`AlgorithmSpec::outputs`]. A layout gives `x`, `y`
-/// and, in three dimensions, `z`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Output {
-    /// The columns.
-    pub columns: Vec<Column>,
-    /// Iterations that it took, where the algorithm tells.
-    pub iterations: Option<u64>,
+/// A parameter.
+#[must_use]
+pub const fn param(
+    name: &'static str,
+    dtype: Dtype,
+    default: &'static str,
+    range: Option<(f64, f64)>,
+    doc: &'static str,
+) -> ParamSpec {
+    ParamSpec { name, dtype, default, range, doc }
 }
 
-impl Output {
-    /// An output of one column.
-    #[must_use]
-    pub fn one(name: &'static str, values: Values) -> Self {
-        Self { columns: vec![Column { name, values }], iterations: None }
-    }
-
-    /// The same after so many iterations.
-    #[must_use]
-    pub fn after(self, iterations: u64) -> Self {
-        Self { iterations: Some(iterations), ..self }
-    }
-
-    /// The `x` and `y` columns as positions, when there are such.
-    #[must_use]
-    pub fn positions(&self) -> Option<Vec<[f32; 2]>> {
-        let get = |name| {
-            self.columns.iter().find(|c| c.name == name).and_then(|c| match &c.values {
-                Values::F64(v) => Some(v),
-                _ => None,
-            })
-        };
-        let (x, y) = (get("x")?, get("y")?);
-        Some(x.iter().zip(y).map(|(x, y)| [*x as f32, *y as f32]).collect())
-    }
+/// A parameter that the library takes and does nothing with.
+#[must_use]
+pub const fn ignored(name: &'static str) -> Accepted {
+    Accepted { name, values: None }
 }
+
+/// A parameter of the library that has one of these values here, or null.
+#[must_use]
+pub const fn only(name: &'static str, values: &'static str) -> Accepted {
+    Accepted { name, values: Some(values) }
+}
+
+/// An output column.
+#[must_use]
+pub const fn output(name: &'static str, dtype: Dtype, doc: &'static str) -> OutputSpec {
+    OutputSpec { name, dtype, doc }
+}
+
+/// The range of seeds.
+pub const SEED: Option<(f64, f64)> = Some((0.0, 9e15));
+/// The range of a share.
+pub const UNIT: Option<(f64, f64)> = Some((0.0, 1.0));
+/// Whether edges lead one way only.
+pub const DIRECTED: ParamSpec =
+    param("directed", Dtype::Bool, "true", None, "follow edges one way only");
+/// The seed.
+pub const RANDOM_STATE: ParamSpec =
+    param("random_state", Dtype::Int, "0", SEED, "seed: equal seeds give equal results");
+/// The edge column that igraph's algorithms take weights from.
+pub const WEIGHTS: ParamSpec =
+    param("weights", Dtype::EdgeColumn, "null", None, "edge column of the weights; null is 1 each");
+/// The nodes that get a value, where igraph lets one choose.
+pub const VERTICES: ParamSpec =
+    param("vertices", Dtype::Nodes, "null", None, "nodes that get a value; null is all");
+/// Which edges of a node count.
+pub const MODE: ParamSpec = param(
+    "mode",
+    Dtype::Choice(&["all", "in", "out"]),
+    "\"all\"",
+    None,
+    "which edges are followed: out, in, or all for either way",
+);

@@ -12,7 +12,12 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use super::rows::{Real, Rows, WINDOW_NODES};
-use crate::AlgoError;
+use crate::input::Sign;
+use crate::spec::{
+    AlgorithmSpec, Cost, DIRECTED, Dtype, UNIT, WEIGHTS, cugraph, ignored, igraph, only, output,
+    param,
+};
+use crate::{AlgoError, Output, Values, libraries};
 
 /// Single precision is trusted until a change has shrunk to this part of the one it began with.
 const SHRINK_MAX: f64 = 1e-5;
@@ -224,6 +229,97 @@ fn lane_sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     }
     sums.iter().sum::<f64>() + rest
 }
+
+/// cuGraph's `pagerank`.
+pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
+    id: "pagerank",
+    names: &[cugraph("pagerank")],
+    params: &[
+        param("alpha", Dtype::Float, "0.85", UNIT, "probability of following an edge"),
+        param("max_iter", Dtype::Int, "100", Some((1.0, 1e6)), "iterations at most"),
+        param(
+            "tol",
+            Dtype::Float,
+            "1e-5",
+            Some((0.0, 1.0)),
+            "total change at which the ranks are final; at the default, which is cuGraph's, a single \
+             rank may be some per cent off: 1e-10 makes all right to a millionth",
+        ),
+        param(
+            "fail_on_nonconvergence",
+            Dtype::Bool,
+            "true",
+            None,
+            "make not reaching tol an error",
+        ),
+        DIRECTED,
+    ],
+    accepted: &[
+        ignored("dangling"),
+        only("personalization", "[]"),
+        only("precomputed_vertex_out_weight", "[]"),
+        only("nstart", "[]"),
+    ],
+    outputs: &[output("pagerank", Dtype::Float, "rank; the ranks of all nodes sum to 1")],
+    doc: "PageRank (Brin and Page 1998) by power iteration, with edge weights when there are some.",
+    run: |input, p| {
+        let default = Options::default();
+        let options = Options {
+            alpha: p.float("alpha").unwrap_or(default.alpha),
+            tol: p.float("tol").unwrap_or(default.tol),
+            max_iter: p.count("max_iter"),
+            directed: p.bool("directed"),
+            must_converge: p.bool("fail_on_nonconvergence"),
+        };
+        let weights = input.weights(p, Sign::NotNegative)?;
+        let seen = libraries::seen(input, !options.directed, weights.as_deref());
+        let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
+    },
+    paper: "Brin and Page 1998",
+    cost: Cost::Iterative,
+    ..AlgorithmSpec::BASE
+};
+
+/// igraph's `pagerank`.
+pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
+    id: "pagerank_igraph",
+    names: &[igraph("pagerank")],
+    params: &[
+        param(
+            "damping",
+            Dtype::Float,
+            "0.85",
+            Some((0.0, 0.9999)),
+            "probability of following an edge",
+        ),
+        DIRECTED,
+        WEIGHTS,
+    ],
+    accepted: &[
+        only("vertices", "[]"),
+        only("arpack_options", "[]"),
+        only("implementation", r#"["prpack"]"#),
+    ],
+    outputs: &[output("pagerank", Dtype::Float, "rank; the ranks of all nodes sum to 1")],
+    doc: "PageRank (Brin and Page 1998), to a total change of 1e-12.",
+    run: |input, p| {
+        let options = Options {
+            alpha: p.float("damping").unwrap_or(0.85),
+            tol: 1e-12,
+            max_iter: 300_000,
+            directed: p.bool("directed"),
+            must_converge: false,
+        };
+        let weights = input.weights(p, Sign::NotNegative)?;
+        let seen = libraries::seen(input, !options.directed, weights.as_deref());
+        let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;
+        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
+    },
+    paper: "Brin and Page 1998",
+    cost: Cost::Iterative,
+    ..AlgorithmSpec::BASE
+};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

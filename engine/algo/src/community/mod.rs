@@ -1,3 +1,4 @@
 //! Communities.
 
 pub mod louvain;
+pub mod louvain_spec;

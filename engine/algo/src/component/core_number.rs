@@ -3,7 +3,8 @@
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
-use crate::AlgoError;
+use crate::spec::{AlgorithmSpec, Dtype, cugraph, ignored, output};
+use crate::{AlgoError, Output};
 
 /// The core number of every node in the undirected graph that `topology` spells. Loops do not count;
 /// parallel and opposite edges count once each when `multi`, else together once.
@@ -103,6 +104,19 @@ fn merge_distinct(a: &[u32], b: &[u32], skip: u32, out: &mut Vec<u32>, start: us
         }
     }
 }
+
+/// cuGraph's `core_number`.
+pub static CORE_NUMBER: AlgorithmSpec = AlgorithmSpec {
+    id: "core_number",
+    names: &[cugraph("core_number")],
+    accepted: &[ignored("degree_type")],
+    outputs: &[output("core_number", Dtype::Int, "largest k whose k-core holds the node")],
+    doc: "Core numbers (Seidman 1983) of the undirected simple graph; loops do not count.",
+    run: |input, _| Ok(Output::labels("core_number", &run(input.topology, false, input.cancel)?)),
+    simple_only: true,
+    paper: "Batagelj and Zaversnik 2003",
+    ..AlgorithmSpec::BASE
+};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

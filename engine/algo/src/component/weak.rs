@@ -11,7 +11,8 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
-use crate::AlgoError;
+use crate::spec::{AlgorithmSpec, Dtype, cugraph, only, output};
+use crate::{AlgoError, Output};
 
 /// Edges of every node that are looked at first.
 const FIRST_EDGES: usize = 2;
@@ -103,6 +104,24 @@ fn commonest(parents: &[AtomicU32]) -> u32 {
     let runs = sample.chunk_by(|a, b| a == b);
     runs.max_by_key(|run| run.len()).map_or(0, |run| run[0])
 }
+
+/// cuGraph's `weakly_connected_components`.
+pub static WEAK: AlgorithmSpec = AlgorithmSpec {
+    id: "weakly_connected_components",
+    names: &[cugraph("weakly_connected_components")],
+    accepted: &[only("connection", r#"["weak"]"#)],
+    outputs: &[output(
+        "weakly_connected_components",
+        Dtype::Int,
+        "component, numbered from 0 by first appearance",
+    )],
+    doc: "Weakly connected components: nodes joined by edges in either direction.",
+    run: |input, _| {
+        Ok(Output::labels("weakly_connected_components", &run(input.topology, input.cancel)?))
+    },
+    paper: "Sutton, Ben-Nun and Barak 2018",
+    ..AlgorithmSpec::BASE
+};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

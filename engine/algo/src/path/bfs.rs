@@ -7,7 +7,8 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::AlgoError;
+use crate::spec::{AlgorithmSpec, DIRECTED, Dtype, cugraph, only, output, param};
+use crate::{AlgoError, Column, Output, Values};
 
 /// The search turns round when the frontier has more than one in so many of the arcs that are left.
 const TURN: u64 = 14;
@@ -139,6 +140,52 @@ impl Search<'_> {
         found.concat()
     }
 }
+
+/// cuGraph's `bfs`.
+pub static BFS: AlgorithmSpec = AlgorithmSpec {
+    id: "bfs",
+    names: &[cugraph("bfs")],
+    params: &[
+        param(
+            "start",
+            Dtype::Node,
+            "null",
+            None,
+            "where to start; null is the node of largest degree",
+        ),
+        param(
+            "depth_limit",
+            Dtype::Int,
+            "null",
+            Some((0.0, 4e9)),
+            "hops at most; null is no limit",
+        ),
+        DIRECTED,
+    ],
+    accepted: &[only("return_predecessors", "[true]")],
+    outputs: &[
+        output("bfs", Dtype::Int, "hops from the start; null when not reached"),
+        output("predecessor", Dtype::Node, "node before it, the first of several; -1 at the start"),
+    ],
+    doc: "Breadth-first distances (Moore 1959) from one node.",
+    run: |input, p| {
+        let source = input.node_or_hub(p, "start")?;
+        let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
+        let found = run(input.topology, source, p.bool("directed"), limit, input.cancel)?;
+        let column = |v: &[u32]| {
+            Values::I64OrNull(v.iter().map(|d| (*d != UNREACHED).then(|| i64::from(*d))).collect())
+        };
+        let reached = found.distance.iter().zip(&found.predecessor);
+        // The start is reached from no node.
+        let before = reached.map(|(d, v)| (*d != UNREACHED).then_some(*v)).collect::<Vec<_>>();
+        Ok(Output::nodes(vec![
+            Column { name: "bfs", values: column(&found.distance) },
+            Column { name: "predecessor", values: Values::Nodes(before) },
+        ]))
+    },
+    paper: "Beamer, Asanovic and Patterson 2012",
+    ..AlgorithmSpec::BASE
+};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,13 +1,28 @@
 //! The specifications of the layouts.
 
-use super::*;
 use crate::layout::closed;
 use crate::layout::force_atlas2::{ForceAtlas2, Params};
 use crate::layout::initial_layout;
+use crate::spec::{OutputSpec, RANDOM_STATE, cugraph, ignored, igraph, only, output, param};
+use crate::{AlgoError, AlgorithmSpec, Column, Dtype, Input, Kind, Output, ParamValues, Values};
+
+use Dtype::{Bool, Float, Int, Node};
+use Kind::Layout;
+
+const XY: &[OutputSpec] = &[output("x", Float, "abscissa"), output("y", Float, "ordinate")];
+const XYZ: &[OutputSpec] =
+    &[output("x", Float, "abscissa"), output("y", Float, "ordinate"), output("z", Float, "height")];
+
+/// Columns `x`, `y` and perhaps `z`.
+fn coordinates<const D: usize>(points: &[[f64; D]]) -> Output {
+    let column = |c: usize| Values::F64(points.iter().map(|p| p[c]).collect());
+    let names = ["x", "y", "z"];
+    Output::nodes((0..D).map(|c| Column { name: names[c], values: column(c) }).collect())
+}
 
 const ANY_SCALE: Option<(f64, f64)> = Some((0.0, 1e6));
 
-pub(super) const FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
+pub(super) static FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
     id: "force_atlas2",
     names: &[cugraph("force_atlas2")],
     kind: Layout,
@@ -63,6 +78,7 @@ pub(super) const FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
     outputs: XY,
     doc: "ForceAtlas2 (Jacomy et al. 2014).",
     run: force_atlas2,
+    ..AlgorithmSpec::BASE
 };
 
 /// The layout's own parameters out of those of a request.
@@ -89,17 +105,19 @@ pub fn force_atlas2_params(p: &ParamValues) -> Params {
 
 fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
     let params = force_atlas2_params(p);
-    let n = input.topology.num_nodes() as usize;
-    let seed = count(p, "random_state");
+    let n = input.num_nodes() as usize;
+    let seed = p.count("random_state");
     let begin = if p.bool("multilevel_start") {
         initial_layout::place(input.topology, seed, input.cancel)?
     } else {
         closed::random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
     };
     let radii = vec![p.float("vertex_radius").unwrap_or(1.0) as f32; n];
+    let weights: Option<Vec<f32>> = input.weights.map(|w| w.iter().map(|w| *w as f32).collect());
+    let weights = weights.as_deref();
     let mut layout =
-        ForceAtlas2::new(input.topology, input.weights, params, &begin, Some(&radii), None, None)?;
-    for _ in 0..count(p, "max_iter") {
+        ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)?;
+    for _ in 0..p.count("max_iter") {
         layout.iterate(input.cancel)?;
     }
     let mut out = Vec::new();
@@ -107,33 +125,31 @@ fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError>
     Ok(coordinates(&out.iter().map(|q| q.map(f64::from)).collect::<Vec<_>>()))
 }
 
-pub(super) const CIRCLE: AlgorithmSpec = AlgorithmSpec {
+pub(super) static CIRCLE: AlgorithmSpec = AlgorithmSpec {
     id: "circle",
     names: &[igraph("circle"), igraph("circular")],
     kind: Layout,
-    params: &[],
-    accepted: &[],
     outputs: XY,
     doc: "The unit circle, counter-clockwise from (1, 0).",
-    run: |input, _| Ok(coordinates(&closed::circle(input.topology.num_nodes() as usize))),
+    run: |input, _| Ok(coordinates(&closed::circle(input.num_nodes() as usize))),
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const STAR: AlgorithmSpec = AlgorithmSpec {
+pub(super) static STAR: AlgorithmSpec = AlgorithmSpec {
     id: "star",
     names: &[igraph("star")],
     kind: Layout,
     params: &[param("center", Node, "null", None, "node in the middle; null is the first")],
-    accepted: &[],
     outputs: XY,
     doc: "One node in the origin, the others on the unit circle.",
     run: |input, p| {
-        let center =
-            if p.node("center").is_some() { node_or_hub(input, p, "star", "center")? } else { 0 };
-        Ok(coordinates(&closed::star(input.topology.num_nodes() as usize, center as usize)))
+        let center = input.node(p, "center")?.unwrap_or(0);
+        Ok(coordinates(&closed::star(input.num_nodes() as usize, center as usize)))
     },
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const GRID: AlgorithmSpec = AlgorithmSpec {
+pub(super) static GRID: AlgorithmSpec = AlgorithmSpec {
     id: "grid",
     names: &[igraph("grid")],
     kind: Layout,
@@ -144,18 +160,15 @@ pub(super) const GRID: AlgorithmSpec = AlgorithmSpec {
         Some((0.0, 4e9)),
         "nodes of a row; 0 is the root of their number",
     )],
-    accepted: &[],
     outputs: XY,
     doc: "A square grid, row by row.",
     run: |input, p| {
-        Ok(coordinates(&closed::grid(
-            input.topology.num_nodes() as usize,
-            count(p, "width") as usize,
-        )))
+        Ok(coordinates(&closed::grid(input.num_nodes() as usize, p.count("width") as usize)))
     },
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const GRID_3D: AlgorithmSpec = AlgorithmSpec {
+pub(super) static GRID_3D: AlgorithmSpec = AlgorithmSpec {
     id: "grid_3d",
     names: &[igraph("grid_3d")],
     kind: Layout,
@@ -163,55 +176,48 @@ pub(super) const GRID_3D: AlgorithmSpec = AlgorithmSpec {
         param("width", Int, "0", Some((0.0, 4e9)), "nodes of a row; 0 chooses"),
         param("height", Int, "0", Some((0.0, 4e9)), "rows of a layer; 0 chooses"),
     ],
-    accepted: &[],
     outputs: XYZ,
     doc: "A cubic grid, layer by layer.",
     run: |input, p| {
-        let n = input.topology.num_nodes() as usize;
-        let (width, height) = (count(p, "width") as usize, count(p, "height") as usize);
+        let n = input.num_nodes() as usize;
+        let (width, height) = (p.count("width") as usize, p.count("height") as usize);
         Ok(coordinates(&closed::grid_3d(n, width, height)))
     },
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const SPHERE: AlgorithmSpec = AlgorithmSpec {
+pub(super) static SPHERE: AlgorithmSpec = AlgorithmSpec {
     id: "sphere",
     names: &[igraph("sphere"), igraph("spherical"), igraph("circle_3d"), igraph("circular_3d")],
     kind: Layout,
-    params: &[],
-    accepted: &[],
     outputs: XYZ,
     doc: "Nearly even points on the unit sphere (Saff and Kuijlaars 1997).",
-    run: |input, _| Ok(coordinates(&closed::sphere(input.topology.num_nodes() as usize))),
+    run: |input, _| Ok(coordinates(&closed::sphere(input.num_nodes() as usize))),
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const RANDOM: AlgorithmSpec = AlgorithmSpec {
+pub(super) static RANDOM: AlgorithmSpec = AlgorithmSpec {
     id: "random",
     names: &[igraph("random")],
     kind: Layout,
     params: &[RANDOM_STATE],
-    accepted: &[],
     outputs: XY,
     doc: "Uniform points of the square from -1 to 1.",
     run: |input, p| {
-        Ok(coordinates(&closed::random(
-            input.topology.num_nodes() as usize,
-            count(p, "random_state"),
-        )))
+        Ok(coordinates(&closed::random(input.num_nodes() as usize, p.count("random_state"))))
     },
+    ..AlgorithmSpec::BASE
 };
 
-pub(super) const RANDOM_3D: AlgorithmSpec = AlgorithmSpec {
+pub(super) static RANDOM_3D: AlgorithmSpec = AlgorithmSpec {
     id: "random_3d",
     names: &[igraph("random_3d")],
     kind: Layout,
     params: &[RANDOM_STATE],
-    accepted: &[],
     outputs: XYZ,
     doc: "Uniform points of the cube from -1 to 1.",
     run: |input, p| {
-        Ok(coordinates(&closed::random_3d(
-            input.topology.num_nodes() as usize,
-            count(p, "random_state"),
-        )))
+        Ok(coordinates(&closed::random_3d(input.num_nodes() as usize, p.count("random_state"))))
     },
+    ..AlgorithmSpec::BASE
 };

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use graphlume_algo::{AlgoError, Input, Output, ParamValues, Values, libraries};
+use graphlume_algo::{AlgoError, ColumnError, GraphData, Input, Output, ParamValues};
 use graphlume_graph::Graph;
-use graphlume_table::{ArrayRef, Float64Array, Int64Array, Table, to_f64};
+use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice, note};
 
 use crate::compute::ComputeRequest;
@@ -14,12 +14,15 @@ use crate::residency::resident::bound_weight;
 
 /// Bytes that [`run`] adds to the tables at most.
 pub(crate) fn footprint(loaded: &Loaded, num_nodes: u32) -> u64 {
-    let columns: usize = loaded.compute.iter().map(|r| r.algorithm.outputs.len()).sum();
+    let requests = || loaded.compute.iter();
+    let columns: usize = requests().map(|r| r.columns().len()).sum();
+    let of_edges: usize = requests().map(|r| r.edge_columns().len()).sum();
     let table = loaded.nodes.as_ref().map_or(0, Table::memory_bytes);
-    table + u64::from(num_nodes) * (8 + 9 * columns as u64)
+    let edges = loaded.edges.num_rows() as u64 * 9 * of_edges as u64;
+    table + u64::from(num_nodes) * (8 + 9 * columns as u64) + edges
 }
 
-/// Runs what was asked for and puts the results into the node table, which gets a row for every node.
+/// Runs what was asked for and puts the results into the edge table and the node table, which gets a row for every node.
 /// An algorithm that fails costs its column and nothing else: the reason becomes a notice.
 pub(crate) fn run(
     graph: &mut Graph,
@@ -28,10 +31,11 @@ pub(crate) fn run(
 ) -> Result<(), EngineError> {
     let mut table = whole_node_table(graph, loaded).map_err(|e| EngineError::from_coded(&e))?;
     let weights = edge_weights(loaded);
-    for request in &loaded.compute {
+    let requests = std::mem::take(&mut loaded.compute);
+    for request in &requests {
         cancel.check()?;
         let params = ParamValues::defaults(request.algorithm);
-        let output = match computed(request, graph, weights.as_deref(), &params, cancel) {
+        let output = match computed(request, graph, loaded, weights.as_deref(), &params, cancel) {
             Ok(output) => output,
             Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
             Err(e) => {
@@ -40,45 +44,91 @@ pub(crate) fn run(
                 continue;
             }
         };
-        for (i, column) in output.columns.into_iter().enumerate() {
-            let name = request.column_name(i, column.name);
-            if loaded.node.as_ref() == Some(&name) {
-                let why = format!("{name:?} is the column of the node ids: not replaced");
-                let text = format!("compute.{}: {why}", request.column);
-                note(&mut loaded.notices, Notice::new("compute-column-kept", text));
+        let n = graph.topology.num_nodes();
+        let (nodes, edges) = request.columns_of(output, n, loaded.edges.num_rows());
+        for (name, values) in nodes {
+            let array = values.array(|v| graph.ids_at(v));
+            if stays(loaded, request, &name, loaded.node.clone().as_slice()) {
                 continue;
             }
-            let array: ArrayRef = match column.values {
-                Values::I64(v) => Arc::new(Int64Array::from(v)),
-                Values::I64OrNull(v) => Arc::new(Int64Array::from(v)),
-                Values::Nodes(v) => graph.ids_at(&v),
-                Values::F64(v) => Arc::new(Float64Array::from(v)),
-            };
             table = table.with_column(&name, array).map_err(|e| EngineError::from_coded(&e))?;
         }
+        let ends = [loaded.source.clone(), loaded.destination.clone()];
+        for (name, values) in edges {
+            if stays(loaded, request, &name, &ends) {
+                continue;
+            }
+            let array = values.array(|v| graph.ids_at(v));
+            let with = loaded.edges.with_column(&name, array);
+            loaded.edges = with.map_err(|e| EngineError::from_coded(&e))?;
+        }
     }
+    loaded.compute = requests;
     keep_node_table(graph, loaded, table);
     Ok(())
+}
+
+/// Whether a column has the name of one that says which node or edge a row is: it is not replaced, which a notice tells.
+fn stays(loaded: &mut Loaded, request: &ComputeRequest, name: &String, ids: &[String]) -> bool {
+    if !ids.contains(name) {
+        return false;
+    }
+    let why = format!("{name:?} is a column of node ids: not replaced");
+    let text = format!("compute.{}: {why}", request.column);
+    note(&mut loaded.notices, Notice::new("compute-column-kept", text));
+    true
 }
 
 /// What the algorithm gives on the graph as its library sees it. cuGraph's algorithms use the bound weights.
 fn computed(
     request: &ComputeRequest,
     graph: &Graph,
-    weights: Option<&[f32]>,
+    loaded: &Loaded,
+    weights: Option<&[f64]>,
     params: &ParamValues,
     cancel: &CancelToken,
 ) -> Result<Output, AlgoError> {
-    let weights = weights.filter(|_| request.library == "cugraph");
-    let (library, algorithm) = (request.library, request.algorithm);
-    let seen = libraries::seen(library, None, algorithm, params, &graph.topology, weights)?;
     let input = Input {
-        topology: &seen.topology,
-        weights: seen.weights.as_deref(),
-        resolve: &|_| None,
+        topology: &graph.topology,
+        library: request.library,
+        multigraph: false,
+        weights,
+        data: &Columns { graph, loaded },
         cancel,
     };
-    graphlume_algo::run(algorithm, &input, params)
+    graphlume_algo::run(request.algorithm, &input, params)
+}
+
+/// The columns of a dataset. A dataset names algorithms without parameters, so no node is asked for by its id.
+struct Columns<'a> {
+    graph: &'a Graph,
+    loaded: &'a Loaded,
+}
+
+impl GraphData for Columns<'_> {
+    fn node(&self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        numbers(Some(&self.loaded.edges), name)
+    }
+
+    fn node_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        let by_row = numbers(self.loaded.nodes.as_ref(), name)?;
+        let n = self.graph.topology.num_nodes();
+        let value = |row: u32| by_row.get(row as usize).copied().unwrap_or(f64::NAN);
+        Ok((0..n).map(|v| self.graph.row_of(v).map_or(f64::NAN, value)).collect())
+    }
+}
+
+/// The numbers of a column by row.
+fn numbers(table: Option<&Table>, name: &str) -> Result<Vec<f64>, ColumnError> {
+    let names = table.map(Table::column_names).unwrap_or_default();
+    let known = || names.iter().map(|n| (*n).to_owned()).collect();
+    let column = table.and_then(|t| t.column(name));
+    let column = column.ok_or_else(|| ColumnError::Missing { known: known() })?;
+    to_f64(column.as_ref()).ok_or(ColumnError::NotNumbers)
 }
 
 /// Whether edges name nodes that the node table does not.
@@ -108,8 +158,7 @@ fn whole_node_table(
 }
 
 /// The bound edge weights by edge table row.
-fn edge_weights(loaded: &Loaded) -> Option<Vec<f32>> {
+fn edge_weights(loaded: &Loaded) -> Option<Vec<f64>> {
     let name = bound_weight(&loaded.encodings)?;
-    let values = to_f64(loaded.edges.column(&name)?.as_ref())?;
-    Some(values.into_iter().map(|v| v as f32).collect())
+    to_f64(loaded.edges.column(&name)?.as_ref())
 }

@@ -1,18 +1,21 @@
 //! Calls of algorithms and layouts: columns that the registry's algorithms make for the nodes.
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use graphlume_algo::schema::{hint, library};
-use graphlume_algo::{AlgoError, AlgorithmSpec, Input, Kind, ParamValues, Values, libraries};
+use graphlume_algo::{
+    AlgoError, AlgorithmSpec, ColumnError, Gives, GraphData, Input, Kind, ParamValues, Subgraph,
+    libraries,
+};
+use graphlume_graph::Graph;
 use graphlume_graph::canon::{Canon, of_f64};
+use graphlume_table::Table;
 use serde_json::{Map, Value};
 
 use super::Params;
 use crate::chain::Scope;
-use crate::columns::with;
+use crate::columns::{table_of, with};
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
+use crate::select::take;
 use crate::wire::CallOp;
 
 /// Evaluates a call.
@@ -33,81 +36,203 @@ pub(super) fn run(
     };
     let spec = find(kind, library, name, params.function)?;
     options(params)?;
-    let (values, named) = values(spec, params, given, library)?;
+    let values = values(spec, params, given)?;
     let frame = graph.frame(scope.cancel)?;
-    let weights = weights(graph, library, named.as_deref())?;
-    let kind_of_graph = params.text("kind")?;
-    let (topology, by_row) = (&frame.topology, weights.as_deref());
-    let seen = libraries::seen(library, kind_of_graph, spec, &values, topology, by_row);
-    let seen = seen.map_err(|e| failed(e, params))?;
+    let weights = if library == "cugraph" { weights(graph)? } else { None };
+    let kind_of_graph = params.text("kind")?.filter(|_| kind == Kind::Compute);
+    let multigraph =
+        libraries::is_multigraph(spec, kind_of_graph).map_err(|e| failed(e, params))?;
     let input = Input {
-        topology: &seen.topology,
-        weights: seen.weights.as_deref(),
-        resolve: &|text| node_of(graph, text, scope),
+        topology: &frame.topology,
+        library,
+        multigraph,
+        weights: weights.as_deref(),
+        data: &Data { graph, frame, scope },
         cancel: scope.cancel,
     };
     let output = graphlume_algo::run(spec, &input, &values).map_err(|e| failed(e, params))?;
-    let table = graph.node_table(scope.cancel)?;
-    let row_nodes = graph.row_nodes(scope.cancel)?;
-    // Rows without an id belong to no node, and get nothing.
-    let rows: Vec<Option<usize>> = (0..table.num_rows())
-        .map(|row| row_nodes.map_or(row as u32, |nodes| nodes[row]))
-        .map(|v| (v != u32::MAX).then_some(v as usize))
-        .collect();
-    let mut nodes = table;
-    let mut shown = Vec::new();
-    let count = output.columns.len();
-    for (place, column) in output.columns.into_iter().enumerate() {
-        let name = match kind {
-            Kind::Layout => {
-                let name = params.text(&format!("{}_out_col", column.name))?;
-                name.unwrap_or(column.name).to_owned()
-            }
-            Kind::Compute if place == 0 => {
-                let default = if count == 1 { name } else { column.name };
-                params.text("out_col")?.unwrap_or(default).to_owned()
-            }
-            Kind::Compute => column.name.to_owned(),
-        };
-        let array: ArrayRef = match &column.values {
-            Values::I64(v) => Arc::new(pick(&rows, |i| v.get(i).copied()).collect::<Int64Array>()),
-            Values::I64OrNull(v) => {
-                Arc::new(pick(&rows, |i| v.get(i).copied().flatten()).collect::<Int64Array>())
-            }
-            Values::Nodes(v) => {
-                let nodes = pick(&rows, |i| v.get(i).copied().flatten());
-                frame.ids_at(&nodes.collect::<Vec<_>>())
-            }
-            Values::F64(v) => {
-                Arc::new(pick(&rows, |i| v.get(i).copied()).collect::<Float64Array>())
-            }
-        };
-        if kind == Kind::Layout && matches!(column.name, "x" | "y") {
-            shown.push((format!("encode_point_{}", column.name), name.clone()));
-        }
-        nodes = with(&nodes, &name, array)?;
+    let made = Made { spec, name, frame, params, scope };
+    let found = made.with_nodes(graph, output.columns)?;
+    let found = made.with_edges(&found, output.edges)?;
+    match output.graph {
+        Some(subgraph) => made.cut(&found, subgraph),
+        None => Ok(found),
     }
-    let mut found = graph.replaced(Some(nodes), graph.edges().cloned())?;
-    if params.flag("bind_position", true)? {
+}
+
+/// The ids and columns of a graph, for an algorithm's parameters.
+struct Data<'a> {
+    graph: &'a PropertyGraph,
+    frame: &'a Graph,
+    scope: Scope<'a>,
+}
+
+impl GraphData for Data<'_> {
+    fn node(&self, id: &str) -> Option<u32> {
+        node_of(self.graph, id, self.scope)
+    }
+
+    fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        numbers(self.graph.edges(), name)
+    }
+
+    fn node_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+        let by_row = numbers(self.graph.nodes(), name)?;
+        let n = self.frame.topology.num_nodes();
+        let row = |v: u32| self.graph.node_row(self.frame, v);
+        Ok((0..n).map(|v| row(v).map_or(f64::NAN, |row| by_row[row as usize])).collect())
+    }
+}
+
+/// The numbers of a column by row.
+fn numbers(table: Option<&Table>, name: &str) -> Result<Vec<f64>, ColumnError> {
+    let names = table.map(Table::column_names).unwrap_or_default();
+    let known = || names.iter().map(|n| (*n).to_owned()).collect();
+    let column = table.and_then(|t| t.column(name));
+    let column = column.ok_or_else(|| ColumnError::Missing { known: known() })?;
+    graphlume_table::to_f64(column.as_ref()).ok_or(ColumnError::NotNumbers)
+}
+
+/// What turns the output of an algorithm into a graph.
+struct Made<'a> {
+    spec: &'static AlgorithmSpec,
+    /// The name that the call gives the algorithm.
+    name: &'a str,
+    frame: &'a Graph,
+    params: &'a Params<'a>,
+    scope: Scope<'a>,
+}
+
+impl Made<'_> {
+    /// The name of an output column: the first of the nodes is called as asked, or like the algorithm.
+    fn column_name(&self, place: usize, own: &'static str) -> Result<String, GfqlError> {
+        let asked = match (self.spec.kind, self.spec.gives) {
+            (Kind::Layout, _) => self.params.text(&format!("{own}_out_col"))?.unwrap_or(own),
+            _ if place > 0 => own,
+            (_, Gives::Edges) => self.params.text("out_col")?.unwrap_or(own),
+            // A graph has columns of its own beside it.
+            (_, Gives::Graph) => own,
+            (_, Gives::Nodes) => self.params.text("out_col")?.unwrap_or(self.name),
+        };
+        Ok(asked.to_owned())
+    }
+
+    /// The graph with columns of its nodes; in a layout they are the positions.
+    fn with_nodes(
+        &self,
+        graph: &PropertyGraph,
+        columns: Vec<graphlume_algo::Column>,
+    ) -> Result<PropertyGraph, GfqlError> {
+        let cancel = self.scope.cancel;
+        if self.spec.gives != Gives::Nodes {
+            return Ok(graph.clone());
+        }
+        let mut nodes = graph.node_table(cancel)?;
+        let rows = self.node_rows(graph, &nodes)?;
+        let mut shown = Vec::new();
+        for (place, column) in columns.into_iter().enumerate() {
+            let name = self.column_name(place, column.name)?;
+            let array = column.values.at(&rows).array(|v| self.frame.ids_at(v));
+            if self.spec.kind == Kind::Layout && matches!(column.name, "x" | "y") {
+                shown.push((format!("encode_point_{}", column.name), name.clone()));
+            }
+            nodes = with(&nodes, &name, array)?;
+        }
+        let found = graph.replaced(Some(nodes), graph.edges().cloned())?;
+        self.shown(found, shown)
+    }
+
+    /// The node of each row of the node table. Rows without an id belong to no node, and get nothing.
+    fn node_rows(
+        &self,
+        graph: &PropertyGraph,
+        nodes: &Table,
+    ) -> Result<Vec<Option<usize>>, GfqlError> {
+        let row_nodes = graph.row_nodes(self.scope.cancel)?;
+        let node = |row: usize| row_nodes.map_or(row as u32, |nodes| nodes[row]);
+        let rows = (0..nodes.num_rows()).map(node);
+        Ok(rows.map(|v| (v != u32::MAX).then_some(v as usize)).collect())
+    }
+
+    /// The positions of a layout are shown.
+    fn shown(
+        &self,
+        mut found: PropertyGraph,
+        shown: Vec<(String, String)>,
+    ) -> Result<PropertyGraph, GfqlError> {
+        if !self.params.flag("bind_position", true)? {
+            return Ok(found);
+        }
         for (function, column) in shown {
             let params = Map::from_iter([("column".to_owned(), Value::String(column))]);
             found = found.noted(&CallOp { function, params });
         }
-        if kind == Kind::Layout {
+        if self.spec.kind == Kind::Layout {
             // A page that opens the graph leaves the nodes where they are.
-            let play = params.get("play").cloned().unwrap_or_else(|| 0.into());
+            let play = self.params.get("play").cloned().unwrap_or_else(|| 0.into());
             let params = Map::from_iter([("play".to_owned(), play)]);
             found = found.noted(&CallOp { function: "play".to_owned(), params });
         }
+        Ok(found)
     }
-    Ok(found)
-}
 
-fn pick<'a, T>(
-    rows: &'a [Option<usize>],
-    value: impl Fn(usize) -> Option<T> + 'a,
-) -> impl Iterator<Item = Option<T>> + 'a {
-    rows.iter().map(move |row| row.and_then(&value))
+    /// The graph with columns of its edges. Rows without two ends have no value.
+    fn with_edges(
+        &self,
+        graph: &PropertyGraph,
+        columns: Vec<graphlume_algo::Column>,
+    ) -> Result<PropertyGraph, GfqlError> {
+        if columns.is_empty() {
+            return Ok(graph.clone());
+        }
+        let mut edges = super::graph::edge_table(graph)?.clone();
+        let rows: Vec<Option<usize>> = (0..edges.num_rows()).map(Some).collect();
+        for (place, column) in columns.into_iter().enumerate() {
+            let name = self.column_name(place, column.name)?;
+            let array = column.values.at(&rows).array(|v| self.frame.ids_at(v));
+            edges = with(&edges, &name, array)?;
+        }
+        graph.replaced(graph.nodes().cloned(), Some(edges))
+    }
+
+    /// The part of a graph that the algorithm keeps, with all columns, or the same nodes with other edges.
+    fn cut(&self, graph: &PropertyGraph, subgraph: Subgraph) -> Result<PropertyGraph, GfqlError> {
+        if let Some(name) = self.params.text("out_col")? {
+            let text = format!("{:?} makes a graph and no column", self.name);
+            let error = GfqlError::new(ErrorCode::Type, text).field("out_col").value(name);
+            return Err(error.suggest("leave out_col away"));
+        }
+        match subgraph {
+            Subgraph::Kept { edges, nodes } => {
+                let kept = take(super::graph::edge_table(graph)?, edges)?;
+                let table = graph.node_table(self.scope.cancel)?;
+                let Some(nodes) = nodes else { return graph.replaced(Some(table), Some(kept)) };
+                let rows = self.node_rows(graph, &table)?;
+                let stays =
+                    |v: &Option<usize>| v.is_some_and(|v| nodes.binary_search(&(v as u32)).is_ok());
+                let rows = rows.iter().enumerate().filter(|(_, v)| stays(v));
+                let table = take(&table, rows.map(|(row, _)| row as u32).collect())?;
+                graph.replaced(Some(table), Some(kept))
+            }
+            Subgraph::Made { src, dst, columns } => {
+                let ends =
+                    |v: &[u32]| self.frame.ids_at(&v.iter().copied().map(Some).collect::<Vec<_>>());
+                let bound = graph.bindings();
+                let name = |bound: &Option<String>, usual: &str| {
+                    bound.clone().unwrap_or_else(|| usual.to_owned())
+                };
+                let mut made = vec![
+                    (name(&bound.source, "src"), ends(&src)),
+                    (name(&bound.destination, "dst"), ends(&dst)),
+                ];
+                made.extend(columns.into_iter().map(|column| {
+                    (column.name.to_owned(), column.values.array(|v| self.frame.ids_at(v)))
+                }));
+                let table = graph.node_table(self.scope.cancel)?;
+                graph.replaced(Some(table), Some(table_of(made, src.len())?))
+            }
+        }
+    }
 }
 
 fn needed<'a>(params: &'a Params<'_>, name: &str) -> Result<&'a str, GfqlError> {
@@ -145,6 +270,13 @@ fn find(
     Err(error.field(field).value(name).suggest(format!("available are: {}", there.join(", "))))
 }
 
+/// What the algorithm of a call gives, when the call names one.
+pub(super) fn gives(call: &CallOp) -> Option<Gives> {
+    let library = call.function.strip_prefix("compute_")?;
+    let name = call.params.get("alg").and_then(Value::as_str)?;
+    graphlume_algo::find(Kind::Compute, library, name).map(|spec| spec.gives)
+}
+
 /// Checks the options that change nothing here, or that are for something that is not there.
 fn options(params: &Params<'_>) -> Result<(), GfqlError> {
     for name in ["G", "circle_layout_params", "partition_key", "featurize"] {
@@ -168,39 +300,23 @@ fn options(params: &Params<'_>) -> Result<(), GfqlError> {
     Ok(())
 }
 
-/// The weights by edge row: the bound ones for cuGraph, those that a parameter names for igraph.
-fn weights(
-    graph: &PropertyGraph,
-    library: &str,
-    named: Option<&str>,
-) -> Result<Option<Vec<f32>>, GfqlError> {
-    let column = match (library, named) {
-        ("cugraph", _) => graph.weight(),
-        (_, None) => None,
-        (_, Some(name)) => {
-            let edges = super::graph::edge_table(graph)?;
-            let found = edges.column(name);
-            let missing = || GfqlError::no_column(name, "edge", &edges.column_names());
-            Some(found.ok_or_else(missing)?)
-        }
-    };
-    let Some(column) = column else { return Ok(None) };
+/// The bound weights by edge row.
+fn weights(graph: &PropertyGraph) -> Result<Option<Vec<f64>>, GfqlError> {
+    let Some(column) = graph.weight() else { return Ok(None) };
     let values = graphlume_table::to_f64(column.as_ref()).ok_or_else(|| {
         let text = "the column of the edges' weights has no numbers";
         let error = GfqlError::new(ErrorCode::ColumnType, text).field("weights");
         error.suggest("bind a column of numbers to the weight of edges")
     })?;
-    Ok(Some(values.into_iter().map(|v| v as f32).collect()))
+    Ok(Some(values))
 }
 
-/// The parameters of the algorithm, and the column that igraph's `weights` name. `directed` may stand beside
-/// them.
+/// The parameters of the algorithm. `directed` may stand beside them.
 fn values(
-    spec: &AlgorithmSpec,
+    spec: &'static AlgorithmSpec,
     params: &Params<'_>,
     field: &str,
-    library: &str,
-) -> Result<(ParamValues, Option<String>), GfqlError> {
+) -> Result<ParamValues, GfqlError> {
     let mut given = match params.get(field) {
         None => Map::new(),
         Some(Value::Object(map)) => map.clone(),
@@ -211,19 +327,8 @@ fn values(
     {
         given.entry("directed").or_insert_with(|| directed.clone());
     }
-    let mut weights = None;
-    if library == "igraph" && WEIGHTED.contains(&spec.id) {
-        weights = match given.remove("weights") {
-            None | Some(Value::Null) => None,
-            Some(Value::String(name)) => Some(name),
-            Some(other) => return Err(params.wrong("weights", "a column of the edges", &other)),
-        };
-    }
-    Ok((ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))?, weights))
+    ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))
 }
-
-/// Algorithms of igraph that take weights.
-const WEIGHTED: &[&str] = &["pagerank_igraph", "community_multilevel"];
 
 fn failed(e: AlgoError, params: &Params<'_>) -> GfqlError {
     match e {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use graphlume_algo::Gives;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value};
@@ -62,9 +63,20 @@ pub fn procedure(
         Some(_) => graph.clone(),
         None => graph.replaced(Some(before.clone()), graph.edges().cloned())?,
     };
+    let gives = super::algorithm::gives(&call);
+    if !write && gives == Some(Gives::Graph) {
+        let text = format!("{name:?} makes a graph and no rows");
+        return Err(GfqlError::new(ErrorCode::Query, text)
+            .field("procedure")
+            .value(name)
+            .suggest(format!("write GRAPH {{ CALL {name}.write() }}")));
+    }
     let made = super::function(&graph, &graph, &call, scope)?;
     if write {
         return Ok(Made::Graph(made));
+    }
+    if gives == Some(Gives::Edges) {
+        return edge_rows(&graph, &made, &call).map(Made::Rows);
     }
     let (before, after) = (columns(&before), columns(&made.node_table(cancel)?));
     let rows = after.first().map_or(0, |(_, column)| column.len());
@@ -81,6 +93,32 @@ pub fn procedure(
         out.extend(after.iter().filter(is_new).cloned());
     }
     Ok(Made::Rows(table_of(out, rows)?))
+}
+
+/// The rows of an algorithm of edges: their ends and the new columns, the first of which is called as asked, or like the
+/// algorithm.
+fn edge_rows(
+    before: &PropertyGraph,
+    made: &PropertyGraph,
+    call: &CallOp,
+) -> Result<Table, GfqlError> {
+    let (old, edges) = (before.edges(), super::graph::edge_table(made)?);
+    let bindings = made.bindings();
+    let mut out = Vec::new();
+    for (bound, name) in [(&bindings.source, "source"), (&bindings.destination, "destination")] {
+        let column = bound.as_deref().and_then(|n| edges.column(n));
+        out.extend(column.map(|c| (name.to_owned(), Arc::clone(c))));
+    }
+    let text = |name: &str| call.params.get(name).and_then(Value::as_str);
+    let mut first = text("out_col").or_else(|| text("alg"));
+    for name in edges.column_names() {
+        let Some(column) = edges.column(name) else { continue };
+        let was = old.and_then(|t| t.column(name));
+        if was.is_none_or(|was| !Arc::ptr_eq(was, column)) {
+            out.push((first.take().unwrap_or(name).to_owned(), Arc::clone(column)));
+        }
+    }
+    table_of(out, edges.num_rows())
 }
 
 /// The call in a chain: rows stand in the place of nodes.

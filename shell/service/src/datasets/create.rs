@@ -376,35 +376,40 @@ pub(super) fn check_edges(
 ) -> Result<(), ServiceError> {
     let Some(transforms) = Transforms::of(rec)? else {
         let Some(first) = tables.first() else { return Ok(()) };
-        return check_columns(&rec.edge_encodings, Part::Edges, first, notices);
+        let first = with_results(rec, first, Part::Edges);
+        return check_columns(&rec.edge_encodings, Part::Edges, &first, notices);
     };
     let made = transforms.shapes(tables, notices)?;
-    check_columns(&rec.edge_encodings, Part::Edges, &made.edges, notices)?;
+    let edges = with_results(rec, &made.edges, Part::Edges);
+    check_columns(&rec.edge_encodings, Part::Edges, &edges, notices)?;
     if makes_nodes { check_nodes(rec, &made.nodes, notices) } else { Ok(()) }
+}
+
+/// A table with the columns that algorithms add to it or replace in it.
+fn with_results(rec: &DatasetRec, schema: &TableSchema, part: Part) -> TableSchema {
+    let mut with_results = schema.clone();
+    for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
+        let columns = match part {
+            Part::Nodes => request.columns(),
+            Part::Edges => request.edge_columns(),
+        };
+        for column in columns {
+            with_results.dtypes.insert(column, Value::from("float64"));
+        }
+    }
+    with_results
 }
 
 /// The bindings of the nodes against their table and what algorithms add to it.
 ///
 /// # Errors
-/// A column that the graph cannot do without, or that is there before an algorithm would make it.
+/// A column that the graph cannot do without.
 pub(super) fn check_nodes(
     rec: &DatasetRec,
     schema: &TableSchema,
     notices: &mut Vec<Notice>,
 ) -> Result<(), ServiceError> {
-    let mut with_results = schema.clone();
-    for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
-        for column in request.columns() {
-            if with_results.dtypes.contains_key(&column) {
-                let field = format!("compute.{column:.64}");
-                let message = format!(
-                    "{field}: the nodes have a column {column:?} already; choose another name"
-                );
-                return Err(ServiceError::invalid(field, message));
-            }
-            with_results.dtypes.insert(column, Value::from("float64"));
-        }
-    }
+    let with_results = with_results(rec, schema, Part::Nodes);
     check_columns(&rec.node_encodings, Part::Nodes, &with_results, notices)
 }
 
