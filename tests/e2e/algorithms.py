@@ -255,7 +255,7 @@ def modularity(case, labels, weighted=True):
     return case.multi(False).modularity(labels, weights=weights)
 
 
-def _communities(case, slack, weighted=True):
+def _communities(case, slack, weighted=True, louvain=False):
     if not case.edges:
         return None
     simple = Case(case.name, case.n, case.edges, False, case.weights if weighted else None).simple()
@@ -265,8 +265,8 @@ def _communities(case, slack, weighted=True):
     best = -1.0
     for seed in range(5):
         random.seed(seed)
-        for found in (g.community_multilevel(weights=weights),
-                      g.community_leiden(objective_function="modularity", weights=weights, n_iterations=-1)):
+        for found in [g.community_multilevel(weights=weights)] + ([] if louvain else [
+                g.community_leiden(objective_function="modularity", weights=weights, n_iterations=-1)]):
             best = max(best, g.modularity(found.membership, weights=weights))
     return "modularity", (g, weights, best - slack), None
 
@@ -281,7 +281,7 @@ CUGRAPH = {
     "katz_centrality": (["tol=1e-9", "max_iter=1000"], _katz),
     "ecg": ([], lambda c: _communities(c, 0.06)),
     "leiden": ([], lambda c: _communities(c, 0.003)),
-    "louvain": ([], lambda c: _communities(c, 0.003)),
+    "louvain": ([], lambda c: _communities(c, 0.003, louvain=True)),
     "connected_components": ([], lambda c: _components(c, "weak")),
     "weakly_connected_components": ([], lambda c: _components(c, "weak")),
     "strongly_connected_components": ([], lambda c: _components(c, "strong")),
@@ -378,7 +378,7 @@ IGRAPH = {
     "community_infomap": ([], lambda c: _bounded(c, lambda g: g.community_infomap(), 0.1) if not c.directed else None),
     "community_leading_eigenvector": ([], lambda c: _bounded(c, lambda g: g.community_leading_eigenvector(), 0.05)),
     "community_leiden": (['objective_function="modularity"', "n_iterations=-1"], lambda c: _communities_igraph(c, 0.003)),
-    "community_multilevel": ([], lambda c: _communities_igraph(c, 0.003)),
+    "community_multilevel": ([], lambda c: _communities_igraph(c, 0.003, louvain=True)),
     "community_spinglass": ([], lambda c: _communities_igraph(c, 0.05) if c.n < 130 else None),
     "community_walktrap": ([], lambda c: _bounded(c, lambda g: g.community_walktrap().as_clustering(), 0.05)),
     "constraint": ([], lambda c: node(c.multi().constraint()) if c.n else node([])),
@@ -394,13 +394,14 @@ IGRAPH = {
 }
 
 
-def _communities_igraph(case, slack):
+def _communities_igraph(case, slack, louvain=False):
     g = case.multi(False)
     if not case.edges:
         return None
     best = -1.0
     for seed in range(5):
         random.seed(seed)
-        for found in (g.community_multilevel(), g.community_leiden(objective_function="modularity", n_iterations=-1)):
+        for found in [g.community_multilevel()] + ([] if louvain else [
+                g.community_leiden(objective_function="modularity", n_iterations=-1)]):
             best = max(best, g.modularity(found.membership))
     return "modularity", (g, None, best - slack), None

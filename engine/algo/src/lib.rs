@@ -18,6 +18,7 @@ pub mod path;
 pub mod reference;
 pub mod registry;
 pub mod schema;
+pub mod similarity;
 pub mod spec;
 #[cfg(test)]
 pub(crate) mod testkit;

@@ -1,9 +1,12 @@
 //! The one list of algorithms.
 
-use crate::centrality::pagerank;
+use crate::centrality::{
+    betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank,
+};
 use crate::community::louvain_spec;
 use crate::component::{articulation, core_number, cores, strong, weak};
-use crate::path::bfs;
+use crate::path::{bfs, distances, ego};
+use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
 use crate::triangle::{count, lcc, truss};
 use crate::{AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, util};
@@ -18,6 +21,18 @@ pub use layouts::force_atlas2_params;
 pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &pagerank::CUGRAPH,
     &pagerank::IGRAPH,
+    &betweenness_spec::CUGRAPH,
+    &betweenness_spec::EDGES,
+    &betweenness_spec::IGRAPH,
+    &closeness::CLOSENESS,
+    &closeness::HARMONIC,
+    &closeness::ECCENTRICITY,
+    &katz::KATZ,
+    &hits::HITS,
+    &hits::AUTHORITY,
+    &hits::HUB,
+    &eigenvector::EIGENVECTOR,
+    &constraint::CONSTRAINT,
     &louvain_spec::LOUVAIN,
     &louvain_spec::MULTILEVEL,
     &strong::CONNECTED,
@@ -36,6 +51,22 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &truss::K_TRUSS,
     &truss::TRUSS_NUMBER,
     &bfs::BFS,
+    &ego::BFS_EDGES,
+    &distances::SSSP,
+    &distances::SHORTEST_PATH,
+    &distances::SHORTEST_PATH_LENGTH,
+    &ego::EGO,
+    &ego::BATCHED,
+    &pairs::JACCARD,
+    &pairs::JACCARD_W,
+    &pairs::OVERLAP,
+    &pairs::OVERLAP_COEFFICIENT,
+    &pairs::OVERLAP_W,
+    &pairs::SORENSEN,
+    &pairs::SORENSEN_COEFFICIENT,
+    &pairs::SORENSEN_W,
+    &cocitation::COCITATION,
+    &cocitation::BIBCOUPLING,
     &layouts::FORCE_ATLAS2,
     &layouts::CIRCLE,
     &layouts::STAR,
@@ -149,11 +180,17 @@ mod tests {
             for (name, t) in testkit::zoo() {
                 let pairs: &[&str] = if spec.id == "force_atlas2" { &["max_iter=40"] } else { &[] };
                 let what = format!("{} on {name}", spec.id);
-                let results = testkit::at_1_2_3_threads(|| {
-                    run_with(spec, &t, pairs).unwrap_or_else(|e| panic!("{what}: {e}"))
+                let results = testkit::at_1_2_3_threads(|| match run_with(spec, &t, pairs) {
+                    Ok(output) => Some(output),
+                    // cuGraph's iterations end at their limit with an error, and so do ours.
+                    Err(AlgoError::NotConverged { .. }) => None,
+                    Err(e) => panic!("{what}: {e}"),
                 });
-                let out = &results[0];
-                assert!(*out == results[1] && *out == results[2], "{what}: depends on threads");
+                let Some(out) = &results[0] else { continue };
+                assert!(
+                    results[0] == results[1] && results[0] == results[2],
+                    "{what}: depends on threads"
+                );
                 let made = if spec.gives == Gives::Edges { &out.edges } else { &out.columns };
                 let columns: Vec<&str> = made.iter().map(|c| c.name).collect();
                 let declared: Vec<&str> = spec.outputs.iter().map(|o| o.name).collect();

@@ -233,6 +233,17 @@ impl<'a> GraphView<'a> {
         self.incoming.as_ref().unwrap_or(&self.out)
     }
 
+    /// The same graph with every edge turned round.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        match self.incoming {
+            Some(incoming) => {
+                Self { directed: self.directed, out: incoming, incoming: Some(self.out) }
+            }
+            None => self,
+        }
+    }
+
     /// The value of every edge table row of `topology`, of which this is a view, out of the values of the
     /// arcs of [`Self::out`]: each row has that of the arc between its ends, whichever way it leads in an
     /// undirected view. `None` where the view has no such arc.

@@ -1,4 +1,12 @@
 //! Centralities.
 
+pub mod betweenness;
+pub mod betweenness_spec;
+pub mod closeness;
+pub mod constraint;
+pub mod eigenvector;
+pub mod hits;
+pub mod katz;
 pub mod pagerank;
+mod power;
 mod rows;

@@ -1,7 +1,12 @@
 //! The specifications of the Louvain method: cuGraph's `louvain` and igraph's `community_multilevel`.
 
+use graphlume_graph::Topology;
+use graphlume_types::CancelToken;
+use graphlume_types::hash::h64;
+
 use super::louvain;
 use crate::input::Sign;
+use crate::libraries::Seen;
 use crate::spec::{
     AlgorithmSpec, Cost, Dtype, RANDOM_STATE, WEIGHTS, cugraph, igraph, only, output, param,
 };
@@ -40,8 +45,7 @@ pub static LOUVAIN: AlgorithmSpec = AlgorithmSpec {
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, true, weights.as_deref());
         let options = louvain_options(p)?;
-        let found = louvain::find(&seen.topology, seen.weights.as_deref(), &options, input.cancel)?;
-        Ok(Output::labels("louvain", &found))
+        Ok(Output::labels("louvain", &best(&seen, &options, input.cancel)?))
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
@@ -68,13 +72,67 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
         };
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, true, weights.as_deref());
-        let found = louvain::find(&seen.topology, seen.weights.as_deref(), &options, input.cancel)?;
-        Ok(Output::labels("community_multilevel", &found))
+        Ok(Output::labels("community_multilevel", &best(&seen, &options, input.cancel)?))
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
     ..AlgorithmSpec::BASE
 };
+
+/// Searches of a small graph at most, and the arcs that all of them together may look at.
+const SEARCHES: u64 = 64;
+const SEARCHED_ARCS: u64 = 400_000;
+
+/// The best of some searches by modularity, the first of equal ones. One greedy search of a small graph may end far from
+/// the best partition, and more of them cost next to nothing there; a large graph is searched once.
+fn best(
+    seen: &Seen,
+    options: &louvain::Options,
+    cancel: &CancelToken,
+) -> Result<Vec<u32>, AlgoError> {
+    let (topology, weights) = (&seen.topology, seen.weights.as_deref());
+    let arcs = 2 * u64::from(topology.num_edges());
+    let searches = (SEARCHED_ARCS / arcs.max(1)).clamp(1, SEARCHES);
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    for k in 0..searches {
+        let seed = h64(options.seed, k, 0) * u64::from(k > 0) + options.seed * u64::from(k == 0);
+        let found =
+            louvain::find(topology, weights, &louvain::Options { seed, ..*options }, cancel)?;
+        if searches == 1 {
+            return Ok(found);
+        }
+        let reached = quality(topology, weights, &found, options.resolution);
+        if best.as_ref().is_none_or(|(most, _)| reached > most + 1e-12) {
+            best = Some((reached, found));
+        }
+    }
+    Ok(best.map(|(_, found)| found).unwrap_or_default())
+}
+
+/// Modularity (Newman and Girvan 2004) with weights and a resolution.
+fn quality(topology: &Topology, weights: Option<&[f32]>, labels: &[u32], resolution: f64) -> f64 {
+    let weight = |row: u32| {
+        let known = weights.and_then(|w| w.get(row as usize)).copied();
+        f64::from(known.filter(|w| !w.is_nan()).unwrap_or(1.0))
+    };
+    let (mut inside, mut all) = (0.0, 0.0);
+    let mut total = vec![0.0; labels.iter().max().map_or(0, |l| *l as usize + 1)];
+    for v in 0..topology.num_nodes() {
+        let own = labels[v as usize];
+        for (to, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
+            let (w, other) = (weight(*row), labels[*to as usize]);
+            all += w;
+            total[own as usize] += w;
+            total[other as usize] += w;
+            inside += if own == other { w } else { 0.0 };
+        }
+    }
+    if all == 0.0 {
+        return 0.0;
+    }
+    let expected = total.iter().map(|t| (t / (2.0 * all)).powi(2)).sum::<f64>();
+    inside / all - resolution * expected
+}
 
 /// The options of Louvain out of the parameters of a request.
 ///

@@ -8,7 +8,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::spec::{AlgorithmSpec, DIRECTED, Dtype, cugraph, only, output, param};
-use crate::{AlgoError, Column, Output, Values};
+use crate::{AlgoError, Column, Input, Output, ParamValues, Values};
 
 /// The search turns round when the frontier has more than one in so many of the arcs that are left.
 const TURN: u64 = 14;
@@ -39,6 +39,20 @@ pub fn run(
     depth_limit: Option<u32>,
     cancel: &CancelToken,
 ) -> Result<Levels, AlgoError> {
+    from_all(topology, &[source], directed, depth_limit, cancel)
+}
+
+/// Searches from all of `sources` at once.
+///
+/// # Errors
+/// As [`run`].
+pub fn from_all(
+    topology: &Topology,
+    sources: &[u32],
+    directed: bool,
+    depth_limit: Option<u32>,
+    cancel: &CancelToken,
+) -> Result<Levels, AlgoError> {
     let n = topology.num_nodes();
     let mut search = Search {
         topology,
@@ -50,10 +64,15 @@ pub fn run(
         depth: 0,
     };
     let mut frontier: Vec<u32> = Vec::new();
-    if let Some(d) = search.levels.distance.get_mut(source as usize) {
-        *d = 0;
-        frontier.push(source);
+    for source in sources {
+        if let Some(d) = search.levels.distance.get_mut(*source as usize) {
+            *d = 0;
+            frontier.push(*source);
+        }
     }
+    // Frontiers ascend.
+    frontier.sort_unstable();
+    frontier.dedup();
     let mut left = u64::from(topology.num_edges()) * if directed { 1 } else { 2 };
     while !frontier.is_empty() && depth_limit.is_none_or(|l| search.depth < l) {
         cancel.check()?;
@@ -141,6 +160,27 @@ impl Search<'_> {
     }
 }
 
+/// The columns of a search from `sources` by the parameters `directed` and `depth_limit`.
+pub(super) fn columns(
+    input: &Input<'_>,
+    p: &ParamValues,
+    name: &'static str,
+    sources: &[u32],
+) -> Result<Output, AlgoError> {
+    let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
+    let found = from_all(input.topology, sources, p.bool("directed"), limit, input.cancel)?;
+    let column = |v: &[u32]| {
+        Values::I64OrNull(v.iter().map(|d| (*d != UNREACHED).then(|| i64::from(*d))).collect())
+    };
+    let reached = found.distance.iter().zip(&found.predecessor);
+    // The start is reached from no node.
+    let before = reached.map(|(d, v)| (*d != UNREACHED).then_some(*v)).collect::<Vec<_>>();
+    Ok(Output::nodes(vec![
+        Column { name, values: column(&found.distance) },
+        Column { name: "predecessor", values: Values::Nodes(before) },
+    ]))
+}
+
 /// cuGraph's `bfs`.
 pub static BFS: AlgorithmSpec = AlgorithmSpec {
     id: "bfs",
@@ -148,10 +188,10 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
     params: &[
         param(
             "start",
-            Dtype::Node,
+            Dtype::Nodes,
             "null",
             None,
-            "where to start; null is the node of largest degree",
+            "where to start, one node or several; null is the node of largest degree",
         ),
         param(
             "depth_limit",
@@ -169,19 +209,8 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
     ],
     doc: "Breadth-first distances (Moore 1959) from one node.",
     run: |input, p| {
-        let source = input.node_or_hub(p, "start")?;
-        let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
-        let found = run(input.topology, source, p.bool("directed"), limit, input.cancel)?;
-        let column = |v: &[u32]| {
-            Values::I64OrNull(v.iter().map(|d| (*d != UNREACHED).then(|| i64::from(*d))).collect())
-        };
-        let reached = found.distance.iter().zip(&found.predecessor);
-        // The start is reached from no node.
-        let before = reached.map(|(d, v)| (*d != UNREACHED).then_some(*v)).collect::<Vec<_>>();
-        Ok(Output::nodes(vec![
-            Column { name: "bfs", values: column(&found.distance) },
-            Column { name: "predecessor", values: Values::Nodes(before) },
-        ]))
+        let starts = input.nodes(p, "start")?;
+        columns(input, p, "bfs", &starts.unwrap_or_else(|| vec![crate::input::hub(input.topology)]))
     },
     paper: "Beamer, Asanovic and Patterson 2012",
     ..AlgorithmSpec::BASE

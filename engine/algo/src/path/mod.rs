@@ -1,5 +1,7 @@
 //! Paths.
 
 pub mod bfs;
+pub mod distances;
+pub mod ego;
 pub mod expand;
 pub mod sssp;

@@ -1,0 +1,301 @@
+//! Betweenness of nodes and edges (Freeman 1977; Girvan and Newman 2002) by Brandes' accumulation (2001, 2008): a search
+//! from each source counts shortest paths, and the way back shares them out. Sources run in parallel.
+//!
+//! The sources are cut into chunks of a fixed size, whose sums are added in order: any number of threads gives the same bits.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use graphlume_types::CancelToken;
+use rayon::prelude::*;
+
+use crate::AlgoError;
+use crate::view::GraphView;
+
+/// Sources of one chunk.
+const CHUNK: usize = 16;
+/// Bytes that the sums of chunks may take while they wait to be added.
+const WAVE_BYTES: usize = 256 << 20;
+/// Nodes and arcs looked at between two looks at the cancel token.
+const STEPS_PER_CHECK: usize = 1 << 16;
+/// Lengths that differ by less than this share are equal.
+const EQUAL: f64 = 1e-10;
+const FAR: u32 = u32::MAX;
+
+/// What is summed up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Sum up for the arcs of [`GraphView::out`] instead of the nodes.
+    pub of_arcs: bool,
+    /// Count the ends of a path too. For nodes only.
+    pub endpoints: bool,
+    /// Longest path that counts, in steps or by weights.
+    pub cutoff: Option<f64>,
+    /// Nodes at which paths end; `None` is all.
+    pub targets: Option<&'a [bool]>,
+}
+
+/// For each node, or each arc, the sum over `sources` of the share of shortest paths from the source that pass it. By
+/// weights above 0 in a weighted view.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub fn run(
+    view: &GraphView<'_>,
+    sources: &[u32],
+    options: &Options<'_>,
+    cancel: &CancelToken,
+) -> Result<Vec<f64>, AlgoError> {
+    cancel.check()?;
+    let size = if options.of_arcs { view.num_arcs() } else { view.num_nodes() as usize };
+    let mut total = vec![0.0; size];
+    let chunks: Vec<&[u32]> = sources.chunks(CHUNK).collect();
+    // How many chunks wait does not change in which order they are added.
+    let wave = (WAVE_BYTES / (8 * size.max(1))).clamp(1, 4 * rayon::current_num_threads());
+    for wave in chunks.chunks(wave) {
+        let sums: Vec<Vec<f64>> = wave
+            .par_iter()
+            .map_init(
+                || Search::new(view, options),
+                |search, sources| {
+                    let mut sum = vec![0.0; size];
+                    for source in *sources {
+                        search.add(*source, &mut sum, cancel)?;
+                    }
+                    Ok(sum)
+                },
+            )
+            .collect::<Result<_, AlgoError>>()?;
+        for sum in sums {
+            total.par_iter_mut().with_min_len(1 << 14).zip(&sum).for_each(|(t, s)| *t += s);
+        }
+    }
+    Ok(total)
+}
+
+/// The working memory of the searches of one thread.
+struct Search<'a> {
+    view: &'a GraphView<'a>,
+    options: &'a Options<'a>,
+    level: Vec<u32>,
+    length: Vec<f64>,
+    /// Shortest paths from the source.
+    paths: Vec<f64>,
+    /// What passes a node, and the same with its own end over its number of paths.
+    passes: Vec<f64>,
+    share: Vec<f64>,
+    /// Reached nodes, the nearest first.
+    order: Vec<u32>,
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    steps: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(view: &'a GraphView<'a>, options: &'a Options<'a>) -> Self {
+        let n = view.num_nodes() as usize;
+        let weighted = if view.is_weighted() { n } else { 0 };
+        Self {
+            view,
+            options,
+            level: vec![FAR; n],
+            length: vec![f64::INFINITY; weighted],
+            paths: vec![0.0; n],
+            passes: vec![0.0; n],
+            share: vec![0.0; n],
+            order: Vec::with_capacity(n),
+            heap: BinaryHeap::new(),
+            steps: 0,
+        }
+    }
+
+    fn add(&mut self, source: u32, sum: &mut [f64], cancel: &CancelToken) -> Result<(), AlgoError> {
+        for v in self.order.drain(..) {
+            self.level[v as usize] = FAR;
+            if let Some(length) = self.length.get_mut(v as usize) {
+                *length = f64::INFINITY;
+            }
+        }
+        if self.view.is_weighted() {
+            self.by_weights(source, cancel)?;
+            self.back(source, sum, cancel, |s, at, v, u| {
+                let next = s.length[v as usize] + s.view.out().weight(at);
+                is_equal(next, s.length[u as usize])
+            })
+        } else {
+            self.by_steps(source, cancel)?;
+            self.back(source, sum, cancel, |s, _, v, u| {
+                s.level[u as usize] == s.level[v as usize] + 1
+            })
+        }
+    }
+
+    /// A look at the cancel token now and then.
+    fn step(&mut self, by: usize, cancel: &CancelToken) -> Result<(), AlgoError> {
+        self.steps += by + 1;
+        if self.steps >= STEPS_PER_CHECK {
+            self.steps = 0;
+            cancel.check()?;
+        }
+        Ok(())
+    }
+
+    fn by_steps(&mut self, source: u32, cancel: &CancelToken) -> Result<(), AlgoError> {
+        let out = self.view.out();
+        (self.level[source as usize], self.paths[source as usize]) = (0, 1.0);
+        self.order.push(source);
+        let limit =
+            self.options.cutoff.map_or(FAR - 1, |c| if c < 0.0 { FAR - 1 } else { c as u32 });
+        let mut head = 0;
+        while head < self.order.len() {
+            let v = self.order[head];
+            head += 1;
+            let (next, paths) = (self.level[v as usize] + 1, self.paths[v as usize]);
+            if next > limit {
+                break;
+            }
+            let neighbors = out.neighbors(v);
+            self.step(neighbors.len(), cancel)?;
+            for u in neighbors {
+                let level = &mut self.level[*u as usize];
+                if *level == FAR {
+                    *level = next;
+                    self.paths[*u as usize] = paths;
+                    self.order.push(*u);
+                } else if *level == next {
+                    self.paths[*u as usize] += paths;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn by_weights(&mut self, source: u32, cancel: &CancelToken) -> Result<(), AlgoError> {
+        let out = self.view.out();
+        (self.length[source as usize], self.paths[source as usize]) = (0.0, 1.0);
+        self.heap.push(Reverse((0, source)));
+        let limit = self.options.cutoff.filter(|c| *c >= 0.0).unwrap_or(f64::INFINITY);
+        while let Some(Reverse((bits, v))) = self.heap.pop() {
+            let length = self.length[v as usize];
+            // Settled already, or overtaken by a shorter way.
+            if self.level[v as usize] != FAR || f64::from_bits(bits) > length * (1.0 + EQUAL) {
+                continue;
+            }
+            self.level[v as usize] = 0;
+            self.order.push(v);
+            self.step(out.degree(v) as usize, cancel)?;
+            let paths = self.paths[v as usize];
+            for (u, w) in out.weighted(v).filter(|(u, _)| *u != v) {
+                let next = length + w;
+                let known = self.length[u as usize];
+                if next > limit {
+                    continue;
+                }
+                if is_equal(next, known) {
+                    self.paths[u as usize] += paths;
+                } else if next < known {
+                    self.length[u as usize] = next;
+                    self.paths[u as usize] = paths;
+                    self.heap.push(Reverse((next.to_bits(), u)));
+                }
+            }
+        }
+        // Nodes that were seen and not settled lie beyond the limit: there are none, for all within it are settled.
+        Ok(())
+    }
+
+    /// Shares the paths out, the farthest nodes first. `leads(self, arc, v, u)` tells whether a shortest path to `u` goes
+    /// over this arc of `v`.
+    fn back(
+        &mut self,
+        source: u32,
+        sum: &mut [f64],
+        cancel: &CancelToken,
+        leads: impl Fn(&Self, usize, u32, u32) -> bool,
+    ) -> Result<(), AlgoError> {
+        let out = self.view.out();
+        let is_target = |v: u32| self.options.targets.is_none_or(|t| t[v as usize]);
+        let of_arcs = self.options.of_arcs;
+        let mut ends = 0.0;
+        for place in (0..self.order.len()).rev() {
+            let v = self.order[place];
+            let range = out.range(v);
+            let mut passes = 0.0;
+            for at in range.clone() {
+                let u = out.all_neighbors()[at];
+                if leads(self, at, v, u) {
+                    let share = self.share[u as usize];
+                    passes += share;
+                    if of_arcs {
+                        sum[at] += share * self.paths[v as usize];
+                    }
+                }
+            }
+            let passes = passes * self.paths[v as usize];
+            self.passes[v as usize] = passes;
+            let own = f64::from(u8::from(is_target(v)));
+            self.share[v as usize] = (own + passes) / self.paths[v as usize];
+            if !of_arcs && v != source {
+                sum[v as usize] += passes + if self.options.endpoints { own } else { 0.0 };
+                ends += own;
+            }
+            self.steps += range.len() + 1;
+            if self.steps >= STEPS_PER_CHECK {
+                self.steps = 0;
+                cancel.check()?;
+            }
+        }
+        if self.options.endpoints && !of_arcs {
+            sum[source as usize] += ends;
+        }
+        Ok(())
+    }
+}
+
+fn is_equal(a: f64, b: f64) -> bool {
+    // An infinite length is equal to no other.
+    (a - b).abs() <= EQUAL * a.abs().min(b.abs())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::testkit;
+    use crate::view::{Copies, Loops, Shape};
+
+    const SHAPE: Shape = Shape { directed: false, copies: Copies::Least, loops: Loops::Once };
+
+    fn all(view: &GraphView<'_>, options: &Options<'_>) -> Vec<f64> {
+        let sources: Vec<u32> = (0..view.num_nodes()).collect();
+        run(view, &sources, options, &CancelToken::new()).unwrap()
+    }
+
+    #[test]
+    fn on_a_path_a_node_is_passed_by_the_pairs_around_it() {
+        let t = testkit::path(5);
+        let view = GraphView::new(&t, None, SHAPE).unwrap();
+        assert_eq!(all(&view, &Options::default()), [0.0, 6.0, 8.0, 6.0, 0.0]);
+        let cut = Options { cutoff: Some(2.0), ..Options::default() };
+        assert_eq!(all(&view, &cut), [0.0, 2.0, 2.0, 2.0, 0.0]);
+        let arcs = all(&view, &Options { of_arcs: true, ..Options::default() });
+        assert_eq!(arcs[0], 4.0, "from the first node lead the paths to the four others");
+    }
+
+    #[test]
+    fn equal_weights_and_none_give_the_same_at_any_number_of_threads() {
+        for (name, t) in testkit::zoo() {
+            let ones = vec![0.3; t.num_edges() as usize];
+            let (plain, weighted) = (
+                GraphView::new(&t, None, SHAPE).unwrap(),
+                GraphView::new(&t, Some(&ones), SHAPE).unwrap(),
+            );
+            for of_arcs in [false, true] {
+                let options = Options { of_arcs, ..Options::default() };
+                let [a, b, c] = testkit::at_1_2_3_threads(|| all(&plain, &options));
+                assert!(a == b && a == c, "{name}");
+                let close = |(x, y): (&f64, &f64)| (x - y).abs() < 1e-6;
+                assert!(a.iter().zip(&all(&weighted, &options)).all(close), "{name}");
+            }
+        }
+    }
+}

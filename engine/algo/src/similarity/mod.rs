@@ -1,0 +1,4 @@
+//! How alike nodes are by their neighbours.
+
+pub mod cocitation;
+pub mod pairs;

@@ -1,0 +1,146 @@
+"""Every algorithm of the interface from every caller: a dataset's `compute`, a GFQL call of the unchanged client, Cypher, the
+command line. The table that comes of it stands in engine/doc/ALGORITHM_CALLERS.md."""
+
+import csv
+import io
+import os
+import pathlib
+
+import graphistry
+import pandas as pd
+import pytest
+import requests
+from graphistry.compute.ast import call
+
+from conftest import PASSWORD, run_cli, unique
+
+PAGE = pathlib.Path(__file__).parents[2] / "engine/doc/ALGORITHM_CALLERS.md"
+CLUB = [(a, b) for a, row in {
+    0: [1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 17, 19, 21, 31], 1: [2, 3, 7, 13, 17, 19, 21, 30],
+    2: [3, 7, 8, 9, 13, 27, 28, 32], 3: [7, 12, 13], 4: [6, 10], 5: [6, 10, 16], 6: [16], 8: [30, 32, 33], 9: [33],
+    13: [33], 14: [32, 33], 15: [32, 33], 18: [32, 33], 19: [33], 20: [32, 33], 22: [32, 33], 23: [25, 27, 29, 32, 33],
+    24: [25, 27, 31], 25: [31], 26: [29, 33], 27: [33], 28: [31, 33], 29: [32, 33], 30: [32, 33], 31: [32, 33],
+    32: [33]}.items() for b in row]
+EDGES = pd.DataFrame({"s": [f"m{a}" for a, _ in CLUB], "d": [f"m{b}" for _, b in CLUB],
+                      "w": [1.0 + (a * 7 + b) % 5 for a, b in CLUB]})
+# What a name gives: columns of the nodes unless it stands here.
+EDGE_RESULTS = {"edge_betweenness_centrality", "jaccard", "jaccard_w", "overlap", "overlap_coefficient", "overlap_w",
+                "sorensen", "sorensen_coefficient", "sorensen_w"}
+GRAPHS = {("cugraph", n) for n in ("ego_graph", "batched_ego_graphs", "k_core", "minimum_spanning_tree")} | {
+    ("igraph", n) for n in ("gomory_hu_tree", "spanning_tree")}
+EXTRAS = [("igraph", n) for n in ("articulation_points", "coreness")] + [
+    ("cugraph", n) for n in ("triangle_count", "lcc", "k_truss", "truss_number")]
+
+
+@pytest.fixture(scope="module")
+def names(server):
+    schema = requests.get(f"{server.url}/api/v1/datasets/", headers={"Authorization": f"Bearer {server.token()}"}).json()
+    schema = schema.get("data", schema)
+    found = [(library, name) for library in ("cugraph", "igraph") for name in schema["compute"][library]]
+    assert len(found) == 55
+    return found
+
+
+@pytest.fixture(scope="module")
+def club(server):
+    """The club as the unchanged client uploads it."""
+    client = graphistry.register(api=3, protocol="http", server=server.url.removeprefix("http://"), username="alice",
+                                 password=PASSWORD)
+    g = graphistry.edges(EDGES, "s", "d").bind(edge_weight="w")
+    return g.upload()
+
+
+def by_dataset(alice, library, name):
+    body = {"name": name, "description": "", "agent_name": "test", "metadata": {}, "node_encodings": {"bindings": {}},
+            "edge_encodings": {"bindings": {"source": "s", "destination": "d"}},
+            "compute": {"made": {"libraries": [library], "alg": name}}}
+    r = alice("POST", "/api/v1/datasets/", json=body)
+    assert r.status_code == 201, r.text
+    dataset = r.json()["data"]["dataset_id"]
+    data = io.BytesIO()
+    EDGES.to_parquet(data)
+    r = alice("POST", f"/api/v2/upload/datasets/{dataset}/edges/parquet", data=data.getvalue())
+    assert r.status_code == 200, r.text
+    g = graphistry.bind(dataset_id=dataset, source="s", destination="d", node="node")
+    out = g.gfql_remote([], output_type="all", dataset_id=dataset) if False else g.gfql_remote([])
+    return out
+
+
+def gives(library, name):
+    if name in EDGE_RESULTS or name == "truss_number":
+        return "edges"
+    return "graph" if (library, name) in GRAPHS or name == "k_truss" else "nodes"
+
+
+def through_dataset(alice, club, library, name):
+    out = by_dataset(alice, library, name)
+    where = {"nodes": [out._nodes], "edges": [out._edges], "graph": [out._nodes]}[gives(library, name)]
+    for table in where:
+        assert "made" in table.columns, list(table.columns)
+        assert table["made"].notna().any()
+    assert len(out._edges) == len(EDGES)
+
+
+def through_gfql(alice, club, library, name):
+    out = club.gfql_remote([call(f"compute_{library}", {"alg": name})])
+    kind = gives(library, name)
+    if kind == "nodes":
+        assert name in out._nodes.columns and out._nodes[name].notna().any(), list(out._nodes.columns)
+    elif kind == "edges":
+        new = [c for c in out._edges.columns if c not in EDGES.columns]
+        assert len(new) == 1 and out._edges[new[0]].notna().all(), new
+    else:
+        assert 0 < len(out._edges) <= len(EDGES)
+
+
+def through_cypher(alice, club, library, name):
+    kind = gives(library, name)
+    procedure = f"graphistry.{library}.{name}"
+    if kind == "graph":
+        out = club.gfql_remote(f"GRAPH {{ CALL {procedure}.write() }}")
+        assert 0 < len(out._edges) <= len(EDGES)
+        return
+    out = club.gfql_remote(f"CALL {procedure}() RETURN *" if False else f"CALL {procedure}()")
+    rows = out._nodes
+    assert len(rows) == (34 if kind == "nodes" else len(EDGES))
+    assert list(rows.columns)[0] == ("nodeId" if kind == "nodes" else "source") and name in rows.columns, list(rows.columns)
+
+
+def through_command_line(alice, club, library, name, folder):
+    edges, out = folder / "edges.csv", folder / "out.csv"
+    EDGES.to_csv(edges, index=False)
+    run_cli("compute", name, edges, "--library", library, "--source", "s", "--destination", "d", "--out", out)
+    with out.open() as f:
+        rows = list(csv.reader(f))
+    kind = gives(library, name)
+    assert len(rows) > 1 and rows[0][0] == ("node" if kind == "nodes" else "s"), rows[0]
+    if kind != "graph":
+        assert len(rows) == 1 + (34 if kind == "nodes" else len(EDGES))
+
+
+CALLERS = {"dataset compute": through_dataset, "GFQL call": through_gfql, "Cypher": through_cypher}
+
+
+def test_every_name_answers_every_caller(names, alice, club, tmp_path):
+    lines, failed = [], []
+    for library, name in names + EXTRAS:
+        cells = []
+        for caller, run in [*CALLERS.items(), ("command line", None)]:
+            try:
+                if run is None:
+                    through_command_line(alice, club, library, name, tmp_path)
+                else:
+                    run(alice, club, library, name)
+                cells.append("answers")
+            except Exception as e:  # noqa: BLE001 every cell is filled before the test fails
+                cells.append("fails")
+                failed.append(f"{library}.{name} by {caller}: {type(e).__name__}: {str(e)[:300]}")
+        lines.append(f"| {library}.{name} | {' | '.join(cells)} |")
+    head = ("# Algorithms and callers\n\nWritten by tests/e2e/test_algorithm_callers.py: what each caller gets on the CPU, on the "
+            "club of Zachary. The last names are ours beyond the interface.\n\n"
+            "| name | dataset compute | GFQL call | Cypher | command line |\n|---|---|---|---|---|\n")
+    page = head + "\n".join(lines) + "\n"
+    if os.environ.get("GRAPHLUME_WRITE_TABLES"):
+        PAGE.write_text(page)
+    assert not failed, "\n".join(failed)
+    assert PAGE.read_text() == page, "run with GRAPHLUME_WRITE_TABLES=1 to write the table"
