@@ -383,7 +383,7 @@ impl Source<'_> {
 }
 
 /// Calls `each` with the rows of two ascending lists in ascending order.
-fn merge_sorted(mut a: &[u32], mut b: &[u32], mut each: impl FnMut(u32)) {
+fn merge_sorted<'a>(mut a: &'a [u32], mut b: &'a [u32], mut each: impl FnMut(u32)) {
     loop {
         let from = match (a.first(), b.first()) {
             (None, None) => return,
@@ -400,11 +400,7 @@ fn merge_sorted(mut a: &[u32], mut b: &[u32], mut each: impl FnMut(u32)) {
 const CHUNK: u32 = 2048;
 
 /// Lists out of what `each` emits for each node; it is asked twice, first to count.
-fn lists(
-    n: u32,
-    weighted: bool,
-    each: impl Fn(u32, &mut Emit<'_>) + Sync,
-) -> Lists<'static> {
+fn lists(n: u32, weighted: bool, each: impl Fn(u32, &mut Emit<'_>) + Sync) -> Lists<'static> {
     let mut offsets = vec![0u32; n as usize + 1];
     offsets[1..].par_iter_mut().enumerate().with_min_len(CHUNK as usize).for_each(|(v, count)| {
         each(v as u32, &mut |_, _, _| *count += 1);

@@ -1,3 +1,6 @@
 //! Communities.
 
+pub mod leiden;
 pub mod louvain;
+mod moving;
+pub mod network;
