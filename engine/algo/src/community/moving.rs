@@ -35,6 +35,8 @@ pub(crate) struct Rule<'a> {
     pub(crate) sizes: &'a [f64],
     /// What it costs two nodes of size 1 to be together.
     pub(crate) penalty: f64,
+    /// The order in which nodes are visited; by index unless given.
+    pub(crate) order: Option<&'a [u32]>,
     /// Chooses where each round begins.
     pub(crate) seed: u64,
     /// Gain of a round, in units of weight, below which it is the last.
@@ -100,7 +102,11 @@ impl<'a, F: Fn(usize) -> f64 + Sync> Moving<'a, F> {
         for round in 0..self.rule.rounds {
             cancel.check()?;
             list.clear();
-            list.extend((0..n as u32).filter(|v| small || self.active[*v as usize].load(Relaxed)));
+            let due = |v: &u32| small || self.active[*v as usize].load(Relaxed);
+            match self.rule.order {
+                Some(order) => list.extend(order.iter().copied().filter(due)),
+                None => list.extend((0..n as u32).filter(due)),
+            }
             if list.is_empty() {
                 break;
             }

@@ -188,6 +188,7 @@ impl Search<'_> {
             let rule = moving::Rule {
                 sizes,
                 penalty: self.penalty,
+                order: None,
                 seed,
                 gain_min: self.gain_min(level + iteration),
                 rounds: ROUNDS_MAX,
