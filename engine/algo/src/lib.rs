@@ -7,6 +7,7 @@
 pub mod centrality;
 pub mod community;
 pub mod component;
+mod eigen;
 mod error;
 pub mod gpu;
 pub mod input;

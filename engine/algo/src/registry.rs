@@ -3,7 +3,7 @@
 use crate::centrality::{
     betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank,
 };
-use crate::community::louvain_spec;
+use crate::community::{louvain_spec, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
 use crate::path::{bfs, distances, ego};
 use crate::similarity::{cocitation, pairs};
@@ -35,6 +35,19 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &constraint::CONSTRAINT,
     &louvain_spec::LOUVAIN,
     &louvain_spec::MULTILEVEL,
+    &specs::LEIDEN,
+    &specs::COMMUNITY_LEIDEN,
+    &specs::ECG,
+    &specs::SPECTRAL_CUT,
+    &specs::SPECTRAL_MODULARITY,
+    &specs::LABEL_PROPAGATION,
+    &specs::CDLP,
+    &specs::INFOMAP,
+    &specs::FASTGREEDY,
+    &specs::LEADING_EIGENVECTOR,
+    &specs::WALKTRAP,
+    &specs::EDGE_BETWEENNESS,
+    &specs::SPINGLASS,
     &strong::CONNECTED,
     &weak::WEAK,
     &strong::STRONG,

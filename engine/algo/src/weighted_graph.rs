@@ -348,7 +348,7 @@ fn group(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
 
 /// Brings `values[index]` near, when there is such a thing and the processor can be told.
 #[inline(always)]
-fn prefetch<T>(values: &[T], index: usize) {
+pub(crate) fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(value) = values.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

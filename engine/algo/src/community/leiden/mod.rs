@@ -1,0 +1,275 @@
+//! The Leiden method (Traag, Waltman and van Eck 2019, Scientific Reports 9:5233) for modularity and for the
+//! constant Potts model: local moving, refinement and aggregation, level after level, and all of it again from
+//! what was found. Every community is connected.
+
+mod refine;
+
+use graphlume_types::CancelToken;
+
+use super::moving::{self, SEQUENTIAL_NODES_MAX};
+use super::network::Network;
+use crate::AlgoError;
+use crate::view::GraphView;
+use crate::weighted_graph::renumber;
+
+/// Rounds of local moving on one level at most.
+const ROUNDS_MAX: usize = 24;
+/// Iterations of a search until nothing changes, at most.
+const ITERATIONS_MAX: u64 = 100;
+/// Share of all weight that a round on the first level of a large graph gains at least, or it is the last; a tenth
+/// of it on each further level and in each further iteration.
+const GAIN_MIN: f64 = 3e-3;
+/// The same for small graphs and for a search until nothing changes.
+const GAIN_MIN_SMALL: f64 = 1e-9;
+
+/// What makes a partition good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// Modularity: a node counts for its strength.
+    Modularity,
+    /// The constant Potts model: a node counts for its weight, 1 unless given.
+    Cpm,
+}
+
+/// Parameters of [`run`]; the defaults are igraph's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What is made as large as possible.
+    pub objective: Objective,
+    /// Above 1 gives smaller communities.
+    pub resolution: f64,
+    /// How freely refinement draws among merges that do not lose, in units of weight; cuGraph calls it theta.
+    pub beta: f64,
+    /// Chooses the order in which nodes are visited and the merges that are drawn.
+    pub seed: u64,
+    /// Times that the whole method runs, each from the result of the last; below 0 until nothing changes.
+    pub n_iterations: i64,
+    /// Levels of one iteration at most.
+    pub max_level: u64,
+    /// What each node counts for with [`Objective::Cpm`]; 1 unless given.
+    pub node_weights: Option<Vec<f64>>,
+    /// Communities to begin with; each node alone unless given.
+    pub initial_membership: Option<Vec<u32>>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            objective: Objective::Cpm,
+            resolution: 1.0,
+            beta: 0.01,
+            seed: 0,
+            n_iterations: 2,
+            max_level: u64::MAX,
+            node_weights: None,
+            initial_membership: None,
+        }
+    }
+}
+
+/// What [`run`] finds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Communities {
+    /// The community of every node, numbered by first appearance.
+    pub labels: Vec<u32>,
+    /// The objective, divided by the weight of all edge ends.
+    pub quality: f64,
+    /// Iterations done.
+    pub iterations: u64,
+}
+
+/// Communities of an undirected view.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`]; [`AlgoError::BadParam`] for a resolution below 0; [`AlgoError::Length`] for node
+/// weights or an initial membership that are not one for each node.
+pub fn run(
+    view: &GraphView<'_>,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
+    let n = view.num_nodes() as usize;
+    check(options, n)?;
+    cancel.check()?;
+    let net = Network::new(view);
+    let sizes = match (options.objective, &options.node_weights) {
+        (Objective::Modularity, _) => net.strengths(),
+        (Objective::Cpm, Some(weights)) => weights.clone(),
+        (Objective::Cpm, None) => vec![1.0; n],
+    };
+    let total: f64 = net.strengths().iter().sum();
+    let penalty = match options.objective {
+        Objective::Modularity if total != 0.0 => options.resolution / total,
+        Objective::Modularity => 0.0,
+        Objective::Cpm => options.resolution,
+    };
+    let mut labels = options.initial_membership.clone().unwrap_or_default();
+    if labels.is_empty() {
+        labels = (0..n as u32).collect();
+    } else {
+        let bound = labels.iter().max().map_or(0, |l| *l as usize + 1);
+        compact(&mut labels, bound);
+    }
+    let search = Search { net: &net, sizes: &sizes, penalty, total, options };
+    let mut found = Communities::default();
+    let least = if options.n_iterations < 0 { ITERATIONS_MAX } else { options.n_iterations as u64 };
+    while found.iterations < least && net.ends.len() + n > 0 {
+        let before = labels.clone();
+        labels = search.iteration(labels, found.iterations, cancel)?;
+        found.iterations += 1;
+        if labels == before {
+            break;
+        }
+    }
+    renumber(&mut labels, n);
+    found.quality = search.quality(&labels);
+    found.labels = labels;
+    Ok(found)
+}
+
+fn check(options: &Options, n: usize) -> Result<(), AlgoError> {
+    for (what, got) in [
+        ("node_weights", options.node_weights.as_ref().map(Vec::len)),
+        ("initial_membership", options.initial_membership.as_ref().map(Vec::len)),
+    ] {
+        got.map_or(Ok(()), |got| AlgoError::check_len(what, got, n, "node"))?;
+    }
+    if options.resolution >= 0.0 && options.resolution.is_finite() {
+        return Ok(());
+    }
+    Err(AlgoError::BadParam {
+        algorithm: "leiden",
+        name: "resolution".to_owned(),
+        value: options.resolution.to_string(),
+        expected: "a number of at least 0".to_owned(),
+    })
+}
+
+/// As [`renumber`] for labels that may be far above the number of nodes.
+fn compact(labels: &mut [u32], bound: usize) -> usize {
+    if bound <= 4 * labels.len() {
+        return renumber(labels, bound);
+    }
+    let mut sorted = labels.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    labels.iter_mut().for_each(|l| *l = sorted.partition_point(|s| *s < *l) as u32);
+    renumber(labels, sorted.len())
+}
+
+struct Search<'a> {
+    net: &'a Network,
+    sizes: &'a [f64],
+    penalty: f64,
+    /// Sum of all strengths.
+    total: f64,
+    options: &'a Options,
+}
+
+impl Search<'_> {
+    /// One run through all levels, from `labels` on.
+    fn iteration(
+        &self,
+        labels: Vec<u32>,
+        iteration: u64,
+        cancel: &CancelToken,
+    ) -> Result<Vec<u32>, AlgoError> {
+        let n = self.net.num_nodes();
+        // The node of the present level that each node of the graph is in; none until there is a second level.
+        let mut inside: Option<Vec<u32>> = None;
+        let mut coarse: Option<(Network, Vec<f64>)> = None;
+        let mut present = labels;
+        for level in 0..self.options.max_level {
+            let (net, sizes) = match &coarse {
+                Some((net, sizes)) => (net, sizes.as_slice()),
+                None => (self.net, self.sizes),
+            };
+            let seed = self.options.seed.wrapping_add(iteration << 16 | level);
+            let rule = moving::Rule {
+                sizes,
+                penalty: self.penalty,
+                order: None,
+                seed,
+                gain_min: self.gain_min(level + iteration),
+                rounds: ROUNDS_MAX,
+            };
+            present = moving::settle(net, present, rule, cancel)?;
+            let groups = renumber(&mut present, net.num_nodes());
+            if groups == net.num_nodes() {
+                break;
+            }
+            let rule = refine::Rule { sizes, penalty: self.penalty, beta: self.options.beta, seed };
+            let (fine, above) = refine::refine(net, &present, groups, rule, cancel)?;
+            if above.len() == net.num_nodes() {
+                break;
+            }
+            let next = net.contract(&fine, above.len());
+            let mut next_sizes = vec![0.0; above.len()];
+            for (part, size) in fine.iter().zip(sizes) {
+                next_sizes[*part as usize] += *size;
+            }
+            inside = Some(match inside {
+                None => fine,
+                Some(before) => before.into_iter().map(|v| fine[v as usize]).collect(),
+            });
+            (present, coarse) = (above, Some((next, next_sizes)));
+        }
+        let mut labels = match inside {
+            None => present,
+            Some(inside) => inside.into_iter().map(|v| present[v as usize]).collect(),
+        };
+        renumber(&mut labels, n);
+        cancel.check()?;
+        Ok(connected(self.net, &labels))
+    }
+
+    fn gain_min(&self, level: u64) -> f64 {
+        let small = self.net.num_nodes() <= SEQUENTIAL_NODES_MAX || self.options.n_iterations < 0;
+        let share =
+            if small { GAIN_MIN_SMALL } else { GAIN_MIN / 10f64.powi(level.min(300) as i32) };
+        share * self.total.abs() / 2.0
+    }
+
+    /// What the communities are worth, over the weight of all edge ends.
+    fn quality(&self, labels: &[u32]) -> f64 {
+        if self.total == 0.0 {
+            return 0.0;
+        }
+        let mut total = vec![0.0; labels.len()];
+        let mut inside = 0.0;
+        for (v, own) in labels.iter().enumerate() {
+            total[*own as usize] += self.sizes[v];
+            inside += self.net.loops[v];
+            let ends = self.net.edges(v).filter(|e| labels[e.0 as usize] == *own);
+            inside += ends.map(|e| e.1).sum::<f64>();
+        }
+        (inside - self.penalty * total.iter().map(|t| t * t).sum::<f64>()) / self.total
+    }
+}
+
+/// The connected parts of the communities, numbered by first appearance.
+fn connected(net: &Network, labels: &[u32]) -> Vec<u32> {
+    let mut parts = vec![u32::MAX; labels.len()];
+    let (mut next, mut queue) = (0, Vec::new());
+    for v in 0..labels.len() {
+        if parts[v] != u32::MAX {
+            continue;
+        }
+        parts[v] = next;
+        queue.push(v);
+        while let Some(u) = queue.pop() {
+            for w in &net.ends[net.range(u)] {
+                let w = *w as usize;
+                if labels[w] == labels[v] && parts[w] == u32::MAX {
+                    parts[w] = next;
+                    queue.push(w);
+                }
+            }
+        }
+        next += 1;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;

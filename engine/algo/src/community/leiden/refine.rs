@@ -1,0 +1,254 @@
+//! Leiden's refinement: each community is taken apart into nodes and put together again inside its bounds,
+//! by merges that join only what is well connected. Communities are independent of each other, so they are
+//! refined in parallel; within one, nodes take turns in an order drawn from the seed.
+
+use graphlume_types::CancelToken;
+use graphlume_types::hash::{h64, unit_f64};
+use rayon::prelude::*;
+
+use super::super::network::{Network, members_of};
+use crate::AlgoError;
+use crate::weighted_graph::by_arcs;
+
+/// Arcs between two looks at the token.
+const CHECK_ARCS: usize = 1 << 16;
+
+/// What refinement goes by.
+#[derive(Clone, Copy)]
+pub(super) struct Rule<'a> {
+    pub(super) sizes: &'a [f64],
+    pub(super) penalty: f64,
+    /// Above 0, how freely a merge is drawn among those that do not lose; 0 takes the best.
+    pub(super) beta: f64,
+    pub(super) seed: u64,
+}
+
+/// The parts of the communities `labels`, numbered `0..k` in the order of the communities, and for each part
+/// its community.
+pub(super) fn refine(
+    net: &Network,
+    labels: &[u32],
+    groups: usize,
+    rule: Rule<'_>,
+    cancel: &CancelToken,
+) -> Result<(Vec<u32>, Vec<u32>), AlgoError> {
+    let (starts, members) = members_of(labels, groups);
+    // Where each node stands in the list of its community.
+    let mut place = vec![0u32; labels.len()];
+    for g in 0..groups {
+        for (k, v) in members[starts[g]..starts[g + 1]].iter().enumerate() {
+            place[*v as usize] = k as u32;
+        }
+    }
+    let work = net.work(&starts, &members);
+    let refined: Vec<(Vec<u32>, Vec<u32>)> = by_arcs(&work)
+        .into_par_iter()
+        .map(|range| {
+            let (mut parts, mut of_group) = (Vec::new(), Vec::with_capacity(range.len()));
+            let mut state = State::default();
+            for g in range {
+                let own = &members[starts[g]..starts[g + 1]];
+                let community = Community { net, labels, place: &place, members: own, rule };
+                of_group.push(community.split(&mut state, &mut parts, cancel)?);
+            }
+            Ok((parts, of_group))
+        })
+        .collect::<Result<_, AlgoError>>()?;
+    let (mut fine, mut above) = (vec![0u32; labels.len()], Vec::new());
+    let (mut at, mut group) = (0, 0);
+    for (parts, of_group) in refined {
+        let mut within = parts.iter();
+        for count in of_group {
+            let first = above.len() as u32;
+            for part in within.by_ref().take(starts[group + 1] - starts[group]) {
+                fine[members[at] as usize] = first + part;
+                at += 1;
+            }
+            above.extend(std::iter::repeat_n(group as u32, count as usize));
+            group += 1;
+        }
+    }
+    Ok((fine, above))
+}
+
+/// One community to refine.
+struct Community<'a> {
+    net: &'a Network,
+    labels: &'a [u32],
+    place: &'a [u32],
+    members: &'a [u32],
+    rule: Rule<'a>,
+}
+
+/// Arrays by place within a community, kept from one to the next.
+#[derive(Default)]
+struct State {
+    /// The part of each member, named by one member.
+    part: Vec<u32>,
+    size: Vec<f64>,
+    /// Weight between each part and the rest of the community.
+    cut: Vec<f64>,
+    count: Vec<u32>,
+    order: Vec<u32>,
+    links: Vec<f64>,
+    seen: Vec<u32>,
+    choices: Vec<(u32, f64)>,
+    number: Vec<u32>,
+}
+
+impl State {
+    fn reset(&mut self, members: usize) {
+        self.part.clear();
+        self.part.extend(0..members as u32);
+        self.count.clear();
+        self.count.resize(members, 1);
+        self.order.clear();
+        self.order.extend(0..members as u32);
+        self.size.clear();
+        self.cut.clear();
+        self.links.resize(self.links.len().max(members), 0.0);
+    }
+}
+
+impl Community<'_> {
+    /// Appends the part of each member, numbered from 0 by first appearance; returns the number of parts.
+    fn split(
+        &self,
+        state: &mut State,
+        parts: &mut Vec<u32>,
+        cancel: &CancelToken,
+    ) -> Result<u32, AlgoError> {
+        let n = self.members.len();
+        if n == 1 {
+            parts.push(0);
+            return Ok(1);
+        }
+        state.reset(n);
+        let own = self.labels[self.members[0] as usize];
+        let mut arcs = 0;
+        for v in self.members {
+            arcs += self.net.degree(*v as usize);
+            if arcs > CHECK_ARCS {
+                arcs = 0;
+                cancel.check()?;
+            }
+            state.size.push(self.rule.sizes[*v as usize]);
+            state.cut.push(self.inside(*v as usize, own));
+        }
+        let whole: f64 = state.size.iter().sum();
+        let key = u64::from(self.members[0]);
+        for i in (1..n).rev() {
+            let j = h64(self.rule.seed, key, i as u64) % (i as u64 + 1);
+            state.order.swap(i, j as usize);
+        }
+        for i in 0..n {
+            let k = state.order[i] as usize;
+            arcs += self.net.degree(self.members[k] as usize);
+            if arcs > CHECK_ARCS {
+                arcs = 0;
+                cancel.check()?;
+            }
+            if state.count[state.part[k] as usize] == 1 {
+                self.merge(k, own, whole, state);
+            }
+        }
+        state.number.clear();
+        state.number.resize(n, u32::MAX);
+        let mut next = 0;
+        for part in &state.part {
+            let slot = &mut state.number[*part as usize];
+            if *slot == u32::MAX {
+                *slot = next;
+                next += 1;
+            }
+            parts.push(*slot);
+        }
+        Ok(next)
+    }
+
+    /// Weight between `v` and the others of its community.
+    fn inside(&self, v: usize, own: u32) -> f64 {
+        let range = self.net.range(v);
+        let ends = &self.net.ends[range.clone()];
+        match self.net.weights.as_deref() {
+            None => ends.iter().filter(|u| self.labels[**u as usize] == own).count() as f64,
+            Some(w) => {
+                let ends = ends.iter().zip(&w[range]);
+                ends.filter(|(u, _)| self.labels[**u as usize] == own).map(|(_, w)| w).sum()
+            }
+        }
+    }
+
+    /// Lets the member at place `k`, which is alone, join another part.
+    fn merge(&self, k: usize, own: u32, whole: f64, state: &mut State) {
+        let v = self.members[k] as usize;
+        let (size, penalty) = (state.size[k], self.rule.penalty);
+        let well = |size: f64, cut: f64| cut >= penalty * size * (whole - size) - 1e-12;
+        if !well(size, state.cut[k]) {
+            return;
+        }
+        state.seen.clear();
+        for (u, w) in self.net.edges(v) {
+            if self.labels[u as usize] == own {
+                let part = state.part[self.place[u as usize] as usize];
+                if state.links[part as usize] == 0.0 {
+                    state.seen.push(part);
+                }
+                state.links[part as usize] += w;
+            }
+        }
+        state.choices.clear();
+        let mut best = (k as u32, 0.0, 0.0);
+        for part in &state.seen {
+            let links = std::mem::take(&mut state.links[*part as usize]);
+            let other = state.size[*part as usize];
+            let gain = links - penalty * size * other;
+            if gain >= 0.0 && links != 0.0 && well(other, state.cut[*part as usize]) {
+                state.choices.push((*part, gain));
+                if gain > best.1 || best.0 == k as u32 {
+                    best = (*part, gain, links);
+                }
+            }
+        }
+        if state.choices.is_empty() {
+            return;
+        }
+        let to = self.draw(v, best.0, best.1, &state.choices) as usize;
+        if to == k {
+            return;
+        }
+        let links = match to == best.0 as usize {
+            true => best.2,
+            false => self.links_to(v, own, to as u32, state),
+        };
+        state.size[to] += size;
+        state.cut[to] += state.cut[k] - 2.0 * links;
+        state.count[to] += 1;
+        state.count[k] = 0;
+        state.part[k] = to as u32;
+    }
+
+    fn links_to(&self, v: usize, own: u32, part: u32, state: &State) -> f64 {
+        let of = |u: u32| {
+            self.labels[u as usize] == own && state.part[self.place[u as usize] as usize] == part
+        };
+        self.net.edges(v).filter(|e| of(e.0)).map(|e| e.1).sum()
+    }
+
+    /// One of the choices, each as likely as the exponential of its gain.
+    fn draw(&self, v: usize, best: u32, most: f64, choices: &[(u32, f64)]) -> u32 {
+        if self.rule.beta <= 0.0 {
+            return best;
+        }
+        let odds = |gain: f64| ((gain - most) / self.rule.beta).exp();
+        let all: f64 = choices.iter().map(|c| odds(c.1)).sum();
+        let mut left = unit_f64(self.rule.seed, 1 << 20, v as u64) * all;
+        for (part, gain) in choices {
+            left -= odds(*gain);
+            if left < 0.0 {
+                return *part;
+            }
+        }
+        best
+    }
+}

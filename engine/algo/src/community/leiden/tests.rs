@@ -1,0 +1,87 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use graphlume_graph::Topology;
+
+use super::*;
+use crate::community::network::modularity;
+use crate::testkit;
+use crate::view::{Copies, Loops, Shape};
+
+fn view(t: &Topology) -> GraphView<'_> {
+    let shape = Shape { directed: false, copies: Copies::Keep, loops: Loops::Twice };
+    GraphView::new(t, None, shape).unwrap()
+}
+
+fn by_modularity(n_iterations: i64) -> Options {
+    Options { objective: Objective::Modularity, n_iterations, ..Options::default() }
+}
+
+fn find(t: &Topology, options: &Options) -> Communities {
+    run(&view(t), options, &CancelToken::new()).unwrap()
+}
+
+#[test]
+fn communities_are_connected_and_quality_is_modularity() {
+    for (name, t) in testkit::zoo() {
+        for seed in 0..5 {
+            let found = find(&t, &Options { seed, ..by_modularity(2) });
+            let net = Network::new(&view(&t));
+            assert_eq!(connected(&net, &found.labels), found.labels, "{name}");
+            let q = modularity(&view(&t), &found.labels, 1.0);
+            assert!((q - found.quality).abs() < 1e-12, "{name}: {q} {}", found.quality);
+        }
+    }
+}
+
+#[test]
+fn the_karate_club_is_split_as_well_as_can_be() {
+    for seed in 0..20 {
+        let options = Options { seed, ..by_modularity(-1) };
+        let found = find(&testkit::karate(), &options);
+        assert!((found.quality - 0.419_789_612_1).abs() < 1e-9, "{seed}: {}", found.quality);
+    }
+}
+
+#[test]
+fn the_constant_potts_model_of_resolution_one_keeps_nodes_apart() {
+    let found = find(&testkit::karate(), &Options::default());
+    assert_eq!(found.labels, (0..34).collect::<Vec<u32>>());
+    assert!((found.quality + 34.0 / 156.0).abs() < 1e-12);
+    let coarse = find(&testkit::karate(), &Options { resolution: 0.01, ..Options::default() });
+    assert!(coarse.labels.iter().max().unwrap() < &5);
+    // Heavy nodes cost more.
+    let heavy =
+        Options { resolution: 0.01, node_weights: Some(vec![100.0; 34]), ..Options::default() };
+    assert_eq!(find(&testkit::karate(), &heavy).labels.len(), 34);
+}
+
+#[test]
+fn planted_communities_are_found_at_any_number_of_threads() {
+    let t = testkit::planted(3000, 30, 0.2, 0.002);
+    let truth: Vec<u32> = (0..3000).map(|v| v % 30).collect();
+    let [one, two, three] = testkit::at_1_2_3_threads(|| find(&t, &by_modularity(2)));
+    assert!(one == two && two == three);
+    assert!(one.quality > modularity(&view(&t), &truth, 1.0) - 1e-9);
+}
+
+#[test]
+fn an_initial_membership_is_where_the_search_begins() {
+    let t = testkit::karate();
+    let best = find(&t, &by_modularity(-1));
+    let far = best.labels.iter().map(|l| 1_000_000_000 + 7 * l).collect();
+    let again = Options { initial_membership: Some(far), ..by_modularity(1) };
+    assert_eq!(find(&t, &again).labels, best.labels);
+    let short = Options { initial_membership: Some(vec![0]), ..by_modularity(1) };
+    assert!(run(&view(&t), &short, &CancelToken::new()).is_err());
+}
+
+#[test]
+fn negative_weights_drive_nodes_apart() {
+    let t = testkit::from_edges(4, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
+    let shape = Shape { directed: false, copies: Copies::Keep, loops: Loops::Twice };
+    let weights = [2.0, -1.0, 2.0, -1.0];
+    let view = GraphView::new(&t, Some(&weights), shape).unwrap();
+    let options = Options { resolution: 0.5, ..Options::default() };
+    let found = run(&view, &options, &CancelToken::new()).unwrap();
+    assert_eq!(found.labels, [0, 0, 1, 1]);
+}
