@@ -272,7 +272,10 @@ mod tests {
     fn repeated_eigenvalues_are_found_as_often_as_they_are_there() {
         // Three twos and many ones.
         let apply = |x: &[f64], y: &mut [f64]| {
-            y.iter_mut().zip(x).enumerate().for_each(|(i, (y, x))| *y = x * if i < 3 { 2.0 } else { 1.0 });
+            y.iter_mut()
+                .zip(x)
+                .enumerate()
+                .for_each(|(i, (y, x))| *y = x * if i < 3 { 2.0 } else { 1.0 });
             Ok(())
         };
         let search = Search { count: 4, tolerance: 1e-10, restarts: 50, seed: 0 };

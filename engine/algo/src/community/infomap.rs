@@ -76,10 +76,8 @@ pub fn run(
         return Ok(Communities { labels, codelength });
     }
     let trial = |k: u64| flow.trial(h64(options.seed, 60, k), cancel);
-    let trials: Vec<Communities> = (0..options.trials.max(1))
-        .into_par_iter()
-        .map(trial)
-        .collect::<Result<_, AlgoError>>()?;
+    let trials: Vec<Communities> =
+        (0..options.trials.max(1)).into_par_iter().map(trial).collect::<Result<_, AlgoError>>()?;
     let better = |a: Communities, b: Communities| match b.codelength < a.codelength - EPSILON {
         true => b,
         false => a,
@@ -131,8 +129,9 @@ impl Flow {
     ) -> Result<Self, AlgoError> {
         let n = view.num_nodes() as usize;
         let all: f64 = vertex_weights.map_or(n as f64, |w| w.iter().sum());
-        let targets: Vec<f64> =
-            (0..n).map(|v| vertex_weights.map_or(1.0, |w| w[v]) / all.max(f64::MIN_POSITIVE)).collect();
+        let targets: Vec<f64> = (0..n)
+            .map(|v| vertex_weights.map_or(1.0, |w| w[v]) / all.max(f64::MIN_POSITIVE))
+            .collect();
         let strength: Vec<f64> = (0..n as u32).map(|v| view.out().strength(v)).collect();
         let visits = walk(view, &strength, &targets, cancel)?;
         let step = 1.0 - TELEPORTATION;
@@ -389,9 +388,8 @@ impl<'a> Moving<'a> {
         for (to, links) in choices.iter().copied() {
             let with = self.changed(to, v, links, 1.0);
             let there = self.modules[to as usize];
-            let leaves = self.leaves - before.leaves() - there.leaves()
-                + without.leaves()
-                + with.leaves();
+            let leaves =
+                self.leaves - before.leaves() - there.leaves() + without.leaves() + with.leaves();
             let change = plogp(leaves) - plogp(self.leaves) + without.bits() + with.bits()
                 - before.bits()
                 - there.bits();
@@ -473,8 +471,7 @@ mod tests {
             }
         }
         let t = testkit::planted(1000, 20, 0.3, 0.005);
-        let [one, two, three] =
-            testkit::at_1_2_3_threads(|| find(&t, false, &Options::default()));
+        let [one, two, three] = testkit::at_1_2_3_threads(|| find(&t, false, &Options::default()));
         assert!(one == two && two == three);
         assert_eq!(one.labels, (0..1000).map(|v| v % 20).collect::<Vec<u32>>());
     }

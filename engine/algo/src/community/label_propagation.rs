@@ -188,7 +188,10 @@ impl Spreading<'_> {
             let decide = |chunk: &[u32]| -> Vec<(u32, u32)> {
                 chunk.iter().for_each(|v| self.active[*v as usize].store(false, Relaxed));
                 self.tallies.with(|tally| {
-                    chunk.iter().filter_map(|v| Some((*v, self.choose(*v, round, tally)?))).collect()
+                    chunk
+                        .iter()
+                        .filter_map(|v| Some((*v, self.choose(*v, round, tally)?)))
+                        .collect()
                 })
             };
             let changes: Vec<Vec<(u32, u32)>> = chunks.into_par_iter().map(decide).collect();

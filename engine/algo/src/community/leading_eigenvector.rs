@@ -114,13 +114,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(
-        net: &Network,
-        strengths: &[f64],
-        total: f64,
-        members: &[u32],
-        local: &[u32],
-    ) -> Self {
+    fn new(net: &Network, strengths: &[f64], total: f64, members: &[u32], local: &[u32]) -> Self {
         let mut part = Self {
             offsets: vec![0],
             ends: Vec::new(),
@@ -175,7 +169,12 @@ impl Part {
         // The same side whichever sign the vector has: the first member stays.
         let sign = vector.iter().find(|x| x.abs() > 1e-9).map_or(1.0, |x| x.signum());
         let signs: Vec<bool> = vector.iter().map(|x| x * sign < 0.0).collect();
-        Ok(signs.iter().any(|s| *s).then_some(signs))
+        // A split that gains no modularity is none.
+        let side: Vec<f64> = signs.iter().map(|s| if *s { 1.0 } else { -1.0 }).collect();
+        let mut product = vec![0.0; n];
+        self.apply(&side, &mut product);
+        let gain: f64 = side.iter().zip(&product).map(|(s, b)| s * b).sum();
+        Ok((gain > EIGENVALUE_MIN * self.shift).then_some(signs))
     }
 }
 

@@ -2,14 +2,14 @@
 
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
-use graphlume_types::hash::h64;
 
-use super::louvain;
+use super::{leiden, louvain, searches};
 use crate::input::Sign;
 use crate::libraries::Seen;
 use crate::spec::{
     AlgorithmSpec, Cost, Dtype, RANDOM_STATE, WEIGHTS, cugraph, igraph, only, output, param,
 };
+use crate::view::{Copies, GraphView, Loops, Shape};
 use crate::{AlgoError, Output, ParamValues, libraries};
 
 use Dtype::{Float, Int};
@@ -79,12 +79,7 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
     ..AlgorithmSpec::BASE
 };
 
-/// Searches of a small graph at most, and the arcs that all of them together may look at.
-const SEARCHES: u64 = 64;
-const SEARCHED_ARCS: u64 = 400_000;
-
-/// The best of some searches by modularity, the first of equal ones. One greedy search of a small graph may end far from
-/// the best partition, and more of them cost next to nothing there; a large graph is searched once.
+/// The communities of the best of some searches by modularity. In a small graph the Leiden method searches too.
 fn best(
     seen: &Seen,
     options: &louvain::Options,
@@ -92,22 +87,40 @@ fn best(
 ) -> Result<Vec<u32>, AlgoError> {
     let (topology, weights) = (&seen.topology, seen.weights.as_deref());
     let arcs = 2 * u64::from(topology.num_edges());
-    let searches = (SEARCHED_ARCS / arcs.max(1)).clamp(1, SEARCHES);
-    let mut best: Option<(f64, Vec<u32>)> = None;
-    for k in 0..searches {
-        let seed = h64(options.seed, k, 0) * u64::from(k > 0) + options.seed * u64::from(k == 0);
+    let found = searches::best(arcs, options.seed, |seed| {
         let found =
             louvain::find(topology, weights, &louvain::Options { seed, ..*options }, cancel)?;
-        if searches == 1 {
-            return Ok(found);
-        }
-        let reached = quality(topology, weights, &found, options.resolution);
-        if best.as_ref().is_none_or(|(most, _)| reached > most + 1e-12) {
-            best = Some((reached, found));
-        }
+        // Of a large graph, which is searched once, the quality is asked of nothing.
+        let reached = if arcs > SMALL_ARCS {
+            0.0
+        } else {
+            quality(topology, weights, &found, options.resolution)
+        };
+        Ok((reached, found))
+    })?;
+    if arcs > SMALL_ARCS || options.max_level < louvain::Options::default().max_level {
+        return Ok(found);
     }
-    Ok(best.map(|(_, found)| found).unwrap_or_default())
+    let by_row: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| f64::from(*w)).collect());
+    let shape = Shape { directed: false, copies: Copies::Keep, loops: Loops::Twice };
+    let view = GraphView::new(topology, by_row.as_deref(), shape)?;
+    let refined = searches::best(arcs, options.seed, |seed| {
+        let leiden = leiden::Options {
+            objective: leiden::Objective::Modularity,
+            resolution: options.resolution,
+            seed,
+            n_iterations: -1,
+            ..leiden::Options::default()
+        };
+        let found = leiden::run(&view, &leiden, cancel)?;
+        Ok((quality(topology, weights, &found.labels, options.resolution), found.labels))
+    })?;
+    let reached = |labels: &[u32]| quality(topology, weights, labels, options.resolution);
+    Ok(if reached(&refined) > reached(&found) + 1e-9 { refined } else { found })
 }
+
+/// A graph with so many arcs is searched more than once.
+const SMALL_ARCS: u64 = 20_000;
 
 /// Modularity (Newman and Girvan 2004) with weights and a resolution.
 fn quality(topology: &Topology, weights: Option<&[f32]>, labels: &[u32], resolution: f64) -> f64 {

@@ -1,6 +1,7 @@
 //! Communities.
 
 pub mod cdlp;
+pub mod divisive;
 pub mod ecg;
 pub mod fastgreedy;
 pub mod infomap;
@@ -11,8 +12,8 @@ pub mod louvain;
 pub mod louvain_spec;
 mod moving;
 pub mod network;
+mod searches;
+pub mod specs;
 pub mod spectral;
 pub mod spinglass;
-pub mod divisive;
-pub mod specs;
 pub mod walktrap;

@@ -1,10 +1,11 @@
 //! The specifications of the community methods, but for Louvain's, by their names in cuGraph and igraph.
 
 use super::leiden::Objective;
+use super::network::modularity;
 use super::spinglass::UpdateRule;
 use super::{
     cdlp, divisive, ecg, fastgreedy, infomap, label_propagation, leading_eigenvector, leiden,
-    spectral, spinglass, walktrap,
+    searches, spectral, spinglass, walktrap,
 };
 use crate::input::Sign;
 use crate::spec::{
@@ -58,6 +59,18 @@ fn node_weights(
     Ok(found.map(|v| v.into_iter().map(|w| w.unwrap_or(1.0)).collect()))
 }
 
+fn leiden_labels(
+    input: &Input<'_>,
+    view: &GraphView<'_>,
+    options: &leiden::Options,
+) -> Result<Vec<u32>, AlgoError> {
+    searches::best(view.num_arcs() as u64, options.seed, |seed| {
+        let options = leiden::Options { seed, ..options.clone() };
+        let found = leiden::run(view, &options, input.cancel)?;
+        Ok((found.quality, found.labels))
+    })
+}
+
 /// cuGraph's `leiden`.
 pub static LEIDEN: AlgorithmSpec = AlgorithmSpec {
     id: "leiden",
@@ -81,8 +94,7 @@ pub static LEIDEN: AlgorithmSpec = AlgorithmSpec {
             n_iterations: p.int("max_iter").unwrap_or(100),
             ..leiden::Options::default()
         };
-        let found = leiden::run(&view, &options, input.cancel)?;
-        Ok(Output::labels("leiden", &found.labels).after(found.iterations))
+        Ok(Output::labels("leiden", &leiden_labels(input, &view, &options)?))
     },
     ..BASE
 };
@@ -118,11 +130,11 @@ pub static COMMUNITY_LEIDEN: AlgorithmSpec = AlgorithmSpec {
     doc: "Communities by the Leiden method for the constant Potts model or modularity; each is connected.",
     paper: "Traag, Waltman and van Eck 2019",
     run: |input, p| {
-        let modularity = p.text("objective_function").as_deref() == Some("modularity");
-        let view = undirected(input, p, if modularity { Sign::NotNegative } else { Sign::Any })?;
+        let by_modularity = p.text("objective_function").as_deref() == Some("modularity");
+        let view = undirected(input, p, if by_modularity { Sign::NotNegative } else { Sign::Any })?;
         let initial = membership(input, p, "initial_membership")?;
         let options = leiden::Options {
-            objective: if modularity { Objective::Modularity } else { Objective::Cpm },
+            objective: if by_modularity { Objective::Modularity } else { Objective::Cpm },
             resolution: p.float("resolution").unwrap_or(1.0),
             beta: p.float("beta").unwrap_or(0.01),
             seed: p.count("random_state"),
@@ -131,8 +143,7 @@ pub static COMMUNITY_LEIDEN: AlgorithmSpec = AlgorithmSpec {
             initial_membership: initial.map(|labels| known(&labels)),
             ..leiden::Options::default()
         };
-        let found = leiden::run(&view, &options, input.cancel)?;
-        Ok(Output::labels("community_leiden", &found.labels).after(found.iterations))
+        Ok(Output::labels("community_leiden", &leiden_labels(input, &view, &options)?))
     },
     ..BASE
 };
@@ -156,11 +167,23 @@ pub static ECG: AlgorithmSpec = AlgorithmSpec {
     id: "ecg",
     names: &[cugraph("ecg")],
     params: &[
-        param("min_weight", Float, "0.0001", Some((0.0, 1e9)), "weight of an edge that no run keeps"),
+        param(
+            "min_weight",
+            Float,
+            "0.0001",
+            Some((0.0, 1e9)),
+            "weight of an edge that no run keeps",
+        ),
         param("ensemble_size", Int, "100", Some((1.0, 1e5)), "runs that vote"),
         param("max_level", Int, "10", Some((1.0, 500.0)), "levels of the last run at most"),
         param("threshold", Float, "1e-7", Some((0.0, 1.0)), "gain below which the last run ends"),
-        param("resolution", Float, "1.0", Some((1e-6, 1.0)), "larger values give smaller communities"),
+        param(
+            "resolution",
+            Float,
+            "1.0",
+            Some((1e-6, 1.0)),
+            "larger values give smaller communities",
+        ),
         RANDOM_STATE,
     ],
     accepted: &[only("weight", "[]")],
@@ -177,7 +200,12 @@ pub static ECG: AlgorithmSpec = AlgorithmSpec {
             resolution: p.float("resolution").unwrap_or(1.0),
             seed: p.count("random_state"),
         };
-        Ok(Output::labels("ecg", &ecg::run(&view, &options, input.cancel)?))
+        let arcs = view.num_arcs() as u64 * options.ensemble_size;
+        let labels = searches::best(arcs, options.seed, |seed| {
+            let labels = ecg::run(&view, &ecg::Options { seed, ..options }, input.cancel)?;
+            Ok((modularity(&view, &labels, options.resolution), labels))
+        })?;
+        Ok(Output::labels("ecg", &labels))
     },
     ..BASE
 };
@@ -198,7 +226,8 @@ fn spectral_labels(
     objective: spectral::Objective,
 ) -> Result<Vec<u32>, AlgoError> {
     let view = undirected(input, p, Sign::NotNegative)?;
-    let count = |name: &str, default| p.limit(name).map_or(default, |v| v.min(u64::from(u32::MAX)) as u32);
+    let count =
+        |name: &str, default| p.limit(name).map_or(default, |v| v.min(u64::from(u32::MAX)) as u32);
     let options = spectral::Options {
         objective,
         num_clusters: count("num_clusters", 8),
@@ -262,8 +291,7 @@ pub static LABEL_PROPAGATION: AlgorithmSpec = AlgorithmSpec {
         let fixed = input.node_values(p, "fixed")?;
         let fixed = fixed.map(|f| f.into_iter().map(|f| f.is_some_and(|f| f != 0.0)).collect());
         let initial = membership(input, p, "initial")?;
-        let options =
-            label_propagation::Options { seed: p.count("random_state"), initial, fixed };
+        let options = label_propagation::Options { seed: p.count("random_state"), initial, fixed };
         let labels = label_propagation::run(&view, &options, input.cancel)?;
         Ok(Output::labels("community_label_propagation", &labels))
     },
@@ -349,8 +377,7 @@ pub static LEADING_EIGENVECTOR: AlgorithmSpec = AlgorithmSpec {
     run: |input, p| {
         let view = undirected(input, p, Sign::NotNegative)?;
         let clusters = p.limit("clusters").map(|c| c.min(u64::from(u32::MAX)) as u32);
-        let options =
-            leading_eigenvector::Options { clusters, seed: p.count("random_state") };
+        let options = leading_eigenvector::Options { clusters, seed: p.count("random_state") };
         let labels = leading_eigenvector::run(&view, &options, input.cancel)?;
         Ok(Output::labels("community_leading_eigenvector", &labels))
     },
@@ -401,7 +428,13 @@ pub static SPINGLASS: AlgorithmSpec = AlgorithmSpec {
         param("spins", Int, "25", Some((2.0, 1e4)), "communities at most"),
         param("start_temp", Float, "1.0", Some((1e-9, 1e9)), "temperature to begin with"),
         param("stop_temp", Float, "0.01", Some((1e-9, 1e9)), "temperature to end with"),
-        param("cool_fact", Float, "0.99", Some((1e-3, 0.9999)), "what the temperature is multiplied by"),
+        param(
+            "cool_fact",
+            Float,
+            "0.99",
+            Some((1e-3, 0.9999)),
+            "what the temperature is multiplied by",
+        ),
         param(
             "update_rule",
             Choice(&["config", "simple"]),

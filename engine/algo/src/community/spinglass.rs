@@ -187,8 +187,7 @@ impl<'a> Glass<'a> {
         }
         let q = options.spins as usize;
         let seed = h64(options.seed, 70, u64::from(members[0]));
-        let spins: Vec<u32> =
-            (0..n as u64).map(|i| (h64(seed, 0, i) % q as u64) as u32).collect();
+        let spins: Vec<u32> = (0..n as u64).map(|i| (h64(seed, 0, i) % q as u64) as u32).collect();
         let mut totals = [vec![0.0; q], vec![0.0; q]];
         for (sign, totals) in totals.iter_mut().enumerate() {
             spins.iter().zip(&sizes[sign]).for_each(|(s, k)| totals[*s as usize] += k);

@@ -80,7 +80,8 @@ impl<'a> Walks<'a> {
                 d => plain[v] / d as f64 + net.loops[v],
             })
             .collect();
-        let strength = plain.iter().zip(&own).zip(&net.loops).map(|((s, o), l)| s + o - l).collect();
+        let strength =
+            plain.iter().zip(&own).zip(&net.loops).map(|((s, o), l)| s + o - l).collect();
         Self { net, steps, strength, own }
     }
 
@@ -141,9 +142,9 @@ impl Merging {
                 let mut near = BTreeMap::new();
                 for (u, w) in net.edges(v) {
                     let (a, b) = (v.min(u as usize), v.max(u as usize));
-                    let entry = near.entry(u).or_insert_with(|| {
-                        (0.5 * distance(&ends[a], &ends[b]) / n as f64, 0.0)
-                    });
+                    let entry = near
+                        .entry(u)
+                        .or_insert_with(|| (0.5 * distance(&ends[a], &ends[b]) / n as f64, 0.0));
                     entry.1 += w;
                 }
                 near
