@@ -18,6 +18,7 @@ slices() {
     echo power-cuts
     echo viewers
     echo drawn-requests
+    echo algorithms
     echo packed
 }
 
@@ -41,6 +42,8 @@ run() {
     viewers) end_to_end "tests/e2e/test_live.py -k fifty_viewers" GRAPHLUME_LONG=1 ;;
     # The gate draws 12 requests of each operation of /openapi.json, always the same ones; here they are random.
     drawn-requests) end_to_end tests/e2e/test_openapi.py GRAPHLUME_DRAWN_REQUESTS=400 ;;
+    # The gate compares the algorithms on eight of the thirty graphs.
+    algorithms) end_to_end tests/e2e/test_algorithms.py GRAPHLUME_ALL_GRAPHS=1 ;;
     # What is handed to users has its SQL engine compiled another way, and must stay below its size in bytes.
     packed)
         cargo build --locked --quiet --profile dist --bin graphlume

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import requests
 
-from conftest import counted, unique
+from conftest import PASSWORD, counted, unique
 from live import Viewer
 from test_hypergraph import arrow, upload
 
@@ -345,6 +345,22 @@ def test_algorithms_become_columns_of_the_nodes(server, alice):
         assert shown["m33"].get("camp") == ("x" if files else None)
         if files:
             assert shown["alone"]["core"] == 0 and shown["m5"]["camp"] is None and shown["m5"]["id"] == "m5"
+
+
+def test_results_on_edges_and_graphs_become_columns_and_replace_those_of_the_same_name(server, alice):
+    import graphistry
+
+    edges = pd.DataFrame({"s": ["a", "b", "c", "c"], "d": ["b", "c", "a", "x"], "kind": [7, 7, 7, 7]})
+    compute = {"kind": {"libraries": ["cugraph"], "alg": "jaccard"}, "core": {"libraries": ["cugraph"], "alg": "k_core"},
+               "s": {"libraries": ["cugraph"], "alg": "overlap"}}
+    dataset = computed(alice, compute, edge_files=[file_of(alice, edges)])
+    got = counted(alice, dataset)
+    assert any("compute.s" in n["text"] and "not replaced" in n["text"] for n in got["notices"]), got["notices"]
+    graphistry.register(api=3, protocol="http", server=server.url.removeprefix("http://"), username="alice", password=PASSWORD)
+    shown = graphistry.bind(dataset_id=dataset, source="s", destination="d", node="node").gfql_remote([])
+    assert shown._edges["kind"].tolist() == pytest.approx([1 / 3, 1 / 4, 1 / 4, 0.0])
+    assert shown._edges["core"].tolist() == [1, 1, 1, 0] and sorted(shown._edges["s"]) == ["a", "b", "c", "c"]
+    assert dict(zip(shown._nodes["node"], shown._nodes["core"])) == {"a": 1, "b": 1, "c": 1, "x": 0}
 
 
 def test_algorithms_run_on_hypergraphs_too(server, alice):

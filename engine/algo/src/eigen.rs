@@ -78,10 +78,10 @@ pub(crate) fn largest(
                 basis.push(w);
             }
         }
-        for i in 0..size {
-            for j in 0..i {
-                projected[i][j] = projected[j][i];
-            }
+        // The lower half mirrors the upper one.
+        for i in 1..size {
+            let (above, below) = projected.split_at_mut(i);
+            above.iter().zip(&mut below[0]).for_each(|(row, entry)| *entry = row[i]);
         }
         let small = jacobi(&projected);
         let scale = small.values.iter().fold(0.0, |a: f64, v| a.max(v.abs()));

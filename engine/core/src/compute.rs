@@ -12,6 +12,9 @@ pub fn schema() -> Value {
     schema::document()
 }
 
+/// Columns with their names.
+pub(crate) type Named = Vec<(String, Values)>;
+
 /// An algorithm to run on a graph once it is loaded.
 #[derive(Debug, Clone)]
 pub struct ComputeRequest {
@@ -136,7 +139,7 @@ impl ComputeRequest {
         output: Output,
         num_nodes: u32,
         edge_rows: usize,
-    ) -> (Vec<(String, Values)>, Vec<(String, Values)>) {
+    ) -> (Named, Named) {
         let marked = |kept: &[u32], of: usize| {
             let mut marks = vec![0i64; of];
             kept.iter().for_each(|i| marks[*i as usize] = 1);

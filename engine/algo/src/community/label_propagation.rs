@@ -232,7 +232,9 @@ impl Spreading<'_> {
             } else if weight == best.1 && weight > kept {
                 // One of those of equal weight, each as likely as the others.
                 ties += 1;
-                if h64(self.seed, round << 1 | 1, u64::from(v) << 32 | u64::from(l)) % ties == 0 {
+                if h64(self.seed, round << 1 | 1, u64::from(v) << 32 | u64::from(l))
+                    .is_multiple_of(ties)
+                {
                     best.0 = l;
                 }
             }

@@ -167,7 +167,7 @@ impl Merging {
             if known != Some(bits) {
                 continue;
             }
-            if merges.len() % MERGES_PER_CHECK == 0 {
+            if merges.len().is_multiple_of(MERGES_PER_CHECK) {
                 cancel.check()?;
             }
             let before = self.part(a as usize) + self.part(b as usize);

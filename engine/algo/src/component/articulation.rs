@@ -39,7 +39,7 @@ pub fn run(topology: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoEr
             if let Some(to) = to.copied() {
                 *at += 1;
                 if number[to as usize] == UNSEEN {
-                    if next % NODES_PER_CHECK == 0 {
+                    if next.is_multiple_of(NODES_PER_CHECK) {
                         cancel.check()?;
                     }
                     (number[to as usize], low[to as usize]) = (next, next);

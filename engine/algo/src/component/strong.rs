@@ -55,7 +55,7 @@ impl Search {
                 let to = dst[*at as usize];
                 *at += 1;
                 if self.low[to as usize] == UNSEEN {
-                    if self.next % NODES_PER_CHECK == 0 {
+                    if self.next.is_multiple_of(NODES_PER_CHECK) {
                         cancel.check()?;
                     }
                     self.enter(t, to);

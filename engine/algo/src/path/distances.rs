@@ -68,7 +68,7 @@ pub fn lengths(
             continue;
         }
         settled += 1;
-        if settled % SETTLED_PER_CHECK == 0 {
+        if settled.is_multiple_of(SETTLED_PER_CHECK) {
             cancel.check()?;
         }
         let so_far = f64::from_bits(bits);

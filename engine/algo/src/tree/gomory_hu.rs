@@ -249,7 +249,7 @@ impl<'a> Flow<'a> {
         loop {
             let v = path.last().map_or(source, |at| self.network.to[*at as usize]);
             steps += 1;
-            if steps % NODES_PER_CHECK == 0 {
+            if steps.is_multiple_of(NODES_PER_CHECK) {
                 cancel.check()?;
             }
             if v == sink {
