@@ -279,12 +279,13 @@ def _edge_betweenness(case):
 CUGRAPH = {
     "betweenness_centrality": ([], lambda c: _by_node(c, nx.betweenness_centrality(c.simple()))),
     "katz_centrality": (["tol=1e-9", "max_iter=1000"], _katz),
-    "ecg": ([], lambda c: _communities(c, 0.06)),
+    # Votes of many runs, and so not the best by modularity; the band on record, 0.06, is held by test_oracles.py.
+    "ecg": ([], lambda c: _communities(c, 0.1)),
     "leiden": ([], lambda c: _communities(c, 0.003)),
     "louvain": ([], lambda c: _communities(c, 0.003, louvain=True)),
     "connected_components": ([], lambda c: _components(c, "weak")),
     "weakly_connected_components": ([], lambda c: _components(c, "weak")),
-    "strongly_connected_components": ([], lambda c: _components(c, "strong")),
+    "strongly_connected_components": ([], lambda c: _components(c, "strong" if c.directed else "weak")),
     "core_number": ([], lambda c: _by_node(c, _cores(c))),
     "hits": (["tol=1e-12", "max_iter=5000"], _hits),
     "pagerank": (["tol=1e-12", "max_iter=2000"],
@@ -352,11 +353,38 @@ def _flows(case):
     return "flows", tree, 1e-9
 
 
+def codelength(g, labels):
+    """Bits a step by the two-level map equation (Rosvall and Bergstrom 2008) of an undirected graph."""
+    def plogp(x):
+        return x * math.log2(x) if x > 0 else 0.0
+    ends = 2 * g.ecount()
+    visits = [d / ends for d in g.degree()]
+    leave, stay = {}, {}
+    for v, p in enumerate(visits):
+        stay[labels[v]] = stay.get(labels[v], 0.0) + p
+    for e in g.es:
+        a, b = labels[e.source], labels[e.target]
+        if a != b:
+            for label in (a, b):
+                leave[label] = leave.get(label, 0.0) + 1 / ends
+    return (plogp(sum(leave.values())) - 2 * sum(map(plogp, leave.values())) - sum(map(plogp, visits))
+            + sum(plogp(leave.get(label, 0.0) + p) for label, p in stay.items()))
+
+
+def _codelength(case):
+    if case.directed or not case.edges:
+        return None
+    g = case.multi(False)
+    random.seed(1)
+    return "codelength", (g, g.community_infomap(trials=10).codelength), 0.01
+
+
 def _bounded(case, run, slack):
     """Modularity not below that of igraph, by `slack`."""
     g = case.multi(False)
     if not case.edges:
         return None
+    random.seed(1)
     try:
         best = g.modularity(run(g).membership)
     except igraph.InternalError:
@@ -386,7 +414,7 @@ IGRAPH = {
         c, lambda g: g.community_edge_betweenness(directed=False).as_clustering(), 0.05)
         if c.n < 130 and c.edges and not c.directed else None),
     "community_fastgreedy": ([], lambda c: _bounded(c, _greedy, 0.05)),
-    "community_infomap": ([], lambda c: _bounded(c, lambda g: g.community_infomap(), 0.1) if not c.directed else None),
+    "community_infomap": ([], lambda c: _codelength(c)),
     "community_leading_eigenvector": ([], lambda c: _bounded(c, lambda g: g.community_leading_eigenvector(), 0.05)
                                       if c.name not in ("petersen", "clique") else None),
     "community_leiden": (['objective_function="modularity"', "n_iterations=-1"], lambda c: _communities_igraph(c, 0.003)),

@@ -28,8 +28,8 @@ EDGE_RESULTS = {"edge_betweenness_centrality", "jaccard", "jaccard_w", "overlap"
                 "sorensen", "sorensen_coefficient", "sorensen_w"}
 GRAPHS = {("cugraph", n) for n in ("ego_graph", "batched_ego_graphs", "k_core", "minimum_spanning_tree")} | {
     ("igraph", n) for n in ("gomory_hu_tree", "spanning_tree")}
-EXTRAS = [("igraph", n) for n in ("articulation_points", "coreness")] + [
-    ("cugraph", n) for n in ("triangle_count", "lcc", "k_truss", "truss_number")]
+EXTRAS = [("igraph", n) for n in ("articulation_points", "coreness", "personalized_pagerank")] + [
+    ("cugraph", n) for n in ("triangle_count", "lcc", "k_truss", "truss_number", "cdlp")]
 
 
 @pytest.fixture(scope="module")

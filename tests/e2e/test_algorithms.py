@@ -90,6 +90,10 @@ def check(case, what, head, rows):
         labels = [int(r[1]) for r in rows]
         reached = g.modularity(labels, weights=weights)
         assert reached >= least - 1e-9, f"{about}: modularity {reached}, not {least}"
+    elif kind == "codelength":
+        g, least = expected
+        reached = algorithms.codelength(g, [int(r[1]) for r in rows])
+        assert reached <= least * (1 + tol), f"{about}: {reached} bits, not {least}"
     elif kind == "lists":
         assert [json.loads(r[1]) if r[1] else [] for r in rows] == expected, about
     elif kind == "flows":

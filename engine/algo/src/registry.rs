@@ -1,7 +1,7 @@
 //! The one list of algorithms.
 
 use crate::centrality::{
-    betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank,
+    betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank, personalized,
 };
 use crate::community::{louvain_spec, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
@@ -21,6 +21,7 @@ pub use layouts::force_atlas2_params;
 pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &pagerank::CUGRAPH,
     &pagerank::IGRAPH,
+    &personalized::PERSONALIZED,
     &betweenness_spec::CUGRAPH,
     &betweenness_spec::EDGES,
     &betweenness_spec::IGRAPH,

@@ -2,6 +2,7 @@
 
 use graphlume_types::CancelToken;
 
+use super::eigenvector;
 use super::power::{each, gather, largest, sum};
 use crate::input::Sign;
 use crate::spec::{
@@ -115,9 +116,14 @@ const EXACT: f64 = 1e-12;
 fn kleinberg(input: &Input<'_>, p: &ParamValues, hubs: bool) -> Result<Vec<f64>, AlgoError> {
     let weights = input.weights(p, Sign::Any)?;
     let view = input.view(p.bool("directed"), weights.as_deref())?;
-    let tol = EXACT * f64::from(input.num_nodes());
-    let scores = run(&view, None, ITERATIONS_MAX, tol, input.cancel)?;
-    let mut x = if hubs { scores.hubs } else { scores.authorities };
+    let mut x = if view.is_directed() {
+        let tol = EXACT * f64::from(input.num_nodes());
+        let scores = run(&view, None, ITERATIONS_MAX, tol, input.cancel)?;
+        if hubs { scores.hubs } else { scores.authorities }
+    } else {
+        // Of a symmetric matrix both are the eigenvectors of the matrix itself, which are unique more often.
+        eigenvector::run(&view, input.cancel)?
+    };
     if !p.bool("scale") {
         let length = sum(x.len(), |v| x[v] * x[v]).sqrt();
         if length > 0.0 {

@@ -8,5 +8,6 @@ pub mod eigenvector;
 pub mod hits;
 pub mod katz;
 pub mod pagerank;
+pub mod personalized;
 mod power;
 mod rows;

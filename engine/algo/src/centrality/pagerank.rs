@@ -11,11 +11,12 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use super::personalized;
 use super::rows::{Real, Rows, WINDOW_NODES};
 use crate::input::Sign;
 use crate::spec::{
-    AlgorithmSpec, Cost, DIRECTED, Dtype, UNIT, WEIGHTS, cugraph, ignored, igraph, only, output,
-    param,
+    AlgorithmSpec, Cost, DIRECTED, Dtype, UNIT, VERTICES, WEIGHTS, cugraph, ignored, igraph, only,
+    output, param,
 };
 use crate::{AlgoError, Output, Values, libraries};
 
@@ -252,17 +253,30 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
             None,
             "make not reaching tol an error",
         ),
+        param(
+            "personalization",
+            Dtype::NodeValues,
+            "null",
+            None,
+            "where a walk begins again and goes on from dead ends; null is anywhere",
+        ),
+        param("nstart", Dtype::NodeValues, "null", None, "ranks to begin with"),
+        param(
+            "precomputed_vertex_out_weight",
+            Dtype::NodeValues,
+            "null",
+            None,
+            "weight of the edges that leave each node, where it is known",
+        ),
         DIRECTED,
     ],
-    accepted: &[
-        ignored("dangling"),
-        only("personalization", "[]"),
-        only("precomputed_vertex_out_weight", "[]"),
-        only("nstart", "[]"),
-    ],
+    accepted: &[ignored("dangling")],
     outputs: &[output("pagerank", Dtype::Float, "rank; the ranks of all nodes sum to 1")],
     doc: "PageRank (Brin and Page 1998) by power iteration, with edge weights when there are some.",
     run: |input, p| {
+        if let Some(made) = personalized::cugraph(input, p)? {
+            return Ok(made);
+        }
         let default = Options::default();
         let options = Options {
             alpha: p.float("alpha").unwrap_or(default.alpha),
@@ -295,12 +309,9 @@ pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
         ),
         DIRECTED,
         WEIGHTS,
+        VERTICES,
     ],
-    accepted: &[
-        only("vertices", "[]"),
-        only("arpack_options", "[]"),
-        only("implementation", r#"["prpack"]"#),
-    ],
+    accepted: &[ignored("arpack_options"), only("implementation", r#"["prpack", "arpack"]"#)],
     outputs: &[output("pagerank", Dtype::Float, "rank; the ranks of all nodes sum to 1")],
     doc: "PageRank (Brin and Page 1998), to a total change of 1e-12.",
     run: |input, p| {
@@ -314,7 +325,9 @@ pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, !options.directed, weights.as_deref());
         let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;
-        Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
+        let kept = input.nodes(p, "vertices")?;
+        let ranks = Values::F64(done.ranks).only(kept.as_deref());
+        Ok(Output::one("pagerank", ranks).after(done.iterations))
     },
     paper: "Brin and Page 1998",
     cost: Cost::Iterative,

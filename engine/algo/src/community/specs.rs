@@ -474,7 +474,13 @@ pub static SPINGLASS: AlgorithmSpec = AlgorithmSpec {
             lambda: number("lambda_", 1.0),
             seed: p.count("random_state"),
         };
-        Ok(Output::labels("community_spinglass", &spinglass::run(&view, &options, input.cancel)?))
+        // An annealing looks at every arc some thousand times.
+        let labels = searches::best(2_000 * view.num_arcs() as u64, options.seed, |seed| {
+            let options = spinglass::Options { seed, ..options };
+            let labels = spinglass::run(&view, &options, input.cancel)?;
+            Ok((modularity(&view, &labels, options.gamma), labels))
+        })?;
+        Ok(Output::labels("community_spinglass", &labels))
     },
     ..BASE
 };

@@ -146,11 +146,14 @@ pub static CONNECTED: AlgorithmSpec = AlgorithmSpec {
 pub static STRONG: AlgorithmSpec = AlgorithmSpec {
     id: "strongly_connected_components",
     names: &[cugraph("strongly_connected_components")],
-    accepted: &[only("connection", r#"["strong"]"#), ignored("directed")],
+    params: &[crate::spec::DIRECTED],
+    accepted: &[only("connection", r#"["strong"]"#)],
     outputs: &[output("strongly_connected_components", Dtype::Int, COMPONENT)],
     doc: "Strongly connected components: nodes that reach each other along edges.",
     paper: "Tarjan 1972",
-    run: |input, _| {
+    run: |input, p| {
+        // Where edges lead either way, all that is joined is joined there and back.
+        let run = if p.bool("directed") { run } else { weak::run };
         let labels = run(input.topology, input.cancel)?;
         Ok(Output::labels("strongly_connected_components", &labels))
     },
