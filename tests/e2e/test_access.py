@@ -90,6 +90,43 @@ def test_who_comes_later_watches(rig):
         ws.close()
 
 
+def test_a_steering_key_ends_when_the_session_gets_an_owner(fresh):
+    from websockets.sync.client import connect
+
+    dataset = ring(fresh.api(), private=False)
+
+    def hello(query="", **headers):
+        with connect(f"{fresh.url.replace('http', 'ws')}/viz/demo/ws?dataset={dataset}{query}", additional_headers=headers) as ws:
+            while True:
+                message = ws.recv(timeout=HANG_S)
+                if isinstance(message, str) and json.loads(message).get("t") == "hello":
+                    return json.loads(message)
+
+    first = hello()
+    assert first["steers"] and first["key"]
+    assert fresh.stop() == 0
+    fresh.start()
+    assert hello(Authorization=f"Bearer {fresh.token()}")["steers"], "the author of the dataset owns the session now"
+    later = hello(f"&steer={first['key']}")
+    assert not later["steers"] and later["key"] is None
+
+
+def test_a_personal_key_revokes_itself_alone(fresh):
+    api = fresh.api()
+    one, two = (api("POST", "/api/v2/users/me/keys/", json={}).json() for _ in range(2))
+    one, two = (key.get("data", key) for key in (one, two))
+    made = {"Authorization": f"PersonalKey {one['key_id']}:{one['secret']}"}
+    token = requests.post(f"{fresh.url}/api/v2/auth/pkey/jwt/", headers=made)
+    assert token.status_code == 200, token.text
+    by_key = {"Authorization": f"Bearer {token.json()['token']}"}
+    other = requests.delete(f"{fresh.url}/api/v2/users/me/keys/{two['key_id']}/", headers=by_key)
+    assert other.status_code == 403 and "itself" in other.text, other.text
+    assert requests.delete(f"{fresh.url}/api/v2/users/me/keys/{one['key_id']}/", headers=by_key).status_code < 300
+    assert requests.post(f"{fresh.url}/api/v2/auth/pkey/jwt/", headers=made).status_code == 401
+    in_force = [k["key_id"] for k in api("GET", "/api/v2/users/me/keys/").json()["results"] if k["revoked_at"] is None]
+    assert in_force == [two["key_id"]]
+
+
 def test_the_name_of_a_session_alone_opens_nothing_to_strangers(rig):
     from live import Viewer
 

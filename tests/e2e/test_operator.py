@@ -193,3 +193,32 @@ def test_pages_ask_only_sites_for_pictures_that_the_operator_names(tmp_path, ser
     assert named.stop() == 0
     wrong = run_cli("serve", "--data", tmp_path / "no", "--picture-host", "x; script-src *", check=False)
     assert wrong.returncode != 0 and "images.example.org" in wrong.stderr, wrong.stderr
+
+
+def test_plain_requests_are_sent_to_the_public_address_and_never_to_a_foreign_name(tmp_path):
+    server = Server(tmp_path / "data", "--https-only", "--public-url", "https://viz.example", "--trusted-proxy", "127.0.0.1").start()
+    for path in ("/login", "/graph/graph.html?dataset=Karate"):
+        for host in ("evil.example", "evil.example:1", "viz.example"):
+            r = requests.get(server.url + path, headers={"Host": host, "X-Forwarded-Proto": "http"}, allow_redirects=False)
+            assert r.status_code == 308 and r.headers["Location"] == f"https://viz.example{path}", (host, r.headers)
+    foreign = requests.get(server.url + "/login", headers={"Host": "evil.example", "X-Forwarded-Proto": "https"}, allow_redirects=False)
+    assert foreign.status_code == 403 and "--public-url" in foreign.text, foreign.text
+    assert server.stop() == 0
+
+
+def test_the_start_says_when_the_header_host_is_not_checked(tmp_path):
+    """On addresses of other machines; on this machine's own it is checked, and nothing is said."""
+    for listen, is_said in (("127.0.0.1", False), ("0.0.0.0", True)):
+        server = Server(tmp_path / listen)
+        server.server = f"{listen}:{server.port}"
+        server.start()
+        assert server.stop() == 0
+        assert ("set --public-url" in server.output()) == is_said, server.output()
+
+
+def test_a_proxy_that_is_not_believed_is_named_once(tmp_path):
+    server = Server(tmp_path / "data").start()
+    for i in range(3):
+        requests.get(server.url + "/healthz", headers={"X-Forwarded-For": f"198.51.100.{i}"})
+    assert server.stop() == 0
+    assert server.output().count("set --trusted-proxy") == 1, server.output()
