@@ -212,6 +212,7 @@ impl Residency {
             wants_positions,
             loader: self.loader.clone(),
             pool: scheduler.cpu().clone(),
+            ctx: self.ctx.clone(),
             budget: self.ctx.budget.clone(),
             reports: self.reports.clone(),
         };
