@@ -190,7 +190,42 @@ impl PropertyGraph {
     pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, GfqlError> {
         let mut bindings = self.inner.bindings.clone();
         bindings.node.get_or_insert_with(|| ID.to_owned());
-        Ok(Self::new(nodes, edges, bindings)?.like(self.inner.as_ref()))
+        let mut graph = Self::new(nodes, edges, bindings)?.like(self.inner.as_ref());
+        if let Some(frame) = self.frame_of(&graph)
+            && let Some(inner) = Arc::get_mut(&mut graph.inner)
+        {
+            inner.frame = OnceLock::from(frame);
+        }
+        Ok(graph)
+    }
+
+    /// The adjacency of `other`, where that is the one of this graph because the columns of ids are the same.
+    fn frame_of(&self, other: &Self) -> Option<Arc<Graph>> {
+        let frame = self.inner.frame.get()?;
+        let ends = |graph: &Self| {
+            let (edges, bindings) = (graph.edges()?, graph.bindings());
+            let column = |name: &Option<String>| edges.column(name.as_deref()?).cloned();
+            Some([column(&bindings.source)?, column(&bindings.destination)?])
+        };
+        let same = |(a, b): (&ArrayRef, &ArrayRef)| Arc::ptr_eq(a, b);
+        if !ends(self)?.iter().zip(&ends(other)?).all(same) {
+            return None;
+        }
+        let ids = |graph: &Self| graph.nodes()?.column(graph.node_column()).cloned();
+        match (ids(self), ids(other)) {
+            (None, None) => Some(Arc::clone(frame)),
+            (Some(own), Some(ids)) if same((&own, &ids)) => Some(Arc::clone(frame)),
+            // A row for each node, in the order of the nodes.
+            (None, Some(ids)) if self.nodes().is_none() && same((&ids, &frame.ids)) => {
+                Some(Arc::new(Graph {
+                    topology: Arc::clone(&frame.topology),
+                    ids,
+                    node_row: None,
+                    nodes_in_table: frame.topology.num_nodes(),
+                }))
+            }
+            _ => None,
+        }
     }
 
     /// The same nodes, or none, over other edges.
