@@ -1,11 +1,9 @@
 //! The GPU as the engine uses it: its memory is a cache of graphs, and what runs on it is measured.
 //! Everything here works without the loop, so that workers never wait for it.
 
-mod accelerator;
 mod cache;
 mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
 
-pub(crate) use accelerator::ResidentAccelerator;
 pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

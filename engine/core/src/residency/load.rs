@@ -12,11 +12,11 @@ use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 
 use crate::context::EngineContext;
-use crate::device::ResidentAccelerator;
 use crate::error::EngineError;
 use crate::frames::{scene_frames, scene_of};
 use crate::loader::{Built, LoadError, Loaded, Loader};
 use crate::report::Reports;
+use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms;
 use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
@@ -176,7 +176,7 @@ impl LoadJob {
     }
 
     fn accelerator(&self, graph: &Graph) -> Option<Arc<dyn Accelerator>> {
-        ResidentAccelerator::new(&self.ctx, (self.dataset, self.epoch), &graph.topology)
+        ResidentAccelerator::of(&self.ctx, (self.dataset, self.epoch), &graph.topology)
     }
 
     /// What is drawn of the tables; `held` is the memory that they take.

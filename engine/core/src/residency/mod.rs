@@ -5,6 +5,7 @@
 //! them to. A command that only has to go on when the graph is there uses [`Residency::with_graphs`], which
 //! asks in the same way and waits.
 
+mod accelerator;
 mod algorithms;
 mod event;
 mod load;

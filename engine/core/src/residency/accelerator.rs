@@ -7,22 +7,23 @@ use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::{Accelerator, AlgoError, Output};
 use graphlume_device::cuda::DeviceError;
 use graphlume_graph::Topology;
+use graphlume_types::DatasetId;
 
 use crate::context::EngineContext;
-use crate::device::cache::Key;
 
 /// The GPU, and the graph whose copy it keeps. Other graphs, such as those that a query makes, are copied for one call.
 pub(crate) struct ResidentAccelerator {
     ctx: Arc<EngineContext>,
-    key: Key,
+    /// Names the copy of the graph.
+    key: (DatasetId, u32),
     topology: Arc<Topology>,
 }
 
 impl ResidentAccelerator {
     /// For algorithms over `topology`, which `key` names; none without a GPU that can be used.
-    pub(crate) fn new(
+    pub(crate) fn of(
         ctx: &Arc<EngineContext>,
-        key: Key,
+        key: (DatasetId, u32),
         topology: &Arc<Topology>,
     ) -> Option<Arc<dyn Accelerator>> {
         ctx.usable_gpu()?;
