@@ -104,6 +104,9 @@ pub struct ComputeArgs {
     /// Keep the direction of edges
     #[arg(long)]
     pub directed: bool,
+    /// Where to compute: auto takes the GPU for large graphs when there is one
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: Backend,
     /// The rest.
     #[command(flatten)]
     pub run: RunOptions,

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use graphlume_algo::layout::{force_atlas2, initial_layout};
 use graphlume_algo::registry::{find_any, force_atlas2_params};
-use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Values};
+use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Place, Values};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
@@ -112,6 +112,7 @@ impl<'a> Run<'a> {
         let run_s = started.elapsed().as_secs_f64();
         let (nodes, edges) =
             (self.loaded.graph.topology.num_nodes(), self.loaded.graph.topology.num_edges());
+        let backend = if matches!(result.place, Place::Gpu(_)) { "cuda" } else { "cpu" };
         let columns = graph_files::result_columns(&self.loaded, result)?;
         let columns = columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect();
         match &self.options.out {
@@ -127,7 +128,7 @@ impl<'a> Run<'a> {
                 "nodes": nodes,
                 "edges": edges,
                 "peak_bytes": graphlume_bench::clock::peak_bytes(),
-                "backend": "cpu",
+                "backend": backend,
             });
             say!("{timings}");
         }

@@ -1,8 +1,10 @@
 """Every algorithm of the interface from every caller: a dataset's `compute`, a GFQL call of the unchanged client, Cypher, the
-command line. The table that comes of it stands in engine/doc/ALGORITHM_CALLERS.md."""
+command line, and on the GPU, which is the emulated driver here. The table that comes of it stands in
+engine/doc/ALGORITHM_CALLERS.md."""
 
 import csv
 import io
+import json
 import os
 import pathlib
 
@@ -12,7 +14,8 @@ import pytest
 import requests
 from graphistry.compute.ast import call
 
-from conftest import PASSWORD, run_cli, unique
+from conftest import PASSWORD, Server, counted, run_cli
+from test_gpu import driver
 
 PAGE = pathlib.Path(__file__).parents[2] / "engine/doc/ALGORITHM_CALLERS.md"
 CLUB = [(a, b) for a, row in {
@@ -23,6 +26,10 @@ CLUB = [(a, b) for a, row in {
     32: [33]}.items() for b in row]
 EDGES = pd.DataFrame({"s": [f"m{a}" for a, _ in CLUB], "d": [f"m{b}" for _, b in CLUB],
                       "w": [1.0 + (a * 7 + b) % 5 for a, b in CLUB]})
+# A ring of rings: 100 groups of 60 nodes.
+LARGE = pd.DataFrame([(60 * group + k, 60 * group + (k + step) % 60) for group in range(100) for k in range(60)
+                      for step in (1, 2)] + [(60 * group, 60 * ((group + 1) % 100)) for group in range(100)],
+                     columns=["s", "d"])
 # What a name gives: columns of the nodes unless it stands here.
 EDGE_RESULTS = {"edge_betweenness_centrality", "jaccard", "jaccard_w", "overlap", "overlap_coefficient", "overlap_w",
                 "sorensen", "sorensen_coefficient", "sorensen_w"}
@@ -128,6 +135,31 @@ def through_command_line(alice, club, library, name, folder):
         assert len(rows) == 1 + (34 if kind == "nodes" else len(EDGES))
 
 
+def on_the_gpu(library, name, folder):
+    """The cell of the GPU: that it answers as the CPU does, or why the CPU does instead."""
+    edges, out = folder / "edges.csv", [folder / "cpu.csv", folder / "gpu.csv"]
+    # Small graphs are searched for communities several times, on the CPU.
+    frame = LARGE if name in ("louvain", "community_multilevel") else EDGES
+    frame.to_csv(edges, index=False)
+    said = ""
+    for backend, path in zip(("cpu", "cuda"), out):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("GRAPHLUME_")} | driver()
+        said = run_cli("compute", name, edges, "--library", library, "--source", "s", "--destination", "d", "--out", path,
+                       "--backend", backend, env=env).stderr
+    on_cpu, on_gpu = (pd.read_csv(path) for path in out)
+    told = next(line for line in said.splitlines() if line.startswith(f"{name} was computed on"))
+    if told.startswith(f"{name} was computed on the CPU: "):
+        assert on_gpu.equals(on_cpu)
+        return told.split(": ", 1)[1]
+    assert list(on_gpu.columns) == list(on_cpu.columns) and len(on_gpu) == len(on_cpu)
+    if frame is LARGE:
+        # Another search, which finds communities as good: tests/emu compares the modularity.
+        assert 2 <= on_gpu[name].nunique() <= 200
+    else:
+        pd.testing.assert_frame_equal(on_gpu, on_cpu, check_exact=False, rtol=0, atol=1e-5)
+    return "answers"
+
+
 CALLERS = {"dataset compute": through_dataset, "GFQL call": through_gfql, "Cypher": through_cypher}
 
 
@@ -145,12 +177,49 @@ def test_every_name_answers_every_caller(names, alice, club, tmp_path):
             except Exception as e:  # noqa: BLE001 every cell is filled before the test fails
                 cells.append("fails")
                 failed.append(f"{library}.{name} by {caller}: {type(e).__name__}: {str(e)[:300]}")
+        try:
+            cells.append(on_the_gpu(library, name, tmp_path))
+        except Exception as e:  # noqa: BLE001 as above
+            cells.append("fails")
+            failed.append(f"{library}.{name} on the GPU: {type(e).__name__}: {str(e)[:300]}")
         lines.append(f"| {library}.{name} | {' | '.join(cells)} |")
     head = ("# Algorithms and callers\n\nWritten by tests/e2e/test_algorithm_callers.py: what each caller gets on the CPU, on the "
-            "club of Zachary. The last names are ours beyond the interface.\n\n"
-            "| name | dataset compute | GFQL call | Cypher | command line |\n|---|---|---|---|---|\n")
+            "club of Zachary, and whether the GPU answers or why the CPU does in its place. The last names are ours beyond the "
+            "interface.\n\n"
+            "| name | dataset compute | GFQL call | Cypher | command line | GPU |\n|---|---|---|---|---|---|\n")
     page = head + "\n".join(lines) + "\n"
     if os.environ.get("GRAPHLUME_WRITE_TABLES"):
         PAGE.write_text(page)
     assert not failed, "\n".join(failed)
     assert PAGE.read_text() == page, "run with GRAPHLUME_WRITE_TABLES=1 to write the table"
+
+
+def test_an_answer_says_that_the_gpu_gave_it(tmp_path):
+    server = Server(tmp_path / "data", "--gpu-edges-min", "0", env=driver()).start()
+    try:
+        api = server.api()
+        file = api.file(EDGES.to_csv(index=False).encode(), "csv")["file_id"]
+        dataset = api.dataset([file])
+
+        def told(query):
+            r = api("POST", f"/api/v2/datasets/{dataset}/gfql", json={"gfql_query": query, "format": "json"})
+            assert r.status_code == 200, r.text
+            return [n for n in json.loads(r.headers["x-graphlume-notices"]) if n["slug"] == "computed-on"]
+
+        ranks = [{"type": "Call", "function": "compute_cugraph", "params": {"alg": "pagerank"}}]
+        for query in (ranks, "CALL graphistry.cugraph.pagerank() YIELD nodeId, pagerank RETURN count(*) AS n"):
+            (notice,) = told(query)
+            assert notice["text"].startswith("pagerank was computed on the GPU ("), notice
+        cores = [{"type": "Call", "function": "compute_cugraph", "params": {"alg": "core_number"}}]
+        (notice,) = told(cores)
+        assert notice["text"] == "core_number was computed on the CPU: it has no form for the GPU", notice
+        made = api("POST", "/api/v1/datasets/", json={
+            "name": "a", "description": "", "agent_name": "test", "metadata": {}, "node_encodings": {"bindings": {}},
+            "edge_encodings": {"bindings": {"source": "s", "destination": "d"}}, "node_files": [], "edge_files": [file],
+            "compute": {"rank": {"libraries": ["cugraph"], "alg": "pagerank"}}})
+        assert made.status_code == 201, made.text
+        record = counted(api, made.json()["data"]["dataset_id"])
+        texts = [n["text"] for n in record["notices"] if n["slug"] == "computed-on"]
+        assert len(texts) == 1 and texts[0].startswith("compute.rank was computed on the GPU ("), record["notices"]
+    finally:
+        assert server.stop() == 0, server.output()

@@ -7,6 +7,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use serde_json::Value;
 
+use crate::dispatch::Accelerator;
 use crate::spec::Dtype;
 use crate::view::{Copies, GraphView, Loops, Shape};
 use crate::{AlgoError, AlgorithmSpec, ParamValues};
@@ -88,6 +89,8 @@ pub struct Input<'a> {
     pub data: &'a dyn GraphData,
     /// Asked regularly.
     pub cancel: &'a CancelToken,
+    /// The GPU, where the caller has one that can be used.
+    pub device: Option<&'a dyn Accelerator>,
 }
 
 impl<'a> Input<'a> {
@@ -98,7 +101,15 @@ impl<'a> Input<'a> {
         data: &'a dyn GraphData,
         cancel: &'a CancelToken,
     ) -> Self {
-        Self { topology, library: "igraph", multigraph: false, weights: None, data, cancel }
+        Self {
+            topology,
+            library: "igraph",
+            multigraph: false,
+            weights: None,
+            data,
+            cancel,
+            device: None,
+        }
     }
 
     /// Number of nodes.

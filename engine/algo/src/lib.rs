@@ -7,6 +7,7 @@
 pub mod centrality;
 pub mod community;
 pub mod component;
+pub mod dispatch;
 mod eigen;
 mod error;
 pub mod gpu;
@@ -29,6 +30,7 @@ mod util;
 pub mod view;
 mod weighted_graph;
 
+pub use dispatch::{Accelerator, Place};
 pub use error::AlgoError;
 pub use input::{ColumnError, GraphData, Input};
 pub use output::{Column, Output, Subgraph, Values};

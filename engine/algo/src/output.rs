@@ -5,6 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 
+use crate::dispatch::Place;
+
 /// The values of a column: by node index, or by row of the edge table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -159,6 +161,8 @@ pub struct Output {
     pub graph: Option<Subgraph>,
     /// Iterations that it took, where the algorithm tells.
     pub iterations: Option<u64>,
+    /// Where it was computed.
+    pub place: Place,
 }
 
 impl Output {

@@ -93,6 +93,12 @@ impl ParamValues {
         self.values.iter().find(|(n, _)| *n == name).map_or(&Value::Null, |(_, v)| v)
     }
 
+    /// Whether a parameter has a value other than null.
+    #[must_use]
+    pub fn is_given(&self, name: &str) -> bool {
+        !self.get(name).is_null()
+    }
+
     /// A truth value; `false` when absent.
     #[must_use]
     pub fn bool(&self, name: &str) -> bool {

@@ -48,6 +48,9 @@ fn section(page: &mut String, spec: &AlgorithmSpec) {
     if !spec.paper.is_empty() {
         let _ = write!(page, " Source: {}. Cost: {}.", spec.paper, spec.cost.describe());
     }
+    if spec.device.is_some() {
+        page.push_str(" Large graphs are computed on the GPU where there is one.");
+    }
     page.push('\n');
     if !spec.params.is_empty() {
         page.push_str("\n| parameter | type | default | meaning |\n|---|---|---|---|\n");

@@ -9,11 +9,12 @@ use crate::path::{bfs, distances, ego};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
 use crate::triangle::{count, lcc, truss};
-use crate::{AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, util};
+use crate::{AlgoError, AlgorithmSpec, Kind, util};
 
 mod layouts;
 
 pub use crate::community::louvain_spec::louvain_options;
+pub use crate::dispatch::run;
 pub use crate::input::hub;
 pub use layouts::force_atlas2_params;
 
@@ -126,18 +127,6 @@ pub fn find_any(kind: Kind, name: &str) -> Result<&'static AlgorithmSpec, AlgoEr
     })
 }
 
-/// Runs `spec` on the current rayon pool.
-///
-/// # Errors
-/// [`AlgoError`]: see the algorithm.
-pub fn run(
-    spec: &AlgorithmSpec,
-    input: &Input<'_>,
-    params: &ParamValues,
-) -> Result<Output, AlgoError> {
-    (spec.run)(input, params)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
@@ -149,7 +138,7 @@ mod tests {
 
     use super::*;
     use crate::input::Unnamed;
-    use crate::{Gives, Subgraph, Values, testkit};
+    use crate::{Gives, Input, Output, ParamValues, Subgraph, Values, testkit};
 
     use Kind::{Compute, Layout};
 

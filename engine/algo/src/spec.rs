@@ -1,5 +1,6 @@
 //! The shape of an entry of the registry, and of what it takes and gives.
 
+use crate::dispatch::{DeviceForm, Place};
 use crate::{AlgoError, Input, Output, ParamValues};
 
 /// What an algorithm makes.
@@ -189,7 +190,9 @@ pub struct AlgorithmSpec {
     pub paper: &'static str,
     /// How its work grows.
     pub cost: Cost,
-    /// Runs it.
+    /// How it runs on the GPU, where it can.
+    pub device: Option<DeviceForm>,
+    /// Runs it on the CPU.
     pub run: fn(&Input<'_>, &ParamValues) -> Result<Output, AlgoError>,
 }
 
@@ -207,8 +210,10 @@ impl AlgorithmSpec {
         doc: "",
         paper: "",
         cost: Cost::Linear,
+        device: None,
         run: |_, _| {
-            Ok(Output { columns: Vec::new(), edges: Vec::new(), graph: None, iterations: None })
+            let (columns, edges) = (Vec::new(), Vec::new());
+            Ok(Output { columns, edges, graph: None, iterations: None, place: Place::Cpu })
         },
     };
 }

@@ -44,8 +44,8 @@ pub use value::{Edge, Entries, Path, Shared, Value};
 use std::sync::Arc;
 
 use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
-use graphlume_types::CancelToken;
 use graphlume_types::clock::{Clock, SystemClock};
+use graphlume_types::{CancelToken, Notice};
 use serde_json::Map;
 
 use plan::Plan;
@@ -116,6 +116,11 @@ pub trait Procedures: Sync {
         args: &[Value],
         cancel: &CancelToken,
     ) -> Result<ProcedureTable, GfqlError>;
+
+    /// What there is to say beside the answers given so far.
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 }
 
 /// Evaluates a query on a graph.

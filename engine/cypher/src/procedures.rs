@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use graphlume_gfql::{ErrorCode, GfqlError, Made, PropertyGraph, Strictness, procedure};
 use graphlume_graph::canon::Column;
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value as Json};
 
 use crate::exec::cells::Cells;
@@ -15,6 +15,7 @@ use crate::{ProcedureTable, Procedures, Value};
 #[derive(Debug, Default)]
 pub struct Algorithms {
     made: Mutex<Vec<(String, Json, ProcedureTable)>>,
+    notices: Mutex<Vec<Notice>>,
 }
 
 impl Procedures for Algorithms {
@@ -40,10 +41,12 @@ impl Procedures for Algorithms {
                 .field("query")
                 .suggest("leave .write out, or write GRAPH { CALL ... } around it"));
         }
-        let Made::Rows(rows) = procedure(graph, name, &options, Strictness::Lenient, cancel)?
-        else {
-            return Ok(ProcedureTable::default());
-        };
+        let mut notices = Vec::new();
+        let made = procedure(graph, name, &options, Strictness::Lenient, cancel, &mut notices);
+        if let Ok(mut all) = self.notices.lock() {
+            notices.into_iter().for_each(|notice| note(&mut all, notice));
+        }
+        let Made::Rows(rows) = made? else { return Ok(ProcedureTable::default()) };
         let mut table = ProcedureTable::default();
         let mut cells = Vec::new();
         for name in rows.column_names() {
@@ -57,6 +60,10 @@ impl Procedures for Algorithms {
             made.push((name.to_owned(), key, table.clone()));
         }
         Ok(table)
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.notices.lock().map(|all| all.clone()).unwrap_or_default()
     }
 }
 

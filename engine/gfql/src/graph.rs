@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, Schema};
+use graphlume_algo::Accelerator;
 use graphlume_graph::canon::{Canon, Column, Hasher};
 use graphlume_graph::{Graph, GraphSpec, Topology, build};
 use graphlume_table::Table;
@@ -51,6 +52,8 @@ struct Inner {
     bindings: Bindings,
     /// Column of the edges' weights.
     weight: Option<String>,
+    /// The GPU on which algorithms may run.
+    accelerator: Option<Arc<dyn Accelerator>>,
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
@@ -130,7 +133,7 @@ impl PropertyGraph {
         let nodes = self.frame(cancel)?.whole_table(nodes, id)?;
         let (edges, bindings) = (edges.clone(), self.inner.bindings.clone());
         let graph = Self::with_frame(Some(nodes), edges, bindings, Arc::new(frame));
-        Ok(graph.with_weight(self.inner.weight.clone()).with_notes(self.inner.notes.clone()))
+        Ok(graph.like(self.inner.as_ref()))
     }
 
     fn unchecked(
@@ -144,6 +147,7 @@ impl PropertyGraph {
             edges,
             bindings,
             weight: None,
+            accelerator: None,
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),
@@ -186,8 +190,42 @@ impl PropertyGraph {
     pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, GfqlError> {
         let mut bindings = self.inner.bindings.clone();
         bindings.node.get_or_insert_with(|| ID.to_owned());
-        let graph = Self::new(nodes, edges, bindings)?.with_weight(self.inner.weight.clone());
-        Ok(graph.with_notes(self.inner.notes.clone()))
+        let mut graph = Self::new(nodes, edges, bindings)?.like(self.inner.as_ref());
+        if let Some(frame) = self.frame_of(&graph)
+            && let Some(inner) = Arc::get_mut(&mut graph.inner)
+        {
+            inner.frame = OnceLock::from(frame);
+        }
+        Ok(graph)
+    }
+
+    /// The adjacency of `other`, where that is the one of this graph because the columns of ids are the same.
+    fn frame_of(&self, other: &Self) -> Option<Arc<Graph>> {
+        let frame = self.inner.frame.get()?;
+        let ends = |graph: &Self| {
+            let (edges, bindings) = (graph.edges()?, graph.bindings());
+            let column = |name: &Option<String>| edges.column(name.as_deref()?).cloned();
+            Some([column(&bindings.source)?, column(&bindings.destination)?])
+        };
+        let same = |(a, b): (&ArrayRef, &ArrayRef)| Arc::ptr_eq(a, b);
+        if !ends(self)?.iter().zip(&ends(other)?).all(same) {
+            return None;
+        }
+        let ids = |graph: &Self| graph.nodes()?.column(graph.node_column()).cloned();
+        match (ids(self), ids(other)) {
+            (None, None) => Some(Arc::clone(frame)),
+            (Some(own), Some(ids)) if same((&own, &ids)) => Some(Arc::clone(frame)),
+            // A row for each node, in the order of the nodes.
+            (None, Some(ids)) if self.nodes().is_none() && same((&ids, &frame.ids)) => {
+                Some(Arc::new(Graph {
+                    topology: Arc::clone(&frame.topology),
+                    ids,
+                    node_row: None,
+                    nodes_in_table: frame.topology.num_nodes(),
+                }))
+            }
+            _ => None,
+        }
     }
 
     /// The same nodes, or none, over other edges.
@@ -197,8 +235,7 @@ impl PropertyGraph {
     pub(crate) fn with_edges(&self, edges: Table) -> Result<Self, GfqlError> {
         let nodes = self.inner.nodes.clone();
         let graph = Self::new(nodes, Some(edges), self.inner.bindings.clone())?;
-        let graph = graph.with_weight(self.inner.weight.clone());
-        Ok(graph.with_notes(self.inner.notes.clone()))
+        Ok(graph.like(self.inner.as_ref()))
     }
 
     /// Rows in the place of nodes, beside an edge table without rows. What is asked of such a graph as a
@@ -225,7 +262,11 @@ impl PropertyGraph {
             inner.bindings.clone(),
             inner.frame.clone(),
         );
-        copy.with_weight(inner.weight.clone()).with_notes(notes)
+        let mut copy = copy.like(inner);
+        if let Some(inner) = Arc::get_mut(&mut copy.inner) {
+            inner.notes = notes;
+        }
+        copy
     }
 
     /// The graph, with the column of its edges' weights. Only for a graph that is not shared yet.
@@ -242,9 +283,27 @@ impl PropertyGraph {
         self.edges()?.column(self.inner.weight.as_deref()?)
     }
 
-    fn with_notes(mut self, notes: Vec<CallOp>) -> Self {
+    /// The graph, with the GPU on which algorithms over it may run. Only for a graph that is not shared yet.
+    #[must_use]
+    pub fn with_accelerator(mut self, accelerator: Option<Arc<dyn Accelerator>>) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.notes = notes;
+            inner.accelerator = accelerator;
+        }
+        self
+    }
+
+    /// The GPU on which algorithms may run.
+    pub(crate) fn accelerator(&self) -> Option<&dyn Accelerator> {
+        self.inner.accelerator.as_deref()
+    }
+
+    /// What graphs made of `other` have of it besides tables: the weight, the GPU, and how it is shown. Only for a
+    /// graph that is not shared yet.
+    fn like(mut self, other: &Inner) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.weight.clone_from(&other.weight);
+            inner.accelerator.clone_from(&other.accelerator);
+            inner.notes.clone_from(&other.notes);
         }
         self
     }

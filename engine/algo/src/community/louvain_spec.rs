@@ -4,6 +4,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
 use super::{leiden, louvain, searches};
+use crate::gpu::forms;
 use crate::input::Sign;
 use crate::libraries::Seen;
 use crate::spec::{
@@ -49,6 +50,7 @@ pub static LOUVAIN: AlgorithmSpec = AlgorithmSpec {
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
+    device: Some(forms::louvain),
     ..AlgorithmSpec::BASE
 };
 
@@ -76,6 +78,7 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
     },
     paper: "Blondel et al. 2008",
     cost: Cost::Iterative,
+    device: Some(forms::multilevel),
     ..AlgorithmSpec::BASE
 };
 
@@ -120,7 +123,7 @@ fn best(
 }
 
 /// A graph with so many arcs is searched more than once.
-const SMALL_ARCS: u64 = 20_000;
+pub(crate) const SMALL_ARCS: u64 = 20_000;
 
 /// Modularity (Newman and Girvan 2004) with weights and a resolution.
 fn quality(topology: &Topology, weights: Option<&[f32]>, labels: &[u32], resolution: f64) -> f64 {

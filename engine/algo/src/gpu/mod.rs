@@ -7,6 +7,7 @@ pub mod bfs;
 pub mod components;
 pub mod expand;
 pub mod force_atlas2;
+pub mod forms;
 pub mod frames;
 pub mod graph;
 pub mod louvain;

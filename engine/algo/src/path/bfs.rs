@@ -169,16 +169,23 @@ pub(super) fn columns(
 ) -> Result<Output, AlgoError> {
     let limit = p.int("depth_limit").and_then(|d| u32::try_from(d).ok());
     let found = from_all(input.topology, sources, p.bool("directed"), limit, input.cancel)?;
-    let column = |v: &[u32]| {
-        Values::I64OrNull(v.iter().map(|d| (*d != UNREACHED).then(|| i64::from(*d))).collect())
-    };
-    let reached = found.distance.iter().zip(&found.predecessor);
-    // The start is reached from no node.
-    let before = reached.map(|(d, v)| (*d != UNREACHED).then_some(*v)).collect::<Vec<_>>();
-    Ok(Output::nodes(vec![
-        Column { name, values: column(&found.distance) },
-        Column { name: "predecessor", values: Values::Nodes(before) },
-    ]))
+    Ok(found.columns(name))
+}
+
+impl Levels {
+    /// The distances as a column called `name`, and the predecessors.
+    pub(crate) fn columns(&self, name: &'static str) -> Output {
+        let column = |v: &[u32]| {
+            Values::I64OrNull(v.iter().map(|d| (*d != UNREACHED).then(|| i64::from(*d))).collect())
+        };
+        let reached = self.distance.iter().zip(&self.predecessor);
+        // The start is reached from no node.
+        let before = reached.map(|(d, v)| (*d != UNREACHED).then_some(*v)).collect::<Vec<_>>();
+        Output::nodes(vec![
+            Column { name, values: column(&self.distance) },
+            Column { name: "predecessor", values: Values::Nodes(before) },
+        ])
+    }
 }
 
 /// cuGraph's `bfs`.
@@ -213,6 +220,7 @@ pub static BFS: AlgorithmSpec = AlgorithmSpec {
         columns(input, p, "bfs", &starts.unwrap_or_else(|| vec![crate::input::hub(input.topology)]))
     },
     paper: "Beamer, Asanovic and Patterson 2012",
+    device: Some(crate::gpu::forms::bfs),
     ..AlgorithmSpec::BASE
 };
 

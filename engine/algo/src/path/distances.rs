@@ -129,12 +129,12 @@ fn predecessors(
 }
 
 /// The columns of distances and predecessors.
-fn columns(name: &'static str, found: &Distances) -> Output {
+pub(crate) fn columns(name: &'static str, distance: &[f64], predecessor: &[u32]) -> Output {
     let reached = |d: &f64| (*d < f64::INFINITY).then_some(*d);
-    let before = found.distance.iter().zip(&found.predecessor);
+    let before = distance.iter().zip(predecessor);
     let before = before.map(|(d, v)| reached(d).map(|_| *v)).collect();
     Output::nodes(vec![
-        Column { name, values: Values::F64OrNull(found.distance.iter().map(reached).collect()) },
+        Column { name, values: Values::F64OrNull(distance.iter().map(reached).collect()) },
         Column { name: "predecessor", values: Values::Nodes(before) },
     ])
 }
@@ -144,7 +144,8 @@ fn search(input: &Input<'_>, p: &ParamValues, name: &'static str) -> Result<Outp
     let weights = input.weights(p, Sign::NotNegative)?;
     let view = input.view(p.bool("directed"), weights.as_deref())?;
     let cutoff = p.float("cutoff").unwrap_or(f64::INFINITY);
-    Ok(columns(name, &run(&view, source, cutoff, input.cancel)?))
+    let found = run(&view, source, cutoff, input.cancel)?;
+    Ok(columns(name, &found.distance, &found.predecessor))
 }
 
 const SOURCE: ParamSpec = param(
@@ -183,6 +184,7 @@ pub static SSSP: AlgorithmSpec = AlgorithmSpec {
     doc: "Shortest paths from one node by edge weights, 1 each without weights.",
     paper: "Dijkstra 1959",
     cost: Cost::LogLinear,
+    device: Some(crate::gpu::forms::sssp),
     run: |input, p| search(input, p, "sssp"),
     ..AlgorithmSpec::BASE
 };
@@ -206,6 +208,7 @@ pub static SHORTEST_PATH: AlgorithmSpec = AlgorithmSpec {
     doc: "Shortest paths from one node by edge weights, 1 each without weights.",
     paper: "Dijkstra 1959",
     cost: Cost::LogLinear,
+    device: Some(crate::gpu::forms::shortest_path),
     run: |input, p| search(input, p, "shortest_path"),
     ..AlgorithmSpec::BASE
 };

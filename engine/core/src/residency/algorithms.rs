@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_algo::{AlgoError, ColumnError, GraphData, Input, Output, ParamValues};
+use graphlume_algo::{Accelerator, AlgoError, ColumnError, GraphData, Input, ParamValues};
 use graphlume_graph::Graph;
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice, note};
@@ -27,6 +27,7 @@ pub(crate) fn footprint(loaded: &Loaded, num_nodes: u32) -> u64 {
 pub(crate) fn run(
     graph: &mut Graph,
     loaded: &mut Loaded,
+    device: Option<&dyn Accelerator>,
     cancel: &CancelToken,
 ) -> Result<(), EngineError> {
     let mut table = whole_node_table(graph, loaded).map_err(|e| EngineError::from_coded(&e))?;
@@ -35,7 +36,18 @@ pub(crate) fn run(
     for request in &requests {
         cancel.check()?;
         let params = ParamValues::defaults(request.algorithm);
-        let output = match computed(request, graph, loaded, weights.as_deref(), &params, cancel) {
+        let data = Columns { graph, loaded };
+        let input = Input {
+            topology: &graph.topology,
+            library: request.library,
+            multigraph: false,
+            // cuGraph's algorithms use the bound weights.
+            weights: weights.as_deref(),
+            data: &data,
+            cancel,
+            device,
+        };
+        let output = match graphlume_algo::run(request.algorithm, &input, &params) {
             Ok(output) => output,
             Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
             Err(e) => {
@@ -44,6 +56,9 @@ pub(crate) fn run(
                 continue;
             }
         };
+        if let Some(text) = output.place.describe(&format!("compute.{}", request.column)) {
+            note(&mut loaded.notices, Notice::new("computed-on", text));
+        }
         let n = graph.topology.num_nodes();
         let (nodes, edges) = request.columns_of(output, n, loaded.edges.num_rows());
         for (name, values) in nodes {
@@ -77,26 +92,6 @@ fn stays(loaded: &mut Loaded, request: &ComputeRequest, name: &String, ids: &[St
     let text = format!("compute.{}: {why}", request.column);
     note(&mut loaded.notices, Notice::new("compute-column-kept", text));
     true
-}
-
-/// What the algorithm gives on the graph as its library sees it. cuGraph's algorithms use the bound weights.
-fn computed(
-    request: &ComputeRequest,
-    graph: &Graph,
-    loaded: &Loaded,
-    weights: Option<&[f64]>,
-    params: &ParamValues,
-    cancel: &CancelToken,
-) -> Result<Output, AlgoError> {
-    let input = Input {
-        topology: &graph.topology,
-        library: request.library,
-        multigraph: false,
-        weights,
-        data: &Columns { graph, loaded },
-        cancel,
-    };
-    graphlume_algo::run(request.algorithm, &input, params)
 }
 
 /// The columns of a dataset. A dataset names algorithms without parameters, so no node is asked for by its id.

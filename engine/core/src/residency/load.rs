@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
 use graphlume_gfql::Bindings;
 use graphlume_graph::{Graph, GraphSpec, Topology};
@@ -10,10 +11,12 @@ use graphlume_scene::{EdgeOrder, POSITION_COLUMNS, Scene};
 use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 
+use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::frames::{scene_frames, scene_of};
 use crate::loader::{Built, LoadError, Loaded, Loader};
 use crate::report::Reports;
+use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms;
 use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
@@ -37,6 +40,7 @@ pub(crate) struct LoadJob {
     pub(crate) wants_positions: Arc<AtomicBool>,
     pub(crate) loader: Arc<dyn Loader>,
     pub(crate) pool: Arc<CpuPool>,
+    pub(crate) ctx: Arc<EngineContext>,
     pub(crate) budget: Budget,
     pub(crate) reports: Reports<ResidencyEvent>,
 }
@@ -157,7 +161,9 @@ impl LoadJob {
         if !loaded.compute.is_empty() {
             self.stage("running the algorithms");
             held.push(self.reserve(algorithms::footprint(loaded, n))?);
-            self.pool.install(|| algorithms::run(&mut graph, loaded, &self.cancel))?;
+            let device = self.accelerator(&graph);
+            let device = device.as_deref();
+            self.pool.install(|| algorithms::run(&mut graph, loaded, device, &self.cancel))?;
         }
         if algorithms::lacks_nodes(&graph, loaded) {
             // For the node table of the graph that is drawn, see [`Resident::drawn`].
@@ -167,6 +173,10 @@ impl LoadJob {
             self.reserve(u64::from(n) * NODE_BYTES + u64::from(m) * EDGE_BYTES + LABEL_BYTES)?,
         );
         Ok((graph, notices))
+    }
+
+    fn accelerator(&self, graph: &Graph) -> Option<Arc<dyn Accelerator>> {
+        ResidentAccelerator::of(&self.ctx, (self.dataset, self.epoch), &graph.topology)
     }
 
     /// What is drawn of the tables; `held` is the memory that they take.
@@ -201,6 +211,7 @@ impl LoadJob {
             notices,
         };
         Ok(Resident {
+            accelerator: self.accelerator(&graph),
             dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,

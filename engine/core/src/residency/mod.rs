@@ -5,6 +5,7 @@
 //! them to. A command that only has to go on when the graph is there uses [`Residency::with_graphs`], which
 //! asks in the same way and waits.
 
+mod accelerator;
 mod algorithms;
 mod event;
 mod load;
@@ -212,6 +213,7 @@ impl Residency {
             wants_positions,
             loader: self.loader.clone(),
             pool: scheduler.cpu().clone(),
+            ctx: self.ctx.clone(),
             budget: self.ctx.budget.clone(),
             reports: self.reports.clone(),
         };

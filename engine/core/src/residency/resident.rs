@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
 use graphlume_gfql::{Bindings, GfqlError, PropertyGraph};
 use graphlume_graph::{Graph, Topology};
@@ -62,6 +63,8 @@ pub(crate) struct Resident {
     pub(crate) dataset: DatasetId,
     pub(crate) facts: Arc<GraphFacts>,
     pub(crate) graph: Arc<Graph>,
+    /// The GPU on which algorithms over the graph may run.
+    pub(super) accelerator: Option<Arc<dyn Accelerator>>,
     pub(super) bindings: Bindings,
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
@@ -128,7 +131,8 @@ impl Resident {
             let (nodes, edges) = (self.nodes.clone(), self.edges.clone());
             let weight = bound_weight(&self.encodings);
             let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
-            PropertyGraph::with_frame(nodes, edges, bindings, frame).with_weight(weight)
+            let graph = PropertyGraph::with_frame(nodes, edges, bindings, frame);
+            graph.with_weight(weight).with_accelerator(self.accelerator.clone())
         })
     }
 

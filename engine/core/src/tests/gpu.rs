@@ -7,10 +7,14 @@ use std::time::{Duration, Instant};
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_emu::emulator::{self, Noticed, Times};
 use graphlume_emu::{fault_test, gpu_test};
-use graphlume_types::{Coded, SessionId};
+use graphlume_gfql::Strictness;
+use graphlume_types::{Coded, DatasetId, SessionId};
 
 use super::kit::{Engine, config, grid, live_engine, next_frame, until};
-use crate::{Backend, Config, Control, GpuChoice, OnDeviceLost, SessionState, block_on};
+use crate::{
+    Ask, Backend, Config, Control, GpuChoice, OnDeviceLost, QueryAnswer, QueryRequest,
+    SessionState, Want, block_on,
+};
 
 /// Everything goes to the GPU; nothing comes to rest.
 fn on(gpu: &Gpu) -> Config {
@@ -109,6 +113,63 @@ fn a_small_graph_stays_on_the_cpu_and_says_why() {
         assert!(now.backend_reason.contains("1000 edges"), "{}", now.backend_reason);
         assert_eq!(gpu.budget().used(), 0);
         drop(viewer);
+        stop(e);
+    });
+}
+
+/// The numbers of a column of what a call of PageRank over the dataset gives, and what is said beside it.
+fn ranks(e: &Engine, data: DatasetId) -> (Vec<f64>, Vec<String>) {
+    let text = r#"[{"type": "Call", "function": "compute_cugraph", "params": {"alg": "pagerank",
+        "params": {"tol": 1e-10, "max_iter": 1000}}}]"#;
+    let query = graphlume_gfql::parse(&serde_json::from_str(text).expect("JSON")).expect("a query");
+    let request = QueryRequest {
+        ask: Ask::Gfql(Arc::new(query), None),
+        drawn: true,
+        strictness: Strictness::Strict,
+        want: Want::Rows,
+        user: None,
+        others: vec![],
+    };
+    let found = block_on(e.handle.query(data, request)).expect("answered").expect("ranks");
+    let QueryAnswer::Graph(graph) = found.answer else { panic!("a graph") };
+    let nodes = graph.nodes().expect("nodes");
+    let ranks = graphlume_table::to_f64(nodes.column("pagerank").expect("ranks").as_ref());
+    (ranks.expect("numbers"), found.notices.iter().map(|n| n.text.to_string()).collect())
+}
+
+#[test]
+fn an_algorithm_of_a_query_runs_on_the_gpu_over_the_copy_that_is_there() {
+    gpu_test(&["pr_inverse"], |gpu| {
+        let e = live_engine(on(gpu));
+        let data = e.add(1, grid(12));
+        let (first, said) = ranks(&e, data);
+        assert!(said.len() == 1 && said[0].contains("on the GPU"), "{said:?}");
+        let (second, _) = ranks(&e, data);
+        assert_eq!(first, second);
+        assert_eq!(e.handle.stats().device_uploads_total, 1, "one copy for both");
+        stop(e);
+        let e = live_engine(Config { gpu_edges_min: 1_000, ..on(gpu) });
+        let data = e.add(1, grid(12));
+        let (cpu, said) = ranks(&e, data);
+        assert!(said.len() == 1 && said[0].contains("fewer than the 1000"), "{said:?}");
+        assert!(cpu.iter().zip(&first).all(|(a, b)| (a - b).abs() < 1e-7), "{cpu:?} {first:?}");
+        stop(e);
+    });
+}
+
+#[test]
+fn faulty_launches_of_an_algorithm_cost_a_line_and_not_the_answer() {
+    fault_test(|| {
+        let gpu = open_gpu();
+        let e = live_engine(on(&gpu));
+        let data = e.add(1, grid(12));
+        emulator::fail_launch(3, 700, Noticed::Later);
+        let (lost, said) = ranks(&e, data);
+        assert!(said.len() == 1 && said[0].contains("the GPU failed"), "{said:?}");
+        emulator::clear();
+        let (again, said) = ranks(&e, data);
+        assert_eq!(lost, again);
+        assert!(said.len() == 1 && said[0].contains("lost"), "{said:?}");
         stop(e);
     });
 }

@@ -9,16 +9,24 @@ use crossbeam::channel::bounded;
 use graphlume_device::CpuPool;
 use graphlume_gfql::{Strictness, parse};
 use graphlume_table::Table;
+use graphlume_types::clock::SystemClock;
 use graphlume_types::{Budget, CancelToken, Code, Coded};
 use serde_json::json;
 
 use super::kit::{Source, config, engine, graph, grid, id, next, next_frame, placed_path, until};
+use crate::context::EngineContext;
 use crate::report::Reports;
 use crate::residency::{LoadJob, ResidencyEvent};
 use crate::{
     Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
     ViewerEvent, Want, block_on,
 };
+
+/// What loads see of an engine that has no GPU.
+fn without_gpu() -> Arc<EngineContext> {
+    let clock = Arc::new(SystemClock);
+    Arc::new(EngineContext::new(config(), clock, Err(Arc::from("a test")), 1))
+}
 
 #[test]
 fn any_number_of_sessions_cause_one_load() {
@@ -57,6 +65,7 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
         wants_positions: Arc::default(),
         loader: e.loader.clone(),
         pool: Arc::new(CpuPool::new(1).expect("a pool")),
+        ctx: without_gpu(),
         budget: Budget::new("graphs", 1 << 30),
         reports: Reports::new(events),
     };

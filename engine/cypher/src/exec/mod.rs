@@ -312,6 +312,7 @@ pub(crate) fn run(
         );
         note(&mut notices, Notice::new("label-not-found", text));
     }
+    setting.procedures.notices().into_iter().for_each(|notice| note(&mut notices, notice));
     Ok(Answer::new(Arc::new(view), names, columns).with_notices(notices))
 }
 

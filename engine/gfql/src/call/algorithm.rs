@@ -8,6 +8,7 @@ use graphlume_algo::{
 use graphlume_graph::Graph;
 use graphlume_graph::canon::{Canon, of_f64};
 use graphlume_table::Table;
+use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
 use super::Params;
@@ -49,8 +50,12 @@ pub(super) fn run(
         weights: weights.as_deref(),
         data: &Data { graph, frame, scope },
         cancel: scope.cancel,
+        device: graph.accelerator(),
     };
     let output = graphlume_algo::run(spec, &input, &values).map_err(|e| failed(e, params))?;
+    if let Some(text) = output.place.describe(name) {
+        scope.shared.note(Notice::new("computed-on", text));
+    }
     let made = Made { spec, name, frame, params, scope };
     let found = made.with_nodes(graph, output.columns)?;
     let found = made.with_edges(&found, output.edges)?;

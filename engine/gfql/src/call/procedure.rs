@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use graphlume_algo::Gives;
 use graphlume_table::Table;
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
 use super::safelist;
@@ -36,7 +36,7 @@ pub enum Made {
     Rows(Table),
 }
 
-/// Runs the procedure `name` with its options.
+/// Runs the procedure `name` with its options. What there is to say beside the answer goes to `notices`.
 ///
 /// # Errors
 /// [`GfqlError`] when there is no such procedure, or it refuses.
@@ -46,10 +46,23 @@ pub fn procedure(
     options: &Map<String, Value>,
     strictness: Strictness,
     cancel: &CancelToken,
+    notices: &mut Vec<Notice>,
 ) -> Result<Made, GfqlError> {
     let others = crate::Others::default();
     let shared = Shared::default();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
+    let made = in_scope(graph, name, options, scope);
+    shared.notices().into_iter().for_each(|notice| note(notices, notice));
+    made
+}
+
+fn in_scope(
+    graph: &PropertyGraph,
+    name: &str,
+    options: &Map<String, Value>,
+    scope: Scope<'_>,
+) -> Result<Made, GfqlError> {
+    let cancel = scope.cancel;
     let (path, write) = match name.strip_suffix(".write") {
         Some(path) => (path, true),
         None => (name, false),
@@ -127,7 +140,7 @@ pub(super) fn run(
     call: &CallOp,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, GfqlError> {
-    match procedure(graph, &call.function, &call.params, scope.strictness, scope.cancel)? {
+    match in_scope(graph, &call.function, &call.params, scope)? {
         Made::Graph(graph) => Ok(graph),
         Made::Rows(rows) => Ok(PropertyGraph::of_rows(rows, graph.edges())),
     }
