@@ -5,7 +5,7 @@ use crate::centrality::{
 };
 use crate::community::{louvain_spec, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
-use crate::path::{bfs, distances, ego};
+use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
 use crate::triangle::{count, lcc, truss};
@@ -72,6 +72,8 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &distances::SHORTEST_PATH_LENGTH,
     &ego::EGO,
     &ego::BATCHED,
+    &walks::UNIFORM,
+    &walks::BIASED,
     &pairs::JACCARD,
     &pairs::JACCARD_W,
     &pairs::OVERLAP,

@@ -18,7 +18,7 @@ use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, UNIT, VERTICES, WEIGHTS, cugraph, ignored, igraph, only,
     output, param,
 };
-use crate::{AlgoError, Output, Values, libraries};
+use crate::{AlgoError, Output, ParamValues, Values, libraries};
 
 /// Single precision is trusted until a change has shrunk to this part of the one it began with.
 const SHRINK_MAX: f64 = 1e-5;
@@ -231,6 +231,20 @@ fn lane_sum(a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
+/// The options of cuGraph's `pagerank`.
+pub(crate) fn cugraph_options(p: &ParamValues) -> Options {
+    let default = Options::default();
+    let fixed = p.limit("iterations");
+    Options {
+        alpha: p.float("alpha").unwrap_or(default.alpha),
+        // No change is below 0, so that the number of iterations alone ends the run.
+        tol: if fixed.is_some() { 0.0 } else { p.float("tol").unwrap_or(default.tol) },
+        max_iter: fixed.unwrap_or_else(|| p.count("max_iter")),
+        directed: p.bool("directed"),
+        must_converge: fixed.is_none() && p.bool("fail_on_nonconvergence"),
+    }
+}
+
 /// cuGraph's `pagerank`.
 pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
     id: "pagerank",
@@ -260,6 +274,13 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
             None,
             "where a walk begins again and goes on from dead ends; null is anywhere",
         ),
+        param(
+            "iterations",
+            Dtype::Int,
+            "null",
+            Some((1.0, 1e6)),
+            "exactly so many iterations, whatever tol and max_iter are; null ends by them",
+        ),
         param("nstart", Dtype::NodeValues, "null", None, "ranks to begin with"),
         param(
             "precomputed_vertex_out_weight",
@@ -277,14 +298,7 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
         if let Some(made) = personalized::cugraph(input, p)? {
             return Ok(made);
         }
-        let default = Options::default();
-        let options = Options {
-            alpha: p.float("alpha").unwrap_or(default.alpha),
-            tol: p.float("tol").unwrap_or(default.tol),
-            max_iter: p.count("max_iter"),
-            directed: p.bool("directed"),
-            must_converge: p.bool("fail_on_nonconvergence"),
-        };
+        let options = cugraph_options(p);
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, !options.directed, weights.as_deref());
         let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;

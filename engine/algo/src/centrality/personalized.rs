@@ -3,6 +3,7 @@
 
 use graphlume_types::CancelToken;
 
+use super::pagerank;
 use super::power::{each, gather, sum};
 use crate::input::Sign;
 use crate::spec::{
@@ -106,11 +107,12 @@ pub(super) fn cugraph(input: &Input<'_>, p: &ParamValues) -> Result<Option<Outpu
     let n = input.num_nodes();
     let restart = restart.map(|r| shares(p, "personalization", r)).transpose()?;
     let strength = |v: u32| view.out().strength(v);
+    let options = pagerank::cugraph_options(p);
     let walk = Walk {
-        alpha: p.float("alpha").unwrap_or(0.85),
-        tol: p.float("tol").unwrap_or(1e-5),
-        max_iter: p.count("max_iter"),
-        must_converge: p.bool("fail_on_nonconvergence"),
+        alpha: options.alpha,
+        tol: options.tol,
+        max_iter: options.max_iter,
+        must_converge: options.must_converge,
         dangling: restart.clone(),
         restart: restart.unwrap_or_else(|| vec![1.0 / f64::from(n.max(1)); n as usize]),
         start: start.map(|s| shares(p, "nstart", s)).transpose()?,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graphlume_graph::Topology;
 
 use super::{bfs, components, louvain, pagerank, sssp};
-use crate::centrality::pagerank::Options;
+use crate::centrality::pagerank::{Options, cugraph_options};
 use crate::community::louvain::Options as Search;
 use crate::community::louvain_spec::{SMALL_ARCS, louvain_options};
 use crate::dispatch::{DeviceJob, Prepared};
@@ -33,14 +33,7 @@ pub fn pagerank<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
             "ranks that begin or restart by a table are found on the CPU",
         ));
     }
-    let default = Options::default();
-    let options = Options {
-        alpha: p.float("alpha").unwrap_or(default.alpha),
-        tol: p.float("tol").unwrap_or(default.tol),
-        max_iter: p.count("max_iter"),
-        directed: p.bool("directed"),
-        must_converge: p.bool("fail_on_nonconvergence"),
-    };
+    let options = cugraph_options(p);
     ranks(input, p, options, |values| Ok(Output::one("pagerank", values)))
 }
 

@@ -5,3 +5,4 @@ pub mod distances;
 pub mod ego;
 pub mod expand;
 pub mod sssp;
+pub mod walks;
