@@ -1,5 +1,6 @@
 //! Benchmark graphs and timed tasks.
 
+mod cancel;
 pub mod clock;
 mod cpu;
 mod cuda;

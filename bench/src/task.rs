@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{cpu, cuda, layout, query, sql};
+use crate::{cancel, cpu, cuda, layout, query, sql};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +121,7 @@ const TASKS: &[Task] = &[
     Task { name: "hop2", cpu: cpu::hops, cuda: Some(cuda::hops) },
     Task { name: "filter", cpu: cpu::filter, cuda: Some(cuda::filter) },
     Task { name: "calls", cpu: cpu::calls, cuda: None },
+    Task { name: "cancel", cpu: cancel::run, cuda: None },
     Task { name: "query", cpu: query::run, cuda: None },
 ];
 

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
+use graphlume_types::CancelToken;
+use rayon::prelude::*;
 
 use crate::schema::CUGRAPH_KINDS;
 use crate::util::distinct_edges;
 use crate::{AlgoError, AlgorithmSpec, Input};
+
+/// Nodes of one unit of parallel work.
+const CHUNK: usize = 1024;
 
 /// A graph and its weights by edge row, for the algorithms that read a [`Topology`] instead of a
 /// [`crate::view::GraphView`].
@@ -23,8 +28,14 @@ pub struct Seen {
 /// igraph keeps every edge apart. cuGraph takes edges with the same ends for one: the first of them where
 /// edges lead one way, else the one of the least weight, and an edge and one against it become their mean.
 /// In its multigraphs copies stay. Either way it counts loops once.
-#[must_use]
-pub fn seen(input: &Input<'_>, undirected: bool, weights: Option<&[f64]>) -> Seen {
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub fn seen(
+    input: &Input<'_>,
+    undirected: bool,
+    weights: Option<&[f64]>,
+) -> Result<Seen, AlgoError> {
     let topology = input.topology;
     let weights: Option<Vec<f32>> = weights.map(|w| w.iter().map(|w| *w as f32).collect());
     let many = input.multigraph;
@@ -32,9 +43,10 @@ pub fn seen(input: &Input<'_>, undirected: bool, weights: Option<&[f64]>) -> See
         (true, ..) | (false, false, true) => Arc::clone(topology),
         (false, false, false) => distinct_edges(topology),
         (false, true, many) if is_plain(topology, many) => Arc::clone(topology),
-        (false, true, many) => return both_ways(topology, weights.as_deref(), many),
+        (false, true, many) => return both_ways(topology, weights.as_deref(), many, input.cancel),
     };
-    Seen { topology, weights }
+    input.cancel.check()?;
+    Ok(Seen { topology, weights })
 }
 
 /// Whether `kind` is that of a multigraph, of the kinds of graph that cuGraph is told of.
@@ -68,7 +80,7 @@ fn bad_kind(spec: &AlgorithmSpec, kind: &str, expected: &str) -> AlgoError {
 
 /// Whether no edge is a loop and, unless copies count, none has the same ends as another in either direction.
 fn is_plain(t: &Topology, many: bool) -> bool {
-    (0..t.num_nodes()).all(|v| {
+    (0..t.num_nodes()).into_par_iter().with_min_len(CHUNK).all(|v| {
         let outs = t.out_neighbors(v);
         !outs.contains(&v)
             && (many
@@ -77,8 +89,35 @@ fn is_plain(t: &Topology, many: bool) -> bool {
     })
 }
 
+/// Edges with their weights, as columns.
+#[derive(Default)]
+struct Rows {
+    src: Vec<u32>,
+    dst: Vec<u32>,
+    weights: Vec<f32>,
+}
+
+impl Rows {
+    /// An edge in both directions; a loop once.
+    fn add(&mut self, from: u32, to: u32, w: f32) {
+        self.src.push(from);
+        self.dst.push(to);
+        self.weights.push(w);
+        if from != to {
+            self.src.push(to);
+            self.dst.push(from);
+            self.weights.push(w);
+        }
+    }
+}
+
 /// Every edge in both directions and loops once, so that lists of either direction have each edge once.
-fn both_ways(t: &Topology, weights: Option<&[f32]>, many: bool) -> Seen {
+fn both_ways(
+    t: &Topology,
+    weights: Option<&[f32]>,
+    many: bool,
+    cancel: &CancelToken,
+) -> Result<Seen, AlgoError> {
     let weight = |row: u32| {
         let known = weights.and_then(|w| w.get(row as usize)).copied();
         known.filter(|w| !w.is_nan()).unwrap_or(1.0)
@@ -91,36 +130,38 @@ fn both_ways(t: &Topology, weights: Option<&[f32]>, many: bool) -> Seen {
         let same = outs[first..].iter().zip(rows).take_while(|(w, _)| **w == to);
         same.map(|(_, row)| weight(*row)).reduce(f32::min)
     };
-    let (mut src, mut dst, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    let mut add = |from: u32, to: u32, w: f32| {
-        src.push(from);
-        dst.push(to);
-        all.push(w);
-        if from != to {
-            src.push(to);
-            dst.push(from);
-            all.push(w);
-        }
-    };
-    for v in 0..t.num_nodes() {
-        let mut last = None;
-        for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
-            if many {
-                add(v, *to, weight(*row));
-            } else if last != Some(*to) {
-                last = Some(*to);
-                let ahead = least(v, *to).unwrap_or(1.0);
-                match least(*to, v).filter(|_| *to != v) {
-                    None => add(v, *to, ahead),
-                    // The pair is entered once, from its smaller node.
-                    Some(back) if v < *to => add(v, *to, f32::midpoint(ahead, back)),
-                    Some(_) => {}
+    let of_chunk = |first: usize| {
+        cancel.check()?;
+        let mut rows = Rows::default();
+        for v in first as u32..t.num_nodes().min((first + CHUNK) as u32) {
+            let mut last = None;
+            for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
+                if many {
+                    rows.add(v, *to, weight(*row));
+                } else if last != Some(*to) {
+                    last = Some(*to);
+                    let ahead = least(v, *to).unwrap_or(1.0);
+                    match least(*to, v).filter(|_| *to != v) {
+                        None => rows.add(v, *to, ahead),
+                        // The pair is entered once, from its smaller node.
+                        Some(back) if v < *to => rows.add(v, *to, f32::midpoint(ahead, back)),
+                        Some(_) => {}
+                    }
                 }
             }
         }
-    }
+        Ok(rows)
+    };
+    let chunks: Vec<usize> = (0..t.num_nodes() as usize).step_by(CHUNK).collect();
+    let parts: Vec<Rows> =
+        chunks.into_par_iter().map(of_chunk).collect::<Result<_, AlgoError>>()?;
+    let column = |of: fn(&Rows) -> &[u32]| parts.iter().map(of).collect::<Vec<_>>().concat();
+    let (src, dst) = (column(|p| &p.src), column(|p| &p.dst));
+    cancel.check()?;
     let topology = Arc::new(Topology::from_coo(t.num_nodes(), &src, &dst));
-    Seen { topology, weights: weights.map(|_| all) }
+    let by_row = || parts.iter().map(|p| &p.weights[..]).collect::<Vec<_>>().concat();
+    cancel.check()?;
+    Ok(Seen { topology, weights: weights.map(|_| by_row()) })
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<Option<f64>
                 own[u as usize] += share(v, w);
             }
             for (q, w) in out.weighted(v) {
+                cancel.check()?;
                 for (j, by) in out.weighted(q).filter(|(j, _)| *j != v) {
                     // Only contacts of v are asked for; the rest of the list is cleared below.
                     own[j as usize] += share(v, w) * share(q, by);

@@ -300,7 +300,7 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
         }
         let options = cugraph_options(p);
         let weights = input.weights(p, Sign::NotNegative)?;
-        let seen = libraries::seen(input, !options.directed, weights.as_deref());
+        let seen = libraries::seen(input, !options.directed, weights.as_deref())?;
         let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;
         Ok(Output::one("pagerank", Values::F64(done.ranks)).after(done.iterations))
     },
@@ -338,7 +338,7 @@ pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
             must_converge: false,
         };
         let weights = input.weights(p, Sign::NotNegative)?;
-        let seen = libraries::seen(input, !options.directed, weights.as_deref());
+        let seen = libraries::seen(input, !options.directed, weights.as_deref())?;
         let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;
         let kept = input.nodes(p, "vertices")?;
         let ranks = Values::F64(done.ranks).only(kept.as_deref());

@@ -44,7 +44,7 @@ pub static LOUVAIN: AlgorithmSpec = AlgorithmSpec {
     doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
     run: |input, p| {
         let weights = input.weights(p, Sign::NotNegative)?;
-        let seen = libraries::seen(input, true, weights.as_deref());
+        let seen = libraries::seen(input, true, weights.as_deref())?;
         let options = louvain_options(p)?;
         Ok(Output::labels("louvain", &best(&seen, &options, input.cancel)?))
     },
@@ -73,7 +73,7 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
             ..louvain::Options::default()
         };
         let weights = input.weights(p, Sign::NotNegative)?;
-        let seen = libraries::seen(input, true, weights.as_deref());
+        let seen = libraries::seen(input, true, weights.as_deref())?;
         Ok(Output::labels("community_multilevel", &best(&seen, &options, input.cancel)?))
     },
     paper: "Blondel et al. 2008",

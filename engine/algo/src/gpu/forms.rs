@@ -62,7 +62,7 @@ fn ranks<'a>(
     columns: impl Fn(Values) -> Result<Output, AlgoError> + 'a,
 ) -> Prepares<'a> {
     let weights = input.weights(p, Sign::NotNegative)?;
-    let Seen { topology, weights } = seen(input, !options.directed, weights.as_deref());
+    let Seen { topology, weights } = seen(input, !options.directed, weights.as_deref())?;
     let (n, m) = size(&topology);
     let bytes = pagerank::footprint(n, m, weights.is_some(), options.directed);
     let work = move |gpu: &_, graph: &_| {
@@ -146,7 +146,7 @@ fn paths<'a>(input: &'a Input<'a>, p: &'a ParamValues, name: &'static str) -> Pr
     {
         return Ok(Prepared::Declined("weights that do not fit 32 bits are added up on the CPU"));
     }
-    let Seen { topology, weights } = seen(input, !directed, given.as_deref());
+    let Seen { topology, weights } = seen(input, !directed, given.as_deref())?;
     if weights.is_some() && !Arc::ptr_eq(&topology, input.topology) {
         return Ok(Prepared::Declined("weights of copies are settled on the CPU"));
     }
@@ -191,7 +191,7 @@ fn communities<'a>(
         return Ok(Prepared::Declined("a small graph is searched several times, on the CPU"));
     }
     let weights = input.weights(p, Sign::NotNegative)?;
-    let Seen { topology, weights } = seen(input, true, weights.as_deref());
+    let Seen { topology, weights } = seen(input, true, weights.as_deref())?;
     let (n, m) = size(&topology);
     let work = move |gpu: &_, graph: &_| {
         let found = louvain::run(gpu, graph, weights.as_deref(), &options, input.cancel)?;
