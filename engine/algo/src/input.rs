@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::dispatch::Accelerator;
 use crate::spec::Dtype;
-use crate::view::{Copies, GraphView, Loops, Shape};
+use crate::view::{Copies, GraphView, KeptView, Loops, Shape};
 use crate::{AlgoError, AlgorithmSpec, ParamValues};
 
 /// The names and columns behind the indices of a graph; who calls an algorithm knows them.
@@ -28,6 +28,17 @@ pub trait GraphData: Sync {
     /// # Errors
     /// [`ColumnError`].
     fn node_column(&self, name: &str) -> Result<Vec<f64>, ColumnError>;
+
+    /// The lists of a view of the graph that were kept, where they were.
+    fn kept(&self, shape: Shape) -> Option<Arc<KeptView>> {
+        let _ = shape;
+        None
+    }
+
+    /// Keeps the lists of a view with the graph, if it can.
+    fn keep(&self, shape: Shape, lists: KeptView) {
+        let _ = (shape, lists);
+    }
 }
 
 /// Why a column cannot be used.
@@ -183,7 +194,26 @@ impl<'a> Input<'a> {
             (false, false, true) => Shape { directed, copies: Copies::First, loops: Loops::Once },
             (false, false, false) => Shape { directed, copies: Copies::Least, loops: Loops::Once },
         };
-        GraphView::new(self.topology, weights, shape)
+        self.shaped(weights, shape)
+    }
+
+    /// The graph in a given shape. Its lists are kept with the graph, so that the next call that asks for the shape
+    /// finds them.
+    ///
+    /// # Errors
+    /// See [`GraphView::with`].
+    pub fn shaped(
+        &self,
+        weights: Option<&[f64]>,
+        shape: Shape,
+    ) -> Result<GraphView<'a>, AlgoError> {
+        let kept = self.data.kept(shape);
+        let (view, made) =
+            GraphView::with(self.topology, weights, shape, kept.as_deref(), self.cancel)?;
+        if let Some(made) = made {
+            self.data.keep(shape, made);
+        }
+        Ok(view)
     }
 
     /// The node that a [`Dtype::Node`] parameter names.

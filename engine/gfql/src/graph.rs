@@ -63,6 +63,8 @@ struct Inner {
     looks: AtomicUsize,
     row_nodes: OnceLock<Vec<u32>>,
     derived: Derived,
+    /// What follows from the adjacency alone: graphs of the same adjacency share it.
+    of_frame: Arc<Derived>,
     notes: Vec<CallOp>,
 }
 
@@ -155,6 +157,7 @@ impl PropertyGraph {
             looks: AtomicUsize::new(0),
             row_nodes: OnceLock::new(),
             derived: Derived::default(),
+            of_frame: Arc::default(),
             notes: vec![],
         };
         Self { inner: Arc::new(inner) }
@@ -195,6 +198,7 @@ impl PropertyGraph {
             && let Some(inner) = Arc::get_mut(&mut graph.inner)
         {
             inner.frame = OnceLock::from(frame);
+            inner.of_frame = Arc::clone(&self.inner.of_frame);
         }
         Ok(graph)
     }
@@ -479,6 +483,22 @@ impl PropertyGraph {
         cancel: &CancelToken,
     ) {
         self.inner.derived.put(name, value, (bytes, self.keep_max()), cancel);
+    }
+
+    /// What was kept of the adjacency under a name, see [`PropertyGraph::keep_of_frame`].
+    pub(crate) fn kept_of_frame<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+        self.inner.of_frame.get(name)
+    }
+
+    /// Keeps something that follows from the adjacency alone, as [`PropertyGraph::keep`] does.
+    pub(crate) fn keep_of_frame<T: Any + Send + Sync>(
+        &self,
+        name: &str,
+        value: &Arc<T>,
+        bytes: u64,
+        cancel: &CancelToken,
+    ) {
+        self.inner.of_frame.put(name, value, (bytes, self.keep_max()), cancel);
     }
 
     /// Counts a use of something that is not kept yet; whether it is the one at which making it pays. That is so

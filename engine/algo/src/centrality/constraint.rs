@@ -68,7 +68,7 @@ pub static CONSTRAINT: AlgorithmSpec = AlgorithmSpec {
         // Without weights the ties of several edges are as many.
         let ones = vec![1.0; input.topology.out_row().iter().max().map_or(0, |r| *r as usize + 1)];
         let weights = weights.as_deref().unwrap_or(&ones);
-        let view = GraphView::new(input.topology, Some(weights), shape)?;
+        let view = input.shaped(Some(weights), shape)?;
         let mut values = run(&view, input.cancel)?;
         for (v, value) in values.iter_mut().enumerate() {
             // A node with nothing but loops is not tied to anyone; one without edges has no constraint.

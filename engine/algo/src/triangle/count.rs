@@ -122,7 +122,7 @@ pub static TRIANGLES: AlgorithmSpec = AlgorithmSpec {
     paper: "Latapy 2008",
     cost: Cost::Wedges,
     run: |input, _| {
-        let view = GraphView::new(input.topology, None, SIMPLE)?;
+        let view = input.shaped(None, SIMPLE)?;
         let counts = run(&view, input.cancel)?;
         let values = counts.into_iter().map(|c| i64::try_from(c).unwrap_or(i64::MAX)).collect();
         Ok(Output::one("triangle_count", Values::I64(values)))

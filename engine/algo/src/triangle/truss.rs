@@ -156,7 +156,7 @@ pub static K_TRUSS: AlgorithmSpec = AlgorithmSpec {
     paper: "Cohen 2008; Wang and Cheng 2012",
     cost: Cost::Wedges,
     run: |input, p| {
-        let view = GraphView::new(input.topology, None, SIMPLE)?;
+        let view = input.shaped(None, SIMPLE)?;
         let numbers: Vec<f64> = run(&view, input.cancel)?.into_iter().map(f64::from).collect();
         let by_row = view.by_row(input.topology, &numbers);
         let graph = truss(input, &by_row, p.count("k") as f64);
@@ -175,7 +175,7 @@ pub static TRUSS_NUMBER: AlgorithmSpec = AlgorithmSpec {
     paper: "Cohen 2008; Wang and Cheng 2012",
     cost: Cost::Wedges,
     run: |input, _| {
-        let view = GraphView::new(input.topology, None, SIMPLE)?;
+        let view = input.shaped(None, SIMPLE)?;
         let numbers: Vec<f64> = run(&view, input.cancel)?.into_iter().map(f64::from).collect();
         let by_row = view.by_row(input.topology, &numbers);
         let values = by_row.into_iter().map(|v| v.map(|v| v as i64)).collect();

@@ -1,6 +1,9 @@
 //! Calls of algorithms and layouts: columns that the registry's algorithms make for the nodes.
 
+use std::sync::Arc;
+
 use graphlume_algo::schema::{hint, library};
+use graphlume_algo::view::{KeptView, Shape};
 use graphlume_algo::{
     AlgoError, AlgorithmSpec, ColumnError, Gives, GraphData, Input, Kind, ParamValues, Subgraph,
     libraries,
@@ -87,6 +90,20 @@ impl GraphData for Data<'_> {
         let row = |v: u32| self.graph.node_row(self.frame, v);
         Ok((0..n).map(|v| row(v).map_or(f64::NAN, |row| by_row[row as usize])).collect())
     }
+
+    fn kept(&self, shape: Shape) -> Option<Arc<KeptView>> {
+        self.graph.kept_of_frame(&view_name(shape))
+    }
+
+    fn keep(&self, shape: Shape, lists: KeptView) {
+        let bytes = lists.bytes();
+        self.graph.keep_of_frame(&view_name(shape), &Arc::new(lists), bytes, self.scope.cancel);
+    }
+}
+
+/// The name under which a graph keeps the lists of a view.
+fn view_name(shape: Shape) -> String {
+    format!("lists of a view: {shape:?}")
 }
 
 /// The numbers of a column by row.
