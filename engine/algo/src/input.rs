@@ -29,15 +29,15 @@ pub trait GraphData: Sync {
     /// [`ColumnError`].
     fn node_column(&self, name: &str) -> Result<Vec<f64>, ColumnError>;
 
-    /// The lists of a view of the graph that were kept, where they were.
-    fn kept(&self, shape: Shape) -> Option<Arc<KeptView>> {
-        let _ = shape;
+    /// The lists of a view of `topology` that were kept, where they were.
+    fn kept(&self, topology: &Arc<Topology>, shape: Shape) -> Option<Arc<KeptView>> {
+        let _ = (topology, shape);
         None
     }
 
-    /// Keeps the lists of a view with the graph, if it can.
-    fn keep(&self, shape: Shape, lists: KeptView) {
-        let _ = (shape, lists);
+    /// Keeps the lists of a view of `topology`, if it can.
+    fn keep(&self, topology: &Arc<Topology>, shape: Shape, lists: KeptView) {
+        let _ = (topology, shape, lists);
     }
 }
 
@@ -207,11 +207,11 @@ impl<'a> Input<'a> {
         weights: Option<&[f64]>,
         shape: Shape,
     ) -> Result<GraphView<'a>, AlgoError> {
-        let kept = self.data.kept(shape);
+        let kept = self.data.kept(self.topology, shape);
         let (view, made) =
             GraphView::with(self.topology, weights, shape, kept.as_deref(), self.cancel)?;
         if let Some(made) = made {
-            self.data.keep(shape, made);
+            self.data.keep(self.topology, shape, made);
         }
         Ok(view)
     }

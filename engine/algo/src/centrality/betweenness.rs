@@ -9,6 +9,7 @@ use std::collections::BinaryHeap;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use super::brandes_steps::Steps;
 use crate::AlgoError;
 use crate::view::GraphView;
 
@@ -56,11 +57,17 @@ pub fn run(
         let sums: Vec<Vec<f64>> = wave
             .par_iter()
             .map_init(
-                || Search::new(view, options),
-                |search, sources| {
+                || match view.is_weighted() {
+                    true => Walk::Weights(Search::new(view, options)),
+                    false => Walk::Steps(Steps::new(view, options)),
+                },
+                |walk, sources| {
                     let mut sum = vec![0.0; size];
                     for source in *sources {
-                        search.add(*source, &mut sum, cancel)?;
+                        match walk {
+                            Walk::Weights(search) => search.add(*source, &mut sum, cancel)?,
+                            Walk::Steps(steps) => steps.add(*source, &mut sum, cancel)?,
+                        }
                     }
                     Ok(sum)
                 },
@@ -73,7 +80,13 @@ pub fn run(
     Ok(total)
 }
 
-/// The working memory of the searches of one thread.
+/// A search by the kind of its edges.
+enum Walk<'a> {
+    Weights(Search<'a>),
+    Steps(Steps<'a>),
+}
+
+/// The working memory of the searches of one thread, where edges have weights.
 struct Search<'a> {
     view: &'a GraphView<'a>,
     options: &'a Options<'a>,
@@ -93,12 +106,11 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(view: &'a GraphView<'a>, options: &'a Options<'a>) -> Self {
         let n = view.num_nodes() as usize;
-        let weighted = if view.is_weighted() { n } else { 0 };
         Self {
             view,
             options,
             level: vec![FAR; n],
-            length: vec![f64::INFINITY; weighted],
+            length: vec![f64::INFINITY; n],
             paths: vec![0.0; n],
             passes: vec![0.0; n],
             share: vec![0.0; n],
@@ -111,22 +123,10 @@ impl<'a> Search<'a> {
     fn add(&mut self, source: u32, sum: &mut [f64], cancel: &CancelToken) -> Result<(), AlgoError> {
         for v in self.order.drain(..) {
             self.level[v as usize] = FAR;
-            if let Some(length) = self.length.get_mut(v as usize) {
-                *length = f64::INFINITY;
-            }
+            self.length[v as usize] = f64::INFINITY;
         }
-        if self.view.is_weighted() {
-            self.by_weights(source, cancel)?;
-            self.back(source, sum, cancel, |s, at, v, u| {
-                let next = s.length[v as usize] + s.view.out().weight(at);
-                is_equal(next, s.length[u as usize])
-            })
-        } else {
-            self.by_steps(source, cancel)?;
-            self.back(source, sum, cancel, |s, _, v, u| {
-                s.level[u as usize] == s.level[v as usize] + 1
-            })
-        }
+        self.by_weights(source, cancel)?;
+        self.back(source, sum, cancel)
     }
 
     /// A look at the cancel token now and then.
@@ -135,36 +135,6 @@ impl<'a> Search<'a> {
         if self.steps >= STEPS_PER_CHECK {
             self.steps = 0;
             cancel.check()?;
-        }
-        Ok(())
-    }
-
-    fn by_steps(&mut self, source: u32, cancel: &CancelToken) -> Result<(), AlgoError> {
-        let out = self.view.out();
-        (self.level[source as usize], self.paths[source as usize]) = (0, 1.0);
-        self.order.push(source);
-        let limit =
-            self.options.cutoff.map_or(FAR - 1, |c| if c < 0.0 { FAR - 1 } else { c as u32 });
-        let mut head = 0;
-        while head < self.order.len() {
-            let v = self.order[head];
-            head += 1;
-            let (next, paths) = (self.level[v as usize] + 1, self.paths[v as usize]);
-            if next > limit {
-                break;
-            }
-            let neighbors = out.neighbors(v);
-            self.step(neighbors.len(), cancel)?;
-            for u in neighbors {
-                let level = &mut self.level[*u as usize];
-                if *level == FAR {
-                    *level = next;
-                    self.paths[*u as usize] = paths;
-                    self.order.push(*u);
-                } else if *level == next {
-                    self.paths[*u as usize] += paths;
-                }
-            }
         }
         Ok(())
     }
@@ -203,14 +173,12 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Shares the paths out, the farthest nodes first. `leads(self, arc, v, u)` tells whether a shortest path to `u` goes
-    /// over this arc of `v`.
+    /// Shares the paths out, the farthest nodes first.
     fn back(
         &mut self,
         source: u32,
         sum: &mut [f64],
         cancel: &CancelToken,
-        leads: impl Fn(&Self, usize, u32, u32) -> bool,
     ) -> Result<(), AlgoError> {
         let out = self.view.out();
         let is_target = |v: u32| self.options.targets.is_none_or(|t| t[v as usize]);
@@ -222,7 +190,8 @@ impl<'a> Search<'a> {
             let mut passes = 0.0;
             for at in range.clone() {
                 let u = out.all_neighbors()[at];
-                if leads(self, at, v, u) {
+                let next = self.length[v as usize] + out.weight(at);
+                if is_equal(next, self.length[u as usize]) {
                     let share = self.share[u as usize];
                     passes += share;
                     if of_arcs {

@@ -10,6 +10,10 @@ use crate::{AlgoError, Output, Values};
 
 /// Nodes of one unit of parallel work.
 const NODES: usize = 64;
+/// A list that is so many times longer is searched instead of walked.
+const LONGER: usize = 8;
+/// The place of a node that is no contact.
+const NOWHERE: u32 = u32::MAX;
 
 /// The constraint of every node; none for a node without contacts. `view` is undirected, copies summed, without loops:
 /// the tie of two nodes is the weight of all edges between them, whichever way they lead.
@@ -22,34 +26,48 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<Option<f64>
     let strength: Vec<f64> = (0..n as u32).into_par_iter().map(|v| out.strength(v)).collect();
     let share = |v: u32, w: f64| w / strength[v as usize];
     let chunks: Vec<usize> = (0..n).step_by(NODES).collect();
-    let of_chunk = |own: &mut Vec<f64>, first: usize| -> Result<Vec<Option<f64>>, AlgoError> {
+    let of_chunk = |places: &mut Vec<u32>, first: usize| -> Result<Vec<Option<f64>>, AlgoError> {
         let mut values = Vec::with_capacity(NODES);
+        let mut own = Vec::new();
         for v in first as u32..n.min(first + NODES) as u32 {
             cancel.check()?;
-            if out.degree(v) == 0 {
+            let contacts = out.neighbors(v);
+            if contacts.is_empty() {
                 values.push(None);
                 continue;
             }
-            // `own[j]`: the share of v that goes to j, directly and by way of a contact of v.
-            for (u, w) in out.weighted(v) {
-                own[u as usize] += share(v, w);
+            // `own[i]`: the share of v that goes to its contact i, directly and by way of another contact.
+            own.clear();
+            own.extend(out.weighted(v).map(|(_, w)| share(v, w)));
+            for (place, u) in contacts.iter().enumerate() {
+                places[*u as usize] = place as u32;
             }
             for (q, w) in out.weighted(v) {
-                cancel.check()?;
-                for (j, by) in out.weighted(q).filter(|(j, _)| *j != v) {
-                    // Only contacts of v are asked for; the rest of the list is cleared below.
-                    own[j as usize] += share(v, w) * share(q, by);
+                let through = share(v, w);
+                let theirs = out.neighbors(q);
+                if theirs.len() > LONGER * contacts.len() {
+                    // Few contacts are looked for in a long list.
+                    let start = out.range(q).start;
+                    for (i, j) in contacts.iter().enumerate() {
+                        if let Ok(at) = theirs.binary_search(j) {
+                            own[i] += through * share(q, out.weight(start + at));
+                        }
+                    }
+                    continue;
+                }
+                for (j, by) in out.weighted(q) {
+                    let place = places[j as usize];
+                    if place != NOWHERE {
+                        own[place as usize] += through * share(q, by);
+                    }
                 }
             }
-            values.push(Some(out.neighbors(v).iter().map(|j| own[*j as usize].powi(2)).sum()));
-            for q in out.neighbors(v) {
-                own[*q as usize] = 0.0;
-                out.neighbors(*q).iter().for_each(|j| own[*j as usize] = 0.0);
-            }
+            values.push(Some(own.iter().map(|p| p * p).sum()));
+            contacts.iter().for_each(|u| places[*u as usize] = NOWHERE);
         }
         Ok(values)
     };
-    let parts = chunks.into_par_iter().map_init(|| vec![0f64; n], of_chunk);
+    let parts = chunks.into_par_iter().map_init(|| vec![NOWHERE; n], of_chunk);
     Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
 }
 

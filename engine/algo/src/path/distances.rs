@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use graphlume_types::CancelToken;
+use rayon::prelude::*;
 
 use super::bfs::UNREACHED;
 use crate::input::Sign;
@@ -55,6 +56,9 @@ pub fn lengths(
     cancel: &CancelToken,
 ) -> Result<Vec<f64>, AlgoError> {
     cancel.check()?;
+    if !view.is_weighted() {
+        return steps(view, source, cutoff, cancel);
+    }
     let mut distance = vec![f64::INFINITY; view.num_nodes() as usize];
     let mut heap = BinaryHeap::new();
     if let Some(d) = distance.get_mut(source as usize) {
@@ -84,6 +88,40 @@ pub fn lengths(
     Ok(distance)
 }
 
+/// The distances where every edge is 1 long: breadth first, without a heap.
+fn steps(
+    view: &GraphView<'_>,
+    source: u32,
+    cutoff: f64,
+    cancel: &CancelToken,
+) -> Result<Vec<f64>, AlgoError> {
+    let mut distance = vec![f64::INFINITY; view.num_nodes() as usize];
+    let mut reached = Vec::new();
+    if let Some(d) = distance.get_mut(source as usize) {
+        *d = 0.0;
+        reached.push(source);
+    }
+    let mut head = 0;
+    while let Some(u) = reached.get(head).copied() {
+        head += 1;
+        if head.is_multiple_of(SETTLED_PER_CHECK) {
+            cancel.check()?;
+        }
+        let next = distance[u as usize] + 1.0;
+        if next > cutoff {
+            break;
+        }
+        for v in view.out().neighbors(u) {
+            let d = &mut distance[*v as usize];
+            if *d == f64::INFINITY {
+                *d = next;
+                reached.push(*v);
+            }
+        }
+    }
+    Ok(distance)
+}
+
 fn predecessors(
     view: &GraphView<'_>,
     source: u32,
@@ -91,23 +129,23 @@ fn predecessors(
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
     let at = |v: u32| distance[v as usize];
-    let mut predecessor = vec![UNREACHED; distance.len()];
-    // Reached nodes to which only edges of length 0 lead.
-    let mut open = Vec::new();
-    for v in 0..distance.len() as u32 {
-        if v % SETTLED_PER_CHECK as u32 == 0 {
+    let first = |v: u32| {
+        if v.is_multiple_of(SETTLED_PER_CHECK as u32) {
             cancel.check()?;
         }
         if v == source || at(v) == f64::INFINITY {
-            continue;
+            return Ok(UNREACHED);
         }
+        // Lists ascend: the first is the smallest.
         let leads = |(u, w): &(u32, f64)| at(*u) < at(v) && at(*u) + w == at(v);
-        match view.incoming().weighted(v).find(leads) {
-            // Lists ascend: the first is the smallest.
-            Some((u, _)) => predecessor[v as usize] = u,
-            None => open.push(v),
-        }
-    }
+        Ok(view.incoming().weighted(v).find(leads).map_or(UNREACHED, |(u, _)| u))
+    };
+    let nodes = (0..distance.len() as u32).into_par_iter().with_min_len(1 << 10);
+    let mut predecessor = nodes.map(first).collect::<Result<Vec<u32>, AlgoError>>()?;
+    // Reached nodes to which only edges of length 0 lead.
+    let is_open =
+        |v: &u32| *v != source && at(*v) < f64::INFINITY && predecessor[*v as usize] == UNREACHED;
+    let mut open: Vec<u32> = (0..distance.len() as u32).filter(is_open).collect();
     while !open.is_empty() {
         cancel.check()?;
         let mut found = Vec::new();

@@ -64,59 +64,62 @@ pub fn run(
         Counts::Nodes(w) => out.neighbors(v).iter().map(|u| w[*u as usize]).sum(),
     };
     let wholes: Vec<f64> = (0..n as u32).into_par_iter().with_min_len(NODES).map(whole).collect();
-    let of_node = |v: u32, values: &mut Vec<f64>| {
-        for u in out.neighbors(v) {
-            // Both ends of an edge give the same bits: the smaller one is read first.
-            let both = shared(view, counts, v.min(*u), v.max(*u));
-            values.push(coefficient.of(both, wholes[v as usize], wholes[*u as usize]));
-        }
-    };
-    let chunks: Vec<usize> = (0..n).step_by(NODES).collect();
-    let parts = chunks.into_par_iter().map(|first| {
+    // Each edge is looked at from the end with the longer list, whose neighbours are marked; the shorter one is walked.
+    let size = |v: u32| (out.degree(v), v);
+    let of_chunk = |places: &mut Vec<u32>, first: usize| {
         let mut values = Vec::new();
-        for v in first..n.min(first + NODES) {
+        for v in first as u32..n.min(first + NODES) as u32 {
             cancel.check()?;
-            of_node(v as u32, &mut values);
+            for (place, u) in out.range(v).zip(out.neighbors(v)) {
+                places[*u as usize] = place as u32 + 1;
+            }
+            values.extend(out.neighbors(v).iter().map(|u| {
+                if size(*u) > size(v) {
+                    return 0.0;
+                }
+                let both = shared(view, counts, places, *u);
+                coefficient.of(both, wholes[v as usize], wholes[*u as usize])
+            }));
+            out.neighbors(v).iter().for_each(|u| places[*u as usize] = 0);
         }
         Ok(values)
-    });
-    Ok(parts.collect::<Result<Vec<_>, AlgoError>>()?.concat())
+    };
+    let chunks: Vec<usize> = (0..n).step_by(NODES).collect();
+    let parts = chunks.into_par_iter().map_init(|| vec![0u32; n], of_chunk);
+    let found = parts.collect::<Result<Vec<Vec<f64>>, AlgoError>>()?.concat();
+    // The arc from the other end has the same value.
+    let of_arc = |v: u32| {
+        out.range(v).map(move |at| {
+            let u = out.all_neighbors()[at];
+            if size(u) <= size(v) {
+                return at;
+            }
+            out.range(u).start + out.neighbors(u).partition_point(|w| *w < v)
+        })
+    };
+    let places = (0..n as u32).into_par_iter().with_min_len(NODES).flat_map_iter(of_arc);
+    Ok(places.map(|at| found[at]).collect())
 }
 
-/// Lists of which one is so many times longer are searched instead of walked.
-const GALLOP: usize = 32;
-
-/// What the neighbours of both count.
-fn shared(view: &GraphView<'_>, counts: Counts<'_>, a: u32, b: u32) -> f64 {
+/// What the neighbours of `u` count that are also those of the node whose places are marked, from 1 on.
+fn shared(view: &GraphView<'_>, counts: Counts<'_>, places: &[u32], u: u32) -> f64 {
     let out = view.out();
-    let (la, lb) = (out.neighbors(a), out.neighbors(b));
-    let worth = |i: usize, j: usize| match counts {
-        Counts::Nodes(w) => w[la[i] as usize],
-        Counts::Edges => out.weight(out.range(a).start + i).min(out.weight(out.range(b).start + j)),
-    };
-    let mut both = 0.0;
-    if la.len() * GALLOP < lb.len() {
-        for (i, to) in la.iter().enumerate() {
-            both += lb.binary_search(to).map_or(0.0, |j| worth(i, j));
+    let list = out.neighbors(u);
+    match counts {
+        Counts::Nodes(w) => {
+            let both = list.iter().filter(|v| places[**v as usize] > 0);
+            both.map(|v| w[*v as usize]).sum()
         }
-        return both;
-    }
-    if lb.len() * GALLOP < la.len() {
-        for (j, to) in lb.iter().enumerate() {
-            both += la.binary_search(to).map_or(0.0, |i| worth(i, j));
+        Counts::Edges if !view.is_weighted() => {
+            let both: u32 = list.iter().map(|v| u32::from(places[*v as usize] > 0)).sum();
+            f64::from(both)
         }
-        return both;
-    }
-    let (mut i, mut j) = (0, 0);
-    while i < la.len() && j < lb.len() {
-        let (x, y) = (la[i], lb[j]);
-        if x == y {
-            both += worth(i, j);
+        Counts::Edges => {
+            let both = out.weighted(u).map(|(v, w)| (places[v as usize], w));
+            let both = both.filter(|(place, _)| *place > 0);
+            both.map(|(place, w)| w.min(out.weight(place as usize - 1))).sum()
         }
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
     }
-    both
 }
 
 /// The column of edges of a similarity: `pairs` names the parameter that limits it to some pairs.

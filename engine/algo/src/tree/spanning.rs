@@ -1,5 +1,6 @@
 //! Minimum spanning forests (Kruskal 1956) over a parallel sort; equal weights go by row.
 
+use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
@@ -13,8 +14,24 @@ use crate::{AlgoError, Input, Output, ParamValues};
 /// Edges looked at between two looks at the cancel token.
 const EDGES_PER_CHECK: usize = 1 << 16;
 
+/// Rows of the edges of a spanning forest where every edge weighs the same, ascending: the first rows that join something.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub fn first(t: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
+    let size = t.out_row().par_iter().max().map_or(0, |row| *row as usize + 1);
+    let mut ends = vec![(0u32, 0u32); size];
+    for v in 0..t.num_nodes() {
+        for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
+            ends[*row as usize] = (v, *to);
+        }
+    }
+    cancel.check()?;
+    let ends = ends.into_iter().zip(0..);
+    join(t.num_nodes(), ends.map(|(ends, row)| (ends, row)), cancel)
+}
+
 /// Rows of the edges of a spanning forest of least weight, ascending. Of edges with equal weight the first row is taken.
-/// Without weights every edge weighs the same, so that nothing is sorted.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`].
@@ -35,17 +52,26 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u32>, AlgoE
     cancel.check()?;
     edges.par_sort_unstable_by_key(|e| (e.weight, e.row));
     cancel.check()?;
-    let mut parents: Vec<u32> = (0..view.num_nodes()).collect();
+    join(view.num_nodes(), edges.iter().map(|e| (e.ends, e.row)), cancel)
+}
+
+/// Rows of the edges, taken in their order, that join two trees; ascending.
+fn join(
+    n: u32,
+    edges: impl Iterator<Item = ((u32, u32), u32)>,
+    cancel: &CancelToken,
+) -> Result<Vec<u32>, AlgoError> {
+    let mut parents: Vec<u32> = (0..n).collect();
     let mut rows = Vec::new();
-    for (i, edge) in edges.iter().enumerate() {
+    for (i, (ends, row)) in edges.enumerate() {
         if i % EDGES_PER_CHECK == 0 {
             cancel.check()?;
         }
-        let (a, b) = (root(&mut parents, edge.ends.0), root(&mut parents, edge.ends.1));
+        let (a, b) = (root(&mut parents, ends.0), root(&mut parents, ends.1));
         if a != b {
             parents[a.max(b) as usize] = a.min(b);
-            rows.push(edge.row);
-            if rows.len() + 1 == view.num_nodes() as usize {
+            rows.push(row);
+            if rows.len() + 1 == n as usize {
                 break;
             }
         }
@@ -118,7 +144,7 @@ pub static MINIMUM: AlgorithmSpec = AlgorithmSpec {
 };
 
 /// The graph of the edges of some rows.
-fn without(input: &Input<'_>, kept: &[u32]) -> std::sync::Arc<graphlume_graph::Topology> {
+fn without(input: &Input<'_>, kept: &[u32]) -> std::sync::Arc<Topology> {
     let mut rows: Vec<u32> = kept.to_vec();
     rows.sort_unstable();
     let t = input.topology;
@@ -131,10 +157,13 @@ fn without(input: &Input<'_>, kept: &[u32]) -> std::sync::Arc<graphlume_graph::T
         own.push(row);
     }
     let n = t.num_nodes();
-    std::sync::Arc::new(graphlume_graph::Topology::from_rows(n, &src, &dst, Some(&own)))
+    std::sync::Arc::new(Topology::from_rows(n, &src, &dst, Some(&own)))
 }
 
 fn forest(input: &Input<'_>, weights: Option<&[f64]>) -> Result<Output, AlgoError> {
+    if weights.is_none() {
+        return Ok(Output::kept(first(input.topology, input.cancel)?, None));
+    }
     let view = input.view(false, weights)?;
     Ok(Output::kept(run(&view, input.cancel)?, None))
 }

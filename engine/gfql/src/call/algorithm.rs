@@ -8,8 +8,8 @@ use graphlume_algo::{
     AlgoError, AlgorithmSpec, ColumnError, Gives, GraphData, Input, Kind, ParamValues, Subgraph,
     libraries,
 };
-use graphlume_graph::Graph;
 use graphlume_graph::canon::{Canon, of_f64};
+use graphlume_graph::{Graph, Topology};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::{Map, Value};
@@ -91,11 +91,18 @@ impl GraphData for Data<'_> {
         Ok((0..n).map(|v| row(v).map_or(f64::NAN, |row| by_row[row as usize])).collect())
     }
 
-    fn kept(&self, shape: Shape) -> Option<Arc<KeptView>> {
+    fn kept(&self, topology: &Arc<Topology>, shape: Shape) -> Option<Arc<KeptView>> {
+        // An algorithm may look at a part of the graph.
+        if !Arc::ptr_eq(topology, &self.frame.topology) {
+            return None;
+        }
         self.graph.kept_of_frame(&view_name(shape))
     }
 
-    fn keep(&self, shape: Shape, lists: KeptView) {
+    fn keep(&self, topology: &Arc<Topology>, shape: Shape, lists: KeptView) {
+        if !Arc::ptr_eq(topology, &self.frame.topology) {
+            return;
+        }
         let bytes = lists.bytes();
         self.graph.keep_of_frame(&view_name(shape), &Arc::new(lists), bytes, self.scope.cancel);
     }
