@@ -243,16 +243,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// The sum over a list, in four parts that are added in order: a processor adds them side by side.
-pub(crate) fn total(list: &[u32], values: &[f64]) -> f64 {
-    let mut parts = [0.0; 4];
-    let fours = list.chunks_exact(4);
-    let last = fours.remainder();
-    for four in fours {
-        for (part, u) in parts.iter_mut().zip(four) {
-            *part += values[*u as usize];
-        }
-    }
-    let rest: f64 = last.iter().map(|u| values[*u as usize]).sum();
-    (parts[0] + parts[1]) + (parts[2] + parts[3]) + rest
+/// The sum over a list.
+fn total(list: &[u32], values: &[f64]) -> f64 {
+    list.iter().map(|u| values[*u as usize]).sum()
 }

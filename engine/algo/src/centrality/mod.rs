@@ -2,7 +2,7 @@
 
 pub mod betweenness;
 pub mod betweenness_spec;
-pub(crate) mod brandes_steps;
+mod brandes_steps;
 pub mod closeness;
 pub mod constraint;
 pub mod eigenvector;

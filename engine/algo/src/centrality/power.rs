@@ -3,12 +3,11 @@
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use super::brandes_steps::total;
 use crate::AlgoError;
 use crate::view::Lists;
 
 /// Nodes of one unit of parallel work, and of one partial sum.
-const CHUNK: usize = 512;
+const CHUNK: usize = 2048;
 
 /// For each node the sum of `x` over its list, times the weights. Each node adds in the order of its list, so that the
 /// result has the same bits at any number of threads.
@@ -27,7 +26,7 @@ pub(crate) fn gather(
         for (i, value) in part.iter_mut().enumerate() {
             let range = lists.range((chunk * CHUNK + i) as u32);
             *value = match lists.all_weights() {
-                None => total(&all[range], x),
+                None => all[range].iter().map(|u| x[*u as usize]).sum(),
                 Some(w) => {
                     all[range.clone()].iter().zip(&w[range]).map(|(u, w)| w * x[*u as usize]).sum()
                 }

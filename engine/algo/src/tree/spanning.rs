@@ -28,7 +28,7 @@ pub fn first(t: &Topology, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> 
     }
     cancel.check()?;
     let ends = ends.into_iter().zip(0..);
-    join(t.num_nodes(), ends.map(|(ends, row)| (ends, row)), cancel)
+    join(t.num_nodes(), ends, cancel)
 }
 
 /// Rows of the edges of a spanning forest of least weight, ascending. Of edges with equal weight the first row is taken.
