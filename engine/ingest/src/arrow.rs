@@ -20,6 +20,7 @@ use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
 
 use crate::error::one_line;
+use crate::format::{FormatSpec, by_signature};
 use crate::{Format, IngestError, ParseCx, Parsed};
 
 const MAGIC: &[u8] = b"ARROW1";
@@ -28,6 +29,16 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 fn bad(e: impl std::fmt::Display) -> IngestError {
     IngestError::malformed(Format::Arrow, format!("the Arrow data cannot be read: {}", one_line(e)))
 }
+
+/// Arrow in the list of formats.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "arrow",
+    malformed: "malformed-arrow",
+    options: &[],
+    signatures: &[MAGIC, &CONTINUATION],
+    resembles: by_signature,
+    parse: |bytes, _, cx| parse(bytes, cx),
+};
 
 /// Reads either container; several batches become one, no batch is an empty table.
 pub fn parse(bytes: &Bytes, cx: &ParseCx) -> Result<Parsed, IngestError> {

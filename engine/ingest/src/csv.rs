@@ -60,21 +60,65 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use graphlume_table::Table;
-use serde_json::{Map, Value};
 
-use crate::options::Options;
+use crate::format::FormatSpec;
+use crate::options::{OptionKind, Options, on};
 use crate::{IngestError, ParseCx, Parsed};
 use dialect::Dialect;
 use encoding::Encoding;
 use job::Tuning;
 
+/// CSV in the list of formats.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "csv",
+    malformed: "malformed-csv",
+    options: &[
+        on("byte_range", OptionKind::List),
+        on("comment", OptionKind::Text),
+        on("compression", OptionKind::Text),
+        on("decimal", OptionKind::Text),
+        on("delim_whitespace", OptionKind::Bool),
+        on("delimiter", OptionKind::Text),
+        on("doublequote", OptionKind::Bool),
+        on("dtype", OptionKind::Json),
+        on("encoding", OptionKind::Text),
+        on("escapechar", OptionKind::Text),
+        on("false_values", OptionKind::List),
+        on("header", OptionKind::IntOrText),
+        on("keep_default_na", OptionKind::Bool),
+        on("lineterminator", OptionKind::Text),
+        on("mangle_dupe_cols", OptionKind::Bool),
+        on("na_filter", OptionKind::Bool),
+        on("na_values", OptionKind::ListOrObject),
+        on("names", OptionKind::List),
+        on("nrows", OptionKind::Int),
+        on("parse_dates", OptionKind::BoolOrList),
+        on("prefix", OptionKind::Text),
+        on("quotechar", OptionKind::Text),
+        on("quoting", OptionKind::Int),
+        on("sep", OptionKind::Text),
+        on("skip_blank_lines", OptionKind::Bool),
+        on("skipfooter", OptionKind::Int),
+        on("skipinitialspace", OptionKind::Bool),
+        on("skiprows", OptionKind::IntOrList),
+        on("thousands", OptionKind::Text),
+        on("true_values", OptionKind::List),
+        on("usecols", OptionKind::List),
+    ],
+    signatures: &[],
+    resembles: is_lines_of_text,
+    parse,
+};
+
+/// Whether the beginning of data is lines of text, and not the beginning of a JSON document.
+fn is_lines_of_text(start: &[u8]) -> bool {
+    let first = start.trim_ascii_start().first();
+    first.is_some_and(|c| !b"{[".contains(c)) && start.contains(&b'\n') && !start.contains(&0)
+}
+
 /// Reads a CSV.
-pub fn parse(
-    bytes: &Bytes,
-    options: &Map<String, Value>,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
-    let dialect = Dialect::new(Options(options))?;
+pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
+    let dialect = Dialect::new(options)?;
     // A caller who names or picks the column means the one.
     let asked = dialect.names.is_none() && dialect.usecols.is_none();
     let header = dialect.header != dialect::Header::None;

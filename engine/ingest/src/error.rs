@@ -4,14 +4,14 @@ use graphlume_table::TableError;
 use graphlume_types::{Cancelled, Code, Coded};
 use serde::{Deserialize, Serialize};
 
-use crate::{Compression, Format, source};
+use crate::{Compression, Format};
 
 /// Why bytes did not become a table.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IngestError {
     /// No such file type.
-    #[error("file type {given:?} is unknown; use one of arrow, csv, json, orc, parquet, xls, xlsx")]
+    #[error("file type {given:?} is unknown; use one of {}", Format::ALL.map(Format::name).join(", "))]
     UnknownFormat {
         /// What was given, cut to 32 characters.
         given: String,
@@ -130,7 +130,7 @@ impl IngestError {
     pub(crate) fn hinted(self, bytes: &[u8]) -> Self {
         match self {
             Self::Malformed { format, message, row, column } => {
-                let other = source::looks_like(bytes).filter(|other| *other != format);
+                let other = crate::format::looks_like(bytes).filter(|other| *other != format);
                 let hint = other.map_or_else(String::new, |other| {
                     format!("; the data look like {other}: declare the type {other} if they are")
                 });
@@ -155,7 +155,8 @@ impl IngestError {
     }
 }
 
-/// Every slug that a parse can end with, so that one that was sent by another process is one of ours.
+/// Every slug that a parse can end with but those of malformed data, which formats bring with them, so that one that
+/// was sent by another process is one of ours.
 const SLUGS: &[&str] = &[
     "undeclared-compression",
     "wrong-compression",
@@ -168,13 +169,6 @@ const SLUGS: &[&str] = &[
     "unknown-format",
     "unknown-option",
     "invalid-option",
-    "malformed-arrow",
-    "malformed-csv",
-    "malformed-json",
-    "malformed-orc",
-    "malformed-parquet",
-    "malformed-xls",
-    "malformed-xlsx",
     "too-large",
     "read-failed",
     "cancelled",
@@ -197,7 +191,8 @@ const SLUGS: &[&str] = &[
 /// The slug of that name; one that is none of ours is `parser-defect`.
 #[must_use]
 pub fn known_slug(name: &str) -> &'static str {
-    SLUGS.iter().copied().find(|s| *s == name).unwrap_or("parser-defect")
+    let of_formats = Format::ALL.into_iter().map(|f| f.spec().malformed);
+    SLUGS.iter().copied().chain(of_formats).find(|s| *s == name).unwrap_or("parser-defect")
 }
 
 /// What data of a wrongly declared compression are, and what to do.
@@ -219,11 +214,9 @@ fn declare(format: &Format, compression: &str) -> String {
             "{compression} cannot be undone here; send the data plain, or as gzip, bz2, zip or xz"
         );
     }
-    let direct = match format {
-        Format::Csv | Format::Json => {
-            format!(", or compression={compression} in the address of a direct upload")
-        }
-        _ => String::new(),
+    let direct = match format.spec().options.iter().any(|o| o.name == "compression") {
+        true => format!(", or compression={compression} in the address of a direct upload"),
+        false => String::new(),
     };
     format!("declare file_compression {compression:?} for the file{direct}, or send it plain")
 }
@@ -294,15 +287,7 @@ impl Coded for IngestError {
             Self::Bomb { .. } => "decompression-limit",
             Self::UnknownOption { .. } => "unknown-option",
             Self::InvalidOption { .. } => "invalid-option",
-            Self::Malformed { format, .. } => match format {
-                Format::Arrow => "malformed-arrow",
-                Format::Csv => "malformed-csv",
-                Format::Json => "malformed-json",
-                Format::Orc => "malformed-orc",
-                Format::Parquet => "malformed-parquet",
-                Format::Xls => "malformed-xls",
-                Format::Xlsx => "malformed-xlsx",
-            },
+            Self::Malformed { format, .. } => format.spec().malformed,
             Self::TooLarge { .. } => "too-large",
             Self::Table(e) => e.slug(),
             Self::Read(_) => "read-failed",

@@ -20,10 +20,11 @@ use bytes::Bytes;
 use calamine::{Data, DataRef, Reader, Sheet, SheetType, Xls, XlsError, Xlsx};
 use graphlume_table::Table;
 use graphlume_types::limits::WORKBOOK_SHEETS_MAX;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::one_line;
-use crate::options::Options;
+use crate::format::{FormatSpec, ZIP, by_signature};
+use crate::options::{OptionInfo, OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed, Stage};
 use column::Cell;
 use grid::{Area, Grid, Layout};
@@ -31,14 +32,43 @@ use grid::{Area, Grid, Layout};
 /// Cells between two looks at the cancel token.
 const CELLS_PER_CHECK: u64 = 65_536;
 
+const OPTIONS: &[OptionInfo] = &[
+    on("header", OptionKind::IntOrText),
+    on("na_values", OptionKind::List),
+    on("names", OptionKind::List),
+    on("nrows", OptionKind::Int),
+    on("sheet_name", OptionKind::List),
+    on("skiprows", OptionKind::Int),
+    on("usecols", OptionKind::List),
+];
+
+/// Workbooks of Excel 97 in the list of formats.
+pub(crate) const XLS: FormatSpec = FormatSpec {
+    name: "xls",
+    malformed: "malformed-xls",
+    options: OPTIONS,
+    signatures: &[b"\xd0\xcf\x11\xe0"],
+    resembles: by_signature,
+    parse: |bytes, options, cx| parse(Format::Xls, bytes, options, cx),
+};
+
+/// Workbooks in the list of formats.
+pub(crate) const XLSX: FormatSpec = FormatSpec {
+    name: "xlsx",
+    malformed: "malformed-xlsx",
+    options: OPTIONS,
+    signatures: &[ZIP],
+    resembles: by_signature,
+    parse: |bytes, options, cx| parse(Format::Xlsx, bytes, options, cx),
+};
+
 /// Reads a workbook.
 pub fn parse(
     format: Format,
     bytes: &Bytes,
-    options: &Map<String, Value>,
+    options: Options<'_>,
     cx: &ParseCx,
 ) -> Result<Parsed, IngestError> {
-    let options = Options(options);
     let (layout, picks) = (Layout::new(options)?, picks(options)?);
     let read = || match format {
         Format::Xls => read_xls(bytes, picks.as_deref(), &layout, cx),

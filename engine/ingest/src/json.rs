@@ -41,11 +41,12 @@ use arrow_schema::{Field, Schema};
 use bytes::Bytes;
 use graphlume_table::{Table, TableError};
 use graphlume_types::limits::DECOMPRESSED_BYTES_MAX;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::demand::{self, Demand, Kind, Then, demand};
+use crate::format::FormatSpec;
 use crate::meter::Meter;
-use crate::options::Options;
+use crate::options::{OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed};
 use builder::ColumnBuilder;
 use reader::{Bad, Reader};
@@ -96,13 +97,23 @@ fn first_line_is_whole(body: &str) -> bool {
     whole && !rest.trim_ascii().is_empty()
 }
 
+/// JSON in the list of formats.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "json",
+    malformed: "malformed-json",
+    options: &[
+        on("compression", OptionKind::Text),
+        on("dtype", OptionKind::Json),
+        on("lines", OptionKind::Bool),
+        on("orient", OptionKind::Text),
+    ],
+    signatures: &[],
+    resembles: |text| matches!(text.trim_ascii_start().first(), Some(b'{' | b'[')),
+    parse,
+};
+
 /// Reads a JSON document.
-pub fn parse(
-    bytes: &Bytes,
-    options: &Map<String, Value>,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
-    let options = Options(options);
+pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
     let mut demands = demands(options)?;
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let before = &bytes[..e.valid_up_to()];

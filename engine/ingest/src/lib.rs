@@ -11,6 +11,8 @@ mod demand;
 mod error;
 mod excel;
 mod export;
+#[macro_use]
+mod format;
 mod json;
 mod memory;
 mod meter;
@@ -38,47 +40,34 @@ use serde_json::{Map, Value};
 pub use decompress::Compression;
 pub use error::{FileError, IngestError, known_slug};
 pub use export::{ExportError, ExportFormat, archive, export};
+use format::FormatSpec;
+use options::Options;
 pub use options::{OptionInfo, option_infos, options_from_query};
 pub use sql::{SqlTransform, sql_transforms};
 pub use work::{Done, Failed, Stored, work};
 
-/// A declared file type. What is declared decides: content is never sniffed into another format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
+formats! {
     /// Arrow IPC, file or stream container.
-    Arrow,
+    Arrow = arrow::FORMAT,
     /// Delimited text.
-    Csv,
+    Csv = csv::FORMAT,
     /// JSON records, columns and their relatives, or one record per line.
-    Json,
+    Json = json::FORMAT,
     /// Apache ORC.
-    Orc,
+    Orc = orc::FORMAT,
     /// Apache Parquet.
-    Parquet,
+    Parquet = parquet::FORMAT,
     /// Excel 97 workbook.
-    Xls,
+    Xls = excel::XLS,
     /// Excel workbook.
-    Xlsx,
+    Xlsx = excel::XLSX,
 }
 
 impl Format {
-    /// Every format, in the order of the interface.
-    pub const ALL: [Self; 7] =
-        [Self::Arrow, Self::Csv, Self::Json, Self::Orc, Self::Parquet, Self::Xls, Self::Xlsx];
-
     /// The name on the wire.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Arrow => "arrow",
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Orc => "orc",
-            Self::Parquet => "parquet",
-            Self::Xls => "xls",
-            Self::Xlsx => "xlsx",
-        }
+        self.spec().name
     }
 }
 
@@ -222,6 +211,24 @@ impl Parsed {
 
 /// Parses `source` as `recipe` says.
 ///
+/// # Examples
+///
+/// ```
+/// use graphlume_ingest::{Format, ParseCx, ParseSpec, Source, options_from_query, parse};
+///
+/// let mut spec = ParseSpec::plain(Format::Csv);
+/// spec.options = options_from_query(Format::Csv, &[("sep".into(), ";".into())])?;
+/// let edges = Source::Bytes("src;dst\nada;bob\nbob;cy\n".into());
+/// let parsed = parse(&spec, &edges, &ParseCx::default())?;
+/// let (name, table) = &parsed.tables[0];
+/// assert_eq!((name.as_str(), table.num_rows()), ("table", 2));
+///
+/// let cut = Source::Bytes("src;dst\nada\nbob;cy;dan\n".into());
+/// let refused = parse(&spec, &cut, &ParseCx::default()).unwrap_err();
+/// assert!(refused.to_string().contains("line 3"), "{refused}");
+/// # Ok::<(), graphlume_ingest::IngestError>(())
+/// ```
+///
 /// # Errors
 /// [`IngestError`], with the row and column when known. Never panics on bad input.
 pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed, IngestError> {
@@ -232,14 +239,7 @@ pub fn parse(recipe: &ParseSpec, source: &Source, cx: &ParseCx) -> Result<Parsed
     let bytes = decompress::open(recipe, bytes, cx)?;
     misread::refuse_web_page(*format, &bytes)?;
     cx.report(Stage::Parsing, 0, 0);
-    let parsed = match format {
-        Format::Arrow => arrow::parse(&bytes, cx),
-        Format::Csv => csv::parse(&bytes, options, cx),
-        Format::Json => json::parse(&bytes, options, cx),
-        Format::Orc => orc::parse(&bytes, options, cx),
-        Format::Parquet => parquet::parse(&bytes, options, cx),
-        Format::Xls | Format::Xlsx => excel::parse(*format, &bytes, options, cx),
-    };
+    let parsed = (format.spec().parse)(&bytes, Options(options), cx);
     let parsed = parsed.map_err(|e| e.hinted(&bytes))?;
     transform_tables(&recipe.sql, parsed, cx)
 }

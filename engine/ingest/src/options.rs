@@ -1,4 +1,4 @@
-//! Options: one table of names, from which everything else follows.
+//! Options of formats: their kinds, their texts in an address, and typed access for readers.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::{Format, IngestError};
 
 /// How the text of a query parameter becomes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum OptionKind {
     Text,
     Bool,
     Int,
@@ -29,80 +29,18 @@ enum Kind {
 pub struct OptionInfo {
     /// Name in the query and in `parser_options`.
     pub name: &'static str,
-    kind: Kind,
+    kind: OptionKind,
 }
 
-const fn on(name: &'static str, kind: Kind) -> OptionInfo {
+/// An option of a reader's [`FormatSpec`](crate::format::FormatSpec).
+pub(crate) const fn on(name: &'static str, kind: OptionKind) -> OptionInfo {
     OptionInfo { name, kind }
 }
-
-const CSV: &[OptionInfo] = &[
-    on("byte_range", Kind::List),
-    on("comment", Kind::Text),
-    on("compression", Kind::Text),
-    on("decimal", Kind::Text),
-    on("delim_whitespace", Kind::Bool),
-    on("delimiter", Kind::Text),
-    on("doublequote", Kind::Bool),
-    on("dtype", Kind::Json),
-    on("encoding", Kind::Text),
-    on("escapechar", Kind::Text),
-    on("false_values", Kind::List),
-    on("header", Kind::IntOrText),
-    on("keep_default_na", Kind::Bool),
-    on("lineterminator", Kind::Text),
-    on("mangle_dupe_cols", Kind::Bool),
-    on("na_filter", Kind::Bool),
-    on("na_values", Kind::ListOrObject),
-    on("names", Kind::List),
-    on("nrows", Kind::Int),
-    on("parse_dates", Kind::BoolOrList),
-    on("prefix", Kind::Text),
-    on("quotechar", Kind::Text),
-    on("quoting", Kind::Int),
-    on("sep", Kind::Text),
-    on("skip_blank_lines", Kind::Bool),
-    on("skipfooter", Kind::Int),
-    on("skipinitialspace", Kind::Bool),
-    on("skiprows", Kind::IntOrList),
-    on("thousands", Kind::Text),
-    on("true_values", Kind::List),
-    on("usecols", Kind::List),
-];
-
-const JSON: &[OptionInfo] = &[
-    on("compression", Kind::Text),
-    on("dtype", Kind::Json),
-    on("lines", Kind::Bool),
-    on("orient", Kind::Text),
-];
-
-const PARQUET: &[OptionInfo] = &[on("columns", Kind::List), on("row_groups", Kind::Json)];
-
-const ORC: &[OptionInfo] =
-    &[on("columns", Kind::List), on("num_rows", Kind::Int), on("skiprows", Kind::Int)];
-
-const EXCEL: &[OptionInfo] = &[
-    on("header", Kind::IntOrText),
-    on("na_values", Kind::List),
-    on("names", Kind::List),
-    on("nrows", Kind::Int),
-    on("sheet_name", Kind::List),
-    on("skiprows", Kind::Int),
-    on("usecols", Kind::List),
-];
 
 /// The options of `format`, in alphabetical order.
 #[must_use]
 pub const fn option_infos(format: Format) -> &'static [OptionInfo] {
-    match format {
-        Format::Csv => CSV,
-        Format::Json => JSON,
-        Format::Parquet => PARQUET,
-        Format::Orc => ORC,
-        Format::Xls | Format::Xlsx => EXCEL,
-        Format::Arrow => &[],
-    }
+    format.spec().options
 }
 
 fn find(format: Format, name: &str) -> Result<&'static OptionInfo, IngestError> {
@@ -151,24 +89,26 @@ fn typed(info: &OptionInfo, text: &str) -> Result<Value, IngestError> {
     let word = text.trim();
     Ok(match info.kind {
         // Not trimmed: a separator may be a tab or a blank.
-        Kind::Text => Value::String(text.to_owned()),
-        Kind::Bool => boolean(word).ok_or_else(|| bad("true or false"))?,
-        Kind::IntOrList => match word.parse::<i64>() {
+        OptionKind::Text => Value::String(text.to_owned()),
+        OptionKind::Bool => boolean(word).ok_or_else(|| bad("true or false"))?,
+        OptionKind::IntOrList => match word.parse::<i64>() {
             Ok(n) => n.into(),
             Err(_) => list(text).ok_or_else(|| bad("a whole number or a list"))?,
         },
-        Kind::BoolOrList => match boolean(word) {
+        OptionKind::BoolOrList => match boolean(word) {
             Some(b) if word.parse::<i64>().is_err() => b,
             _ => list(text).ok_or_else(|| bad("true, false or a list"))?,
         },
-        Kind::ListOrObject if word.starts_with('{') => match serde_json::from_str(word) {
+        OptionKind::ListOrObject if word.starts_with('{') => match serde_json::from_str(word) {
             Ok(object @ Value::Object(_)) => object,
             _ => return Err(bad("a JSON object")),
         },
-        Kind::Int => word.parse::<i64>().map_err(|_| bad("a whole number"))?.into(),
-        Kind::IntOrText => word.parse::<i64>().map_or_else(|_| word.into(), Value::from),
-        Kind::List | Kind::ListOrObject => list(text).ok_or_else(|| bad("a JSON array"))?,
-        Kind::Json => match serde_json::from_str(word) {
+        OptionKind::Int => word.parse::<i64>().map_err(|_| bad("a whole number"))?.into(),
+        OptionKind::IntOrText => word.parse::<i64>().map_or_else(|_| word.into(), Value::from),
+        OptionKind::List | OptionKind::ListOrObject => {
+            list(text).ok_or_else(|| bad("a JSON array"))?
+        }
+        OptionKind::Json => match serde_json::from_str(word) {
             Ok(value) => value,
             Err(_) if word.starts_with(['[', '{']) => return Err(bad("JSON")),
             Err(_) => Value::String(word.to_owned()),

@@ -20,10 +20,10 @@ use graphlume_table::Table;
 use graphlume_types::limits::{DECOMPRESSED_BYTES_MAX, ROWS_MAX};
 use orc_rust::projection::ProjectionMask;
 use orc_rust::{ArrowReaderBuilder, TimestampPrecision};
-use serde_json::{Map, Value};
 
 use crate::error::one_line;
-use crate::options::Options;
+use crate::format::{FormatSpec, by_signature};
+use crate::options::{OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed, Stage};
 use tail::Tail;
 use view::View;
@@ -35,13 +35,22 @@ fn bad(e: impl std::fmt::Display) -> IngestError {
     IngestError::malformed(Format::Orc, message)
 }
 
+/// ORC in the list of formats.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "orc",
+    malformed: "malformed-orc",
+    options: &[
+        on("columns", OptionKind::List),
+        on("num_rows", OptionKind::Int),
+        on("skiprows", OptionKind::Int),
+    ],
+    signatures: &[b"ORC"],
+    resembles: by_signature,
+    parse,
+};
+
 /// Reads the chosen columns and rows into one table.
-pub fn parse(
-    bytes: &Bytes,
-    options: &Map<String, Value>,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
-    let options = Options(options);
+pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
     let columns = options.texts("columns")?;
     let skip = options.count("skiprows")?.unwrap_or(0);
     let rows = options.count("num_rows")?.unwrap_or(u64::MAX);

@@ -19,11 +19,12 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use rayon::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::one_line;
+use crate::format::{FormatSpec, by_signature};
 use crate::meter::Meter;
-use crate::options::Options;
+use crate::options::{OptionKind, Options, on};
 use crate::{Format, IngestError, ParseCx, Parsed};
 
 /// Rows of one column that are read between two looks around: as many as a row group usually has, so
@@ -35,13 +36,18 @@ fn bad(e: impl std::fmt::Display) -> IngestError {
     IngestError::malformed(Format::Parquet, message)
 }
 
+/// Parquet in the list of formats.
+pub(crate) const FORMAT: FormatSpec = FormatSpec {
+    name: "parquet",
+    malformed: "malformed-parquet",
+    options: &[on("columns", OptionKind::List), on("row_groups", OptionKind::Json)],
+    signatures: &[b"PAR1"],
+    resembles: by_signature,
+    parse,
+};
+
 /// Reads the chosen columns and row groups into one table.
-pub fn parse(
-    bytes: &Bytes,
-    options: &Map<String, Value>,
-    cx: &ParseCx,
-) -> Result<Parsed, IngestError> {
-    let options = Options(options);
+pub fn parse(bytes: &Bytes, options: Options<'_>, cx: &ParseCx) -> Result<Parsed, IngestError> {
     let columns = options.texts("columns")?;
     let groups = row_groups(options)?;
     let read = || read(bytes, columns.as_deref(), groups, cx);

@@ -5,6 +5,7 @@ use std::fs::File;
 use bytes::Bytes;
 use graphlume_types::limits::DECOMPRESSED_BYTES_MAX;
 
+use crate::format::ZIP;
 use crate::{Format, IngestError, Source};
 
 /// The bytes of `source`: mapped for a path, shared for bytes.
@@ -42,7 +43,7 @@ pub fn compression_of(format: Format, bytes: &[u8]) -> Option<&'static str> {
     const MAGIC: [(&[u8], &str); 5] = [
         (b"\x1f\x8b", "gzip"),
         (b"BZh", "bz2"),
-        (b"PK\x03\x04", "zip"),
+        (ZIP, "zip"),
         (b"\xfd7zXZ\0", "xz"),
         (b"\x28\xb5\x2f\xfd", "zstd"),
     ];
@@ -51,7 +52,8 @@ pub fn compression_of(format: Format, bytes: &[u8]) -> Option<&'static str> {
     // level digit. A workbook is a zip archive by itself.
     let block =
         bytes.get(4..10).is_some_and(|b| b == b"1AY&SY" || b == b"\x17\x72\x45\x38\x50\x90");
-    let other = (name == "bz2" && !block) || (name == "zip" && format == Format::Xlsx);
+    let other =
+        (name == "bz2" && !block) || (name == "zip" && format.spec().signatures.contains(&ZIP));
     (!other).then_some(name)
 }
 
@@ -60,27 +62,5 @@ pub fn refuse_compressed(format: Format, bytes: &[u8]) -> Result<(), IngestError
     match compression_of(format, bytes) {
         Some(name) => Err(IngestError::Compressed { format, compression: name.to_owned() }),
         None => Ok(()),
-    }
-}
-
-/// The format that data of unknown format seems to have, for a hint in an error: what is declared decides.
-pub fn looks_like(bytes: &[u8]) -> Option<Format> {
-    const MAGIC: [(&[u8], Format); 6] = [
-        (b"ARROW1", Format::Arrow),
-        (b"\xff\xff\xff\xff", Format::Arrow),
-        (b"PAR1", Format::Parquet),
-        (b"ORC", Format::Orc),
-        (b"PK\x03\x04", Format::Xlsx),
-        (b"\xd0\xcf\x11\xe0", Format::Xls),
-    ];
-    const LOOK_BYTES: usize = 512;
-    if let Some((_, format)) = MAGIC.into_iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Some(format);
-    }
-    let look = &bytes[..bytes.len().min(LOOK_BYTES)];
-    match look.trim_ascii_start().first() {
-        Some(b'{' | b'[') => Some(Format::Json),
-        Some(_) if look.contains(&b'\n') && !look.contains(&0) => Some(Format::Csv),
-        _ => None,
     }
 }

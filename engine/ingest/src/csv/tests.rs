@@ -4,7 +4,7 @@
 use graphlume_table::{cell_text, pandas_dtype};
 use graphlume_types::{CancelReason, Coded};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::Format;
@@ -392,7 +392,7 @@ fn demanded_types_are_kept_or_refused_with_the_cell() {
     assert_eq!(fails("a\n1\n", json!({"dtype": "complex"})).field(), Some("dtype"));
     assert_eq!(dtypes(&read("a\nx\ny\nx\n", json!({"dtype": "category"}))), ["category"]);
     let opts = options(json!({"parse_dates": ["d"]}));
-    let parsed = super::parse(&Bytes::from_static(b"d\n1/2/2020\n"), &opts, &ParseCx::default());
+    let parsed = super::parse(&Bytes::from_static(b"d\n1/2/2020\n"), Options(&opts), &ParseCx::default());
     assert!(parsed.unwrap().warnings[0].contains("left as text"));
 }
 
@@ -435,7 +435,7 @@ fn limits_hold() {
 fn a_stopped_parse_says_so() {
     let cx = ParseCx::default();
     cx.cancel.cancel(CancelReason::ClientGone);
-    let got = super::parse(&Bytes::from_static(b"a\n1\n"), &Map::new(), &cx);
+    let got = super::parse(&Bytes::from_static(b"a\n1\n"), Options(&Map::new()), &cx);
     assert_eq!(got.unwrap_err().slug(), "cancelled");
 }
 

@@ -10,7 +10,7 @@ use super::*;
 
 fn parsed(text: &str, options: Value) -> Result<Parsed, IngestError> {
     let options = options.as_object().cloned().unwrap_or_default();
-    super::parse(&Bytes::from(text.to_owned()), &options, &ParseCx::default())
+    super::parse(&Bytes::from(text.to_owned()), Options(&options), &ParseCx::default())
 }
 
 fn read(text: &str, options: Value) -> Table {

@@ -10,7 +10,7 @@ use orc_rust::compression::CompressionType;
 use orc_rust::proto::r#type::Kind;
 use orc_rust::proto::{CompressionKind, Footer, PostScript, StripeInformation, Type};
 use prost::Message;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{ParseSpec, Source};

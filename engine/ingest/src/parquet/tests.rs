@@ -41,7 +41,7 @@ fn write(batch: &RecordBatch, compression: Compression) -> Bytes {
 
 fn read(bytes: &Bytes, options: Value) -> Result<Table, IngestError> {
     let options = options.as_object().cloned().unwrap_or_default();
-    parse(bytes, &options, &ParseCx::default()).map(|p| p.tables[0].1.clone())
+    parse(bytes, Options(&options), &ParseCx::default()).map(|p| p.tables[0].1.clone())
 }
 
 #[test]
