@@ -1,18 +1,25 @@
 #!/usr/bin/env python3
-"""Speed of the algorithms against igraph on the same graph, each by its own measure of the computation alone.
+"""Speed of the algorithms against igraph, NetworKit and SciPy on the same graph, each by its own measure of the
+computation alone.
 
     python bench/algorithms.py BINARY EDGES [NAME ...]
+    python bench/algorithms.py BINARY --scales EDGES EDGES ... [NAME ...]
 
-EDGES has integer columns src and dst. A peer is ended after 10 s, which then count as 10 s. Prints a table for
-bench/results. `graphlume` is timed by --timings with two threads; the view of the graph that an algorithm makes counts."""
+EDGES has integer columns src and dst. A peer is ended after 10 s, which then count as 10 s; one that is not installed
+has no column. Prints a table for bench/results. `graphlume` is timed by --timings with two threads, as NetworKit is; the
+view of the graph that an algorithm makes counts. --scales gives own nanoseconds an arc for each of several graphs."""
 
 import json
 import multiprocessing
+import queue
 import subprocess
 import sys
 import time
 
 LIMIT_S = 10.0
+LIBRARIES = ["igraph", "networkit", "scipy"]
+SIMPLE, OUT = "/tmp/graphlume-bench-algorithms.csv", "/tmp/graphlume-bench-algorithms-out.csv"
+LINEAR = ["coreness", "clusters", "strongly_connected_components", "articulation_points", "spanning_tree", "bfs", "sssp"]
 PEERS = {
     ("igraph", "betweenness"): lambda g: g.betweenness(),
     ("cugraph", "edge_betweenness_centrality"): lambda g: g.edge_betweenness(),
@@ -41,63 +48,159 @@ PEERS = {
     ("igraph", "community_leading_eigenvector"): lambda g: g.community_leading_eigenvector(clusters=8),
     ("igraph", "community_walktrap"): lambda g: g.community_walktrap(),
 }
+
+
+def of_networkit(name):
+    """A call of NetworKit's, by the name of ours."""
+    import networkit as nk
+    nk.setNumberOfThreads(2)
+    calls = {
+        "betweenness": lambda g: nk.centrality.Betweenness(g).run(),
+        "edge_betweenness_centrality": lambda g: nk.centrality.Betweenness(g, computeEdgeCentrality=True).run(),
+        "closeness": lambda g: nk.centrality.Closeness(g, False, nk.centrality.ClosenessVariant.GENERALIZED).run(),
+        "harmonic_centrality": lambda g: nk.centrality.HarmonicCloseness(g).run(),
+        "eigenvector_centrality": lambda g: nk.centrality.EigenvectorCentrality(g).run(),
+        "pagerank": lambda g: nk.centrality.PageRank(g, tol=1e-10).run(),
+        "coreness": lambda g: nk.centrality.CoreDecomposition(g).run(),
+        "clusters": lambda g: nk.components.ConnectedComponents(g).run(),
+        "articulation_points": lambda g: nk.components.BiconnectedComponents(g).run(),
+        "bfs": lambda g: nk.distance.BFS(g, 0).run(),
+        "sssp": lambda g: nk.distance.Dijkstra(g, 0).run(),
+        "triangle_count": lambda g: nk.centrality.LocalClusteringCoefficient(g, True).run(),
+        "community_multilevel": lambda g: nk.community.PLM(g).run(),
+        "community_leiden": lambda g: nk.community.ParallelLeiden(g).run(),
+        "community_label_propagation": lambda g: nk.community.PLP(g).run(),
+    }
+    return calls[name]
+
+
+def of_scipy(name):
+    """A call of SciPy's, by the name of ours."""
+    from scipy.sparse import csgraph
+    calls = {
+        "clusters": lambda a: csgraph.connected_components(a, directed=False),
+        "strongly_connected_components": lambda a: csgraph.connected_components(a, connection="strong"),
+        "bfs": lambda a: csgraph.breadth_first_order(a, 0),
+        "sssp": lambda a: csgraph.dijkstra(a, indices=0),
+        "spanning_tree": lambda a: csgraph.minimum_spanning_tree(a),
+    }
+    return calls[name]
+
+
 PARAMS = {"community_infomap": ["trials=1"], "community_leading_eigenvector": ["clusters=8"],
           "community_leiden": ['objective_function="modularity"'], "bfs": ["start=0"], "sssp": ["source=0"]}
 
 
-def peer(key, edges, n, out):
-    import igraph
-    g = igraph.Graph(n, edges)
+def peer(library, key, edges, n, out):
+    """Puts the seconds of a peer's call, or why there are none."""
+    try:
+        if library == "igraph":
+            import igraph
+            work, graph = PEERS[key], igraph.Graph(n, edges)
+        elif library == "networkit":
+            import networkit as nk
+            import numpy as np
+            work, (a, b) = of_networkit(key[1]), np.array(edges, dtype=np.uint64).T
+            graph = nk.GraphFromCoo((np.ones(len(a)), (a, b)), n=n, weighted=False, directed=False)
+            graph.indexEdges()
+        else:
+            import numpy as np
+            from scipy.sparse import coo_array
+            work, (a, b) = of_scipy(key[1]), np.array(edges).T
+            graph = coo_array((np.ones(2 * len(a)), (np.r_[a, b], np.r_[b, a])), shape=(n, n)).tocsr()
+    except (KeyError, ImportError):
+        out.put(None)
+        return
+    out.put("ready")
     began = time.perf_counter()
     try:
-        PEERS[key](g)
-    except igraph.InternalError as e:
+        work(graph)
+    except Exception as e:
         out.put(str(e)[:40])
         return
     out.put(time.perf_counter() - began)
 
 
-def main():
-    binary, path = sys.argv[1:3]
-    wanted = sys.argv[3:]
+def timed(library, key, edges, n):
+    """Seconds of a peer; the limit where it was ended; a text where it failed; None where it has no such call."""
+    out = multiprocessing.Queue()
+    process = multiprocessing.Process(target=peer, args=(library, key, edges, n, out))
+    process.start()
+    try:
+        if out.get(timeout=120) is None:
+            return None
+        return out.get(timeout=LIMIT_S)
+    except queue.Empty:
+        return LIMIT_S
+    finally:
+        process.kill()
+
+
+def simple_edges(path):
     with open(path) as f:
         next(f)
         pairs = {tuple(sorted(map(int, line.split(",")[:2]))) for line in f}
     edges = sorted(p for p in pairs if p[0] != p[1])
-    simple = "/tmp/graphlume-bench-algorithms.csv"
-    with open(simple, "w") as f:
+    with open(SIMPLE, "w") as f:
         f.write("src,dst\n" + "".join(f"{a},{b}\n" for a, b in edges))
+    return edges
+
+
+def own_seconds(binary, library, name):
+    own = []
+    for _ in range(3):
+        r = subprocess.run([binary, "compute", name, SIMPLE, "--library", library, "--timings", "--threads", "2", "--out", OUT,
+                            *(a for p in PARAMS.get(name, []) for a in ("-p", p))], capture_output=True, text=True)
+        lines = [line for line in r.stderr.splitlines() if line.startswith("{")]
+        if not lines:
+            return r.stderr.strip().splitlines()[-1][:60]
+        own.append(json.loads(lines[-1])["run_s"])
+        if own[-1] > 3:
+            break
+    return min(own)
+
+
+def scales(binary, rest):
+    paths = [p for p in rest if p.endswith(".csv")]
+    wanted = [p for p in rest if not p.endswith(".csv")] or LINEAR
+    table = {name: [] for name in wanted}
+    arcs = []
+    for path in paths:
+        arcs.append(2 * len(simple_edges(path)))
+        for key in PEERS:
+            if key[1] in table:
+                s = own_seconds(binary, *key)
+                table[key[1]].append(f"{s / arcs[-1] * 1e9:.1f}" if isinstance(s, float) else s)
+    print("nanoseconds an arc, two threads, least of 3\n")
+    print("| name | " + " | ".join(f"{a:,} arcs" for a in arcs) + " |\n|---" + "|---" * len(arcs) + "|")
+    for name, row in table.items():
+        print(f"| {name} | " + " | ".join(row) + " |")
+
+
+def main():
+    binary, path = sys.argv[1:3]
+    if path == "--scales":
+        return scales(binary, sys.argv[3:])
+    wanted = sys.argv[3:]
+    edges = simple_edges(path)
     n = max(max(e) for e in edges) + 1
-    print(f"{n} nodes, {len(edges)} edges, undirected; seconds, least of 3 (1 where it takes longer than 3 s)\n")
-    print("| name | graphlume | igraph | ratio |\n|---|---|---|---|")
+    print(f"{n} nodes, {len(edges)} edges, undirected; seconds, least of 3 (1 where it takes longer than 3 s); in brackets how many")
+    print("times as long as Graphlume\n\n| name | graphlume | " + " | ".join(LIBRARIES) + " |\n|---|---" + "|---" * len(LIBRARIES) + "|")
     for key in PEERS:
         library, name = key
         if wanted and name not in wanted:
             continue
-        own = []
-        for _ in range(3):
-            r = subprocess.run([binary, "compute", name, simple, "--library", library, "--timings", "--threads", "2", "--out",
-                                "/tmp/graphlume-bench-algorithms-out.csv", *(a for p in PARAMS.get(name, []) for a in ("-p", p))],
-                               capture_output=True, text=True)
-            lines = [line for line in r.stderr.splitlines() if line.startswith("{")]
-            if not lines:
-                own = [r.stderr.strip().splitlines()[-1][:60]]
-                break
-            own.append(json.loads(lines[-1])["run_s"])
-            if own[-1] > 3:
-                break
-        out = multiprocessing.Queue()
-        process = multiprocessing.Process(target=peer, args=(key, edges, n, out))
-        process.start()
-        process.join(LIMIT_S + 2)
-        ended = process.is_alive()
-        process.kill()
-        other = LIMIT_S if ended or out.empty() else out.get()
-        both = all(isinstance(x, float) for x in (own[0], other))
-        mine = min(own) if isinstance(own[0], float) else own[0]
-        ratio = f"{'> ' if ended else ''}{other / mine:.1f}" if both else ""
-        show = lambda x: f"{x:.4f}" if isinstance(x, float) else x
-        print(f"| {library}.{name} | {show(mine)} | {'ended at ' if ended else ''}{show(other)} | {ratio} |", flush=True)
+        mine = own_seconds(binary, library, name)
+        cells = []
+        for other in LIBRARIES:
+            s = timed(other, key, edges, n)
+            if isinstance(s, float):
+                ended = s >= LIMIT_S
+                ratio = f" ({'> ' if ended else ''}{s / mine:.1f})" if isinstance(mine, float) else ""
+                cells.append(f"{'ended' if ended else f'{s:.4f}'}{ratio}")
+            else:
+                cells.append(s or "")
+        print(f"| {library}.{name} | {mine if isinstance(mine, str) else f'{mine:.4f}'} | " + " | ".join(cells) + " |", flush=True)
 
 
 if __name__ == "__main__":

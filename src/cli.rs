@@ -3,7 +3,6 @@
 //! An option comes from its flag, else from the environment, else from the file named by `--config`,
 //! else from its default ([`crate::config`] does the middle two).
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -91,40 +90,9 @@ fn default_data_dir() -> PathBuf {
     base.unwrap_or_else(|| PathBuf::from(".")).join("graphlume")
 }
 
-/// A number of threads; a typing error must not ask the system for a hundred thousand.
-fn threads(text: &str) -> Result<usize, String> {
-    let max = graphlume_types::limits::THREADS_MAX;
-    match text.parse() {
-        Ok(n) if n <= max => Ok(n),
-        _ => Err(format!("write a whole number from 0 (all cores) to {max}")),
-    }
-}
-
 /// A number of iterations.
 fn iterations(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "write a whole number, 0 or more".to_owned())
-}
-
-/// An address to listen on: `127.0.0.1:8000`, `[::1]:8000`, `localhost:8000`, or a port of 127.0.0.1.
-fn address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(port) = text.parse::<u16>() {
-        return Ok(SocketAddr::from((std::net::Ipv4Addr::LOCALHOST, port)));
-    }
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let named = text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    if !named {
-        return Err(
-            "write an address and a port such as 127.0.0.1:8000 or localhost:8000, or a port \
-            such as 8000"
-                .to_owned(),
-        );
-    }
-    let found: Vec<_> =
-        text.to_socket_addrs().map_err(|e| format!("the name has no address: {e}"))?.collect();
-    let first = found.iter().find(|a| a.is_ipv4()).or_else(|| found.first());
-    first.copied().ok_or_else(|| "the name has no address".to_owned())
 }
 
 /// Where the computing is done.

@@ -272,30 +272,8 @@ fn scalar(key: &str, value: &toml::Value) -> Result<String, ConfigError> {
 /// # Errors
 /// The text is not a size.
 pub fn size(option: &str, text: &str, total: u64) -> Result<u64, ConfigError> {
-    let bad = || {
-        ConfigError::Value(format!(
-            "--{option} {text:?} is not a size: write bytes, a unit such as 8GiB or 512MB, or a share such as 50%"
-        ))
-    };
-    let trimmed = text.trim();
-    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(split);
-    let number: f64 = number.parse().map_err(|_| bad())?;
-    let factor = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "k" | "kib" => 1024.0,
-        "kb" => 1e3,
-        "m" | "mib" => 1_048_576.0,
-        "mb" => 1e6,
-        "g" | "gib" => 1_073_741_824.0,
-        "gb" => 1e9,
-        "t" | "tib" => 1_099_511_627_776.0,
-        "tb" => 1e12,
-        "%" if number <= 100.0 => total as f64 / 100.0,
-        _ => return Err(bad()),
-    };
-    let bytes = number * factor;
-    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+    graphlume_types::settings::size(text, total)
+        .map_err(|why| ConfigError::Value(format!("--{option} {text:?} is {why}")))
 }
 
 #[cfg(test)]
@@ -349,20 +327,20 @@ mod tests {
         let text =
             "data = '/srv/a'\n[serve]\nlisten = '127.0.0.1:9000'\nthreads = 3\ndemo = true\n";
         let args = serve(with_file(text, &["serve"]).unwrap());
-        assert_eq!(args.listen.to_string(), "127.0.0.1:9000");
-        assert_eq!((args.threads, args.demo), (3, true));
+        assert_eq!(args.http.listen.to_string(), "127.0.0.1:9000");
+        assert_eq!((args.engine.threads, args.demo), (3, true));
         assert_eq!(args.data.data, PathBuf::from("/srv/a"));
         let args = serve(with_file(text, &["serve", "--listen", "127.0.0.1:9001"]).unwrap());
-        assert_eq!(args.listen.to_string(), "127.0.0.1:9001");
+        assert_eq!(args.http.listen.to_string(), "127.0.0.1:9001");
     }
 
     #[test]
     fn queries_and_tool_calls_have_a_minute_at_most() {
         let args = serve(with_file("", &["serve"]).unwrap());
-        assert_eq!((args.query_seconds, args.tool_seconds), (60, 60));
+        assert_eq!((args.engine.call_time.as_secs(), args.http.tool_time.as_secs()), (60, 60));
         let text = "[serve]\nquery-seconds = 5\ntool-seconds = 2\n";
         let args = serve(with_file(text, &["serve"]).unwrap());
-        assert_eq!((args.query_seconds, args.tool_seconds), (5, 2));
+        assert_eq!((args.engine.call_time.as_secs(), args.http.tool_time.as_secs()), (5, 2));
         for bad in
             ["query-seconds = 0", "query-seconds = 61", "tool-seconds = 0", "tool-seconds = 61"]
         {

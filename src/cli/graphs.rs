@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Backend, iterations, threads};
+use graphlume_types::settings::threads;
+
+use super::{Backend, iterations};
 
 /// The tables of a graph.
 #[derive(Debug, Args)]

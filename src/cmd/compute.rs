@@ -27,8 +27,11 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
     given.push(("directed", args.directed.to_string()));
     let params =
         ParamValues::from_pairs(algorithm, &params_with(algorithm, &args.run.params, &given))?;
-    let device = device(args.backend)?;
-    Run::new(&args.run, &args.files)?.finish(|loaded| {
+    // Refused before the tables are read, which may take long.
+    let asked_for = (args.backend == Backend::Cuda).then(gpu).transpose()?;
+    let run = Run::new(&args.run, &args.files)?;
+    let device = asked_for.or_else(|| near(args.backend, run.num_edges()));
+    run.finish(|loaded| {
         let cancel = CancelToken::new();
         let columns = graph_files::Columns::new(loaded);
         let input = Input {
@@ -55,17 +58,16 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
     })
 }
 
-/// The GPU, where one is wanted and there.
+/// The GPU that the caller asks for by name, however small the graph is.
 ///
 /// # Errors
-/// `cuda` without a usable GPU.
-fn device(backend: Backend) -> Result<Option<OneGraph>, Failure> {
-    match backend {
-        Backend::Cpu => Ok(None),
-        Backend::Auto => Ok(OneGraph::open(GPU_EDGES_MIN).ok()),
-        // Who asks for it gets it, however small the graph is.
-        Backend::Cuda => OneGraph::open(0)
-            .map(Some)
-            .map_err(|e| rejected(&ConfigError::Value(format!("--backend cuda: {e}")))),
-    }
+/// There is no usable one.
+fn gpu() -> Result<OneGraph, Failure> {
+    OneGraph::open(0).map_err(|e| rejected(&ConfigError::Value(format!("--backend cuda: {e}"))))
+}
+
+/// The GPU for a graph of so many edges, where the choice is ours. A small graph does not pay for opening one.
+fn near(backend: Backend, edges: u32) -> Option<OneGraph> {
+    let is_worth_it = backend == Backend::Auto && edges >= GPU_EDGES_MIN;
+    is_worth_it.then(|| OneGraph::open(GPU_EDGES_MIN).ok()).flatten()
 }

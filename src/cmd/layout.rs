@@ -102,6 +102,11 @@ impl<'a> Run<'a> {
         Ok(Self { options, pool, loaded })
     }
 
+    /// Edges of the graph.
+    pub fn num_edges(&self) -> u32 {
+        self.loaded.graph.topology.num_edges()
+    }
+
     /// Runs `work`, writes its columns and, when asked, the timings. `work` also tells its iterations, where it knows them.
     pub fn finish(
         self,

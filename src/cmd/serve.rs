@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use graphlume_engine::{EngineHandle, GpuChoice, OnDeviceLost};
 use graphlume_http::{CookieConfig, HttpConfig, HttpError, Listeners, Running};
-use graphlume_service::{
-    Bootstrap, LinkSettings, QuotaSettings, Service, ServiceConfig, WorkerConfig,
-};
+use graphlume_service::{Bootstrap, Service, ServiceConfig, WorkerConfig};
 use graphlume_types::{SystemClock, limits};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -57,7 +55,7 @@ pub fn run(args: ServeArgs) -> Result<(), Failure> {
     let (gpu, tell_backend) = backend::choose(args.backend, args.device_memory.as_deref())?.split();
     // Parsers use rayon's own pool; the engine has another of the same size.
     rayon::ThreadPoolBuilder::new()
-        .num_threads(args.threads)
+        .num_threads(args.engine.threads)
         .thread_name(|i| format!("graphlume-parse-{i}"))
         .build_global()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -89,38 +87,29 @@ fn memory_bytes() -> u64 {
     graphlume_device::memory().map_or(MEMORY_UNKNOWN_BYTES, |m| m.total_bytes)
 }
 
+/// The settings of the shell: those of the command line, and what follows from them.
 fn http_config(args: &ServeArgs) -> Result<HttpConfig, ConfigError> {
-    if args.listen == args.internal_listen && args.listen.port() != 0 {
+    let given = &args.http;
+    if given.internal_listen == Some(given.listen) && given.listen.port() != 0 {
         return Err(ConfigError::Value(format!(
             "--listen and --internal-listen are both {}; give each its own port",
-            args.listen
+            given.listen
         )));
     }
     let refuse = |e: graphlume_http::HttpError| ConfigError::Value(e.to_string());
     let cookie = CookieConfig::from_settings(
         args.cookie_secure,
         args.cookie_samesite.as_deref(),
-        args.https_only,
+        given.https_only,
     )
     .map_err(refuse)?
-    .below(&args.base_path);
+    .below(&given.base_path);
     let config = HttpConfig {
-        listen: args.listen,
-        internal_listen: Some(args.internal_listen),
         cookie,
-        link_token_name: args.links.sesame_token_name.clone(),
-        https_only: args.https_only,
-        base_path: args.base_path.clone(),
-        public_url: args.public_url.clone(),
-        trusted_proxies: args.trusted_proxies.clone(),
-        allowed_origins: args.allowed_origins.clone(),
-        frame_ancestors: args.frame_ancestors.clone(),
-        picture_hosts: args.picture_hosts.clone(),
-        connections_per_peer_max: args.connections_per_address,
-        tool_time: std::time::Duration::from_secs(args.tool_seconds),
+        picture_hosts: args.service.picture_hosts.clone(),
         build: VERSION.to_owned(),
         commit: env!("GRAPHLUME_COMMIT").to_owned(),
-        ..HttpConfig::default()
+        ..given.clone()
     };
     config.validate().map_err(refuse)?;
     Ok(config)
@@ -166,13 +155,10 @@ fn engine_config(
         None => OnDeviceLost::Cpu,
     };
     graphlume_engine::Config {
-        threads: args.threads,
         host_budget_bytes: memory,
-        call_time: std::time::Duration::from_secs(args.query_seconds),
         gpu,
         on_device_lost,
-        gpu_edges_min: args.gpu_edges_min,
-        ..graphlume_engine::Config::default()
+        ..args.engine.clone()
     }
 }
 
@@ -183,7 +169,7 @@ fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
     let words = ["/proc/self/exe", "parse-worker", "--memory", "--threads", "--cpu-seconds"];
     let [program, command, memory, threads, cpu] = words.map(str::to_owned);
     // One parse may keep every thread busy for its whole time; 0 threads are as many as there are cores.
-    let threads_busy = match args.threads {
+    let threads_busy = match args.engine.threads {
         0 => graphlume_device::cpu_features().threads,
         given => given,
     };
@@ -196,7 +182,7 @@ fn worker_config(args: &ServeArgs) -> Result<WorkerConfig, Failure> {
             memory,
             memory_bytes.to_string(),
             threads,
-            args.threads.to_string(),
+            args.engine.threads.to_string(),
             cpu,
             cpu_seconds.to_string(),
         ],
@@ -220,8 +206,6 @@ async fn serve(
     // password never shows in a process list.
     let admin_password = std::env::var("GRAPHLUME_ADMIN_PASSWORD").ok().filter(|p| !p.is_empty());
     let workers = worker_config(&args)?;
-    let bytes_max =
-        config::size("account-bytes", &args.account_bytes, 0).map_err(|e| rejected(&e))?;
     // Before anything is made: a start that finds the address taken leaves the data folder as it is. Who connects from
     // now on waits.
     let sockets = match inherited {
@@ -234,15 +218,9 @@ async fn serve(
         ServiceConfig {
             admin_password,
             keep_password,
-            allow_foreign_file_ids: args.allow_foreign_file_ids,
-            picture_hosts: args.picture_hosts.clone(),
+            settings: args.service.clone(),
             table_cache_bytes: engine.host_budget_bytes / TABLE_CACHE_SHARE,
             workers: Some(workers),
-            quotas: QuotaSettings { files_max: args.account_files, bytes_max },
-            links: LinkSettings {
-                max_age_secs: args.links.sesame_max_age,
-                one_time: args.links.sesame_one_time,
-            },
             engine,
             ..ServiceConfig::new(args.data.data.clone())
         },

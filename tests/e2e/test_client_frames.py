@@ -14,10 +14,6 @@ from test_algorithm_callers import EDGES
 RANDOM = {"community_infomap", "community_label_propagation", "community_leiden", "community_multilevel", "community_spinglass",
           "community_walktrap"}
 # Local calls that the client cannot make, or whose result is a text: the specification says what is right instead.
-OTHERWISE = {
-    "k_core": "igraph gives a list of graphs, which the client makes texts of: the coreness stands in its place",
-    "community_optimal_modularity": "needs a solver of integer programs",
-}
 PARAMS = {"community_leiden": {"objective_function": "modularity"}}
 # What igraph takes without directions alone, and the client with them first: the caller has to say so.
 UNDIRECTED = {"community_multilevel", "gomory_hu_tree"}
@@ -47,10 +43,25 @@ def plain(value):
     return [float(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else value
 
 
-@pytest.mark.parametrize("name", sorted(compute_algs))
+def by_server(club, name, params=None):
+    return club.gfql_remote([call("compute_igraph", {"alg": name, "params": params or {}})])
+
+
+def test_k_core_has_the_coreness_where_the_local_call_has_a_text(club):
+    """igraph gives a list of graphs, of which the client makes texts."""
+    want = dict(zip(club.to_igraph().vs["id" if "id" in club.to_igraph().vs.attributes() else "name"], club.to_igraph().coreness()))
+    assert column(by_server(club, "k_core"), "k_core").astype(int).to_dict() == want
+
+
+def test_optimal_modularity_is_refused_by_name_with_another_way(club):
+    """It needs a solver of integer programs, which igraph itself may be built without."""
+    with pytest.raises(Exception, match="optimal_modularity") as refused:
+        by_server(club, "community_optimal_modularity")
+    assert "leiden" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", sorted(set(compute_algs) - {"k_core", "community_optimal_modularity"}))
 def test_the_frame_by_the_server_is_that_of_the_local_call(club, name):
-    if name in OTHERWISE:
-        pytest.skip(OTHERWISE[name])
     params = PARAMS.get(name, {})
     directed = {"directed": False} if name in UNDIRECTED else {}
     local = club.compute_igraph(name, params=params, **directed)

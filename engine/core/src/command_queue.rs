@@ -19,9 +19,9 @@ impl CommandPriority {
 
     const fn limit(self) -> usize {
         match self {
-            Self::Control => limits::LANE_CONTROL_MAX,
-            Self::Interactive => limits::LANE_INTERACTIVE_MAX,
-            Self::Batch => limits::LANE_BATCH_MAX,
+            Self::Control => limits::CONTROL_QUEUE_MAX,
+            Self::Interactive => limits::INTERACTIVE_QUEUE_MAX,
+            Self::Batch => limits::BATCH_QUEUE_MAX,
         }
     }
 }

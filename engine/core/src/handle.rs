@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
-use crate::cmd::query::{Answered, QueryRequest};
+use crate::cmd::query::{QueryRequest, QueryResult};
 use crate::command::Apply;
 use crate::command_queue::{CommandSender, QueuedCommand};
 use crate::commands::Command;
@@ -323,7 +323,7 @@ impl EngineHandle {
         &self,
         dataset: DatasetId,
         request: QueryRequest,
-    ) -> Result<Result<Answered, GfqlError>, EngineError> {
+    ) -> Result<Result<QueryResult, GfqlError>, EngineError> {
         self.call(cmd::query::QueryGraph { dataset, request }).await
     }
 

@@ -474,7 +474,7 @@ impl PropertyGraph {
     }
 
     /// Keeps something that follows from the graph alone, of so many bytes, until others need its place: all
-    /// together take [`PropertyGraph::keep_max`]. It is not kept where the memory budget has no room for it.
+    /// together take [`PropertyGraph::keep_max`], and what is kept of the adjacency as much again. It is not kept where the memory budget has no room for it.
     pub fn keep<T: Any + Send + Sync>(
         &self,
         name: &str,
@@ -514,7 +514,7 @@ impl PropertyGraph {
         counted.fetch_add(1, Ordering::Relaxed) + 1 == uses
     }
 
-    /// Bytes of all that is kept with the graph: twice as many as its adjacency has.
+    /// Bytes of all that is kept with the graph, and of all that is kept with its adjacency: each twice as many as its adjacency has.
     #[must_use]
     pub fn keep_max(&self) -> u64 {
         self.inner

@@ -16,6 +16,7 @@ pub mod id;
 pub mod limits;
 pub mod nearest;
 pub mod notice;
+pub mod settings;
 
 pub use budget::{
     Budget, MakeRoom, MemoryConsumer, MemoryReservation, Reservation, ResourcesExhausted,

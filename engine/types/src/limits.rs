@@ -126,12 +126,12 @@ pub const VIEWERS_PER_SESSION_MAX: usize = 1_024;
 pub const VIEWER_MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// Position frames that a viewer may have unacknowledged.
 pub const FRAMES_UNACKED_MAX: usize = 2;
-/// Commands waiting in the control lane.
-pub const LANE_CONTROL_MAX: usize = 256;
-/// Commands waiting in the interactive lane.
-pub const LANE_INTERACTIVE_MAX: usize = 1_024;
-/// Commands waiting in the batch lane.
-pub const LANE_BATCH_MAX: usize = 128;
+/// Commands waiting in the control queue.
+pub const CONTROL_QUEUE_MAX: usize = 256;
+/// Commands waiting in the interactive queue.
+pub const INTERACTIVE_QUEUE_MAX: usize = 1_024;
+/// Commands waiting in the batch queue.
+pub const BATCH_QUEUE_MAX: usize = 128;
 /// Password hashes computed at once; each takes 19 MiB and one core.
 pub const PASSWORD_HASHES_MAX: usize = 2;
 /// Password checks waiting.

@@ -1,11 +1,14 @@
-//! Every setting of the shell as a plain value; the root package fills them from its configuration.
+//! Every setting of the shell: the flags that `graphlume serve` takes from here, and values that the process or a test sets.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
+use clap::Args;
+use clap::builder::TypedValueParser as _;
 use graphlume_service::PictureHost;
 use graphlume_types::limits;
+use graphlume_types::settings::{self, address};
 
 use crate::error::HttpError;
 use crate::host::PublicUrl;
@@ -160,106 +163,134 @@ impl CookieConfig {
     }
 }
 
-/// Settings of the HTTP shell.
-#[derive(Debug, Clone)]
+/// Settings of the HTTP shell. A field with a flag is a setting of `graphlume serve`, which takes this structure as it
+/// stands here.
+#[derive(Debug, Clone, Args)]
 pub struct HttpConfig {
-    /// Address of the public listener; port 0 takes a free one.
+    /// Address for users: an address or a name with a port, or a port of 127.0.0.1
+    #[arg(long, short = 'l', value_name = "ADDR", env = "GRAPHLUME_LISTEN",
+        default_value = "127.0.0.1:8000", value_parser = address)]
     pub listen: SocketAddr,
-    /// Address of the internal listener (`/check-workers`, `/metrics`); `None` switches it off.
+    /// Address for operators: /check-workers and /metrics. Keep it on a loopback or internal network
+    #[arg(long, value_name = "ADDR", env = "GRAPHLUME_INTERNAL_LISTEN",
+        default_value = "127.0.0.1:8001", value_parser = address)]
     pub internal_listen: Option<SocketAddr>,
     /// Cookie flags.
+    #[arg(skip = CookieConfig { secure: false, same_site: SameSite::Lax, path: "/".to_owned() })]
     pub cookie: CookieConfig,
-    /// Query parameter that carries the token of a login link (`SESAME_TOKEN_NAME`).
+    /// Query parameter that carries the token of a login link (also read from SESAME_TOKEN_NAME)
+    #[arg(
+        id = "sesame_token_name",
+        long = "sesame-token-name",
+        value_name = "NAME",
+        env = "GRAPHLUME_SESAME_TOKEN_NAME",
+        default_value = "sst"
+    )]
     pub link_token_name: String,
-    /// Whether browsers reach us over HTTPS only; adds `Strict-Transport-Security`.
+    /// Browsers reach this server over HTTPS only, through a proxy that ends TLS
+    #[arg(long, env = "GRAPHLUME_HTTPS_ONLY", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub https_only: bool,
-    /// Path below which a proxy shows this server, such as `/graphs`; empty at the root. Requests are taken with
-    /// and without it.
+    /// Path below which a proxy shows this server, such as /graphs; the proxy may pass it on or take it off
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "GRAPHLUME_BASE_PATH",
+        default_value = "",
+        hide_default_value = true
+    )]
     pub base_path: String,
-    /// Where people open the server. Requests under other names are refused then, and on a listener of this machine.
+    /// Address at which people open this server, such as https://viz.example; other names are refused then. A
+    /// server that listens on this machine alone, behind a proxy, needs it
+    #[arg(long, value_name = "URL", env = "GRAPHLUME_PUBLIC_URL")]
     pub public_url: Option<PublicUrl>,
-    /// Proxies of the operator's, whose `X-Forwarded-For` is believed.
+    /// Network of proxies whose X-Forwarded-For is believed, such as 127.0.0.1 or 10.0.0.0/8; repeat for
+    /// several
+    #[arg(
+        long = "trusted-proxy",
+        value_name = "CIDR",
+        env = "GRAPHLUME_TRUSTED_PROXY",
+        value_delimiter = ','
+    )]
     pub trusted_proxies: Vec<Network>,
-    /// Origins, besides our own, whose pages may open websockets, for example
-    /// `https://notebook.example`.
+    /// Another site whose pages may open live connections, such as https://notebook.example; repeat for
+    /// several
+    #[arg(
+        long = "allowed-origin",
+        value_name = "ORIGIN",
+        env = "GRAPHLUME_ALLOWED_ORIGIN",
+        value_delimiter = ','
+    )]
     pub allowed_origins: Vec<String>,
     /// Whether pages of other origins may call the API with a Bearer token.
+    #[arg(skip = true)]
     pub cors: bool,
-    /// Who may show the page in a frame: the value of the CSP directive `frame-ancestors`.
+    /// Who may show the page in a frame (CSP frame-ancestors)
+    #[arg(long, value_name = "SOURCES", env = "GRAPHLUME_FRAME_ANCESTORS", default_value = "*")]
     pub frame_ancestors: String,
     /// Sites from which pages may load pictures, besides our own.
+    #[arg(skip = Vec::new())]
     pub picture_hosts: Vec<PictureHost>,
     /// Build identification shown to the page and in `/openapi.json`.
+    #[arg(skip = env!("CARGO_PKG_VERSION").to_owned())]
     pub build: String,
     /// The commit that was built, for operators.
+    #[arg(skip = "unknown".to_owned())]
     pub commit: String,
     /// Datasets that the start page links to: (id or alias, title).
+    #[arg(skip = Vec::new())]
     pub demo_datasets: Vec<(String, String)>,
     /// Open connections.
+    #[arg(skip = limits::CONNECTIONS_MAX)]
     pub connections_max: usize,
-    /// Open connections of one address; this machine's own are not counted, and 0 sets no bound.
+    /// Connections that one address may hold; raise it for a proxy on another machine, 0 sets no bound
+    #[arg(long = "connections-per-address", value_name = "N",
+        env = "GRAPHLUME_CONNECTIONS_PER_ADDRESS", default_value_t = limits::CONNECTIONS_PER_PEER_MAX)]
     pub connections_per_peer_max: usize,
     /// Requests in progress at once; health routes and open streams do not count.
+    #[arg(skip = limits::REQUESTS_IN_FLIGHT_MAX)]
     pub requests_in_flight_max: usize,
     /// Time within which a client must have sent a header block that it began.
+    #[arg(skip = Duration::from_secs(limits::HEADER_SECS_MAX))]
     pub header_timeout: Duration,
     /// How long an idle connection is kept.
+    #[arg(skip = Duration::from_secs(limits::KEEP_ALIVE_SECS))]
     pub keep_alive: Duration,
     /// Window in which a body must bring at least 1 KiB a second.
+    #[arg(skip = Duration::from_secs(limits::BODY_IDLE_SECS_MAX))]
     pub body_window: Duration,
     /// How long a client may leave our bytes unread.
+    #[arg(skip = Duration::from_secs(limits::WRITE_STALL_SECS_MAX))]
     pub write_stall: Duration,
     /// Waiting for a client after which it must have read at least 64 KiB a second.
+    #[arg(skip = Duration::from_secs(limits::ANSWER_WINDOW_SECS))]
     pub answer_window: Duration,
     /// Time that requests in progress get when the server stops.
+    #[arg(skip = Duration::from_secs(limits::DRAIN_SECS_MAX))]
     pub drain: Duration,
     /// Interval of websocket pings.
+    #[arg(skip = Duration::from_secs(limits::VIEWER_PING_SECS))]
     pub ping_every: Duration,
     /// A viewer that has been silent for so long is dropped.
+    #[arg(skip = Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX))]
     pub pong_timeout: Duration,
     /// How long `/viz/<session>/frame` holds a request open.
+    #[arg(skip = Duration::from_secs(limits::LONG_POLL_SECS))]
     pub long_poll: Duration,
-    /// How long a tool call of an agent may take.
+    /// Seconds after which a tool call of an agent is ended
+    #[arg(long = "tool-seconds", value_name = "S", env = "GRAPHLUME_TOOL_SECONDS",
+        default_value = limits::TOOL_CALL_SECS_MAX.to_string(),
+        value_parser = clap::value_parser!(u64).range(1..=limits::TOOL_CALL_SECS_MAX).map(Duration::from_secs))]
     pub tool_time: Duration,
     /// Awaited inside of every tool call before the tool runs, with the tool's name. No option of the server
     /// sets it: tests make tools crash and take long with it.
+    #[arg(skip = None)]
     pub before_tool: Option<BeforeTool>,
 }
 
 impl Default for HttpConfig {
     fn default() -> Self {
-        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        Self {
-            listen: SocketAddr::new(loopback, 8000),
-            internal_listen: Some(SocketAddr::new(loopback, 8001)),
-            cookie: CookieConfig { secure: false, same_site: SameSite::Lax, path: "/".to_owned() },
-            link_token_name: "sst".to_owned(),
-            https_only: false,
-            base_path: String::new(),
-            public_url: None,
-            trusted_proxies: Vec::new(),
-            allowed_origins: Vec::new(),
-            cors: true,
-            frame_ancestors: "*".to_owned(),
-            picture_hosts: Vec::new(),
-            build: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: "unknown".to_owned(),
-            demo_datasets: Vec::new(),
-            connections_max: limits::CONNECTIONS_MAX,
-            connections_per_peer_max: limits::CONNECTIONS_PER_PEER_MAX,
-            requests_in_flight_max: limits::REQUESTS_IN_FLIGHT_MAX,
-            header_timeout: Duration::from_secs(limits::HEADER_SECS_MAX),
-            keep_alive: Duration::from_secs(limits::KEEP_ALIVE_SECS),
-            body_window: Duration::from_secs(limits::BODY_IDLE_SECS_MAX),
-            write_stall: Duration::from_secs(limits::WRITE_STALL_SECS_MAX),
-            answer_window: Duration::from_secs(limits::ANSWER_WINDOW_SECS),
-            drain: Duration::from_secs(limits::DRAIN_SECS_MAX),
-            ping_every: Duration::from_secs(limits::VIEWER_PING_SECS),
-            pong_timeout: Duration::from_secs(limits::VIEWER_SILENT_SECS_MAX),
-            long_poll: Duration::from_secs(limits::LONG_POLL_SECS),
-            tool_time: Duration::from_secs(limits::TOOL_CALL_SECS_MAX),
-            before_tool: None,
-        }
+        settings::defaults()
     }
 }
 

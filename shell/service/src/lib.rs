@@ -62,7 +62,7 @@ pub use reply::{
     DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply, FileReply, HealthReply,
     Page, SessionReply, SessionsReply, WorkersReply,
 };
-pub use service::{Service, ServiceConfig, Started};
+pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;
 pub use sessions::{AboutReply, Arrival, OpenPage, Opened, PageControl, Sessions, ViewerGrant};
 pub use upkeep::Upkeep;

@@ -7,19 +7,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_storage::{FileRec, Record, Scope, Store};
-use graphlume_types::UserId;
+use graphlume_types::limits::FILES_PER_USER_MAX;
+use graphlume_types::{UserId, settings};
 use parking_lot::Mutex;
 
 use crate::error::ServiceError;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// What one account may hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What one account may hold: flags of `graphlume serve`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct QuotaSettings {
-    /// Files.
+    /// Files that one account may have
+    #[arg(long = "account-files", value_name = "N", env = "GRAPHLUME_ACCOUNT_FILES",
+        default_value_t = FILES_PER_USER_MAX, value_parser = clap::value_parser!(u64).range(1..))]
     pub files_max: u64,
-    /// Bytes.
+    /// Bytes that one account may have on the disk: uploads and the tables made of them
+    #[arg(long = "account-bytes", value_name = "SIZE", env = "GRAPHLUME_ACCOUNT_BYTES",
+        default_value = "100GiB", value_parser = settings::bytes)]
     pub bytes_max: u64,
 }
 

@@ -310,6 +310,17 @@ pub static CUGRAPH: AlgorithmSpec = AlgorithmSpec {
     ..AlgorithmSpec::BASE
 };
 
+/// What igraph's `pagerank` asks for, of the CPU and of the GPU.
+pub(crate) fn igraph_options(p: &ParamValues) -> Options {
+    Options {
+        alpha: p.float("damping").unwrap_or(0.85),
+        tol: 1e-12,
+        max_iter: 300_000,
+        directed: p.bool("directed"),
+        must_converge: false,
+    }
+}
+
 /// igraph's `pagerank`.
 pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
     id: "pagerank_igraph",
@@ -330,13 +341,7 @@ pub static IGRAPH: AlgorithmSpec = AlgorithmSpec {
     outputs: &[output("pagerank", Dtype::Float, "rank; the ranks of all nodes sum to 1")],
     doc: "PageRank (Brin and Page 1998), to a total change of 1e-12.",
     run: |input, p| {
-        let options = Options {
-            alpha: p.float("damping").unwrap_or(0.85),
-            tol: 1e-12,
-            max_iter: 300_000,
-            directed: p.bool("directed"),
-            must_converge: false,
-        };
+        let options = igraph_options(p);
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, !options.directed, weights.as_deref())?;
         let done = ranks(&seen.topology, seen.weights.as_deref(), options, input.cancel)?;

@@ -54,6 +54,15 @@ pub static LOUVAIN: AlgorithmSpec = AlgorithmSpec {
     ..AlgorithmSpec::BASE
 };
 
+/// What igraph's `community_multilevel` asks for, of the CPU and of the GPU.
+pub(crate) fn multilevel_options(p: &ParamValues) -> louvain::Options {
+    louvain::Options {
+        seed: p.count("random_state"),
+        resolution: p.float("resolution").unwrap_or(1.0),
+        ..louvain::Options::default()
+    }
+}
+
 /// igraph's `community_multilevel`.
 pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
     id: "community_multilevel",
@@ -67,11 +76,7 @@ pub static MULTILEVEL: AlgorithmSpec = AlgorithmSpec {
     outputs: &[output("community_multilevel", Int, "community, numbered by first appearance")],
     doc: "Communities by the Louvain method (Blondel et al. 2008) on the undirected graph.",
     run: |input, p| {
-        let options = louvain::Options {
-            seed: p.count("random_state"),
-            resolution: p.float("resolution").unwrap_or(1.0),
-            ..louvain::Options::default()
-        };
+        let options = multilevel_options(p);
         let weights = input.weights(p, Sign::NotNegative)?;
         let seen = libraries::seen(input, true, weights.as_deref())?;
         Ok(Output::labels("community_multilevel", &best(&seen, &options, input.cancel)?))

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use graphlume_graph::Topology;
 
 use super::{bfs, components, louvain, pagerank, sssp};
-use crate::centrality::pagerank::{Options, cugraph_options};
+use crate::centrality::pagerank::{Options, cugraph_options, igraph_options};
 use crate::community::louvain::Options as Search;
-use crate::community::louvain_spec::{SMALL_ARCS, louvain_options};
+use crate::community::louvain_spec::{SMALL_ARCS, louvain_options, multilevel_options};
 use crate::dispatch::{DeviceJob, Prepared};
 use crate::input::{Sign, hub};
 use crate::libraries::{Seen, seen};
@@ -42,15 +42,8 @@ pub fn pagerank<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 /// # Errors
 /// Those of the parameters.
 pub fn pagerank_igraph<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
-    let options = Options {
-        alpha: p.float("damping").unwrap_or(0.85),
-        tol: 1e-12,
-        max_iter: 300_000,
-        directed: p.bool("directed"),
-        must_converge: false,
-    };
     let kept = input.nodes(p, "vertices")?;
-    ranks(input, p, options, move |values| {
+    ranks(input, p, igraph_options(p), move |values| {
         Ok(Output::one("pagerank", values.only(kept.as_deref())))
     })
 }
@@ -173,12 +166,7 @@ pub fn louvain<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
 /// # Errors
 /// Those of the parameters.
 pub fn multilevel<'a>(input: &'a Input<'a>, p: &'a ParamValues) -> Prepares<'a> {
-    let options = Search {
-        seed: p.count("random_state"),
-        resolution: p.float("resolution").unwrap_or(1.0),
-        ..Search::default()
-    };
-    communities(input, p, "community_multilevel", options)
+    communities(input, p, "community_multilevel", multilevel_options(p))
 }
 
 fn communities<'a>(

@@ -13,7 +13,9 @@ use crate::view::GraphView;
 use crate::{AlgoError, Input, Output, ParamValues, Values};
 
 /// Nodes of all walks together at most; each takes four bytes here and more in an answer.
-const STEPS_MAX: u64 = 100_000_000;
+const STEPS_MAX: u64 = 20_000_000;
+/// Edges of nodes passed between two looks at the cancel token: a step by weights reads all edges of its node.
+const EDGES_PER_CHECK: u64 = 1 << 16;
 /// The stream of random numbers.
 const STREAM: u64 = 83;
 
@@ -37,9 +39,14 @@ pub fn run(
             return Ok(path);
         }
         path.push(*start);
-        let stream = h64(seed, STREAM, at as u64);
+        let (stream, mut passed) = (h64(seed, STREAM, at as u64), 0);
         for step in 0..depth {
             let last = path[path.len() - 1];
+            passed += 1 + u64::from(view.out().degree(last));
+            if passed >= EDGES_PER_CHECK {
+                cancel.check()?;
+                passed = 0;
+            }
             match next(view, last, unit_f64(stream, STREAM, step), by_weight) {
                 Some(to) => path.push(to),
                 None => break,

@@ -11,6 +11,8 @@ use crate::{AlgoError, Column, Input, Output, Subgraph, Values};
 
 /// Edges peeled between two looks at the cancel token.
 const EDGES_PER_CHECK: usize = 1 << 10;
+/// Nodes whose edges are numbered between two looks.
+const NODES_PER_CHECK: u32 = 1 << 8;
 /// Nodes of one unit of parallel work.
 const NODES: usize = 64;
 
@@ -23,10 +25,13 @@ struct Edges<'a> {
 }
 
 impl<'a> Edges<'a> {
-    fn new(view: &'a GraphView<'a>) -> Self {
+    fn new(view: &'a GraphView<'a>, cancel: &CancelToken) -> Result<Self, AlgoError> {
         let out = view.out();
         let (mut of_arc, mut ends) = (vec![0u32; view.num_arcs()], Vec::new());
         for v in 0..view.num_nodes() {
+            if v % NODES_PER_CHECK == 0 {
+                cancel.check()?;
+            }
             for at in out.range(v) {
                 let to = out.all_neighbors()[at];
                 if v < to {
@@ -39,7 +44,7 @@ impl<'a> Edges<'a> {
                 }
             }
         }
-        Self { view, of_arc, ends }
+        Ok(Self { view, of_arc, ends })
     }
 
     /// Calls `each` with the two other edges of every triangle of an edge.
@@ -68,7 +73,7 @@ impl<'a> Edges<'a> {
 /// [`AlgoError::Cancelled`].
 pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
     cancel.check()?;
-    let edges = Edges::new(view);
+    let edges = Edges::new(view, cancel)?;
     let m = edges.ends.len();
     let mut support: Vec<u32> = (0..m as u32)
         .into_par_iter()
@@ -199,7 +204,7 @@ mod tests {
             let cancel = CancelToken::new();
             let [found, two, three] = testkit::at_1_2_3_threads(|| run(&view, &cancel).unwrap());
             assert!(found == two && found == three, "{name}");
-            let edges = Edges::new(&view);
+            let edges = Edges::new(&view, &cancel).unwrap();
             for k in 3..7u32 {
                 let mut kept = vec![true; edges.ends.len()];
                 loop {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::{Copies, Loops, Shape, merge};
 use crate::AlgoError;
 
-/// Values that somebody else owns, or that are shared.
+/// Values of the graph itself, borrowed, or those of a view, which several views share.
 #[derive(Clone, Debug)]
 pub(super) enum Array<'a, T> {
     Borrowed(&'a [T]),

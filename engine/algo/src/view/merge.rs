@@ -54,7 +54,7 @@ pub(super) fn weights(
 pub(super) fn rows(t: &Topology, shape: Shape, side: Side) -> Vec<u32> {
     let in_rows = in_rows(t);
     let source = Source { topology: t, in_rows: &in_rows, weights: None };
-    // A token that nobody has cancels nothing.
+    // Rows are asked for by an index of the view, which has no token; they take a tenth of what the view took.
     let parts = parts(t.num_nodes(), &CancelToken::new(), |v, own| {
         source.arcs(v, shape, side, |row, _| own.push(row));
     });

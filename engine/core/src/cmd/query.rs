@@ -22,23 +22,23 @@ use crate::scheduler::Scheduler;
 #[derive(Clone, Debug)]
 pub struct QueryRequest {
     /// What is asked.
-    pub ask: Ask,
+    pub ask: ParsedQuery,
     /// Whether operations see the graph that is drawn, in which what only edges name are nodes, too, as texts in
     /// Cypher always do. Without it the rows of a node table are the nodes, as where clients evaluate them.
     pub drawn: bool,
     /// What an absent column means.
     pub strictness: Strictness,
     /// What is wanted of the answer.
-    pub want: Want,
+    pub mode: ResultMode,
     /// Who asks: users take turns.
     pub user: Option<UserId>,
     /// The other datasets that the query names, by the names it gives them.
     pub others: Vec<(String, DatasetId)>,
 }
 
-/// What is wanted of an answer.
+/// Which part of a result is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Want {
+pub enum ResultMode {
     /// All of it.
     Rows,
     /// How large it is.
@@ -47,9 +47,9 @@ pub enum Want {
     Plan,
 }
 
-/// What is asked.
+/// A query that has been parsed, in its language.
 #[derive(Clone, Debug)]
-pub enum Ask {
+pub enum ParsedQuery {
     /// Operations, and the name of the binding to return.
     Gfql(Arc<Query>, Option<String>),
     /// A Cypher query, and its parameters.
@@ -69,9 +69,9 @@ pub enum QueryAnswer {
     Plan(String),
 }
 
-/// An answer, and the memory that it takes of the budget while it is held.
+/// The result of a query, and the memory that it takes of the budget while it is held.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct QueryResult {
     /// The answer.
     pub answer: QueryAnswer,
     /// What the query named and the graph does not have, where that was no error.
@@ -87,7 +87,7 @@ pub(crate) struct QueryGraph {
 
 impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<Answered, GfqlError>;
+    type Answer = Result<QueryResult, GfqlError>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
@@ -140,7 +140,7 @@ fn one_quantum(
     share: &MemoryConsumer,
     quantum: Quantum,
     time: Duration,
-) -> Option<Result<Result<Answered, GfqlError>, EngineError>> {
+) -> Option<Result<Result<QueryResult, GfqlError>, EngineError>> {
     let Some((lease, others)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
     };
@@ -151,7 +151,7 @@ fn one_quantum(
         Quantum::For(time) => cancel.turn(std::time::Instant::now() + time),
         Quantum::Unlimited => cancel,
     };
-    let drawn = request.drawn || matches!(request.ask, Ask::Cypher(..));
+    let drawn = request.drawn || matches!(request.ask, ParsedQuery::Cypher(..));
     let graph = match cancel.check() {
         Err(stopped) => Err(GfqlError::from(stopped)),
         Ok(()) if drawn => lease.drawn(&cancel),
@@ -159,7 +159,7 @@ fn one_quantum(
     };
     let error = match graph.and_then(|graph| answer(graph, &others, request, &cancel)) {
         Ok((answer, notices)) => {
-            return Some(Ok(Ok(Answered { answer, notices, memory: share.clone() })));
+            return Some(Ok(Ok(QueryResult { answer, notices, memory: share.clone() })));
         }
         Err(error) => error,
     };
@@ -186,12 +186,12 @@ fn answer(
 ) -> Result<(QueryAnswer, Vec<Notice>), GfqlError> {
     let strictness = request.strictness;
     match &request.ask {
-        Ask::Gfql(query, output) => {
+        ParsedQuery::Gfql(query, output) => {
             let output = output.as_deref();
-            if request.want == Want::Plan {
+            if request.mode == ResultMode::Plan {
                 return Ok((QueryAnswer::Plan(graphlume_gfql::explain(query)), vec![]));
             }
-            if request.want == Want::Sizes {
+            if request.mode == ResultMode::Sizes {
                 let (sizes, notices) =
                     graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
                 return Ok((QueryAnswer::Sizes(sizes), notices));
@@ -200,14 +200,14 @@ fn answer(
                 graphlume_gfql::run_with(graph, others, query, output, strictness, cancel)?;
             Ok((QueryAnswer::Graph(outcome.graph), outcome.notices))
         }
-        Ask::Cypher(query, params) => {
-            if request.want == Want::Plan {
+        ParsedQuery::Cypher(query, params) => {
+            if request.mode == ResultMode::Plan {
                 let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
                 return Ok((QueryAnswer::Plan(plan), vec![]));
             }
             let rows = graphlume_cypher::run(graph, query, params, strictness, cancel)?;
             let notices = rows.notices().to_vec();
-            if request.want == Want::Sizes {
+            if request.mode == ResultMode::Sizes {
                 let (nodes, node_columns) = (rows.num_rows(), rows.names().len());
                 let sizes = Sizes { nodes, node_columns, edges: 0, edge_columns: 0 };
                 return Ok((QueryAnswer::Sizes(sizes), notices));

@@ -12,8 +12,8 @@ use graphlume_types::{Coded, DatasetId, SessionId};
 
 use super::kit::{Engine, config, grid, live_engine, next_frame, until};
 use crate::{
-    Ask, Backend, Config, Control, GpuChoice, OnDeviceLost, QueryAnswer, QueryRequest,
-    SessionState, Want, block_on,
+    Backend, Config, Control, GpuChoice, OnDeviceLost, ParsedQuery, QueryAnswer, QueryRequest,
+    ResultMode, SessionState, block_on,
 };
 
 /// Everything goes to the GPU; nothing comes to rest.
@@ -123,10 +123,10 @@ fn ranks(e: &Engine, data: DatasetId) -> (Vec<f64>, Vec<String>) {
         "params": {"tol": 1e-10, "max_iter": 1000}}}]"#;
     let query = graphlume_gfql::parse(&serde_json::from_str(text).expect("JSON")).expect("a query");
     let request = QueryRequest {
-        ask: Ask::Gfql(Arc::new(query), None),
+        ask: ParsedQuery::Gfql(Arc::new(query), None),
         drawn: true,
         strictness: Strictness::Strict,
-        want: Want::Rows,
+        mode: ResultMode::Rows,
         user: None,
         others: vec![],
     };

@@ -18,8 +18,8 @@ use crate::context::EngineContext;
 use crate::report::Reports;
 use crate::residency::{LoadJob, ResidencyEvent};
 use crate::{
-    Ask, ComputeRequest, EngineError, LayoutSettings, Loaded, Phase, QueryAnswer, QueryRequest,
-    ViewerEvent, Want, block_on,
+    ComputeRequest, EngineError, LayoutSettings, Loaded, ParsedQuery, Phase, QueryAnswer,
+    QueryRequest, ResultMode, ViewerEvent, block_on,
 };
 
 /// What loads see of an engine that has no GPU.
@@ -73,12 +73,12 @@ fn a_load_for_a_query_places_no_nodes_and_a_session_places_them() {
     assert!(resident.start().is_none());
     let by_hand = e.loader.loads.load(Ordering::SeqCst);
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
-    let ask = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
+    let ask = ParsedQuery::Gfql(Arc::new(parse(&hop).expect("a query")), None);
     let request = || QueryRequest {
         drawn: false,
         ask: ask.clone(),
         strictness: Strictness::Strict,
-        want: Want::Sizes,
+        mode: ResultMode::Sizes,
         user: None,
         others: vec![],
     };
@@ -102,13 +102,13 @@ fn queries_see_the_nodes_that_only_edges_name() {
     let nodes = Some(Table::try_new(named.expect("two columns")).expect("a table"));
     let loaded = Loaded { nodes, node: Some("id".to_owned()), ..graph(&[(1, 2), (2, 3), (3, 1)]) };
     let data = e.add(1, loaded);
-    let answer = |ask: Ask, drawn: bool| {
-        let (strictness, want) = (Strictness::Strict, Want::Rows);
-        let request = QueryRequest { ask, drawn, strictness, want, user: None, others: vec![] };
+    let answer = |ask: ParsedQuery, drawn: bool| {
+        let (strictness, mode) = (Strictness::Strict, ResultMode::Rows);
+        let request = QueryRequest { ask, drawn, strictness, mode, user: None, others: vec![] };
         block_on(e.handle.query(data, request)).expect("asked").expect("an answer").answer
     };
     let hop = json!([{"type": "Node"}, {"type": "Edge", "direction": "forward"}, {"type": "Node"}]);
-    let hop = Ask::Gfql(Arc::new(parse(&hop).expect("a query")), None);
+    let hop = ParsedQuery::Gfql(Arc::new(parse(&hop).expect("a query")), None);
     let rows = |t: Option<&Table>| t.map_or(0, Table::num_rows);
     for (drawn, wanted) in [(true, (3, 3)), (false, (0, 0))] {
         let QueryAnswer::Graph(found) = answer(hop.clone(), drawn) else { panic!("a graph") };
@@ -116,7 +116,7 @@ fn queries_see_the_nodes_that_only_edges_name() {
     }
     let text = "MATCH (a)-->(b) RETURN a.id AS id, a.n AS n ORDER BY id";
     let query = graphlume_cypher::parse(text).expect("a query");
-    let whole = Ask::Cypher(Arc::new(query), serde_json::Map::new());
+    let whole = ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new());
     let QueryAnswer::Rows(found) = answer(whole, false) else { panic!("rows") };
     let column = |name: &str| found.column(name).expect("a column").as_primitive::<Int64Type>();
     assert_eq!(column("id").values(), &[1, 2, 3]);

@@ -44,7 +44,7 @@ fn a_full_queue_refuses_at_once_and_what_was_taken_is_answered() {
     let busy = e.handle.call(FailPoint::Hold(begun, over));
     has_begun.recv().expect("the engine took it out of its queue");
     // The engine is held until all have asked, so a call that waited for it would wait for ever.
-    let calls: Vec<_> = (0..limits::LANE_INTERACTIVE_MAX + 20)
+    let calls: Vec<_> = (0..limits::INTERACTIVE_QUEUE_MAX + 20)
         .map(|_| e.handle.call(crate::cmd::info::Info { session: session("none") }))
         .collect();
     drop(until);
@@ -59,7 +59,7 @@ fn a_full_queue_refuses_at_once_and_what_was_taken_is_answered() {
             other => panic!("{other}"),
         }
     }
-    assert_eq!((refused, served), (20, limits::LANE_INTERACTIVE_MAX));
+    assert_eq!((refused, served), (20, limits::INTERACTIVE_QUEUE_MAX));
     block_on(busy).expect("slept");
 }
 
@@ -73,7 +73,7 @@ fn a_viewer_that_hides_and_shows_itself_leaves_room_in_the_queue() {
     let (until, over) = sync_channel::<()>(1);
     let busy = e.handle.call(FailPoint::Hold(begun, over));
     has_begun.recv().expect("the engine took it out of its queue");
-    for i in 0..4 * limits::LANE_CONTROL_MAX {
+    for i in 0..4 * limits::CONTROL_QUEUE_MAX {
         viewer.set_visible(i % 2 == 1);
     }
     // Opening is a command of the same queue, which was full with one command for each change.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use graphlume_types::Coded;
 
 use super::kit::{config, engine, grid, next_frame, until};
-use crate::{Ask, Config, Phase, QueryRequest, Want, block_on};
+use crate::{Config, ParsedQuery, Phase, QueryRequest, ResultMode, block_on};
 
 /// Bytes that a grid of this side needs while it loads, and keeps.
 fn bytes_of(side: i64) -> (u64, u64) {
@@ -136,9 +136,9 @@ fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
         let query = graphlume_cypher::parse(&text).expect("a query");
         let request = QueryRequest {
             drawn: false,
-            ask: Ask::Cypher(query.into(), serde_json::Map::new()),
+            ask: ParsedQuery::Cypher(query.into(), serde_json::Map::new()),
             strictness: graphlume_gfql::Strictness::Strict,
-            want: Want::Rows,
+            mode: ResultMode::Rows,
             user: None,
             others: vec![],
         };

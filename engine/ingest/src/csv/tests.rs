@@ -392,7 +392,8 @@ fn demanded_types_are_kept_or_refused_with_the_cell() {
     assert_eq!(fails("a\n1\n", json!({"dtype": "complex"})).field(), Some("dtype"));
     assert_eq!(dtypes(&read("a\nx\ny\nx\n", json!({"dtype": "category"}))), ["category"]);
     let opts = options(json!({"parse_dates": ["d"]}));
-    let parsed = super::parse(&Bytes::from_static(b"d\n1/2/2020\n"), Options(&opts), &ParseCx::default());
+    let parsed =
+        super::parse(&Bytes::from_static(b"d\n1/2/2020\n"), Options(&opts), &ParseCx::default());
     assert!(parsed.unwrap().warnings[0].contains("left as text"));
 }
 

@@ -4,6 +4,7 @@
 use graphlume_storage::{Batch, DatasetRec, LinkRec, Scope, SecretDigest, StoreError, UserRec};
 use graphlume_types::limits::{
     LINK_RECORD_SECS, LINKS_PER_USER_MAX, PAGE_ROWS_MAX, SESAME_MAX_AGE_SECS,
+    SESAME_MAX_AGE_SECS_MAX,
 };
 use graphlume_types::{DatasetId, UserId};
 
@@ -18,18 +19,25 @@ use crate::secret;
 
 const MICROS: i64 = 1_000_000;
 
-/// Settings of login links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Settings of login links: flags of `graphlume serve`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
 pub struct LinkSettings {
-    /// Age in seconds at which a link is refused (`SESAME_MAX_AGE`).
+    /// Seconds after which a login link is refused (also read from SESAME_MAX_AGE); after 7 days it is
+    /// refused in any case
+    #[arg(id = "sesame_max_age", long = "sesame-max-age", value_name = "S", env = "GRAPHLUME_SESAME_MAX_AGE",
+        default_value_t = SESAME_MAX_AGE_SECS,
+        value_parser = clap::value_parser!(i64).range(1..=SESAME_MAX_AGE_SECS_MAX))]
     pub max_age_secs: i64,
-    /// Whether a link works once (`SESAME_ONE_TIME`).
+    /// Whether a login link works once (also read from SESAME_ONE_TIME)
+    #[arg(id = "sesame_one_time", long = "sesame-one-time", value_name = "BOOL", env = "GRAPHLUME_SESAME_ONE_TIME",
+        default_value = "true", action = clap::ArgAction::Set,
+        value_parser = clap::builder::BoolishValueParser::new())]
     pub one_time: bool,
 }
 
 impl Default for LinkSettings {
     fn default() -> Self {
-        Self { max_age_secs: SESAME_MAX_AGE_SECS, one_time: true }
+        graphlume_types::settings::defaults()
     }
 }
 

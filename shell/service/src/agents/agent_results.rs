@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_engine::{Ask, QueryAnswer};
+use graphlume_engine::{ParsedQuery, QueryAnswer};
 use graphlume_gfql::wire::{Binding, Op};
 use graphlume_gfql::{PropertyGraph, Query};
 use graphlume_table::{Table, cell_json, pandas_dtype};
@@ -20,9 +20,12 @@ use crate::sessions::collections::refusal;
 const PROJECTIONS: [&str; 6] = ["select", "with_", "return_", "group_by", "distinct", "unwind"];
 
 /// The query of a text, and whether it names the columns of its result.
-pub(crate) fn parse_query(text: &str) -> Result<(Ask, bool), ServiceError> {
+pub(crate) fn parse_query(text: &str) -> Result<(ParsedQuery, bool), ServiceError> {
     if !text.trim_start().starts_with(['[', '{']) {
-        return Ok((Ask::Cypher(Arc::new(graphlume_cypher::parse(text)?), Map::new()), true));
+        return Ok((
+            ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse(text)?), Map::new()),
+            true,
+        ));
     }
     let value: Value = serde_json::from_str(text).map_err(|e| {
         refusal(
@@ -35,7 +38,7 @@ pub(crate) fn parse_query(text: &str) -> Result<(Ask, bool), ServiceError> {
     })?;
     let query = graphlume_gfql::parse(&value)?;
     let projects = projects(&query);
-    Ok((Ask::Gfql(Arc::new(query), None), projects))
+    Ok((ParsedQuery::Gfql(Arc::new(query), None), projects))
 }
 
 fn projects(query: &Query) -> bool {
@@ -202,14 +205,14 @@ mod tests {
     #[test]
     fn json_and_cypher_are_told_apart_and_projections_noticed() {
         let kind = |text: &str| match parse_query(text) {
-            Ok((Ask::Gfql(..), projects)) => {
+            Ok((ParsedQuery::Gfql(..), projects)) => {
                 if projects {
                     "named"
                 } else {
                     "whole"
                 }
             }
-            Ok((Ask::Cypher(..), _)) => "cypher",
+            Ok((ParsedQuery::Cypher(..), _)) => "cypher",
             Err(e) => e.slug(),
         };
         assert_eq!(kind(" [{\"type\": \"Node\"}]"), "whole");

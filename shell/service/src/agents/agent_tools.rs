@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use graphlume_engine::{
-    Answered, ColumnInfo, EngineError, GraphFacts, QueryRequest, SessionInfo, Want,
+    ColumnInfo, EngineError, GraphFacts, QueryRequest, QueryResult, ResultMode, SessionInfo,
 };
 use graphlume_gfql::Strictness;
 use graphlume_identity::{IdentityError, Principal};
@@ -131,9 +131,9 @@ impl Agents {
             ask,
             strictness: Strictness::Strict,
             user: who.user(),
-            want: if output == QueryOutput::Shape { Want::Sizes } else { Want::Rows },
+            mode: if output == QueryOutput::Shape { ResultMode::Sizes } else { ResultMode::Rows },
         };
-        let Answered { answer, memory, .. } =
+        let QueryResult { answer, memory, .. } =
             self.ctx.engine.query(live.dataset, request).await??;
         self.ctx
             .blocking(move |_| {

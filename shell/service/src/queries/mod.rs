@@ -7,7 +7,9 @@ mod render;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_engine::{Answered, Ask, QueryAnswer, QueryRequest, Want, give_back_freed};
+use graphlume_engine::{
+    ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode, give_back_freed,
+};
 use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, no_dataset};
 use graphlume_identity::Principal;
 use graphlume_identity::authz::Action;
@@ -150,15 +152,15 @@ impl Queries {
             ask,
             strictness: strictness_of(&body)?,
             user: who.user(),
-            want: match flag_of(&body, "explain")? {
-                true => Want::Plan,
-                false if options.are_sizes_enough() => Want::Sizes,
-                false => Want::Rows,
+            mode: match flag_of(&body, "explain")? {
+                true => ResultMode::Plan,
+                false if options.are_sizes_enough() => ResultMode::Sizes,
+                false => ResultMode::Rows,
             },
         };
         let (user, limit) = (who.user(), self.ctx.engine.query_memory_max());
         self.ctx.unread.check(user, limit)?;
-        let Answered { answer, memory, notices } =
+        let QueryResult { answer, memory, notices } =
             self.ctx.engine.query(dataset, request).await??;
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, options.format, notices),
@@ -202,9 +204,9 @@ impl Queries {
     pub(crate) fn others_of(
         &self,
         who: &Principal,
-        ask: &Ask,
+        ask: &ParsedQuery,
     ) -> Result<Vec<(String, DatasetId)>, ServiceError> {
-        let Ask::Gfql(query, _) = ask else { return Ok(vec![]) };
+        let ParsedQuery::Gfql(query, _) = ask else { return Ok(vec![]) };
         let names = query.datasets();
         if names.len() > QUERY_DATASETS_MAX {
             let text = format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_engine::Ask;
+use graphlume_engine::ParsedQuery;
 use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
 use graphlume_ingest::ExportFormat;
 use serde_json::{Map, Value};
@@ -82,7 +82,7 @@ pub(super) fn strictness_of(body: &Map<String, Value>) -> Result<Strictness, Ser
 }
 
 /// The query: `gfql_query` where it is given, else `gfql_operations`.
-pub(super) fn parse_query(body: &Map<String, Value>) -> Result<Ask, ServiceError> {
+pub(super) fn parse_query(body: &Map<String, Value>) -> Result<ParsedQuery, ServiceError> {
     let given = |field: &str| body.get(field).filter(|v| !v.is_null());
     let query = given("gfql_query").or_else(|| given("gfql_operations")).ok_or_else(|| {
         let message = "send the query as gfql_query, or a list of operations as gfql_operations";
@@ -102,7 +102,7 @@ pub(super) fn parse_query(body: &Map<String, Value>) -> Result<Ask, ServiceError
             Some(Value::Object(params)) => params.clone(),
             Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
         };
-        return Ok(Ask::Cypher(Arc::new(graphlume_cypher::parse(text)?), params));
+        return Ok(ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse(text)?), params));
     }
-    Ok(Ask::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
+    Ok(ParsedQuery::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
 }

@@ -5,16 +5,16 @@ mod operator;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::Args;
 use graphlume_engine::{EngineHandle, EngineThread};
 use graphlume_identity::{
     Bootstrap, Identity, LinkSettings, Principal, SteadyClock, make_first_account,
 };
 use graphlume_storage::{Options, Store};
-use graphlume_types::Clock;
 use graphlume_types::limits::{
-    BYTES_PER_USER_MAX, FILES_PER_USER_MAX, LISTS_AT_ONCE_MAX, PARSES_IN_PROGRESS_MAX,
-    RENDERS_PER_CORE, UPLOAD_BYTES_MAX,
+    LISTS_AT_ONCE_MAX, PARSES_IN_PROGRESS_MAX, RENDERS_PER_CORE, UPLOAD_BYTES_MAX,
 };
+use graphlume_types::{Clock, settings};
 use graphlume_workers::{Parsers, WorkerConfig};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
@@ -46,22 +46,42 @@ pub struct ServiceConfig {
     pub admin_password: Option<String>,
     /// Whether a generated one goes into a file of the data folder instead of to the terminal.
     pub keep_password: bool,
-    /// Whether a dataset may cite the file of an account that shares no organization with the caller.
-    pub allow_foreign_file_ids: bool,
-    /// Sites from which pages may load pictures, besides our own.
-    pub picture_hosts: Vec<PictureHost>,
+    /// What may be set on the command line.
+    pub settings: ServiceSettings,
     /// Bytes of parsed tables kept for the next load.
     pub table_cache_bytes: u64,
     /// The processes that parse uploaded bytes; absent, this process does it itself.
     pub workers: Option<WorkerConfig>,
     /// Bytes of one uploaded body.
     pub upload_bytes_max: u64,
-    /// What one account may hold.
-    pub quotas: QuotaSettings,
-    /// Settings of login links.
-    pub links: LinkSettings,
     /// Settings of the engine.
     pub engine: graphlume_engine::Config,
+}
+
+/// Settings of the use cases: flags of `graphlume serve`, which takes this structure as it stands here.
+#[derive(Debug, Clone, Args)]
+pub struct ServiceSettings {
+    /// Let any account cite a file id of another account when it creates a dataset. For one process that
+    /// plots for several accounts; leave it off otherwise
+    #[arg(long, env = "GRAPHLUME_ALLOW_FOREIGN_FILE_IDS", action = clap::ArgAction::SetTrue,
+        value_parser = clap::builder::BoolishValueParser::new())]
+    pub allow_foreign_file_ids: bool,
+    /// A site from which pages may load the logos, backgrounds and icons that datasets and addresses name, such as
+    /// images.example.org, *.example.org, or https: for every one; repeat for several. Without it no other site is asked,
+    /// and so none learns who looks
+    #[arg(
+        long = "picture-host",
+        value_name = "SITE",
+        env = "GRAPHLUME_PICTURE_HOST",
+        value_delimiter = ','
+    )]
+    pub picture_hosts: Vec<PictureHost>,
+    /// What one account may hold.
+    #[command(flatten)]
+    pub quotas: QuotaSettings,
+    /// Settings of login links.
+    #[command(flatten)]
+    pub links: LinkSettings,
 }
 
 impl ServiceConfig {
@@ -72,13 +92,10 @@ impl ServiceConfig {
             data_dir,
             admin_password: None,
             keep_password: false,
-            allow_foreign_file_ids: false,
-            picture_hosts: Vec::new(),
+            settings: settings::defaults(),
             table_cache_bytes: 512 << 20,
             workers: None,
             upload_bytes_max: UPLOAD_BYTES_MAX,
-            quotas: QuotaSettings { files_max: FILES_PER_USER_MAX, bytes_max: BYTES_PER_USER_MAX },
-            links: LinkSettings::default(),
             engine: graphlume_engine::Config::default(),
         }
     }
@@ -163,7 +180,7 @@ impl Service {
         let store = Store::open(&config.data_dir, Options::with_clock(Arc::clone(&clock)))?;
         let steady = steady_clock(&store, clock)?;
         let clock: Arc<dyn Clock> = Arc::clone(&steady) as Arc<dyn Clock>;
-        let identity = Arc::new(Identity::open(&store, Arc::clone(&clock), config.links)?);
+        let identity = Arc::new(Identity::open(&store, Arc::clone(&clock), config.settings.links)?);
         let bootstrap = make_first_account(&store, config.admin_password, config.keep_password)?;
         let parsers = Parsers::new(config.workers).map_err(|e| {
             ServiceError::Internal(format!("the parse workers cannot be kept: {e}"))
@@ -174,7 +191,7 @@ impl Service {
             cache: TableCache::new(config.table_cache_bytes),
             parsers,
             progress: Arc::default(),
-            quotas: Quotas::new(config.quotas),
+            quotas: Quotas::new(config.settings.quotas),
             previews: Mutex::new(()),
         });
         let loader = Arc::new(TableLoader::new(Arc::clone(&data)));
@@ -195,8 +212,8 @@ impl Service {
             unread: Unread::default(),
             claims: Claims::default(),
             upload_bytes_max: config.upload_bytes_max.min(UPLOAD_BYTES_MAX),
-            allow_foreign_file_ids: config.allow_foreign_file_ids,
-            picture_hosts: config.picture_hosts,
+            allow_foreign_file_ids: config.settings.allow_foreign_file_ids,
+            picture_hosts: config.settings.picture_hosts,
         });
         Ok(Started { service: Arc::new(Self::of(ctx, steady)), engine, engine_thread, bootstrap })
     }

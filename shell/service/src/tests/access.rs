@@ -37,7 +37,7 @@ async fn a_cited_foreign_file_is_found_only_where_the_server_is_set_so() {
     let file = rig.loaded(&alice, "csv", EDGES_CSV.as_bytes()).await.file_id;
     let (dir, clock) = rig.stop();
     let mut config = config(dir.path());
-    config.allow_foreign_file_ids = true;
+    config.settings.allow_foreign_file_ids = true;
     let rig = Rig::start(dir, clock, config);
     let bob = rig.user("bob").await;
     assert!(rig.dataset(&bob, create_body(json!({"edge_files": [file]}))).await.is_ok());

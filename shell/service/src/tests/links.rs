@@ -40,7 +40,7 @@ impl Links {
     pub(super) async fn with(self, settings: LinkSettings) -> Self {
         let (dir, clock) = self.rig.stop();
         let mut config = config(dir.path());
-        config.links = settings;
+        config.settings.links = settings;
         let rig = Rig::start(dir, clock, config);
         let admin = rig.user("admin").await;
         Self { rig, admin, ..self }
