@@ -17,6 +17,7 @@ import sys
 import time
 
 LIMIT_S = 10.0
+OWN_LIMIT_S = 60
 LIBRARIES = ["igraph", "networkit", "scipy"]
 SIMPLE, OUT = "/tmp/graphlume-bench-algorithms.csv", "/tmp/graphlume-bench-algorithms-out.csv"
 LINEAR = ["coreness", "clusters", "strongly_connected_components", "articulation_points", "spanning_tree", "bfs", "sssp"]
@@ -149,11 +150,15 @@ def simple_edges(path):
 def own_seconds(binary, library, name):
     own = []
     for _ in range(3):
-        r = subprocess.run([binary, "compute", name, SIMPLE, "--library", library, "--timings", "--threads", "2", "--out", OUT,
-                            *(a for p in PARAMS.get(name, []) for a in ("-p", p))], capture_output=True, text=True)
+        call = [binary, "compute", name, SIMPLE, "--library", library, "--timings", "--threads", "2", "--out", OUT,
+                *(a for p in PARAMS.get(name, []) for a in ("-p", p))]
+        try:
+            r = subprocess.run(call, capture_output=True, text=True, timeout=OWN_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return f"over {OWN_LIMIT_S} s"
         lines = [line for line in r.stderr.splitlines() if line.startswith("{")]
         if not lines:
-            return r.stderr.strip().splitlines()[-1][:60]
+            return (r.stderr.strip().splitlines() or [f"status {r.returncode}"])[-1][:60]
         own.append(json.loads(lines[-1])["run_s"])
         if own[-1] > 3:
             break

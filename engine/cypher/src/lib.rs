@@ -153,6 +153,6 @@ pub fn run_with(
     let micros = SystemClock.unix_micros();
     let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
     let now = (micros.div_euclid(1_000_000), nanos);
-    let setting = exec::Setting { params, strictness, procedures, now, cancel };
+    let setting = exec::Setting { params, strictness, procedures, now, by_columns: true, cancel };
     exec::run(graph, query, &setting)
 }

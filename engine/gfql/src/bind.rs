@@ -9,12 +9,13 @@ use graphlume_graph::canon::{Canon, Column, of_f64};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 
+use crate::Cmp;
 use crate::buckets::Buckets;
 use crate::chain::Scope;
 use crate::error::{ErrorCode, GfqlError};
 use crate::graph::PropertyGraph;
 use crate::members::Members;
-use crate::predicate::{Cmp, Keep, Predicate};
+use crate::predicate::{Keep, Predicate};
 use crate::range::Range;
 use crate::row_filter::{ColumnTest, RowFilter};
 use crate::wire::value::moment;

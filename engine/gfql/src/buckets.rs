@@ -187,7 +187,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::predicate::{Cmp, Predicate};
+    use crate::Cmp;
+    use crate::predicate::Predicate;
     use crate::wire::Literal;
 
     fn agree(array: &ArrayRef, a: &Literal, b: &Literal) {

@@ -54,8 +54,9 @@ pub use elements::{Elements, elements};
 pub use error::{ErrorCode, GfqlError, nearest};
 pub use explain::explain;
 pub use graph::{Bindings, PropertyGraph};
+pub use graphlume_expr::Cmp;
 pub use pattern::within_budget;
-pub use predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
+pub use predicate::{Calendar, Class, Keep, Predicate, TextTest};
 pub use select::Sizes;
 pub use wire::{Query, parse};
 

@@ -9,7 +9,7 @@ use graphlume_types::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::predicate::Cmp;
+use crate::Cmp;
 use crate::{Bindings, PropertyGraph, Strictness, parse, run};
 
 /// A small graph: a number for each node, and ends and a number for each edge.

@@ -13,11 +13,12 @@ use graphlume_graph::canon::Column;
 use graphlume_graph::{Distinct, Graph, distinct};
 use graphlume_types::limits::QUERY_STATES_MAX;
 
+use crate::Cmp;
 use crate::chain::{BoundEdge, Pass, Scope, Step};
 use crate::error::{ErrorCode, GfqlError, listed};
 use crate::graph::PropertyGraph;
 use crate::hop::arcs;
-use crate::predicate::{Cmp, order_cells};
+use crate::predicate::order_cells;
 use crate::select::{Added, Selection};
 use crate::set::{Grow, IdSet};
 use crate::wire::{Clause, EdgeOp};

@@ -7,41 +7,10 @@ use graphlume_graph::canon::Canon;
 use graphlume_types::calendar::civil;
 use regex::Regex;
 
+use crate::Cmp;
 use crate::pattern::Pattern;
 
 use crate::wire::Literal;
-
-/// How a cell is compared with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cmp {
-    /// Equal.
-    Eq,
-    /// Not equal; a null is not.
-    Ne,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Le,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Ge,
-}
-
-impl Cmp {
-    /// Whether the ordering of cell and value satisfies the comparison.
-    #[must_use]
-    pub fn accepts(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Eq => ordering.is_eq(),
-            Self::Ne => ordering.is_ne(),
-            Self::Lt => ordering.is_lt(),
-            Self::Le => ordering.is_le(),
-            Self::Gt => ordering.is_gt(),
-            Self::Ge => ordering.is_ge(),
-        }
-    }
-}
 
 /// What a text is tested for.
 #[derive(Clone, Debug)]

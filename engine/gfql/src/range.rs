@@ -2,7 +2,8 @@
 
 use graphlume_graph::canon::Column;
 
-use crate::predicate::{Cmp, Predicate};
+use crate::Cmp;
+use crate::predicate::Predicate;
 use crate::wire::Literal;
 
 /// The numbers from one bound to the other, both included; or all others.

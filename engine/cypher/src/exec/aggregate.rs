@@ -182,6 +182,9 @@ impl Exec<'_> {
             self.hold(nodes.len(), nodes.len())?;
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
         }
+        if let Some(groups) = self.folded(input, keys, aggs, row)? {
+            return Ok(Grouped { keys, aggs, groups: Held::Values(groups) });
+        }
         let numbered = || self.numbered(keys, input).map(|(node, numbers)| (node, Some(numbers)));
         let groups = match node.map(|node| (node, None)).or_else(numbered) {
             Some((node, numbers)) => {

@@ -66,7 +66,8 @@ pub(super) struct Cell {
     seen: Option<Box<Seen>>,
 }
 
-enum State {
+/// What an aggregate has come to.
+pub(super) enum State {
     Empty,
     Value(Value),
     Moments { mean: f64, spread: f64 },
@@ -78,6 +79,11 @@ impl Cell {
     fn new(agg: &Agg) -> Self {
         let seen = agg.distinct.then(Box::default);
         Self { count: 0, state: State::Empty, seen }
+    }
+
+    /// Takes the place of all rows of the group: so many values, and what they come to.
+    pub(super) fn put(&mut self, count: i64, state: State) {
+        (self.count, self.state) = (count, state);
     }
 
     /// Takes up a row, as often as it counts.

@@ -155,7 +155,7 @@ impl Exec<'_> {
     }
 
     /// A mark for every node: whether it has the labels.
-    fn labelled(&self, labels: &[usize]) -> Arc<Vec<bool>> {
+    pub(super) fn labelled(&self, labels: &[usize]) -> Arc<Vec<bool>> {
         let known = self.shared.labelled.lock().ok().and_then(|all| all.get(labels).cloned());
         if let Some(found) = known {
             return found;

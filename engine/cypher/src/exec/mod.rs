@@ -7,6 +7,7 @@ mod aggregate;
 mod arith;
 pub(crate) mod cells;
 mod coder;
+mod columns;
 mod edges;
 mod ends;
 mod eval;
@@ -112,11 +113,15 @@ pub(crate) struct Shared<'a> {
     marks: Mutex<HashMap<usize, Arc<Vec<bool>>>>,
     /// Marks of the nodes with labels, by the numbers of these.
     labelled: Mutex<HashMap<Vec<usize>, Arc<Vec<bool>>>>,
+    /// Rows that were tested by columns.
+    selected: Mutex<columns::Selected>,
     /// Rows and steps of all threads.
     ticks: AtomicUsize,
     /// Values that all threads hold.
     held: AtomicUsize,
     procedures: &'a dyn Procedures,
+    /// Whether tables are read by columns.
+    by_columns: bool,
     cancel: &'a CancelToken,
 }
 
@@ -153,17 +158,12 @@ impl<'a> std::ops::Deref for Exec<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(
-        plan: &'a Plan,
-        view: &'a View,
-        params: &Map<String, serde_json::Value>,
-        procedures: &'a dyn Procedures,
-        cancel: &'a CancelToken,
-    ) -> Result<Self, GfqlError> {
+    fn new(plan: &'a Plan, view: &'a View, setting: &Setting<'a>) -> Result<Self, GfqlError> {
+        let cancel = setting.cancel;
         let mut values = Vec::new();
         for name in &plan.params {
-            let Some(value) = params.get(name) else {
-                let given: Vec<&str> = params.keys().map(String::as_str).collect();
+            let Some(value) = setting.params.get(name) else {
+                let given: Vec<&str> = setting.params.keys().map(String::as_str).collect();
                 let what = format!("the parameter ${name} has no value");
                 let error = GfqlError::new(ErrorCode::MissingField, what).field("params");
                 return Err(match graphlume_gfql::nearest(name, &given) {
@@ -195,9 +195,11 @@ impl<'a> Shared<'a> {
             making: Mutex::default(),
             marks: Mutex::default(),
             labelled: Mutex::default(),
+            selected: Mutex::default(),
             ticks: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
-            procedures,
+            procedures: setting.procedures,
+            by_columns: setting.by_columns,
             cancel,
         })
     }
@@ -282,6 +284,8 @@ pub(crate) struct Setting<'a> {
     pub strictness: Strictness,
     pub procedures: &'a dyn Procedures,
     pub now: (i64, u32),
+    /// Whether tables are read by columns where that is possible; tests compare with what rows give.
+    pub by_columns: bool,
     pub cancel: &'a CancelToken,
 }
 
@@ -298,7 +302,7 @@ pub(crate) fn run(
     setting.cancel.check()?;
     let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
     let plan = &*plan_for(query, &view, setting.params, setting.cancel)?;
-    let shared = Shared::new(plan, &view, setting.params, setting.procedures, setting.cancel)?;
+    let shared = Shared::new(plan, &view, setting)?;
     let (names, columns) = on_stack(plan, &shared).map_err(|e| *e)?;
     let mut notices = Vec::new();
     for error in missing {

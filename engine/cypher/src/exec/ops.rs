@@ -88,6 +88,9 @@ impl Exec<'_> {
         if let Some(flow) = self.played(op, row, sink) {
             return flow;
         }
+        if let Some(flow) = self.selected_rows(op, row, sink) {
+            return flow;
+        }
         match op {
             Op::Argument => sink(row),
             Op::Scan { input, slot, labels, seek } => {
@@ -310,6 +313,9 @@ impl Exec<'_> {
         };
         if wanted == 0 {
             return Ok(());
+        }
+        if let (Some((key, down)), true) = (keys.first(), wanted < usize::MAX) {
+            self.select_best(input, (key, *down), wanted)?;
         }
         let down: Vec<bool> = keys.iter().map(|(_, down)| *down).collect();
         let width = keys.len() + keep.len();

@@ -122,6 +122,9 @@ fn parts_of(len: u64) -> impl Iterator<Item = Range<u64>> {
 impl Exec<'_> {
     /// Where to cut a pipeline, when it is worth while to share it out.
     pub(super) fn cut<'p>(&self, op: &'p Op, row: &mut [Value]) -> Res<Option<Cut<'p>>> {
+        if self.part.is_none() {
+            self.select(op)?;
+        }
         let threads = rayon::current_num_threads();
         if self.view.num_nodes() < NODES_MIN || threads < THREADS_MIN || self.part.is_some() {
             return Ok(None);

@@ -422,6 +422,11 @@ impl View {
     }
 
     /// A test of relationship types; `None` when no relationship has a type.
+    /// The column of the types of relationships.
+    pub(crate) const fn edge_type_cells(&self) -> Option<&Cells> {
+        self.edge_type.as_ref()
+    }
+
     pub(crate) fn type_test(&self, names: Vec<String>) -> Option<TypeTest> {
         Some(TypeTest::new(self.edge_type.as_ref()?, names))
     }

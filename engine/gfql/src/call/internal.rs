@@ -5,11 +5,11 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::Value;
 
+use crate::Cmp;
 use crate::columns::{columns, table_of};
 use crate::error::GfqlError;
 use crate::expr::{Binary, Cell, EDGE_IDS, Expr, NODE_ID, RowSchema, column, parse};
 use crate::graph::PropertyGraph;
-use crate::predicate::Cmp;
 use crate::wire::{CallOp, Chain, Op};
 
 /// What is known of the rows of a chain's calls.

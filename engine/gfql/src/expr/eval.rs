@@ -6,9 +6,9 @@ use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
 
 use super::parse::{Binary, Expr, Quantifier};
 use super::value::Cell;
+use crate::Cmp;
 use crate::error::{ErrorCode, GfqlError};
 use crate::pattern::Pattern;
-use crate::predicate::Cmp;
 use crate::wire::value::moment;
 
 /// Where names get their values.

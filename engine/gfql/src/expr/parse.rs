@@ -4,8 +4,8 @@ use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPERATORS_MAX, QUERY_TEXT_C
 
 use super::lex::{Token, broken, tokens};
 use super::value::Cell;
+use crate::Cmp;
 use crate::error::{ErrorCode, GfqlError};
-use crate::predicate::Cmp;
 
 /// Operators of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use graphlume_types::limits::{QUERY_BINDINGS_MAX, QUERY_DEPTH_MAX, QUERY_STEPS_MAX};
 
+use crate::Cmp;
 use crate::error::{ErrorCode, GfqlError};
-use crate::predicate::{Cmp, Predicate};
+use crate::predicate::Predicate;
 pub(crate) use op::{bounded, filter};
 pub(crate) use predicate::regex;
 pub use value::Literal;

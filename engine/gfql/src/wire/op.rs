@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::predicate::test;
 use super::{CallOp, Clause, Direction, EdgeOp, Filter, NodeOp, Object, Op, unknown_kind};
+use crate::Cmp;
 use crate::error::{ErrorCode, GfqlError};
-use crate::predicate::Cmp;
 
 /// Reads an operation. Index statements are operations that do nothing.
 pub(super) fn op(value: &Value) -> Result<Vec<Op>, GfqlError> {

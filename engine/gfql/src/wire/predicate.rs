@@ -5,9 +5,10 @@ use serde_json::{Map, Value};
 
 use super::Literal;
 use super::value::{literal, scalar};
+use crate::Cmp;
 use crate::error::{ErrorCode, GfqlError, nearest};
 use crate::pattern::{Pattern, PatternError};
-use crate::predicate::{Calendar, Class, Cmp, Keep, Predicate, TextTest};
+use crate::predicate::{Calendar, Class, Keep, Predicate, TextTest};
 
 type Object = Map<String, Value>;
 

@@ -1,0 +1,283 @@
+//! Grouping and aggregates by columns.
+
+use std::collections::HashMap;
+
+use graphlume_expr::{Fold, Folded, Folds, Keys, Rows, Test, Unfit, VECTOR_ROWS, fold, truth};
+use graphlume_graph::canon::Column;
+
+use super::{Pipeline, Start};
+use crate::error::Res;
+use crate::exec::Exec;
+use crate::exec::eval::set;
+use crate::exec::groups::{Groups, State};
+use crate::plan::{Agg, AggKind, Ex, Op, Slot};
+use crate::value::{Edge, Value};
+
+/// Why there are no groups by columns.
+enum Other {
+    /// They have to be made row by row.
+    ByRow,
+    Failed(Box<graphlume_gfql::GfqlError>),
+}
+
+impl Exec<'_> {
+    /// The groups of an aggregate over one table; `None` where rows have to be looked at one by one.
+    pub(in crate::exec) fn folded(
+        &self,
+        input: &Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+        row: &mut [Value],
+    ) -> Res<Option<Groups>> {
+        if self.part.is_some() || !self.by_columns {
+            return Ok(None);
+        }
+        match self.folded_or(input, keys, aggs, row) {
+            Ok(groups) => Ok(Some(groups)),
+            Err(Other::ByRow) => Ok(None),
+            Err(Other::Failed(e)) => Err(e),
+        }
+    }
+
+    fn folded_or(
+        &self,
+        input: &Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+        row: &mut [Value],
+    ) -> Result<Groups, Other> {
+        let pipeline = Pipeline::of(input).ok_or(Other::ByRow)?;
+        let rows = self.table_rows(&pipeline).ok_or(Other::ByRow)?;
+        let by = self.grouping_keys(&pipeline, keys).ok_or(Other::ByRow)?;
+        let folds: Option<Vec<Folds<'_>>> =
+            aggs.iter().map(|agg| self.fold_of(&pipeline, agg)).collect();
+        let folds = folds.ok_or(Other::ByRow)?;
+        let test = self.all_tests(&pipeline).ok_or(Other::ByRow)?;
+        let done = fold(test.as_ref(), &by, &folds, rows, self.cancel);
+        let (counts, folded) = self.fit(done)?;
+        let mut groups = Groups::new(keys.len(), aggs.len());
+        if keys.is_empty() {
+            groups.add(std::iter::empty(), aggs);
+            self.fill(&mut groups, (0, 0), aggs, (&counts, &folded, &folds))?;
+            return Ok(groups);
+        }
+        let met = self.first_rows(&pipeline, &by, test.as_ref(), &counts, rows)?;
+        self.hold(met.len(), met.len() * (keys.len() + aggs.len())).map_err(Other::Failed)?;
+        for (group, entity) in met {
+            set(row, pipeline.slot().0, entity);
+            let mut values = Vec::with_capacity(keys.len());
+            for (_, key) in keys {
+                let key = resolved(&pipeline, key);
+                values.push(self.eval(key, row).map_err(Other::Failed)?);
+            }
+            let at = groups.add(values.into_iter(), aggs);
+            self.fill(&mut groups, (at, group), aggs, (&counts, &folded, &folds))?;
+        }
+        Ok(groups)
+    }
+
+    fn fit<T>(&self, done: Result<T, Unfit>) -> Result<T, Other> {
+        match done {
+            Ok(done) => Ok(done),
+            Err(Unfit::Value) => Err(Other::ByRow),
+            Err(Unfit::Cancelled) => match self.cancelled() {
+                Err(e) => Err(Other::Failed(e)),
+                Ok(()) => Err(Other::ByRow),
+            },
+        }
+    }
+
+    fn grouping_keys<'e>(
+        &'e self,
+        pipeline: &Pipeline<'e>,
+        keys: &'e [(Slot, Ex)],
+    ) -> Option<Keys<'e>> {
+        let mut by = Keys::default();
+        for (_, key) in keys {
+            let cells = self.column_of(pipeline, key).filter(|c| c.is_plain())?;
+            let fits = match cells.column() {
+                Column::Int(column) => by.ints(column),
+                Column::Bool(column) => by.truths(column),
+                Column::Text(text) => {
+                    let (codes, words) = text.dictionary()?;
+                    let mut known = HashMap::new();
+                    let null = words.iter().flatten().collect::<std::collections::HashSet<_>>();
+                    let null = null.len() as u32;
+                    let numbers = words.iter().map(|word| match word {
+                        None => null,
+                        Some(word) => {
+                            let next = known.len() as u32;
+                            *known.entry(word).or_insert(next)
+                        }
+                    });
+                    let numbers = numbers.collect();
+                    by.dictionary(codes, numbers, null as usize)
+                }
+                _ => false,
+            };
+            if !fits {
+                return None;
+            }
+        }
+        Some(by)
+    }
+
+    fn fold_of<'e>(&'e self, pipeline: &Pipeline<'e>, agg: &'e Agg) -> Option<Folds<'e>> {
+        if agg.distinct || agg.weight.is_some() {
+            return None;
+        }
+        let fold = match agg.kind {
+            AggKind::CountRows | AggKind::Count => Fold::Count,
+            AggKind::Sum | AggKind::Avg => Fold::Sum,
+            AggKind::Min => Fold::Min,
+            AggKind::Max => Fold::Max,
+            AggKind::StDev | AggKind::StDevP => Fold::Moments,
+            AggKind::PercentileCont | AggKind::PercentileDisc => {
+                self.percentile_of(agg)?;
+                Fold::List
+            }
+            AggKind::Collect => return None,
+        };
+        let of = match &agg.arg {
+            None => None,
+            // The node or the relationship itself is never null.
+            Some(Ex::Slot(slot)) if *slot == pipeline.slot().0 && fold == Fold::Count => None,
+            Some(arg) => Some(self.compiled_number(pipeline, arg)?),
+        };
+        Some(Folds { fold, of })
+    }
+
+    /// The share of the values below a percentile, when it is the same for all rows.
+    fn percentile_of(&self, agg: &Agg) -> Option<f64> {
+        let given = self.fixed(agg.extra.as_ref()?)?.as_f64()?;
+        (0.0..=1.0).contains(&given).then_some(given)
+    }
+
+    /// Puts the results of a group into its cells.
+    fn fill(
+        &self,
+        groups: &mut Groups,
+        (at, group): (usize, usize),
+        aggs: &[Agg],
+        (counts, folded, folds): (&[i64], &[Folded], &[Folds<'_>]),
+    ) -> Result<(), Other> {
+        let rows = counts.get(group).copied().unwrap_or(0);
+        let cells = groups.cells_mut(at).iter_mut().zip(aggs);
+        for ((cell, agg), (folded, of)) in cells.zip(folded.iter().zip(folds)) {
+            let (count, state) = match folded {
+                Folded::Counts(_) if of.of.is_none() => (rows, State::Empty),
+                Folded::Counts(known) => (known[group], State::Empty),
+                Folded::Ints(cells) => self.integer(agg.kind, cells[group])?,
+                Folded::Floats(cells) => match (agg.kind, cells[group]) {
+                    (_, (0, _)) => (0, State::Empty),
+                    (AggKind::Avg, (n, sum)) if (sum / n as f64).is_finite() => {
+                        (n, State::Moments { mean: sum / n as f64, spread: 0.0 })
+                    }
+                    (AggKind::Avg, _) => return Err(Other::ByRow),
+                    (_, (n, v)) => (n, State::Value(Value::Float(v))),
+                },
+                Folded::Moments(cells) => match cells[group] {
+                    (0, ..) => (0, State::Empty),
+                    (n, mean, spread) => (n, State::Moments { mean, spread }),
+                },
+                Folded::Lists(lists) => {
+                    let mut list = lists[group].clone();
+                    self.percentile(agg, list.len(), &mut |i| {
+                        let (_, v, _) = list.select_nth_unstable_by(i, f64::total_cmp);
+                        Value::Float(*v)
+                    })
+                }
+                Folded::IntLists(lists) => {
+                    let mut list = lists[group].clone();
+                    self.percentile(agg, list.len(), &mut |i| {
+                        Value::Int(*list.select_nth_unstable(i).1)
+                    })
+                }
+            };
+            cell.put(count, state);
+        }
+        Ok(())
+    }
+
+    fn integer(&self, kind: AggKind, (n, v): (i64, i128)) -> Result<(i64, State), Other> {
+        Ok(match kind {
+            _ if n == 0 => (0, State::Empty),
+            AggKind::Avg => (n, State::Moments { mean: v as f64 / n as f64, spread: 0.0 }),
+            _ => (n, State::Value(Value::Int(i64::try_from(v).map_err(|_| Other::ByRow)?))),
+        })
+    }
+
+    /// A percentile of so many values, of which `nth` gives one by its place in their order.
+    fn percentile(
+        &self,
+        agg: &Agg,
+        len: usize,
+        nth: &mut dyn FnMut(usize) -> Value,
+    ) -> (i64, State) {
+        let (Some(last), Some(at)) = (len.checked_sub(1), self.percentile_of(agg)) else {
+            return (0, State::Empty);
+        };
+        if agg.kind == AggKind::PercentileDisc {
+            let rank = (at * len as f64).ceil() as usize;
+            return (len as i64, State::Value(nth(rank.saturating_sub(1).min(last))));
+        }
+        let place = at * last as f64;
+        let mut number = |i: usize| nth(i.min(last)).as_f64().unwrap_or(f64::NAN);
+        let (low, high) = (number(place.floor() as usize), number(place.ceil() as usize));
+        (len as i64, State::Value(Value::Float(low + (high - low) * place.fract())))
+    }
+
+    /// The groups that have rows, with the node or relationship in which each was met first, in the order in which rows
+    /// are made.
+    fn first_rows(
+        &self,
+        pipeline: &Pipeline<'_>,
+        by: &Keys<'_>,
+        test: Option<&Test<'_>>,
+        counts: &[i64],
+        num_rows: usize,
+    ) -> Result<Vec<(usize, Value)>, Other> {
+        let mut left = counts.iter().filter(|n| **n > 0).count();
+        let (mut met, mut seen) = (Vec::with_capacity(left), vec![false; counts.len()]);
+        let topology = self.view.topology();
+        for from in (0..num_rows).step_by(VECTOR_ROWS) {
+            if left == 0 {
+                break;
+            }
+            self.cancelled().map_err(Other::Failed)?;
+            let len = VECTOR_ROWS.min(num_rows - from);
+            let rows = match pipeline.start {
+                Start::Nodes(..) => Rows::Run { from, len },
+                // Rows are made in the order of the nodes that relationships leave.
+                Start::Edges(_) => Rows::List(&topology.out_row()[from..from + len]),
+            };
+            let truths = self.fit(test.map(|t| t.eval(rows)).transpose())?;
+            for (i, group) in by.of(rows).into_iter().enumerate() {
+                let passes = truths.as_ref().is_none_or(|t| t[i] == truth::TRUE);
+                if !passes || std::mem::replace(&mut seen[group as usize], true) {
+                    continue;
+                }
+                left -= 1;
+                met.push((
+                    group as usize,
+                    match pipeline.start {
+                        Start::Nodes(..) => Value::Node((from + i) as u32),
+                        Start::Edges(_) => {
+                            let (source, destination, row) = topology.edge((from + i) as u32);
+                            Value::Edge(Edge { row, source, destination })
+                        }
+                    },
+                ));
+            }
+        }
+        Ok(met)
+    }
+}
+
+/// A key without the projections on the way.
+fn resolved<'p>(pipeline: &Pipeline<'p>, key: &'p Ex) -> &'p Ex {
+    match key {
+        Ex::Slot(slot) => pipeline.item(*slot).map_or(key, |item| resolved(pipeline, item)),
+        key => key,
+    }
+}

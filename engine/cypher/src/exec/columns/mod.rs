@@ -1,0 +1,214 @@
+//! Operators that start at all nodes or at all relationships, evaluated by columns.
+//!
+//! A pipeline of filters and projections over a scan reads the cells of one table. Its tests and aggregates are given to
+//! `graphlume_expr`, which evaluates them by vectors; only rows that pass are made. What vectors cannot say is evaluated
+//! row by row as everything else is, and gives the same answer or the error of the row where it is.
+
+mod compile;
+mod group;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
+mod top;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use graphlume_expr::{Marks, Test, Unfit, marks};
+
+use super::eval::set;
+use super::parallel::Part;
+use super::{Exec, Flow, Sink};
+use crate::ast::Direction;
+use crate::error::Res;
+use crate::plan::{Ex, Op, Slot, Step};
+use crate::value::{Edge, Value};
+
+/// What a pipeline starts from.
+#[derive(Clone, Copy)]
+enum Start<'p> {
+    /// All nodes, in a slot, with these labels.
+    Nodes(Slot, &'p [usize]),
+    /// All relationships, with the step that finds them from all nodes.
+    Edges(&'p Step),
+}
+
+/// A pipeline whose rows are those of one table.
+struct Pipeline<'p> {
+    start: Start<'p>,
+    /// Conditions, the first one first.
+    tests: Vec<&'p Ex>,
+    /// What slots stand for that were filled on the way.
+    items: Vec<&'p (Slot, Ex)>,
+    /// The operator below which there are no projections, to whose address marks belong.
+    base: &'p Op,
+}
+
+impl<'p> Pipeline<'p> {
+    fn of(op: &'p Op) -> Option<Self> {
+        let (mut at, mut tests, mut items, mut base) = (op, Vec::new(), Vec::new(), op);
+        let start = loop {
+            match at {
+                Op::Filter { input, test } => {
+                    tests.push(test);
+                    at = input;
+                }
+                Op::Project { input, items: more } => {
+                    items.extend(more);
+                    (at, base) = (input, input);
+                }
+                Op::Scan { input, slot, labels, seek } => {
+                    if !matches!(**input, Op::Argument) || !seek.is_empty() {
+                        return None;
+                    }
+                    break Start::Nodes(*slot, labels);
+                }
+                Op::Expand { input, step } => {
+                    let Op::Scan { input, slot, labels, seek } = &**input else { return None };
+                    let all = matches!(**input, Op::Argument) && *slot == step.from;
+                    let plain = labels.is_empty() && seek.is_empty() && step.labels.is_empty();
+                    if !all || !plain || step.closes || step.direction != Direction::Out {
+                        return None;
+                    }
+                    break Start::Edges(step);
+                }
+                _ => return None,
+            }
+        };
+        tests.reverse();
+        Some(Self { start, tests, items, base })
+    }
+
+    /// The slot whose cells are read, and whether it has relationships.
+    const fn slot(&self) -> (Slot, bool) {
+        match self.start {
+            Start::Nodes(slot, _) => (slot, false),
+            Start::Edges(step) => (step.rel, true),
+        }
+    }
+
+    /// What a slot stands for.
+    fn item(&self, slot: Slot) -> Option<&'p Ex> {
+        self.items.iter().find(|(own, _)| *own == slot).map(|(_, item)| item)
+    }
+}
+
+/// Marks of the rows that operators are to make, by the address of the operator below which there are no projections.
+pub(super) type Selected = std::collections::HashMap<usize, Option<Arc<Marks>>>;
+
+impl Exec<'_> {
+    /// The rows of the table that a pipeline starts from; `None` where rows of the table and of the pipeline differ.
+    fn table_rows(&self, pipeline: &Pipeline<'_>) -> Option<usize> {
+        let (view, nodes) = (self.view, self.view.num_nodes());
+        match pipeline.start {
+            Start::Nodes(..) => {
+                let rows = view.graph().nodes()?.num_rows();
+                (view.rows_are_nodes() && rows == nodes as usize).then_some(rows)
+            }
+            Start::Edges(_) => {
+                let (topology, rows) = (view.topology(), view.graph().edges()?.num_rows());
+                let whole = topology.num_nodes() == nodes && topology.num_edges() as usize == rows;
+                whole.then_some(rows)
+            }
+        }
+    }
+
+    /// Tests the rows that an operator starts from by columns, before its work is shared out. Without it, or where a
+    /// row has to be looked at by itself, filters test row by row.
+    pub(super) fn select(&self, op: &Op) -> Res<()> {
+        let Some(pipeline) = Pipeline::of(op).filter(|_| self.by_columns) else { return Ok(()) };
+        let place = std::ptr::from_ref(pipeline.base) as usize;
+        let known = self.selected.lock().is_ok_and(|all| all.contains_key(&place));
+        // A filter above a projection tests what is made; those below are one with the scan.
+        let below = Pipeline::of(pipeline.base).filter(|p| !p.tests.is_empty());
+        let Some(below) = below.filter(|_| !known) else { return Ok(()) };
+        let found = match (self.table_rows(&below), self.all_tests(&below)) {
+            (Some(rows), Some(test)) => match marks(test.as_ref(), rows, self.cancel) {
+                Ok(found) => Some(Arc::new(found)),
+                Err(Unfit::Cancelled) => return self.cancelled(),
+                Err(Unfit::Value) => None,
+            },
+            _ => None,
+        };
+        self.put_selected(place, found);
+        Ok(())
+    }
+
+    fn put_selected(&self, place: usize, found: Option<Arc<Marks>>) {
+        if let Ok(mut all) = self.selected.lock() {
+            all.insert(place, found);
+        }
+    }
+
+    /// Makes the rows of an operator from the marks that were made for it; `None` where there are none.
+    pub(super) fn selected_rows(
+        &self,
+        op: &Op,
+        row: &mut [Value],
+        sink: &mut Sink<'_>,
+    ) -> Option<Flow> {
+        if !matches!(op, Op::Filter { .. } | Op::Scan { .. } | Op::Expand { .. }) {
+            return None;
+        }
+        let place = std::ptr::from_ref(op) as usize;
+        let marks = self.selected.lock().ok()?.get(&place).cloned()??;
+        let pipeline = Pipeline::of(op)?;
+        Some(match pipeline.start {
+            Start::Nodes(slot, _) => marks.rows(self.nodes_of(slot)).try_for_each(|v| {
+                self.tick()?;
+                set(row, slot, Value::Node(v));
+                sink(row)
+            }),
+            Start::Edges(step) => self.selected_edges(step, &marks, row, sink),
+        })
+    }
+
+    fn selected_edges(
+        &self,
+        step: &Step,
+        marks: &Marks,
+        row: &mut [Value],
+        sink: &mut Sink<'_>,
+    ) -> Flow {
+        let topology = self.view.topology();
+        for v in self.nodes_of(step.from) {
+            let (ends, rows) = (topology.out_neighbors(v), topology.out_rows(v));
+            self.tick_by(1 + rows.len() as u32 / 16)?;
+            for (to, at) in ends.iter().zip(rows).filter(|(_, at)| marks.has(**at)) {
+                set(row, step.from, Value::Node(v));
+                let edge = Edge { row: *at, source: v, destination: *to };
+                set(row, step.rel, Value::Edge(edge));
+                set(row, step.to, Value::Node(*to));
+                sink(row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The nodes that this thread is to start from.
+    fn nodes_of(&self, slot: Slot) -> Range<u32> {
+        match &self.part {
+            Some(Part::Nodes(part, range)) if *part == slot => range.clone(),
+            _ => 0..self.view.num_nodes(),
+        }
+    }
+
+    /// All conditions of a pipeline as one; the inner `None` where there is none.
+    fn all_tests<'e>(&'e self, pipeline: &Pipeline<'e>) -> Option<Option<Test<'e>>> {
+        let mut all = Vec::new();
+        match pipeline.start {
+            Start::Nodes(_, []) => {}
+            Start::Nodes(_, labels) => all.push(Test::Flags(self.labelled(labels))),
+            Start::Edges(step) if step.types.is_empty() => {}
+            Start::Edges(step) => all.push(self.types_test(step)?),
+        }
+        for test in &pipeline.tests {
+            all.push(self.compiled_test(pipeline, test)?);
+        }
+        Some(match all.len() {
+            0 => None,
+            1 => all.pop(),
+            _ => Some(Test::And(all)),
+        })
+    }
+}

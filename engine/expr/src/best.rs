@@ -1,0 +1,132 @@
+//! The rows that may be among the first by a number.
+
+use std::cmp::Ordering;
+
+use graphlume_types::CancelToken;
+use rayon::prelude::*;
+
+use crate::mark::Marks;
+use crate::number::Number;
+use crate::test::Test;
+use crate::vector::{Rows, Unfit, VECTOR_ROWS, Values, truth};
+
+/// Rows of one unit of parallel work.
+const UNIT_ROWS: usize = 1 << 16;
+/// Candidates beyond the wanted ones before the others are dropped.
+const SLACK: usize = 4_096;
+
+/// Candidates of one unit: their keys, the worst of which none needs to be looked at any more.
+struct Candidates<K> {
+    known: Vec<(K, u32)>,
+    unknown: Vec<u32>,
+    worst: Option<K>,
+}
+
+impl<K: PartialOrd + Copy> Candidates<K> {
+    const fn new() -> Self {
+        Self { known: Vec::new(), unknown: Vec::new(), worst: None }
+    }
+
+    /// Drops those that `wanted` others come before; equal ones stay.
+    fn prune(&mut self, wanted: usize, down: bool) -> Result<(), Unfit> {
+        let Some(last) = wanted.checked_sub(1).filter(|last| *last < self.known.len()) else {
+            return Ok(());
+        };
+        let (_, worst, _) = self.known.select_nth_unstable_by(last, |a, b| order(a.0, b.0, down));
+        let worst = worst.0;
+        self.worst = Some(worst);
+        self.known.retain(|(k, _)| order(*k, worst, down).is_le());
+        // Where most are equal, others decide, and all have to be held.
+        if self.known.len() > wanted + SLACK { Err(Unfit::Value) } else { Ok(()) }
+    }
+
+    fn push(&mut self, key: K, row: u32, wanted: usize, down: bool) -> Result<(), Unfit> {
+        if self.worst.is_some_and(|worst| order(key, worst, down).is_gt()) {
+            return Ok(());
+        }
+        self.known.push((key, row));
+        if self.known.len() >= 2 * (wanted + SLACK) { self.prune(wanted, down) } else { Ok(()) }
+    }
+}
+
+fn order<K: PartialOrd>(a: K, b: K, down: bool) -> Ordering {
+    let order = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+    if down { order.reverse() } else { order }
+}
+
+/// Marks of rows that pass a test, among which are the first `wanted` by a number and all that are equal to the last of
+/// these. Null is above every number: it comes last, or first when `down`.
+///
+/// # Errors
+/// Those of the expressions; also when too many rows are equal.
+pub fn best(
+    test: Option<&Test<'_>>,
+    (key, down): (&Number<'_>, bool),
+    wanted: usize,
+    num_rows: usize,
+    cancel: &CancelToken,
+) -> Result<Marks, Unfit> {
+    let units = (0..num_rows.div_ceil(UNIT_ROWS)).into_par_iter();
+    if key.is_int() {
+        let found = units.map(|unit| {
+            of_unit(unit, num_rows, (test, key), cancel, |values, i, at, into| match values {
+                Values::Int(v) => Candidates::push(into, v[i], at, wanted, down),
+                Values::Float(_) => Err(Unfit::Value),
+            })
+        });
+        return joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows);
+    }
+    let found = units.map(|unit| {
+        of_unit(unit, num_rows, (test, key), cancel, |values, i, at, into| match values {
+            Values::Float(v) if !v[i].is_nan() => Candidates::push(into, v[i], at, wanted, down),
+            _ => Err(Unfit::Value),
+        })
+    });
+    joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows)
+}
+
+fn of_unit<K: PartialOrd + Copy>(
+    unit: usize,
+    num_rows: usize,
+    (test, key): (Option<&Test<'_>>, &Number<'_>),
+    cancel: &CancelToken,
+    mut push: impl FnMut(&Values<'_>, usize, u32, &mut Candidates<K>) -> Result<(), Unfit>,
+) -> Result<Candidates<K>, Unfit> {
+    let mut found = Candidates::new();
+    let end = num_rows.min((unit + 1) * UNIT_ROWS);
+    for from in (unit * UNIT_ROWS..end).step_by(VECTOR_ROWS) {
+        cancel.check()?;
+        let rows = Rows::Run { from, len: VECTOR_ROWS.min(end - from) };
+        let truths = test.map(|t| t.eval(rows)).transpose()?;
+        let vector = key.eval(rows)?;
+        for i in 0..rows.len() {
+            if truths.as_ref().is_some_and(|t| t[i] != truth::TRUE) {
+                continue;
+            }
+            let at = rows.at(i) as u32;
+            if vector.known.as_ref().is_none_or(|k| k[i]) {
+                push(&vector.values, i, at, &mut found)?;
+            } else {
+                found.unknown.push(at);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn joined<K: PartialOrd + Copy>(
+    units: Vec<Candidates<K>>,
+    wanted: usize,
+    down: bool,
+    num_rows: usize,
+) -> Result<Marks, Unfit> {
+    let mut all = Candidates::new();
+    for unit in units {
+        all.known.extend(unit.known);
+        all.unknown.extend(unit.unknown);
+    }
+    let enough = all.known.len() >= wanted;
+    all.prune(wanted, down)?;
+    let unknown = all.unknown.into_iter().filter(|_| down || !enough);
+    Ok(Marks::of(num_rows, all.known.into_iter().map(|(_, row)| row).chain(unknown)))
+}

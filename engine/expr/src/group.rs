@@ -1,0 +1,133 @@
+//! Groups by columns of few values: each row's group is a number that its cells give without a search.
+
+use arrow_array::{Array, BooleanArray, Int64Array, UInt32Array};
+
+use crate::vector::Rows;
+
+/// Groups at most: every part of the rows has an accumulator for each.
+const GROUPS_MAX: usize = 1 << 14;
+
+/// What a key takes its codes from; the last code is that of null.
+#[derive(Debug)]
+enum Codes<'c> {
+    /// Keys of a dictionary, whose values may be null or stand there twice.
+    Dictionary(&'c UInt32Array, Vec<u32>),
+    /// Numbers that were given to the values before, with the greatest of 32 bits for null.
+    Numbered(&'c [u32]),
+    /// Integers above the least of them.
+    Ints(&'c Int64Array, i64),
+    /// Truths.
+    Truths(&'c BooleanArray),
+}
+
+#[derive(Debug)]
+struct Key<'c> {
+    codes: Codes<'c>,
+    /// Codes, that of null included.
+    count: usize,
+}
+
+/// The keys of a grouping.
+#[derive(Debug, Default)]
+pub struct Keys<'c> {
+    keys: Vec<Key<'c>>,
+}
+
+impl<'c> Keys<'c> {
+    fn push(&mut self, codes: Codes<'c>, count: usize) -> bool {
+        let fits = count.checked_mul(self.groups()).is_some_and(|groups| groups <= GROUPS_MAX);
+        if fits {
+            self.keys.push(Key { codes, count });
+        }
+        fits
+    }
+
+    /// A key of texts by the keys of their dictionary and the number of each of its values: equal values have equal
+    /// numbers below `values`, and null has `values`. False when there would be too many groups.
+    #[must_use]
+    pub fn dictionary(&mut self, keys: &'c UInt32Array, numbers: Vec<u32>, values: usize) -> bool {
+        self.push(Codes::Dictionary(keys, numbers), values + 1)
+    }
+
+    /// A key whose values have numbers below `values`, and null the greatest of 32 bits.
+    #[must_use]
+    pub fn numbered(&mut self, numbers: &'c [u32], values: usize) -> bool {
+        self.push(Codes::Numbered(numbers), values + 1)
+    }
+
+    /// A key of integers within a range that is small enough.
+    #[must_use]
+    pub fn ints(&mut self, column: &'c Int64Array) -> bool {
+        let cells = column.values().iter();
+        let (mut low, mut high) = (i64::MAX, i64::MIN);
+        match column.nulls().filter(|n| n.null_count() > 0) {
+            None => cells.for_each(|v| (low, high) = (low.min(*v), high.max(*v))),
+            Some(nulls) => cells
+                .zip(nulls)
+                .filter(|(_, valid)| *valid)
+                .for_each(|(v, _)| (low, high) = (low.min(*v), high.max(*v))),
+        }
+        if low > high {
+            (low, high) = (0, 0);
+        }
+        let span = high.checked_sub(low).and_then(|s| usize::try_from(s).ok());
+        span.is_some_and(|s| s < GROUPS_MAX && self.push(Codes::Ints(column, low), s + 2))
+    }
+
+    /// A key of truths.
+    #[must_use]
+    pub fn truths(&mut self, column: &'c BooleanArray) -> bool {
+        self.push(Codes::Truths(column), 3)
+    }
+
+    /// Groups that there may be; one without keys.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.keys.iter().map(|k| k.count).product()
+    }
+
+    /// The groups of some rows.
+    #[must_use]
+    pub fn of(&self, rows: Rows<'_>) -> Vec<u32> {
+        let mut groups = vec![0u32; rows.len()];
+        for key in &self.keys {
+            let count = key.count as u32;
+            let mut put = |codes: &mut dyn Iterator<Item = u32>| {
+                groups.iter_mut().zip(codes).for_each(|(g, code)| *g = *g * count + code);
+            };
+            let null = count - 1;
+            match &key.codes {
+                Codes::Dictionary(keys, numbers) => {
+                    let of = |k: &u32| numbers.get(*k as usize).copied().unwrap_or(null);
+                    let found = rows.of(keys.values());
+                    match crate::number::valid(keys.nulls(), rows) {
+                        None => put(&mut found.iter().map(of)),
+                        Some(valid) => put(&mut found
+                            .iter()
+                            .zip(valid)
+                            .map(|(k, v)| if v { of(k) } else { null })),
+                    }
+                }
+                Codes::Numbered(numbers) => {
+                    put(&mut rows.of(numbers).iter().map(|n| (*n).min(null)));
+                }
+                Codes::Ints(column, low) => {
+                    let found = rows.of(column.values());
+                    let of = |v: &i64| v.wrapping_sub(*low) as u32;
+                    match crate::number::valid(column.nulls(), rows) {
+                        None => put(&mut found.iter().map(of)),
+                        Some(valid) => put(&mut found
+                            .iter()
+                            .zip(valid)
+                            .map(|(k, v)| if v { of(k) } else { null })),
+                    }
+                }
+                Codes::Truths(column) => put(&mut (0..rows.len()).map(|i| match rows.at(i) {
+                    row if !column.is_valid(row) => null,
+                    row => u32::from(column.value(row)),
+                })),
+            }
+        }
+        groups
+    }
+}

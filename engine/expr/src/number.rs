@@ -1,0 +1,167 @@
+//! Expressions whose values are numbers.
+
+use std::borrow::Cow;
+
+use arrow_array::{Array, Float64Array, Int64Array};
+use arrow_buffer::NullBuffer;
+
+use crate::vector::{Rows, Unfit, Values, Vector, both};
+
+/// An operator of two numbers, or of a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Quotient; of integers the whole part.
+    Div,
+    /// Remainder, with the sign of the dividend.
+    Mod,
+    /// Power, always a float.
+    Pow,
+}
+
+/// An expression whose value is a number or null.
+#[derive(Clone, Debug)]
+pub enum Number<'c> {
+    /// A column of integers.
+    Ints(&'c Int64Array),
+    /// A column of floats, in which NaN is null.
+    Floats(&'c Float64Array),
+    /// A constant.
+    Int(i64),
+    /// A constant, which is no NaN.
+    Float(f64),
+    /// An operator of two numbers.
+    Op(Arithmetic, Box<Self>, Box<Self>),
+}
+
+/// The validity of some rows; `None` where all are valid.
+pub(crate) fn valid(nulls: Option<&NullBuffer>, rows: Rows<'_>) -> Option<Vec<bool>> {
+    let nulls = nulls.filter(|n| n.null_count() > 0)?;
+    let known: Vec<bool> = (0..rows.len()).map(|i| nulls.is_valid(rows.at(i))).collect();
+    known.contains(&false).then_some(known)
+}
+
+impl<'c> Number<'c> {
+    /// Whether all values are integers.
+    #[must_use]
+    pub fn is_int(&self) -> bool {
+        match self {
+            Self::Ints(_) | Self::Int(_) => true,
+            Self::Floats(_) | Self::Float(_) => false,
+            Self::Op(op, a, b) => *op != Arithmetic::Pow && a.is_int() && b.is_int(),
+        }
+    }
+
+    /// Whether a value may be a NaN that was computed, and so is not null.
+    pub(crate) fn may_be_nan(&self) -> bool {
+        matches!(self, Self::Op(..)) && !self.is_int()
+    }
+
+    /// The values of some rows.
+    ///
+    /// # Errors
+    /// [`Unfit::Value`] where a result does not fit 64 bits or something is divided by zero.
+    pub fn eval(&self, rows: Rows<'_>) -> Result<Vector<'c>, Unfit> {
+        Ok(match self {
+            Self::Ints(column) => Vector {
+                values: Values::Int(rows.of(column_values(column))),
+                known: valid(column.nulls(), rows),
+            },
+            Self::Floats(column) => {
+                let values = rows.of(float_values(column));
+                let mut known = valid(column.nulls(), rows);
+                if values.iter().any(|v| v.is_nan()) {
+                    let numbers = values.iter().map(|v| !v.is_nan()).collect();
+                    known = both(known, Some(numbers));
+                }
+                Vector { values: Values::Float(values), known }
+            }
+            Self::Int(v) => {
+                Vector { values: Values::Int(Cow::Owned(vec![*v; rows.len()])), known: None }
+            }
+            Self::Float(v) => {
+                Vector { values: Values::Float(Cow::Owned(vec![*v; rows.len()])), known: None }
+            }
+            Self::Op(op, a, b) => apply(*op, a.eval(rows)?, b.eval(rows)?)?,
+        })
+    }
+}
+
+fn column_values(column: &Int64Array) -> &[i64] {
+    column.values()
+}
+
+fn float_values(column: &Float64Array) -> &[f64] {
+    column.values()
+}
+
+fn apply<'c>(op: Arithmetic, a: Vector<'c>, b: Vector<'c>) -> Result<Vector<'c>, Unfit> {
+    if let (Values::Int(x), Values::Int(y)) = (&a.values, &b.values)
+        && op != Arithmetic::Pow
+    {
+        let known = both(a.known, b.known);
+        let values = integers(op, x, y, known.as_deref())?;
+        return Ok(Vector { values: Values::Int(Cow::Owned(values)), known });
+    }
+    let ((x, p), (y, q)) = (a.floats(), b.floats());
+    let pairs = x.iter().zip(y.iter());
+    let values: Vec<f64> = match op {
+        Arithmetic::Add => pairs.map(|(x, y)| x + y).collect(),
+        Arithmetic::Sub => pairs.map(|(x, y)| x - y).collect(),
+        Arithmetic::Mul => pairs.map(|(x, y)| x * y).collect(),
+        Arithmetic::Div => pairs.map(|(x, y)| x / y).collect(),
+        Arithmetic::Mod => pairs.map(|(x, y)| x % y).collect(),
+        Arithmetic::Pow => pairs.map(|(x, y)| x.powf(*y)).collect(),
+    };
+    Ok(Vector { values: Values::Float(Cow::Owned(values)), known: both(p, q) })
+}
+
+/// Results of an operator of integers; unfit where a known one has none.
+fn integers(
+    op: Arithmetic,
+    x: &[i64],
+    y: &[i64],
+    known: Option<&[bool]>,
+) -> Result<Vec<i64>, Unfit> {
+    let each = |f: fn(i64, i64) -> (i64, bool)| {
+        let mut bad = false;
+        let values = match known {
+            None => x
+                .iter()
+                .zip(y)
+                .map(|(x, y)| {
+                    let (v, is_bad) = f(*x, *y);
+                    bad |= is_bad;
+                    v
+                })
+                .collect(),
+            Some(known) => x
+                .iter()
+                .zip(y)
+                .zip(known)
+                .map(|((x, y), known)| {
+                    let (v, is_bad) = f(*x, *y);
+                    bad |= is_bad & known;
+                    v
+                })
+                .collect(),
+        };
+        if bad { Err(Unfit::Value) } else { Ok(values) }
+    };
+    match op {
+        Arithmetic::Add => each(i64::overflowing_add),
+        Arithmetic::Sub => each(i64::overflowing_sub),
+        Arithmetic::Mul => each(i64::overflowing_mul),
+        Arithmetic::Div => each(|x, y| x.checked_div(y).map_or((0, true), |v| (v, false))),
+        // The remainder by -1 is 0, also of the least number.
+        Arithmetic::Mod | Arithmetic::Pow => each(|x, y| match y {
+            0 => (0, true),
+            y => (x.checked_rem(y).unwrap_or(0), false),
+        }),
+    }
+}
