@@ -328,7 +328,7 @@ fn one_vector(
         }
     };
     let grouped = keys.groups() > 1;
-    let groups = grouped.then(|| keys.of(rows));
+    let groups = grouped.then(|| keys.of(rows)).transpose()?;
     match &groups {
         None => own.rows[0] += rows.len() as i64,
         Some(groups) => groups.iter().for_each(|g| own.rows[*g as usize] += 1),

@@ -2,7 +2,8 @@
 
 use arrow_array::{Array, BooleanArray, Int64Array, UInt32Array};
 
-use crate::vector::Rows;
+use crate::number::Number;
+use crate::vector::{Rows, Unfit, Values, Vector};
 
 /// Groups at most: every part of the rows has an accumulator for each.
 const GROUPS_MAX: usize = 1 << 14;
@@ -12,10 +13,10 @@ const GROUPS_MAX: usize = 1 << 14;
 enum Codes<'c> {
     /// Keys of a dictionary, whose values may be null or stand there twice.
     Dictionary(&'c UInt32Array, Vec<u32>),
-    /// Numbers that were given to the values before, with the greatest of 32 bits for null.
-    Numbered(&'c [u32]),
     /// Integers above the least of them.
     Ints(&'c Int64Array, i64),
+    /// The values of an expression above the least of them.
+    Number(Number<'c>, i64),
     /// Truths.
     Truths(&'c BooleanArray),
 }
@@ -49,12 +50,6 @@ impl<'c> Keys<'c> {
         self.push(Codes::Dictionary(keys, numbers), values + 1)
     }
 
-    /// A key whose values have numbers below `values`, and null the greatest of 32 bits.
-    #[must_use]
-    pub fn numbered(&mut self, numbers: &'c [u32], values: usize) -> bool {
-        self.push(Codes::Numbered(numbers), values + 1)
-    }
-
     /// A key of integers within a range that is small enough.
     #[must_use]
     pub fn ints(&mut self, column: &'c Int64Array) -> bool {
@@ -74,6 +69,14 @@ impl<'c> Keys<'c> {
         span.is_some_and(|s| s < GROUPS_MAX && self.push(Codes::Ints(column, low), s + 2))
     }
 
+    /// A key of integers that are computed, within bounds that columns and constants tell and that are close enough.
+    #[must_use]
+    pub fn number(&mut self, number: Number<'c>) -> bool {
+        let Some((low, high)) = number.bounds().filter(|_| number.is_int()) else { return false };
+        let span = high.checked_sub(low).and_then(|s| usize::try_from(s).ok());
+        span.is_some_and(|s| s < GROUPS_MAX && self.push(Codes::Number(number, low), s + 2))
+    }
+
     /// A key of truths.
     #[must_use]
     pub fn truths(&mut self, column: &'c BooleanArray) -> bool {
@@ -87,8 +90,10 @@ impl<'c> Keys<'c> {
     }
 
     /// The groups of some rows.
-    #[must_use]
-    pub fn of(&self, rows: Rows<'_>) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// Those of the expressions among the keys.
+    pub fn of(&self, rows: Rows<'_>) -> Result<Vec<u32>, Unfit> {
         let mut groups = vec![0u32; rows.len()];
         for key in &self.keys {
             let count = key.count as u32;
@@ -108,8 +113,18 @@ impl<'c> Keys<'c> {
                             .map(|(k, v)| if v { of(k) } else { null })),
                     }
                 }
-                Codes::Numbered(numbers) => {
-                    put(&mut rows.of(numbers).iter().map(|n| (*n).min(null)));
+                Codes::Number(number, low) => {
+                    let Vector { values: Values::Int(found), known } = number.eval(rows)? else {
+                        return Err(Unfit::Value);
+                    };
+                    let of = |v: &i64| v.wrapping_sub(*low) as u32;
+                    match known {
+                        None => put(&mut found.iter().map(of)),
+                        Some(known) => put(&mut found
+                            .iter()
+                            .zip(known)
+                            .map(|(v, k)| if k { of(v) } else { null })),
+                    }
                 }
                 Codes::Ints(column, low) => {
                     let found = rows.of(column.values());
@@ -128,6 +143,6 @@ impl<'c> Keys<'c> {
                 })),
             }
         }
-        groups
+        Ok(groups)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use arrow_array::{Array, Float64Array, Int64Array};
+use std::sync::Arc;
+
+use arrow_array::{Array, Float64Array, Int64Array, UInt32Array};
 use arrow_buffer::NullBuffer;
 
 use crate::vector::{Rows, Unfit, Values, Vector, both};
@@ -35,6 +37,8 @@ pub enum Number<'c> {
     Int(i64),
     /// A constant, which is no NaN.
     Float(f64),
+    /// The numbers of the texts of a dictionary, by its keys: equal texts have equal numbers, and null the greatest.
+    Codes(&'c UInt32Array, Arc<Vec<u32>>),
     /// An operator of two numbers.
     Op(Arithmetic, Box<Self>, Box<Self>),
 }
@@ -51,9 +55,36 @@ impl<'c> Number<'c> {
     #[must_use]
     pub fn is_int(&self) -> bool {
         match self {
-            Self::Ints(_) | Self::Int(_) => true,
+            Self::Ints(_) | Self::Int(_) | Self::Codes(..) => true,
             Self::Floats(_) | Self::Float(_) => false,
             Self::Op(op, a, b) => *op != Arithmetic::Pow && a.is_int() && b.is_int(),
+        }
+    }
+
+    /// Bounds between which all known integers lie, where they follow from columns and constants.
+    pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
+        match self {
+            Self::Int(v) => Some((*v, *v)),
+            Self::Ints(column) => {
+                let cells = column.iter().flatten();
+                let ends = cells.fold((i64::MAX, i64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+                (ends.0 <= ends.1).then_some(ends)
+            }
+            Self::Op(Arithmetic::Mod, a, b) => match (&**a, &**b) {
+                (a, Self::Int(by)) if a.is_int() && *by != 0 => {
+                    let most = by.checked_abs()? - 1;
+                    Some((-most, most))
+                }
+                _ => None,
+            },
+            Self::Op(op @ (Arithmetic::Add | Arithmetic::Sub), a, b) => {
+                let ((low, high), (from, to)) = (a.bounds()?, b.bounds()?);
+                match op {
+                    Arithmetic::Add => Some((low.checked_add(from)?, high.checked_add(to)?)),
+                    _ => Some((low.checked_sub(to)?, high.checked_sub(from)?)),
+                }
+            }
+            _ => None,
         }
     }
 
@@ -80,6 +111,17 @@ impl<'c> Number<'c> {
                     known = both(known, Some(numbers));
                 }
                 Vector { values: Values::Float(values), known }
+            }
+            Self::Codes(keys, numbers) => {
+                let found = rows.of(keys.values());
+                let of = |k: &u32| numbers.get(*k as usize).copied().unwrap_or(u32::MAX);
+                let values: Vec<i64> = found.iter().map(|k| i64::from(of(k))).collect();
+                let mut known = valid(keys.nulls(), rows);
+                if values.contains(&i64::from(u32::MAX)) {
+                    let numbers = values.iter().map(|v| *v != i64::from(u32::MAX)).collect();
+                    known = both(known, Some(numbers));
+                }
+                Vector { values: Values::Int(Cow::Owned(values)), known }
             }
             Self::Int(v) => {
                 Vector { values: Values::Int(Cow::Owned(vec![*v; rows.len()])), known: None }

@@ -1,9 +1,14 @@
 //! Grouping and aggregates by columns.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use graphlume_expr::{Fold, Folded, Folds, Keys, Rows, Test, Unfit, VECTOR_ROWS, fold, truth};
+use graphlume_expr::{
+    Fold, Folded, Folds, Keys, Number, Rows, Test, Unfit, VECTOR_ROWS, fold, truth,
+};
 use graphlume_graph::canon::Column;
+use graphlume_table::TextColumn;
+use rayon::prelude::*;
 
 use super::{Pipeline, Start};
 use crate::error::Res;
@@ -94,23 +99,21 @@ impl Exec<'_> {
     ) -> Option<Keys<'e>> {
         let mut by = Keys::default();
         for (_, key) in keys {
-            let cells = self.column_of(pipeline, key).filter(|c| c.is_plain())?;
+            let cells = self.column_of(pipeline, key).filter(|c| c.is_plain());
+            let Some(cells) = cells else {
+                let number = self.compiled_number(pipeline, key)?;
+                if by.number(number) {
+                    continue;
+                }
+                return None;
+            };
             let fits = match cells.column() {
                 Column::Int(column) => by.ints(column),
                 Column::Bool(column) => by.truths(column),
                 Column::Text(text) => {
                     let (codes, words) = text.dictionary()?;
-                    let mut known = HashMap::new();
-                    let null = words.iter().flatten().collect::<std::collections::HashSet<_>>();
-                    let null = null.len() as u32;
-                    let numbers = words.iter().map(|word| match word {
-                        None => null,
-                        Some(word) => {
-                            let next = known.len() as u32;
-                            *known.entry(word).or_insert(next)
-                        }
-                    });
-                    let numbers = numbers.collect();
+                    let (mut numbers, null) = numbered(words);
+                    numbers.iter_mut().for_each(|n| *n = (*n).min(null));
                     by.dictionary(codes, numbers, null as usize)
                 }
                 _ => false,
@@ -123,8 +126,12 @@ impl Exec<'_> {
     }
 
     fn fold_of<'e>(&'e self, pipeline: &Pipeline<'e>, agg: &'e Agg) -> Option<Folds<'e>> {
-        if agg.distinct || agg.weight.is_some() {
+        if agg.weight.is_some() {
             return None;
+        }
+        if agg.distinct {
+            let of = Some(self.told_apart(pipeline, agg.arg.as_ref()?)?);
+            return (agg.kind == AggKind::Count).then_some(Folds { fold: Fold::List, of });
         }
         let fold = match agg.kind {
             AggKind::CountRows | AggKind::Count => Fold::Count,
@@ -145,6 +152,17 @@ impl Exec<'_> {
             Some(arg) => Some(self.compiled_number(pipeline, arg)?),
         };
         Some(Folds { fold, of })
+    }
+
+    /// Numbers that tell the values of an expression apart.
+    fn told_apart<'e>(&'e self, pipeline: &Pipeline<'e>, e: &'e Ex) -> Option<Number<'e>> {
+        if let Some(number) = self.compiled_number(pipeline, e) {
+            return Some(number);
+        }
+        let cells = self.column_of(pipeline, e).filter(|c| c.is_plain())?;
+        let Column::Text(text) = cells.column() else { return None };
+        let (keys, words) = text.dictionary()?;
+        Some(Number::Codes(keys, Arc::new(numbered(words).0)))
     }
 
     /// The share of the values below a percentile, when it is the same for all rows.
@@ -180,6 +198,16 @@ impl Exec<'_> {
                     (0, ..) => (0, State::Empty),
                     (n, mean, spread) => (n, State::Moments { mean, spread }),
                 },
+                Folded::Lists(lists) if agg.distinct => {
+                    // 0.0 and -0.0 are one value.
+                    let mut list: Vec<f64> = lists[group].iter().map(|v| v + 0.0).collect();
+                    list.par_sort_unstable_by(f64::total_cmp);
+                    list.dedup();
+                    (list.len() as i64, State::Empty)
+                }
+                Folded::IntLists(lists) if agg.distinct => {
+                    (distinct_ints(&lists[group]) as i64, State::Empty)
+                }
                 Folded::Lists(lists) => {
                     let mut list = lists[group].clone();
                     self.percentile(agg, list.len(), &mut |i| {
@@ -252,7 +280,7 @@ impl Exec<'_> {
                 Start::Edges(_) => Rows::List(&topology.out_row()[from..from + len]),
             };
             let truths = self.fit(test.map(|t| t.eval(rows)).transpose())?;
-            for (i, group) in by.of(rows).into_iter().enumerate() {
+            for (i, group) in self.fit(by.of(rows))?.into_iter().enumerate() {
                 let passes = truths.as_ref().is_none_or(|t| t[i] == truth::TRUE);
                 if !passes || std::mem::replace(&mut seen[group as usize], true) {
                     continue;
@@ -272,6 +300,42 @@ impl Exec<'_> {
         }
         Ok(met)
     }
+}
+
+/// A number for each of some words, from zero, equal ones for equal words and the greatest for null; and how many there
+/// are.
+fn numbered(words: &TextColumn) -> (Vec<u32>, u32) {
+    let mut known = HashMap::new();
+    let numbers = words.iter().map(|word| {
+        word.map_or(u32::MAX, |word| {
+            let next = known.len() as u32;
+            *known.entry(word).or_insert(next)
+        })
+    });
+    (numbers.collect(), known.len() as u32)
+}
+
+/// How many different integers there are: by a bit each where they lie close together, else by sorting.
+fn distinct_ints(list: &[i64]) -> usize {
+    const BITS_PER_VALUE: u64 = 64;
+    let (low, high) =
+        list.iter().fold((i64::MAX, i64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
+    if list.is_empty() {
+        return 0;
+    }
+    let span = high.abs_diff(low);
+    if span / BITS_PER_VALUE <= list.len() as u64 {
+        let mut seen = vec![0u64; span as usize / 64 + 1];
+        for v in list {
+            let at = v.abs_diff(low) as usize;
+            seen[at / 64] |= 1 << (at % 64);
+        }
+        return seen.iter().map(|w| w.count_ones() as usize).sum();
+    }
+    let mut list = list.to_vec();
+    list.par_sort_unstable();
+    list.dedup();
+    list.len()
 }
 
 /// A key without the projections on the way.

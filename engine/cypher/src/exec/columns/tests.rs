@@ -151,7 +151,18 @@ fn query(random: &mut Random) -> String {
         };
     }
     let aggregate = |random: &mut Random| match random.below(4) {
-        0 => random.of(&["count(*)", "count(x)", "count(x.i)", "count(DISTINCT x.k)"]).to_owned(),
+        0 => random
+            .of(&[
+                "count(*)",
+                "count(x)",
+                "count(x.i)",
+                "count(DISTINCT x.k)",
+                "count(DISTINCT x.i)",
+                "count(DISTINCT x.f)",
+                "count(DISTINCT x.large)",
+                "count(DISTINCT x.i * 0.5)",
+            ])
+            .to_owned(),
         1 => format!("{}(x.i, 0.4)", random.of(&["percentileCont", "percentileDisc"])),
         _ => {
             // Sums of numbers of very different sizes depend on their order.
@@ -167,7 +178,17 @@ fn query(random: &mut Random) -> String {
     match random.below(4) {
         0 => format!("{text} RETURN {}, {}", aggregate(random), aggregate(random)),
         1 => {
-            let key = random.of(&["x.k", "x.k, x.i", "x.b", "x.i, x.b", "x.t", "x.f"]);
+            let key = random.of(&[
+                "x.k",
+                "x.k, x.i",
+                "x.i % 3",
+                "x.i - 1, x.k",
+                "x.large % 5",
+                "x.b",
+                "x.i, x.b",
+                "x.t",
+                "x.f",
+            ]);
             format!("{text} RETURN {key}, {}, {}", aggregate(random), aggregate(random))
         }
         2 => {

@@ -1,16 +1,18 @@
 //! The way out: tables as CSV, JSON or Parquet, and several of them as one archive.
 
+mod rows;
+
 use std::fmt;
 use std::io::{Seek, Write};
 use std::str::FromStr;
 
-use arrow_array::{Array, RecordBatch};
-use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::DataType;
-use graphlume_table::{Table, cell_json, cell_text};
+use arrow_array::RecordBatch;
+use graphlume_table::Table;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
+
+use rows::{csv_text, write_rows};
 
 /// A format that tables are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,94 +136,32 @@ fn write_parquet<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<()
 }
 
 fn write_json<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let schema = batch.schema();
-    let names: Vec<String> = (schema.fields().iter())
+    let names: Vec<String> = (batch.schema().fields().iter())
         .map(|f| serde_json::Value::from(f.name().as_str()).to_string())
         .collect();
     out.write_all(b"[")?;
-    for row in 0..batch.num_rows() {
-        out.write_all(if row == 0 { b"{" } else { b",{" })?;
-        for (i, (name, column)) in names.iter().zip(batch.columns()).enumerate() {
-            if i > 0 {
-                out.write_all(b",")?;
-            }
-            out.write_all(name.as_bytes())?;
-            out.write_all(b":")?;
-            serde_json::to_writer(&mut *out, &cell_json(column.as_ref(), row))
-                .map_err(std::io::Error::from)?;
+    write_rows(batch, out, |at, columns, row, out| {
+        if at > 0 {
+            out.push(b',');
         }
-        out.write_all(b"}")?;
-    }
+        columns.json(&names, row, out);
+    })?;
     out.write_all(b"]")?;
     Ok(())
 }
 
-/// How the cells of one column are written.
-enum Cells<'a> {
-    /// As Arrow shows them.
-    Shown(ArrayFormatter<'a>),
-    /// As tables show them, where Arrow has no form for a cell.
-    Text(&'a dyn Array),
-}
-
-impl<'a> Cells<'a> {
-    fn new(array: &'a dyn Array, options: &'a FormatOptions<'a>) -> Self {
-        // The common types, for which both forms are the same and this one is made once a column.
-        let simple = array.data_type().is_primitive() && !array.data_type().is_temporal()
-            || matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8);
-        match ArrayFormatter::try_new(array, options) {
-            Ok(shown) if simple => Self::Shown(shown),
-            _ => Self::Text(array),
-        }
-    }
-
-    fn write(&self, row: usize, out: &mut String) {
-        use std::fmt::Write as _;
-        match self {
-            // Writing to a string does not fail.
-            Self::Shown(cells) => drop(write!(out, "{}", cells.value(row))),
-            Self::Text(array) => out.push_str(&cell_text(*array, row).unwrap_or_default()),
-        }
-    }
-}
-
 fn write_csv<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let schema = batch.schema();
-    let options = FormatOptions::default();
-    let columns: Vec<Cells<'_>> =
-        batch.columns().iter().map(|c| Cells::new(c.as_ref(), &options)).collect();
-    let mut line = String::new();
-    let mut cell = String::new();
-    for (i, field) in schema.fields().iter().enumerate() {
-        push_cell(&mut line, i, field.name());
-    }
-    line.push('\n');
-    out.write_all(line.as_bytes())?;
-    for row in 0..batch.num_rows() {
-        line.clear();
-        for (i, column) in columns.iter().enumerate() {
-            cell.clear();
-            column.write(row, &mut cell);
-            push_cell(&mut line, i, &cell);
+    let mut header = Vec::new();
+    for (i, field) in batch.schema().fields().iter().enumerate() {
+        if i > 0 {
+            header.push(b',');
         }
-        line.push('\n');
-        out.write_all(line.as_bytes())?;
+        csv_text(field.name(), &mut header);
     }
+    header.push(b'\n');
+    out.write_all(&header)?;
+    write_rows(batch, out, |_, columns, row, out| columns.csv(row, out))?;
     Ok(())
-}
-
-/// Adds a cell to a line, quoted when it needs it (RFC 4180).
-fn push_cell(line: &mut String, at: usize, text: &str) {
-    if at > 0 {
-        line.push(',');
-    }
-    if text.contains([',', '"', '\n', '\r']) {
-        line.push('"');
-        line.push_str(&text.replace('"', "\"\""));
-        line.push('"');
-    } else {
-        line.push_str(text);
-    }
 }
 
 #[cfg(test)]
@@ -296,5 +236,88 @@ mod tests {
         let mut text = String::new();
         std::io::Read::read_to_string(&mut zip.by_name("nodes.csv").unwrap(), &mut text).unwrap();
         assert_eq!(text, "a\n1\n");
+    }
+
+    #[test]
+    fn many_rows_are_the_cells_as_tables_show_them() {
+        let n = 20_000i64;
+        let odd = |i: i64| (i % 7 != 3).then_some(i);
+        let words: Vec<Option<String>> =
+            (0..n).map(|i| odd(i).map(|i| format!("w{}\",\n é{}", i % 11, i))).collect();
+        let floats = (0..n)
+            .map(|i| odd(i).map(|i| f64::from_bits(graphlume_types::hash::h64(1, 2, i as u64))));
+        let keys: arrow_array::UInt32Array =
+            (0..n).map(|i| odd(i).map(|i| (i % 3) as u32)).collect();
+        let values = Arc::new(StringArray::from(vec!["x", "", "y,z"]));
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("t", Arc::new(StringArray::from(words))),
+            ("f", Arc::new(floats.collect::<Float64Array>())),
+            (
+                "h",
+                Arc::new(
+                    (0..n).map(|i| odd(i).map(|i| i as f64 / 4.0 - 9.0)).collect::<Float64Array>(),
+                ),
+            ),
+            (
+                "s",
+                Arc::new(
+                    (0..n).map(|i| odd(i).map(|i| i as i16)).collect::<arrow_array::Int16Array>(),
+                ),
+            ),
+            (
+                "u",
+                Arc::new(
+                    (0..n)
+                        .map(|i| odd(i).map(|i| u64::MAX - i as u64))
+                        .collect::<arrow_array::UInt64Array>(),
+                ),
+            ),
+            (
+                "b",
+                Arc::new(
+                    (0..n)
+                        .map(|i| odd(i).map(|i| i % 2 == 0))
+                        .collect::<arrow_array::BooleanArray>(),
+                ),
+            ),
+            (
+                "d",
+                Arc::new(
+                    (0..n)
+                        .map(|i| odd(i).map(|i| i as i32 * 50))
+                        .collect::<arrow_array::Date32Array>(),
+                ),
+            ),
+            (
+                "ms",
+                Arc::new(
+                    (0..n)
+                        .map(|i| odd(i).map(|i| i * i * 9_999_999_999))
+                        .collect::<arrow_array::TimestampMillisecondArray>(),
+                ),
+            ),
+            ("k", Arc::new(arrow_array::DictionaryArray::try_new(keys, values).unwrap())),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let table = Table::try_new(batch.clone()).unwrap();
+        let read: Vec<serde_json::Value> =
+            serde_json::from_slice(&written(&table, ExportFormat::Json)).unwrap();
+        let text = String::from_utf8(written(&table, ExportFormat::Csv)).unwrap();
+        let mut want = "t,f,h,s,u,b,d,ms,k\n".to_owned();
+        for row in 0..n as usize {
+            for (i, (field, column)) in
+                batch.schema().fields().iter().zip(batch.columns()).enumerate()
+            {
+                let json = graphlume_table::cell_json(column.as_ref(), row);
+                assert_eq!(read[row][field.name()].to_string(), json.to_string(), "{row} {field}");
+                let cell = graphlume_table::cell_text(column.as_ref(), row).unwrap_or_default();
+                let quoted = cell.contains([',', '"', '\n', '\r']);
+                want += if i > 0 { "," } else { "" };
+                want += &if quoted { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell };
+            }
+            want.push('\n');
+        }
+        assert!(text == want, "the CSV has other cells");
+        assert_eq!(read.len(), n as usize);
     }
 }
