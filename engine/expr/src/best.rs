@@ -12,19 +12,23 @@ use crate::vector::{Rows, Unfit, VECTOR_ROWS, Values, truth};
 
 /// Rows of one unit of parallel work.
 const UNIT_ROWS: usize = 1 << 16;
-/// Candidates beyond the wanted ones before the others are dropped.
-const SLACK: usize = 4_096;
+/// Candidates beyond twice the wanted ones before those that come later are dropped.
+const SLACK: usize = 256;
+/// Candidates that are equal to the last one wanted, at most.
+const EQUAL_MAX: usize = 4_096;
 
 /// Candidates of one unit: their keys, the worst of which none needs to be looked at any more.
 struct Candidates<K> {
     known: Vec<(K, u32)>,
     unknown: Vec<u32>,
     worst: Option<K>,
+    /// Those that stayed beyond the wanted ones when the others were dropped last.
+    equal: usize,
 }
 
 impl<K: PartialOrd + Copy> Candidates<K> {
     const fn new() -> Self {
-        Self { known: Vec::new(), unknown: Vec::new(), worst: None }
+        Self { known: Vec::new(), unknown: Vec::new(), worst: None, equal: 0 }
     }
 
     /// Drops those that `wanted` others come before; equal ones stay.
@@ -36,8 +40,9 @@ impl<K: PartialOrd + Copy> Candidates<K> {
         let worst = worst.0;
         self.worst = Some(worst);
         self.known.retain(|(k, _)| order(*k, worst, down).is_le());
+        self.equal = self.known.len() - wanted;
         // Where most are equal, others decide, and all have to be held.
-        if self.known.len() > wanted + SLACK { Err(Unfit::Value) } else { Ok(()) }
+        if self.known.len() > wanted + EQUAL_MAX { Err(Unfit::Value) } else { Ok(()) }
     }
 
     fn push(&mut self, key: K, row: u32, wanted: usize, down: bool) -> Result<(), Unfit> {
@@ -45,7 +50,11 @@ impl<K: PartialOrd + Copy> Candidates<K> {
             return Ok(());
         }
         self.known.push((key, row));
-        if self.known.len() >= 2 * (wanted + SLACK) { self.prune(wanted, down) } else { Ok(()) }
+        if self.known.len() >= 2 * wanted + self.equal + SLACK {
+            self.prune(wanted, down)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -68,29 +77,44 @@ pub fn best(
 ) -> Result<Marks, Unfit> {
     let units = (0..num_rows.div_ceil(UNIT_ROWS)).into_par_iter();
     if key.is_int() {
-        let found = units.map(|unit| {
-            of_unit(unit, num_rows, (test, key), cancel, |values, i, at, into| match values {
-                Values::Int(v) => Candidates::push(into, v[i], at, wanted, down),
-                Values::Float(_) => Err(Unfit::Value),
-            })
-        });
+        let found =
+            units.map(|unit| of_unit::<i64>((unit, num_rows), (test, key), (wanted, down), cancel));
         return joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows);
     }
-    let found = units.map(|unit| {
-        of_unit(unit, num_rows, (test, key), cancel, |values, i, at, into| match values {
-            Values::Float(v) if !v[i].is_nan() => Candidates::push(into, v[i], at, wanted, down),
-            _ => Err(Unfit::Value),
-        })
-    });
+    let found =
+        units.map(|unit| of_unit::<f64>((unit, num_rows), (test, key), (wanted, down), cancel));
     joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows)
 }
 
-fn of_unit<K: PartialOrd + Copy>(
-    unit: usize,
-    num_rows: usize,
+/// A type of keys.
+trait Key: PartialOrd + Copy + Send {
+    /// The numbers of a vector of this type.
+    fn of<'v>(values: &'v Values<'_>) -> Option<&'v [Self]>;
+}
+
+impl Key for i64 {
+    fn of<'v>(values: &'v Values<'_>) -> Option<&'v [Self]> {
+        match values {
+            Values::Int(values) => Some(values),
+            Values::Float(_) => None,
+        }
+    }
+}
+
+impl Key for f64 {
+    fn of<'v>(values: &'v Values<'_>) -> Option<&'v [Self]> {
+        match values {
+            Values::Float(values) => Some(values),
+            Values::Int(_) => None,
+        }
+    }
+}
+
+fn of_unit<K: Key>(
+    (unit, num_rows): (usize, usize),
     (test, key): (Option<&Test<'_>>, &Number<'_>),
+    (wanted, down): (usize, bool),
     cancel: &CancelToken,
-    mut push: impl FnMut(&Values<'_>, usize, u32, &mut Candidates<K>) -> Result<(), Unfit>,
 ) -> Result<Candidates<K>, Unfit> {
     let mut found = Candidates::new();
     let end = num_rows.min((unit + 1) * UNIT_ROWS);
@@ -99,15 +123,25 @@ fn of_unit<K: PartialOrd + Copy>(
         let rows = Rows::Run { from, len: VECTOR_ROWS.min(end - from) };
         let truths = test.map(|t| t.eval(rows)).transpose()?;
         let vector = key.eval(rows)?;
-        for i in 0..rows.len() {
+        let values = K::of(&vector.values).ok_or(Unfit::Value)?;
+        if let (Some(worst), None) = (found.worst, &vector.known) {
+            // Most vectors have none that comes before; a NaN, which has no order, is looked at below.
+            let behind = |v: &K| if down { *v < worst } else { *v > worst };
+            if values.iter().fold(true, |all, v| all & behind(v)) {
+                continue;
+            }
+        }
+        for (i, value) in values.iter().enumerate() {
             if truths.as_ref().is_some_and(|t| t[i] != truth::TRUE) {
                 continue;
             }
             let at = rows.at(i) as u32;
-            if vector.known.as_ref().is_none_or(|k| k[i]) {
-                push(&vector.values, i, at, &mut found)?;
-            } else {
+            if vector.known.as_ref().is_some_and(|k| !k[i]) {
                 found.unknown.push(at);
+            } else if value.partial_cmp(value).is_none() {
+                return Err(Unfit::Value);
+            } else {
+                found.push(*value, at, wanted, down)?;
             }
         }
     }

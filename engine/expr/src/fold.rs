@@ -14,6 +14,8 @@ use crate::vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};
 /// Parts at most, and rows of a part at least.
 const PARTS_MAX: usize = 32;
 const PART_ROWS_MIN: usize = 1 << 15;
+/// Bytes of all accumulators, above which there are fewer parts.
+const BYTES_MAX: usize = 32 << 20;
 
 /// An aggregate of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,13 @@ pub enum Fold {
     Max,
     /// Their mean, and the sum of the squares of their distances from it (Chan, Golub and LeVeque 1979).
     Moments,
+    /// Which of the integers from one on are among them, so many, a bit each.
+    Distinct {
+        /// The least.
+        low: i64,
+        /// How many, 64 times.
+        words: usize,
+    },
     /// All of them.
     List,
 }
@@ -52,6 +61,8 @@ pub enum Folded {
     Floats(Vec<(i64, f64)>),
     /// Known values, their mean and their spread.
     Moments(Vec<(i64, f64, f64)>),
+    /// The bits of those that were met, group by group.
+    Distinct(Vec<u64>),
     /// The values, as floats.
     Lists(Vec<Vec<f64>>),
     /// The values, as integers.
@@ -63,6 +74,7 @@ impl Folded {
         let is_int = of.of.as_ref().is_some_and(Number::is_int);
         match (of.fold, is_int) {
             (Fold::Count, _) => Self::Counts(vec![0; groups]),
+            (Fold::Distinct { words, .. }, _) => Self::Distinct(vec![0; groups * words]),
             (Fold::Moments, _) => Self::Moments(vec![(0, 0.0, 0.0); groups]),
             (Fold::List, true) => Self::IntLists(vec![Vec::new(); groups]),
             (Fold::List, false) => Self::Lists(vec![Vec::new(); groups]),
@@ -104,6 +116,9 @@ impl Folded {
                         *a = (a.0 + m, a.1 + off * m as f64 / all, a.2 + spread + more);
                     }
                 }
+            }
+            (Self::Distinct(a), Self::Distinct(b)) => {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a |= b);
             }
             (Self::Lists(a), Self::Lists(b)) => {
                 a.iter_mut().zip(b).for_each(|(a, b)| a.extend(b));
@@ -185,6 +200,15 @@ fn take(into: &mut Folded, fold: Fold, vector: &Vector<'_>, groups: Option<&[u32
                 Values::Float(v) => each(v.len(), known, groups, |g, i| add(g, v[i])),
             }
         }
+        (Folded::Distinct(bits), Values::Int(v)) => {
+            let Fold::Distinct { low, words } = fold else { return };
+            each(v.len(), known, groups, |g, i| {
+                let at = v[i].wrapping_sub(low) as usize;
+                if let Some(word) = bits.get_mut(g * words + at / 64) {
+                    *word |= 1 << (at % 64);
+                }
+            });
+        }
         (Folded::Lists(lists), Values::Float(v)) => {
             each(v.len(), known, groups, |g, i| lists[g].push(v[i]));
         }
@@ -264,9 +288,15 @@ pub fn fold(
     cancel: &CancelToken,
 ) -> Result<(Vec<i64>, Vec<Folded>), Unfit> {
     let groups = keys.groups();
-    let part_rows = num_rows.div_ceil(PARTS_MAX).max(PART_ROWS_MIN).next_multiple_of(VECTOR_ROWS);
+    let bits = |f: &Folds<'_>| match f.fold {
+        Fold::Distinct { words, .. } => 8 * words,
+        _ => Folded::GROUP_BYTES,
+    };
+    let group_bytes = 8 + of.iter().map(bits).sum::<usize>();
+    let most = (BYTES_MAX / (groups * group_bytes)).clamp(1, PARTS_MAX);
+    let part_rows = num_rows.div_ceil(most).max(PART_ROWS_MIN).next_multiple_of(VECTOR_ROWS);
     let parts = num_rows.div_ceil(part_rows).max(1);
-    let bytes = parts * groups * (8 + of.len() * Folded::GROUP_BYTES);
+    let bytes = parts * groups * group_bytes;
     cancel.take(bytes as u64).map_err(|_| Unfit::Value)?;
     let parts = (0..parts).into_par_iter().map(|part| {
         let end = num_rows.min((part + 1) * part_rows);

@@ -6,7 +6,7 @@ use crate::number::Number;
 use crate::vector::{Rows, Unfit, Values, Vector};
 
 /// Groups at most: every part of the rows has an accumulator for each.
-const GROUPS_MAX: usize = 1 << 14;
+pub const GROUPS_MAX: usize = 1 << 14;
 
 /// What a key takes its codes from; the last code is that of null.
 #[derive(Debug)]
@@ -53,18 +53,7 @@ impl<'c> Keys<'c> {
     /// A key of integers within a range that is small enough.
     #[must_use]
     pub fn ints(&mut self, column: &'c Int64Array) -> bool {
-        let cells = column.values().iter();
-        let (mut low, mut high) = (i64::MAX, i64::MIN);
-        match column.nulls().filter(|n| n.null_count() > 0) {
-            None => cells.for_each(|v| (low, high) = (low.min(*v), high.max(*v))),
-            Some(nulls) => cells
-                .zip(nulls)
-                .filter(|(_, valid)| *valid)
-                .for_each(|(v, _)| (low, high) = (low.min(*v), high.max(*v))),
-        }
-        if low > high {
-            (low, high) = (0, 0);
-        }
+        let (low, high) = Number::Ints(column).bounds().unwrap_or((0, 0));
         let span = high.checked_sub(low).and_then(|s| usize::try_from(s).ok());
         span.is_some_and(|s| s < GROUPS_MAX && self.push(Codes::Ints(column, low), s + 2))
     }

@@ -16,12 +16,15 @@ mod group;
 mod mark;
 mod number;
 mod test;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 mod text;
 mod vector;
 
 pub use best::best;
 pub use fold::{Fold, Folded, Folds, fold};
-pub use group::Keys;
+pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
 pub use number::{Arithmetic, Number};
 pub use test::Test;

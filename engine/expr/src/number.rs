@@ -62,13 +62,22 @@ impl<'c> Number<'c> {
     }
 
     /// Bounds between which all known integers lie, where they follow from columns and constants.
-    pub(crate) fn bounds(&self) -> Option<(i64, i64)> {
+    #[must_use]
+    pub fn bounds(&self) -> Option<(i64, i64)> {
         match self {
             Self::Int(v) => Some((*v, *v)),
             Self::Ints(column) => {
-                let cells = column.iter().flatten();
-                let ends = cells.fold((i64::MAX, i64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+                let ends = |(a, b): (i64, i64), v: i64| (a.min(v), b.max(v));
+                let none = (i64::MAX, i64::MIN);
+                let ends = match column.null_count() {
+                    0 => column.values().iter().copied().fold(none, ends),
+                    _ => column.iter().flatten().fold(none, ends),
+                };
                 (ends.0 <= ends.1).then_some(ends)
+            }
+            Self::Codes(_, numbers) => {
+                let most = numbers.iter().filter(|n| **n < u32::MAX).max()?;
+                Some((0, i64::from(*most)))
             }
             Self::Op(Arithmetic::Mod, a, b) => match (&**a, &**b) {
                 (a, Self::Int(by)) if a.is_int() && *by != 0 => {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_expr::{
-    Fold, Folded, Folds, Keys, Number, Rows, Test, Unfit, VECTOR_ROWS, fold, truth,
+    Fold, Folded, Folds, GROUPS_MAX, Keys, Number, Rows, Test, Unfit, VECTOR_ROWS, fold, truth,
 };
 use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
@@ -55,7 +55,7 @@ impl Exec<'_> {
         let rows = self.table_rows(&pipeline).ok_or(Other::ByRow)?;
         let by = self.grouping_keys(&pipeline, keys).ok_or(Other::ByRow)?;
         let folds: Option<Vec<Folds<'_>>> =
-            aggs.iter().map(|agg| self.fold_of(&pipeline, agg)).collect();
+            aggs.iter().map(|agg| self.fold_of(&pipeline, agg, by.groups())).collect();
         let folds = folds.ok_or(Other::ByRow)?;
         let test = self.all_tests(&pipeline).ok_or(Other::ByRow)?;
         let done = fold(test.as_ref(), &by, &folds, rows, self.cancel);
@@ -111,7 +111,7 @@ impl Exec<'_> {
                 Column::Int(column) => by.ints(column),
                 Column::Bool(column) => by.truths(column),
                 Column::Text(text) => {
-                    let (codes, words) = text.dictionary()?;
+                    let (codes, words) = text.dictionary().filter(|d| d.1.len() < GROUPS_MAX)?;
                     let (mut numbers, null) = numbered(words);
                     numbers.iter_mut().for_each(|n| *n = (*n).min(null));
                     by.dictionary(codes, numbers, null as usize)
@@ -125,13 +125,19 @@ impl Exec<'_> {
         Some(by)
     }
 
-    fn fold_of<'e>(&'e self, pipeline: &Pipeline<'e>, agg: &'e Agg) -> Option<Folds<'e>> {
+    fn fold_of<'e>(
+        &'e self,
+        pipeline: &Pipeline<'e>,
+        agg: &'e Agg,
+        groups: usize,
+    ) -> Option<Folds<'e>> {
         if agg.weight.is_some() {
             return None;
         }
         if agg.distinct {
             let of = Some(self.told_apart(pipeline, agg.arg.as_ref()?)?);
-            return (agg.kind == AggKind::Count).then_some(Folds { fold: Fold::List, of });
+            return (agg.kind == AggKind::Count)
+                .then_some(Folds { fold: distinct(of.as_ref(), groups), of });
         }
         let fold = match agg.kind {
             AggKind::CountRows | AggKind::Count => Fold::Count,
@@ -204,6 +210,11 @@ impl Exec<'_> {
                     list.par_sort_unstable_by(f64::total_cmp);
                     list.dedup();
                     (list.len() as i64, State::Empty)
+                }
+                Folded::Distinct(bits) => {
+                    let words = bits.len() / counts.len();
+                    let own = &bits[group * words..(group + 1) * words];
+                    (own.iter().map(|w| i64::from(w.count_ones())).sum(), State::Empty)
                 }
                 Folded::IntLists(lists) if agg.distinct => {
                     (distinct_ints(&lists[group]) as i64, State::Empty)
@@ -313,6 +324,17 @@ fn numbered(words: &TextColumn) -> (Vec<u32>, u32) {
         })
     });
     (numbers.collect(), known.len() as u32)
+}
+
+/// How to find the different values of a number in each of some groups: by a bit each where they lie close together.
+fn distinct(number: Option<&Number<'_>>, groups: usize) -> Fold {
+    const WORDS_MAX: usize = 1 << 16;
+    let bounds = number.filter(|n| n.is_int()).and_then(Number::bounds);
+    let words = bounds.and_then(|(low, high)| {
+        let words = usize::try_from(high.checked_sub(low)?).ok()? / 64 + 1;
+        (words <= WORDS_MAX / groups).then_some(Fold::Distinct { low, words })
+    });
+    words.unwrap_or(Fold::List)
 }
 
 /// How many different integers there are: by a bit each where they lie close together, else by sorting.
