@@ -343,6 +343,10 @@ fn one_vector(
             if passed == 0 {
                 return Ok(());
             }
+            if keys.groups() == 1 && of.iter().all(|f| f.of.is_none()) {
+                own.rows[0] += passed as i64;
+                return Ok(());
+            }
             if passed == truths.len() {
                 rows
             } else {

@@ -46,6 +46,17 @@ pub enum Test<'c> {
 }
 
 impl Test<'_> {
+    /// Whether a row costs more than to be picked out.
+    fn is_costly(&self) -> bool {
+        match self {
+            Self::Text(test) => test.reads_texts(),
+            Self::NoText(..) => true,
+            Self::Not(test) => test.is_costly(),
+            Self::And(tests) | Self::Or(tests) => tests.iter().any(Self::is_costly),
+            _ => false,
+        }
+    }
+
     /// The truths of some rows, see [`truth`].
     ///
     /// # Errors
@@ -106,7 +117,7 @@ fn all(tests: &[Test<'_>], rows: Rows<'_>) -> Result<Vec<u8>, Unfit> {
         if open == 0 {
             break;
         }
-        if open * DENSE_PART >= truths.len() {
+        if open * DENSE_PART >= truths.len() || !test.is_costly() {
             let more = test.eval(rows)?;
             truths.iter_mut().zip(more).for_each(|(t, m)| *t = (*t).min(m));
             continue;

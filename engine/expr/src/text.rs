@@ -42,6 +42,11 @@ impl<'c> TextTest<'c> {
         Self { column, passes: Box::new(passes), otherwise, answers }
     }
 
+    /// Whether the text of each row is read.
+    pub(crate) const fn reads_texts(&self) -> bool {
+        self.answers.is_none()
+    }
+
     pub(crate) fn eval(&self, rows: Rows<'_>) -> Vec<u8> {
         let dictionary = self.column.dictionary().zip(self.answers.as_deref());
         if let Some(((keys, _), answers)) = dictionary {

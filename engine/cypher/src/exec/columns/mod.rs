@@ -24,6 +24,9 @@ use crate::error::Res;
 use crate::plan::{Ex, Op, Slot, Step};
 use crate::value::{Edge, Value};
 
+/// Relationships that are read in the time in which the end of one is looked up.
+const READ_PER_LOOKUP: usize = 512;
+
 /// What a pipeline starts from.
 #[derive(Clone, Copy)]
 enum Start<'p> {
@@ -171,6 +174,15 @@ impl Exec<'_> {
         sink: &mut Sink<'_>,
     ) -> Flow {
         let topology = self.view.topology();
+        if let Some(found) = self.few_edges(step, marks) {
+            return found.into_iter().try_for_each(|edge| {
+                self.tick()?;
+                set(row, step.from, Value::Node(edge.source));
+                set(row, step.rel, Value::Edge(edge));
+                set(row, step.to, Value::Node(edge.destination));
+                sink(row)
+            });
+        }
         for v in self.nodes_of(step.from) {
             let (ends, rows) = (topology.out_neighbors(v), topology.out_rows(v));
             self.tick_by(1 + rows.len() as u32 / 16)?;
@@ -183,6 +195,28 @@ impl Exec<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The marked relationships of this thread's nodes, in their order, by looking the ends up; `None` where there are so
+    /// many that all of the adjacency is read instead.
+    fn few_edges(&self, step: &Step, marks: &Marks) -> Option<Vec<Edge>> {
+        let topology = self.view.topology();
+        if marks.count() > topology.num_edges() as usize / READ_PER_LOOKUP {
+            return None;
+        }
+        let own = self.nodes_of(step.from);
+        let source = self.view.edge_cells(self.view.graph().bindings().source.as_deref()?)?;
+        let mut found = Vec::new();
+        for row in marks.rows(0..topology.num_edges()) {
+            let v = self.view.find(&source.value(row), self.cancel).ok()??;
+            if own.contains(&v) {
+                let at = topology.out_rows(v).iter().position(|r| *r == row)?;
+                let to = *topology.out_neighbors(v).get(at)?;
+                found.push((v, at, Edge { row, source: v, destination: to }));
+            }
+        }
+        found.sort_unstable_by_key(|(v, at, _)| (*v, *at));
+        Some(found.into_iter().map(|(_, _, edge)| edge).collect())
     }
 
     /// The nodes that this thread is to start from.

@@ -68,7 +68,9 @@ fn columns(random: &mut Random, rows: usize) -> Vec<(&'static str, ArrayRef)> {
 }
 
 fn graph(random: &mut Random) -> PropertyGraph {
-    let (nodes, edges) = (1 + random.below(60), random.below(150));
+    // Once in a while so many that few of them are looked up.
+    let most = if random.below(30) == 0 { 5_000 } else { 150 };
+    let (nodes, edges) = (1 + random.below(60), random.below(most));
     let ints = |list: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(list)) };
     let kinds: Vec<&str> = (0..nodes).map(|_| random.of(&["A", "B"])).collect();
     let mut own: Vec<(&str, ArrayRef)> = vec![
