@@ -65,8 +65,9 @@ impl Exec<'_> {
             Ex::Plus(a) => self.compiled_number(pipeline, a),
             Ex::Neg(a) => {
                 let a = self.compiled_number(pipeline, a)?;
-                let sign = if a.is_int() { Number::Int(-1) } else { Number::Float(-1.0) };
-                Some(Number::Op(Arithmetic::Mul, Box::new(a), Box::new(sign)))
+                // From zero, which so has no sign.
+                let zero = if a.is_int() { Number::Int(0) } else { Number::Float(0.0) };
+                Some(Number::Op(Arithmetic::Sub, Box::new(zero), Box::new(a)))
             }
             Ex::Binary(op, a, b) => match op {
                 Binary::Add => operator(Arithmetic::Add, a, b),

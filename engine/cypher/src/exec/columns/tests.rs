@@ -232,6 +232,10 @@ fn same(a: &Json, b: &Json) -> bool {
     }
 }
 
+fn is_arithmetic(error: &str) -> bool {
+    error.contains("64 bits") || error.contains("division by zero")
+}
+
 #[test]
 fn columns_answer_what_rows_answer() {
     let (mut errors, mut empty) = (0, 0);
@@ -249,6 +253,8 @@ fn columns_answer_what_rows_answer() {
                 }
                 // Row by row a sum fails when it leaves the 64 bits on its way, here when its end does.
                 (Ok(_), Err(e)) if text.contains("sum(x.large)") && e.contains("64 bits") => {}
+                // Of two rows with errors either may be met first: threads have rows of their own.
+                (Err(a), Err(b)) if is_arithmetic(a) && is_arithmetic(b) => errors += 1,
                 (a, b) => {
                     errors += 1;
                     assert_eq!(a, b, "seed {seed}: {text}");
