@@ -1,6 +1,7 @@
 //! The rows that may be among the first by a number.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
@@ -10,8 +11,9 @@ use crate::number::Number;
 use crate::test::Test;
 use crate::vector::{Rows, Unfit, VECTOR_ROWS, Values, truth};
 
-/// Rows of one unit of parallel work.
-const UNIT_ROWS: usize = 1 << 16;
+/// Units of parallel work at most, and rows of one at least: each has to find out for itself which rows come too late.
+const UNITS_MAX: usize = 32;
+const UNIT_ROWS_MIN: usize = 1 << 16;
 /// Candidates beyond twice the wanted ones before those that come later are dropped.
 const SLACK: usize = 256;
 /// Candidates that are equal to the last one wanted, at most.
@@ -75,14 +77,14 @@ pub fn best(
     num_rows: usize,
     cancel: &CancelToken,
 ) -> Result<Marks, Unfit> {
-    let units = (0..num_rows.div_ceil(UNIT_ROWS)).into_par_iter();
+    let unit_rows = num_rows.div_ceil(UNITS_MAX).max(UNIT_ROWS_MIN);
+    let units = (0..num_rows.div_ceil(unit_rows)).into_par_iter();
+    let of = |unit: usize| unit * unit_rows..num_rows.min((unit + 1) * unit_rows);
     if key.is_int() {
-        let found =
-            units.map(|unit| of_unit::<i64>((unit, num_rows), (test, key), (wanted, down), cancel));
+        let found = units.map(|unit| of_unit::<i64>(of(unit), (test, key), (wanted, down), cancel));
         return joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows);
     }
-    let found =
-        units.map(|unit| of_unit::<f64>((unit, num_rows), (test, key), (wanted, down), cancel));
+    let found = units.map(|unit| of_unit::<f64>(of(unit), (test, key), (wanted, down), cancel));
     joined(found.collect::<Result<Vec<_>, _>>()?, wanted, down, num_rows)
 }
 
@@ -111,16 +113,15 @@ impl Key for f64 {
 }
 
 fn of_unit<K: Key>(
-    (unit, num_rows): (usize, usize),
+    unit: Range<usize>,
     (test, key): (Option<&Test<'_>>, &Number<'_>),
     (wanted, down): (usize, bool),
     cancel: &CancelToken,
 ) -> Result<Candidates<K>, Unfit> {
     let mut found = Candidates::new();
-    let end = num_rows.min((unit + 1) * UNIT_ROWS);
-    for from in (unit * UNIT_ROWS..end).step_by(VECTOR_ROWS) {
+    for from in unit.clone().step_by(VECTOR_ROWS) {
         cancel.check()?;
-        let rows = Rows::Run { from, len: VECTOR_ROWS.min(end - from) };
+        let rows = Rows::Run { from, len: VECTOR_ROWS.min(unit.end - from) };
         let truths = test.map(|t| t.eval(rows)).transpose()?;
         let vector = key.eval(rows)?;
         let values = K::of(&vector.values).ok_or(Unfit::Value)?;

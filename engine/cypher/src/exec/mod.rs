@@ -115,6 +115,8 @@ pub(crate) struct Shared<'a> {
     labelled: Mutex<HashMap<Vec<usize>, Arc<Vec<bool>>>>,
     /// Rows that were tested by columns.
     selected: Mutex<columns::Selected>,
+    /// The address of the only operator that has any; 0 for none.
+    selected_at: AtomicUsize,
     /// Rows and steps of all threads.
     ticks: AtomicUsize,
     /// Values that all threads hold.
@@ -196,6 +198,7 @@ impl<'a> Shared<'a> {
             marks: Mutex::default(),
             labelled: Mutex::default(),
             selected: Mutex::default(),
+            selected_at: AtomicUsize::new(0),
             ticks: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             procedures: setting.procedures,

@@ -13,9 +13,11 @@ mod top;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use graphlume_expr::{Marks, Test, Unfit, marks};
 
+use super::cells::Cells;
 use super::eval::set;
 use super::parallel::Part;
 use super::{Exec, Flow, Sink};
@@ -24,6 +26,8 @@ use crate::error::Res;
 use crate::plan::{Ex, Op, Slot, Step};
 use crate::value::{Edge, Value};
 
+/// Stands for the addresses of several operators.
+const SEVERAL: usize = usize::MAX;
 /// Relationships that are read in the time in which the end of one is looked up.
 const READ_PER_LOOKUP: usize = 512;
 
@@ -140,6 +144,8 @@ impl Exec<'_> {
     fn put_selected(&self, place: usize, found: Option<Arc<Marks>>) {
         if let Ok(mut all) = self.selected.lock() {
             all.insert(place, found);
+            let only = if all.len() == 1 { place } else { SEVERAL };
+            self.selected_at.store(only, Ordering::Relaxed);
         }
     }
 
@@ -154,6 +160,13 @@ impl Exec<'_> {
             return None;
         }
         let place = std::ptr::from_ref(op) as usize;
+        // Subqueries come here for every row, so that the lock is left alone where it holds nothing for them.
+        match self.selected_at.load(Ordering::Relaxed) {
+            0 => return None,
+            SEVERAL => {}
+            one if one != place => return None,
+            _ => {}
+        }
         let marks = self.selected.lock().ok()?.get(&place).cloned()??;
         let pipeline = Pipeline::of(op)?;
         Some(match pipeline.start {
@@ -205,18 +218,21 @@ impl Exec<'_> {
             return None;
         }
         let own = self.nodes_of(step.from);
-        let source = self.view.edge_cells(self.view.graph().bindings().source.as_deref()?)?;
+        let bindings = self.view.graph().bindings();
+        let source = self.view.edge_cells(bindings.source.as_deref()?)?;
+        let destination = self.view.edge_cells(bindings.destination.as_deref()?)?;
+        let node =
+            |cells: &Cells, row| self.view.find(&cells.value(row), self.cancel).ok().flatten();
         let mut found = Vec::new();
         for row in marks.rows(0..topology.num_edges()) {
-            let v = self.view.find(&source.value(row), self.cancel).ok()??;
-            if own.contains(&v) {
-                let at = topology.out_rows(v).iter().position(|r| *r == row)?;
-                let to = *topology.out_neighbors(v).get(at)?;
-                found.push((v, at, Edge { row, source: v, destination: to }));
+            let source = node(&source, row)?;
+            if own.contains(&source) {
+                found.push(Edge { row, source, destination: node(&destination, row)? });
             }
         }
-        found.sort_unstable_by_key(|(v, at, _)| (*v, *at));
-        Some(found.into_iter().map(|(_, _, edge)| edge).collect())
+        // The order of the adjacency: by both ends, and parallel ones by their rows.
+        found.sort_unstable_by_key(|e| (e.source, e.destination, e.row));
+        Some(found)
     }
 
     /// The nodes that this thread is to start from.
