@@ -83,6 +83,30 @@ impl Place {
 
 /// Runs `spec`, on the GPU where that is possible and pays, else on the current rayon pool.
 ///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use graphlume_algo::input::Unnamed;
+/// use graphlume_algo::{Input, Kind, ParamValues, Values, find, run};
+/// use graphlume_graph::Topology;
+/// use graphlume_types::CancelToken;
+///
+/// // Three nodes in a row, and one by itself.
+/// let graph = Arc::new(Topology::from_coo(4, &[0, 1], &[1, 2]));
+/// let (names, cancel) = (Unnamed(4), CancelToken::new());
+/// let input = Input::plain(&graph, &names, &cancel);
+/// let spec = find(Kind::Compute, "igraph", "coreness").expect("igraph has it");
+/// let params = ParamValues::from_pairs(spec, &["mode=all"])?;
+/// let output = run(spec, &input, &params)?;
+/// assert_eq!(output.columns[0].values, Values::I64(vec![1, 1, 1, 0]));
+///
+/// let refused = ParamValues::from_pairs(spec, &["mode=sideways"]).unwrap_err();
+/// assert!(refused.to_string().contains("mode"), "{refused}");
+/// # Ok::<(), graphlume_algo::AlgoError>(())
+/// ```
+///
 /// # Errors
 /// [`AlgoError`]: see the algorithm. Never [`AlgoError::Device`].
 pub fn run(

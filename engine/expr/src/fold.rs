@@ -277,6 +277,26 @@ struct Part {
 /// Aggregates the rows for which the test is true, by the groups of the keys: the rows of each group, and the results
 /// in the order of `of`.
 ///
+/// # Examples
+///
+/// ```
+/// use arrow_array::{BooleanArray, Float64Array};
+/// use graphlume_expr::{Cmp, Fold, Folded, Folds, Keys, Number, Test, fold};
+/// use graphlume_types::CancelToken;
+///
+/// let amount = Float64Array::from(vec![Some(5.0), Some(1.0), None, Some(7.5)]);
+/// let sent = BooleanArray::from(vec![true, true, true, false]);
+/// let test = Test::Compare(Cmp::Gt, Number::Floats(&amount), Number::Int(2));
+/// let mut keys = Keys::default();
+/// assert!(keys.truths(&sent));
+/// let sum = Folds { fold: Fold::Sum, of: Some(Number::Floats(&amount)) };
+/// let (rows, folded) = fold(Some(&test), &keys, &[sum], 4, &CancelToken::new()).unwrap();
+/// // False, true and null, in this order.
+/// assert_eq!(rows, [1, 1, 0]);
+/// let Folded::Floats(sums) = &folded[0] else { panic!("sums of floats are floats") };
+/// assert_eq!(sums[1], (1, 5.0));
+/// ```
+///
 /// # Errors
 /// Those of the expressions, a result that is no number, and a cancelled token, also when there is no memory for the
 /// accumulators.

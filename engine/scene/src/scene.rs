@@ -55,7 +55,39 @@ pub struct Scene {
     pub notices: Vec<Notice>,
 }
 
-/// Resolves the encodings. `communities` is the community of every node; while it is `None`, nodes that
+/// Resolves the encodings.
+///
+/// # Examples
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+/// use graphlume_graph::GraphSpec;
+/// use graphlume_scene::{Encodings, build};
+/// use graphlume_table::Table;
+/// use graphlume_types::CancelToken;
+///
+/// let ends = |ends: Vec<i64>| Arc::new(Int64Array::from(ends)) as ArrayRef;
+/// let kinds = Arc::new(StringArray::from(vec!["call", "mail"])) as ArrayRef;
+/// let columns = [("src", ends(vec![1, 2])), ("dst", ends(vec![2, 3])), ("kind", kinds)];
+/// let edges = Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap();
+/// let spec = GraphSpec {
+///     edges: &edges,
+///     source: "src",
+///     destination: "dst",
+///     nodes: None,
+///     node: None,
+/// };
+/// let graph = graphlume_graph::build(&spec, &CancelToken::new()).unwrap();
+///
+/// let scene = build(&graph, None, &edges, &Encodings::default(), None)?;
+/// assert_eq!(scene.node_rgba.len(), 3);
+/// assert_eq!(scene.importance, [1.0, 2.0, 1.0], "without a size the degree is what counts");
+/// # Ok::<(), graphlume_scene::SceneError>(())
+/// ```
+///
+/// `communities` is the community of every node; while it is `None`, nodes that
 /// communities would colour are coloured by degree.
 ///
 /// # Errors
