@@ -113,6 +113,8 @@ def peer(library, key, edges, n, out):
         out.put(None)
         return
     out.put("ready")
+    # The queue writes on a thread of its own, which a call that never gives the interpreter up would keep waiting.
+    time.sleep(0.2)
     began = time.perf_counter()
     try:
         work(graph)
