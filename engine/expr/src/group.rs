@@ -1,6 +1,6 @@
 //! Groups by columns of few values: each row's group is a number that its cells give without a search.
 
-use arrow_array::{Array, BooleanArray, Int64Array, UInt32Array};
+use arrow_array::{Array, BooleanArray, UInt32Array};
 
 use crate::number::Number;
 use crate::vector::{Rows, Unfit, Values, Vector};
@@ -13,8 +13,6 @@ pub const GROUPS_MAX: usize = 1 << 14;
 enum Codes<'c> {
     /// Keys of a dictionary, whose values may be null or stand there twice.
     Dictionary(&'c UInt32Array, Vec<u32>),
-    /// Integers above the least of them.
-    Ints(&'c Int64Array, i64),
     /// The values of an expression above the least of them.
     Number(Number<'c>, i64),
     /// Truths.
@@ -50,15 +48,8 @@ impl<'c> Keys<'c> {
         self.push(Codes::Dictionary(keys, numbers), values + 1)
     }
 
-    /// A key of integers within a range that is small enough.
-    #[must_use]
-    pub fn ints(&mut self, column: &'c Int64Array) -> bool {
-        let (low, high) = Number::Ints(column).bounds().unwrap_or((0, 0));
-        let span = high.checked_sub(low).and_then(|s| usize::try_from(s).ok());
-        span.is_some_and(|s| s < GROUPS_MAX && self.push(Codes::Ints(column, low), s + 2))
-    }
-
-    /// A key of integers that are computed, within bounds that columns and constants tell and that are close enough.
+    /// A key of integers, of a column or computed, within bounds that columns and constants tell and that are close
+    /// enough.
     #[must_use]
     pub fn number(&mut self, number: Number<'c>) -> bool {
         let Some((low, high)) = number.bounds().filter(|_| number.is_int()) else { return false };
@@ -113,17 +104,6 @@ impl<'c> Keys<'c> {
                             .iter()
                             .zip(known)
                             .map(|(v, k)| if k { of(v) } else { null })),
-                    }
-                }
-                Codes::Ints(column, low) => {
-                    let found = rows.of(column.values());
-                    let of = |v: &i64| v.wrapping_sub(*low) as u32;
-                    match crate::number::valid(column.nulls(), rows) {
-                        None => put(&mut found.iter().map(of)),
-                        Some(valid) => put(&mut found
-                            .iter()
-                            .zip(valid)
-                            .map(|(k, v)| if v { of(k) } else { null })),
                     }
                 }
                 Codes::Truths(column) => put(&mut (0..rows.len()).map(|i| match rows.at(i) {

@@ -6,7 +6,7 @@
 //! that sums of floats are the same bits at any number of threads.
 //!
 //! Truth has three values: see [`truth`]. What a vector cannot say (a sum of integers that does not fit 64 bits, a
-//! division by zero) is [`Unfit`]: whoever asked evaluates row by row then, and meets the error in the row where it is.
+//! division by zero) is [`Unfit`]: the caller then evaluates row by row, and reports the error of the row that has it.
 //!
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 

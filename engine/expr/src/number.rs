@@ -73,7 +73,8 @@ impl<'c> Number<'c> {
                     0 => column.values().iter().copied().fold(none, ends),
                     _ => column.iter().flatten().fold(none, ends),
                 };
-                (ends.0 <= ends.1).then_some(ends)
+                // A column without values lies within any bounds.
+                Some(if ends.0 <= ends.1 { ends } else { (0, 0) })
             }
             Self::Codes(_, numbers) => {
                 let most = numbers.iter().filter(|n| **n < u32::MAX).max()?;
@@ -109,11 +110,11 @@ impl<'c> Number<'c> {
     pub fn eval(&self, rows: Rows<'_>) -> Result<Vector<'c>, Unfit> {
         Ok(match self {
             Self::Ints(column) => Vector {
-                values: Values::Int(rows.of(column_values(column))),
+                values: Values::Int(rows.of(column.values())),
                 known: valid(column.nulls(), rows),
             },
             Self::Floats(column) => {
-                let values = rows.of(float_values(column));
+                let values = rows.of(column.values());
                 let mut known = valid(column.nulls(), rows);
                 if values.iter().any(|v| v.is_nan()) {
                     let numbers = values.iter().map(|v| !v.is_nan()).collect();
@@ -141,14 +142,6 @@ impl<'c> Number<'c> {
             Self::Op(op, a, b) => apply(*op, a.eval(rows)?, b.eval(rows)?)?,
         })
     }
-}
-
-fn column_values(column: &Int64Array) -> &[i64] {
-    column.values()
-}
-
-fn float_values(column: &Float64Array) -> &[f64] {
-    column.values()
 }
 
 fn apply<'c>(op: Arithmetic, a: Vector<'c>, b: Vector<'c>) -> Result<Vector<'c>, Unfit> {

@@ -57,14 +57,14 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 /// # Errors
 /// The text is not a size; the message says how one is written.
 pub fn bytes(text: &str) -> Result<u64, String> {
-    const NO_SHARE: &str = ", or a share such as 50%";
     if text.trim().ends_with('%') {
         return Err(
             "a share, and there is no whole to take it of: write bytes, or a unit such as 8GiB"
                 .to_owned(),
         );
     }
-    size(text, 0).map_err(|why| why.replace(NO_SHARE, ""))
+    read_size(text, 0)
+        .ok_or_else(|| "not a size: write bytes, a unit such as 8GiB or 512MB".to_owned())
 }
 
 /// Bytes of a size such as `8GiB`, `512MB`, `1073741824` or, of `total` bytes, `50%`.
@@ -72,13 +72,15 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 /// # Errors
 /// The text is not a size; the message says how one is written, to be put behind "... is".
 pub fn size(text: &str, total: u64) -> Result<u64, String> {
-    let bad = || {
-        "not a size: write bytes, a unit such as 8GiB or 512MB, or a share such as 50%".to_owned()
-    };
+    let how = "not a size: write bytes, a unit such as 8GiB or 512MB, or a share such as 50%";
+    read_size(text, total).ok_or_else(|| how.to_owned())
+}
+
+fn read_size(text: &str, total: u64) -> Option<u64> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
-    let number: f64 = number.parse().map_err(|_| bad())?;
+    let number: f64 = number.parse().ok()?;
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
         "k" | "kib" => 1024.0,
@@ -90,10 +92,10 @@ pub fn size(text: &str, total: u64) -> Result<u64, String> {
         "t" | "tib" => 1_099_511_627_776.0,
         "tb" => 1e12,
         "%" if number <= 100.0 => total as f64 / 100.0,
-        _ => return Err(bad()),
+        _ => return None,
     };
     let bytes = number * factor;
-    if (1.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+    (1.0..1e18).contains(&bytes).then_some(bytes as u64)
 }
 
 #[cfg(test)]

@@ -306,22 +306,32 @@ impl Cell {
                 Value::Float((spread / count).sqrt())
             }
             (AggKind::StDev | AggKind::StDevP, _) => Value::Float(0.0),
-            (kind, State::Sample { list, at }) => percentile(kind, list, *at),
+            (_, State::Sample { list, .. }) if list.is_empty() => Value::Null,
+            (kind, State::Sample { list, at }) => {
+                let mut list = list.clone();
+                list.sort_by(order);
+                let mut nth = |i: usize| list.get(i).cloned().unwrap_or_default();
+                percentile(kind, *at, list.len(), &mut nth)
+            }
             _ => Value::Null,
         })
     }
 }
 
-fn percentile(kind: AggKind, list: &[Value], at: f64) -> Value {
-    let mut list = list.to_vec();
-    list.sort_by(order);
-    let Some(last) = list.len().checked_sub(1) else { return Value::Null };
+/// A percentile of so many values, at least one, of which `nth` gives one by its place in their order.
+pub(super) fn percentile(
+    kind: AggKind,
+    at: f64,
+    len: usize,
+    nth: &mut dyn FnMut(usize) -> Value,
+) -> Value {
+    let last = len.saturating_sub(1);
     if kind == AggKind::PercentileDisc {
-        let rank = (at * list.len() as f64).ceil() as usize;
-        return list.get(rank.saturating_sub(1).min(last)).cloned().unwrap_or_default();
+        let rank = (at * len as f64).ceil() as usize;
+        return nth(rank.saturating_sub(1).min(last));
     }
     let place = at * last as f64;
-    let number = |i: usize| list.get(i.min(last)).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let mut number = |i: usize| nth(i.min(last)).as_f64().unwrap_or(f64::NAN);
     let (low, high) = (number(place.floor() as usize), number(place.ceil() as usize));
     Value::Float(low + (high - low) * place.fract())
 }

@@ -14,7 +14,7 @@ use super::{Pipeline, Start};
 use crate::error::Res;
 use crate::exec::Exec;
 use crate::exec::eval::set;
-use crate::exec::groups::{Groups, State};
+use crate::exec::groups::{Groups, State, percentile};
 use crate::plan::{Agg, AggKind, Ex, Op, Slot};
 use crate::value::{Edge, Value};
 
@@ -108,7 +108,7 @@ impl Exec<'_> {
                 return None;
             };
             let fits = match cells.column() {
-                Column::Int(column) => by.ints(column),
+                Column::Int(column) => by.number(Number::Ints(column)),
                 Column::Bool(column) => by.truths(column),
                 Column::Text(text) => {
                     let (codes, words) = text.dictionary().filter(|d| d.1.len() < GROUPS_MAX)?;
@@ -217,7 +217,10 @@ impl Exec<'_> {
                     (own.iter().map(|w| i64::from(w.count_ones())).sum(), State::Empty)
                 }
                 Folded::IntLists(lists) if agg.distinct => {
-                    (distinct_ints(&lists[group]) as i64, State::Empty)
+                    let mut list = lists[group].clone();
+                    list.par_sort_unstable();
+                    list.dedup();
+                    (list.len() as i64, State::Empty)
                 }
                 Folded::Lists(lists) => {
                     let mut list = lists[group].clone();
@@ -253,17 +256,10 @@ impl Exec<'_> {
         len: usize,
         nth: &mut dyn FnMut(usize) -> Value,
     ) -> (i64, State) {
-        let (Some(last), Some(at)) = (len.checked_sub(1), self.percentile_of(agg)) else {
-            return (0, State::Empty);
-        };
-        if agg.kind == AggKind::PercentileDisc {
-            let rank = (at * len as f64).ceil() as usize;
-            return (len as i64, State::Value(nth(rank.saturating_sub(1).min(last))));
+        match self.percentile_of(agg) {
+            Some(at) if len > 0 => (len as i64, State::Value(percentile(agg.kind, at, len, nth))),
+            _ => (0, State::Empty),
         }
-        let place = at * last as f64;
-        let mut number = |i: usize| nth(i.min(last)).as_f64().unwrap_or(f64::NAN);
-        let (low, high) = (number(place.floor() as usize), number(place.ceil() as usize));
-        (len as i64, State::Value(Value::Float(low + (high - low) * place.fract())))
     }
 
     /// The groups that have rows, with the node or relationship in which each was met first, in the order in which rows
@@ -335,29 +331,6 @@ fn distinct(number: Option<&Number<'_>>, groups: usize) -> Fold {
         (words <= WORDS_MAX / groups).then_some(Fold::Distinct { low, words })
     });
     words.unwrap_or(Fold::List)
-}
-
-/// How many different integers there are: by a bit each where they lie close together, else by sorting.
-fn distinct_ints(list: &[i64]) -> usize {
-    const BITS_PER_VALUE: u64 = 64;
-    let (low, high) =
-        list.iter().fold((i64::MAX, i64::MIN), |(low, high), v| (low.min(*v), high.max(*v)));
-    if list.is_empty() {
-        return 0;
-    }
-    let span = high.abs_diff(low);
-    if span / BITS_PER_VALUE <= list.len() as u64 {
-        let mut seen = vec![0u64; span as usize / 64 + 1];
-        for v in list {
-            let at = v.abs_diff(low) as usize;
-            seen[at / 64] |= 1 << (at % 64);
-        }
-        return seen.iter().map(|w| w.count_ones() as usize).sum();
-    }
-    let mut list = list.to_vec();
-    list.par_sort_unstable();
-    list.dedup();
-    list.len()
 }
 
 /// A key without the projections on the way.
