@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use arrow_array::{ArrayRef, UInt32Array};
+use graphlume_algo::view::{KeptView, Shape};
 use graphlume_algo::{Column, ColumnError, GraphData, Output, Subgraph};
-use graphlume_graph::{Graph, GraphSpec};
+use graphlume_graph::{Graph, GraphSpec, Topology};
 use graphlume_ingest::{Format, ParseCx, ParseSpec, Source};
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice};
@@ -267,23 +269,39 @@ pub fn result_columns(loaded: &Loaded, output: Output) -> Result<Vec<(String, Ar
     Ok(ends.chain(columns).collect())
 }
 
-/// The ids and columns of files, for the parameters of an algorithm.
+/// The ids and columns of files, for the parameters of an algorithm, and the lists of views that it has made.
 pub struct Columns<'a> {
     loaded: &'a Loaded,
-    ids: IdIndex,
+    /// Made by the first parameter that names a node.
+    ids: OnceLock<IdIndex>,
+    views: Mutex<Vec<(Shape, Arc<KeptView>)>>,
 }
 
 impl<'a> Columns<'a> {
-    /// Indexes the nodes of the graph.
+    /// Those of `loaded`.
     #[must_use]
     pub fn new(loaded: &'a Loaded) -> Self {
-        Self { loaded, ids: IdIndex::new(&loaded.graph) }
+        Self { loaded, ids: OnceLock::new(), views: Mutex::default() }
     }
 }
 
 impl GraphData for Columns<'_> {
     fn node(&self, id: &str) -> Option<u32> {
-        self.ids.find(id)
+        self.ids.get_or_init(|| IdIndex::new(&self.loaded.graph)).find(id)
+    }
+
+    fn kept(&self, topology: &Arc<Topology>, shape: Shape) -> Option<Arc<KeptView>> {
+        // An algorithm may look at a part of the graph.
+        let is_whole = Arc::ptr_eq(topology, &self.loaded.graph.topology);
+        let views = self.views.lock().ok().filter(|_| is_whole)?;
+        views.iter().find(|(of, _)| *of == shape).map(|(_, view)| Arc::clone(view))
+    }
+
+    fn keep(&self, topology: &Arc<Topology>, shape: Shape, lists: KeptView) {
+        let is_whole = Arc::ptr_eq(topology, &self.loaded.graph.topology);
+        if let Some(mut views) = self.views.lock().ok().filter(|_| is_whole) {
+            views.push((shape, Arc::new(lists)));
+        }
     }
 
     fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {

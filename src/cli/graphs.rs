@@ -59,7 +59,7 @@ pub struct RunOptions {
     /// Result file: .parquet, .csv or .arrow; standard output as CSV when absent
     #[arg(long, short = 'o', value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Print a JSON object with load_s, build_s, run_s, iterations, nodes, edges, peak_bytes and backend on
+    /// Print a JSON object with load_s, build_s, first_s, run_s, iterations, nodes, edges, peak_bytes and backend on
     /// standard error
     #[arg(long)]
     pub timings: bool,
@@ -106,6 +106,10 @@ pub struct ComputeArgs {
     /// Keep the direction of edges
     #[arg(long)]
     pub directed: bool,
+    /// Compute so many times on the loaded graph, as a server does that keeps it: --timings then says how long the
+    /// first took (first_s) and the fastest of the others (run_s)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
     /// Where to compute: auto takes the GPU for large graphs when there is one
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: Backend,

@@ -1,12 +1,14 @@
 //! `graphlume compute`.
 
+use std::time::Instant;
+
 use graphlume_algo::dispatch::OneGraph;
 use graphlume_algo::registry::{find_any, hub};
 use graphlume_algo::{Accelerator, Input, Kind, ParamValues};
 use graphlume_engine::GPU_EDGES_MIN;
 use graphlume_types::CancelToken;
 
-use super::layout::{Run, params_with};
+use super::layout::{Outcome, Run, Seconds, params_with};
 use super::{Failure, rejected};
 use crate::cli::{Backend, ComputeArgs};
 use crate::config::ConfigError;
@@ -43,7 +45,17 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
             cancel: &cancel,
             device: device.as_ref().map(|d| d as &dyn Accelerator),
         };
-        let result = graphlume_algo::run(algorithm, &input, &params)?;
+        let once = || {
+            let started = Instant::now();
+            let result = graphlume_algo::run(algorithm, &input, &params)?;
+            Ok::<_, Failure>((result, started.elapsed().as_secs_f64()))
+        };
+        let (mut result, first_s) = once()?;
+        let mut again_s = f64::INFINITY;
+        for _ in 1..args.repeat {
+            let (same, seconds) = once()?;
+            (result, again_s) = (same, again_s.min(seconds));
+        }
         if algorithm.id == "bfs" && params.node("start").is_none() && input.num_nodes() > 0 {
             let start = loaded.graph.id_text(hub(input.topology));
             say!(
@@ -54,7 +66,8 @@ pub fn run(args: &ComputeArgs) -> Result<(), Failure> {
             say!("{text}");
         }
         let iterations = result.iterations.and_then(|n| i64::try_from(n).ok());
-        Ok((result, iterations))
+        let seconds = (args.repeat > 1).then_some(Seconds { first: first_s, again: again_s });
+        Ok(Outcome { output: result, iterations, seconds })
     })
 }
 

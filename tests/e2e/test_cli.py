@@ -218,6 +218,16 @@ def test_layout_is_the_same_at_any_number_of_threads_and_differs_by_seed(tmp_pat
     assert not one.equals(pd.read_parquet(tmp_path / "3.parquet"))
 
 
+def test_a_repeated_computation_says_how_long_it_took_first_and_again(rmat):
+    once = run_cli("compute", "triangle_count", rmat, "--timings")
+    r = run_cli("compute", "triangle_count", rmat, "--timings", "--repeat", 3)
+    assert r.stdout == once.stdout
+    timings = json.loads(r.stderr.strip().splitlines()[-1])
+    assert timings["first_s"] > 0 and timings["run_s"] > 0
+    refused = run_cli("compute", "triangle_count", rmat, "--repeat", 0, check=False)
+    assert refused.returncode == 2 and "1..=1000" in refused.stderr
+
+
 def test_layout_separates_the_camps_of_the_karate_club(tmp_path):
     run_cli("generate", "karate", "--out", tmp_path / "e.csv", "--node-file", tmp_path / "n.csv")
     out = run_cli("layout", "force_atlas2", tmp_path / "e.csv", "--iterations", 300).stdout
