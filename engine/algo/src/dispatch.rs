@@ -10,7 +10,7 @@ use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_graph::Topology;
 
 use crate::gpu::GpuGraph;
-use crate::{AlgoError, AlgorithmSpec, Input, Output, ParamValues};
+use crate::{AlgoError, AlgorithmSpec, Input, Output, ParamValues, vertex_set};
 
 /// What runs on a GPU over the copy of a graph that lies there. It may run again after one that lacked memory.
 pub type Work<'a> = dyn FnMut(&Gpu, &GpuGraph) -> Result<Output, AlgoError> + 'a;
@@ -110,6 +110,18 @@ impl Place {
 /// # Errors
 /// [`AlgoError`]: see the algorithm. Never [`AlgoError::Device`].
 pub fn run(
+    spec: &AlgorithmSpec,
+    input: &Input<'_>,
+    params: &ParamValues,
+) -> Result<Output, AlgoError> {
+    if params.edges_only() {
+        return vertex_set::edges_only(input, |part| on_its_side(spec, part, params));
+    }
+    on_its_side(spec, input, params)
+}
+
+/// The same where the vertex set is settled.
+fn on_its_side(
     spec: &AlgorithmSpec,
     input: &Input<'_>,
     params: &ParamValues,

@@ -12,6 +12,7 @@ mod eigen;
 mod error;
 pub mod gpu;
 pub mod input;
+mod lanczos;
 pub mod layout;
 pub mod libraries;
 pub mod output;
@@ -27,6 +28,7 @@ pub(crate) mod testkit;
 pub mod tree;
 pub mod triangle;
 mod util;
+mod vertex_set;
 pub mod view;
 mod weighted_graph;
 

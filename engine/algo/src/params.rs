@@ -4,18 +4,21 @@ use serde_json::{Map, Value};
 
 use crate::input::id_text;
 use crate::spec::{AlgorithmSpec, Dtype, ParamSpec};
-use crate::{AlgoError, util};
+use crate::{AlgoError, util, vertex_set};
 
 /// The parameters of one run: every legal name has a value, its own or the default.
 #[derive(Clone, Debug)]
 pub struct ParamValues {
     spec: &'static AlgorithmSpec,
     values: Vec<(&'static str, Value)>,
+    edges_only: bool,
 }
 
 impl PartialEq for ParamValues {
     fn eq(&self, other: &Self) -> bool {
-        self.spec.id == other.spec.id && self.values == other.values
+        self.spec.id == other.spec.id
+            && self.values == other.values
+            && self.edges_only == other.edges_only
     }
 }
 
@@ -28,8 +31,11 @@ impl ParamValues {
         spec: &'static AlgorithmSpec,
         given: &Map<String, Value>,
     ) -> Result<Self, AlgoError> {
+        let mut edges_only = false;
         for name in given.keys() {
-            if !spec.params.iter().any(|p| p.name == name) {
+            if vertex_set::is_param(spec, name) {
+                edges_only = vertex_set::is_edges_only(spec, &given[name])?;
+            } else if !spec.params.iter().any(|p| p.name == name) {
                 check_accepted(spec, name, &given[name])?;
             }
         }
@@ -41,7 +47,7 @@ impl ParamValues {
             };
             values.push((p.name, value));
         }
-        Ok(Self { spec, values })
+        Ok(Self { spec, values, edges_only })
     }
 
     /// Checks `name=value` texts against `spec`. A value is read as JSON where it is such, else as text.
@@ -74,13 +80,19 @@ impl ParamValues {
     #[must_use]
     pub fn defaults(spec: &'static AlgorithmSpec) -> Self {
         let default = |p: &ParamSpec| serde_json::from_str(p.default).unwrap_or(Value::Null);
-        Self { spec, values: spec.params.iter().map(|p| (p.name, default(p))).collect() }
+        let values = spec.params.iter().map(|p| (p.name, default(p))).collect();
+        Self { spec, values, edges_only: false }
     }
 
     /// The algorithm that the parameters are for.
     #[must_use]
     pub fn spec(&self) -> &'static AlgorithmSpec {
         self.spec
+    }
+
+    /// Whether only the nodes that have edges belong to the graph.
+    pub(crate) fn edges_only(&self) -> bool {
+        self.edges_only
     }
 
     /// The error of a parameter that has a value which the graph or another parameter makes illegal.

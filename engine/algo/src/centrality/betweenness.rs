@@ -1,7 +1,8 @@
 //! Betweenness of nodes and edges (Freeman 1977; Girvan and Newman 2002) by Brandes' accumulation (2001, 2008): a search
 //! from each source counts shortest paths, and the way back shares them out. Sources run in parallel.
 //!
-//! The sources are cut into chunks of a fixed size, whose sums are added in order: any number of threads gives the same bits.
+//! The sources are cut into chunks by their number alone, whose sums are added in order: any number of threads gives the
+//! same bits.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,18 +10,23 @@ use std::collections::BinaryHeap;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use super::brandes_lanes::{LANES, Lanes};
 use super::brandes_steps::Steps;
 use crate::AlgoError;
+use crate::path::distances;
 use crate::view::GraphView;
 
-/// Sources of one chunk.
-const CHUNK: usize = 16;
+/// Chunks of sources that there are at least before chunks become larger, and how large they become.
+const CHUNKS_MIN: usize = 128;
+const CHUNK_LANES_MAX: usize = 8;
 /// Bytes that the sums of chunks may take while they wait to be added.
 const WAVE_BYTES: usize = 256 << 20;
 /// Nodes and arcs looked at between two looks at the cancel token.
 const STEPS_PER_CHECK: usize = 1 << 16;
 /// Lengths that differ by less than this share are equal.
 const EQUAL: f64 = 1e-10;
+/// Levels of a search up to which several go side by side.
+const LEVELS_MAX: f64 = 24.0;
 const FAR: u32 = u32::MAX;
 
 /// What is summed up.
@@ -50,23 +56,43 @@ pub fn run(
     cancel.check()?;
     let size = if options.of_arcs { view.num_arcs() } else { view.num_nodes() as usize };
     let mut total = vec![0.0; size];
-    let chunks: Vec<&[u32]> = sources.chunks(CHUNK).collect();
+    let kind = Kind::of(view, sources, cancel)?;
+    let sorted;
+    let sources = match kind {
+        Kind::Lanes => {
+            sorted = side_by_side(view, sources);
+            &sorted
+        }
+        _ => sources,
+    };
+    let lanes = (sources.len() / (CHUNKS_MIN * LANES)).clamp(1, CHUNK_LANES_MAX);
+    let chunks: Vec<&[u32]> = sources.chunks(lanes * LANES).collect();
     // How many chunks wait does not change in which order they are added.
     let wave = (WAVE_BYTES / (8 * size.max(1))).clamp(1, 4 * rayon::current_num_threads());
     for wave in chunks.chunks(wave) {
         let sums: Vec<Vec<f64>> = wave
             .par_iter()
             .map_init(
-                || match view.is_weighted() {
-                    true => Walk::Weights(Search::new(view, options)),
-                    false => Walk::Steps(Steps::new(view, options)),
+                || match kind {
+                    Kind::Weights => Walk::Weights(Search::new(view, options)),
+                    Kind::Steps => Walk::Steps(Steps::new(view, options)),
+                    Kind::Lanes => Walk::Lanes(Lanes::new(view, options)),
                 },
                 |walk, sources| {
                     let mut sum = vec![0.0; size];
-                    for source in *sources {
+                    for sources in sources.chunks(LANES) {
                         match walk {
-                            Walk::Weights(search) => search.add(*source, &mut sum, cancel)?,
-                            Walk::Steps(steps) => steps.add(*source, &mut sum, cancel)?,
+                            Walk::Lanes(lanes) => lanes.add(sources, &mut sum, cancel)?,
+                            Walk::Weights(search) => {
+                                for source in sources {
+                                    search.add(*source, &mut sum, cancel)?;
+                                }
+                            }
+                            Walk::Steps(steps) => {
+                                for source in sources {
+                                    steps.add(*source, &mut sum, cancel)?;
+                                }
+                            }
                         }
                     }
                     Ok(sum)
@@ -80,10 +106,49 @@ pub fn run(
     Ok(total)
 }
 
-/// A search by the kind of its edges.
+/// The sources in an order in which those come together that have a neighbour in common: their searches have most nodes
+/// on the same levels.
+fn side_by_side(view: &GraphView<'_>, sources: &[u32]) -> Vec<u32> {
+    let out = view.out();
+    let hub = |v: &u32| {
+        let near = out.neighbors(*v).iter().copied().chain([*v]);
+        near.max_by_key(|u| (out.degree(*u), *u)).unwrap_or(*v)
+    };
+    let mut sorted = sources.to_vec();
+    sorted.sort_by_cached_key(|v| (hub(v), out.degree(*v), *v));
+    sorted
+}
+
+/// How searches go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// By weights.
+    Weights,
+    /// Step by step, one after the other: where levels are many, and have few nodes.
+    Steps,
+    /// Step by step, several side by side.
+    Lanes,
+}
+
+impl Kind {
+    fn of(view: &GraphView<'_>, sources: &[u32], cancel: &CancelToken) -> Result<Self, AlgoError> {
+        if view.is_weighted() {
+            return Ok(Self::Weights);
+        }
+        let Some(source) = sources.iter().max_by_key(|v| (view.out().degree(**v), **v)) else {
+            return Ok(Self::Steps);
+        };
+        let lengths = distances::lengths(view, *source, f64::INFINITY, cancel)?;
+        let levels = lengths.into_iter().filter(|d| d.is_finite()).fold(0.0, f64::max);
+        Ok(if levels <= LEVELS_MAX { Self::Lanes } else { Self::Steps })
+    }
+}
+
+/// The searches of one thread.
 enum Walk<'a> {
     Weights(Search<'a>),
     Steps(Steps<'a>),
+    Lanes(Lanes<'a>),
 }
 
 /// The working memory of the searches of one thread, where edges have weights.

@@ -1,18 +1,23 @@
-//! Eigenvector centrality (Bonacich 1972): power iteration on the matrix plus the identity, which also converges where the
-//! graph is bipartite.
+//! Eigenvector centrality (Bonacich 1972): Lanczos' method where edges have no direction, else power iteration on the
+//! matrix plus the identity, which also converges where the graph is bipartite.
 
 use graphlume_types::CancelToken;
 
 use super::power::{each, gather, largest, sum};
 use crate::input::Sign;
+use crate::lanczos::dominant;
 use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, WEIGHTS, ignored, igraph, only, output, param,
 };
-use crate::view::GraphView;
+use crate::view::{GraphView, Lists};
 use crate::{AlgoError, Output, Values};
 
 /// Iterations at most.
 const ITERATIONS_MAX: u64 = 50_000;
+/// Residual over the eigenvalue that will do when there were that many.
+const RESIDUAL_MAX: f64 = 1e-8;
+/// A value below this, where the largest is 1, is rounding.
+const ROUNDING: f64 = 1e-13;
 /// Change of a value, on average, at which the values are final.
 const EXACT: f64 = 1e-13;
 
@@ -28,6 +33,9 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<f64>, AlgoE
         return Ok((0..n as u32).map(|v| f64::from(view.out().degree(v) == 0)).collect());
     }
     let incoming = view.incoming();
+    if !view.is_directed() {
+        return symmetric(incoming, n, cancel);
+    }
     let (mut x, mut next) = (vec![1.0; n], vec![0.0; n]);
     // A shift of the size of the matrix: what is added along edges and what stays weigh alike.
     let shift =
@@ -56,6 +64,30 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<f64>, AlgoE
         iterations: ITERATIONS_MAX,
         change,
     })
+}
+
+/// The dominant eigenvector of lists that are those of a symmetric matrix.
+fn symmetric(lists: &Lists<'_>, n: usize, cancel: &CancelToken) -> Result<Vec<f64>, AlgoError> {
+    let apply = |x: &[f64], y: &mut [f64]| gather(lists, x, y, cancel);
+    let found = dominant(vec![1.0; n], ITERATIONS_MAX as usize, apply, cancel)?;
+    if !found.is_exact && found.residual > RESIDUAL_MAX {
+        return Err(AlgoError::NotConverged {
+            algorithm: "eigenvector_centrality",
+            iterations: ITERATIONS_MAX,
+            change: found.residual,
+        });
+    }
+    let mut x = found.vector;
+    let most = x.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+    if most != 0.0 {
+        // Where no weight is negative no entry is, but for rounding.
+        let is_rounding = |value: f64| value.abs() < ROUNDING;
+        each(&mut x, |_, value| {
+            *value /= most;
+            *value = if is_rounding(*value) { value.abs() } else { *value };
+        });
+    }
+    Ok(x)
 }
 
 /// Whether no way along edges leads back, by taking nodes away that no edge enters.
@@ -91,7 +123,7 @@ pub static EIGENVECTOR: AlgorithmSpec = AlgorithmSpec {
     accepted: &[ignored("arpack_options"), only("return_eigenvalue", "[false]")],
     outputs: &[output("eigenvector_centrality", Dtype::Float, "centrality; the largest is 1")],
     doc: "Eigenvector centrality: a node is important when important nodes lead to it.",
-    paper: "Bonacich 1972",
+    paper: "Bonacich 1972; Lanczos 1950",
     cost: Cost::Iterative,
     run: |input, p| {
         let weights = input.weights(p, Sign::NotNegative)?;

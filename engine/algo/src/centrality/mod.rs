@@ -2,6 +2,7 @@
 
 pub mod betweenness;
 pub mod betweenness_spec;
+mod brandes_lanes;
 mod brandes_steps;
 pub mod closeness;
 pub mod constraint;
@@ -10,5 +11,5 @@ pub mod hits;
 pub mod katz;
 pub mod pagerank;
 pub mod personalized;
-mod power;
+pub(crate) mod power;
 mod rows;

@@ -1,5 +1,9 @@
 //! Greedy merging by modularity (Clauset, Newman and Moore 2004, arXiv cond-mat/0408187): the two communities whose
 //! union gains most become one, until no union gains.
+//!
+//! A merge changes what all unions of the merged community gain, but makes that more for those alone that touch the
+//! smaller part. So the stronger community of a pair keeps it, and one that merges looks over its own list once; the
+//! lists of its neighbours stay as they are, and say by whom each entry has been swallowed when they are looked over.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -29,7 +33,7 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u32>, AlgoE
     let total: f64 = strengths.iter().sum();
     let mut into: Vec<u32> = (0..n as u32).collect();
     if total > 0.0 {
-        Merging::new(&net, strengths, total, cancel)?.run(&mut into, cancel)?;
+        into = Merging::new(&net, strengths, total, cancel)?.run(cancel)?;
     }
     // A community is merged into one with a smaller name.
     for v in 0..n {
@@ -62,15 +66,31 @@ impl PartialOrd for Union {
     }
 }
 
+/// The best union that a community keeps, as it was found: it gains less, or is none any more, where one of the two has
+/// merged since.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Best {
+    union: Union,
+    /// The community that keeps it, and how often that and the other had merged.
+    keeper: u32,
+    merges: [u32; 2],
+}
+
 struct Merging {
-    /// For each community its neighbours, ascending, with the weight between them.
+    /// For each community its neighbours with the weight between them. A neighbour may have become a part of another
+    /// since, or stand there twice.
     lists: Vec<Vec<(u32, f64)>>,
     strengths: Vec<f64>,
     total: f64,
-    /// The best union of each community with one of its neighbours.
-    best: Vec<Option<Union>>,
-    /// Best unions of communities; those that are not any more are passed over.
-    heap: BinaryHeap<Union>,
+    /// What each community is a part of; itself, while it is none.
+    into: Vec<u32>,
+    /// How often each has merged.
+    merges: Vec<u32>,
+    /// The best union that each community keeps.
+    best: Vec<Option<Best>>,
+    heap: BinaryHeap<Best>,
+    /// For each community where it stands in the list that is looked over, one more than that.
+    place: Vec<u32>,
 }
 
 impl Merging {
@@ -81,26 +101,21 @@ impl Merging {
         cancel: &CancelToken,
     ) -> Result<Self, AlgoError> {
         let n = net.num_nodes();
-        let mut lists = Vec::with_capacity(n);
-        for v in 0..n {
-            if v % 1024 == 0 {
+        let mut merging = Self {
+            lists: (0..n).map(|v| net.edges(v).collect()).collect(),
+            strengths,
+            total,
+            into: (0..n as u32).collect(),
+            merges: vec![0; n],
+            best: vec![None; n],
+            heap: BinaryHeap::with_capacity(n),
+            place: vec![0; n],
+        };
+        for v in 0..n as u32 {
+            if v.is_multiple_of(1024) {
                 cancel.check()?;
             }
-            let mut list: Vec<(u32, f64)> = net.edges(v).collect();
-            list.sort_by_key(|e| e.0);
-            list.dedup_by(|next, first| {
-                let same = next.0 == first.0;
-                if same {
-                    first.1 += next.1;
-                }
-                same
-            });
-            lists.push(list);
-        }
-        let best = vec![None; n];
-        let mut merging = Self { lists, strengths, total, best, heap: BinaryHeap::new() };
-        for v in 0..n as u32 {
-            merging.look(v);
+            merging.look(v, false);
         }
         Ok(merging)
     }
@@ -111,104 +126,125 @@ impl Merging {
         Union { gain, low: a.min(b), high: a.max(b) }
     }
 
-    /// Finds the best union of `c` with a neighbour.
-    fn look(&mut self, c: u32) {
-        let unions = self.lists[c as usize].iter().map(|(d, w)| self.union(c, *d, *w));
-        let best = unions.max();
-        self.set(c, best);
+    /// Whether `c` keeps its union with `d`.
+    fn keeps(&self, c: u32, d: u32) -> bool {
+        let (sc, sd) = (self.strengths[c as usize], self.strengths[d as usize]);
+        sc > sd || (sc == sd && c < d)
     }
 
-    fn set(&mut self, c: u32, best: Option<Union>) {
+    /// The community that `c` has become a part of.
+    fn whole(&mut self, c: u32) -> u32 {
+        let mut root = c;
+        while self.into[root as usize] != root {
+            root = self.into[root as usize];
+        }
+        let mut at = c;
+        while self.into[at as usize] != root {
+            at = std::mem::replace(&mut self.into[at as usize], root);
+        }
+        root
+    }
+
+    fn best_of(&self, keeper: u32, other: u32, union: Union) -> Best {
+        let merges = [keeper, other].map(|c| self.merges[c as usize]);
+        Best { union, keeper, merges }
+    }
+
+    fn set(&mut self, c: u32, best: Option<Best>) {
         self.best[c as usize] = best;
         self.heap.extend(best);
     }
 
-    /// Merges while that gains; `into` becomes the community that each was merged into.
-    fn run(mut self, into: &mut [u32], cancel: &CancelToken) -> Result<(), AlgoError> {
+    /// Looks over the list of `c`, which becomes that of its neighbours as they are now, and finds the best union that it
+    /// keeps. When `c` has just merged, neighbours that keep their union with it hear of that. Gives the entries.
+    fn look(&mut self, c: u32, merged: bool) -> usize {
+        let mut list = std::mem::take(&mut self.lists[c as usize]);
+        let entries = list.len();
+        let mut kept = 0;
+        for at in 0..entries {
+            let (d, w) = list[at];
+            let d = self.whole(d);
+            if d == c {
+                continue;
+            }
+            let place = &mut self.place[d as usize];
+            if *place == 0 {
+                list[kept] = (d, w);
+                kept += 1;
+                *place = kept as u32;
+            } else {
+                list[*place as usize - 1].1 += w;
+            }
+        }
+        list.truncate(kept);
+        let mut best: Option<Union> = None;
+        for (d, w) in &list {
+            self.place[*d as usize] = 0;
+            let union = self.union(c, *d, *w);
+            if self.keeps(c, *d) {
+                best = best.max(Some(union));
+            } else if merged && self.best[*d as usize].is_none_or(|b| b.union < union) {
+                self.set(*d, Some(self.best_of(*d, c, union)));
+            }
+        }
+        self.lists[c as usize] = list;
+        let best = best.map(|union| {
+            let other = if union.low == c { union.high } else { union.low };
+            self.best_of(c, other, union)
+        });
+        self.set(c, best);
+        entries
+    }
+
+    /// Merges while that gains; gives the community that each was merged into.
+    fn run(mut self, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
         let least = EPSILON * self.total;
         let mut merges = Vec::new();
         let mut entries = 0;
         while let Some(next) = self.heap.pop() {
-            let Union { gain, low, high } = next;
+            if self.best[next.keeper as usize] != Some(next) {
+                continue;
+            }
+            let Union { gain, low, high } = next.union;
+            // What is out of date gains no more than it did.
             if gain <= least {
                 break;
             }
-            if self.best[low as usize] != Some(next) && self.best[high as usize] != Some(next) {
-                continue;
+            let other = if low == next.keeper { high } else { low };
+            let is_whole = |c: u32| self.into[c as usize] == c;
+            let now = [next.keeper, other].map(|c| self.merges[c as usize]);
+            if is_whole(other) && now == next.merges {
+                entries += self.merge(low, high);
+                merges.push((low, high));
+            } else {
+                entries += self.look(next.keeper, false);
             }
-            entries += self.merge(low, high);
-            merges.push((low, high));
             if entries > CHECK_ENTRIES {
                 entries = 0;
                 cancel.check()?;
             }
         }
+        let mut into: Vec<u32> = (0..self.into.len() as u32).collect();
         for (low, high) in merges.into_iter().rev() {
             into[high as usize] = into[low as usize];
         }
-        Ok(())
+        Ok(into)
     }
 
     /// Makes `high` a part of `low`; returns the entries that were looked at.
     fn merge(&mut self, low: u32, high: u32) -> usize {
-        let gone = std::mem::take(&mut self.lists[high as usize]);
-        let own = std::mem::take(&mut self.lists[low as usize]);
-        let mut entries = own.len() + gone.len();
-        self.strengths[low as usize] += std::mem::take(&mut self.strengths[high as usize]);
-        self.best[high as usize] = None;
-        let union = unite(&own, &gone, low, high);
-        for (d, w) in &union {
-            let list = &mut self.lists[*d as usize];
-            entries += list.len() / 8;
-            if let Ok(at) = list.binary_search_by_key(&high, |e| e.0) {
-                list.remove(at);
-            }
-            match list.binary_search_by_key(&low, |e| e.0) {
-                Ok(at) => list[at].1 = *w,
-                Err(at) => list.insert(at, (low, *w)),
-            }
-            let now = self.union(low, *d, *w);
-            match self.best[*d as usize] {
-                // Its best union was with one of the two: any may be the best now, unless this one is better.
-                Some(best) if [best.low, best.high].iter().any(|c| [low, high].contains(c)) => {
-                    if now > best {
-                        self.set(*d, Some(now));
-                    } else {
-                        entries += self.lists[*d as usize].len();
-                        self.look(*d);
-                    }
-                }
-                Some(best) if best > now => {}
-                _ => self.set(*d, Some(now)),
-            }
+        let (low_at, high_at) = (low as usize, high as usize);
+        let mut shorter = std::mem::take(&mut self.lists[high_at]);
+        if shorter.len() > self.lists[low_at].len() {
+            std::mem::swap(&mut shorter, &mut self.lists[low_at]);
         }
-        self.lists[low as usize] = union;
-        self.look(low);
-        entries
+        self.lists[low_at].extend(shorter);
+        self.strengths[low_at] += std::mem::take(&mut self.strengths[high_at]);
+        self.into[high_at] = low;
+        self.merges[low_at] += 1;
+        self.best[high_at] = None;
+        self.look(low, true)
     }
-}
-
-/// The neighbours of the union of two communities.
-fn unite(a: &[(u32, f64)], b: &[(u32, f64)], low: u32, high: u32) -> Vec<(u32, f64)> {
-    let mut union = Vec::with_capacity(a.len() + b.len());
-    let (mut i, mut j) = (0, 0);
-    while i < a.len() || j < b.len() {
-        let (x, y) = (a.get(i).map(|e| e.0), b.get(j).map(|e| e.0));
-        let next = x.into_iter().chain(y).min().unwrap_or(0);
-        let mut weight = 0.0;
-        if x == Some(next) {
-            weight += a[i].1;
-            i += 1;
-        }
-        if y == Some(next) {
-            weight += b[j].1;
-            j += 1;
-        }
-        if next != low && next != high {
-            union.push((next, weight));
-        }
-    }
-    union
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
 //! Triangles of each node: every edge leads from the end of smaller degree to the other (Chiba and Nishizeki 1985,
-//! Latapy 2008), so that each triangle is found once, and lists are short.
+//! Latapy 2008), so that each triangle is found once, and lists are short. Triangles among the nodes of largest degree are
+//! counted by bitmaps.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use super::core::Core;
 use crate::spec::{AlgorithmSpec, Cost, Dtype, extra, output};
 use crate::view::{Copies, GraphView, Loops, Shape};
 use crate::{AlgoError, Output, Values};
@@ -13,7 +15,7 @@ use crate::{AlgoError, Output, Values};
 /// Nodes of one unit of parallel work.
 const NODES: usize = 256;
 
-/// The simple undirected graph, each edge once, from the end that comes first by degree and index. Nodes are numbered in
+/// A simple undirected graph, each edge once, from the end that comes first by degree and index. Nodes are numbered in
 /// that order.
 pub(crate) struct Oriented {
     /// The node of each number.
@@ -32,24 +34,30 @@ impl Oriented {
         for (i, v) in node.iter().enumerate() {
             number[*v as usize] = i as u32;
         }
-        let lists: Vec<Vec<u32>> = node
-            .par_iter()
-            .with_min_len(NODES)
-            .enumerate()
-            .map(|(i, v)| {
+        let of_chunk = |(chunk, nodes): (usize, &[u32])| {
+            let mut lists = Vec::with_capacity(nodes.len() * 8);
+            let mut lengths = Vec::with_capacity(nodes.len());
+            for (i, v) in nodes.iter().enumerate() {
+                let (begun, own) = (lists.len(), (chunk * NODES + i) as u32);
                 let ends = view.out().neighbors(*v).iter().map(|u| number[*u as usize]);
-                let mut later: Vec<u32> = ends.filter(|k| *k > i as u32).collect();
-                later.sort_unstable();
-                later.dedup();
-                later
-            })
-            .collect();
-        let mut offsets = Vec::with_capacity(lists.len() + 1);
-        let mut later = Vec::with_capacity(lists.iter().map(Vec::len).sum());
+                lists.extend(ends.filter(|k| *k > own));
+                lists[begun..].sort_unstable();
+                lengths.push(lists.len() - begun);
+            }
+            (lengths, lists)
+        };
+        let parts: Vec<(Vec<usize>, Vec<u32>)> =
+            node.par_chunks(NODES).enumerate().map(of_chunk).collect();
+        let mut offsets = Vec::with_capacity(node.len() + 1);
+        let mut later = Vec::with_capacity(parts.iter().map(|part| part.1.len()).sum());
         offsets.push(0);
-        for list in lists {
-            later.extend(list);
-            offsets.push(later.len());
+        let mut end = 0;
+        for (lengths, lists) in &parts {
+            later.extend_from_slice(lists);
+            offsets.extend(lengths.iter().map(|length| {
+                end += length;
+                end
+            }));
         }
         Self { node, offsets, later }
     }
@@ -59,7 +67,7 @@ impl Oriented {
     }
 }
 
-/// The number of triangles that each node belongs to. Directions, copies and loops make no difference.
+/// The number of triangles that each node belongs to, in a view without copies and loops. Directions make no difference.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`].
@@ -67,46 +75,79 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u64>, AlgoE
     cancel.check()?;
     let graph = Oriented::new(view);
     let n = graph.node.len();
+    let core = Core::new(&graph);
     let counts: Vec<AtomicU64> = (0..n).map(|_| AtomicU64::new(0)).collect();
-    let chunks: Vec<usize> = (0..n).step_by(NODES).collect();
+    let chunks: Vec<usize> = (0..core.first()).step_by(NODES).collect();
     chunks.into_par_iter().try_for_each_init(
-        || vec![0u32; n],
-        |mark, first| {
-            for i in first..n.min(first + NODES) {
-                cancel.check()?;
-                let list = graph.list(i);
-                if list.len() < 2 {
-                    continue;
-                }
-                // Marks are one more than the number of the node, and so never have to be taken away.
-                let own = i as u32 + 1;
-                list.iter().for_each(|k| mark[*k as usize] = own);
-                let mut of_i = 0;
-                for k in list {
-                    let mut of_k = 0;
-                    for last in graph.list(*k as usize) {
-                        if mark[*last as usize] == own {
-                            of_k += 1;
-                            counts[*last as usize].fetch_add(1, Relaxed);
-                        }
-                    }
-                    if of_k > 0 {
-                        counts[*k as usize].fetch_add(of_k, Relaxed);
-                        of_i += of_k;
-                    }
-                }
-                if of_i > 0 {
-                    counts[i].fetch_add(of_i, Relaxed);
-                }
+        || Corner::new(n),
+        |corner, first| {
+            cancel.check()?;
+            for i in first..core.first().min(first + NODES) {
+                corner.add(i, &graph, &core, &counts);
             }
             Ok::<(), AlgoError>(())
         },
     )?;
+    for (i, count) in (core.first()..).zip(core.triangles(&graph, cancel)?) {
+        counts[i].fetch_add(count, Relaxed);
+    }
     let mut by_node = vec![0; n];
     for (v, count) in graph.node.iter().zip(counts) {
         by_node[*v as usize] = count.into_inner();
     }
     Ok(by_node)
+}
+
+/// The working memory of one thread for triangles by their first corner.
+struct Corner {
+    /// For each node the first corner whose list it was in last, one more than that, and its place in the list.
+    mark: Vec<(u32, u32)>,
+    /// Triangles of the nodes of the list.
+    of_list: Vec<u64>,
+    mask: Vec<u64>,
+}
+
+impl Corner {
+    fn new(n: usize) -> Self {
+        Self { mark: vec![(0, 0); n], of_list: Vec::new(), mask: Vec::new() }
+    }
+
+    /// Adds the triangles whose first corner is `i`, which is no node of the core.
+    fn add(&mut self, i: usize, graph: &Oriented, core: &Core, counts: &[AtomicU64]) {
+        let list = graph.list(i);
+        if list.len() < 2 {
+            return;
+        }
+        self.of_list.clear();
+        self.of_list.resize(list.len(), 0);
+        let others = list.partition_point(|k| (*k as usize) < core.first());
+        let mut found = 0;
+        if others > 0 {
+            // Marks name their corner, and so never have to be taken away.
+            let own = i as u32 + 1;
+            list.iter().zip(0..).for_each(|(k, at)| self.mark[*k as usize] = (own, at));
+            for (k, at) in list[..others].iter().zip(0..) {
+                let mut of_k = 0;
+                for last in graph.list(*k as usize) {
+                    let (corner, place) = self.mark[*last as usize];
+                    if corner == own {
+                        of_k += 1;
+                        self.of_list[place as usize] += 1;
+                    }
+                }
+                self.of_list[at as usize] += of_k;
+                found += of_k;
+            }
+        }
+        found += core.pairs(&list[others..], &mut self.of_list[others..], &mut self.mask);
+        if found > 0 {
+            counts[i].fetch_add(found, Relaxed);
+            let of_list = list.iter().zip(&self.of_list).filter(|(_, count)| **count > 0);
+            of_list.for_each(|(k, count)| {
+                counts[*k as usize].fetch_add(*count, Relaxed);
+            });
+        }
+    }
 }
 
 /// The view in which triangles are counted.
@@ -133,29 +174,62 @@ pub static TRIANGLES: AlgorithmSpec = AlgorithmSpec {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use graphlume_types::hash::h64;
+
     use super::*;
     use crate::testkit;
+
+    fn naive(view: &GraphView<'_>) -> Vec<u64> {
+        let near = |a: u32| view.out().neighbors(a);
+        let mut counts = vec![0u64; view.num_nodes() as usize];
+        for a in 0..view.num_nodes() {
+            for b in near(a).iter().copied().filter(|b| *b > a) {
+                let last = near(b).iter().filter(|c| **c > b && near(a).binary_search(c).is_ok());
+                last.for_each(|c| [a, b, *c].iter().for_each(|v| counts[*v as usize] += 1));
+            }
+        }
+        counts
+    }
+
+    fn counted(view: &GraphView<'_>) -> Vec<u64> {
+        let cancel = CancelToken::new();
+        let [one, two, three] = testkit::at_1_2_3_threads(|| run(view, &cancel).unwrap());
+        assert!(one == two && one == three);
+        one
+    }
 
     #[test]
     fn counts_are_those_of_all_triples() {
         for (name, t) in testkit::zoo() {
             let view = GraphView::new(&t, None, SIMPLE).unwrap();
-            let cancel = CancelToken::new();
-            let [found, two, three] = testkit::at_1_2_3_threads(|| run(&view, &cancel).unwrap());
-            assert!(found == two && found == three, "{name}");
-            let n = t.num_nodes();
-            let joined = |a: u32, b: u32| view.out().neighbors(a).binary_search(&b).is_ok();
-            let mut expected = vec![0u64; n as usize];
-            for a in 0..n {
-                for b in view.out().neighbors(a).iter().copied().filter(|b| *b > a) {
-                    for c in b + 1..n {
-                        if joined(a, c) && joined(b, c) {
-                            [a, b, c].iter().for_each(|v| expected[*v as usize] += 1);
-                        }
-                    }
-                }
-            }
-            assert_eq!(found, expected, "{name}");
+            assert_eq!(counted(&view), naive(&view), "{name}");
         }
+    }
+
+    #[test]
+    fn triangles_within_the_core_at_its_edge_and_outside_are_counted() {
+        // Four hundred nodes with a few or many neighbours in a dense part, a few of their own, and some beside.
+        let (dense, n) = (2100, 2600);
+        let mut edges = Vec::new();
+        for a in 0..n {
+            let tries = match a {
+                a if a < dense => 30,
+                a if a < 2500 && a % 2 == 0 => 4,
+                a if a < 2500 => 60,
+                _ => 0,
+            };
+            edges.extend(
+                (0..tries).map(|i| (a, (h64(3, u64::from(a), i) % u64::from(dense)) as u32)),
+            );
+            edges.extend((1..=3 * u32::from(a >= dense)).map(|k| (a, (a + k) % n)));
+        }
+        let t = testkit::from_edges(n, &edges);
+        let view = GraphView::new(&t, None, SIMPLE).unwrap();
+        let graph = Oriented::new(&view);
+        let core = Core::new(&graph);
+        assert!(core.first() > 0 && core.first() < n as usize, "there is a core: {}", core.first());
+        let found = counted(&view);
+        assert_eq!(found, naive(&view));
+        assert!(found[2500..].iter().any(|count| *count > 0));
     }
 }
