@@ -22,7 +22,7 @@ const ARCS_PER_CHECK: u64 = 1 << 15;
 const PUSH_COST: u64 = 2;
 
 /// The same on the way back, where each arc is added to.
-const ARC_COST: u64 = 2;
+const ARC_COST: u64 = 3;
 
 type Numbers = [f64; LANES];
 type Levels = [u32; LANES];

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::core::Core;
 use crate::spec::{AlgorithmSpec, Cost, Dtype, extra, output};
 use crate::view::{Copies, GraphView, Loops, Shape};
+use crate::weighted_graph::prefetch;
 use crate::{AlgoError, Output, Values};
 
 /// Nodes of one unit of parallel work.
@@ -28,11 +29,18 @@ pub(crate) struct Oriented {
 impl Oriented {
     pub(crate) fn new(view: &GraphView<'_>) -> Self {
         let n = view.num_nodes();
-        let mut node: Vec<u32> = (0..n).collect();
-        node.par_sort_unstable_by_key(|v| (view.out().degree(*v), *v));
-        let mut number = vec![0u32; n as usize];
-        for (i, v) in node.iter().enumerate() {
-            number[*v as usize] = i as u32;
+        // By degree, then by index: counted, not compared.
+        let degrees = || (0..n).map(|v| view.out().degree(v) as usize);
+        let mut starts = vec![0u32; degrees().max().unwrap_or(0) + 2];
+        degrees().for_each(|d| starts[d + 1] += 1);
+        for d in 1..starts.len() {
+            starts[d] += starts[d - 1];
+        }
+        let (mut node, mut number) = (vec![0u32; n as usize], vec![0u32; n as usize]);
+        for (v, d) in (0..n).zip(degrees()) {
+            let place = starts[d];
+            starts[d] += 1;
+            (node[place as usize], number[v as usize]) = (v, place);
         }
         let of_chunk = |(chunk, nodes): (usize, &[u32])| {
             let mut lists = Vec::with_capacity(nodes.len() * 8);
@@ -100,8 +108,8 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u64>, AlgoE
 
 /// The working memory of one thread for triangles by their first corner.
 struct Corner {
-    /// For each node the first corner whose list it was in last, one more than that, and its place in the list.
-    mark: Vec<(u32, u32)>,
+    /// For each node its place among all lists, one more than that, in the list that it was marked in last.
+    mark: Vec<u32>,
     /// Triangles of the nodes of the list.
     of_list: Vec<u64>,
     mask: Vec<u64>,
@@ -109,7 +117,7 @@ struct Corner {
 
 impl Corner {
     fn new(n: usize) -> Self {
-        Self { mark: vec![(0, 0); n], of_list: Vec::new(), mask: Vec::new() }
+        Self { mark: vec![0; n], of_list: Vec::new(), mask: Vec::new() }
     }
 
     /// Adds the triangles whose first corner is `i`, which is no node of the core.
@@ -123,14 +131,18 @@ impl Corner {
         let others = list.partition_point(|k| (*k as usize) < core.first());
         let mut found = 0;
         if others > 0 {
-            // Marks name their corner, and so never have to be taken away.
-            let own = i as u32 + 1;
-            list.iter().zip(0..).for_each(|(k, at)| self.mark[*k as usize] = (own, at));
+            // Marks of other lists lie outside of this one's places, and so never have to be taken away.
+            let (first, length) = (graph.offsets[i] as u32 + 1, list.len() as u32);
+            list.iter().zip(first..).for_each(|(k, at)| self.mark[*k as usize] = at);
             for (k, at) in list[..others].iter().zip(0..) {
+                // Lists lie anywhere: ask for the one to come.
+                if let Some(next) = list.get(at as usize + 2) {
+                    prefetch(&graph.later, graph.offsets[*next as usize]);
+                }
                 let mut of_k = 0;
                 for last in graph.list(*k as usize) {
-                    let (corner, place) = self.mark[*last as usize];
-                    if corner == own {
+                    let place = self.mark[*last as usize].wrapping_sub(first);
+                    if place < length {
                         of_k += 1;
                         self.of_list[place as usize] += 1;
                     }
