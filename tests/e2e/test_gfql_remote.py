@@ -6,6 +6,7 @@ import json
 import zipfile
 
 import graphistry
+import numpy as np
 import pandas as pd
 import pytest
 import requests
@@ -133,6 +134,23 @@ def test_columns_are_cut_down_and_those_of_the_graph_stay(graph):
     assert set(some._nodes.columns) == {"id", "name"} and set(some._edges.columns) == {"s", "d", "kind"}
     none = graph.gfql_remote([n({"type": "nobody"}), e_forward(), n()])
     assert len(none._nodes) == 0 and list(none._edges.columns) == list(EDGES.columns)
+
+
+def test_nodes_without_edges_belong_to_the_graph_unless_the_call_says_otherwise(client):
+    import graphistry
+
+    nodes = pd.DataFrame({"id": ["a", "b", "c", "alone"]})
+    few = graphistry.nodes(nodes, "id").edges(pd.DataFrame({"s": ["a", "b"], "d": ["b", "c"]}), "s", "d").upload(validate=False)
+
+    def ranks(**params):
+        found = few.gfql_remote([call("compute_cugraph", {"alg": "pagerank", "params": params})])._nodes
+        return dict(zip(found["id"], found["pagerank"]))
+
+    whole, part = ranks(), ranks(vertex_set="edges_only")
+    assert abs(sum(whole.values()) - 1) < 1e-6 and whole["alone"] > 0.05
+    assert np.isnan(part.pop("alone")) and abs(sum(part.values()) - 1) < 1e-6
+    with pytest.raises(Exception, match="vertex_set.*edges_only"):
+        ranks(vertex_set="some")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -53,8 +53,7 @@ def computed(files, case, out, check=True):
     args = ["compute", case["alg"], edges, "--library", case["ns"], "--out", out]
     params = dict(case["params"])
     weighted = params.pop("weighted", params.pop("use_weight", None))
-    if params.pop("vertex_set", None) != "edges_only":
-        args += ["--nodes", nodes]
+    args += ["--nodes", nodes]
     if case["view"] == "directed":
         args.append("--directed")
     params.pop("pairs", None)

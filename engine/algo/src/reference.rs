@@ -14,7 +14,9 @@ pub fn markdown() -> String {
          `compute` (with its defaults), from a GFQL call (`compute_cugraph`, `compute_igraph`, `layout_cugraph`, \
          `layout_igraph`), from Cypher (`CALL graphistry.cugraph.NAME({...})`) and on the command line (`graphlume compute \
          NAME`, `graphlume layout NAME`). Names in brackets are ours beyond the interface: they are called alike and the \
-         schema route does not list them.\n",
+         schema route does not list them.\n\n\
+         Every algorithm also takes `vertex_set`: `all` nodes, which is the default, or `edges_only`, those with an edge, which \
+         is what libraries see that read a graph from its edges alone; the others then get no value.\n",
     );
     for kind in [Kind::Compute, Kind::Layout] {
         let heading = if kind == Kind::Compute { "Algorithms" } else { "Layouts" };

@@ -99,7 +99,7 @@ fn best(
         let found =
             louvain::find(topology, weights, &louvain::Options { seed, ..*options }, cancel)?;
         // Of a large graph, which is searched once, the quality is asked of nothing.
-        let reached = if arcs > SMALL_ARCS {
+        let reached = if searches::count(arcs) == 1 {
             0.0
         } else {
             quality(topology, weights, &found, options.resolution)
