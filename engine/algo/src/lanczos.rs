@@ -173,9 +173,9 @@ mod tests {
 
     /// A path's adjacency matrix, whose eigenvalues are known.
     fn path(x: &[f64], y: &mut [f64]) -> Result<(), AlgoError> {
-        for i in 0..x.len() {
+        for (i, image) in y.iter_mut().enumerate() {
             let near = [i.checked_sub(1), (i + 1 < x.len()).then_some(i + 1)];
-            y[i] = near.into_iter().flatten().map(|j| x[j]).sum();
+            *image = near.into_iter().flatten().map(|j| x[j]).sum();
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! parameters and documentation are derived. All of them run on the current rayon pool and give the same
 //! bits at any number of threads.
 
+mod buckets;
 pub mod centrality;
 pub mod community;
 pub mod component;

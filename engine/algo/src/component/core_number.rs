@@ -3,6 +3,7 @@
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
+use crate::buckets::Buckets;
 use crate::spec::{AlgorithmSpec, Dtype, cugraph, ignored, output};
 use crate::{AlgoError, Output};
 
@@ -15,44 +16,17 @@ pub fn run(topology: &Topology, multi: bool, cancel: &CancelToken) -> Result<Vec
     let n = topology.num_nodes() as usize;
     cancel.check()?;
     let (offsets, ends) = neighbours(topology, multi);
-    let mut degree: Vec<u32> = (0..n).map(|v| (offsets[v + 1] - offsets[v]) as u32).collect();
-    let top = degree.iter().copied().max().unwrap_or(0) as usize;
-    let mut bin = vec![0usize; top + 2];
-    for d in &degree {
-        bin[*d as usize + 1] += 1;
-    }
-    for d in 0..=top {
-        bin[d + 1] += bin[d];
-    }
-    // `order` lists the nodes by present degree; `bin[d]` is where those of degree `d` start.
-    let mut place = vec![0usize; n];
-    let mut order = vec![0u32; n];
-    let mut cursor = bin.clone();
-    for v in 0..n {
-        let at = &mut cursor[degree[v] as usize];
-        (place[v], order[*at]) = (*at, v as u32);
-        *at += 1;
-    }
-    for i in 0..n {
+    let degree: Vec<u32> = (0..n).map(|v| (offsets[v + 1] - offsets[v]) as u32).collect();
+    let mut buckets = Buckets::new(degree);
+    for i in 0..buckets.len() {
         if i % 65_536 == 0 {
             cancel.check()?;
         }
-        let v = order[i] as usize;
-        for u in &ends[offsets[v]..offsets[v + 1]] {
-            let u = *u as usize;
-            let d = degree[u] as usize;
-            if d > degree[v] as usize {
-                // Swap with the first of its degree, which then belongs to the degree below.
-                let (first, at) = (bin[d], place[u]);
-                let w = order[first] as usize;
-                order.swap(first, at);
-                (place[u], place[w]) = (first, at);
-                bin[d] += 1;
-                degree[u] -= 1;
-            }
-        }
+        let (v, core) = buckets.take(i);
+        let list = offsets[v as usize]..offsets[v as usize + 1];
+        ends[list].iter().for_each(|u| buckets.lower(*u, core));
     }
-    Ok(degree)
+    Ok(buckets.into_numbers())
 }
 
 /// Undirected lists without loops.

@@ -3,6 +3,7 @@
 use graphlume_types::CancelToken;
 
 use super::core_number;
+use crate::buckets::Buckets;
 use crate::spec::{
     AlgorithmSpec, Dtype, Gives, MODE, cugraph, extra, ignored, igraph, output, param,
 };
@@ -43,43 +44,15 @@ fn peel(
 ) -> Result<Vec<u32>, AlgoError> {
     let n = counted.offsets().len() - 1;
     cancel.check()?;
-    let mut degree: Vec<u32> = (0..n).map(|v| counted.degree(v as u32)).collect();
-    let top = degree.iter().copied().max().unwrap_or(0) as usize;
-    let mut bin = vec![0usize; top + 2];
-    for d in &degree {
-        bin[*d as usize + 1] += 1;
-    }
-    for d in 0..=top {
-        bin[d + 1] += bin[d];
-    }
-    // `order` lists the nodes by present degree; `bin[d]` is where those of degree `d` start.
-    let (mut place, mut order) = (vec![0usize; n], vec![0u32; n]);
-    let mut cursor = bin.clone();
-    for v in 0..n {
-        let at = &mut cursor[degree[v] as usize];
-        (place[v], order[*at]) = (*at, v as u32);
-        *at += 1;
-    }
-    for i in 0..n {
+    let mut buckets = Buckets::new((0..n).map(|v| counted.degree(v as u32)).collect());
+    for i in 0..buckets.len() {
         if i % NODES_PER_CHECK == 0 {
             cancel.check()?;
         }
-        let v = order[i];
-        for u in touched.neighbors(v) {
-            let u = *u as usize;
-            let d = degree[u] as usize;
-            if d > degree[v as usize] as usize {
-                // Swap with the first of its degree, which then belongs to the degree below.
-                let (first, at) = (bin[d], place[u]);
-                let w = order[first] as usize;
-                order.swap(first, at);
-                (place[u], place[w]) = (first, at);
-                bin[d] += 1;
-                degree[u] -= 1;
-            }
-        }
+        let (v, core) = buckets.take(i);
+        touched.neighbors(v).iter().for_each(|u| buckets.lower(*u, core));
     }
-    Ok(degree)
+    Ok(buckets.into_numbers())
 }
 
 /// The subgraph of the nodes whose number is at least `k`: every edge between two of them stays, loops too.

@@ -5,6 +5,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use super::count::SIMPLE;
+use crate::buckets::Buckets;
 use crate::spec::{AlgorithmSpec, Cost, Dtype, Gives, extra, output, param};
 use crate::view::GraphView;
 use crate::{AlgoError, Column, Input, Output, Subgraph, Values};
@@ -75,7 +76,7 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u32>, AlgoE
     cancel.check()?;
     let edges = Edges::new(view, cancel)?;
     let m = edges.ends.len();
-    let mut support: Vec<u32> = (0..m as u32)
+    let support: Vec<u32> = (0..m as u32)
         .into_par_iter()
         .with_min_len(NODES)
         .map(|e| {
@@ -85,47 +86,22 @@ pub fn run(view: &GraphView<'_>, cancel: &CancelToken) -> Result<Vec<u32>, AlgoE
             Ok::<u32, AlgoError>(count)
         })
         .collect::<Result<_, _>>()?;
-    // Edges in buckets by support, which falls while they are peeled.
-    let top = support.iter().copied().max().unwrap_or(0) as usize;
-    let mut bin = vec![0usize; top + 2];
-    support.iter().for_each(|s| bin[*s as usize + 1] += 1);
-    for s in 0..=top {
-        bin[s + 1] += bin[s];
-    }
-    let (mut place, mut order) = (vec![0usize; m], vec![0u32; m]);
-    let mut cursor = bin.clone();
-    for e in 0..m {
-        let at = &mut cursor[support[e] as usize];
-        (place[e], order[*at]) = (*at, e as u32);
-        *at += 1;
-    }
+    let mut buckets = Buckets::new(support);
     let mut gone = vec![false; m];
-    for i in 0..m {
+    for i in 0..buckets.len() {
         if i % EDGES_PER_CHECK == 0 {
             cancel.check()?;
         }
-        let e = order[i];
-        let level = support[e as usize];
-        let mut lower = |f: u32| {
-            let f = f as usize;
-            let s = support[f] as usize;
-            if s > level as usize {
-                let (first, at) = (bin[s], place[f]);
-                let w = order[first] as usize;
-                order.swap(first, at);
-                (place[f], place[w]) = (first, at);
-                bin[s] += 1;
-                support[f] -= 1;
-            }
-        };
+        let (e, level) = buckets.take(i);
         edges.triangles(e, |f, g| {
             if !gone[f as usize] && !gone[g as usize] {
-                lower(f);
-                lower(g);
+                buckets.lower(f, level);
+                buckets.lower(g, level);
             }
         });
         gone[e as usize] = true;
     }
+    let support = buckets.into_numbers();
     Ok(edges.of_arc.iter().map(|e| support[*e as usize] + 2).collect())
 }
 
