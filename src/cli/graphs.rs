@@ -181,6 +181,8 @@ pub enum LibraryArg {
     Cugraph,
     /// compute.igraph of the schema
     Igraph,
+    /// Cypher's graphistry.nx
+    Nx,
 }
 
 impl LibraryArg {
@@ -190,6 +192,7 @@ impl LibraryArg {
         match self {
             Self::Cugraph => "cugraph",
             Self::Igraph => "igraph",
+            Self::Nx => "nx",
         }
     }
 }

@@ -275,6 +275,14 @@ def _edge_betweenness(case):
     return _rows_of(case, nx.edge_betweenness_centrality(case.simple()))
 
 
+def _optimum(case):
+    """The largest modularity there is, which igraph finds with GLPK in small graphs."""
+    g = case.multi()
+    if not case.edges or case.n > 35:
+        return None
+    return "modularity", (g, None, g.modularity(g.community_optimal_modularity().membership)), None
+
+
 # name: (parameters, reference). A reference is None where the graph does not define the answer.
 CUGRAPH = {
     "betweenness_centrality": ([], lambda c: _by_node(c, nx.betweenness_centrality(c.simple()))),
@@ -419,6 +427,7 @@ IGRAPH = {
                                       if c.name not in ("petersen", "clique") else None),
     "community_leiden": (['objective_function="modularity"', "n_iterations=-1"], lambda c: _communities_igraph(c, 0.003)),
     "community_multilevel": ([], lambda c: _communities_igraph(c, 0.003, louvain=True)),
+    "community_optimal_modularity": ([], _optimum),
     "community_spinglass": ([], lambda c: _communities_igraph(c, 0.05) if c.n < 130 else None),
     "community_walktrap": ([], lambda c: _bounded(c, lambda g: g.community_walktrap().as_clustering(), 0.05)),
     "constraint": ([], lambda c: node(c.multi().constraint()) if c.n else node([])),

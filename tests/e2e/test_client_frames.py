@@ -53,14 +53,7 @@ def test_k_core_has_the_coreness_where_the_local_call_has_a_text(club):
     assert column(by_server(club, "k_core"), "k_core").astype(int).to_dict() == want
 
 
-def test_optimal_modularity_is_refused_by_name_with_another_way(club):
-    """It needs a solver of integer programs, which igraph itself may be built without."""
-    with pytest.raises(Exception, match="optimal_modularity") as refused:
-        by_server(club, "community_optimal_modularity")
-    assert "leiden" in str(refused.value)
-
-
-@pytest.mark.parametrize("name", sorted(set(compute_algs) - {"k_core", "community_optimal_modularity"}))
+@pytest.mark.parametrize("name", sorted(set(compute_algs) - {"k_core"}))
 def test_the_frame_by_the_server_is_that_of_the_local_call(club, name):
     params = PARAMS.get(name, {})
     directed = {"directed": False} if name in UNDIRECTED else {}

@@ -318,7 +318,7 @@ def test_procedures_by_name(graphs, server):
     assert list(whole[0]) == list(local.columns) and len(whole) == len(local)
     ranked = post(server, dataset, "CALL graphistry.cugraph.pagerank({out_col: 'rank'}) YIELD nodeId, rank RETURN sum(rank) AS total", output="/nodes")
     assert ranked.json()[0]["total"] == pytest.approx(1)
-    for text, slug in (("CALL db.labels()", "unsupported-cypher-query"), ("CALL graphistry.nx.pagerank()", REFUSED),
+    for text, slug in (("CALL db.labels()", "unsupported-cypher-query"), ("CALL graphistry.nx.louvain()", "type-mismatch"),
                        ("CALL graphistry.degree.write()", "unsupported-cypher-query"), ("GRAPH { MATCH (a) }", REFUSED),
                        ("USE g MATCH (a) RETURN a", REFUSED), ("CALL graphistry.degree(1)", "unsupported-cypher-query")):
         r = post(server, dataset, text, output="/nodes")

@@ -53,6 +53,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("cudarc", &["graphlume-device"]),
     ("parquet", &["graphlume-ingest", "graphlume"]),
     ("jsonwebtoken", &["graphlume-identity"]),
+    ("microlp", &["graphlume-algo"]),
     ("argon2", &["graphlume-identity"]),
     ("seccompiler", &["graphlume-workers"]),
     ("tokio", &["graphlume-identity", "graphlume-service", "graphlume-http", "graphlume"]),

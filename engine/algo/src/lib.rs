@@ -16,6 +16,7 @@ pub mod input;
 mod lanczos;
 pub mod layout;
 pub mod libraries;
+pub mod networkx;
 pub mod output;
 pub mod params;
 pub mod path;

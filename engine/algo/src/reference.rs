@@ -13,8 +13,8 @@ pub fn markdown() -> String {
          Written by `graphlume print algorithms`; a test holds it to the code. Every name can be called from a dataset's \
          `compute` (with its defaults), from a GFQL call (`compute_cugraph`, `compute_igraph`, `layout_cugraph`, \
          `layout_igraph`), from Cypher (`CALL graphistry.cugraph.NAME({...})`) and on the command line (`graphlume compute \
-         NAME`, `graphlume layout NAME`). Names in brackets are ours beyond the interface: they are called alike and the \
-         schema route does not list them.\n\n\
+         NAME`, `graphlume layout NAME`). Names in brackets are not listed by the schema route: ours beyond the interface, \
+         which are called alike, and those of NetworkX, which Cypher calls as `graphistry.nx.NAME`.\n\n\
          Every algorithm also takes `vertex_set`: `all` nodes, which is the default, or `edges_only`, those with an edge, which \
          is what libraries see that read a graph from its edges alone; the others then get no value.\n",
     );

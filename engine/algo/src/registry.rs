@@ -3,13 +3,13 @@
 use crate::centrality::{
     betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank, personalized,
 };
-use crate::community::{louvain_spec, specs};
+use crate::community::{louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
 use crate::triangle::{count, lcc, truss};
-use crate::{AlgoError, AlgorithmSpec, Kind, util};
+use crate::{AlgoError, AlgorithmSpec, Kind, networkx, util};
 
 mod layouts;
 
@@ -39,6 +39,7 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &louvain_spec::MULTILEVEL,
     &specs::LEIDEN,
     &specs::COMMUNITY_LEIDEN,
+    &optimal::spec::OPTIMAL_MODULARITY,
     &specs::ECG,
     &specs::SPECTRAL_CUT,
     &specs::SPECTRAL_MODULARITY,
@@ -84,6 +85,18 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &pairs::SORENSEN_W,
     &cocitation::COCITATION,
     &cocitation::BIBCOUPLING,
+    &networkx::PAGERANK,
+    &networkx::BETWEENNESS,
+    &networkx::EDGE_BETWEENNESS,
+    &networkx::CLOSENESS,
+    &networkx::DEGREE,
+    &networkx::EIGENVECTOR,
+    &networkx::KATZ,
+    &networkx::HITS,
+    &networkx::CONNECTED,
+    &networkx::STRONG,
+    &networkx::CORE_NUMBER,
+    &networkx::K_CORE,
     &layouts::FORCE_ATLAS2,
     &layouts::CIRCLE,
     &layouts::STAR,
@@ -166,7 +179,7 @@ mod tests {
             );
             assert!(spec.kind == Layout || !spec.paper.is_empty(), "{}", spec.id);
             for n in spec.names {
-                assert!(["cugraph", "igraph"].contains(&n.library));
+                assert!(["cugraph", "igraph", "nx"].contains(&n.library));
                 assert!(names.insert((spec.kind, n.library, n.name)), "{n:?}");
                 assert_eq!(find(spec.kind, n.library, n.name).unwrap().id, spec.id);
             }
@@ -189,6 +202,8 @@ mod tests {
                     Ok(output) => Some(output),
                     // cuGraph's iterations end at their limit with an error, and so do ours.
                     Err(AlgoError::NotConverged { .. }) => None,
+                    // An exact method, which says so.
+                    Err(AlgoError::TooLarge { limit: 200, size: 201.., .. }) => None,
                     Err(e) => panic!("{what}: {e}"),
                 });
                 let Some(out) = &results[0] else { continue };

@@ -181,7 +181,11 @@ mod tests {
     fn what_is_carried_out_was_promised() {
         for algorithm in ALGORITHMS {
             for name in algorithm.names {
-                let library = library_named(name.library);
+                // NetworkX's names are called from Cypher alone: the schema has no list of them.
+                let Some(library) = library(name.library) else {
+                    assert!(name.library == "nx" && name.extra, "{name:?}");
+                    continue;
+                };
                 let names = match algorithm.kind {
                     Kind::Compute => library.compute,
                     Kind::Layout => library.layout,

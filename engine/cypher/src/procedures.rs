@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use crate::exec::cells::Cells;
 use crate::{ProcedureTable, Procedures, Value};
 
-/// `graphistry.degree`, `graphistry.igraph.*` and `graphistry.cugraph.*`. One is made for a query: a
+/// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*` and `graphistry.nx.*`. One is made for a query: a
 /// procedure that is called for every row runs once for equal arguments.
 #[derive(Debug, Default)]
 pub struct Algorithms {

@@ -300,7 +300,11 @@ fn calls_refuse_what_they_do_not_know() {
     starts(refusal("encode_point_color", json!({"column": "nope"})), "[column-not-found]");
     let palette = json!({"column": "kind", "palette": ["red"]});
     starts(refusal("encode_point_color", palette), "[missing-required-field]");
-    starts(refusal("graphistry.nx.pagerank.write", json!({})), "[unsupported-operation]");
+    let misspelt = refusal("graphistry.nx.pageranc.write", json!({}));
+    assert!(misspelt.contains("did you mean \"pagerank\"?"), "{misspelt}");
+    starts(misspelt, "[type-mismatch]");
+    let two = refusal("graphistry.nx.hits.write", json!({"out_col": "one"}));
+    starts(two, "[type-mismatch]");
     starts(refusal("graphistry.dgree", json!({})), "[unsupported-cypher-query]");
     let loops = json!({"allow_cycles": false, "remove_self_loops": false});
     starts(refusal("get_topological_levels", loops), "[call-execution-error]");

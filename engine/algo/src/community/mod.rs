@@ -13,6 +13,7 @@ pub mod louvain_spec;
 mod moved;
 mod moving;
 pub mod network;
+pub mod optimal;
 mod searches;
 pub mod specs;
 pub mod spectral;

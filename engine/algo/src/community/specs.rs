@@ -17,17 +17,18 @@ use crate::{AlgoError, Input, Output, ParamValues, Values};
 
 use Dtype::{Choice, Float, Int, NodeValues};
 
-const RESOLUTION: ParamSpec =
+pub(super) const RESOLUTION: ParamSpec =
     param("resolution", Float, "1.0", Some((0.0, 1e6)), "larger values give smaller communities");
 const LABELS: &str = "community, numbered from 0 by first appearance";
 const POSITIVE: Option<(f64, f64)> = Some((1.0, 1e9));
 
-const fn label(name: &'static str) -> OutputSpec {
+pub(super) const fn label(name: &'static str) -> OutputSpec {
     output(name, Int, LABELS)
 }
 
 /// What the methods of communities have in common.
-const BASE: AlgorithmSpec = AlgorithmSpec { cost: Cost::Iterative, ..AlgorithmSpec::BASE };
+pub(super) const BASE: AlgorithmSpec =
+    AlgorithmSpec { cost: Cost::Iterative, ..AlgorithmSpec::BASE };
 
 /// The undirected graph with the weights of the request.
 fn undirected<'a>(
@@ -59,7 +60,7 @@ fn node_weights(
     Ok(found.map(|v| v.into_iter().map(|w| w.unwrap_or(1.0)).collect()))
 }
 
-fn leiden_labels(
+pub(super) fn leiden_labels(
     input: &Input<'_>,
     view: &GraphView<'_>,
     options: &leiden::Options,

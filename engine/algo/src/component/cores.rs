@@ -56,7 +56,7 @@ fn peel(
 }
 
 /// The subgraph of the nodes whose number is at least `k`: every edge between two of them stays, loops too.
-fn core(input: &Input<'_>, cores: &[u32], k: u32) -> Output {
+pub(crate) fn core(input: &Input<'_>, cores: &[u32], k: u32) -> Output {
     let stays = |v: u32| cores[v as usize] >= k;
     let nodes: Vec<u32> = (0..input.num_nodes()).filter(|v| stays(*v)).collect();
     let t = input.topology;

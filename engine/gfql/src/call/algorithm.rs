@@ -31,6 +31,7 @@ pub(super) fn run(
     let (kind, library, name, given) = match params.function {
         "compute_cugraph" => (Kind::Compute, "cugraph", needed(params, "alg")?, "params"),
         "compute_igraph" => (Kind::Compute, "igraph", needed(params, "alg")?, "params"),
+        "compute_nx" => (Kind::Compute, "nx", needed(params, "alg")?, "params"),
         "layout_igraph" => (Kind::Layout, "igraph", needed(params, "layout")?, "params"),
         "layout_cugraph" => {
             let layout = params.text("layout")?.unwrap_or("force_atlas2");
@@ -41,6 +42,12 @@ pub(super) fn run(
     let spec = find(kind, library, name, params.function)?;
     options(params)?;
     let values = values(spec, params, given)?;
+    if library == "nx" && spec.outputs.len() > 1 && params.get("out_col").is_some() {
+        let text = format!("{name:?} of nx has several columns, and \"out_col\" names one");
+        return Err(GfqlError::new(ErrorCode::Type, text)
+            .field("params.out_col")
+            .suggest("leave it out"));
+    }
     let frame = graph.frame(scope.cancel)?;
     let weights = if library == "cugraph" { weights(graph)? } else { None };
     let kind_of_graph = params.text("kind")?.filter(|_| kind == Kind::Compute);
@@ -141,7 +148,11 @@ impl Made<'_> {
             (_, Gives::Edges) => self.params.text("out_col")?.unwrap_or(own),
             // A graph has columns of its own beside it.
             (_, Gives::Graph) => own,
-            (_, Gives::Nodes) => self.params.text("out_col")?.unwrap_or(self.name),
+            // NetworkX's columns have names of their own, the other libraries' that of the algorithm.
+            (_, Gives::Nodes) => {
+                let is_nx = self.params.function == "compute_nx";
+                self.params.text("out_col")?.unwrap_or(if is_nx { own } else { self.name })
+            }
         };
         Ok(asked.to_owned())
     }
@@ -293,7 +304,8 @@ fn find(
         let text = format!("{name:?} of {library_name} is not available yet");
         GfqlError::new(ErrorCode::Unsupported, text)
     } else {
-        let text = format!("{function} has no {name:?}{}", hint(name, promised));
+        let text =
+            format!("{function} has no {name:?}{}", hint(name, &[promised, &there].concat()));
         GfqlError::new(ErrorCode::Type, text)
     };
     Err(error.field(field).value(name).suggest(format!("available are: {}", there.join(", "))))

@@ -1,7 +1,7 @@
 //! Procedures: the algorithms under the names that Cypher's CALL gives them.
 //!
-//! `graphistry.degree`, `graphistry.igraph.<algorithm>` and `graphistry.cugraph.<algorithm>` make rows of
-//! node ids and values; with `.write` at the end the values become columns of the graph.
+//! `graphistry.degree`, `graphistry.igraph.<algorithm>`, `graphistry.cugraph.<algorithm>` and `graphistry.nx.<algorithm>`
+//! make rows of node ids and values; with `.write` at the end the values become columns of the graph.
 
 use std::sync::Arc;
 
@@ -168,7 +168,7 @@ fn call_of(
             Ok(Some(CallOp { function: "get_degrees".to_owned(), params: Map::new() }))
         }
         ["graphistry", "create_index" | "drop_index"] => Ok(None),
-        ["graphistry", library @ ("cugraph" | "igraph"), algorithm] => {
+        ["graphistry", library @ ("cugraph" | "igraph" | "nx"), algorithm] => {
             let function = format!("compute_{library}");
             let (mut params, mut inner) = (Map::new(), Map::new());
             for (key, value) in options {
@@ -187,19 +187,12 @@ fn call_of(
             }
             Ok(Some(CallOp { function, params }))
         }
-        ["graphistry", "nx", algorithm] => {
-            let text = format!("algorithms of the library nx are not available: {algorithm:?}");
-            Err(GfqlError::new(ErrorCode::Unsupported, text)
-                .field("procedure")
-                .value(name)
-                .suggest("use graphistry.cugraph.* or graphistry.igraph.*"))
-        }
         ["graphistry", other] if nearest(other, &["degree"]).is_some() => {
             Err(unknown("did you mean \"graphistry.degree\"?".to_owned()))
         }
         _ => Err(unknown(format!(
-            "procedures: {PREFIX}degree, {PREFIX}igraph.<algorithm>, {PREFIX}cugraph.<algorithm>; \
-             each may end in .write"
+            "procedures: {PREFIX}degree, {PREFIX}igraph.<algorithm>, {PREFIX}cugraph.<algorithm>, \
+             {PREFIX}nx.<algorithm>; each may end in .write"
         ))),
     }
 }

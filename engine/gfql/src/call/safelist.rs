@@ -184,6 +184,7 @@ pub const CALLS: &[Callable] = &[
         &["alg"],
         &["out_col", "directed", "use_vids", "params"],
     ),
+    entry("compute_nx", Does::Algorithm, &["alg"], &["out_col", "directed", "params"]),
     entry(
         "layout_cugraph",
         Does::Algorithm,
