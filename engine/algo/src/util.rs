@@ -39,6 +39,19 @@ pub fn did_you_mean(name: &str, candidates: &[&str]) -> String {
         .unwrap_or_default()
 }
 
+/// Brings `values[index]` near, when there is such a thing and the processor can be told.
+#[inline(always)]
+pub(crate) fn prefetch<T>(values: &[T], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(value) = values.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching reads nothing and cannot fault, and the address is that of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, index);
+}
+
 /// The weights of the arcs of every node in node order, each node's out-edges first, in list order.
 /// A weight that is not a number counts as 1, a negative one as 0.
 pub(crate) fn arc_weights(topology: &Topology, by_row: &[f32]) -> Vec<f32> {

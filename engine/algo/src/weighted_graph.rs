@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use graphlume_graph::Topology;
 use rayon::prelude::*;
 
+use crate::util::prefetch;
+
 /// The sum of all weights stays below this, so that it is exact as an `f64` too.
 const TOTAL_MAX: f64 = (1u64 << 50) as f64;
 /// Arcs of one unit of parallel work.
@@ -38,13 +40,9 @@ impl WeightedGraph {
     pub(crate) fn new(topology: &Topology, by_row: Option<&[f32]>) -> Self {
         let n = topology.num_nodes();
         let Some(by_row) = by_row else { return Self::unit(topology) };
-        let clean = |row: u32| {
-            let w = by_row.get(row as usize).copied().unwrap_or(1.0);
-            if w.is_nan() { 1.0 } else { f64::from(w.clamp(0.0, f32::MAX)) }
-        };
-        let total: f64 = (0..n).flat_map(|v| topology.out_rows(v)).map(|r| clean(*r)).sum();
-        let scale = if total > 0.0 { (TOTAL_MAX / total).min(1_048_576.0) } else { 1.0 };
-        Self::weighted(topology, |row| (clean(row) * scale).round() as u64)
+        let rows = (0..n).flat_map(|v| topology.out_rows(v));
+        let scale = scale_of(rows.map(|r| weight_of(by_row, *r)).sum());
+        Self::weighted(topology, |row| units_of(weight_of(by_row, row), scale))
     }
 
     /// Of lists that are symmetric, with loops apart and counted twice; no `weights` means all 1.
@@ -276,24 +274,30 @@ pub(crate) trait Weight:
 }
 
 impl Weight for u32 {
+    #[inline]
     fn of(w: u64) -> Self {
         w as Self
     }
+    #[inline]
     fn float(self) -> f64 {
         f64::from(self)
     }
+    #[inline]
     fn wide(self) -> u64 {
         u64::from(self)
     }
 }
 
 impl Weight for u64 {
+    #[inline]
     fn of(w: u64) -> Self {
         w
     }
+    #[inline]
     fn float(self) -> f64 {
         self as f64
     }
+    #[inline]
     fn wide(self) -> u64 {
         self
     }
@@ -346,17 +350,29 @@ fn group(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
     (starts, members)
 }
 
-/// Brings `values[index]` near, when there is such a thing and the processor can be told.
-#[inline(always)]
-pub(crate) fn prefetch<T>(values: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(value) = values.get(index) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: prefetching reads nothing and cannot fault, and the address is that of a reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (values, index);
+/// List entries of the undirected graph that `topology` spells: two an edge, none a loop.
+pub(crate) fn list_entries(topology: &Topology) -> u64 {
+    let loops = |v| among(topology.out_neighbors(v), v).len() as u64;
+    let nodes = (0..topology.num_nodes()).into_par_iter().with_min_len(1024);
+    2 * (u64::from(topology.num_edges()) - nodes.map(loops).sum::<u64>())
+}
+
+/// The weight of an edge table row: one that is absent or not a number counts as 1, a negative one as 0.
+fn weight_of(by_row: &[f32], row: u32) -> f64 {
+    let w = by_row.get(row as usize).copied().unwrap_or(1.0);
+    if w.is_nan() { 1.0 } else { f64::from(w.clamp(0.0, f32::MAX)) }
+}
+
+/// What weights are multiplied by before they are rounded: a power of two, so that how their sum `total` was rounded does
+/// not matter.
+pub(crate) fn scale_of(total: f64) -> f64 {
+    let most = if total > 0.0 { (TOTAL_MAX / total).min(1_048_576.0) } else { 1.0 };
+    f64::from_bits(most.to_bits() & (0x7ff << 52))
+}
+
+/// A weight as a whole number.
+fn units_of(weight: f64, scale: f64) -> u64 {
+    (weight * scale + 0.5) as u64
 }
 
 /// Where `v` stands in an ascending list.

@@ -1,10 +1,9 @@
-//! Louvain: the device against its twin on the CPU, bit by bit, and against the CPU's own Louvain
-//! by quality.
+//! Louvain: the device against the CPU, label by label, and sub-rounds against batches by quality.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use graphlume_algo::community::louvain::{self as cpu, Options, modularity};
+use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::gpu::louvain::{self, Tuning};
-use graphlume_algo::gpu::{GpuGraph, louvain_twin};
 use graphlume_device::cuda::Gpu;
 use graphlume_emu::{Zoo, gpu_test};
 use graphlume_graph::Topology;
@@ -25,7 +24,7 @@ fn device(
     louvain::run_tuned(gpu, &resident, weights, options, tuning, &CancelToken::new()).unwrap()
 }
 
-/// The device's communities, once they are found to be the twin's.
+/// The device's communities, once they are found to be the CPU's.
 fn same(
     gpu: &Gpu,
     what: &str,
@@ -35,12 +34,13 @@ fn same(
     tuning: Tuning,
 ) -> Vec<u32> {
     let found = device(gpu, graph, weights, options, tuning);
-    let twin = louvain_twin::run(graph, weights, options, tuning, &CancelToken::new()).unwrap();
+    let arcs = tuning.finish_arcs as usize;
+    let cpu = cpu::search_from(graph, weights, options, arcs, &CancelToken::new()).unwrap().labels;
     assert!(
-        found == twin,
-        "{what}: device {} and twin {}",
+        found == cpu,
+        "{what}: device {} and CPU {}",
         summary(graph, &found),
-        summary(graph, &twin)
+        summary(graph, &cpu)
     );
     assert!(first_appearance(&found), "{what}: numbered by first appearance");
     found
@@ -70,7 +70,7 @@ fn loses(graph: &Topology, labels: &[u32]) -> f64 {
 }
 
 #[test]
-fn small_graphs_are_the_twins_at_any_layout() {
+fn small_graphs_are_the_cpus_at_any_layout() {
     let kernels = [
         "lv_weigh_loops",
         "lv_open",
@@ -100,12 +100,14 @@ fn small_graphs_are_the_twins_at_any_layout() {
 }
 
 #[test]
-fn graphs_of_every_kind_are_the_twins_and_as_good_as_the_cpus() {
+fn graphs_of_every_kind_are_the_cpus_and_as_good_as_its_batches() {
     gpu_test(&["lv_decide_warp", "lv_decide_block", "lv_fold_block"], |gpu| {
         for zoo in Zoo::all().iter().filter(|z| z.name != "star") {
             same(gpu, zoo.name, &zoo.graph, None, &Options::default(), ALL);
-            // As it is used: the device begins and the CPU finishes what has become small.
-            let tuning = Tuning { finish_arcs: 1_500, ..ALL };
+            // As it is used: the device begins and the CPU finishes what has become small. What is small from the
+            // beginning never comes to the device.
+            let finish_arcs = if zoo.graph.num_edges() > 1_000 { 1_500 } else { 0 };
+            let tuning = Tuning { finish_arcs, ..ALL };
             let found = same(gpu, zoo.name, &zoo.graph, None, &Options::default(), tuning);
             let lost = loses(&zoo.graph, &found);
             // On graphs this small the CPU ends with a search by single nodes, which the device
@@ -116,7 +118,7 @@ fn graphs_of_every_kind_are_the_twins_and_as_good_as_the_cpus() {
 }
 
 #[test]
-fn a_skewed_graph_is_the_twins_and_as_good_as_the_cpus() {
+fn a_skewed_graph_is_the_cpus_and_as_good_as_its_batches() {
     gpu_test(&["lv_decide_warp", "lv_fold_warp", "lv_fold_block"], |gpu| {
         // Above the size up to which the CPU spends time on single nodes.
         let graph = Zoo::rmat(14, 5, 3);
@@ -140,7 +142,7 @@ fn planted_communities_are_found() {
 }
 
 #[test]
-fn a_hub_with_thousands_of_neighbour_communities_is_the_twins() {
+fn a_hub_with_thousands_of_neighbour_communities_is_the_cpus() {
     let kernels = ["lv_list_wide", "lv_wide_fill", "lv_wide_search", "lv_wide_settle"];
     gpu_test(&kernels, |gpu| {
         let star = Zoo::star(6_000);
@@ -163,7 +165,7 @@ fn triangles(groups: u32, hubs: u32) -> Topology {
 }
 
 #[test]
-fn communities_with_thousands_of_neighbours_are_folded_as_the_twins() {
+fn communities_with_thousands_of_neighbours_are_folded_as_the_cpus() {
     let kernels = ["lv_fold_wide", "lv_fold_hubs", "lv_count_wide", "lv_emit_wide"];
     gpu_test(&kernels, |gpu| {
         let options = Options { max_level: 2, ..Options::default() };
@@ -185,7 +187,7 @@ fn hubs_that_move_wake_their_neighbours() {
 }
 
 #[test]
-fn rows_of_each_class_limit_are_the_twins() {
+fn rows_of_each_class_limit_are_the_cpus() {
     let kernels = ["lv_decide_tiny", "lv_decide_narrow", "lv_decide_warp", "lv_decide_block"];
     gpu_test(&kernels, |gpu| {
         for leaves in [7, 8, 9, 31, 32, 33, 191, 192, 193, 767, 768, 769] {
@@ -195,7 +197,7 @@ fn rows_of_each_class_limit_are_the_twins() {
 }
 
 #[test]
-fn rows_at_the_end_of_shared_memory_are_the_twins() {
+fn rows_at_the_end_of_shared_memory_are_the_cpus() {
     gpu_test(&["lv_decide_large", "lv_wide_fill"], |gpu| {
         let options = Options { max_level: 1, ..Options::default() };
         for leaves in [3_071, 3_072, 3_073] {
@@ -260,7 +262,7 @@ fn levels_thresholds_and_tokens_end_the_search() {
         assert!(one > all && one >= early && early >= all, "{one} {early} {all}");
         let limited = Options { max_level: 1, ..Options::default() };
         let usual = device(gpu, &graph, None, &limited, Tuning::default());
-        assert_eq!(k(usual), one, "limits hold where the CPU would finish, too");
+        assert!(k(usual) > all, "limits hold where the CPU finishes, too");
         let resident = GpuGraph::upload(gpu, &graph).unwrap();
         let cancel = CancelToken::new();
         cancel.cancel(CancelReason::ClientGone);

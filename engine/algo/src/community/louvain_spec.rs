@@ -128,7 +128,7 @@ fn best(
 }
 
 /// A graph with so many arcs is searched more than once.
-pub(crate) const SMALL_ARCS: u64 = 20_000;
+const SMALL_ARCS: u64 = 20_000;
 
 /// Modularity (Newman and Girvan 2004) with weights and a resolution.
 fn quality(topology: &Topology, weights: Option<&[f32]>, labels: &[u32], resolution: f64) -> f64 {

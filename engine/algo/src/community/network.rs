@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::util::prefetch;
 use crate::view::GraphView;
-use crate::weighted_graph::{Tallies, Weight, by_arcs, prefetch};
+use crate::weighted_graph::{Tallies, Weight, by_arcs};
 
 /// Adjacency of an undirected graph; every edge appears at both ends, loops are kept apart.
 pub(crate) struct Network {

@@ -7,12 +7,13 @@ use graphlume_graph::Topology;
 
 use super::{bfs, components, louvain, pagerank, sssp};
 use crate::centrality::pagerank::{Options, cugraph_options, igraph_options};
-use crate::community::louvain::Options as Search;
-use crate::community::louvain_spec::{SMALL_ARCS, louvain_options, multilevel_options};
+use crate::community::louvain::{Options as Search, SUB_ROUNDS_ARCS};
+use crate::community::louvain_spec::{louvain_options, multilevel_options};
 use crate::dispatch::{DeviceJob, Prepared};
 use crate::input::{Sign, hub};
 use crate::libraries::{Seen, seen};
 use crate::path::distances;
+use crate::weighted_graph::list_entries;
 use crate::{AlgoError, Input, Output, ParamValues, Values};
 
 type Prepares<'a> = Result<Prepared<'a>, AlgoError>;
@@ -175,11 +176,11 @@ fn communities<'a>(
     name: &'static str,
     options: Search,
 ) -> Prepares<'a> {
-    if 2 * u64::from(input.topology.num_edges()) <= SMALL_ARCS {
-        return Ok(Prepared::Declined("a small graph is searched several times, on the CPU"));
-    }
     let weights = input.weights(p, Sign::NotNegative)?;
     let Seen { topology, weights } = seen(input, true, weights.as_deref())?;
+    if list_entries(&topology) <= SUB_ROUNDS_ARCS as u64 {
+        return Ok(Prepared::Declined("the CPU finishes what has at most 524288 edges"));
+    }
     let (n, m) = size(&topology);
     let work = move |gpu: &_, graph: &_| {
         let found = louvain::run(gpu, graph, weights.as_deref(), &options, input.cancel)?;

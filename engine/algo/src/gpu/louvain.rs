@@ -1,16 +1,12 @@
 //! The Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008, arXiv 0803.0476) on the
 //! GPU.
 //!
-//! A round of local moving has sub-rounds, chosen by a hash of the node: its nodes decide at once
-//! by what was true before it and then move together. Of two nodes that are alone only one joins
-//! the other (Lu, Halappanavar and Kalyanaraman 2015, arXiv 1410.1237), so that pairs do not swap
-//! for ever. Once rounds have settled only nodes next to a mover decide again. Weights are whole
-//! numbers and sums exact, so the same seed gives the same labels on any device. When the graph has
-//! become small the CPU finishes it.
+//! Nodes move by sub-rounds: see [`sub_rounds`](crate::community::louvain). Weights are whole numbers
+//! and sums exact, so the same seed gives the same labels on any device, and those of the CPU. When
+//! the graph has become small the CPU finishes it.
 
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, kernels};
 use graphlume_types::CancelToken;
-use graphlume_types::hash::h64;
 
 use super::GpuGraph;
 use super::graph::{SCAN_BYTES, SORT_BYTES, THREADS, device_bytes};
@@ -18,22 +14,9 @@ use super::louvain_aggregate::Aggregation;
 use super::louvain_level::Level;
 use super::louvain_move::Moving;
 use crate::AlgoError;
-use crate::community::louvain::{Options, continue_from};
+use crate::community::louvain::sub_rounds::gain_min;
+use crate::community::louvain::{Options, SUB_ROUNDS_ARCS, continue_from};
 use crate::weighted_graph::{WeightedGraph, renumber};
-
-/// Sub-rounds of a round. Fewer make neighbours decide at once too often, more make launches short.
-pub(crate) const SUB_ROUNDS: u32 = 8;
-/// First rounds of a level in which every node decides.
-pub(crate) const OPEN_ROUNDS: u32 = 2;
-/// Rounds of one level at most.
-pub(crate) const ROUNDS_MAX: u32 = 24;
-/// Gain of modularity in a round of the first level below which the next level begins; a tenth of
-/// it on each further level.
-const GAIN_MIN: f64 = 2e-3;
-/// Parts of a unit of weight in which gains are added up, as in the kernels.
-pub(crate) const GAIN_UNITS: f64 = 1024.0;
-/// The sum of all weights stays below this, so that it is exact as an `f64` too.
-const TOTAL_MAX: f64 = (1u64 << 50) as f64;
 
 /// How the work is laid out. Only [`Self::finish_arcs`] can change the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +32,11 @@ pub struct Tuning {
 
 impl Default for Tuning {
     fn default() -> Self {
-        Self { finish_arcs: 1 << 20, team: 16, blocks: None }
+        Self { finish_arcs: SUB_ROUNDS_ARCS as u64, team: 16, blocks: None }
     }
 }
 
 impl Tuning {
-    /// Whether the CPU finishes a level with `arcs` list entries. A search with limits of its own
-    /// stays on the device, because what the CPU goes on with has the usual ones.
-    pub(crate) fn finishes(self, arcs: u64, options: &Options) -> bool {
-        let usual =
-            Options { seed: options.seed, resolution: options.resolution, ..Options::default() };
-        arcs <= self.finish_arcs && *options == usual
-    }
-
     /// A grid for `items` threads of work of which many may find none: at most what runs at once.
     pub(crate) fn grid(self, gpu: &Gpu, items: usize, threads: u32) -> Grid {
         let info = gpu.info();
@@ -81,8 +56,8 @@ impl Tuning {
 
 /// Communities of the undirected graph that `graph` spells, by node index, numbered by first
 /// appearance. `weights` are by edge table row: one that is absent or not a number counts as 1, a
-/// negative one as 0. The modularity of [`crate::community::louvain::find`] is reached within
-/// 0.005.
+/// negative one as 0. The communities are those that [`crate::community::louvain::find`] finds in a
+/// graph of more than [`SUB_ROUNDS_ARCS`] list entries; a smaller one is handed to the CPU at once.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`], [`AlgoError::Device`], and [`AlgoError::BadParam`] for a resolution
@@ -115,7 +90,7 @@ pub fn run_tuned(
     let mut labels = Labels { gpu, n: graph.num_nodes(), of: None };
     let mut depth = 0;
     while depth < options.max_level {
-        if tuning.finishes(level.arcs(), options) {
+        if level.arcs() <= tuning.finish_arcs {
             let rest = finish(level.download(gpu)?, depth, options, cancel)?;
             labels.compose(gpu.upload("communities", &rest)?)?;
             break;
@@ -175,7 +150,7 @@ pub(crate) fn finish(
     let HostLevel { offsets, ends, weights, loops } = level;
     let offsets = offsets.into_iter().map(|o| o as usize).collect();
     let net = WeightedGraph::from_parts(offsets, ends, weights, loops);
-    let mut labels = continue_from(net, depth as usize, options.seed, options.resolution, cancel)?;
+    let mut labels = continue_from(net, depth as usize, options, cancel)?;
     let bound = labels.len();
     renumber(&mut labels, bound);
     Ok(labels)
@@ -204,40 +179,6 @@ pub(crate) fn check_resolution(resolution: f64) -> Result<(), AlgoError> {
     })
 }
 
-/// The gain of modularity in a round below which level `depth` ends.
-pub(crate) fn gain_min(depth: u64) -> f64 {
-    GAIN_MIN / 10f64.powi(depth.min(300) as i32)
-}
-
-/// Modularity from gains as they are added up.
-pub(crate) fn modularity_of(gain: u64, twice: f64) -> f64 {
-    if twice > 0.0 { gain as f64 / GAIN_UNITS * 2.0 / twice } else { 0.0 }
-}
-
-/// The sub-round that a round begins with.
-pub(crate) fn first_sub_round(seed: u64, round: u32) -> u32 {
-    (h64(seed, 77, u64::from(round)) % u64::from(SUB_ROUNDS)) as u32
-}
-
-/// The weight of an edge table row: one that is absent or not a number counts as 1, a negative one
-/// as 0.
-pub(crate) fn weight_of(by_row: &[f32], row: u32) -> f64 {
-    let w = by_row.get(row as usize).copied().unwrap_or(1.0);
-    if w.is_nan() { 1.0 } else { f64::from(w.clamp(0.0, f32::MAX)) }
-}
-
-/// What weights are multiplied by before they are rounded: a power of two, so that how their sum
-/// `total` was rounded does not matter.
-pub(crate) fn scale_of(total: f64) -> f64 {
-    let most = if total > 0.0 { (TOTAL_MAX / total).min(1_048_576.0) } else { 1.0 };
-    f64::from_bits(most.to_bits() & (0x7ff << 52))
-}
-
-/// A weight as a whole number.
-pub(crate) fn units_of(weight: f64, scale: f64) -> u64 {
-    (weight * scale + 0.5) as u64
-}
-
 /// A level on the host. Rows ascend.
 pub(crate) struct HostLevel {
     pub(crate) offsets: Vec<u32>,
@@ -246,12 +187,4 @@ pub(crate) struct HostLevel {
     pub(crate) weights: Vec<u64>,
     /// Twice the weight of each node's loops.
     pub(crate) loops: Vec<u64>,
-}
-
-impl HostLevel {
-    /// Neighbours of `v` with the weights of the edges to them.
-    pub(crate) fn row(&self, v: usize) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let (first, last) = (self.offsets[v] as usize, self.offsets[v + 1] as usize);
-        (first..last).map(|at| (self.ends[at], self.weights.get(at).copied().unwrap_or(1)))
-    }
 }

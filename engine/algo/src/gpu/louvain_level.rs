@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::GpuGraph;
 use super::graph::{Both, BothOptions, THREADS};
-use super::louvain::{HostLevel, scale_of};
+use super::louvain::HostLevel;
+use crate::weighted_graph::scale_of;
 
 /// An undirected graph; every edge stands at both ends, loops apart.
 pub(crate) struct Level {

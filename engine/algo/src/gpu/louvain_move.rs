@@ -5,10 +5,13 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 
 use super::graph::THREADS;
-use super::louvain::{OPEN_ROUNDS, ROUNDS_MAX, SUB_ROUNDS, Tuning, first_sub_round, modularity_of};
+use super::louvain::Tuning;
 use super::louvain_level::Level;
 use crate::AlgoError;
 use crate::community::louvain::Options;
+use crate::community::louvain::sub_rounds::{
+    OPEN_ROUNDS, ROUNDS_MAX, SUB_ROUNDS, first_sub_round, modularity_of,
+};
 
 /// Row classes: five that queue, and wide rows. See `lv_class` in `louvain.cuh`.
 const CLASSES: usize = 6;

@@ -14,7 +14,6 @@ pub mod louvain;
 mod louvain_aggregate;
 mod louvain_level;
 mod louvain_move;
-pub mod louvain_twin;
 pub mod pagerank;
 pub mod sssp;
 

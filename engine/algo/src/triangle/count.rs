@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::core::Core;
 use crate::spec::{AlgorithmSpec, Cost, Dtype, extra, output};
+use crate::util::prefetch;
 use crate::view::{Copies, GraphView, Loops, Shape};
-use crate::weighted_graph::prefetch;
 use crate::{AlgoError, Output, Values};
 
 /// Nodes of one unit of parallel work.

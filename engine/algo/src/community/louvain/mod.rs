@@ -1,28 +1,27 @@
 //! The Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008, arXiv 0803.0476).
 //!
-//! Nodes whose surroundings changed are visited in batches. Within a batch all nodes decide at once, by what
-//! was true before it, and then move one after the other unless earlier moves have made theirs a loss; short
-//! rounds and small graphs have batches of one. The batches depend on the graph alone and weights are whole
-//! numbers, so the result is the same at any number of threads.
+//! A level of more than [`SUB_ROUNDS_ARCS`] list entries moves by sub-rounds, as the GPU does, so that both find the same
+//! communities: see [`sub_rounds`]. On a smaller one nodes whose surroundings changed are visited in batches. Within a
+//! batch all nodes decide at once, by what was true before it, and then move one after the other unless earlier moves have
+//! made theirs a loss; short rounds and small graphs have batches of one. Batches depend on the graph alone and weights are
+//! whole numbers, so the result is the same at any number of threads.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+mod moving;
+pub(crate) mod sub_rounds;
 
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
-use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
-use crate::AlgoError;
-use crate::weighted_graph::{CHUNK_ARCS, Tallies, Tally, Weight, WeightedGraph, Weights, renumber};
+use moving::{Moving, Rule, by_weight};
 
+use crate::AlgoError;
+use crate::weighted_graph::{CHUNK_ARCS, WeightedGraph, Weights, renumber};
+
+/// A level with more list entries moves by sub-rounds.
+pub const SUB_ROUNDS_ARCS: usize = 1 << 20;
 /// Nodes up to which every batch is a single node.
 const SEQUENTIAL_NODES_MAX: usize = 8_192;
-/// Batches of one round over a larger graph, at most.
-const BATCHES: usize = 128;
-/// Arcs of a batch, at least; a round with fewer has batches of one.
-const BATCH_ARCS_MIN: usize = 1 << 14;
-/// Rounds of one level at most.
-const ROUNDS_MAX: usize = 24;
 /// Levels at most, unless asked otherwise.
 const LEVELS_MAX: u64 = 100;
 /// Gain of modularity in a round of the first level below which the next level begins; a tenth of it on
@@ -100,15 +99,71 @@ pub fn search(
     options: &Options,
     cancel: &CancelToken,
 ) -> Result<Communities, AlgoError> {
+    search_from(topology, weights, options, SUB_ROUNDS_ARCS, cancel)
+}
+
+/// As [`search`], with sub-rounds on levels of more than `arcs` list entries.
+///
+/// # Errors
+/// As [`find`].
+pub fn search_from(
+    topology: &Topology,
+    weights: Option<&[f32]>,
+    options: &Options,
+    arcs: usize,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
     options.check()?;
     let net = WeightedGraph::new(topology, weights);
-    let mut found = if net.num_nodes() <= SEQUENTIAL_NODES_MAX {
+    let mut found = if net.ends.len() > arcs {
+        by_sub_rounds(net, options, arcs, cancel)?
+    } else if net.num_nodes() <= SEQUENTIAL_NODES_MAX {
         small(&net, options, cancel)?
     } else {
         levels(net, 0, options, cancel)?
     };
     let bound = found.labels.len();
     renumber(&mut found.labels, bound);
+    Ok(found)
+}
+
+/// Levels by sub-rounds until one has at most `arcs` list entries, and the others as [`levels`] makes them.
+fn by_sub_rounds(
+    mut net: WeightedGraph,
+    options: &Options,
+    arcs: usize,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
+    let labels = (0..net.num_nodes() as u32).collect();
+    let mut found = Communities { labels, levels: 0, visits: 0 };
+    let compose = |labels: &mut Vec<u32>, groups: &[u32]| {
+        let labels = labels.par_iter_mut().with_min_len(CHUNK_ARCS);
+        labels.for_each(|l| *l = groups[*l as usize]);
+    };
+    while found.levels < options.max_level {
+        if net.ends.len() <= arcs {
+            let rest = levels(net, found.levels as usize, options, cancel)?;
+            compose(&mut found.labels, &rest.labels);
+            found.levels += rest.levels;
+            found.visits += rest.visits;
+            break;
+        }
+        let depth = found.levels;
+        let seed = options.seed.wrapping_add(depth);
+        let rule = Rule::new(&net, options, seed, sub_rounds::gain_min(depth));
+        let (mut groups, gain, visits) = sub_rounds::settle(&net, rule, cancel)?;
+        found.visits += visits;
+        let k = renumber(&mut groups, net.num_nodes());
+        if k == net.num_nodes() {
+            break;
+        }
+        found.levels += 1;
+        compose(&mut found.labels, &groups);
+        net = net.contract(&groups, k);
+        if depth > 0 && gain < options.threshold {
+            break;
+        }
+    }
     Ok(found)
 }
 
@@ -121,13 +176,11 @@ pub fn search(
 pub(crate) fn continue_from(
     net: WeightedGraph,
     level: usize,
-    seed: u64,
-    resolution: f64,
+    options: &Options,
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
-    let options = Options { seed, resolution, ..Options::default() };
     options.check()?;
-    levels(net, level, &options, cancel).map(|c| c.labels)
+    levels(net, level, options, cancel).map(|c| c.labels)
 }
 
 impl Options {
@@ -224,224 +277,8 @@ fn settle(
     gain_min: f64,
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, u64), AlgoError> {
-    let twice = net.total_strength();
-    let small = u32::try_from(twice).is_ok();
-    let rule = Rule { seed, gain_min, resolution: options.resolution, twice: twice as f64 };
-    match &net.weights {
-        Weights::Unit if small => Moving::new(net, labels, rule, |_| 1u32).run(cancel),
-        Weights::Unit => Moving::new(net, labels, rule, |_| 1u64).run(cancel),
-        Weights::Small(w) => Moving::new(net, labels, rule, |k| w[k]).run(cancel),
-        Weights::Large(w) => Moving::new(net, labels, rule, |k| w[k]).run(cancel),
-    }
-}
-
-/// What the moving phase goes by.
-#[derive(Clone, Copy)]
-struct Rule {
-    seed: u64,
-    gain_min: f64,
-    resolution: f64,
-    /// Twice the weight of all edges.
-    twice: f64,
-}
-
-/// A node that wants to move.
-struct Move {
-    node: u32,
-    to: u32,
-    /// By how much the links to the other community outweigh those to its own.
-    links: f64,
-}
-
-/// The state of one level.
-struct Moving<'a, W, F> {
-    net: &'a WeightedGraph,
-    rule: Rule,
-    /// Weight of each list entry.
-    weight: F,
-    labels: Vec<u32>,
-    strength: Vec<W>,
-    /// Sum of the strengths of each community.
-    total: Vec<W>,
-    tallies: Tallies<W>,
-    /// Nodes whose surroundings changed since they last decided.
-    active: Vec<AtomicBool>,
-    /// List entries that deciding nodes looked at.
-    visits: u64,
-}
-
-impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
-    fn new(net: &'a WeightedGraph, labels: Vec<u32>, rule: Rule, weight: F) -> Self {
-        let n = net.num_nodes();
-        let strength: Vec<W> =
-            (0..n).into_par_iter().with_min_len(1024).map(|v| W::of(net.strength(v))).collect();
-        let mut total = vec![W::default(); n];
-        for (l, s) in labels.iter().zip(&strength) {
-            total[*l as usize] += *s;
-        }
-        let active = (0..n).map(|_| AtomicBool::new(true)).collect();
-        let tallies = Tallies::new(n);
-        Self { net, rule, weight, labels, strength, total, tallies, active, visits: 0 }
-    }
-
-    fn run(mut self, cancel: &CancelToken) -> Result<(Vec<u32>, u64), AlgoError> {
-        let n = self.net.num_nodes();
-        let small = n <= SEQUENTIAL_NODES_MAX;
-        let mut list: Vec<u32> = Vec::new();
-        // Nodes of a graph without weight have nowhere to go.
-        let rounds = if self.rule.twice == 0.0 { 0 } else { ROUNDS_MAX };
-        for round in 0..rounds {
-            cancel.check()?;
-            list.clear();
-            list.extend((0..n as u32).filter(|v| small || self.active[*v as usize].load(Relaxed)));
-            if list.is_empty() {
-                break;
-            }
-            let first = h64(self.rule.seed, 77, round as u64) as usize % list.len();
-            list.rotate_left(first);
-            let arcs = if small { 0 } else { list.iter().map(|v| self.degree(*v)).sum() };
-            let gain = if arcs < BATCH_ARCS_MIN {
-                self.one_by_one(&list)
-            } else {
-                // In the first round nearly all move, so all stay awake: cheaper than waking them.
-                self.by_batches(&list, arcs, round > 0, cancel)?
-            };
-            if gain * 2.0 / self.rule.twice < self.rule.gain_min {
-                break;
-            }
-        }
-        Ok((self.labels, self.visits))
-    }
-
-    fn degree(&self, v: u32) -> usize {
-        self.net.offsets[v as usize + 1] - self.net.offsets[v as usize]
-    }
-
-    /// Visits the nodes of `list` that are active when their turn comes; returns the gain.
-    fn one_by_one(&mut self, list: &[u32]) -> f64 {
-        let mut gain = 0.0;
-        for v in list {
-            if !self.active[*v as usize].swap(false, Relaxed) {
-                continue;
-            }
-            self.visits += self.degree(*v) as u64;
-            if let Some(m) = self.tallies.with(|tally| self.best(*v, tally)) {
-                gain += self.apply(&m).unwrap_or(0.0);
-                self.wake(&m);
-            }
-        }
-        gain
-    }
-
-    fn by_batches(
-        &mut self,
-        list: &[u32],
-        arcs: usize,
-        rest_after: bool,
-        cancel: &CancelToken,
-    ) -> Result<f64, AlgoError> {
-        let mut gain = 0.0;
-        self.visits += arcs as u64;
-        let batch_arcs = (arcs / BATCHES).max(BATCH_ARCS_MIN);
-        let mut rest = list;
-        while !rest.is_empty() {
-            cancel.check()?;
-            let (batch, next) = self.cut(rest, batch_arcs);
-            rest = next;
-            let mut chunks = Vec::new();
-            let mut left = batch;
-            while !left.is_empty() {
-                let (chunk, next) = self.cut(left, CHUNK_ARCS / 4);
-                chunks.push(chunk);
-                left = next;
-            }
-            let decide = |chunk: &[u32]| {
-                if rest_after {
-                    chunk.iter().for_each(|v| self.active[*v as usize].store(false, Relaxed));
-                }
-                self.tallies
-                    .with(|tally| chunk.iter().filter_map(|v| self.best(*v, tally)).collect())
-            };
-            let wishes: Vec<Vec<Move>> = chunks.into_par_iter().map(decide).collect();
-            let mut moves: Vec<Move> = Vec::new();
-            for m in wishes.into_iter().flatten() {
-                match self.apply(&m) {
-                    Some(better) => {
-                        gain += better;
-                        moves.push(m);
-                    }
-                    // Others came first: it decides anew in the next round.
-                    None => self.active[m.node as usize].store(true, Relaxed),
-                }
-            }
-            if rest_after {
-                moves.par_iter().with_min_len(64).for_each(|m| self.wake(m));
-            }
-        }
-        Ok(gain)
-    }
-
-    /// Splits off the first nodes, with about `arcs` arcs.
-    fn cut<'b>(&self, list: &'b [u32], arcs: usize) -> (&'b [u32], &'b [u32]) {
-        let mut sum = 0;
-        let end = list.iter().position(|v| {
-            sum += self.degree(*v);
-            sum >= arcs
-        });
-        list.split_at(end.map_or(list.len(), |e| e + 1))
-    }
-
-    /// The community that `v` had better join, when there is one.
-    #[inline(always)]
-    fn best(&self, v: u32, tally: &mut Tally<W>) -> Option<Move> {
-        let range = self.net.offsets[v as usize]..self.net.offsets[v as usize + 1];
-        let ends = self.net.ends[range.clone()].iter().enumerate();
-        tally.extend(ends.map(|(k, u)| (self.labels[*u as usize], (self.weight)(range.start + k))));
-        let (own, k) = (self.labels[v as usize], self.strength[v as usize].float());
-        let pull = self.rule.resolution * k / self.rule.twice;
-        let links_own = tally.get(own).float();
-        let stay = links_own - pull * (self.total[own as usize].float() - k);
-        let mut best = (own, stay, 0.0);
-        tally.drain(|l, links| {
-            let links = links.float();
-            let s = links - pull * self.total[l as usize].float();
-            if l != own && (s > best.1 || (s == best.1 && l < best.0 && best.0 != own)) {
-                best = (l, s, links);
-            }
-        });
-        (best.0 != own && best.1 > stay + 1e-9).then_some(Move {
-            node: v,
-            to: best.0,
-            links: best.2 - links_own,
-        })
-    }
-
-    /// Moves the node when that still is a gain; returns the gain in units of edge weight.
-    fn apply(&mut self, m: &Move) -> Option<f64> {
-        let (own, k) = (self.labels[m.node as usize] as usize, self.strength[m.node as usize]);
-        let to = m.to as usize;
-        let pull = self.rule.resolution * k.float() / self.rule.twice;
-        let more = self.total[to].float() - self.total[own].float() + k.float();
-        let gain = m.links - pull * more;
-        // An empty community is one whose members have all left since the decision.
-        if gain <= 1e-9 || self.total[to] == W::default() {
-            return None;
-        }
-        self.total[own] -= k;
-        self.total[to] += k;
-        self.labels[m.node as usize] = m.to;
-        Some(gain)
-    }
-
-    /// Wakes the neighbours of a node that moved.
-    fn wake(&self, m: &Move) {
-        let v = m.node as usize;
-        for u in &self.net.ends[self.net.offsets[v]..self.net.offsets[v + 1]] {
-            if self.labels[*u as usize] != m.to {
-                self.active[*u as usize].store(true, Relaxed);
-            }
-        }
-    }
+    let rule = Rule::new(net, options, seed, gain_min);
+    by_weight!(net, |weight| Moving::new(net, labels, rule, weight).run(cancel))
 }
 
 /// Modularity (Newman and Girvan 2004) of a partition of the undirected graph that `topology` spells.
@@ -466,6 +303,8 @@ pub fn modularity(topology: &Topology, labels: &[u32]) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use graphlume_types::hash::h64;
+
     use super::*;
     use crate::testkit;
 
@@ -514,6 +353,20 @@ mod tests {
     }
 
     #[test]
+    fn sub_rounds_find_as_good_communities_at_any_number_of_threads() {
+        let t = testkit::planted(3000, 60, 0.2, 0.002);
+        let by_sub_rounds = |arcs| {
+            search_from(&t, None, &Options::default(), arcs, &CancelToken::new()).unwrap().labels
+        };
+        let batches = modularity(&t, &by_sub_rounds(usize::MAX));
+        for arcs in [0, 4_000] {
+            let [one, two, three] = testkit::at_1_2_3_threads(|| by_sub_rounds(arcs));
+            assert!(one == two && two == three);
+            assert!(modularity(&t, &one) > batches - 0.005, "{arcs}: {}", modularity(&t, &one));
+        }
+    }
+
+    #[test]
     fn weights_and_resolution_decide() {
         let t = testkit::from_edges(4, &[(0, 1), (1, 2), (2, 3), (3, 0)]);
         let with = |w: &[f32]| run(&t, Some(w), 0, 1.0, &CancelToken::new()).unwrap();
@@ -537,7 +390,7 @@ mod tests {
         let weights = (0..coarse.num_nodes()).flat_map(|v| coarse.edges(v)).map(|e| e.1).collect();
         let again = WeightedGraph::from_parts(coarse.offsets, coarse.ends, weights, coarse.loops);
         assert_eq!(again.total_strength(), 2 * u64::from(t.num_edges()));
-        let above = continue_from(again, 1, 0, 1.0, &CancelToken::new()).unwrap();
+        let above = continue_from(again, 1, &Options::default(), &CancelToken::new()).unwrap();
         let labels: Vec<u32> = halves.iter().map(|h| above[*h as usize]).collect();
         let truth: Vec<u32> = (0..3000).map(|v| v % groups).collect();
         assert!(modularity(&t, &labels) > modularity(&t, &truth) - 0.005);
