@@ -179,7 +179,7 @@ pub(crate) fn pagerank(spec: &Spec<'_>) -> Result<Report, TaskError> {
         measure(|| Plan::new(&card.gpu, &on_device, None, options.directed, &cancel));
     let plan = plan?;
     let (ranks, mut timed) =
-        Timed::run(&card, spec, || Ok(plan.run(&on_device, options, None, &cancel)?))?;
+        Timed::run(&card, spec, || Ok(plan.run(&card.gpu, &on_device, options, None, &cancel)?))?;
     let host = graphlume_algo::centrality::pagerank::ranks(&topology, None, options, &cancel)?;
     let off: f64 = host.ranks.iter().zip(&ranks).map(|(a, b)| (a - b).abs()).sum();
     let arcs = match options.directed {

@@ -1,9 +1,10 @@
 //! Algorithms of the registry through the dispatcher, on the device and on the CPU.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::dispatch::{OneGraph, Place};
+use graphlume_algo::dispatch::{OneGraph, Place, Work};
+use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::input::Unnamed;
 use graphlume_algo::{
     ALGORITHMS, Accelerator, AlgoError, AlgorithmSpec, Input, Kind, Output, ParamValues, Values,
@@ -118,6 +119,62 @@ fn communities_of_the_device_are_those_of_the_cpu() {
             assert!(want.columns == got.columns, "{algorithm}: other labels");
             assert!(modularity(&t, &got) > 0.02, "{algorithm}: no communities");
         }
+    });
+}
+
+/// A GPU that keeps one graph, as the engine keeps those of datasets.
+#[derive(Debug)]
+struct Keeps {
+    device: OneGraph,
+    graph: OnceLock<GpuGraph>,
+}
+
+impl Accelerator for Keeps {
+    fn name(&self) -> String {
+        self.device.name()
+    }
+    fn edges_min(&self) -> u32 {
+        0
+    }
+    fn memory_bytes(&self) -> u64 {
+        self.device.memory_bytes()
+    }
+    fn run(&self, t: &Arc<Topology>, work: &mut Work<'_>) -> Result<Output, AlgoError> {
+        let gpu = &self.device.gpu;
+        let graph = self.graph.get_or_init(|| GpuGraph::upload(gpu, t).unwrap());
+        // As the engine does: every call has a stream.
+        work(&gpu.stream()?, graph)
+    }
+    fn failed(&self, _: &'static str, error: &AlgoError) {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn what_an_algorithm_makes_ready_stays_with_the_graph() {
+    gpu_test(&["pr_classes", "pr_pull_f32"], |gpu| {
+        let t = Arc::new(Zoo::rmat(9, 8, 4));
+        let device = OneGraph { gpu: gpu.clone(), edges_min: 0 };
+        let keeps = Keeps { device, graph: OnceLock::new() };
+        let spec = find("igraph", "pagerank");
+        let ranks = |pairs: &[&str]| {
+            let want = answer(spec, &t, None, pairs, None).unwrap();
+            let got = answer(spec, &t, None, pairs, Some(&keeps)).unwrap();
+            assert!(matches!(got.place, Place::Gpu(_)) && same(&want, &got, 1e-6), "{pairs:?}");
+        };
+        ranks(&[]);
+        let graph = keeps.graph.get().unwrap();
+        assert_eq!(graph.plans(), ["pagerank"]);
+        let kept = gpu.budget().used();
+        ranks(&["damping=0.5"]);
+        assert_eq!(gpu.budget().used(), kept, "the plan was made once");
+        ranks(&["directed=false"]);
+        ranks(&["directed=false"]);
+        assert_eq!(graph.plans(), ["pagerank", "pagerank, undirected"]);
+        assert!(graph.forget_plans() && !graph.forget_plans());
+        assert_eq!(graph.plans(), [""; 0]);
+        assert!(gpu.budget().used() < kept);
+        ranks(&[]);
     });
 }
 

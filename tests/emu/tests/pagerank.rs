@@ -20,7 +20,7 @@ fn on_device(
     let graph = GpuGraph::upload(gpu, topology).unwrap();
     let token = CancelToken::new();
     let plan = Plan::new(gpu, &graph, weights, options.directed, &token)?;
-    plan.run(&graph, options, personalization, &token)
+    plan.run(gpu, &graph, options, personalization, &token)
 }
 
 /// The sum of the differences; ranks sum to 1, so that this is the relative error too.
@@ -77,7 +77,7 @@ fn two_runs_give_the_same_bits() {
             let options = Options { directed, ..Options::default() };
             let run = || {
                 let plan = Plan::new(gpu, &graph, None, directed, &token).unwrap();
-                let ranks = plan.run(&graph, options, None, &token).unwrap();
+                let ranks = plan.run(gpu, &graph, options, None, &token).unwrap();
                 ranks.iter().map(|r| r.to_bits()).collect::<Vec<_>>()
             };
             assert_eq!(run(), run(), "directed {directed}");
@@ -165,14 +165,15 @@ fn a_cancelled_run_says_so_and_memory_stays_below_the_footprint() {
         let (held, token) = (GpuGraph::footprint(n, m), CancelToken::new());
         for (weights, directed) in [(None, true), (None, false), (Some(&weights[..]), false)] {
             let plan = Plan::new(gpu, &graph, weights, directed, &token).unwrap();
-            plan.run(&graph, Options { directed, ..Options::default() }, None, &token).unwrap();
+            plan.run(gpu, &graph, Options { directed, ..Options::default() }, None, &token)
+                .unwrap();
             let most = held + footprint(n, m, weights.is_some(), directed);
             let peak = gpu.budget().peak();
             assert!(peak <= most, "weighted {} directed {directed}: {peak}", weights.is_some());
         }
         let plan = Plan::new(gpu, &graph, None, true, &token).unwrap();
         token.cancel(CancelReason::Shutdown);
-        assert!(plan.run(&graph, Options::default(), None, &token).is_err());
+        assert!(plan.run(gpu, &graph, Options::default(), None, &token).is_err());
         assert!(Plan::new(gpu, &graph, None, true, &token).is_err());
     });
 }

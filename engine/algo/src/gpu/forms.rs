@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use graphlume_device::cuda::Gpu;
 use graphlume_graph::Topology;
 
-use super::{bfs, components, louvain, pagerank, sssp};
+use super::{GpuGraph, bfs, components, louvain, pagerank, sssp};
 use crate::centrality::pagerank::{Options, cugraph_options, igraph_options};
 use crate::community::louvain::{Options as Search, SUB_ROUNDS_ARCS};
 use crate::community::louvain_spec::{louvain_options, multilevel_options};
@@ -59,10 +60,15 @@ fn ranks<'a>(
     let Seen { topology, weights } = seen(input, !options.directed, weights.as_deref())?;
     let (n, m) = size(&topology);
     let bytes = pagerank::footprint(n, m, weights.is_some(), options.directed);
-    let work = move |gpu: &_, graph: &_| {
-        let weights = weights.as_deref();
-        let plan = pagerank::Plan::new(gpu, graph, weights, options.directed, input.cancel)?;
-        columns(Values::F64(plan.run(graph, options, None, input.cancel)?))
+    let work = move |gpu: &Gpu, graph: &GpuGraph| {
+        let (weights, directed) = (weights.as_deref(), options.directed);
+        let make = || pagerank::Plan::new(gpu, graph, weights, directed, input.cancel);
+        let plan = match (weights, directed) {
+            (Some(_), _) => Arc::new(make()?),
+            (None, true) => graph.plan(gpu, "pagerank", make)?,
+            (None, false) => graph.plan(gpu, "pagerank, undirected", make)?,
+        };
+        columns(Values::F64(plan.run(gpu, graph, options, None, input.cancel)?))
     };
     Ok(Prepared::Job(DeviceJob { topology, bytes, work: Box::new(work) }))
 }

@@ -1,8 +1,14 @@
 //! A graph in device memory: the adjacency of both directions, as [`Topology`] has it.
 
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use graphlume_device::cuda::prim::{Scan, Sort};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 use graphlume_graph::Topology;
+
+use crate::AlgoError;
 
 /// Threads of a block in the graph kernels.
 pub(crate) const THREADS: u32 = 256;
@@ -22,7 +28,23 @@ pub(crate) const fn device_bytes(len: u64, size: u64) -> u64 {
     len.saturating_mul(size).saturating_add(511) / 512 * 512
 }
 
-/// The adjacency of a graph on the device: 12 bytes an edge and 8 bytes a node. Immutable.
+/// What algorithms have made ready from a graph, by name.
+#[derive(Default)]
+struct Plans(Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>);
+
+impl std::fmt::Debug for Plans {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.lock().keys()).finish()
+    }
+}
+
+impl Plans {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The adjacency of a graph on the device: 12 bytes an edge and 8 bytes a node, and the plans that algorithms keep with it.
 #[derive(Debug)]
 pub struct GpuGraph {
     num_nodes: u32,
@@ -32,6 +54,7 @@ pub struct GpuGraph {
     out_row: Buf<u32>,
     in_offsets: Buf<u32>,
     in_src: Buf<u32>,
+    plans: Plans,
 }
 
 impl GpuGraph {
@@ -49,6 +72,7 @@ impl GpuGraph {
             out_row: gpu.upload("edge rows", topology.out_row())?,
             in_offsets: gpu.upload("in-list starts", topology.in_offsets())?,
             in_src: gpu.upload("in-lists", topology.in_src())?,
+            plans: Plans::default(),
         })
     }
 
@@ -87,7 +111,53 @@ impl GpuGraph {
         let mut in_src = out_src;
         Sort::new_u32(gpu, len)?.pairs_u32(&mut in_dst, &mut in_src, len, bits)?;
         let in_offsets = list_starts(gpu, n, in_dst.view(), "in-list starts")?;
-        Ok(Self { num_nodes: n, num_edges: m, out_offsets, out_dst, out_row, in_offsets, in_src })
+        let plans = Plans::default();
+        Ok(Self {
+            num_nodes: n,
+            num_edges: m,
+            out_offsets,
+            out_dst,
+            out_row,
+            in_offsets,
+            in_src,
+            plans,
+        })
+    }
+
+    /// What an algorithm makes ready from the graph alone, kept for its next call. It is not kept when more than half of the
+    /// device memory that may be used is in use, so that plans never stand in the way of graphs.
+    ///
+    /// # Errors
+    /// Those of `make`, and [`AlgoError::Device`].
+    pub(crate) fn plan<T: Any + Send + Sync>(
+        &self,
+        gpu: &Gpu,
+        name: &'static str,
+        make: impl FnOnce() -> Result<T, AlgoError>,
+    ) -> Result<Arc<T>, AlgoError> {
+        let kept = self.plans.lock().get(name).cloned();
+        if let Some(plan) = kept.and_then(|plan| plan.downcast().ok()) {
+            return Ok(plan);
+        }
+        let plan = Arc::new(make()?);
+        // Another stream may be the next to read it.
+        gpu.sync()?;
+        let budget = gpu.budget();
+        if budget.used() <= budget.limit() / 2 {
+            self.plans.lock().insert(name, plan.clone());
+        }
+        Ok(plan)
+    }
+
+    /// Names of the plans that are kept.
+    #[must_use]
+    pub fn plans(&self) -> Vec<&'static str> {
+        self.plans.lock().keys().copied().collect()
+    }
+
+    /// Frees the plans that no call uses, for want of memory; whether there were plans.
+    pub fn forget_plans(&self) -> bool {
+        !std::mem::take(&mut *self.plans.lock()).is_empty()
     }
 
     /// Upper bound of the device bytes that a graph takes.

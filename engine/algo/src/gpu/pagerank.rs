@@ -36,9 +36,8 @@ const STATUS: usize = 3;
 const STATE: usize = 4;
 const CONVERGED: f64 = 1.0;
 
-/// A graph made ready for PageRank. Made once; any number of runs may follow.
+/// A graph made ready for PageRank. Made once; any number of runs may follow, on any stream of the device.
 pub struct Plan {
-    gpu: Gpu,
     /// The lists of both directions, when edges are followed both ways.
     both: Option<(Buf<u32>, Buf<u32>)>,
     /// In the order of the lists pulled over; empty when all are 1.
@@ -97,7 +96,6 @@ impl Plan {
         cancel.check()?;
         let (inverse, inverse_f32) = lists.inverse(gpu, graph)?;
         Ok(Self {
-            gpu: gpu.clone(),
             both: lists.both,
             weights: lists.weights,
             weighted: weights.is_some(),
@@ -124,18 +122,19 @@ impl Plan {
     /// [`AlgoError::Device`].
     pub fn run(
         &self,
+        gpu: &Gpu,
         graph: &GpuGraph,
         options: Options,
         personalization: Option<&[f64]>,
         cancel: &CancelToken,
     ) -> Result<Vec<f64>, AlgoError> {
-        let (gpu, n) = (&self.gpu, graph.num_nodes() as usize);
+        let n = graph.num_nodes() as usize;
         if n == 0 {
             return Ok(Vec::new());
         }
         let shares = personalization.map(|p| shares(p, n)).transpose()?;
         let personal = gpu.upload("personalization", shares.as_deref().unwrap_or(&[]))?;
-        let mut run = Run::new(self, graph, options, personal)?;
+        let mut run = Run::new(gpu, self, graph, options, personal)?;
         let narrow = run.narrow(cancel)?;
         let wide = match run.goes_on()? {
             true => Some(run.wide(&narrow, cancel)?),
@@ -273,6 +272,7 @@ impl<F: bytemuck::Pod> Arrays<F> {
 
 /// A run under way.
 struct Run<'a> {
+    gpu: &'a Gpu,
     plan: &'a Plan,
     graph: &'a GpuGraph,
     options: Options,
@@ -296,7 +296,7 @@ macro_rules! iteration {
             to: &mut Buf<$float>,
             tol: f64,
         ) -> Result<(), DeviceError> {
-            let (plan, gpu, n) = (self.plan, &self.plan.gpu, self.graph.num_nodes());
+            let (plan, gpu, n) = (self.plan, self.gpu, self.graph.num_nodes());
             let (offsets, ends) = match &plan.both {
                 Some((offsets, ends)) => (offsets.view(), ends.view()),
                 None => (self.graph.in_offsets(), self.graph.in_src()),
@@ -357,12 +357,13 @@ macro_rules! iteration {
 
 impl<'a> Run<'a> {
     fn new(
+        gpu: &'a Gpu,
         plan: &'a Plan,
         graph: &'a GpuGraph,
         options: Options,
         personal: Buf<f64>,
     ) -> Result<Self, DeviceError> {
-        let (gpu, n) = (&plan.gpu, graph.num_nodes());
+        let n = graph.num_nodes();
         let threads = n - plan.hubs - plan.warps - plan.octs;
         let work = plan.chunks
             + plan.warps.div_ceil(8)
@@ -372,6 +373,7 @@ impl<'a> Run<'a> {
         let hubs = Grid::warps(gpu, plan.hubs as usize, THREADS);
         let parts = (pull.blocks + hubs.blocks).max(one_wave(gpu, n as usize).blocks);
         Ok(Self {
+            gpu,
             plan,
             graph,
             options,
@@ -395,7 +397,7 @@ impl<'a> Run<'a> {
             false => 1.0,
         };
         kernels::pr_close(
-            &self.plan.gpu,
+            self.gpu,
             Grid::blocks(1, THREADS),
             parts,
             u32::from(counts),
@@ -410,8 +412,7 @@ impl<'a> Run<'a> {
 
     /// From equal ranks in single precision.
     fn narrow(&mut self, cancel: &CancelToken) -> Result<Buf<f32>, AlgoError> {
-        let (plan, n) = (self.plan, self.graph.num_nodes());
-        let gpu = &plan.gpu;
+        let (gpu, plan, n) = (self.gpu, self.plan, self.graph.num_nodes());
         let Arrays { mut ranks, sent: [mut a, mut b] } = Arrays::<f32>::new(gpu, n as usize)?;
         let grid = one_wave(gpu, n as usize);
         let (r, s, p) = (ranks.view_mut(), a.view_mut(), self.partials.view_mut());
@@ -434,8 +435,7 @@ impl<'a> Run<'a> {
 
     /// On from ranks in single precision, in double precision.
     fn wide(&mut self, narrow: &Buf<f32>, cancel: &CancelToken) -> Result<Buf<f64>, AlgoError> {
-        let (plan, n) = (self.plan, self.graph.num_nodes());
-        let gpu = &plan.gpu;
+        let (gpu, plan, n) = (self.gpu, self.plan, self.graph.num_nodes());
         let Arrays { mut ranks, sent: [mut a, mut b] } = Arrays::<f64>::new(gpu, n as usize)?;
         let grid = one_wave(gpu, n as usize);
         let (r, s, p) = (ranks.view_mut(), a.view_mut(), self.partials.view_mut());
@@ -472,7 +472,7 @@ impl<'a> Run<'a> {
             cancel.check()?;
             replay.launch()?;
             let mut state = [0.0; STATE];
-            self.plan.gpu.read_into(self.state.view(), &mut state)?;
+            self.gpu.read_into(self.state.view(), &mut state)?;
             (self.change, self.status) = (state[CHANGE], state[STATUS]);
             if self.status != 0.0 {
                 return Ok(());
@@ -482,7 +482,7 @@ impl<'a> Run<'a> {
 
     /// Whether what single precision has reached is not enough, and iterations are left.
     fn goes_on(&mut self) -> Result<bool, DeviceError> {
-        let done = self.plan.gpu.read(self.state.slice(DONE..=DONE))?;
+        let done = self.gpu.read(self.state.slice(DONE..=DONE))?;
         let left = done.iter().all(|d| *d < self.options.max_iter as f64);
         let tol = self.options.tol;
         let reached = self.change < tol && tol >= NARROW_TOL;

@@ -6,4 +6,5 @@ mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
 
+pub(crate) use gpu_device::is_short;
 pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

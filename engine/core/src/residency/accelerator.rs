@@ -10,6 +10,7 @@ use graphlume_graph::Topology;
 use graphlume_types::DatasetId;
 
 use crate::context::EngineContext;
+use crate::device::is_short;
 
 /// The GPU, and the graph whose copy it keeps. Other graphs, such as those that a query makes, are copied for one call.
 pub(crate) struct ResidentAccelerator {
@@ -62,7 +63,12 @@ impl Accelerator for ResidentAccelerator {
         };
         // A stream of its own: the slices of layouts do not wait behind it.
         let stream = gpu.gpu.stream()?;
-        gpu.with_room(|| work(&stream, &graph))
+        match gpu.with_room(|| work(&stream, &graph)) {
+            Err(e) if is_short(&e) && graph.forget_plans() => {
+                gpu.with_room(|| work(&stream, &graph))
+            }
+            done => done,
+        }
     }
 
     fn failed(&self, algorithm: &'static str, error: &AlgoError) {
