@@ -278,7 +278,7 @@ def _edge_betweenness(case):
 def _optimum(case):
     """The largest modularity there is, which igraph finds with GLPK in small graphs."""
     g = case.multi()
-    if not case.edges or case.n > 35:
+    if not case.edges or case.n > 16 and case.name != "karate":  # GLPK takes minutes for graphs without communities.
         return None
     return "modularity", (g, None, g.modularity(g.community_optimal_modularity().membership)), None
 
@@ -425,7 +425,7 @@ IGRAPH = {
     "community_infomap": ([], lambda c: _codelength(c)),
     "community_leading_eigenvector": ([], lambda c: _bounded(c, lambda g: g.community_leading_eigenvector(), 0.05)
                                       if c.name not in ("petersen", "clique") else None),
-    "community_leiden": (['objective_function="modularity"', "n_iterations=-1"], lambda c: _communities_igraph(c, 0.003)),
+    "community_leiden": (['objective_function="modularity"', "n_iterations=-1"], lambda c: _leiden_igraph(c)),
     "community_multilevel": ([], lambda c: _communities_igraph(c, 0.003, louvain=True)),
     "community_optimal_modularity": ([], _optimum),
     "community_spinglass": ([], lambda c: _communities_igraph(c, 0.05) if c.n < 130 else None),
@@ -441,6 +441,18 @@ IGRAPH = {
         [1.0 if v in set(c.multi(False).articulation_points()) else 0.0 for v in range(c.n)])),
     "coreness": ([], lambda c: node(c.multi().coreness(mode="all"))),
 }
+
+
+def _leiden_igraph(case):
+    """By modularity with the directions that the graph has, as igraph 1.0 searches."""
+    g = case.multi()
+    if not case.edges:
+        return None
+    best = -1.0
+    for seed in range(5):
+        random.seed(seed)
+        best = max(best, g.modularity(g.community_leiden(objective_function="modularity", n_iterations=-1).membership))
+    return "modularity", (g, None, best - 0.003), None
 
 
 def _communities_igraph(case, slack, louvain=False):

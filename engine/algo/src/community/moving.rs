@@ -1,10 +1,11 @@
 //! Local moving over a [`Network`]: what Leiden and the ensemble method have in common with Louvain.
 //!
-//! A partition is worth the weight inside its communities, less `penalty / 2` times the square of the size of
-//! each. Nodes whose surroundings changed are visited in batches; within a batch all decide at once, by what was
+//! A partition is worth the weight inside its communities, less `penalty / 2` times the product of the size of
+//! each with itself. Nodes whose surroundings changed are visited in batches; within a batch all decide at once, by what was
 //! true before it, and then move one after the other unless earlier moves have made theirs a loss. The batches
 //! depend on the graph alone, and so does the result.
 
+use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use graphlume_types::CancelToken;
@@ -28,11 +29,31 @@ const ALONE: u32 = u32::MAX;
 /// Nodes between two looks at the token.
 const CHECK_NODES: usize = 512;
 
+/// What a node or a community counts for. Sizes add up, and the product of two says how many links chance gives them.
+pub(crate) trait Size:
+    Copy + Default + Send + Sync + Add<Output = Self> + Sub<Output = Self> + AddAssign + SubAssign
+{
+    fn times(self, factor: f64) -> Self;
+    fn product(self, other: Self) -> f64;
+}
+
+impl Size for f64 {
+    #[inline(always)]
+    fn times(self, factor: f64) -> Self {
+        factor * self
+    }
+
+    #[inline(always)]
+    fn product(self, other: Self) -> f64 {
+        self * other
+    }
+}
+
 /// What a partition is worth, and how it is looked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Rule<'a> {
+pub(crate) struct Rule<'a, S = f64> {
     /// What each node counts for in the size of a community.
-    pub(crate) sizes: &'a [f64],
+    pub(crate) sizes: &'a [S],
     /// What it costs two nodes of size 1 to be together.
     pub(crate) penalty: f64,
     /// The order in which nodes are visited; by index unless given.
@@ -46,10 +67,10 @@ pub(crate) struct Rule<'a> {
 }
 
 /// The communities of the nodes from `labels` on, which are numbered below the number of nodes, after moves.
-pub(crate) fn settle(
+pub(crate) fn settle<S: Size>(
     net: &Network,
     labels: Vec<u32>,
-    rule: Rule<'_>,
+    rule: Rule<'_, S>,
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
     match net.weights.as_deref() {
@@ -66,13 +87,13 @@ struct Move {
     links: f64,
 }
 
-struct Moving<'a, F> {
+struct Moving<'a, S, F> {
     net: &'a Network,
-    rule: Rule<'a>,
+    rule: Rule<'a, S>,
     weight: F,
     labels: Vec<u32>,
     /// Size of each community.
-    total: Vec<f64>,
+    total: Vec<S>,
     /// Nodes of each community.
     count: Vec<u32>,
     /// Communities that lost their last node; some have one again.
@@ -82,10 +103,10 @@ struct Moving<'a, F> {
     active: Vec<AtomicBool>,
 }
 
-impl<'a, F: Fn(usize) -> f64 + Sync> Moving<'a, F> {
-    fn new(net: &'a Network, labels: Vec<u32>, rule: Rule<'a>, weight: F) -> Self {
+impl<'a, S: Size, F: Fn(usize) -> f64 + Sync> Moving<'a, S, F> {
+    fn new(net: &'a Network, labels: Vec<u32>, rule: Rule<'a, S>, weight: F) -> Self {
         let n = net.num_nodes();
-        let (mut total, mut count) = (vec![0.0; n], vec![0; n]);
+        let (mut total, mut count) = (vec![S::default(); n], vec![0; n]);
         for (l, s) in labels.iter().zip(rule.sizes) {
             total[*l as usize] += *s;
             count[*l as usize] += 1;
@@ -209,12 +230,12 @@ impl<'a, F: Fn(usize) -> f64 + Sync> Moving<'a, F> {
         let ends = self.net.ends[range.clone()].iter().enumerate();
         tally.extend(ends.map(|(k, u)| (self.labels[*u as usize], (self.weight)(range.start + k))));
         let (own, size) = (self.labels[v as usize], self.rule.sizes[v as usize]);
-        let pull = self.rule.penalty * size;
+        let pull = size.times(self.rule.penalty);
         let links_own = tally.get(own);
-        let stay = links_own - pull * (self.total[own as usize] - size);
+        let stay = links_own - pull.product(self.total[own as usize] - size);
         let mut best = (own, stay, 0.0);
         tally.drain(|l, links| {
-            let s = links - pull * self.total[l as usize];
+            let s = links - pull.product(self.total[l as usize]);
             if l != own && (s > best.1 || (s == best.1 && l < best.0 && best.0 != own)) {
                 best = (l, s, links);
             }
@@ -235,7 +256,7 @@ impl<'a, F: Fn(usize) -> f64 + Sync> Moving<'a, F> {
         let size = self.rule.sizes[m.node as usize];
         let to = if m.to == ALONE { self.free()? } else { m.to } as usize;
         let more = self.total[to] - self.total[own] + size;
-        let gain = m.links - self.rule.penalty * size * more;
+        let gain = m.links - size.times(self.rule.penalty).product(more);
         // An empty community is one whose members have all left since the decision.
         if gain <= EPSILON || (m.to != ALONE && self.count[to] == 0) {
             return None;
@@ -243,7 +264,7 @@ impl<'a, F: Fn(usize) -> f64 + Sync> Moving<'a, F> {
         self.total[own] -= size;
         self.count[own] -= 1;
         if self.count[own] == 0 {
-            self.total[own] = 0.0;
+            self.total[own] = S::default();
             self.empty.push(own as u32);
         }
         self.total[to] += size;

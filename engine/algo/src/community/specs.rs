@@ -124,15 +124,25 @@ pub static COMMUNITY_LEIDEN: AlgorithmSpec = AlgorithmSpec {
             "iterations; below 0 until nothing changes",
         ),
         param("node_weights", NodeValues, "null", None, "what a node counts for with CPM"),
+        param(
+            "node_in_weights",
+            NodeValues,
+            "null",
+            None,
+            "the same as the target of edges, where they lead one way; null is node_weights",
+        ),
+        DIRECTED,
         RANDOM_STATE,
     ],
-    accepted: &[only("node_in_weights", "[]")],
     outputs: &[label("community_leiden")],
-    doc: "Communities by the Leiden method for the constant Potts model or modularity; each is connected.",
+    doc: "Communities by the Leiden method for the constant Potts model or modularity, with the directions of edges unless \
+          told otherwise; each is connected.",
     paper: "Traag, Waltman and van Eck 2019",
     run: |input, p| {
         let by_modularity = p.text("objective_function").as_deref() == Some("modularity");
-        let view = undirected(input, p, if by_modularity { Sign::NotNegative } else { Sign::Any })?;
+        let weights =
+            input.weights(p, if by_modularity { Sign::NotNegative } else { Sign::Any })?;
+        let view = input.view(p.bool("directed"), weights.as_deref())?;
         let initial = membership(input, p, "initial_membership")?;
         let options = leiden::Options {
             objective: if by_modularity { Objective::Modularity } else { Objective::Cpm },
@@ -141,6 +151,7 @@ pub static COMMUNITY_LEIDEN: AlgorithmSpec = AlgorithmSpec {
             seed: p.count("random_state"),
             n_iterations: p.int("n_iterations").unwrap_or(2),
             node_weights: node_weights(input, p, "node_weights")?,
+            node_in_weights: node_weights(input, p, "node_in_weights")?,
             initial_membership: initial.map(|labels| known(&labels)),
             ..leiden::Options::default()
         };

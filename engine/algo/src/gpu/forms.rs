@@ -185,7 +185,7 @@ fn communities<'a>(
     let weights = input.weights(p, Sign::NotNegative)?;
     let Seen { topology, weights } = seen(input, true, weights.as_deref())?;
     if list_entries(&topology) <= SUB_ROUNDS_ARCS as u64 {
-        return Ok(Prepared::Declined("the CPU finishes what has at most 524288 edges"));
+        return Ok(Prepared::Declined("a graph of at most 524288 edges stays on the CPU"));
     }
     let (n, m) = size(&topology);
     let work = move |gpu: &_, graph: &_| {

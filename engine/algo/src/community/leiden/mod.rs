@@ -4,12 +4,14 @@
 
 mod refine;
 
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
 use graphlume_types::CancelToken;
 
-use super::moving::{self, SEQUENTIAL_NODES_MAX};
+use super::moving::{self, SEQUENTIAL_NODES_MAX, Size};
 use super::network::Network;
 use crate::AlgoError;
-use crate::view::GraphView;
+use crate::view::{GraphView, Lists};
 use crate::weighted_graph::renumber;
 
 /// Rounds of local moving on one level at most.
@@ -48,6 +50,8 @@ pub struct Options {
     pub max_level: u64,
     /// What each node counts for with [`Objective::Cpm`]; 1 unless given.
     pub node_weights: Option<Vec<f64>>,
+    /// What each node counts for as the target of edges, in a directed view; as [`Self::node_weights`] unless given.
+    pub node_in_weights: Option<Vec<f64>>,
     /// Communities to begin with; each node alone unless given.
     pub initial_membership: Option<Vec<u32>>,
 }
@@ -62,6 +66,7 @@ impl Default for Options {
             n_iterations: 2,
             max_level: u64::MAX,
             node_weights: None,
+            node_in_weights: None,
             initial_membership: None,
         }
     }
@@ -78,7 +83,53 @@ pub struct Communities {
     pub iterations: u64,
 }
 
-/// Communities of an undirected view.
+/// What a node of a directed graph counts for: a link from one to another is as likely as the `out` of the one and the
+/// `into` of the other are large (Leicht and Newman 2008, Physical Review Letters 100:118703).
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    out: f64,
+    into: f64,
+}
+
+impl Add for Ends {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { out: self.out + other.out, into: self.into + other.into }
+    }
+}
+
+impl Sub for Ends {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { out: self.out - other.out, into: self.into - other.into }
+    }
+}
+
+impl AddAssign for Ends {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl SubAssign for Ends {
+    fn sub_assign(&mut self, other: Self) {
+        *self = *self - other;
+    }
+}
+
+impl Size for Ends {
+    fn times(self, factor: f64) -> Self {
+        Self { out: factor * self.out, into: factor * self.into }
+    }
+
+    /// The mean of both directions.
+    fn product(self, other: Self) -> f64 {
+        0.5 * (self.out * other.into + self.into * other.out)
+    }
+}
+
+/// Communities of a view. In a directed one a link may lead either way, and chance gives as many links from one node to
+/// another as the out-strength of the one and the in-strength of the other say.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`]; [`AlgoError::BadParam`] for a resolution below 0; [`AlgoError::Length`] for node
@@ -92,44 +143,39 @@ pub fn run(
     check(options, n)?;
     cancel.check()?;
     let net = Network::new(view);
-    let sizes = match (options.objective, &options.node_weights) {
-        (Objective::Modularity, _) => net.strengths(),
-        (Objective::Cpm, Some(weights)) => weights.clone(),
-        (Objective::Cpm, None) => vec![1.0; n],
-    };
     let total: f64 = net.strengths().iter().sum();
-    let penalty = match options.objective {
-        Objective::Modularity if total != 0.0 => options.resolution / total,
-        Objective::Modularity => 0.0,
-        Objective::Cpm => options.resolution,
+    let by_total = |penalty: f64| if total == 0.0 { 0.0 } else { penalty / total };
+    let ones = || vec![1.0; n];
+    let is_modularity = options.objective == Objective::Modularity;
+    if !view.is_directed() {
+        let (sizes, penalty) = match (is_modularity, &options.node_weights) {
+            (true, _) => (net.strengths(), by_total(options.resolution)),
+            (false, weights) => (weights.clone().unwrap_or_else(ones), options.resolution),
+        };
+        return Search { net: &net, sizes: &sizes, penalty, total, options }.run(cancel);
+    }
+    let pairs = |out: Vec<f64>, into: Vec<f64>| -> Vec<Ends> {
+        out.into_iter().zip(into).map(|(out, into)| Ends { out, into }).collect()
     };
-    let mut labels = options.initial_membership.clone().unwrap_or_default();
-    if labels.is_empty() {
-        labels = (0..n as u32).collect();
+    let (sizes, penalty) = if is_modularity {
+        let strengths =
+            |list: &Lists<'_>| (0..n as u32).map(|v| list.strength(v)).collect::<Vec<f64>>();
+        (
+            pairs(strengths(view.out()), strengths(view.incoming())),
+            by_total(4.0 * options.resolution),
+        )
     } else {
-        let bound = labels.iter().max().map_or(0, |l| *l as usize + 1);
-        compact(&mut labels, bound);
-    }
-    let search = Search { net: &net, sizes: &sizes, penalty, total, options };
-    let mut found = Communities::default();
-    let least = if options.n_iterations < 0 { ITERATIONS_MAX } else { options.n_iterations as u64 };
-    while found.iterations < least && net.ends.len() + n > 0 {
-        let before = labels.clone();
-        labels = search.iteration(labels, found.iterations, cancel)?;
-        found.iterations += 1;
-        if labels == before {
-            break;
-        }
-    }
-    renumber(&mut labels, n);
-    found.quality = search.quality(&labels);
-    found.labels = labels;
-    Ok(found)
+        let out = options.node_weights.clone().unwrap_or_else(ones);
+        let into = options.node_in_weights.clone().unwrap_or_else(|| out.clone());
+        (pairs(out, into), 2.0 * options.resolution)
+    };
+    Search { net: &net, sizes: &sizes, penalty, total, options }.run(cancel)
 }
 
 fn check(options: &Options, n: usize) -> Result<(), AlgoError> {
     for (what, got) in [
         ("node_weights", options.node_weights.as_ref().map(Vec::len)),
+        ("node_in_weights", options.node_in_weights.as_ref().map(Vec::len)),
         ("initial_membership", options.initial_membership.as_ref().map(Vec::len)),
     ] {
         got.map_or(Ok(()), |got| AlgoError::check_len(what, got, n, "node"))?;
@@ -157,16 +203,42 @@ fn compact(labels: &mut [u32], bound: usize) -> usize {
     renumber(labels, sorted.len())
 }
 
-struct Search<'a> {
+struct Search<'a, S> {
     net: &'a Network,
-    sizes: &'a [f64],
+    sizes: &'a [S],
     penalty: f64,
     /// Sum of all strengths.
     total: f64,
     options: &'a Options,
 }
 
-impl Search<'_> {
+impl<S: Size> Search<'_, S> {
+    fn run(&self, cancel: &CancelToken) -> Result<Communities, AlgoError> {
+        let (n, options) = (self.net.num_nodes(), self.options);
+        let mut labels = options.initial_membership.clone().unwrap_or_default();
+        if labels.is_empty() {
+            labels = (0..n as u32).collect();
+        } else {
+            let bound = labels.iter().max().map_or(0, |l| *l as usize + 1);
+            compact(&mut labels, bound);
+        }
+        let mut found = Communities::default();
+        let least =
+            if options.n_iterations < 0 { ITERATIONS_MAX } else { options.n_iterations as u64 };
+        while found.iterations < least && self.net.ends.len() + n > 0 {
+            let before = labels.clone();
+            labels = self.iteration(labels, found.iterations, cancel)?;
+            found.iterations += 1;
+            if labels == before {
+                break;
+            }
+        }
+        renumber(&mut labels, n);
+        found.quality = self.quality(&labels);
+        found.labels = labels;
+        Ok(found)
+    }
+
     /// One run through all levels, from `labels` on.
     fn iteration(
         &self,
@@ -177,7 +249,7 @@ impl Search<'_> {
         let n = self.net.num_nodes();
         // The node of the present level that each node of the graph is in; none until there is a second level.
         let mut inside: Option<Vec<u32>> = None;
-        let mut coarse: Option<(Network, Vec<f64>)> = None;
+        let mut coarse: Option<(Network, Vec<S>)> = None;
         let mut present = labels;
         for level in 0..self.options.max_level {
             let (net, sizes) = match &coarse {
@@ -204,7 +276,7 @@ impl Search<'_> {
                 break;
             }
             let next = net.contract(&fine, above.len());
-            let mut next_sizes = vec![0.0; above.len()];
+            let mut next_sizes = vec![S::default(); above.len()];
             for (part, size) in fine.iter().zip(sizes) {
                 next_sizes[*part as usize] += *size;
             }
@@ -235,7 +307,7 @@ impl Search<'_> {
         if self.total == 0.0 {
             return 0.0;
         }
-        let mut total = vec![0.0; labels.len()];
+        let mut total = vec![S::default(); labels.len()];
         let mut inside = 0.0;
         for (v, own) in labels.iter().enumerate() {
             total[*own as usize] += self.sizes[v];
@@ -243,7 +315,7 @@ impl Search<'_> {
             let ends = self.net.edges(v).filter(|e| labels[e.0 as usize] == *own);
             inside += ends.map(|e| e.1).sum::<f64>();
         }
-        (inside - self.penalty * total.iter().map(|t| t * t).sum::<f64>()) / self.total
+        (inside - self.penalty * total.iter().map(|t| t.product(*t)).sum::<f64>()) / self.total
     }
 }
 

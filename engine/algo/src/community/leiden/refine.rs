@@ -6,6 +6,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 use rayon::prelude::*;
 
+use super::super::moving::Size;
 use super::super::network::{Network, members_of};
 use crate::AlgoError;
 use crate::weighted_graph::by_arcs;
@@ -15,8 +16,8 @@ const CHECK_ARCS: usize = 1 << 16;
 
 /// What refinement goes by.
 #[derive(Clone, Copy)]
-pub(super) struct Rule<'a> {
-    pub(super) sizes: &'a [f64],
+pub(super) struct Rule<'a, S> {
+    pub(super) sizes: &'a [S],
     pub(super) penalty: f64,
     /// Above 0, how freely a merge is drawn among those that do not lose; 0 takes the best.
     pub(super) beta: f64,
@@ -25,11 +26,11 @@ pub(super) struct Rule<'a> {
 
 /// The parts of the communities `labels`, numbered `0..k` in the order of the communities, and for each part
 /// its community.
-pub(super) fn refine(
+pub(super) fn refine<S: Size>(
     net: &Network,
     labels: &[u32],
     groups: usize,
-    rule: Rule<'_>,
+    rule: Rule<'_, S>,
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, Vec<u32>), AlgoError> {
     let (starts, members) = members_of(labels, groups);
@@ -72,20 +73,20 @@ pub(super) fn refine(
 }
 
 /// One community to refine.
-struct Community<'a> {
+struct Community<'a, S> {
     net: &'a Network,
     labels: &'a [u32],
     place: &'a [u32],
     members: &'a [u32],
-    rule: Rule<'a>,
+    rule: Rule<'a, S>,
 }
 
 /// Arrays by place within a community, kept from one to the next.
 #[derive(Default)]
-struct State {
+struct State<S> {
     /// The part of each member, named by one member.
     part: Vec<u32>,
-    size: Vec<f64>,
+    size: Vec<S>,
     /// Weight between each part and the rest of the community.
     cut: Vec<f64>,
     count: Vec<u32>,
@@ -96,7 +97,7 @@ struct State {
     number: Vec<u32>,
 }
 
-impl State {
+impl<S: Size> State<S> {
     fn reset(&mut self, members: usize) {
         self.part.clear();
         self.part.extend(0..members as u32);
@@ -110,11 +111,11 @@ impl State {
     }
 }
 
-impl Community<'_> {
+impl<S: Size> Community<'_, S> {
     /// Appends the part of each member, numbered from 0 by first appearance; returns the number of parts.
     fn split(
         &self,
-        state: &mut State,
+        state: &mut State<S>,
         parts: &mut Vec<u32>,
         cancel: &CancelToken,
     ) -> Result<u32, AlgoError> {
@@ -135,7 +136,7 @@ impl Community<'_> {
             state.size.push(self.rule.sizes[*v as usize]);
             state.cut.push(self.inside(*v as usize, own));
         }
-        let whole: f64 = state.size.iter().sum();
+        let whole = state.size.iter().fold(S::default(), |sum, size| sum + *size);
         let key = u64::from(self.members[0]);
         for i in (1..n).rev() {
             let j = h64(self.rule.seed, key, i as u64) % (i as u64 + 1);
@@ -180,10 +181,10 @@ impl Community<'_> {
     }
 
     /// Lets the member at place `k`, which is alone, join another part.
-    fn merge(&self, k: usize, own: u32, whole: f64, state: &mut State) {
+    fn merge(&self, k: usize, own: u32, whole: S, state: &mut State<S>) {
         let v = self.members[k] as usize;
         let (size, penalty) = (state.size[k], self.rule.penalty);
-        let well = |size: f64, cut: f64| cut >= penalty * size * (whole - size) - 1e-12;
+        let well = |size: S, cut: f64| cut >= size.times(penalty).product(whole - size) - 1e-12;
         if !well(size, state.cut[k]) {
             return;
         }
@@ -202,7 +203,7 @@ impl Community<'_> {
         for part in &state.seen {
             let links = std::mem::take(&mut state.links[*part as usize]);
             let other = state.size[*part as usize];
-            let gain = links - penalty * size * other;
+            let gain = links - size.times(penalty).product(other);
             if gain >= 0.0 && links != 0.0 && well(other, state.cut[*part as usize]) {
                 state.choices.push((*part, gain));
                 if gain > best.1 || best.0 == k as u32 {
@@ -228,7 +229,7 @@ impl Community<'_> {
         state.part[k] = to as u32;
     }
 
-    fn links_to(&self, v: usize, own: u32, part: u32, state: &State) -> f64 {
+    fn links_to(&self, v: usize, own: u32, part: u32, state: &State<S>) -> f64 {
         let of = |u: u32| {
             self.labels[u as usize] == own && state.part[self.place[u as usize] as usize] == part
         };

@@ -85,3 +85,65 @@ fn negative_weights_drive_nodes_apart() {
     let found = run(&view, &options, &CancelToken::new()).unwrap();
     assert_eq!(found.labels, [0, 0, 1, 1]);
 }
+
+/// Modularity with directions by its definition (Leicht and Newman 2008).
+fn directed_modularity(view: &GraphView<'_>, labels: &[u32]) -> f64 {
+    let (mut inside, mut out, mut into) = (0.0, vec![0.0; labels.len()], vec![0.0; labels.len()]);
+    for (v, own) in labels.iter().enumerate() {
+        let ends = view.out().weighted(v as u32);
+        inside += ends.filter(|(u, _)| labels[*u as usize] == *own).map(|e| e.1).sum::<f64>();
+        out[*own as usize] += view.out().strength(v as u32);
+        into[*own as usize] += view.incoming().strength(v as u32);
+    }
+    let all: f64 = out.iter().sum();
+    if all == 0.0 {
+        return 0.0;
+    }
+    inside / all - out.iter().zip(&into).map(|(a, b)| a * b / (all * all)).sum::<f64>()
+}
+
+#[test]
+fn directions_count_where_edges_have_them() {
+    let shape = Shape { directed: true, copies: Copies::Keep, loops: Loops::Once };
+    for (name, t) in testkit::zoo() {
+        let weights: Vec<f64> = (0..t.num_edges()).map(|r| 1.0 + f64::from(r % 3)).collect();
+        for weights in [None, Some(&weights[..])] {
+            let view = GraphView::new(&t, weights, shape).unwrap();
+            let found = run(&view, &by_modularity(2), &CancelToken::new()).unwrap();
+            let q = directed_modularity(&view, &found.labels);
+            assert!((q - found.quality).abs() < 1e-9, "{name}: {q} {}", found.quality);
+            let either = Options { seed: 3, ..by_modularity(2) };
+            let [one, two, three] = testkit::at_1_2_3_threads(|| {
+                run(&view, &either, &CancelToken::new()).unwrap().labels
+            });
+            assert!(one == two && two == three, "{name}");
+        }
+    }
+    // The largest directed modularity of the karate club, whose edges lead from the smaller number to the larger.
+    let club = testkit::karate();
+    let view = GraphView::new(&club, None, shape).unwrap();
+    let most = (0..20).map(|seed| {
+        run(&view, &Options { seed, ..by_modularity(-1) }, &CancelToken::new()).unwrap().quality
+    });
+    let most = most.fold(f64::NEG_INFINITY, f64::max);
+    let guess = || Ok((0..34).collect());
+    let best = crate::community::optimal::run(&view, 1.0, guess, &CancelToken::new()).unwrap();
+    let best = directed_modularity(&view, &best);
+    assert!((most - best).abs() < 1e-9, "{most} of {best}");
+}
+
+#[test]
+fn the_potts_model_weighs_sources_and_targets() {
+    // Two edges to the same node: as a target it counts for nothing, so that it may be with both.
+    let t = testkit::from_edges(3, &[(0, 2), (1, 2)]);
+    let shape = Shape { directed: true, copies: Copies::Keep, loops: Loops::Once };
+    let view = GraphView::new(&t, None, shape).unwrap();
+    let with = |into: Vec<f64>| {
+        let options = Options { node_in_weights: Some(into), ..Options::default() };
+        run(&view, &Options { n_iterations: -1, ..options }, &CancelToken::new()).unwrap().labels
+    };
+    assert_eq!(with(vec![0.0; 3]), [0, 0, 0]);
+    assert_eq!(with(vec![1.0; 3]), [0, 1, 2]);
+    let short = Options { node_in_weights: Some(vec![1.0]), ..Options::default() };
+    assert!(run(&view, &short, &CancelToken::new()).is_err());
+}
