@@ -3,7 +3,7 @@
 use crate::centrality::{
     betweenness_spec, closeness, constraint, eigenvector, hits, katz, pagerank, personalized,
 };
-use crate::community::{louvain_spec, optimal, specs};
+use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
@@ -37,8 +37,8 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &constraint::CONSTRAINT,
     &louvain_spec::LOUVAIN,
     &louvain_spec::MULTILEVEL,
-    &specs::LEIDEN,
-    &specs::COMMUNITY_LEIDEN,
+    &leiden::spec::LEIDEN,
+    &leiden::spec::COMMUNITY_LEIDEN,
     &optimal::spec::OPTIMAL_MODULARITY,
     &specs::ECG,
     &specs::SPECTRAL_CUT,

@@ -1,21 +1,26 @@
 //! Plans as text.
 
-use graphlume_gfql::{GfqlError, PropertyGraph};
+use std::collections::HashSet;
+
+use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value as Json};
 
 use crate::ast::Direction;
-use crate::plan::{Op, Plan, Slot, Span, Step};
+use crate::exec::Setting;
+use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
+use crate::procedures::Algorithms;
 use crate::{Query, Value};
 
 /// The plan of a query as a tree of operators, the last one first, where nothing is known of the graph. The
 /// text is stable.
 #[must_use]
 pub fn explain(query: &Query) -> String {
-    text(&query.plan)
+    text(&query.plan, &HashSet::new())
 }
 
-/// The same for a graph: patterns start where that costs least there.
+/// The same for a graph: patterns start where that costs least there, and operators say whether they read a table by
+/// columns.
 ///
 /// # Errors
 /// [`GfqlError`] when the graph has no edges, or because the work was stopped.
@@ -25,37 +30,49 @@ pub fn explain_on(
     params: &Map<String, Json>,
     cancel: &CancelToken,
 ) -> Result<String, GfqlError> {
-    crate::exec::planned(graph, query, params, cancel).map(|plan| text(&plan))
+    let setting = Setting {
+        params,
+        strictness: Strictness::Lenient,
+        procedures: &Algorithms::default(),
+        now: (0, 0),
+        by_columns: true,
+        cancel,
+    };
+    let (plan, ways) = crate::exec::planned(graph, query, &setting)?;
+    Ok(text(&plan, &ways))
 }
 
-fn text(plan: &Plan) -> String {
+fn text(plan: &Plan, ways: &HashSet<OpId>) -> String {
     let mut out = String::new();
     let names = plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
     out.push_str(&format!("Result [{}]\n", names.join(", ")));
-    write(plan, &plan.root, 1, &mut out);
+    write(plan, (&plan.root, ways), 1, &mut out);
     out
 }
 
-fn write(plan: &Plan, op: &Op, depth: usize, out: &mut String) {
+fn write(plan: &Plan, (op, ways): (&Op, &HashSet<OpId>), depth: usize, out: &mut String) {
     if matches!(op, Op::Argument) {
         return;
     }
     out.push_str(&"  ".repeat(depth));
     out.push_str(&line(plan, op));
+    if op.id().is_some_and(|id| ways.contains(&id)) {
+        out.push_str(" by columns");
+    }
     out.push('\n');
     match op {
         Op::Optional { inner, .. } => {
             out.push_str(&"  ".repeat(depth + 1));
             out.push_str("Inner\n");
-            write(plan, inner, depth + 2, out);
+            write(plan, (inner, ways), depth + 2, out);
         }
         Op::Union { parts, .. } => {
-            parts.iter().for_each(|(part, _)| write(plan, part, depth + 1, out));
+            parts.iter().for_each(|(part, _)| write(plan, (part, ways), depth + 1, out));
         }
         _ => {}
     }
     if let Some(input) = op.input() {
-        write(plan, input, depth, out);
+        write(plan, (input, ways), depth, out);
     }
 }
 

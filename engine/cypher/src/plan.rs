@@ -2,6 +2,8 @@
 //!
 //! Every variable of a query has a slot of its own, so a subquery works on the row of its surroundings.
 
+mod number;
+
 use std::sync::Arc;
 
 use graphlume_gfql::Cmp;
@@ -154,6 +156,7 @@ pub(crate) enum Op {
     /// The row as it is.
     Argument,
     Scan {
+        id: OpId,
         input: Box<Op>,
         slot: Slot,
         labels: Vec<usize>,
@@ -166,12 +169,14 @@ pub(crate) enum Op {
         labels: Vec<usize>,
     },
     Expand {
+        id: OpId,
         input: Box<Op>,
         step: Step,
     },
     /// The ends of paths of at least one step from the nodes of a scan, each with the number of paths that
     /// lead to it.
     Tally {
+        id: OpId,
         input: Box<Op>,
         from: Slot,
         steps: Vec<Tallied>,
@@ -209,6 +214,7 @@ pub(crate) enum Op {
         rels: Vec<Slot>,
     },
     Filter {
+        id: OpId,
         input: Box<Op>,
         test: Ex,
     },
@@ -217,15 +223,18 @@ pub(crate) enum Op {
         items: Vec<(Slot, Ex)>,
     },
     Aggregate {
+        id: OpId,
         input: Box<Op>,
         keys: Vec<(Slot, Ex)>,
         aggs: Vec<Agg>,
     },
     Distinct {
+        id: OpId,
         input: Box<Op>,
         slots: Vec<Slot>,
     },
     Sort {
+        id: OpId,
         input: Box<Op>,
         keys: Vec<(Ex, bool)>,
         keep: Vec<Slot>,
@@ -260,6 +269,11 @@ pub(crate) enum Op {
         yields: Vec<(String, Slot)>,
     },
 }
+
+/// Number of an operator in its plan, by which a run keeps what it has found out for it. The binder leaves it at 0;
+/// [`Plan::numbered`] gives each operator its own, from 1 on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct OpId(pub(crate) usize);
 
 /// A whole query, ready to run.
 #[derive(Clone, Debug)]

@@ -1,11 +1,10 @@
-//! The specifications of the community methods, but for Louvain's, by their names in cuGraph and igraph.
+//! The specifications of the community methods, but for those with a file of their own, by their names in cuGraph and igraph.
 
-use super::leiden::Objective;
 use super::network::modularity;
 use super::spinglass::UpdateRule;
 use super::{
-    cdlp, divisive, ecg, fastgreedy, infomap, label_propagation, leading_eigenvector, leiden,
-    searches, spectral, spinglass, walktrap,
+    cdlp, divisive, ecg, fastgreedy, infomap, label_propagation, leading_eigenvector, searches,
+    spectral, spinglass, walktrap,
 };
 use crate::input::Sign;
 use crate::spec::{
@@ -31,7 +30,7 @@ pub(super) const BASE: AlgorithmSpec =
     AlgorithmSpec { cost: Cost::Iterative, ..AlgorithmSpec::BASE };
 
 /// The undirected graph with the weights of the request.
-fn undirected<'a>(
+pub(super) fn undirected<'a>(
     input: &Input<'a>,
     p: &ParamValues,
     sign: Sign,
@@ -41,7 +40,7 @@ fn undirected<'a>(
 }
 
 /// Whole numbers of a table of nodes, -1 where there is none.
-fn membership(
+pub(super) fn membership(
     input: &Input<'_>,
     p: &ParamValues,
     name: &str,
@@ -51,127 +50,13 @@ fn membership(
 }
 
 /// Weights of nodes, 1 where there is none.
-fn node_weights(
+pub(super) fn node_weights(
     input: &Input<'_>,
     p: &ParamValues,
     name: &str,
 ) -> Result<Option<Vec<f64>>, AlgoError> {
     let found = input.node_values(p, name)?;
     Ok(found.map(|v| v.into_iter().map(|w| w.unwrap_or(1.0)).collect()))
-}
-
-pub(super) fn leiden_labels(
-    input: &Input<'_>,
-    view: &GraphView<'_>,
-    options: &leiden::Options,
-) -> Result<Vec<u32>, AlgoError> {
-    searches::best(view.num_arcs() as u64, options.seed, |seed| {
-        let options = leiden::Options { seed, ..options.clone() };
-        let found = leiden::run(view, &options, input.cancel)?;
-        Ok((found.quality, found.labels))
-    })
-}
-
-/// cuGraph's `leiden`.
-pub static LEIDEN: AlgorithmSpec = AlgorithmSpec {
-    id: "leiden",
-    names: &[cugraph("leiden")],
-    params: &[
-        param("max_iter", Int, "100", Some((1.0, 1e6)), "iterations at most"),
-        RESOLUTION,
-        RANDOM_STATE,
-        param("theta", Float, "1.0", Some((1e-9, 1e9)), "how freely the refinement draws"),
-    ],
-    outputs: &[label("leiden")],
-    doc: "Communities by the Leiden method for modularity; each is connected.",
-    paper: "Traag, Waltman and van Eck 2019",
-    run: |input, p| {
-        let view = undirected(input, p, Sign::NotNegative)?;
-        let options = leiden::Options {
-            objective: Objective::Modularity,
-            resolution: p.float("resolution").unwrap_or(1.0),
-            beta: p.float("theta").unwrap_or(1.0) * 0.01,
-            seed: p.count("random_state"),
-            n_iterations: p.int("max_iter").unwrap_or(100),
-            ..leiden::Options::default()
-        };
-        Ok(Output::labels("leiden", &leiden_labels(input, &view, &options)?))
-    },
-    ..BASE
-};
-
-/// igraph's `community_leiden`.
-pub static COMMUNITY_LEIDEN: AlgorithmSpec = AlgorithmSpec {
-    id: "community_leiden",
-    names: &[igraph("community_leiden")],
-    params: &[
-        param(
-            "objective_function",
-            Choice(&["CPM", "modularity"]),
-            "\"CPM\"",
-            None,
-            "what is made as large as possible; with CPM and resolution 1 a graph without weights falls into single nodes",
-        ),
-        WEIGHTS,
-        RESOLUTION,
-        param("beta", Float, "0.01", Some((1e-12, 1e9)), "how freely the refinement draws"),
-        param("initial_membership", NodeValues, "null", None, "communities to begin with"),
-        param(
-            "n_iterations",
-            Int,
-            "2",
-            Some((-1e6, 1e6)),
-            "iterations; below 0 until nothing changes",
-        ),
-        param("node_weights", NodeValues, "null", None, "what a node counts for with CPM"),
-        param(
-            "node_in_weights",
-            NodeValues,
-            "null",
-            None,
-            "the same as the target of edges, where they lead one way; null is node_weights",
-        ),
-        DIRECTED,
-        RANDOM_STATE,
-    ],
-    outputs: &[label("community_leiden")],
-    doc: "Communities by the Leiden method for the constant Potts model or modularity, with the directions of edges unless \
-          told otherwise; each is connected.",
-    paper: "Traag, Waltman and van Eck 2019",
-    run: |input, p| {
-        let by_modularity = p.text("objective_function").as_deref() == Some("modularity");
-        let weights =
-            input.weights(p, if by_modularity { Sign::NotNegative } else { Sign::Any })?;
-        let view = input.view(p.bool("directed"), weights.as_deref())?;
-        let initial = membership(input, p, "initial_membership")?;
-        let options = leiden::Options {
-            objective: if by_modularity { Objective::Modularity } else { Objective::Cpm },
-            resolution: p.float("resolution").unwrap_or(1.0),
-            beta: p.float("beta").unwrap_or(0.01),
-            seed: p.count("random_state"),
-            n_iterations: p.int("n_iterations").unwrap_or(2),
-            node_weights: node_weights(input, p, "node_weights")?,
-            node_in_weights: node_weights(input, p, "node_in_weights")?,
-            initial_membership: initial.map(|labels| known(&labels)),
-            ..leiden::Options::default()
-        };
-        Ok(Output::labels("community_leiden", &leiden_labels(input, &view, &options)?))
-    },
-    ..BASE
-};
-
-/// Labels of 32 bits: nodes without one get a label each of their own.
-fn known(labels: &[i64]) -> Vec<u32> {
-    let mut numbers = std::collections::BTreeMap::new();
-    let mut next = 0u32;
-    let mut fresh = || {
-        next += 1;
-        next - 1
-    };
-    labels
-        .iter()
-        .map(|l| if *l < 0 { fresh() } else { *numbers.entry(*l).or_insert_with(&mut fresh) })
-        .collect()
 }
 
 /// cuGraph's `ecg`.

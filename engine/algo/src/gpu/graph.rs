@@ -155,7 +155,7 @@ impl GpuGraph {
         self.plans.lock().keys().copied().collect()
     }
 
-    /// Frees the plans that no call uses, for want of memory; whether there were plans.
+    /// Frees the plans that no call uses, because memory is short; whether there were plans.
     pub fn forget_plans(&self) -> bool {
         !std::mem::take(&mut *self.plans.lock()).is_empty()
     }

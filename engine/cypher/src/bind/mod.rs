@@ -13,7 +13,7 @@ use graphlume_types::limits::{CYPHER_OPERATORS_MAX, CYPHER_SLOTS_MAX};
 
 use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
 use crate::error::placed;
-use crate::plan::{Agg, Ex, Op, Plan, Slot};
+use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 pub(crate) use start::{Given, Statistics, Wanted};
 pub(crate) use types::Ty;
 
@@ -105,7 +105,7 @@ pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics
             .field("query")
             .suggest("ask for less: fewer clauses and shorter patterns"));
     }
-    Ok(Plan {
+    let plan = Plan {
         root,
         depth,
         columns,
@@ -118,7 +118,8 @@ pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics
         names: binder.names,
         whole_call,
         open: binder.open,
-    })
+    };
+    Ok(plan.numbered())
 }
 
 fn intern(list: &mut Vec<String>, name: &str) -> usize {
@@ -212,7 +213,7 @@ impl Binder<'_> {
         let out: Vec<Slot> = columns.iter().map(|c| c.1).collect();
         let mut root = Op::Union { parts, out: out.clone() };
         if !query.all.iter().any(|(all, _)| *all) {
-            root = Op::Distinct { input: Box::new(root), slots: out };
+            root = Op::Distinct { id: OpId::default(), input: Box::new(root), slots: out };
         }
         Ok((root, columns, false))
     }
@@ -285,7 +286,11 @@ impl Binder<'_> {
         let name = call.name.text.clone();
         let mut op = Op::Call { input: Box::new(op), name, args, yields };
         if let Some(filter) = &call.filter {
-            op = Op::Filter { input: Box::new(op), test: self.condition(filter)? };
+            op = Op::Filter {
+                id: OpId::default(),
+                input: Box::new(op),
+                test: self.condition(filter)?,
+            };
         }
         Ok((op, columns))
     }

@@ -2,7 +2,7 @@
 
 use super::Binder;
 use super::pattern::{Elements, Node, Pred, Rel, flipped};
-use crate::plan::{Ex, Op, Seek, Slot, Step};
+use crate::plan::{Ex, Op, OpId, Seek, Slot, Step};
 
 impl Elements {
     pub(super) fn is_bound(&self, node: usize) -> bool {
@@ -14,7 +14,11 @@ impl Elements {
         for pred in self.preds.iter_mut().filter(|p| !p.done) {
             if pred.needs.iter().all(|s| !self.pending.contains(s)) {
                 pred.done = true;
-                op = Op::Filter { input: Box::new(op), test: pred.test.clone() };
+                op = Op::Filter {
+                    id: OpId::default(),
+                    input: Box::new(op),
+                    test: pred.test.clone(),
+                };
             }
         }
         for (slot, nodes, rels) in std::mem::take(&mut self.paths) {
@@ -136,7 +140,7 @@ impl Binder<'_> {
                     return op;
                 };
                 let seek = e.seeks(slot);
-                op = Op::Scan { input: Box::new(op), slot, labels, seek };
+                op = Op::Scan { id: OpId::default(), input: Box::new(op), slot, labels, seek };
                 e.pending.remove(&slot);
                 if let Some(node) = e.nodes.get_mut(i) {
                     node.bound = true;
@@ -186,7 +190,7 @@ fn relate(op: Op, e: &mut Elements, i: usize) -> Op {
         (Some(_), None) if bound => Op::Walk { input, step },
         (Some(span), None) => Op::VarExpand { input, step, span },
         (None, _) if bound => Op::Ends { input, step, from_bound: from_bound || to_bound },
-        (None, _) => Op::Expand { input, step },
+        (None, _) => Op::Expand { id: OpId::default(), input, step },
     };
     // A bound relationship may bind both ends at once; the near one has labels of its own.
     let late = e.nodes.get(near).filter(|n| !n.bound).map(|n| n.labels.clone());

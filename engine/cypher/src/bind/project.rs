@@ -3,7 +3,7 @@
 use super::expr::has_aggregate;
 use super::{Binder, Bound, Grouping, Known, Ty, Var};
 use crate::ast::{Expr, Item, Kind, Name, Projection};
-use crate::plan::{Agg, Ex, Op, Slot};
+use crate::plan::{Agg, Ex, Op, OpId, Slot};
 
 /// A column that is being projected.
 struct Column {
@@ -32,7 +32,7 @@ impl Binder<'_> {
             if grouped { self.grouped(op, &items, body)? } else { self.plain(op, &items, body)? };
         if body.distinct {
             let slots = columns.iter().map(|c| c.slot).collect();
-            op = Op::Distinct { input: Box::new(op), slots };
+            op = Op::Distinct { id: OpId::default(), input: Box::new(op), slots };
         }
         let mark = self.used.len();
         let filter = filter.map(|f| self.condition(f)).transpose()?;
@@ -43,7 +43,7 @@ impl Binder<'_> {
         self.grouping = None;
         op = self.cut(op, order, keep, body)?;
         if let Some(test) = filter {
-            op = Op::Filter { input: Box::new(op), test };
+            op = Op::Filter { id: OpId::default(), input: Box::new(op), test };
         }
         self.grouping = outer;
         let named = |c: &Column| (c.name.text.clone(), c.slot);
@@ -195,7 +195,7 @@ impl Binder<'_> {
         let aggs = self.grouping.take().and_then(|g| g.aggs).unwrap_or_default();
         let (input, weight) = self.counted(op, &keys, &aggs)?;
         let aggs = aggs.into_iter().map(|a| Agg { weight, ..a }).collect();
-        let mut op = Op::Aggregate { input: Box::new(input), keys, aggs };
+        let mut op = Op::Aggregate { id: OpId::default(), input: Box::new(input), keys, aggs };
         if !made.is_empty() {
             op = Op::Project { input: Box::new(op), items: made };
         }
@@ -214,7 +214,7 @@ impl Binder<'_> {
         let limit = body.limit.as_ref().map(|e| self.row_count(e, "LIMIT")).transpose()?;
         if !order.is_empty() {
             let top = limit.clone().map(|l| (skip.clone(), l));
-            op = Box::new(Op::Sort { input: op, keys: order, keep, top });
+            op = Box::new(Op::Sort { id: OpId::default(), input: op, keys: order, keep, top });
         }
         if let Some(count) = skip {
             op = Box::new(Op::Skip { input: op, count });

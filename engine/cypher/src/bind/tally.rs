@@ -7,7 +7,7 @@
 
 use super::{Binder, Bound};
 use crate::ast::Direction;
-use crate::plan::{Agg, Ex, Op, Slot, Step, Tallied};
+use crate::plan::{Agg, Ex, Op, OpId, Slot, Step, Tallied};
 
 impl Binder<'_> {
     /// The input of a grouping, with its paths counted where the grouping allows that, and the slot of their
@@ -118,11 +118,18 @@ impl Chain {
 
     fn into_op(self, weight: Slot) -> Op {
         let Self { scan, from, counted, walked, ends } = self;
-        let mut op = Op::Tally { input: Box::new(scan), from, steps: counted, weight, ends };
+        let mut op = Op::Tally {
+            id: OpId::default(),
+            input: Box::new(scan),
+            from,
+            steps: counted,
+            weight,
+            ends,
+        };
         for Link { step, tests } in walked {
-            op = Op::Expand { input: Box::new(op), step };
+            op = Op::Expand { id: OpId::default(), input: Box::new(op), step };
             for test in tests {
-                op = Op::Filter { input: Box::new(op), test };
+                op = Op::Filter { id: OpId::default(), input: Box::new(op), test };
             }
         }
         op
@@ -132,16 +139,21 @@ impl Chain {
 /// A scan with its conditions, and the steps from it; `None` for any other operators.
 fn links(op: Op) -> Option<(Op, Vec<Link>)> {
     match op {
-        Op::Expand { input, step } => {
+        Op::Expand { input, step, .. } => {
             let (scan, mut links) = links(*input)?;
             links.push(Link { step, tests: Vec::new() });
             Some((scan, links))
         }
-        Op::Filter { input, test } => {
+        Op::Filter { input, test, .. } => {
             let (scan, mut links) = links(*input)?;
             match links.last_mut() {
                 Some(link) => link.tests.push(test),
-                None => return Some((Op::Filter { input: Box::new(scan), test }, links)),
+                None => {
+                    return Some((
+                        Op::Filter { id: OpId::default(), input: Box::new(scan), test },
+                        links,
+                    ));
+                }
             }
             Some((scan, links))
         }
@@ -170,13 +182,19 @@ fn reversed(scan: Op, links: Vec<Link>) -> Option<(Op, Vec<Link>)> {
         steps.push(step);
     }
     let (slot, labels, tests) = held.pop()?;
-    let mut scan = Op::Scan { input: Box::new(Op::Argument), slot, labels, seek: Vec::new() };
+    let mut scan = Op::Scan {
+        id: OpId::default(),
+        input: Box::new(Op::Argument),
+        slot,
+        labels,
+        seek: Vec::new(),
+    };
     for test in tests {
         // A scan meets more nodes than the path did.
         if !cannot_fail(&test, slot) {
             return None;
         }
-        scan = Op::Filter { input: Box::new(scan), test };
+        scan = Op::Filter { id: OpId::default(), input: Box::new(scan), test };
     }
     let mut links = Vec::new();
     let mut differs: Vec<(Slot, Slot)> = Vec::new();
@@ -200,7 +218,7 @@ type Held = (Slot, Vec<usize>, Vec<Ex>);
 
 fn of_scan(op: Op) -> Option<Held> {
     match op {
-        Op::Filter { input, test } => {
+        Op::Filter { input, test, .. } => {
             let (slot, labels, mut tests) = of_scan(*input)?;
             tests.push(test);
             Some((slot, labels, tests))

@@ -48,7 +48,7 @@ impl<'a> Exec<'a> {
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
     ) -> Option<LastStep<'p, 's>> {
-        let Op::Expand { input, step } = input else { return None };
+        let Op::Expand { input, step, .. } = input else { return None };
         let one_way = step.direction != Direction::Both && !step.closes && step.others.is_empty();
         if !one_way || !self.view.rows_are_nodes() || !keys.iter().all(|(_, e)| is_before(e, step))
         {

@@ -369,7 +369,6 @@ impl Exec<'_> {
             return self.is_member(list, &value);
         }
         let is_fixed = op == Binary::Matches && stays(b);
-        let place = b;
         let (a, b) = (self.eval(a, row)?, self.eval(b, row)?);
         if op == Binary::In {
             return match &b {
@@ -387,7 +386,7 @@ impl Exec<'_> {
             Binary::Contains => x.contains(&**y),
             _ if is_fixed => {
                 let mut patterns = self.patterns.borrow_mut();
-                patterns.fixed(place, y, &self.fixed_patterns, self.cancel)?.is_match(x)
+                patterns.fixed(y, &self.fixed_patterns, self.cancel)?.is_match(x)
             }
             _ => self.patterns.borrow_mut().of_row(y, self.cancel)?.is_match(x),
         }))
@@ -395,17 +394,20 @@ impl Exec<'_> {
 
     /// Whether a list that stays the same has the value.
     fn is_member(&self, list: &Arc<Shared<Vec<Value>>>, value: &Value) -> Res<Option<bool>> {
-        let address = Arc::as_ptr(list) as usize;
         let mut all = self.members.borrow_mut();
-        let members = all.entry(address).or_insert_with(|| {
+        let at = all.iter().position(|(known, _)| Arc::ptr_eq(known, list)).unwrap_or_else(|| {
             // Only plain values are equal exactly when their keys are.
             let plain = |v: &Value| match v {
                 Value::Float(f) => !f.is_nan(),
                 Value::Null | Value::Int(_) | Value::Text(_) | Value::Bool(_) => true,
                 _ => false,
             };
-            list.iter().all(plain).then(|| list.iter().map(|v| Key(v.clone())).collect())
+            let members = list.iter().all(plain);
+            let members = members.then(|| list.iter().map(|v| Key(v.clone())).collect());
+            all.push((Arc::clone(list), members));
+            all.len() - 1
         });
+        let members = all.get(at).and_then(|(_, members)| members.as_ref());
         Ok(match (members, value) {
             (None, value) | (_, value @ Value::Temporal(_)) => return contains(list, value),
             (_, Value::Null) => None,

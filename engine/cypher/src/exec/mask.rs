@@ -12,7 +12,7 @@ use super::cells::Cells;
 use super::eval::set;
 use super::parallel::Part;
 use crate::error::Res;
-use crate::plan::{Ex, Slot};
+use crate::plan::{Ex, OpId, Slot};
 use crate::value::Value;
 
 /// Nodes that a thread takes at once.
@@ -180,13 +180,13 @@ impl Exec<'_> {
     /// Tests the node in a slot; after many nodes all of them are tested at once, and the `marks` are asked.
     pub(super) fn far_test(
         &self,
-        test: &Ex,
+        (id, test): (OpId, &Ex),
         slot: Slot,
         marks: &mut Option<Arc<Vec<bool>>>,
         row: &mut [Value],
     ) -> Res<Option<bool>> {
         if marks.is_none() && self.is_busy() {
-            *marks = self.shared_marks(test, slot)?;
+            *marks = self.shared_marks((id, test), slot)?;
         }
         match (marks, row.get(slot)) {
             (Some(marks), Some(Value::Node(v))) if !marks.is_empty() => {
@@ -198,10 +198,9 @@ impl Exec<'_> {
 
     /// The marks of a test of nodes, made by the thread that asks first; empty where the test is of another
     /// form. `None` while they are being made.
-    fn shared_marks(&self, test: &Ex, slot: Slot) -> Res<Option<Arc<Vec<bool>>>> {
-        let place = std::ptr::from_ref(test) as usize;
+    fn shared_marks(&self, (id, test): (OpId, &Ex), slot: Slot) -> Res<Option<Arc<Vec<bool>>>> {
         let Ok(mut all) = self.shared.marks.try_lock() else { return Ok(None) };
-        if let Some(found) = all.get(&place) {
+        if let Some(found) = all.get(&id) {
             return Ok(Some(Arc::clone(found)));
         }
         let mut found = Vec::new();
@@ -212,7 +211,7 @@ impl Exec<'_> {
             test.narrow(0, &mut marks);
         }
         let marks = Arc::new(marks);
-        all.insert(place, Arc::clone(&marks));
+        all.insert(id, Arc::clone(&marks));
         Ok(Some(marks))
     }
 

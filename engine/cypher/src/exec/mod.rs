@@ -42,7 +42,7 @@ use graphlume_types::{CancelToken, Notice, note};
 use serde_json::Map;
 
 use crate::error::{Res, limit_error};
-use crate::plan::Plan;
+use crate::plan::{OpId, Plan};
 use crate::value::Value;
 use crate::{Answer, Procedures, Query};
 use cells::Cells;
@@ -109,13 +109,13 @@ pub(crate) struct Shared<'a> {
     fixed_patterns: Fixed,
     /// Held by the thread that prepares types for all others.
     making: Mutex<()>,
-    /// Marks of the nodes that pass a test, by the address of the test.
-    marks: Mutex<HashMap<usize, Arc<Vec<bool>>>>,
+    /// Marks of the nodes that pass the test of a filter.
+    marks: Mutex<HashMap<OpId, Arc<Vec<bool>>>>,
     /// Marks of the nodes with labels, by the numbers of these.
     labelled: Mutex<HashMap<Vec<usize>, Arc<Vec<bool>>>>,
     /// Rows that were tested by columns.
     selected: Mutex<columns::Selected>,
-    /// The address of the only operator that has any; 0 for none.
+    /// The number of the only operator that has any; 0 for none.
     selected_at: AtomicUsize,
     /// Rows and steps of all threads.
     ticks: AtomicUsize,
@@ -127,8 +127,9 @@ pub(crate) struct Shared<'a> {
     cancel: &'a CancelToken,
 }
 
-/// Elements of fixed lists by the address of the list; `None` where a hash cannot tell.
-type Members = HashMap<usize, Option<HashSet<crate::value::Key, hash::Keyed>>>;
+/// Fixed lists with their elements; `None` where a hash cannot tell.
+type Members =
+    Vec<(Arc<crate::value::Shared<Vec<Value>>>, Option<HashSet<crate::value::Key, hash::Keyed>>)>;
 
 /// The numbers of types, and what is known of them.
 type Asked = (Vec<usize>, Types);
@@ -323,15 +324,22 @@ pub(crate) fn run(
     Ok(Answer::new(Arc::new(view), names, columns).with_notices(notices))
 }
 
-/// The plan of a query as it runs on a graph.
+/// The plan of a query as it runs on a graph, with the operators that read tables by columns, as far as the values of
+/// parameters are known.
 pub(crate) fn planned(
     graph: &graphlume_gfql::PropertyGraph,
     query: &Query,
-    params: &Map<String, serde_json::Value>,
-    cancel: &CancelToken,
-) -> Result<Plan, GfqlError> {
-    let view = View::new(graph, (0, 0), cancel).map_err(|e| *e)?;
-    plan_for(query, &view, params, cancel).map(Cow::into_owned)
+    setting: &Setting<'_>,
+) -> Result<(Plan, HashSet<OpId>), GfqlError> {
+    let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
+    let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
+    let ways = match Shared::new(&plan, &view, setting) {
+        Ok(shared) => Exec::new(&shared, None).read_by_columns(&plan.root),
+        // Without the values of all parameters there is a plan, and nothing to run.
+        Err(e) if e.error_code() == ErrorCode::MissingField => HashSet::new(),
+        Err(e) => return Err(e),
+    };
+    Ok((plan, ways))
 }
 
 /// The plan that costs least on a graph.

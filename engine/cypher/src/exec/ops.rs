@@ -36,7 +36,7 @@ impl Exec<'_> {
         let rows = match self.cut(&plan.root, &mut row)? {
             None => match &plan.root {
                 // Where all rows are wanted, DISTINCT is grouping, which can be shared out.
-                Op::Distinct { input, slots } if self.cut(input, &mut row)?.is_some() => {
+                Op::Distinct { input, slots, .. } if self.cut(input, &mut row)?.is_some() => {
                     let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
                     let mut rows = Rows::new(width);
                     let result = self.aggregate(input, &keys, &[], &mut row, &mut |row| {
@@ -93,7 +93,7 @@ impl Exec<'_> {
         }
         match op {
             Op::Argument => sink(row),
-            Op::Scan { input, slot, labels, seek } => {
+            Op::Scan { input, slot, labels, seek, .. } => {
                 self.run(input, row, &mut |row| self.scan(row, *slot, labels, seek, sink))
             }
             Op::Check { input, slot, labels } => {
@@ -102,11 +102,11 @@ impl Exec<'_> {
                     _ => Ok(()),
                 })
             }
-            Op::Expand { input, step } => {
+            Op::Expand { input, step, .. } => {
                 let mut made = StepTest::default();
                 self.run(input, row, &mut |row| self.expand(row, step, &mut made, sink))
             }
-            Op::Tally { input, from, steps, weight, ends } => {
+            Op::Tally { input, from, steps, weight, ends, .. } => {
                 self.tally(input, (*from, *weight), steps, *ends, row, sink)
             }
             Op::Ends { input, step, from_bound } => {
@@ -124,7 +124,7 @@ impl Exec<'_> {
                 set(row, *slot, path);
                 sink(row)
             }),
-            Op::Filter { input, test } => {
+            Op::Filter { id, input, test } => {
                 let far = match &**input {
                     Op::Expand { step, .. } if !step.closes => Some(step.to),
                     _ => None,
@@ -132,7 +132,7 @@ impl Exec<'_> {
                 let mut marks = None;
                 self.run(input, row, &mut |row| {
                     let passes = match far {
-                        Some(far) => self.far_test(test, far, &mut marks, row)?,
+                        Some(far) => self.far_test((*id, test), far, &mut marks, row)?,
                         None => self.test(test, row)?,
                     };
                     if passes == Some(true) { sink(row) } else { Ok(()) }
@@ -145,9 +145,9 @@ impl Exec<'_> {
                 }
                 sink(row)
             }),
-            Op::Aggregate { input, keys, aggs } => self.aggregate(input, keys, aggs, row, sink),
-            Op::Distinct { input, slots } => self.distinct(input, slots, row, sink),
-            Op::Sort { input, keys, keep, top } => {
+            Op::Aggregate { input, keys, aggs, .. } => self.aggregate(input, keys, aggs, row, sink),
+            Op::Distinct { input, slots, .. } => self.distinct(input, slots, row, sink),
+            Op::Sort { input, keys, keep, top, .. } => {
                 self.sort(input, keys, keep, top.as_ref(), row, sink)
             }
             Op::Skip { input, count } => {
@@ -348,7 +348,7 @@ impl Exec<'_> {
             }
         };
         let rows = match (input, self.cut(input, row)?) {
-            (Op::Aggregate { input, keys: by, aggs }, _) => {
+            (Op::Aggregate { input, keys: by, aggs, .. }, _) => {
                 let grouped = self.grouping(input, by, aggs, row)?;
                 let (mut rows, mut values) = (Rows::new(width), Vec::with_capacity(keys.len()));
                 let Some((first, down)) = keys.first() else { return Ok(()) };

@@ -12,7 +12,7 @@ use super::eval::set;
 use super::store::Rows;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
-use crate::plan::{Op, Slot};
+use crate::plan::{Op, OpId, Slot};
 use crate::value::Value;
 
 /// Nodes below which sharing out does not pay.
@@ -38,8 +38,8 @@ pub(super) enum Cut<'p> {
 pub(super) enum Part {
     /// Nodes that the scan of a slot is to look at.
     Nodes(Slot, Range<u32>),
-    /// Rows in the place of those of the operator at this address.
-    Rows(usize, Arc<Made>, Range<usize>),
+    /// Rows in the place of those of an operator.
+    Rows(Option<OpId>, Arc<Made>, Range<usize>),
     /// All of it; nothing in it is to be shared out.
     Alone,
 }
@@ -171,7 +171,7 @@ impl Exec<'_> {
             }
             Cut::Rows(op) => {
                 let made = Arc::new(self.rows_of(op, row)?);
-                let (len, at) = (made.rows.len(), std::ptr::from_ref(op) as usize);
+                let (len, at) = (made.rows.len(), op.id());
                 let part = |r| Part::Rows(at, Arc::clone(&made), r);
                 if len < ROWS_MIN {
                     vec![part(0..len)]
@@ -212,7 +212,7 @@ impl Exec<'_> {
     /// Pushes the rows of this part when they take the place of the operator's.
     pub(super) fn played(&self, op: &Op, row: &mut [Value], sink: &mut Sink<'_>) -> Option<Flow> {
         let Some(Part::Rows(at, made, range)) = &self.part else { return None };
-        if *at != std::ptr::from_ref(op) as usize {
+        if at.is_none() || *at != op.id() {
             return None;
         }
         Some(range.clone().try_for_each(|i| {

@@ -25,15 +25,14 @@ pub(super) fn stays(e: &Ex) -> bool {
     }
 }
 
-/// The expressions of one run whose text is written in the query or in a parameter, by the address of the text's
-/// place in the plan.
+/// The expressions of one run whose text is written in the query or in a parameter, by that text.
 #[derive(Debug, Default)]
-pub(super) struct Fixed(Mutex<HashMap<usize, Regex>>);
+pub(super) struct Fixed(Mutex<HashMap<Arc<str>, Regex>>);
 
 /// What one thread has of them, and what its rows brought along.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
-    fixed: HashMap<usize, Rc<Regex>>,
+    fixed: HashMap<Arc<str>, Rc<Regex>>,
     /// The one used last at the back.
     recent: VecDeque<(Arc<str>, Rc<Regex>)>,
     /// Places of `recent` whose bytes were taken from the query's memory.
@@ -41,36 +40,34 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// The expression at `place`, whose text is `text` for every row.
+    /// The expression whose text is the same for every row.
     ///
     /// # Errors
     /// The text is no expression, the query was stopped, or it has no memory left.
     pub(super) fn fixed(
         &mut self,
-        place: &Ex,
-        text: &str,
+        text: &Arc<str>,
         all: &Fixed,
         cancel: &CancelToken,
     ) -> Res<Rc<Regex>> {
-        let address = std::ptr::from_ref(place) as usize;
-        if let Some(found) = self.fixed.get(&address) {
+        if let Some(found) = self.fixed.get(text) {
             return Ok(Rc::clone(found));
         }
         // Each thread pays for the memory that it matches in, the first one for the program too.
         take(cancel, 1)?;
         let mut all = all.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let regex = match all.get(&address) {
+        let regex = match all.get(text) {
             // A copy shares the program and has memory of its own.
             Some(known) => known.clone(),
             None => {
                 take(cancel, 1)?;
                 let regex = compile(text, cancel)?;
-                all.insert(address, regex.clone());
+                all.insert(Arc::clone(text), regex.clone());
                 regex
             }
         };
         let regex = Rc::new(regex);
-        self.fixed.insert(address, Rc::clone(&regex));
+        self.fixed.insert(Arc::clone(text), Rc::clone(&regex));
         Ok(regex)
     }
 
@@ -128,7 +125,6 @@ thread_local! {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::value::Value;
 
     fn compilations(f: impl FnOnce()) -> usize {
         let before = COMPILED.get();
@@ -139,16 +135,14 @@ mod tests {
     #[test]
     fn expressions_of_the_query_are_compiled_once_however_many_there_are() {
         let cancel = CancelToken::default();
-        let texts: Vec<String> = (0..40).map(|i| format!("(text|other{i}) .*")).collect();
-        let places: Vec<Ex> =
-            texts.iter().map(|t| Ex::Const(Value::Text(t.as_str().into()))).collect();
+        let texts: Vec<Arc<str>> = (0..40).map(|i| format!("(text|other{i}) .*").into()).collect();
         let all = Fixed::default();
         let (mut one, mut other) = (Patterns::default(), Patterns::default());
         let compiled = compilations(|| {
             for _ in 0..100 {
-                for (place, text) in places.iter().zip(&texts) {
-                    assert!(one.fixed(place, text, &all, &cancel).unwrap().is_match("text 1"));
-                    assert!(!other.fixed(place, text, &all, &cancel).unwrap().is_match("text"));
+                for text in &texts {
+                    assert!(one.fixed(text, &all, &cancel).unwrap().is_match("text 1"));
+                    assert!(!other.fixed(text, &all, &cancel).unwrap().is_match("text"));
                 }
             }
         });

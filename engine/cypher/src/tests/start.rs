@@ -114,6 +114,29 @@ fn patterns_start_at_the_rarest_node_of_the_graph() {
 }
 
 #[test]
+fn a_plan_says_what_is_read_by_columns() {
+    let graph = towns();
+    let marked = |text: &str, params: Json| -> Vec<String> {
+        let params = params.as_object().unwrap().clone();
+        let query = parse(text).unwrap();
+        let plan = explain_on(&graph, &query, &params, &CancelToken::new()).unwrap();
+        let lines = plan.lines().filter_map(|line| line.trim().strip_suffix(" by columns"));
+        lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let none = || json!({});
+    let count = "MATCH (p:Person) WHERE p.age > 3 RETURN count(*)";
+    assert_eq!(marked(count, none()), ["Aggregate", "Filter"]);
+    assert_eq!(marked("MATCH (p) WHERE p.age > $least RETURN p", json!({"least": 3})), ["Filter"]);
+    // Without the value of a parameter nothing is known, and there is a plan all the same.
+    assert_eq!(marked("MATCH (p) WHERE p.age > $least RETURN p", none()), [""; 0]);
+    assert_eq!(marked("MATCH (p) RETURN p ORDER BY p.age LIMIT 3", none()), ["Sort"]);
+    // All rows are wanted, and a function that only rows have.
+    assert_eq!(marked("MATCH (p) RETURN p ORDER BY p.age", none()), [""; 0]);
+    assert_eq!(marked("MATCH (p) WHERE size(keys(p)) > 3 RETURN p", none()), [""; 0]);
+    assert_eq!(marked("MATCH (p)-[:LIVES_IN]->(c) WHERE c.size > 0.5 RETURN p", none()), [""; 0]);
+}
+
+#[test]
 fn every_plan_gives_the_same_rows() {
     let used = towns();
     let params = json!({"who": "p9", "ages": [3, 5, 4.0, null, "x"], "size": -0.0});

@@ -3,6 +3,7 @@
 //! what was found. Every community is connected.
 
 mod refine;
+pub mod spec;
 
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 

@@ -67,7 +67,7 @@ pub(super) struct Move {
     pub(super) to: u32,
     /// By how much the links to the other community outweigh those to its own.
     links: f64,
-    /// What it gains, in units of edge weight, while nobody else moves.
+    /// What it gains, in units of edge weight, as long as no other node moves.
     pub(super) gain: f64,
 }
 

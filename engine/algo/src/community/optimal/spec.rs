@@ -1,8 +1,9 @@
 //! The specification of the exact method, by its name in the client's table of igraph.
 
 use crate::Output;
+use crate::community::leiden::spec::leiden_labels;
 use crate::community::leiden::{self, Objective};
-use crate::community::specs::{BASE, RESOLUTION, label, leiden_labels};
+use crate::community::specs::{BASE, RESOLUTION, label};
 use crate::input::Sign;
 use crate::spec::{AlgorithmSpec, Cost, DIRECTED, WEIGHTS, extra};
 

@@ -25,7 +25,36 @@ enum Other {
     Failed(Box<graphlume_gfql::GfqlError>),
 }
 
+/// An aggregate over one table, by columns.
+struct Compiled<'e> {
+    pipeline: Pipeline<'e>,
+    rows: usize,
+    by: Keys<'e>,
+    folds: Vec<Folds<'e>>,
+    test: Option<Test<'e>>,
+}
+
 impl Exec<'_> {
+    /// Whether [`Self::folded`] makes the groups of an aggregate, unless it meets a row that has no value.
+    pub(in crate::exec) fn folds(&self, input: &Op, keys: &[(Slot, Ex)], aggs: &[Agg]) -> bool {
+        self.by_columns && self.compiled(input, keys, aggs).is_some()
+    }
+
+    fn compiled<'e>(
+        &'e self,
+        input: &'e Op,
+        keys: &'e [(Slot, Ex)],
+        aggs: &'e [Agg],
+    ) -> Option<Compiled<'e>> {
+        let pipeline = Pipeline::of(input)?;
+        let rows = self.table_rows(&pipeline)?;
+        let by = self.grouping_keys(&pipeline, keys)?;
+        let folds: Option<Vec<Folds<'_>>> =
+            aggs.iter().map(|agg| self.fold_of(&pipeline, agg, by.groups())).collect();
+        let (folds, test) = (folds?, self.all_tests(&pipeline)?);
+        Some(Compiled { pipeline, rows, by, folds, test })
+    }
+
     /// The groups of an aggregate over one table; `None` where rows have to be looked at one by one.
     pub(in crate::exec) fn folded(
         &self,
@@ -51,13 +80,8 @@ impl Exec<'_> {
         aggs: &[Agg],
         row: &mut [Value],
     ) -> Result<Groups, Other> {
-        let pipeline = Pipeline::of(input).ok_or(Other::ByRow)?;
-        let rows = self.table_rows(&pipeline).ok_or(Other::ByRow)?;
-        let by = self.grouping_keys(&pipeline, keys).ok_or(Other::ByRow)?;
-        let folds: Option<Vec<Folds<'_>>> =
-            aggs.iter().map(|agg| self.fold_of(&pipeline, agg, by.groups())).collect();
-        let folds = folds.ok_or(Other::ByRow)?;
-        let test = self.all_tests(&pipeline).ok_or(Other::ByRow)?;
+        let Compiled { pipeline, rows, by, folds, test } =
+            self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
         let done = fold(test.as_ref(), &by, &folds, rows, self.cancel);
         let (counts, folded) = self.fit(done)?;
         let mut groups = Groups::new(keys.len(), aggs.len());

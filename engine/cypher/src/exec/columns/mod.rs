@@ -11,6 +11,7 @@ mod group;
 mod tests;
 mod top;
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,10 +24,10 @@ use super::parallel::Part;
 use super::{Exec, Flow, Sink};
 use crate::ast::Direction;
 use crate::error::Res;
-use crate::plan::{Ex, Op, Slot, Step};
+use crate::plan::{Ex, Op, OpId, Slot, Step};
 use crate::value::{Edge, Value};
 
-/// Stands for the addresses of several operators.
+/// Stands for the numbers of several operators.
 const SEVERAL: usize = usize::MAX;
 /// Relationships that are read in the time in which the end of one is looked up.
 const READ_PER_LOOKUP: usize = 512;
@@ -47,7 +48,7 @@ struct Pipeline<'p> {
     tests: Vec<&'p Ex>,
     /// What slots stand for that were filled on the way.
     items: Vec<&'p (Slot, Ex)>,
-    /// The operator below which there are no projections, to whose address marks belong.
+    /// The operator below which there are no projections, to which marks belong.
     base: &'p Op,
 }
 
@@ -56,7 +57,7 @@ impl<'p> Pipeline<'p> {
         let (mut at, mut tests, mut items, mut base) = (op, Vec::new(), Vec::new(), op);
         let start = loop {
             match at {
-                Op::Filter { input, test } => {
+                Op::Filter { input, test, .. } => {
                     tests.push(test);
                     at = input;
                 }
@@ -64,14 +65,14 @@ impl<'p> Pipeline<'p> {
                     items.extend(more);
                     (at, base) = (input, input);
                 }
-                Op::Scan { input, slot, labels, seek } => {
+                Op::Scan { input, slot, labels, seek, .. } => {
                     if !matches!(**input, Op::Argument) || !seek.is_empty() {
                         return None;
                     }
                     break Start::Nodes(*slot, labels);
                 }
-                Op::Expand { input, step } => {
-                    let Op::Scan { input, slot, labels, seek } = &**input else { return None };
+                Op::Expand { input, step, .. } => {
+                    let Op::Scan { input, slot, labels, seek, .. } = &**input else { return None };
                     let all = matches!(**input, Op::Argument) && *slot == step.from;
                     let plain = labels.is_empty() && seek.is_empty() && step.labels.is_empty();
                     if !all || !plain || step.closes || step.direction != Direction::Out {
@@ -100,8 +101,8 @@ impl<'p> Pipeline<'p> {
     }
 }
 
-/// Marks of the rows that operators are to make, by the address of the operator below which there are no projections.
-pub(super) type Selected = std::collections::HashMap<usize, Option<Arc<Marks>>>;
+/// Marks of the rows that operators are to make, by the operator below which there are no projections.
+pub(super) type Selected = std::collections::HashMap<OpId, Option<Arc<Marks>>>;
 
 impl Exec<'_> {
     /// The rows of the table that a pipeline starts from; `None` where rows of the table and of the pipeline differ.
@@ -124,7 +125,7 @@ impl Exec<'_> {
     /// row has to be looked at by itself, filters test row by row.
     pub(super) fn select(&self, op: &Op) -> Res<()> {
         let Some(pipeline) = Pipeline::of(op).filter(|_| self.by_columns) else { return Ok(()) };
-        let place = std::ptr::from_ref(pipeline.base) as usize;
+        let Some(place) = pipeline.base.id() else { return Ok(()) };
         let known = self.selected.lock().is_ok_and(|all| all.contains_key(&place));
         // A filter above a projection tests what is made; those below are one with the scan.
         let below = Pipeline::of(pipeline.base).filter(|p| !p.tests.is_empty());
@@ -141,10 +142,50 @@ impl Exec<'_> {
         Ok(())
     }
 
-    fn put_selected(&self, place: usize, found: Option<Arc<Marks>>) {
+    /// The filters, aggregates and sorts at the end of a plan that read tables by columns.
+    pub(super) fn read_by_columns(&self, root: &Op) -> HashSet<OpId> {
+        let mut found = HashSet::new();
+        let (mut at, mut in_chain) = (Some(root), false);
+        while let Some(op) = at {
+            let (id, does, goes_on) = match op {
+                Op::Aggregate { id, input, keys, aggs } => {
+                    (id, self.folds(input, keys, aggs), false)
+                }
+                Op::Sort { id, input, keys, top: Some((skip, limit)), .. } => {
+                    let count = |e: &Ex| match self.fixed(e) {
+                        Some(Value::Int(n)) => Some(*n),
+                        _ => None,
+                    };
+                    let skipped = skip.as_ref().map_or(Some(0), count);
+                    let wanted = skipped.zip(count(limit)).map(|(a, b)| a.saturating_add(b));
+                    let wanted = wanted.and_then(|w| usize::try_from(w).ok());
+                    let first = keys.first().zip(wanted);
+                    (id, first.is_some_and(|((k, _), w)| self.selects_best(input, k, w)), false)
+                }
+                Op::Filter { id, .. } | Op::Scan { id, .. } | Op::Expand { id, .. } => {
+                    let own = Pipeline::of(op).filter(|p| self.by_columns && !p.tests.is_empty());
+                    let fits = |p: &Pipeline<'_>| {
+                        self.table_rows(p).is_some() && self.all_tests(p).is_some()
+                    };
+                    (id, !in_chain && own.is_some_and(|p| fits(&p)), true)
+                }
+                _ => {
+                    (at, in_chain) = (op.input(), false);
+                    continue;
+                }
+            };
+            if does {
+                found.insert(*id);
+            }
+            (at, in_chain) = (op.input(), goes_on && (in_chain || does));
+        }
+        found
+    }
+
+    fn put_selected(&self, place: OpId, found: Option<Arc<Marks>>) {
         if let Ok(mut all) = self.selected.lock() {
             all.insert(place, found);
-            let only = if all.len() == 1 { place } else { SEVERAL };
+            let only = if all.len() == 1 { place.0 } else { SEVERAL };
             self.selected_at.store(only, Ordering::Relaxed);
         }
     }
@@ -156,15 +197,15 @@ impl Exec<'_> {
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Option<Flow> {
-        if !matches!(op, Op::Filter { .. } | Op::Scan { .. } | Op::Expand { .. }) {
-            return None;
-        }
-        let place = std::ptr::from_ref(op) as usize;
+        let place = match op {
+            Op::Filter { id, .. } | Op::Scan { id, .. } | Op::Expand { id, .. } => *id,
+            _ => return None,
+        };
         // Subqueries come here for every row, so that the lock is left alone where it holds nothing for them.
         match self.selected_at.load(Ordering::Relaxed) {
             0 => return None,
             SEVERAL => {}
-            one if one != place => return None,
+            one if one != place.0 => return None,
             _ => {}
         }
         let marks = self.selected.lock().ok()?.get(&place).cloned()??;

@@ -326,7 +326,7 @@ fn bounded(paths: u64) -> Res<u64> {
 /// The labels and the tests of a scan of all nodes.
 fn scanned<'o>(input: &'o Op, tests: &mut Vec<&'o Ex>) -> Option<&'o [usize]> {
     match input {
-        Op::Filter { input, test } => {
+        Op::Filter { input, test, .. } => {
             let labels = scanned(input, tests)?;
             tests.push(test);
             Some(labels)
