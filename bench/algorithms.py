@@ -4,11 +4,13 @@ computation alone.
 
     python bench/algorithms.py BINARY EDGES [NAME ...]
     python bench/algorithms.py BINARY --scales EDGES EDGES ... [NAME ...]
+    python bench/algorithms.py BINARY --quality EDGES EDGES ...
 
 EDGES has integer columns src and dst. A peer is ended after 10 s, which then count as 10 s; one that is not installed
 has no column. Prints a table for bench/results. Graphlume computes with two threads, as NetworKit does. Its first call
 makes the view of the graph, which a server keeps and peers have made before their clock starts; ratios are of the calls
-after it. --scales gives nanoseconds an arc of the first call for each of several graphs."""
+after it. --scales gives nanoseconds an arc of the first call for each of several graphs.
+--quality gives time and modularity of the searches for communities, each with less and more effort."""
 
 import json
 import multiprocessing
@@ -198,10 +200,78 @@ def scales(binary, rest):
         print(f"| {name} | " + " | ".join(row) + " |")
 
 
+def modularity(edges, labels):
+    inside, total = 0, {}
+    for a, b in edges:
+        inside += labels[a] == labels[b]
+        for v in (a, b):
+            total[labels[v]] = total.get(labels[v], 0) + 1
+    return inside / len(edges) - sum((t / (2 * len(edges))) ** 2 for t in total.values())
+
+
+def quality(binary, paths):
+    """Searches of the same graph with less and more effort: what is faster at equal modularity is read from both columns."""
+    import igraph
+    import networkit as nk
+    import numpy as np
+    seeds = range(5)
+    nk.setNumberOfThreads(2)
+
+    def own(name, *params):
+        def search(edges, _, seed):
+            call = [binary, "compute", name, SIMPLE, "--library", "igraph", "--timings", "--threads", "2", "--repeat", "5", "--out", OUT,
+                    "-p", f"random_state={seed}", *(a for p in params for a in ("-p", p))]
+            r = subprocess.run(call, capture_output=True, text=True, check=True)
+            seconds = json.loads([line for line in r.stderr.splitlines() if line.startswith("{")][-1])["run_s"]
+            with open(OUT) as f:
+                next(f)
+                rows = (line.split(",") for line in f)
+                return seconds, {int(v): label for v, label in rows}
+        return search
+
+    def of_nk(make):
+        def search(edges, graphs, seed):
+            nk.setSeed(seed, True)
+            made = make(graphs["networkit"])
+            began = time.perf_counter()
+            made.run()
+            return time.perf_counter() - began, made.getPartition().getVector()
+        return search
+
+    def of_igraph(call):
+        def search(edges, graphs, seed):
+            began = time.perf_counter()
+            found = call(graphs["igraph"])
+            return time.perf_counter() - began, found.membership
+        return search
+
+    leiden = ("community_leiden", 'objective_function="modularity"')
+    searches = [(f"Leiden, {i} iterations", own(*leiden, f"n_iterations={i}")) for i in (1, 2, 3)]
+    searches += [(f"NetworKit ParallelLeiden, {i} iterations", of_nk(lambda g, i=i: nk.community.ParallelLeiden(g, iterations=i)))
+                 for i in (1, 3, 10)]
+    searches += [("igraph Leiden, 2 iterations", of_igraph(lambda g: g.community_leiden(objective_function="modularity"))),
+                 ("Louvain", own("community_multilevel")), ("NetworKit PLM", of_nk(lambda g: nk.community.PLM(g))),
+                 ("igraph multilevel", of_igraph(lambda g: g.community_multilevel()))]
+    for path in paths:
+        edges = simple_edges(path)
+        n = max(max(e) for e in edges) + 1
+        a, b = np.array(edges, dtype=np.uint64).T
+        graphs = {"igraph": igraph.Graph(n, edges),
+                  "networkit": nk.GraphFromCoo((np.ones(len(a)), (a, b)), n=n, weighted=False, directed=False)}
+        print(f"\n{n} nodes, {len(edges)} edges; least seconds and mean modularity of {len(seeds)} seeds, two threads\n")
+        print("| search | seconds | modularity |\n|---|---|---|")
+        for name, search in searches:
+            found = [search(edges, graphs, seed) for seed in seeds]
+            mean = sum(modularity(edges, labels) for _, labels in found) / len(found)
+            print(f"| {name} | {min(s for s, _ in found):.4f} | {mean:.5f} |", flush=True)
+
+
 def main():
     binary, path = sys.argv[1:3]
     if path == "--scales":
         return scales(binary, sys.argv[3:])
+    if path == "--quality":
+        return quality(binary, sys.argv[3:])
     wanted = sys.argv[3:]
     edges = simple_edges(path)
     n = max(max(e) for e in edges) + 1
