@@ -41,6 +41,12 @@ impl Buckets {
         (item, self.number[item as usize])
     }
 
+    /// The item that stands at `i` now, which is most likely the one that will be taken there.
+    #[inline(always)]
+    pub(crate) fn expected(&self, i: usize) -> Option<u32> {
+        self.order.get(i).copied()
+    }
+
     /// Lowers the number of an item by 1, unless that is at most `least`, the number of the item just taken.
     #[inline(always)]
     pub(crate) fn lower(&mut self, item: u32, least: u32) {

@@ -7,9 +7,12 @@ use crate::buckets::Buckets;
 use crate::spec::{
     AlgorithmSpec, Dtype, Gives, MODE, cugraph, extra, ignored, igraph, output, param,
 };
+use crate::util::prefetch;
 use crate::view::{GraphView, Lists};
 use crate::{AlgoError, Input, Output, ParamValues};
 
+/// Nodes ahead of the one that goes whose lists are asked for.
+const AHEAD: usize = 4;
 /// Nodes peeled between two looks at the cancel token.
 const NODES_PER_CHECK: usize = 1 << 14;
 
@@ -48,6 +51,15 @@ fn peel(
     for i in 0..buckets.len() {
         if i % NODES_PER_CHECK == 0 {
             cancel.check()?;
+        }
+        // Lists lie anywhere: ask for those to come.
+        if let Some(next) = buckets.expected(i + 2 * AHEAD) {
+            prefetch(touched.offsets(), next as usize);
+        }
+        if let Some(next) = buckets.expected(i + AHEAD) {
+            let start = touched.offsets()[next as usize] as usize;
+            prefetch(touched.all_neighbors(), start);
+            prefetch(touched.all_neighbors(), start + 16);
         }
         let (v, core) = buckets.take(i);
         touched.neighbors(v).iter().for_each(|u| buckets.lower(*u, core));

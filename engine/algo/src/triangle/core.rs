@@ -23,10 +23,15 @@ pub(super) struct Core {
 }
 
 impl Core {
+    /// The first node of the core of a graph of `n` nodes, if it has one.
+    pub(super) fn from(n: usize) -> usize {
+        n - n.min(NODES_MAX)
+    }
+
     pub(super) fn new(graph: &Oriented) -> Self {
         let n = graph.node.len();
-        let count = n.min(NODES_MAX);
-        let first = n - count;
+        let first = Self::from(n);
+        let count = n - first;
         let edges = graph.offsets[n] - graph.offsets[first];
         if edges < EDGES_MIN * count {
             return Self { first: n, words: 0, rows: Vec::new() };

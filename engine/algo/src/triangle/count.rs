@@ -15,6 +15,8 @@ use crate::{AlgoError, Output, Values};
 
 /// Nodes of one unit of parallel work.
 const NODES: usize = 256;
+/// Nodes ahead of the one that is looked at whose lists are asked for.
+const AHEAD: usize = 4;
 
 /// A simple undirected graph, each edge once, from the end that comes first by degree and index. Nodes are numbered in
 /// that order.
@@ -22,7 +24,7 @@ pub(crate) struct Oriented {
     /// The node of each number.
     pub(crate) node: Vec<u32>,
     pub(crate) offsets: Vec<usize>,
-    /// Numbers of the ends that come later, ascending.
+    /// Numbers of the ends that come later: those below [`Core::from`] first, else in any order.
     pub(crate) later: Vec<u32>,
 }
 
@@ -42,14 +44,27 @@ impl Oriented {
             starts[d] += 1;
             (node[place as usize], number[v as usize]) = (v, place);
         }
+        let core_from = Core::from(n as usize) as u32;
         let of_chunk = |(chunk, nodes): (usize, &[u32])| {
             let mut lists = Vec::with_capacity(nodes.len() * 8);
             let mut lengths = Vec::with_capacity(nodes.len());
             for (i, v) in nodes.iter().enumerate() {
+                // Lists lie anywhere: ask for those to come.
+                if let Some(next) = nodes.get(i + AHEAD) {
+                    let start = view.out().range(*next).start;
+                    prefetch(view.out().all_neighbors(), start);
+                    prefetch(view.out().all_neighbors(), start + 16);
+                }
                 let (begun, own) = (lists.len(), (chunk * NODES + i) as u32);
                 let ends = view.out().neighbors(*v).iter().map(|u| number[*u as usize]);
                 lists.extend(ends.filter(|k| *k > own));
-                lists[begun..].sort_unstable();
+                let mut split = begun;
+                for at in begun..lists.len() {
+                    if lists[at] < core_from {
+                        lists.swap(split, at);
+                        split += 1;
+                    }
+                }
                 lengths.push(lists.len() - begun);
             }
             (lengths, lists)
