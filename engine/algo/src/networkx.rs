@@ -11,7 +11,7 @@ use crate::spec::{
     AlgorithmSpec, Cost, DIRECTED, Dtype, Gives, ParamSpec, extra, ignored, only, output, param,
 };
 use crate::view::{Copies, GraphView, Loops, Shape};
-use crate::{AlgoError, Column, Input, Output, Values};
+use crate::{AlgoError, Column, Input, Output, ParamValues, Values};
 
 const LIBRARY: &str = "nx";
 /// Iterations at most, whatever a request says.
@@ -27,8 +27,8 @@ const TOL: ParamSpec = param(
 );
 const LABELS: &str = "component, numbered from 0 by first appearance";
 
-/// A step of an iteration, repeated from `x` on until the values change by less than `tol` on average; the number of
-/// steps, and the change of the last.
+/// A step of an iteration, repeated from `x` on until `is_enough` says so of the change and of `tol` for each value;
+/// whether it did, the number of steps, and the change of the last.
 fn repeated(
     x: &mut Vec<f64>,
     (max_iter, tol): (u64, f64),
@@ -52,6 +52,22 @@ fn repeated(
         }
     }
     Ok((false, max_iter, change))
+}
+
+/// The same by the parameters of an algorithm that has to converge; the number of steps.
+fn converged(
+    algorithm: &'static str,
+    x: &mut Vec<f64>,
+    p: &ParamValues,
+    cancel: &CancelToken,
+    step: impl FnMut(&[f64], &mut [f64]) -> Result<(), AlgoError>,
+) -> Result<u64, AlgoError> {
+    let iterations = p.count("max_iter");
+    let rule = (iterations, p.float("tol").unwrap_or(1e-6));
+    match repeated(x, rule, cancel, step, |change, limit| change < limit)? {
+        (true, done, _) => Ok(done),
+        (false, _, change) => Err(AlgoError::NotConverged { algorithm, iterations, change }),
+    }
 }
 
 fn scaled_to_length(x: &mut [f64]) {
@@ -211,14 +227,7 @@ pub static EIGENVECTOR: AlgorithmSpec = AlgorithmSpec {
             scaled_to_length(next);
             Ok(())
         };
-        let max_iter = p.count("max_iter");
-        let rule = (max_iter, p.float("tol").unwrap_or(1e-6));
-        let (enough, done, change) =
-            repeated(&mut x, rule, input.cancel, step, |change, limit| change < limit)?;
-        if !enough {
-            let algorithm = "nx.eigenvector_centrality";
-            return Err(AlgoError::NotConverged { algorithm, iterations: max_iter, change });
-        }
+        let done = converged("nx.eigenvector_centrality", &mut x, p, input.cancel, step)?;
         Ok(Output::one("eigenvector_centrality", Values::F64(x)).after(done))
     },
     ..AlgorithmSpec::BASE
@@ -250,14 +259,7 @@ pub static KATZ: AlgorithmSpec = AlgorithmSpec {
             each(next, |_, value| *value = alpha * *value + beta);
             Ok(())
         };
-        let max_iter = p.count("max_iter");
-        let rule = (max_iter, p.float("tol").unwrap_or(1e-6));
-        let (enough, done, change) =
-            repeated(&mut x, rule, input.cancel, step, |change, limit| change < limit)?;
-        if !enough {
-            let algorithm = "nx.katz_centrality";
-            return Err(AlgoError::NotConverged { algorithm, iterations: max_iter, change });
-        }
+        let done = converged("nx.katz_centrality", &mut x, p, input.cancel, step)?;
         if p.bool("normalized") {
             scaled_to_length(&mut x);
         }

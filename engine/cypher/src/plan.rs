@@ -300,6 +300,35 @@ pub(crate) struct Plan {
     pub open: bool,
 }
 
+/// The operator that feeds another, borrowed as that one is.
+macro_rules! input_of {
+    ($op:expr) => {
+        match $op {
+            Op::Argument | Op::Union { .. } => None,
+            Op::Scan { input, .. }
+            | Op::Check { input, .. }
+            | Op::Expand { input, .. }
+            | Op::Tally { input, .. }
+            | Op::Ends { input, .. }
+            | Op::VarExpand { input, .. }
+            | Op::Walk { input, .. }
+            | Op::Shortest { input, .. }
+            | Op::Path { input, .. }
+            | Op::Filter { input, .. }
+            | Op::Project { input, .. }
+            | Op::Aggregate { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Skip { input, .. }
+            | Op::Limit { input, .. }
+            | Op::Unwind { input, .. }
+            | Op::Optional { input, .. }
+            | Op::Call { input, .. } => Some(input),
+        }
+    };
+}
+pub(crate) use input_of;
+
 impl Op {
     /// How many operators stand in line, the longest way.
     pub(crate) fn depth(&self) -> usize {
@@ -319,27 +348,6 @@ impl Op {
 
     /// The operator that feeds this one.
     pub(crate) fn input(&self) -> Option<&Self> {
-        match self {
-            Self::Argument | Self::Union { .. } => None,
-            Self::Scan { input, .. }
-            | Self::Check { input, .. }
-            | Self::Expand { input, .. }
-            | Self::Tally { input, .. }
-            | Self::Ends { input, .. }
-            | Self::VarExpand { input, .. }
-            | Self::Walk { input, .. }
-            | Self::Shortest { input, .. }
-            | Self::Path { input, .. }
-            | Self::Filter { input, .. }
-            | Self::Project { input, .. }
-            | Self::Aggregate { input, .. }
-            | Self::Distinct { input, .. }
-            | Self::Sort { input, .. }
-            | Self::Skip { input, .. }
-            | Self::Limit { input, .. }
-            | Self::Unwind { input, .. }
-            | Self::Optional { input, .. }
-            | Self::Call { input, .. } => Some(input),
-        }
+        input_of!(self).map(|input| &**input)
     }
 }

@@ -1,13 +1,29 @@
 //! Numbers of operators, and the walk over all of a plan that gives them.
 
-use super::{Ex, MapItem, Op, OpId, Plan};
+use super::{Ex, MapItem, Op, OpId, Plan, input_of};
+
+/// The number of an operator that has one, borrowed as the operator is.
+macro_rules! id_of {
+    ($op:expr) => {
+        match $op {
+            Op::Scan { id, .. }
+            | Op::Expand { id, .. }
+            | Op::Tally { id, .. }
+            | Op::Filter { id, .. }
+            | Op::Aggregate { id, .. }
+            | Op::Distinct { id, .. }
+            | Op::Sort { id, .. } => Some(id),
+            _ => None,
+        }
+    };
+}
 
 impl Plan {
     /// The plan with a number for each operator that a run keeps something for, those of subqueries too.
     pub(crate) fn numbered(mut self) -> Self {
         let mut last = 0;
         each_op(&mut self.root, &mut |op| {
-            if let Some(id) = op.id_mut() {
+            if let Some(id) = id_of!(op) {
                 last += 1;
                 *id = OpId(last);
             }
@@ -18,30 +34,8 @@ impl Plan {
 
 impl Op {
     /// The number of an operator that has one.
-    pub(crate) const fn id(&self) -> Option<OpId> {
-        match self {
-            Self::Scan { id, .. }
-            | Self::Expand { id, .. }
-            | Self::Tally { id, .. }
-            | Self::Filter { id, .. }
-            | Self::Aggregate { id, .. }
-            | Self::Distinct { id, .. }
-            | Self::Sort { id, .. } => Some(*id),
-            _ => None,
-        }
-    }
-
-    const fn id_mut(&mut self) -> Option<&mut OpId> {
-        match self {
-            Self::Scan { id, .. }
-            | Self::Expand { id, .. }
-            | Self::Tally { id, .. }
-            | Self::Filter { id, .. }
-            | Self::Aggregate { id, .. }
-            | Self::Distinct { id, .. }
-            | Self::Sort { id, .. } => Some(id),
-            _ => None,
-        }
+    pub(crate) fn id(&self) -> Option<OpId> {
+        id_of!(self).copied()
     }
 
     /// Calls `f` with each expression of the operator itself.
@@ -79,31 +73,6 @@ impl Op {
             | Self::Union { .. } => {}
         }
     }
-
-    fn input_mut(&mut self) -> Option<&mut Self> {
-        match self {
-            Self::Argument | Self::Union { .. } => None,
-            Self::Scan { input, .. }
-            | Self::Check { input, .. }
-            | Self::Expand { input, .. }
-            | Self::Tally { input, .. }
-            | Self::Ends { input, .. }
-            | Self::VarExpand { input, .. }
-            | Self::Walk { input, .. }
-            | Self::Shortest { input, .. }
-            | Self::Path { input, .. }
-            | Self::Filter { input, .. }
-            | Self::Project { input, .. }
-            | Self::Aggregate { input, .. }
-            | Self::Distinct { input, .. }
-            | Self::Sort { input, .. }
-            | Self::Skip { input, .. }
-            | Self::Limit { input, .. }
-            | Self::Unwind { input, .. }
-            | Self::Optional { input, .. }
-            | Self::Call { input, .. } => Some(input),
-        }
-    }
 }
 
 /// Calls `f` with `op`, all operators below it and those of subqueries in their expressions.
@@ -117,7 +86,7 @@ fn each_op(op: &mut Op, f: &mut dyn FnMut(&mut Op)) {
             Op::Union { parts, .. } => parts.iter_mut().for_each(|(part, _)| each_op(part, f)),
             _ => {}
         }
-        at = op.input_mut();
+        at = input_of!(op).map(|input| &mut **input);
     }
 }
 

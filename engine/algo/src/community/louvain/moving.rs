@@ -167,13 +167,6 @@ impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
             cancel.check()?;
             let (batch, next) = self.cut(rest, batch_arcs);
             rest = next;
-            let mut chunks = Vec::new();
-            let mut left = batch;
-            while !left.is_empty() {
-                let (chunk, next) = self.cut(left, CHUNK_ARCS / 4);
-                chunks.push(chunk);
-                left = next;
-            }
             let decide = |chunk: &[u32]| {
                 if rest_after {
                     chunk.iter().for_each(|v| self.active[*v as usize].store(false, Relaxed));
@@ -181,7 +174,7 @@ impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
                 self.tallies
                     .with(|tally| chunk.iter().filter_map(|v| self.best(*v, tally)).collect())
             };
-            let wishes: Vec<Vec<Move>> = chunks.into_par_iter().map(decide).collect();
+            let wishes: Vec<Vec<Move>> = self.chunks(batch).into_par_iter().map(decide).collect();
             let mut moves: Vec<Move> = Vec::new();
             for m in wishes.into_iter().flatten() {
                 match self.apply(&m) {
@@ -200,8 +193,19 @@ impl<'a, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, W, F> {
         Ok(gain)
     }
 
+    /// Nodes in units of parallel work.
+    pub(super) fn chunks<'b>(&self, list: &'b [u32]) -> Vec<&'b [u32]> {
+        let (mut chunks, mut left) = (Vec::new(), list);
+        while !left.is_empty() {
+            let (chunk, next) = self.cut(left, CHUNK_ARCS / 4);
+            chunks.push(chunk);
+            left = next;
+        }
+        chunks
+    }
+
     /// Splits off the first nodes, with about `arcs` arcs.
-    pub(super) fn cut<'b>(&self, list: &'b [u32], arcs: usize) -> (&'b [u32], &'b [u32]) {
+    fn cut<'b>(&self, list: &'b [u32], arcs: usize) -> (&'b [u32], &'b [u32]) {
         let mut sum = 0;
         let end = list.iter().position(|v| {
             sum += self.degree(*v);

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::moving::{Move, Moving, Rule, by_weight};
 use crate::AlgoError;
 use crate::util::prefetch;
-use crate::weighted_graph::{CHUNK_ARCS, Weight, WeightedGraph, Weights};
+use crate::weighted_graph::{Weight, WeightedGraph, Weights};
 
 /// Sub-rounds of a round. Fewer make neighbours decide at once too often; on a GPU more make launches short.
 pub(crate) const SUB_ROUNDS: u32 = 8;
@@ -85,13 +85,6 @@ impl<W: Weight, F: Fn(usize) -> W + Sync> Moving<'_, W, F> {
             // Before it decides, for its own move may wake it again.
             self.active[*v as usize].swap(false, Relaxed) || round < OPEN_ROUNDS
         };
-        let mut chunks = Vec::new();
-        let mut left = nodes;
-        while !left.is_empty() {
-            let (chunk, rest) = self.cut(left, CHUNK_ARCS / 4);
-            chunks.push(chunk);
-            left = rest;
-        }
         let decide = |chunk: &[u32]| {
             self.tallies.with(|tally| {
                 let mut visits = 0;
@@ -107,7 +100,8 @@ impl<W: Weight, F: Fn(usize) -> W + Sync> Moving<'_, W, F> {
                 (moves, visits)
             })
         };
-        let decided: Vec<(Vec<Move>, u64)> = chunks.into_par_iter().map(decide).collect();
+        let decided: Vec<(Vec<Move>, u64)> =
+            self.chunks(nodes).into_par_iter().map(decide).collect();
         let mut gained = 0;
         for m in decided.iter().flat_map(|d| &d.0) {
             let (v, k) = (m.node as usize, self.strength[m.node as usize]);

@@ -11,7 +11,8 @@ use std::time::Duration;
 use graphlume_types::CancelToken;
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 
-use super::network::members_of;
+use super::leading_eigenvector::components;
+use super::network::{Network, members_of};
 use crate::AlgoError;
 use crate::view::GraphView;
 use crate::weighted_graph::renumber;
@@ -43,7 +44,7 @@ pub fn run(
     cancel: &CancelToken,
 ) -> Result<Vec<u32>, AlgoError> {
     cancel.check()?;
-    let parts = parts(view);
+    let parts = components(&Network::new(view));
     let num_parts = parts.iter().max().map_or(0, |p| *p as usize + 1);
     let (starts, members) = members_of(&parts, num_parts);
     let parts = || starts.windows(2).map(|w| &members[w[0]..w[1]]);
@@ -67,8 +68,10 @@ pub fn run(
         let (pairs, stands_for) = Pairs::of(view, &strengths, (part, &position), resolution);
         let kept: Vec<u32> =
             (0..part.len()).filter(|k| stands_for[*k] == *k).map(|k| part[k]).collect();
-        let mut guess: Vec<u32> = kept.iter().map(|v| labels[*v as usize]).collect();
-        renumber_any(&mut guess);
+        // By the first node of the part with the same label: renumbering would look at the whole graph for every part.
+        let label = |v: &u32| labels[*v as usize];
+        let first = |v| kept.iter().position(|u| label(u) == label(v)).unwrap_or(0) as u32;
+        let guess: Vec<u32> = kept.iter().map(first).collect();
         let best = Search::new(&pairs, guess).run(cancel)?;
         let mut of_kept = vec![0; part.len()];
         kept.iter().zip(&best).for_each(|(v, label)| of_kept[position[*v as usize]] = *label);
@@ -84,37 +87,6 @@ pub fn run(
     labels = found;
     renumber(&mut labels, next as usize);
     Ok(labels)
-}
-
-/// The connected part of every node.
-fn parts(view: &GraphView<'_>) -> Vec<u32> {
-    let n = view.num_nodes();
-    let mut parts = vec![u32::MAX; n as usize];
-    let (mut next, mut stack) = (0, Vec::new());
-    for v in 0..n {
-        if parts[v as usize] != u32::MAX {
-            continue;
-        }
-        parts[v as usize] = next;
-        stack.push(v);
-        while let Some(u) = stack.pop() {
-            let lists = [view.out().neighbors(u), view.incoming().neighbors(u)];
-            for w in lists.into_iter().flatten() {
-                if parts[*w as usize] == u32::MAX {
-                    parts[*w as usize] = next;
-                    stack.push(*w);
-                }
-            }
-        }
-        next += 1;
-    }
-    parts
-}
-
-/// Numbers labels from 0 by first appearance, whatever they were.
-fn renumber_any(labels: &mut [u32]) {
-    let bound = labels.iter().max().map_or(0, |l| *l as usize + 1);
-    renumber(labels, bound);
 }
 
 /// What the null model of modularity needs of a graph.

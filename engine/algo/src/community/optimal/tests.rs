@@ -167,3 +167,17 @@ fn large_parts_and_cancelled_calls_are_refused() {
     };
     assert!(matches!(run(&small, 1.0, guess, &token), Err(AlgoError::Cancelled(_))));
 }
+
+#[test]
+fn many_small_parts_cost_no_more_than_their_number() {
+    let triangles = 30_000;
+    let edges: Vec<(u32, u32)> = (0..triangles)
+        .flat_map(|i| [(3 * i, 3 * i + 1), (3 * i + 1, 3 * i + 2), (3 * i + 2, 3 * i)])
+        .collect();
+    let t = from_edges(3 * triangles, &edges);
+    let view = GraphView::new(&t, None, UNDIRECTED).unwrap();
+    // A guess whose labels are far apart.
+    let guess = || Ok((0..3 * triangles).rev().collect());
+    let labels = run(&view, 1.0, guess, &CancelToken::new()).unwrap();
+    assert!(labels.iter().zip(0..).all(|(label, v)| *label == v / 3));
+}
