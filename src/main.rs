@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Err(e) => return fail(&cmd::rejected(&e)),
     };
     panics::install();
+    graphlume_engine::bound_freed(u64::MAX);
     match panics::caught(|| cmd::run(cli)).unwrap_or_else(|defect| Err(cmd::failure(defect))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => fail(&e),

@@ -2,11 +2,11 @@
 //! start share. Weights are whole numbers, so that sums are exact in any order.
 
 use std::ops::{AddAssign, Range, SubAssign};
-use std::sync::{Mutex, PoisonError};
 
 use graphlume_graph::Topology;
 use rayon::prelude::*;
 
+use crate::tally::Tallies;
 use crate::util::prefetch;
 
 /// The sum of all weights stays below this, so that it is exact as an `f64` too.
@@ -207,7 +207,7 @@ impl WeightedGraph {
         weight: impl Fn(usize) -> W + Sync,
         wrap: impl Fn(Vec<W>) -> Weights,
     ) -> Self {
-        let (starts, members) = group(labels, groups);
+        let (starts, members) = members_of(labels, groups);
         // Where the arcs of each group start when they are counted one by one: what the work is cut by.
         let mut work = Vec::with_capacity(groups + 1);
         let mut arcs = 0;
@@ -333,7 +333,7 @@ fn join<W: Weight>(
 }
 
 /// Members of the groups `labels`, by index, and where each group starts.
-fn group(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
+pub(crate) fn members_of(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
     let mut starts = vec![0usize; groups + 1];
     for l in labels {
         starts[*l as usize + 1] += 1;
@@ -376,7 +376,7 @@ fn units_of(weight: f64, scale: f64) -> u64 {
 }
 
 /// Where `v` stands in an ascending list.
-fn among(list: &[u32], v: u32) -> Range<usize> {
+pub(crate) fn among(list: &[u32], v: u32) -> Range<usize> {
     let start = list.partition_point(|u| *u < v);
     start..start + list[start..].partition_point(|u| *u == v)
 }
@@ -409,74 +409,6 @@ fn split<'a, T>(
         rest = next;
     }
     parts
-}
-
-/// Sums by label, cleared in the time it took to fill them.
-pub(crate) struct Tally<W> {
-    of: Vec<W>,
-    /// Labels in order of first appearance, then whatever earlier uses left.
-    touched: Vec<u32>,
-    len: usize,
-}
-
-impl<W: Weight> Tally<W> {
-    pub(crate) fn new(labels: usize) -> Self {
-        Self { of: vec![W::default(); labels], touched: Vec::new(), len: 0 }
-    }
-
-    /// Adds each weight to the sum of its label.
-    #[inline(always)]
-    pub(crate) fn extend(&mut self, items: impl ExactSizeIterator<Item = (u32, W)>) {
-        let most = self.len + items.len();
-        if self.touched.len() < most {
-            self.touched.resize(most.next_power_of_two(), 0);
-        }
-        let (of, touched) = (self.of.as_mut_slice(), &mut self.touched[..most]);
-        let mut len = self.len;
-        for (label, w) in items {
-            let sum = &mut of[label as usize];
-            // Whether a label is new is as good as random: written without a branch.
-            touched[len] = label;
-            len += usize::from(*sum == W::default() && w != W::default());
-            *sum += w;
-        }
-        self.len = len;
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, label: u32) -> W {
-        self.of[label as usize]
-    }
-
-    /// Calls `f(label, sum)` for every label in the order of first appearance, and clears.
-    #[inline(always)]
-    pub(crate) fn drain(&mut self, mut f: impl FnMut(u32, W)) {
-        for l in &self.touched[..self.len] {
-            f(*l, std::mem::take(&mut self.of[*l as usize]));
-        }
-        self.len = 0;
-    }
-}
-
-/// A tally for every thread of the pool and one for a caller from outside.
-pub(crate) struct Tallies<W> {
-    labels: usize,
-    slots: Vec<Mutex<Option<Tally<W>>>>,
-}
-
-impl<W: Weight> Tallies<W> {
-    pub(crate) fn new(labels: usize) -> Self {
-        let slots = (0..rayon::current_num_threads() + 1).map(|_| Mutex::new(None)).collect();
-        Self { labels, slots }
-    }
-
-    /// Calls `f` with this thread's tally, which is empty.
-    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Tally<W>) -> R) -> R {
-        let slot = rayon::current_thread_index().map_or(0, |i| i + 1).min(self.slots.len() - 1);
-        // Only this thread takes this lock, so it is always free.
-        let mut tally = self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner);
-        f(tally.get_or_insert_with(|| Tally::new(self.labels)))
-    }
 }
 
 /// Numbers labels `0..k` by first appearance, in place; returns `k`.

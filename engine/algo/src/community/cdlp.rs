@@ -6,8 +6,9 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::AlgoError;
+use crate::tally::Tallies;
 use crate::view::{GraphView, Lists};
-use crate::weighted_graph::{Tallies, by_arcs};
+use crate::weighted_graph::by_arcs;
 
 /// Parameters of [`run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -100,8 +100,9 @@ fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u
             seed: options.seed,
             gain_min: GAIN_MIN * total / 2.0,
             rounds: ROUNDS_MAX,
+            all_move: true,
         };
-        settle(net, (0..n as u32).collect(), rule, cancel)
+        Ok(settle(net, (0..n as u32).collect(), rule, cancel)?.0)
     };
     for first in (0..options.ensemble_size).step_by(RUNS_AT_ONCE as usize) {
         let runs = first..options.ensemble_size.min(first + RUNS_AT_ONCE);
@@ -150,8 +151,9 @@ fn louvain(
             seed: options.seed.wrapping_add(level),
             gain_min: options.threshold * total / 2.0,
             rounds: ROUNDS_MAX,
+            all_move: true,
         };
-        let mut groups = settle(&net, (0..sizes.len() as u32).collect(), rule, cancel)?;
+        let (mut groups, _) = settle(&net, (0..sizes.len() as u32).collect(), rule, cancel)?;
         let k = renumber(&mut groups, sizes.len());
         labels.iter_mut().for_each(|l| *l = groups[*l as usize]);
         if k == sizes.len() {

@@ -11,8 +11,9 @@ use rayon::prelude::*;
 
 use super::network::Network;
 use crate::AlgoError;
+use crate::tally::Tally;
 use crate::view::GraphView;
-use crate::weighted_graph::{Tally, renumber};
+use crate::weighted_graph::renumber;
 
 /// Probability of a jump where edges lead one way.
 const TELEPORTATION: f64 = 0.15;

@@ -11,8 +11,9 @@ use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
 use crate::AlgoError;
+use crate::tally::{Tallies, Tally};
 use crate::view::{GraphView, Lists};
-use crate::weighted_graph::{CHUNK_ARCS, Tallies, Tally, renumber};
+use crate::weighted_graph::{CHUNK_ARCS, renumber};
 
 /// Rounds in which nodes decide in batches.
 const BATCH_ROUNDS: u64 = 6;

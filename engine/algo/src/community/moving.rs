@@ -14,7 +14,8 @@ use rayon::prelude::*;
 
 use super::network::Network;
 use crate::AlgoError;
-use crate::weighted_graph::{CHUNK_ARCS, Tallies, Tally};
+use crate::tally::{Tallies, Tally};
+use crate::weighted_graph::{CHUNK_ARCS, Weight};
 
 /// Nodes up to which every batch is a single node.
 pub(crate) const SEQUENTIAL_NODES_MAX: usize = 2_048;
@@ -64,17 +65,20 @@ pub(crate) struct Rule<'a, S = f64> {
     pub(crate) gain_min: f64,
     /// Rounds at most.
     pub(crate) rounds: usize,
+    /// Nearly all nodes move in the first round, so it lets none rest: cheaper than waking them.
+    pub(crate) all_move: bool,
 }
 
-/// The communities of the nodes from `labels` on, which are numbered below the number of nodes, after moves.
+/// The communities of the nodes from `labels` on, which are numbered below the number of nodes, after moves, and what the
+/// moves gained in units of weight.
 pub(crate) fn settle<S: Size>(
     net: &Network,
     labels: Vec<u32>,
     rule: Rule<'_, S>,
     cancel: &CancelToken,
-) -> Result<Vec<u32>, AlgoError> {
+) -> Result<(Vec<u32>, f64), AlgoError> {
     match net.weights.as_deref() {
-        None => Moving::new(net, labels, rule, |_| 1.0).run(cancel),
+        None => Moving::new(net, labels, rule, |_| 1_u32).run(cancel),
         Some(w) => Moving::new(net, labels, rule, |at| w[at]).run(cancel),
     }
 }
@@ -87,7 +91,7 @@ struct Move {
     links: f64,
 }
 
-struct Moving<'a, S, F> {
+struct Moving<'a, S, W, F> {
     net: &'a Network,
     rule: Rule<'a, S>,
     weight: F,
@@ -98,12 +102,13 @@ struct Moving<'a, S, F> {
     count: Vec<u32>,
     /// Communities that lost their last node; some have one again.
     empty: Vec<u32>,
-    tallies: Tallies<f64>,
+    /// Weights by community, whole numbers where each is 1.
+    tallies: Tallies<W>,
     /// Nodes whose surroundings changed since they last decided.
     active: Vec<AtomicBool>,
 }
 
-impl<'a, S: Size, F: Fn(usize) -> f64 + Sync> Moving<'a, S, F> {
+impl<'a, S: Size, W: Weight, F: Fn(usize) -> W + Sync> Moving<'a, S, W, F> {
     fn new(net: &'a Network, labels: Vec<u32>, rule: Rule<'a, S>, weight: F) -> Self {
         let n = net.num_nodes();
         let (mut total, mut count) = (vec![S::default(); n], vec![0; n]);
@@ -116,8 +121,9 @@ impl<'a, S: Size, F: Fn(usize) -> f64 + Sync> Moving<'a, S, F> {
         Self { net, rule, weight, labels, total, count, empty, tallies: Tallies::new(n), active }
     }
 
-    fn run(mut self, cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
+    fn run(mut self, cancel: &CancelToken) -> Result<(Vec<u32>, f64), AlgoError> {
         let n = self.net.num_nodes();
+        let mut gained = 0.0;
         let small = n <= SEQUENTIAL_NODES_MAX;
         let mut list: Vec<u32> = Vec::new();
         for round in 0..self.rule.rounds {
@@ -138,14 +144,14 @@ impl<'a, S: Size, F: Fn(usize) -> f64 + Sync> Moving<'a, S, F> {
             let gain = if arcs < BATCH_ARCS_MIN {
                 self.one_by_one(&list, cancel)?
             } else {
-                // In the first round nearly all move, so all stay awake: cheaper than waking them.
-                self.by_batches(&list, arcs, round > 0, cancel)?
+                self.by_batches(&list, arcs, round > 0 || !self.rule.all_move, cancel)?
             };
+            gained += gain;
             if gain <= self.rule.gain_min {
                 break;
             }
         }
-        Ok(self.labels)
+        Ok((self.labels, gained))
     }
 
     /// Visits the nodes of `list` that are active when their turn comes; returns the gain.
@@ -225,16 +231,17 @@ impl<'a, S: Size, F: Fn(usize) -> f64 + Sync> Moving<'a, S, F> {
 
     /// The community that `v` had better join, when there is one.
     #[inline(always)]
-    fn best(&self, v: u32, tally: &mut Tally<f64>) -> Option<Move> {
+    fn best(&self, v: u32, tally: &mut Tally<W>) -> Option<Move> {
         let range = self.net.range(v as usize);
         let ends = self.net.ends[range.clone()].iter().enumerate();
         tally.extend(ends.map(|(k, u)| (self.labels[*u as usize], (self.weight)(range.start + k))));
         let (own, size) = (self.labels[v as usize], self.rule.sizes[v as usize]);
         let pull = size.times(self.rule.penalty);
-        let links_own = tally.get(own);
+        let links_own = tally.get(own).float();
         let stay = links_own - pull.product(self.total[own as usize] - size);
         let mut best = (own, stay, 0.0);
         tally.drain(|l, links| {
+            let links = links.float();
             let s = links - pull.product(self.total[l as usize]);
             if l != own && (s > best.1 || (s == best.1 && l < best.0 && best.0 != own)) {
                 best = (l, s, links);

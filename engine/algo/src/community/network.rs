@@ -5,9 +5,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::tally::Tallies;
 use crate::util::prefetch;
 use crate::view::GraphView;
-use crate::weighted_graph::{Tallies, Weight, by_arcs};
+pub(super) use crate::weighted_graph::members_of;
+use crate::weighted_graph::{Weight, among, by_arcs};
+
+/// Groups that a contraction looks at before it decides whether to add up edges.
+const SAMPLED_GROUPS: usize = 64;
+/// Share of edges that double another one up to which they stay apart.
+const COPIES_MAX: f64 = 0.5;
 
 /// Adjacency of an undirected graph; every edge appears at both ends, loops are kept apart.
 pub(crate) struct Network {
@@ -50,17 +57,7 @@ impl Network {
         let loops = counts.into_iter().map(|c| c.1).collect();
         let weighted = view.is_weighted();
         let (mut ends, mut weights) = (vec![0; at], vec![0.0; if weighted { at } else { 0 }]);
-        let ranges = by_arcs(&offsets);
-        let mut parts = Vec::with_capacity(ranges.len());
-        let (mut left_ends, mut left_weights) = (&mut ends[..], &mut weights[..]);
-        for range in ranges {
-            let len = offsets[range.end] - offsets[range.start];
-            let (own_ends, rest) = left_ends.split_at_mut(len);
-            left_ends = rest;
-            let (own_weights, rest) = left_weights.split_at_mut(if weighted { len } else { 0 });
-            left_weights = rest;
-            parts.push((range, own_ends, own_weights));
-        }
+        let parts = split_lists(by_arcs(&offsets), &offsets, &mut ends, &mut weights);
         parts.into_par_iter().for_each(|(nodes, ends, weights)| {
             let mut at = 0;
             for v in nodes {
@@ -126,56 +123,171 @@ impl Network {
     /// the order in which the members of a group, by index, come upon their neighbours.
     pub(crate) fn contract(&self, labels: &[u32], groups: usize) -> Self {
         match self.weights.as_deref() {
-            None => self.contract_as(labels, groups, |_| 1.0),
+            None => self.contract_as(labels, groups, |_| 1_u32),
             Some(w) => self.contract_as(labels, groups, |k| w[k]),
         }
     }
 
-    fn contract_as(
+    /// As [`Self::contract`], but edges between the same two groups stay apart where adding them up would hardly make the
+    /// lists shorter, which is the larger part of the work.
+    pub(crate) fn contract_loosely(&self, labels: &[u32], groups: usize) -> Self {
+        let (starts, members) = members_of(labels, groups);
+        if self.share_of_copies(labels, &starts, &members) > COPIES_MAX {
+            return self.contract(labels, groups);
+        }
+        match self.weights.as_deref() {
+            None => self.relabel(labels, &starts, &members, |_| None),
+            Some(w) => self.relabel(labels, &starts, &members, |list| Some(&w[list])),
+        }
+    }
+
+    /// The lists of the members of each group, one after the other, with groups in place of nodes and without loops.
+    fn relabel<'a>(
+        &'a self,
+        labels: &[u32],
+        starts: &[usize],
+        members: &[u32],
+        weights: impl Fn(Range<usize>) -> Option<&'a [f64]> + Sync,
+    ) -> Self {
+        let weighted = self.weights.is_some();
+        let work = self.work(starts, members);
+        Self::of_groups(&work, &work, weighted, |range, ends, kept| {
+            let mut len = 0;
+            let lists = range.map(|g| {
+                let mut loops = 0.0;
+                for i in starts[g]..starts[g + 1] {
+                    let v = self.member(members, i);
+                    loops += self.loops[v];
+                    let list = self.range(v);
+                    let to = list.clone().map(|at| labels[self.ends[at] as usize]);
+                    let before = len;
+                    match weights(list.clone()) {
+                        None => {
+                            for l in to {
+                                ends[len] = l;
+                                len += usize::from(l as usize != g);
+                            }
+                            loops += (list.len() - (len - before)) as f64;
+                        }
+                        Some(w) => {
+                            for (l, w) in to.zip(w) {
+                                (ends[len], kept[len]) = (l, *w);
+                                len += usize::from(l as usize != g);
+                                loops += if l as usize == g { *w } else { 0.0 };
+                            }
+                        }
+                    }
+                }
+                (len, loops)
+            });
+            lists.collect()
+        })
+    }
+
+    /// A network of groups, whose lists `write` gives for a range of groups, cut by `work`: it writes at most as many
+    /// entries as `room` counts for them, and returns for each group the entries up to and with it, and the weight of its
+    /// loops.
+    fn of_groups(
+        work: &[usize],
+        room: &[usize],
+        weighted: bool,
+        write: impl Fn(Range<usize>, &mut [u32], &mut [f64]) -> Vec<(usize, f64)> + Sync,
+    ) -> Self {
+        let (groups, most) = (room.len() - 1, room.last().copied().unwrap_or(0));
+        let (mut ends, mut weights) = (vec![0; most], vec![0.0; if weighted { most } else { 0 }]);
+        let parts = split_lists(by_arcs(work), room, &mut ends, &mut weights);
+        let written: Vec<(usize, Vec<(usize, f64)>)> = parts
+            .into_par_iter()
+            .map(|(range, ends, weights)| (room[range.start], write(range, ends, weights)))
+            .collect();
+        let (mut offsets, mut loops) = (Vec::with_capacity(groups + 1), Vec::with_capacity(groups));
+        offsets.push(0);
+        let mut at = 0;
+        for (from, lists) in written {
+            let len = lists.last().map_or(0, |l| l.0);
+            ends.copy_within(from..from + len, at);
+            if weighted {
+                weights.copy_within(from..from + len, at);
+            }
+            offsets.extend(lists.iter().map(|l| at + l.0));
+            loops.extend(lists.iter().map(|l| l.1));
+            at += len;
+        }
+        ends.truncate(at);
+        weights.truncate(at);
+        Self { offsets, ends, weights: weighted.then_some(weights), loops }
+    }
+
+    /// The member at a place; members lie anywhere, so the lists of those to come are asked for.
+    #[inline(always)]
+    fn member(&self, members: &[u32], at: usize) -> usize {
+        if let Some(v) = members.get(at + 4) {
+            prefetch(&self.ends, self.offsets[*v as usize]);
+        }
+        members[at] as usize
+    }
+
+    /// Share of the list entries of a few groups that lead to a group that an entry before already led to.
+    fn share_of_copies(&self, labels: &[u32], starts: &[usize], members: &[u32]) -> f64 {
+        let groups = starts.len() - 1;
+        let mut met = vec![u32::MAX; groups];
+        let (mut all, mut copies) = (0usize, 0usize);
+        for k in 0..groups.min(SAMPLED_GROUPS) {
+            let g = k * groups / groups.min(SAMPLED_GROUPS);
+            let ends = members[starts[g]..starts[g + 1]].iter();
+            for u in ends.flat_map(|v| &self.ends[self.range(*v as usize)]) {
+                let last = &mut met[labels[*u as usize] as usize];
+                copies += usize::from(*last == k as u32);
+                *last = k as u32;
+                all += 1;
+            }
+        }
+        copies as f64 / all.max(1) as f64
+    }
+
+    fn contract_as<W: Weight>(
         &self,
         labels: &[u32],
         groups: usize,
-        weight: impl Fn(usize) -> f64 + Sync,
+        weight: impl Fn(usize) -> W + Sync,
     ) -> Self {
         let (starts, members) = members_of(labels, groups);
-        let work = self.work(&starts, &members);
         let tallies = Tallies::new(groups);
-        let parts: Vec<Part> = by_arcs(&work)
-            .into_par_iter()
-            .map(|range| {
-                tallies.with(|tally| {
-                    let mut part = Part::default();
-                    for g in range {
-                        let mut loops = 0.0;
-                        for i in starts[g]..starts[g + 1] {
-                            // Members lie anywhere: ask for the lists of those to come.
-                            if let Some(v) = members.get(i + 4) {
-                                prefetch(&self.ends, self.offsets[*v as usize]);
-                            }
-                            let v = members[i] as usize;
-                            loops += self.loops[v];
-                            let list = self.range(v);
-                            let ends = self.ends[list.clone()].iter().enumerate();
-                            tally.extend(
-                                ends.map(|(k, u)| (labels[*u as usize], weight(list.start + k))),
-                            );
-                        }
-                        tally.drain(|l, w| {
-                            if l as usize == g {
-                                loops += w;
-                            } else if w != 0.0 {
-                                part.ends.push(l);
-                                part.weights.push(w);
-                            }
-                        });
-                        part.loops.push(loops);
-                        part.counts.push(part.ends.len());
+        let work = self.work(&starts, &members);
+        let mut room = Vec::with_capacity(work.len());
+        let mut at = 0;
+        room.push(at);
+        for list in work.windows(2) {
+            // A list has an entry for each other group at most.
+            at += (list[1] - list[0]).min(groups);
+            room.push(at);
+        }
+        Self::of_groups(&work, &room, true, |range, ends, weights| {
+            tallies.with(|tally| {
+                let mut len = 0;
+                let lists = range.map(|g| {
+                    let mut loops = 0.0;
+                    for i in starts[g]..starts[g + 1] {
+                        let v = self.member(&members, i);
+                        loops += self.loops[v];
+                        let list = self.range(v);
+                        let entries = self.ends[list.clone()].iter().zip(list);
+                        tally.extend(entries.map(|(u, at)| (labels[*u as usize], weight(at))));
                     }
-                    part
-                })
+                    tally.drain(|l, w| {
+                        let w = w.float();
+                        if l as usize == g {
+                            loops += w;
+                        } else if w != 0.0 {
+                            (ends[len], weights[len]) = (l, w);
+                            len += 1;
+                        }
+                    });
+                    (len, loops)
+                });
+                lists.collect()
             })
-            .collect();
-        join(parts, groups)
+        })
     }
 
     /// Where the arcs of each group start when they are counted one by one: what work on groups is cut by.
@@ -193,53 +305,25 @@ impl Network {
     }
 }
 
-/// Lists of consecutive groups.
-#[derive(Default)]
-struct Part {
-    ends: Vec<u32>,
-    weights: Vec<f64>,
-    loops: Vec<f64>,
-    /// Entries up to and with each group.
-    counts: Vec<usize>,
-}
-
-fn join(parts: Vec<Part>, groups: usize) -> Network {
-    let total = parts.iter().map(|p| p.ends.len()).sum();
-    let (mut ends, mut weights) = (Vec::with_capacity(total), Vec::with_capacity(total));
-    let (mut offsets, mut loops) = (Vec::with_capacity(groups + 1), Vec::with_capacity(groups));
-    offsets.push(0);
-    for part in parts {
-        let before = ends.len();
-        offsets.extend(part.counts.iter().map(|c| before + c));
-        ends.extend_from_slice(&part.ends);
-        weights.extend_from_slice(&part.weights);
-        loops.extend_from_slice(&part.loops);
+/// For each range of nodes its share of both arrays; `weights` may be empty.
+fn split_lists<'a>(
+    ranges: Vec<Range<usize>>,
+    offsets: &[usize],
+    ends: &'a mut [u32],
+    weights: &'a mut [f64],
+) -> Vec<(Range<usize>, &'a mut [u32], &'a mut [f64])> {
+    let weighted = !weights.is_empty();
+    let (mut left_ends, mut left_weights) = (ends, weights);
+    let mut parts = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        let len = offsets[range.end] - offsets[range.start];
+        let (own_ends, rest) = left_ends.split_at_mut(len);
+        left_ends = rest;
+        let (own_weights, rest) = left_weights.split_at_mut(if weighted { len } else { 0 });
+        left_weights = rest;
+        parts.push((range, own_ends, own_weights));
     }
-    Network { offsets, ends, weights: Some(weights), loops }
-}
-
-/// Members of the groups `labels`, by index, and where each group starts.
-pub(crate) fn members_of(labels: &[u32], groups: usize) -> (Vec<usize>, Vec<u32>) {
-    let mut starts = vec![0usize; groups + 1];
-    for l in labels {
-        starts[*l as usize + 1] += 1;
-    }
-    for g in 0..groups {
-        starts[g + 1] += starts[g];
-    }
-    let mut members = vec![0u32; labels.len()];
-    let mut cursor = starts.clone();
-    for (v, l) in labels.iter().enumerate() {
-        members[cursor[*l as usize]] = v as u32;
-        cursor[*l as usize] += 1;
-    }
-    (starts, members)
-}
-
-/// Where `v` stands in an ascending list.
-fn among(list: &[u32], v: u32) -> Range<usize> {
-    let start = list.partition_point(|u| *u < v);
-    start..start + list[start..].partition_point(|u| *u == v)
+    parts
 }
 
 /// Modularity (Newman and Girvan 2004) of a partition of `view`, 0 for a graph without weight.
@@ -297,6 +381,35 @@ mod tests {
             let q = if total == 0.0 { 0.0 } else { own / total - square };
             assert!((q - modularity(&view, &labels, 1.0)).abs() < 1e-12, "{name}");
         }
+    }
+
+    #[test]
+    fn a_loose_contraction_has_the_lists_of_a_full_one() {
+        let shape = Shape { directed: false, copies: Copies::Keep, loops: Loops::Twice };
+        let mut loose = 0;
+        for (name, t) in testkit::zoo() {
+            let weights: Vec<f64> = (0..t.num_edges()).map(|r| f64::from(r % 5) + 0.5).collect();
+            for weights in [None, Some(weights.as_slice())] {
+                let net = Network::new(&GraphView::new(&t, weights, shape).unwrap());
+                for k in [1, 3, 1 + t.num_nodes() / 2] {
+                    let labels: Vec<u32> = (0..t.num_nodes()).map(|v| v % k).collect();
+                    let groups = k.min(t.num_nodes()) as usize;
+                    let (full, some) =
+                        (net.contract(&labels, groups), net.contract_loosely(&labels, groups));
+                    loose += usize::from(some.ends.len() > full.ends.len());
+                    assert_eq!(full.loops, some.loops, "{name}");
+                    for g in 0..groups {
+                        let sums = |net: &Network| {
+                            let mut sums = vec![0.0; groups];
+                            net.edges(g).for_each(|(u, w)| sums[u as usize] += w);
+                            sums
+                        };
+                        assert_eq!(sums(&full), sums(&some), "{name}");
+                    }
+                }
+            }
+        }
+        assert!(loose > 0);
     }
 
     #[test]

@@ -8,12 +8,13 @@ pub mod spec;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use graphlume_types::CancelToken;
+use rayon::prelude::*;
 
 use super::moving::{self, SEQUENTIAL_NODES_MAX, Size};
 use super::network::Network;
 use crate::AlgoError;
 use crate::view::{GraphView, Lists};
-use crate::weighted_graph::renumber;
+use crate::weighted_graph::{by_arcs, renumber};
 
 /// Rounds of local moving on one level at most.
 const ROUNDS_MAX: usize = 24;
@@ -21,9 +22,14 @@ const ROUNDS_MAX: usize = 24;
 const ITERATIONS_MAX: u64 = 100;
 /// Share of all weight that a round on the first level of a large graph gains at least, or it is the last; a tenth
 /// of it on each further level and in each further iteration.
-const GAIN_MIN: f64 = 3e-3;
+const GAIN_MIN: f64 = 6e-3;
 /// The same for small graphs and for a search until nothing changes.
 const GAIN_MIN_SMALL: f64 = 1e-9;
+/// Share of all weight that a level of a large graph gains at least, or it is the last of its iteration. The first iteration
+/// has all levels.
+const LEVEL_GAIN_MIN: f64 = 2e-4;
+/// The same in the last iteration.
+const LEVEL_GAIN_MIN_LAST: f64 = 1e-5;
 
 /// What makes a partition good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +210,28 @@ fn compact(labels: &mut [u32], bound: usize) -> usize {
     renumber(labels, sorted.len())
 }
 
+/// The last level that an iteration came to.
+struct Level<S> {
+    /// The node of this level that each node of the graph is in; none where they are the same.
+    inside: Option<Vec<u32>>,
+    /// Graph and sizes of this level; none where they are those of the search.
+    coarse: Option<(Network, Vec<S>)>,
+    /// The community of each node of this level.
+    labels: Vec<u32>,
+}
+
+impl<S> Level<S> {
+    /// The community of each node of the graph, numbered by first appearance.
+    fn of_nodes(&self) -> Vec<u32> {
+        let mut labels = match &self.inside {
+            None => self.labels.clone(),
+            Some(inside) => inside.iter().map(|v| self.labels[*v as usize]).collect(),
+        };
+        renumber(&mut labels, self.labels.len());
+        labels
+    }
+}
+
 struct Search<'a, S> {
     net: &'a Network,
     sizes: &'a [S],
@@ -226,17 +254,21 @@ impl<S: Size> Search<'_, S> {
         let mut found = Communities::default();
         let least =
             if options.n_iterations < 0 { ITERATIONS_MAX } else { options.n_iterations as u64 };
+        let mut last = Level { inside: None, coarse: None, labels };
         while found.iterations < least && self.net.ends.len() + n > 0 {
-            let before = labels.clone();
-            labels = self.iteration(labels, found.iterations, cancel)?;
+            let before = last.of_nodes();
+            last = self.iteration(before.clone(), found.iterations, cancel)?;
             found.iterations += 1;
-            if labels == before {
+            if last.of_nodes() == before {
                 break;
             }
         }
-        renumber(&mut labels, n);
-        found.quality = self.quality(&labels);
-        found.labels = labels;
+        cancel.check()?;
+        // The nodes of every level are connected, so what is connected on the last one is connected in the graph.
+        let (net, sizes) = self.level(&last.coarse);
+        last.labels = connected(net, &last.labels);
+        found.quality = self.quality(net, sizes, &last.labels);
+        found.labels = last.of_nodes();
         Ok(found)
     }
 
@@ -246,29 +278,33 @@ impl<S: Size> Search<'_, S> {
         labels: Vec<u32>,
         iteration: u64,
         cancel: &CancelToken,
-    ) -> Result<Vec<u32>, AlgoError> {
-        let n = self.net.num_nodes();
+    ) -> Result<Level<S>, AlgoError> {
         // The node of the present level that each node of the graph is in; none until there is a second level.
         let mut inside: Option<Vec<u32>> = None;
         let mut coarse: Option<(Network, Vec<S>)> = None;
         let mut present = labels;
+        let is_last = iteration + 1 >= self.options.n_iterations.unsigned_abs();
+        let level_gain_min = match (iteration, is_last) {
+            (0, _) => 0.0,
+            (_, false) => LEVEL_GAIN_MIN,
+            (_, true) => LEVEL_GAIN_MIN_LAST,
+        };
         for level in 0..self.options.max_level {
-            let (net, sizes) = match &coarse {
-                Some((net, sizes)) => (net, sizes.as_slice()),
-                None => (self.net, self.sizes),
-            };
+            let (net, sizes) = self.level(&coarse);
             let seed = self.options.seed.wrapping_add(iteration << 16 | level);
             let rule = moving::Rule {
                 sizes,
                 penalty: self.penalty,
                 order: None,
                 seed,
-                gain_min: self.gain_min(level + iteration),
+                gain_min: self.gain_min(GAIN_MIN / 10f64.powi((level + iteration).min(300) as i32)),
                 rounds: ROUNDS_MAX,
+                all_move: iteration + level == 0 && self.options.initial_membership.is_none(),
             };
-            present = moving::settle(net, present, rule, cancel)?;
+            let gain;
+            (present, gain) = moving::settle(net, present, rule, cancel)?;
             let groups = renumber(&mut present, net.num_nodes());
-            if groups == net.num_nodes() {
+            if groups == net.num_nodes() || gain <= self.gain_min(level_gain_min) {
                 break;
             }
             let rule = refine::Rule { sizes, penalty: self.penalty, beta: self.options.beta, seed };
@@ -276,7 +312,7 @@ impl<S: Size> Search<'_, S> {
             if above.len() == net.num_nodes() {
                 break;
             }
-            let next = net.contract(&fine, above.len());
+            let next = net.contract_loosely(&fine, above.len());
             let mut next_sizes = vec![S::default(); above.len()];
             for (part, size) in fine.iter().zip(sizes) {
                 next_sizes[*part as usize] += *size;
@@ -287,35 +323,36 @@ impl<S: Size> Search<'_, S> {
             });
             (present, coarse) = (above, Some((next, next_sizes)));
         }
-        let mut labels = match inside {
-            None => present,
-            Some(inside) => inside.into_iter().map(|v| present[v as usize]).collect(),
-        };
-        renumber(&mut labels, n);
-        cancel.check()?;
-        Ok(connected(self.net, &labels))
+        Ok(Level { inside, coarse, labels: present })
     }
 
-    fn gain_min(&self, level: u64) -> f64 {
+    fn level<'b>(&'b self, coarse: &'b Option<(Network, Vec<S>)>) -> (&'b Network, &'b [S]) {
+        coarse.as_ref().map_or((self.net, self.sizes), |(net, sizes)| (net, sizes))
+    }
+
+    /// Share of all weight, as a gain, or next to none for a small graph and a search until nothing changes.
+    fn gain_min(&self, share: f64) -> f64 {
         let small = self.net.num_nodes() <= SEQUENTIAL_NODES_MAX || self.options.n_iterations < 0;
-        let share =
-            if small { GAIN_MIN_SMALL } else { GAIN_MIN / 10f64.powi(level.min(300) as i32) };
-        share * self.total.abs() / 2.0
+        if small { GAIN_MIN_SMALL * self.total.abs() / 2.0 } else { share * self.total.abs() / 2.0 }
     }
 
     /// What the communities are worth, over the weight of all edge ends.
-    fn quality(&self, labels: &[u32]) -> f64 {
+    fn quality(&self, net: &Network, sizes: &[S], labels: &[u32]) -> f64 {
         if self.total == 0.0 {
             return 0.0;
         }
         let mut total = vec![S::default(); labels.len()];
-        let mut inside = 0.0;
-        for (v, own) in labels.iter().enumerate() {
-            total[*own as usize] += self.sizes[v];
-            inside += self.net.loops[v];
-            let ends = self.net.edges(v).filter(|e| labels[e.0 as usize] == *own);
-            inside += ends.map(|e| e.1).sum::<f64>();
-        }
+        labels.iter().zip(sizes).for_each(|(own, size)| total[*own as usize] += *size);
+        let within = |v: usize| {
+            let own = labels[v];
+            let ends = net.edges(v).map(|(u, w)| if labels[u as usize] == own { w } else { 0.0 });
+            net.loops[v] + ends.sum::<f64>()
+        };
+        let parts: Vec<f64> = by_arcs(&net.offsets)
+            .into_par_iter()
+            .map(|range| range.map(within).sum::<f64>())
+            .collect();
+        let inside: f64 = parts.into_iter().sum();
         (inside - self.penalty * total.iter().map(|t| t.product(*t)).sum::<f64>()) / self.total
     }
 }
@@ -324,21 +361,29 @@ impl<S: Size> Search<'_, S> {
 fn connected(net: &Network, labels: &[u32]) -> Vec<u32> {
     let mut parts = vec![u32::MAX; labels.len()];
     let (mut next, mut queue) = (0, Vec::new());
+    // Members of each community that are in no part yet: once there are none, no list of it needs to be read.
+    let mut left = vec![0u32; labels.len()];
+    labels.iter().for_each(|l| left[*l as usize] += 1);
     for v in 0..labels.len() {
         if parts[v] != u32::MAX {
             continue;
         }
+        let own = labels[v];
+        let left = &mut left[own as usize];
         parts[v] = next;
+        *left -= 1;
         queue.push(v);
-        while let Some(u) = queue.pop() {
+        while let Some(u) = queue.pop().filter(|_| *left > 0) {
             for w in &net.ends[net.range(u)] {
                 let w = *w as usize;
-                if labels[w] == labels[v] && parts[w] == u32::MAX {
+                if labels[w] == own && parts[w] == u32::MAX {
                     parts[w] = next;
+                    *left -= 1;
                     queue.push(w);
                 }
             }
         }
+        queue.clear();
         next += 1;
     }
     parts

@@ -9,10 +9,14 @@ use rayon::prelude::*;
 use super::super::moving::Size;
 use super::super::network::{Network, members_of};
 use crate::AlgoError;
+use crate::tally::Tally;
 use crate::weighted_graph::by_arcs;
 
 /// Arcs between two looks at the token.
 const CHECK_ARCS: usize = 1 << 16;
+
+/// Below it the exponential is 0 in double precision.
+const EXP_ZERO: f64 = -746.0;
 
 /// What refinement goes by.
 #[derive(Clone, Copy)]
@@ -34,11 +38,11 @@ pub(super) fn refine<S: Size>(
     cancel: &CancelToken,
 ) -> Result<(Vec<u32>, Vec<u32>), AlgoError> {
     let (starts, members) = members_of(labels, groups);
-    // Where each node stands in the list of its community.
-    let mut place = vec![0u32; labels.len()];
+    // The community of each node, and where it stands among the members.
+    let mut place = vec![(0u32, 0u32); labels.len()];
     for g in 0..groups {
         for (k, v) in members[starts[g]..starts[g + 1]].iter().enumerate() {
-            place[*v as usize] = k as u32;
+            place[*v as usize] = (g as u32, k as u32);
         }
     }
     let work = net.work(&starts, &members);
@@ -49,7 +53,8 @@ pub(super) fn refine<S: Size>(
             let mut state = State::default();
             for g in range {
                 let own = &members[starts[g]..starts[g + 1]];
-                let community = Community { net, labels, place: &place, members: own, rule };
+                let community =
+                    Community { net, place: &place, members: own, number: g as u32, rule };
                 of_group.push(community.split(&mut state, &mut parts, cancel)?);
             }
             Ok((parts, of_group))
@@ -75,9 +80,9 @@ pub(super) fn refine<S: Size>(
 /// One community to refine.
 struct Community<'a, S> {
     net: &'a Network,
-    labels: &'a [u32],
-    place: &'a [u32],
+    place: &'a [(u32, u32)],
     members: &'a [u32],
+    number: u32,
     rule: Rule<'a, S>,
 }
 
@@ -91,8 +96,13 @@ struct State<S> {
     cut: Vec<f64>,
     count: Vec<u32>,
     order: Vec<u32>,
-    links: Vec<f64>,
-    seen: Vec<u32>,
+    /// Places of the neighbours inside the community, member by member, then whatever earlier communities left.
+    ends: Vec<u32>,
+    /// Weights of the same; not used where all are 1.
+    weights: Vec<f64>,
+    /// Where the neighbours of each member start in `ends`; one more than members.
+    starts: Vec<usize>,
+    links: Tally<f64>,
     choices: Vec<(u32, f64)>,
     number: Vec<u32>,
 }
@@ -107,7 +117,20 @@ impl<S: Size> State<S> {
         self.order.extend(0..members as u32);
         self.size.clear();
         self.cut.clear();
-        self.links.resize(self.links.len().max(members), 0.0);
+        self.starts.clear();
+        self.starts.push(0);
+        self.links.grow(members);
+    }
+
+    /// Adds up the links of the member at place `k` by part.
+    fn tally(&mut self, k: usize, weighted: bool) {
+        let range = self.starts[k]..self.starts[k + 1];
+        let parts = self.ends[range.clone()].iter().map(|u| self.part[*u as usize]);
+        if weighted {
+            self.links.extend(parts.zip(self.weights[range].iter().copied()));
+        } else {
+            self.links.extend(parts.map(|part| (part, 1.0)));
+        }
     }
 }
 
@@ -125,7 +148,6 @@ impl<S: Size> Community<'_, S> {
             return Ok(1);
         }
         state.reset(n);
-        let own = self.labels[self.members[0] as usize];
         let mut arcs = 0;
         for v in self.members {
             arcs += self.net.degree(*v as usize);
@@ -134,7 +156,8 @@ impl<S: Size> Community<'_, S> {
                 cancel.check()?;
             }
             state.size.push(self.rule.sizes[*v as usize]);
-            state.cut.push(self.inside(*v as usize, own));
+            let cut = self.inside(*v as usize, state);
+            state.cut.push(cut);
         }
         let whole = state.size.iter().fold(S::default(), |sum, size| sum + *size);
         let key = u64::from(self.members[0]);
@@ -150,7 +173,7 @@ impl<S: Size> Community<'_, S> {
                 cancel.check()?;
             }
             if state.count[state.part[k] as usize] == 1 {
-                self.merge(k, own, whole, state);
+                self.merge(k, whole, state);
             }
         }
         state.number.clear();
@@ -167,50 +190,67 @@ impl<S: Size> Community<'_, S> {
         Ok(next)
     }
 
-    /// Weight between `v` and the others of its community.
-    fn inside(&self, v: usize, own: u32) -> f64 {
+    /// Appends the neighbours of `v` inside the community to the lists of `state`; returns the weight of the edges to them.
+    fn inside(&self, v: usize, state: &mut State<S>) -> f64 {
         let range = self.net.range(v);
-        let ends = &self.net.ends[range.clone()];
+        let start = state.starts.last().copied().unwrap_or(0);
+        let most = start + range.len();
+        if state.ends.len() < most {
+            state.ends.resize(most.next_power_of_two(), 0);
+        }
+        let ends = self.net.ends[range.clone()].iter().map(|u| self.place[*u as usize]);
+        let mut len = start;
+        let mut cut = 0.0;
+        // Whether a neighbour is inside is as good as random: written without a branch.
         match self.net.weights.as_deref() {
-            None => ends.iter().filter(|u| self.labels[**u as usize] == own).count() as f64,
+            None => {
+                let to = &mut state.ends[..most];
+                for (group, place) in ends {
+                    to[len] = place;
+                    len += usize::from(group == self.number);
+                }
+                cut = (len - start) as f64;
+            }
             Some(w) => {
-                let ends = ends.iter().zip(&w[range]);
-                ends.filter(|(u, _)| self.labels[**u as usize] == own).map(|(_, w)| w).sum()
+                if state.weights.len() < most {
+                    state.weights.resize(most.next_power_of_two(), 0.0);
+                }
+                let (to, weights) = (&mut state.ends[..most], &mut state.weights[..most]);
+                for ((group, place), w) in ends.zip(&w[range]) {
+                    let is_inside = group == self.number;
+                    (to[len], weights[len]) = (place, *w);
+                    len += usize::from(is_inside);
+                    cut += if is_inside { *w } else { 0.0 };
+                }
             }
         }
+        state.starts.push(len);
+        cut
     }
 
     /// Lets the member at place `k`, which is alone, join another part.
-    fn merge(&self, k: usize, own: u32, whole: S, state: &mut State<S>) {
+    fn merge(&self, k: usize, whole: S, state: &mut State<S>) {
         let v = self.members[k] as usize;
         let (size, penalty) = (state.size[k], self.rule.penalty);
         let well = |size: S, cut: f64| cut >= size.times(penalty).product(whole - size) - 1e-12;
         if !well(size, state.cut[k]) {
             return;
         }
-        state.seen.clear();
-        for (u, w) in self.net.edges(v) {
-            if self.labels[u as usize] == own {
-                let part = state.part[self.place[u as usize] as usize];
-                if state.links[part as usize] == 0.0 {
-                    state.seen.push(part);
-                }
-                state.links[part as usize] += w;
-            }
-        }
+        let weighted = self.net.weights.is_some();
+        state.tally(k, weighted);
         state.choices.clear();
         let mut best = (k as u32, 0.0, 0.0);
-        for part in &state.seen {
-            let links = std::mem::take(&mut state.links[*part as usize]);
-            let other = state.size[*part as usize];
+        let State { links, size: sizes, cut, choices, .. } = state;
+        links.drain(|part, links| {
+            let other = sizes[part as usize];
             let gain = links - size.times(penalty).product(other);
-            if gain >= 0.0 && links != 0.0 && well(other, state.cut[*part as usize]) {
-                state.choices.push((*part, gain));
+            if gain >= 0.0 && links != 0.0 && well(other, cut[part as usize]) {
+                choices.push((part, gain));
                 if gain > best.1 || best.0 == k as u32 {
-                    best = (*part, gain, links);
+                    best = (part, gain, links);
                 }
             }
-        }
+        });
         if state.choices.is_empty() {
             return;
         }
@@ -220,7 +260,12 @@ impl<S: Size> Community<'_, S> {
         }
         let links = match to == best.0 as usize {
             true => best.2,
-            false => self.links_to(v, own, to as u32, state),
+            false => {
+                state.tally(k, weighted);
+                let links = state.links.get(to as u32);
+                state.links.drain(|_, _| ());
+                links
+            }
         };
         state.size[to] += size;
         state.cut[to] += state.cut[k] - 2.0 * links;
@@ -229,19 +274,16 @@ impl<S: Size> Community<'_, S> {
         state.part[k] = to as u32;
     }
 
-    fn links_to(&self, v: usize, own: u32, part: u32, state: &State<S>) -> f64 {
-        let of = |u: u32| {
-            self.labels[u as usize] == own && state.part[self.place[u as usize] as usize] == part
-        };
-        self.net.edges(v).filter(|e| of(e.0)).map(|e| e.1).sum()
-    }
-
     /// One of the choices, each as likely as the exponential of its gain.
     fn draw(&self, v: usize, best: u32, most: f64, choices: &[(u32, f64)]) -> u32 {
         if self.rule.beta <= 0.0 {
             return best;
         }
-        let odds = |gain: f64| ((gain - most) / self.rule.beta).exp();
+        let odds = |gain: f64| {
+            let exponent = (gain - most) / self.rule.beta;
+            // Most are far below the best, where the exponential is 0.
+            if exponent < EXP_ZERO { 0.0 } else { exponent.exp() }
+        };
         let all: f64 = choices.iter().map(|c| odds(c.1)).sum();
         let mut left = unit_f64(self.rule.seed, 1 << 20, v as u64) * all;
         for (part, gain) in choices {

@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::{Options, SEQUENTIAL_NODES_MAX};
 use crate::AlgoError;
-use crate::weighted_graph::{CHUNK_ARCS, Tallies, Tally, Weight, WeightedGraph};
+use crate::tally::{Tallies, Tally};
+use crate::weighted_graph::{CHUNK_ARCS, Weight, WeightedGraph};
 
 /// Batches of one round over a larger graph, at most.
 const BATCHES: usize = 128;
