@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use graphlume_gfql::{Bindings, ErrorCode, GfqlError, Others, PropertyGraph, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_gfql::Others;
+use graphlume_procedures::Algorithms;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_types::CancelToken;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -104,15 +107,15 @@ fn graph<'p>(
     made.map_err(|e| bad("the graph", &e.to_string()))
 }
 
-fn parse(asked: &Asked) -> Result<Query, GfqlError> {
+fn parse(asked: &Asked) -> Result<Query, QueryError> {
     match (&asked.gfql, &asked.cypher) {
         (Some(wire), None) => graphlume_gfql::parse(wire).map(Query::Gfql),
         (None, Some(text)) => graphlume_cypher::parse(text).map(|q| Query::Cypher(Box::new(q))),
-        _ => Err(GfqlError::new(ErrorCode::Output, "a query has gfql or cypher")),
+        _ => Err(QueryError::new(ErrorCode::Output, "a query has gfql or cypher")),
     }
 }
 
-fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, GfqlError> {
+fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, QueryError> {
     let (cancel, strictness) = (CancelToken::new(), Strictness::default());
     match query {
         Query::Gfql(query) if shape => {
@@ -126,7 +129,14 @@ fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, Gf
             Ok(json!([rows(graph.nodes()), rows(graph.edges())]))
         }
         Query::Cypher(query) => {
-            let rows = graphlume_cypher::run(graph, query, &Map::new(), strictness, &cancel)?;
+            let rows = graphlume_cypher::run_with(
+                graph,
+                query,
+                &Map::new(),
+                strictness,
+                &Algorithms::default(),
+                &cancel,
+            )?;
             Ok(json!([rows.table()?.num_rows(), 0]))
         }
     }

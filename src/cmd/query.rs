@@ -4,9 +4,11 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use graphlume_device::CpuPool;
-use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_expr::Strictness;
 use graphlume_graph::GraphSpec;
 use graphlume_ingest::{ExportFormat, export};
+use graphlume_procedures::Algorithms;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value};
@@ -39,7 +41,14 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
         }
         let rows = pool.install(|| {
             let graph = graph(&args.files)?;
-            Ok::<_, Failure>(graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?)
+            Ok::<_, Failure>(graphlume_cypher::run_with(
+                &graph,
+                &query,
+                &params,
+                strictness,
+                &Algorithms::default(),
+                &cancel,
+            )?)
         })?;
         say(rows.notices());
         return answer(args, args.output.unwrap_or(QueryOutputArg::Nodes), &rows.table()?, None);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_channel::oneshot;
-use graphlume_gfql::GfqlError;
+use graphlume_expr::QueryError;
 use graphlume_scene::SearchHit;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
 use serde_json::Value;
@@ -323,7 +323,7 @@ impl EngineHandle {
         &self,
         dataset: DatasetId,
         request: QueryRequest,
-    ) -> Result<Result<QueryResult, GfqlError>, EngineError> {
+    ) -> Result<Result<QueryResult, QueryError>, EngineError> {
         self.call(cmd::query::QueryGraph { dataset, request }).await
     }
 
@@ -336,7 +336,7 @@ impl EngineHandle {
         &self,
         target: impl Into<Target>,
         rule: Arc<CollectionRule>,
-    ) -> Result<Result<CollectionMembers, GfqlError>, EngineError> {
+    ) -> Result<Result<CollectionMembers, QueryError>, EngineError> {
         self.call(cmd::collections::EvaluateCollection { target: target.into(), rule }).await
     }
 

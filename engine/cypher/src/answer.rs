@@ -9,7 +9,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
 };
 use arrow_schema::{Field, Schema};
-use graphlume_gfql::{ErrorCode, GfqlError};
+use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::Value as Json;
@@ -114,9 +114,9 @@ impl Answer {
     /// text in the notation of openCypher.
     ///
     /// # Errors
-    /// [`GfqlError`] when a column is too large for a table.
-    pub fn table(&self) -> Result<Table, GfqlError> {
-        let arrays: Result<Vec<ArrayRef>, GfqlError> =
+    /// [`QueryError`] when a column is too large for a table.
+    pub fn table(&self) -> Result<Table, QueryError> {
+        let arrays: Result<Vec<ArrayRef>, QueryError> =
             self.columns.iter().map(|c| self.array(c)).collect();
         let arrays = arrays?;
         let fields = self.names.iter().zip(&arrays);
@@ -127,7 +127,7 @@ impl Answer {
         Ok(Table::try_new(RecordBatch::try_new_with_options(schema, arrays, &options)?)?)
     }
 
-    fn array(&self, values: &[Value]) -> Result<ArrayRef, GfqlError> {
+    fn array(&self, values: &[Value]) -> Result<ArrayRef, QueryError> {
         Ok(match Shape::of_all(values.iter()) {
             Shape::Ints => Arc::new(values.iter().map(int).collect::<Int64Array>()),
             Shape::Floats => Arc::new(values.iter().map(Value::as_f64).collect::<Float64Array>()),
@@ -139,7 +139,7 @@ impl Answer {
         })
     }
 
-    fn texts(&self, values: &[Value]) -> Result<ArrayRef, GfqlError> {
+    fn texts(&self, values: &[Value]) -> Result<ArrayRef, QueryError> {
         let mut builder = StringBuilder::new();
         let mut bytes = 0;
         for value in values {
@@ -151,7 +151,7 @@ impl Answer {
         Ok(Arc::new(builder.finish()))
     }
 
-    fn lists(&self, values: &[Value]) -> Result<ArrayRef, GfqlError> {
+    fn lists(&self, values: &[Value]) -> Result<ArrayRef, QueryError> {
         let inner = values.iter().flat_map(|v| match v {
             Value::List(list) => list.as_slice(),
             _ => &[],
@@ -238,12 +238,12 @@ impl Answer {
 }
 
 /// Refuses what the 32-bit offsets of a column cannot address.
-fn fits(bytes: usize) -> Result<(), GfqlError> {
+fn fits(bytes: usize) -> Result<(), QueryError> {
     if i32::try_from(bytes).is_ok() {
         return Ok(());
     }
     let what = "a column of the result has more than 2 GiB of text";
-    Err(GfqlError::new(ErrorCode::Limit, what).suggest("return fewer rows or shorter texts"))
+    Err(QueryError::new(ErrorCode::Limit, what).suggest("return fewer rows or shorter texts"))
 }
 
 /// Whether a node, a relationship or a path is in the value.

@@ -1,6 +1,6 @@
 //! What was written. There is no form for a clause that writes.
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 
 /// A name and the byte where it stands.
 #[derive(Clone, Debug)]

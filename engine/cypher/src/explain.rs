@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value as Json};
 
 use crate::ast::Direction;
 use crate::exec::Setting;
 use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
-use crate::procedures::Algorithms;
-use crate::{Query, Value};
+use crate::{NoProcedures, Query, Value};
 
 /// The plan of a query as a tree of operators, the last one first, where nothing is known of the graph. The
 /// text is stable.
@@ -23,17 +23,17 @@ pub fn explain(query: &Query) -> String {
 /// columns.
 ///
 /// # Errors
-/// [`GfqlError`] when the graph has no edges, or because the work was stopped.
+/// [`QueryError`] when the graph has no edges, or because the work was stopped.
 pub fn explain_on(
     graph: &PropertyGraph,
     query: &Query,
     params: &Map<String, Json>,
     cancel: &CancelToken,
-) -> Result<String, GfqlError> {
+) -> Result<String, QueryError> {
     let setting = Setting {
         params,
         strictness: Strictness::Lenient,
-        procedures: &Algorithms::default(),
+        procedures: &NoProcedures,
         now: (0, 0),
         by_columns: true,
         cancel,

@@ -1,6 +1,6 @@
 //! Text to tokens.
 
-use graphlume_gfql::GfqlError;
+use graphlume_expr::QueryError;
 
 use crate::error::syntax;
 
@@ -45,7 +45,7 @@ struct Lexer<'a> {
 }
 
 /// Reads the whole text.
-pub(crate) fn lex(text: &str) -> Result<Vec<Token>, GfqlError> {
+pub(crate) fn lex(text: &str) -> Result<Vec<Token>, QueryError> {
     let mut lexer = Lexer { text, at: 0 };
     let mut tokens = Vec::new();
     loop {
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         rest.get(..end).unwrap_or_default()
     }
 
-    fn skip_blank(&mut self) -> Result<(), GfqlError> {
+    fn skip_blank(&mut self) -> Result<(), QueryError> {
         loop {
             self.take_while(char::is_whitespace);
             if self.rest().starts_with("//") {
@@ -101,7 +101,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn token(&mut self) -> Result<Tok, GfqlError> {
+    fn token(&mut self) -> Result<Tok, QueryError> {
         let Some(c) = self.peek() else { return Ok(Tok::Eof) };
         let mut ahead = self.rest().chars().skip(1);
         match c {
@@ -130,7 +130,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn quoted(&mut self) -> Result<String, GfqlError> {
+    fn quoted(&mut self) -> Result<String, QueryError> {
         let start = self.at;
         let mut name = String::new();
         let mut chars = self.rest().char_indices().skip(1).peekable();
@@ -148,7 +148,7 @@ impl<'a> Lexer<'a> {
         Err(syntax(self.text, start, "the quoted name does not end"))
     }
 
-    fn string(&mut self, quote: char) -> Result<String, GfqlError> {
+    fn string(&mut self, quote: char) -> Result<String, QueryError> {
         let start = self.at;
         let mut out = String::new();
         let mut chars = self.rest().char_indices().skip(1);
@@ -187,7 +187,7 @@ impl<'a> Lexer<'a> {
         Err(syntax(self.text, start, "the text does not end"))
     }
 
-    fn number(&mut self) -> Result<Tok, GfqlError> {
+    fn number(&mut self) -> Result<Tok, QueryError> {
         let start = self.at;
         let bad = |l: &Self| {
             let end = l.at;
@@ -251,7 +251,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn too_big(&self, start: usize) -> GfqlError {
+    fn too_big(&self, start: usize) -> QueryError {
         let text = self.text.get(start..self.at).unwrap_or_default();
         syntax(self.text, start, format!("{text} does not fit into 64 bits"))
     }

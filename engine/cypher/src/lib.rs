@@ -26,28 +26,31 @@ mod func;
 mod lex;
 mod parse;
 mod plan;
-mod procedures;
 mod temporal;
 #[doc(hidden)]
 pub mod testkit;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
+mod tuning;
 mod value;
 
 pub use answer::Answer;
 pub use explain::{explain, explain_on};
-pub use procedures::Algorithms;
 pub use temporal::{Duration, Temporal, Zoned};
 pub use value::{Edge, Entries, Path, Shared, Value};
 
 use std::sync::Arc;
 
-use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_graph::canon::Column;
+use graphlume_store::PropertyGraph;
+use graphlume_table::Table;
 use graphlume_types::clock::{Clock, SystemClock};
 use graphlume_types::{CancelToken, Notice};
 use serde_json::Map;
 
+use exec::cells::Cells;
 use plan::Plan;
 
 /// A query that can be run any number of times.
@@ -66,7 +69,7 @@ struct Source {
 }
 
 impl Query {
-    fn new(text: &str, tree: ast::Union) -> Result<Self, GfqlError> {
+    fn new(text: &str, tree: ast::Union) -> Result<Self, QueryError> {
         let plan = bind::bind(text, &tree, None)?;
         let source = plan.open.then(|| Arc::new(Source { text: text.to_owned(), tree }));
         Ok(Self { plan, source })
@@ -88,8 +91,8 @@ impl Query {
 /// Reads a query.
 ///
 /// # Errors
-/// [`GfqlError`] that says what is wrong at which character, and what to write instead.
-pub fn parse(text: &str) -> Result<Query, GfqlError> {
+/// [`QueryError`] that says what is wrong at which character, and what to write instead.
+pub fn parse(text: &str) -> Result<Query, QueryError> {
     let tree = parse::parse(text)?;
     Query::new(text, tree)
 }
@@ -103,19 +106,38 @@ pub struct ProcedureTable {
     pub rows: Vec<Vec<Value>>,
 }
 
+impl ProcedureTable {
+    /// The rows of a table.
+    ///
+    /// # Errors
+    /// [`QueryError`] for a column whose type has no values in the language.
+    pub fn of_rows(rows: &Table) -> Result<Self, QueryError> {
+        let mut table = Self::default();
+        let mut cells = Vec::new();
+        for name in rows.column_names() {
+            let Some(array) = rows.column(name) else { continue };
+            table.columns.push(name.to_owned());
+            cells.push(Cells::new(Arc::new(Column::try_new(array)?), array));
+        }
+        let row = |row| cells.iter().map(|c| c.value(row)).collect();
+        table.rows = (0..rows.num_rows() as u32).map(row).collect();
+        Ok(table)
+    }
+}
+
 /// The procedures that CALL may name.
 pub trait Procedures: Sync {
     /// Runs a procedure.
     ///
     /// # Errors
-    /// [`GfqlError`] when there is no such procedure, or it refuses.
+    /// [`QueryError`] when there is no such procedure, or it refuses.
     fn call(
         &self,
         graph: &PropertyGraph,
         name: &str,
         args: &[Value],
         cancel: &CancelToken,
-    ) -> Result<ProcedureTable, GfqlError>;
+    ) -> Result<ProcedureTable, QueryError>;
 
     /// What there is to say beside the answers given so far.
     fn notices(&self) -> Vec<Notice> {
@@ -123,10 +145,26 @@ pub trait Procedures: Sync {
     }
 }
 
-/// Evaluates a query on a graph.
+/// No procedure at all.
+struct NoProcedures;
+
+impl Procedures for NoProcedures {
+    fn call(
+        &self,
+        _: &PropertyGraph,
+        name: &str,
+        _: &[Value],
+        _: &CancelToken,
+    ) -> Result<ProcedureTable, QueryError> {
+        let text = format!("the procedure {name:?} cannot be called here");
+        Err(QueryError::new(ErrorCode::Query, text).field("procedure").value(name))
+    }
+}
+
+/// Evaluates a query that calls no procedures on a graph.
 ///
 /// # Errors
-/// [`GfqlError`] with its slug: a parameter without a value, a value of the wrong kind, a limit, or
+/// [`QueryError`] with its slug: a parameter without a value, a value of the wrong kind, a limit, or
 /// because the work was stopped.
 pub fn run(
     graph: &PropertyGraph,
@@ -134,11 +172,11 @@ pub fn run(
     params: &Map<String, serde_json::Value>,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<Answer, GfqlError> {
-    run_with(graph, query, params, strictness, &Algorithms::default(), cancel)
+) -> Result<Answer, QueryError> {
+    run_with(graph, query, params, strictness, &NoProcedures, cancel)
 }
 
-/// Evaluates a query that may call other procedures than [`Algorithms`].
+/// Evaluates a query that may call procedures.
 ///
 /// # Errors
 /// Those of [`run`], and those of the procedures.
@@ -149,7 +187,7 @@ pub fn run_with(
     strictness: Strictness,
     procedures: &dyn Procedures,
     cancel: &CancelToken,
-) -> Result<Answer, GfqlError> {
+) -> Result<Answer, QueryError> {
     let micros = SystemClock.unix_micros();
     let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
     let now = (micros.div_euclid(1_000_000), nanos);

@@ -6,7 +6,7 @@ mod number;
 
 use std::sync::Arc;
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 
 use crate::ast::{Binary, Direction, Quantifier};
 use crate::func::Function;

@@ -2,7 +2,8 @@
 //!
 //! Nothing of the product can reach this: the parser of queries has no such clause.
 
-use graphlume_gfql::{GfqlError, PropertyGraph, Strictness};
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::Map;
 
@@ -26,7 +27,7 @@ pub struct Setup {
 ///
 /// # Errors
 /// When the query is of another form.
-pub fn execute(setup: &mut Setup, text: &str, graph: &PropertyGraph) -> Result<(), GfqlError> {
+pub fn execute(setup: &mut Setup, text: &str, graph: &PropertyGraph) -> Result<(), QueryError> {
     let mut parser = Parser::new(text)?;
     let (mut clauses, parts) = parser.creating()?;
     let at = 0;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use graphlume_cypher::{Value, parse, run};
-use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_expr::Strictness;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use proptest::prelude::*;

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use graphlume_cypher::{parse, run};
-use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_expr::Strictness;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;

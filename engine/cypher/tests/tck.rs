@@ -15,7 +15,8 @@ use expected::{Shown, read, shown, unordered};
 use gherkin::Scenario;
 use graphlume_cypher::testkit::{Setup, execute};
 use graphlume_cypher::{Answer, parse, run};
-use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Coded};
 use serde_json::{Map, Value as Json};
 
@@ -129,7 +130,11 @@ fn parts(scenario: &Scenario) -> Result<Parts, String> {
     Ok(parts)
 }
 
-fn ask(graph: &PropertyGraph, text: &str, params: &Map<String, Json>) -> Result<Answer, GfqlError> {
+fn ask(
+    graph: &PropertyGraph,
+    text: &str,
+    params: &Map<String, Json>,
+) -> Result<Answer, QueryError> {
     run(graph, &parse(text)?, params, Strictness::Lenient, &CancelToken::new())
 }
 

@@ -11,6 +11,7 @@
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 
 mod best;
+mod error;
 mod fold;
 mod group;
 mod mark;
@@ -23,6 +24,7 @@ mod text;
 mod vector;
 
 pub use best::best;
+pub use error::{ErrorCode, QueryError, listed, nearest};
 pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
@@ -32,6 +34,16 @@ pub use text::TextTest;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};
 
 use std::cmp::Ordering;
+
+/// What an absent column means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// It is an error.
+    Strict,
+    /// It is null in every row.
+    #[default]
+    Lenient,
+}
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,31 +5,16 @@ use std::sync::Arc;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
+use graphlume_expr::{Cmp, ErrorCode, QueryError};
 use graphlume_graph::canon::{Canon, Column, of_f64};
+use graphlume_store::filter::{Buckets, ColumnTest, Keep, Members, Predicate, Range, RowFilter};
+use graphlume_store::{Literal, PropertyGraph};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 
-use crate::Cmp;
-use crate::buckets::Buckets;
 use crate::chain::Scope;
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
-use crate::members::Members;
-use crate::predicate::{Keep, Predicate};
-use crate::range::Range;
-use crate::row_filter::{ColumnTest, RowFilter};
+use crate::wire::Filter;
 use crate::wire::value::moment;
-use crate::wire::{Filter, Literal};
-
-/// What an absent column means.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strictness {
-    /// It is an error.
-    Strict,
-    /// It is null in every row.
-    #[default]
-    Lenient,
-}
 
 /// Which table of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,11 +62,23 @@ struct Short<'a> {
 
 impl Short<'_> {
     fn codes(&self) -> Option<Arc<Vec<u8>>> {
-        crate::codes::small(self.graph, self.edges, self.name, self.column, self.cancel)
+        graphlume_store::dictionary::small(
+            self.graph,
+            self.edges,
+            self.name,
+            self.column,
+            self.cancel,
+        )
     }
 
     fn buckets(&self) -> Option<Arc<Buckets>> {
-        crate::buckets::buckets(self.graph, self.edges, self.name, self.column, self.cancel)
+        graphlume_store::filter::buckets(
+            self.graph,
+            self.edges,
+            self.name,
+            self.column,
+            self.cancel,
+        )
     }
 }
 
@@ -92,7 +89,7 @@ pub(crate) fn bind(
     side: Side,
     filter: &Filter,
     scope: Scope<'_>,
-) -> Result<RowFilter, GfqlError> {
+) -> Result<RowFilter, QueryError> {
     let cancel = scope.cancel;
     let mut bound = RowFilter::over(table.num_rows());
     for (key, predicate) in filter {
@@ -100,7 +97,7 @@ pub(crate) fn bind(
             if crate::expr::is_internal(key) {
                 return Err(crate::expr::unknown_internal(key));
             }
-            scope.absent(GfqlError::no_column(key, side.name(), &table.column_names()))?;
+            scope.absent(QueryError::no_column(key, side.name(), &table.column_names()))?;
             bound.never |= !predicate.holds_for_absent();
             continue;
         };
@@ -110,7 +107,7 @@ pub(crate) fn bind(
             continue;
         }
         let column = graph.column(table, side == Side::Edges, &name).ok_or_else(|| {
-            GfqlError::new(ErrorCode::ColumnType, format!("column {name:?} has no values to test"))
+            QueryError::new(ErrorCode::ColumnType, format!("column {name:?} has no values to test"))
                 .field(key.as_str())
         })?;
         let predicate = checked(&column, predicate, key, table.num_rows())?;
@@ -198,12 +195,12 @@ fn checked(
     predicate: Predicate,
     key: &str,
     rows: usize,
-) -> Result<Predicate, GfqlError> {
+) -> Result<Predicate, QueryError> {
     if rows == 0 {
         return Ok(predicate);
     }
     let refuse = |what: &str, hint: &str| {
-        Err(GfqlError::new(ErrorCode::ColumnType, format!("column {key:?} {what}"))
+        Err(QueryError::new(ErrorCode::ColumnType, format!("column {key:?} {what}"))
             .field(key)
             .suggest(hint))
     };
@@ -241,7 +238,7 @@ fn checked(
 
 /// The test of a column of times, with times in place of the texts that say them. A text that says none is an
 /// error: no row would pass, and the answer would be empty without a word.
-fn of_times(predicate: Predicate, key: &str) -> Result<Predicate, GfqlError> {
+fn of_times(predicate: Predicate, key: &str) -> Result<Predicate, QueryError> {
     let time = |value: Literal| match value {
         Literal::Text(text) => {
             moment(&text).map(|(s, ns)| Literal::Instant(s, ns)).map_err(|e| e.field(key))
@@ -278,7 +275,7 @@ fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> Colu
         let answers: Vec<bool> =
             values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
         let null = holds(None);
-        let set = crate::codes::small_set(&answers, null);
+        let set = graphlume_store::dictionary::small_set(&answers, null);
         let small = short.codes().map(|codes| (codes, set));
         return ColumnTest::Codes { column, answers, null, small };
     }

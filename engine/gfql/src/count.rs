@@ -6,17 +6,16 @@
 
 use std::cell::RefCell;
 
+use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::{BLOCK_MAX, IdSet, listed, prefetch};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::chain::{Pass, Scope, Step, closed};
-use crate::error::GfqlError;
-use crate::graph::PropertyGraph;
-use crate::listing::{BLOCK, listed, prefetch};
 use crate::select::Sizes;
-use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 
 /// Edges between two looks at whether the work is still wanted.
@@ -33,7 +32,7 @@ pub(crate) fn sizes(
     graph: &PropertyGraph,
     steps: &[Step],
     scope: Scope<'_>,
-) -> Result<Option<Sizes>, GfqlError> {
+) -> Result<Option<Sizes>, QueryError> {
     let Some(table) = graph.edges().filter(|_| !graph.is_rows()) else { return Ok(None) };
     let steps = closed(steps);
     let [Step::Node(from), Step::Edge(op), Step::Node(to)] = steps.as_slice() else {
@@ -84,7 +83,7 @@ fn passing(
     t: &Topology,
     passes: &[u64],
     cancel: &CancelToken,
-) -> Result<(usize, usize), GfqlError> {
+) -> Result<(usize, usize), QueryError> {
     let ends = graph.row_ends(cancel)?;
     let part = passes.len().div_ceil(2 * rayon::current_num_threads()).max(1 << 8);
     let parts: Vec<(Vec<u64>, usize)> = (passes.par_chunks(part).zip(ends.par_chunks(64 * part)))
@@ -92,14 +91,15 @@ fn passing(
             let mut words = vec![0_u64; t.num_nodes().div_ceil(64) as usize];
             let mut edges = 0;
             // The rows of a block are listed, and their ends sent for, while those of the one before are used.
-            let (mut rows, mut next) = (vec![0; BLOCK * 64], vec![0; BLOCK * 64]);
+            let block_words = graphlume_store::tuning().block_words;
+            let (mut rows, mut next) = (vec![0; BLOCK_MAX * 64], vec![0; BLOCK_MAX * 64]);
             let ahead = |block: Option<(&[u64], &[[u32; 2]])>, list: &mut [u32]| {
                 let Some((passes, ends)) = block else { return 0 };
                 let count = listed(passes, list);
                 list[..count].iter().for_each(|row| prefetch(ends, *row as usize));
                 count
             };
-            let mut blocks = passes.chunks(BLOCK).zip(ends.chunks(BLOCK * 64));
+            let mut blocks = passes.chunks(block_words).zip(ends.chunks(block_words * 64));
             let mut block = blocks.next();
             let mut count = ahead(block, &mut rows);
             while let Some((_, ends)) = block {
@@ -223,7 +223,7 @@ fn reached(
     direction: Direction,
     hops: u32,
     cancel: &CancelToken,
-) -> Result<(usize, usize), GfqlError> {
+) -> Result<(usize, usize), QueryError> {
     let (leave, enter) = (direction != Direction::Reverse, direction != Direction::Forward);
     let out = |v: u32| if leave { t.out_neighbors(v) } else { &[] };
     let into = |v: u32| if enter { t.in_neighbors(v) } else { &[] };
@@ -283,7 +283,7 @@ fn reached(
 }
 
 /// The edges that were met from both of their ends, loops included: those between nodes that were left.
-fn twice(t: &Topology, left: &Marked<'_>, cancel: &CancelToken) -> Result<u64, GfqlError> {
+fn twice(t: &Topology, left: &Marked<'_>, cancel: &CancelToken) -> Result<u64, QueryError> {
     let mut sorted = vec![];
     let (mut count, mut arcs, mut next_check) = (0, 0, CHECK_ARCS);
     for v in left.nodes() {
@@ -324,7 +324,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Bindings, Strictness, parse};
+    use crate::parse;
+    use graphlume_expr::Strictness;
+    use graphlume_store::Bindings;
 
     fn table(columns: &[(&str, Vec<i64>)]) -> Table {
         let array = |v: &Vec<i64>| Arc::new(Int64Array::from(v.clone())) as ArrayRef;

@@ -1,10 +1,10 @@
 //! Named results: what needs what, and in which order they are made.
 
+use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
+use graphlume_store::PropertyGraph;
 use graphlume_types::limits::QUERY_DEPTH_MAX;
 
 use crate::chain::Scope;
-use crate::error::{ErrorCode, GfqlError, listed, nearest};
-use crate::graph::PropertyGraph;
 use crate::wire::{Binding, Chain, Let};
 
 /// Results of one Let, and those of the Lets around it.
@@ -26,7 +26,7 @@ pub(crate) fn run(
     query: &Let,
     output: Option<&str>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     evaluate(graph, query, output, None, scope, 0)
 }
 
@@ -37,17 +37,17 @@ fn evaluate(
     outer: Option<&Names<'_>>,
     scope: Scope<'_>,
     depth: usize,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     if depth > QUERY_DEPTH_MAX {
         let text = format!("bindings are nested more than {QUERY_DEPTH_MAX} deep");
-        return Err(GfqlError::new(ErrorCode::Limit, text));
+        return Err(QueryError::new(ErrorCode::Limit, text));
     }
     let mut names = Names { own: vec![], outer };
     let mut made = Vec::new();
     let mut last = graph.clone();
     for i in order(query, outer)? {
         let (name, binding) = &query.bindings[i];
-        let place = |e: GfqlError| e.field(format!("bindings.{name}"));
+        let place = |e: QueryError| e.field(format!("bindings.{name}"));
         let result = match binding {
             Binding::Chain(chain) => chain_of(graph, chain, &mut made, scope),
             Binding::Ref(other, chain) => match names.get(other) {
@@ -81,7 +81,7 @@ fn chain_of<'a>(
     chain: &'a Chain,
     made: &mut Results<'a>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let same = |(start, of, _): &&(PropertyGraph, &Chain, PropertyGraph)| {
         start.is_same(graph) && *of == chain
     };
@@ -95,17 +95,17 @@ fn chain_of<'a>(
 
 /// The refusal of a dataset that is not there, or not for the one who asks.
 #[must_use]
-pub fn no_dataset(dataset: &str) -> GfqlError {
+pub fn no_dataset(dataset: &str) -> QueryError {
     let text = format!("there is no dataset {dataset:?} that can be read here");
-    GfqlError::new(ErrorCode::NoGraph, text)
+    QueryError::new(ErrorCode::NoGraph, text)
         .field("dataset_id")
         .value(dataset)
         .suggest("use the id of a dataset that you may read")
 }
 
-fn unresolved(name: &str, query: &Let) -> GfqlError {
+fn unresolved(name: &str, query: &Let) -> QueryError {
     let names: Vec<&str> = query.bindings.iter().map(|(n, _)| n.as_str()).collect();
-    let error = GfqlError::new(ErrorCode::Unresolved, format!("no binding is named {name:?}"));
+    let error = QueryError::new(ErrorCode::Unresolved, format!("no binding is named {name:?}"));
     error.value(name).suggest(match nearest(name, &names) {
         Some(near) => format!("did you mean {near:?}?"),
         None => format!("bindings: {}", listed(&names)),
@@ -128,7 +128,7 @@ fn needs<'a>(binding: &'a Binding, into: &mut Vec<&'a str>) {
 
 /// The order of evaluation: a binding becomes ready when the last that it needs is done, and those that
 /// are ready are taken in the order in which they became so, at first that of declaration.
-fn order(query: &Let, outer: Option<&Names<'_>>) -> Result<Vec<usize>, GfqlError> {
+fn order(query: &Let, outer: Option<&Names<'_>>) -> Result<Vec<usize>, QueryError> {
     let count = query.bindings.len();
     let mut waits = vec![0; count];
     let mut feeds: Vec<Vec<usize>> = vec![vec![]; count];
@@ -166,7 +166,7 @@ fn order(query: &Let, outer: Option<&Names<'_>>) -> Result<Vec<usize>, GfqlError
             .map(|i| query.bindings[i].0.as_str())
             .collect();
         let text = format!("bindings need each other: {}", listed(&stuck));
-        return Err(GfqlError::new(ErrorCode::Circular, text).field("bindings"));
+        return Err(QueryError::new(ErrorCode::Circular, text).field("bindings"));
     }
     Ok(done)
 }

@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow_schema::{Field, Schema};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_graph::canon::Column;
+use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
 use crate::Others;
-use crate::bind::Strictness;
 use crate::chain::{Pass, Scope, selection};
-use crate::error::{ErrorCode, GfqlError};
 use crate::expr::NO_ROWS;
-use crate::graph::PropertyGraph;
 use crate::shared::Shared;
 use crate::wire::{Op, Query};
 
@@ -38,9 +37,9 @@ pub fn elements(
     query: &Query,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<Elements, GfqlError> {
+) -> Result<Elements, QueryError> {
     let others = Others::default();
-    let shared = Shared::default();
+    let shared = Shared::new();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     if let Query::Chain(chain) = query {
         if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
@@ -65,12 +64,12 @@ fn from_tables(
     graph: &PropertyGraph,
     query: &Query,
     scope: Scope<'_>,
-) -> Result<Elements, GfqlError> {
+) -> Result<Elements, QueryError> {
     let cancel = scope.cancel;
     let tagged = tagged(graph, cancel)?;
     let result = crate::run(&tagged, query, None, scope.strictness, cancel)?.graph;
     if result.is_rows() {
-        return Err(GfqlError::new(
+        return Err(QueryError::new(
             ErrorCode::Output,
             "the expression gives rows, and a collection is a part of the graph",
         )
@@ -108,7 +107,7 @@ fn from_tables(
 }
 
 /// The same graph with the number of its row beside each edge.
-fn tagged(graph: &PropertyGraph, cancel: &CancelToken) -> Result<PropertyGraph, GfqlError> {
+fn tagged(graph: &PropertyGraph, cancel: &CancelToken) -> Result<PropertyGraph, QueryError> {
     let Some(edges) = graph.edges() else { return Ok(graph.clone()) };
     let frame = graph.shared_frame(cancel)?;
     let rows: ArrayRef = Arc::new(UInt32Array::from_iter_values(0..edges.num_rows() as u32));
@@ -126,8 +125,8 @@ fn tagged(graph: &PropertyGraph, cancel: &CancelToken) -> Result<PropertyGraph, 
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
     use super::*;
-    use crate::Bindings;
     use arrow_array::{Int64Array, StringArray};
+    use graphlume_store::Bindings;
     use serde_json::{Value, json};
 
     fn graph() -> PropertyGraph {
@@ -154,7 +153,7 @@ mod tests {
     }
 
     /// Node letters and edge weights, so that the numbering plays no part.
-    fn of(query: &Value) -> Result<(String, Vec<u32>), GfqlError> {
+    fn of(query: &Value) -> Result<(String, Vec<u32>), QueryError> {
         let (graph, cancel) = (graph(), CancelToken::new());
         let query = crate::parse(query)?;
         let found = elements(&graph, &query, Strictness::Strict, &cancel)?;

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
+use graphlume_expr::QueryError;
+use graphlume_store::PropertyGraph;
+use graphlume_store::filter::RowFilter;
+use graphlume_store::ids::IdSet;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
 use crate::bind::{Side, bind};
 use crate::chain::Scope;
-use crate::error::GfqlError;
-use crate::graph::PropertyGraph;
-use crate::row_filter::RowFilter;
-use crate::set::IdSet;
+use crate::tuning::tuning;
 use crate::wire::NodeOp;
-
-/// Nodes from which on a filter is tested on all rows at once.
-const FILTER_ALL: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 
 /// The filter and the query of a step, bound to a table of the graph.
 pub(crate) fn row_filter(
@@ -23,7 +21,7 @@ pub(crate) fn row_filter(
     side: Side,
     op: &NodeOp,
     scope: Scope<'_>,
-) -> Result<Arc<RowFilter>, GfqlError> {
+) -> Result<Arc<RowFilter>, QueryError> {
     scope.shared.filter(graph, side, op, || bound(graph, table, side, op, scope))
 }
 
@@ -33,7 +31,7 @@ fn bound(
     side: Side,
     op: &NodeOp,
     scope: Scope<'_>,
-) -> Result<RowFilter, GfqlError> {
+) -> Result<RowFilter, QueryError> {
     let filter = bind(graph, table, side, &op.filter, scope)?;
     let mut filter = filter.until(scope.cancel);
     if let Some(query) = &op.query {
@@ -55,7 +53,7 @@ pub(crate) enum NodeFilter<'a> {
 }
 
 impl NodeFilter<'_> {
-    pub(crate) fn and(&self, nodes: &IdSet, cancel: &CancelToken) -> Result<IdSet, GfqlError> {
+    pub(crate) fn and(&self, nodes: &IdSet, cancel: &CancelToken) -> Result<IdSet, QueryError> {
         Ok(match self {
             Self::Any => nodes.clone(),
             Self::Set(set) => nodes.and(set),
@@ -64,7 +62,7 @@ impl NodeFilter<'_> {
                     return Ok(IdSet::empty());
                 }
                 let frame = graph.frame(cancel)?;
-                if nodes.len() > FILTER_ALL {
+                if nodes.len() > tuning().filter_all {
                     let answers = filter.run();
                     cancel.check()?;
                     if nodes.is_many() && graph.rows_are_nodes(frame) {

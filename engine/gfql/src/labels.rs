@@ -1,11 +1,11 @@
 //! Hop numbers of a chain: the columns that show them and the slices that are cut by them.
 
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::{IdMap, IdSet};
 use graphlume_table::Table;
 
 use crate::chain::Step;
-use crate::graph::PropertyGraph;
 use crate::select::Added;
-use crate::set::{IdMap, IdSet};
 use crate::wire::EdgeOp;
 
 /// Hop numbers of nodes and edges by column; of several steps with one column the first counts.

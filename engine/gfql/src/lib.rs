@@ -5,61 +5,41 @@
 //! Work follows the frontier: a few hops from a few nodes cost as much as the edges they meet.
 
 mod bind;
-mod buckets;
-mod bytes;
 mod call;
 mod chain;
-mod codes;
-mod columns;
 mod count;
 mod dag;
-mod derived;
 mod elements;
-mod error;
 mod explain;
 mod expr;
 mod filter;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod fuzz;
-mod gather;
-mod graph;
 mod hop;
 mod labels;
-mod listing;
-mod members;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod naive;
 mod path;
-mod pattern;
-mod predicate;
-mod range;
-mod row_filter;
 mod select;
-mod set;
 mod shared;
 mod single;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
+mod tuning;
 pub mod wire;
-mod words;
 
-pub use bind::Strictness;
 pub use call::{CALLS, Callable, Does, Made, procedure, shown};
 pub use dag::no_dataset;
-pub use derived::made;
 pub use elements::{Elements, elements};
-pub use error::{ErrorCode, GfqlError, nearest};
 pub use explain::explain;
-pub use graph::{Bindings, PropertyGraph};
-pub use graphlume_expr::Cmp;
-pub use pattern::within_budget;
-pub use predicate::{Calendar, Class, Keep, Predicate, TextTest};
 pub use select::Sizes;
 pub use wire::{Query, parse};
 
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice};
 
 use chain::Scope;
@@ -79,14 +59,14 @@ pub struct Outcome {
 /// Evaluates a query on a graph. `output` names the binding to return.
 ///
 /// # Errors
-/// [`GfqlError`] with its slug, the field at fault and what to write instead.
+/// [`QueryError`] with its slug, the field at fault and what to write instead.
 pub fn run(
     graph: &PropertyGraph,
     query: &Query,
     output: Option<&str>,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<Outcome, GfqlError> {
+) -> Result<Outcome, QueryError> {
     run_with(graph, &Others::default(), query, output, strictness, cancel)
 }
 
@@ -104,8 +84,8 @@ pub fn run_with(
     output: Option<&str>,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<Outcome, GfqlError> {
-    let shared = Shared::default();
+) -> Result<Outcome, QueryError> {
+    let shared = Shared::new();
     let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
     let graph = match (query, output) {
         (Query::Chain(chain), None) => {
@@ -116,7 +96,7 @@ pub fn run_with(
         }
         (Query::Let(bindings), output) => dag::run(graph, bindings, output, scope)?,
         (Query::Chain(_), Some(output)) => {
-            return Err(GfqlError::new(ErrorCode::Output, "only a Let has named results")
+            return Err(QueryError::new(ErrorCode::Output, "only a Let has named results")
                 .field("output")
                 .value(output)
                 .suggest("leave the output out"));
@@ -143,11 +123,11 @@ pub fn sizes(
     output: Option<&str>,
     strictness: Strictness,
     cancel: &CancelToken,
-) -> Result<(Sizes, Vec<Notice>), GfqlError> {
+) -> Result<(Sizes, Vec<Notice>), QueryError> {
     if let (Query::Chain(chain), None) = (query, output)
         && let Some(steps) = pattern(chain)
     {
-        let shared = Shared::default();
+        let shared = Shared::new();
         let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
         let counted = match chain.clauses.is_empty() {
             true => count::sizes(graph, &steps, scope)?,
@@ -186,6 +166,6 @@ fn run_chain(
     graph: &PropertyGraph,
     chain: &Chain,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     call::run(graph, chain, scope)
 }

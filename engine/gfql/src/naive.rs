@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+use graphlume_expr::{Cmp, Strictness};
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::Cmp;
-use crate::{Bindings, PropertyGraph, Strictness, parse, run};
+use crate::{parse, run};
 
 /// A small graph: a number for each node, and ends and a number for each edge.
 #[derive(Clone, Debug)]

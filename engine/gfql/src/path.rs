@@ -9,18 +9,17 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError, listed};
 use graphlume_graph::canon::Column;
 use graphlume_graph::{Distinct, Graph, distinct};
+use graphlume_store::PropertyGraph;
+use graphlume_store::filter::order_cells;
+use graphlume_store::ids::{Grow, IdSet};
 use graphlume_types::limits::QUERY_STATES_MAX;
 
-use crate::Cmp;
 use crate::chain::{BoundEdge, Pass, Scope, Step};
-use crate::error::{ErrorCode, GfqlError, listed};
-use crate::graph::PropertyGraph;
 use crate::hop::arcs;
-use crate::predicate::order_cells;
 use crate::select::{Added, Selection};
-use crate::set::{Grow, IdSet};
 use crate::wire::{Clause, EdgeOp};
 
 /// Bytes of a state: in the list, in the index and on the heap.
@@ -81,12 +80,12 @@ pub(crate) fn select(
     steps: &[Step],
     clauses: &[Clause],
     scope: Scope<'_>,
-) -> Result<Selection, GfqlError> {
+) -> Result<Selection, QueryError> {
     let alternating =
         steps.iter().enumerate().all(|(i, s)| matches!(s, Step::Edge(_)) == (i % 2 == 1));
     if !alternating {
         let text = "\"where\" needs a chain in which nodes and edges alternate";
-        return Err(GfqlError::new(ErrorCode::Type, text).field("where"));
+        return Err(QueryError::new(ErrorCode::Type, text).field("where"));
     }
     let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
     let conditions =
@@ -110,7 +109,7 @@ fn condition(
     graph: &PropertyGraph,
     steps: &[Step],
     clause: &Clause,
-) -> Result<Condition, GfqlError> {
+) -> Result<Condition, QueryError> {
     let (left, right) = (term(graph, steps, &clause.left)?, term(graph, steps, &clause.right)?);
     Ok(if left.step <= right.step {
         Condition { cmp: clause.cmp, first: left, second: right }
@@ -130,9 +129,9 @@ fn term(
     graph: &PropertyGraph,
     steps: &[Step],
     (alias, name): &(String, String),
-) -> Result<Term, GfqlError> {
+) -> Result<Term, QueryError> {
     let refuse = |text: String, hint: String| {
-        Err(GfqlError::new(ErrorCode::Query, text)
+        Err(QueryError::new(ErrorCode::Query, text)
             .field("where")
             .value(format!("{alias}.{name}"))
             .suggest(hint))
@@ -196,7 +195,7 @@ impl Search<'_> {
     }
 
     /// The number of a state, and whether it is new.
-    fn number(&mut self, state: State) -> Result<(u32, bool), GfqlError> {
+    fn number(&mut self, state: State) -> Result<(u32, bool), QueryError> {
         self.looks = self.looks.wrapping_add(1);
         if self.looks.is_multiple_of(LOOKS_PER_CHECK) {
             self.pass.scope.cancel.check()?;
@@ -206,7 +205,7 @@ impl Search<'_> {
         }
         if self.states.len() >= QUERY_STATES_MAX {
             let text = format!("the conditions need more than {QUERY_STATES_MAX} states");
-            return Err(GfqlError::new(ErrorCode::Limit, text)
+            return Err(QueryError::new(ErrorCode::Limit, text)
                 .field("where")
                 .suggest("filter the steps more narrowly"));
         }
@@ -226,7 +225,7 @@ impl Search<'_> {
         step: usize,
         v: u32,
         live: &Rc<[u32]>,
-    ) -> Result<Option<(u32, bool)>, GfqlError> {
+    ) -> Result<Option<(u32, bool)>, QueryError> {
         if !self.allowed[step].contains(v) {
             return Ok(None);
         }
@@ -237,7 +236,7 @@ impl Search<'_> {
         }
     }
 
-    fn follow(&mut self, steps: &[Step], bound: &[Option<BoundEdge>]) -> Result<(), GfqlError> {
+    fn follow(&mut self, steps: &[Step], bound: &[Option<BoundEdge>]) -> Result<(), QueryError> {
         let none: Rc<[u32]> = vec![NONE; self.conditions.len()].into();
         let mut front = Vec::new();
         for v in self.allowed[0].clone().iter() {
@@ -277,7 +276,7 @@ impl Search<'_> {
         (to, new): (u32, bool),
         position: u32,
         waiting: &mut Vec<u32>,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         if self.moves.len().is_multiple_of(STATES_PER_TAKE) {
             self.pass.scope.cancel.take((STATES_PER_TAKE * MOVE_BYTES) as u64)?;
         }
@@ -294,7 +293,7 @@ impl Search<'_> {
         op: &EdgeOp,
         edge: &BoundEdge,
         front: &[u32],
-    ) -> Result<Vec<u32>, GfqlError> {
+    ) -> Result<Vec<u32>, QueryError> {
         let mut next = Vec::new();
         for state in front {
             let (_, _, v, live) = self.states[*state as usize].clone();
@@ -316,7 +315,7 @@ impl Search<'_> {
         op: &EdgeOp,
         edge: &BoundEdge,
         front: &[u32],
-    ) -> Result<Vec<u32>, GfqlError> {
+    ) -> Result<Vec<u32>, QueryError> {
         let mut next = Vec::new();
         let mut work = Vec::new();
         for state in front {

@@ -9,17 +9,17 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, Buffer};
 use arrow_schema::{Field, Schema};
 use arrow_select::filter::FilterBuilder;
+use graphlume_expr::QueryError;
 use graphlume_graph::{Graph, Topology};
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::{IdMap, IdSet, listed};
+use graphlume_store::materialize::Picked;
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, ResourcesExhausted};
 use rayon::prelude::*;
 
-use crate::error::GfqlError;
-use crate::gather::Picked;
-use crate::graph::PropertyGraph;
 use crate::hop::Marks;
-use crate::listing::listed;
-use crate::set::{IdMap, IdSet};
+use crate::tuning::tuning;
 
 /// A column that a query adds.
 pub(crate) enum Added {
@@ -64,7 +64,7 @@ impl Selection {
         &self,
         graph: &PropertyGraph,
         cancel: &CancelToken,
-    ) -> Result<Sizes, GfqlError> {
+    ) -> Result<Sizes, QueryError> {
         let frame = graph.frame(cancel)?;
         let described = |v: &u32| graph.node_row(frame, *v).is_some();
         let plain = graph.rows_are_nodes(frame);
@@ -94,7 +94,7 @@ impl Selection {
         &self,
         graph: &PropertyGraph,
         cancel: &CancelToken,
-    ) -> Result<PropertyGraph, GfqlError> {
+    ) -> Result<PropertyGraph, QueryError> {
         let frame = graph.frame(cancel)?;
         let (nodes, edges) = rayon::join(
             || self.gather_nodes(graph, frame, cancel),
@@ -111,14 +111,14 @@ impl Selection {
         edges: &Table,
         (rows, ends): (Vec<u32>, &[[u32; 2]]),
         cancel: &CancelToken,
-    ) -> Result<PropertyGraph, GfqlError> {
+    ) -> Result<PropertyGraph, QueryError> {
         let frame = graph.frame(cancel)?;
         let (nodes, edges) = rayon::join(
             || self.gather_nodes(graph, frame, cancel),
             || {
                 take_bytes(edges, cancel, || taken_bytes(edges, &rows))?;
                 let picked = Picked { graph, edges: true, rows, ends };
-                Ok::<_, GfqlError>(Table::try_new(picked.batch(edges)?)?)
+                Ok::<_, QueryError>(Table::try_new(picked.batch(edges)?)?)
             },
         );
         graph.replaced(Some(nodes?), Some(edges?))
@@ -129,7 +129,7 @@ impl Selection {
         graph: &PropertyGraph,
         frame: &Graph,
         cancel: &CancelToken,
-    ) -> Result<Table, GfqlError> {
+    ) -> Result<Table, QueryError> {
         let table = graph.node_table(cancel)?;
         let (rows, ids) = if self.nodes.is_many() && graph.rows_are_nodes(frame) {
             let ids = if self.node_columns.is_empty() { vec![] } else { self.nodes.to_vec() };
@@ -156,7 +156,7 @@ impl Selection {
         graph: &PropertyGraph,
         frame: &Graph,
         cancel: &CancelToken,
-    ) -> Result<Option<Table>, GfqlError> {
+    ) -> Result<Option<Table>, QueryError> {
         let Some(table) = graph.edges() else { return Ok(None) };
         if self.edges.len() as usize == table.num_rows() && self.edge_columns.is_empty() {
             return Ok(Some(table.clone()));
@@ -173,7 +173,7 @@ impl Selection {
         t: &Topology,
         table: &Table,
         cancel: &CancelToken,
-    ) -> Result<(Rows, Vec<u32>), GfqlError> {
+    ) -> Result<(Rows, Vec<u32>), QueryError> {
         let rows = t.out_row();
         if self.edges.is_many() && self.edge_columns.is_empty() {
             let marks = Marks::new(table.num_rows() as u32);
@@ -231,7 +231,7 @@ impl Rows {
         self,
         (graph, edges): (&PropertyGraph, bool),
         table: &Table,
-    ) -> Result<RecordBatch, GfqlError> {
+    ) -> Result<RecordBatch, QueryError> {
         let rows = match self {
             Self::Mask(_, count) if count == table.num_rows() => return Ok(table.batch().clone()),
             Self::Mask(words, count) if count > table.num_rows() / NEARLY_ALL.1 * NEARLY_ALL.0 => {
@@ -252,7 +252,7 @@ impl Rows {
 const NEARLY_ALL: (usize, usize) = (4, 5);
 
 /// Most of the rows of a table, by their bits.
-fn filtered(table: &Table, words: Vec<u64>, count: usize) -> Result<RecordBatch, GfqlError> {
+fn filtered(table: &Table, words: Vec<u64>, count: usize) -> Result<RecordBatch, QueryError> {
     let mask = BooleanBuffer::new(Buffer::from_vec(words), 0, table.num_rows());
     let filter = FilterBuilder::new(&BooleanArray::new(mask, None)).optimize().build();
     let columns = table.batch().columns().par_iter().map(|column| filter.filter(column));
@@ -278,7 +278,7 @@ fn extended(
     rows: Rows,
     elements: &[u32],
     added: &[Added],
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let batch = rows.taken(side, table)?;
     if added.is_empty() {
         return Ok(Table::try_new(batch)?);
@@ -315,9 +315,6 @@ fn added_bytes(rows: usize, columns: &[Added]) -> u64 {
     rows as u64 * columns.iter().map(cell).sum::<u64>()
 }
 
-/// Bytes of a table that are taken as a whole without a look at its rows.
-const SMALL_BYTES: u64 = if cfg!(test) { 1 } else { 32 << 20 };
-
 /// Takes the memory for rows of a table: of a small one for all of them, where there is so much.
 fn take_bytes(
     table: &Table,
@@ -326,7 +323,7 @@ fn take_bytes(
 ) -> Result<(), ResourcesExhausted> {
     let columns = table.batch().columns().iter();
     let all: u64 = columns.map(|column| column.get_array_memory_size() as u64).sum();
-    if all <= SMALL_BYTES && cancel.take(all).is_ok() {
+    if all <= tuning().small_bytes && cancel.take(all).is_ok() {
         return Ok(());
     }
     cancel.take(bytes())
@@ -354,7 +351,7 @@ fn bytes_of<I: Iterator<Item = usize>>(table: &Table, count: usize, rows: impl F
 }
 
 /// The rows of a table, in the order given.
-pub(crate) fn taken(table: &Table, rows: &[u32]) -> Result<RecordBatch, GfqlError> {
+pub(crate) fn taken(table: &Table, rows: &[u32]) -> Result<RecordBatch, QueryError> {
     let whole =
         rows.len() == table.num_rows() && rows.iter().enumerate().all(|(i, r)| i as u32 == *r);
     if whole {
@@ -371,6 +368,6 @@ pub(crate) fn taken(table: &Table, rows: &[u32]) -> Result<RecordBatch, GfqlErro
 }
 
 /// The rows of a table as a table.
-pub(crate) fn take(table: &Table, rows: Vec<u32>) -> Result<Table, GfqlError> {
+pub(crate) fn take(table: &Table, rows: Vec<u32>) -> Result<Table, QueryError> {
     Ok(Table::try_new(taken(table, &rows)?)?)
 }

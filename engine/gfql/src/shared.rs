@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use graphlume_expr::QueryError;
+use graphlume_store::PropertyGraph;
+use graphlume_store::filter::RowFilter;
 use graphlume_types::{Notice, note};
 
 use crate::bind::Side;
-use crate::error::GfqlError;
-use crate::graph::PropertyGraph;
-use crate::row_filter::RowFilter;
 use crate::wire::{Filter, NodeOp};
 
 /// Different tests of one query that are remembered.
@@ -32,14 +32,22 @@ struct Entry {
 }
 
 impl Shared {
+    /// Nothing yet, for a query that begins.
+    pub(crate) fn new() -> Self {
+        // Tests of this crate ask small graphs, and are to come upon every way that a query may take.
+        #[cfg(test)]
+        graphlume_types::tuning::use_small(true);
+        Self::default()
+    }
+
     /// The tests of a step on a table of a graph, made by `make` at the first question.
     pub(crate) fn filter(
         &self,
         graph: &PropertyGraph,
         side: Side,
         op: &NodeOp,
-        make: impl FnOnce() -> Result<RowFilter, GfqlError>,
-    ) -> Result<Arc<RowFilter>, GfqlError> {
+        make: impl FnOnce() -> Result<RowFilter, QueryError>,
+    ) -> Result<Arc<RowFilter>, QueryError> {
         if op.filter.is_empty() && op.query.is_none() {
             return make().map(Arc::new);
         }
@@ -82,8 +90,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Bindings;
     use crate::wire::{Op, Query};
+    use graphlume_store::Bindings;
 
     fn graph() -> PropertyGraph {
         let ids: arrow_array::ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));

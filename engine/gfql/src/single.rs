@@ -4,21 +4,14 @@
 use rayon::prelude::*;
 
 use crate::chain::{Pass, Ready, Scope, Step, closed};
-use crate::error::GfqlError;
 use crate::filter::NodeFilter;
-use crate::graph::PropertyGraph;
 use crate::hop::{edges_at, joined, piece_size};
-use crate::listing::{BLOCK, listed};
 use crate::select::Selection;
-use crate::set::IdSet;
+use crate::tuning::tuning;
 use crate::wire::{Direction, EdgeOp, NodeOp};
-
-/// Edges from which on this pays.
-const EDGES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 12 };
-/// The part of all edges that must be at the first nodes.
-const EDGES_PART: u64 = if cfg!(test) { 2 } else { 16 };
-/// Blocks of rows between two looks at the token.
-const BLOCKS_AT_ONCE: usize = if cfg!(test) { 2 } else { 1 << 3 };
+use graphlume_expr::QueryError;
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::{BLOCK_MAX, IdSet, listed};
 
 /// The outcome of a pattern.
 pub(crate) enum Single<'a> {
@@ -91,7 +84,7 @@ pub(crate) fn run<'a>(
     graph: &'a PropertyGraph,
     steps: &[Step],
     scope: Scope<'a>,
-) -> Result<Single<'a>, GfqlError> {
+) -> Result<Single<'a>, QueryError> {
     let steps = closed(steps);
     let [Step::Node(a), Step::Edge(op), Step::Node(b)] = steps.as_slice() else {
         return Ok(Single::Other);
@@ -105,7 +98,7 @@ pub(crate) fn run<'a>(
     let (Some(table), cancel) = (graph.edges(), scope.cancel) else { return Ok(Single::Other) };
     let pass = Pass { graph, scope, t: graph.topology(cancel)? };
     let (t, m) = (pass.t, pass.t.num_edges());
-    if m < EDGES_MIN {
+    if m < tuning().single_edges_min {
         return Ok(Single::Other);
     }
     let existing = graph.existing(cancel)?;
@@ -125,15 +118,15 @@ pub(crate) fn run<'a>(
     }
     let within = |filter: &NodeFilter<'_>, limit: &Option<IdSet>| {
         let nodes = filter.and(&existing, cancel)?;
-        Ok::<_, GfqlError>(limit.as_ref().map_or(nodes.clone(), |limit| nodes.and(limit)))
+        Ok::<_, QueryError>(limit.as_ref().map_or(nodes.clone(), |limit| nodes.and(limit)))
     };
     let (from, to) = (within(&a, &edge.source)?, within(&b, &edge.destination)?);
     if !from.is_dense() || !to.is_dense() {
         return bound(a, edge, b);
     }
     // Where it is many nodes, it is many edges.
-    let many = u64::from(from.len()) * EDGES_PART / 2 > u64::from(t.num_nodes());
-    if !many && edges_at(t, &from, op.direction) * EDGES_PART < u64::from(m) {
+    let many = u64::from(from.len()) * tuning().single_edges_part / 2 > u64::from(t.num_nodes());
+    if !many && edges_at(t, &from, op.direction) * tuning().single_edges_part < u64::from(m) {
         return bound(a, edge, b);
     }
     cancel.take(from.bytes() + to.bytes())?;
@@ -148,23 +141,24 @@ pub(crate) fn run<'a>(
     let looks = Looks { near, far, both: op.direction == Direction::Undirected };
     let words = ends.len().div_ceil(64);
     let nodes = t.num_nodes().div_ceil(64) as usize;
-    let size = piece_size(words, nodes as u64 * 8).next_multiple_of(BLOCK);
+    let (tuning, block_words) = (tuning(), graphlume_store::tuning().block_words);
+    let size = piece_size(words, nodes as u64 * 8).next_multiple_of(block_words);
     let _held = cancel.hold((words.div_ceil(size) * nodes * size_of::<u64>()) as u64)?;
     let parts: Vec<Part> = (0..words.div_ceil(size))
         .into_par_iter()
         .map(|piece| {
             let mut part = Part { marks: vec![0; nodes], rows: vec![], ends: vec![] };
-            let (mut rows, mut kept) = (vec![0; BLOCK * 64], vec![0; BLOCK * 64]);
-            let blocks = (piece * size..words.min((piece + 1) * size)).step_by(BLOCK);
+            let (mut rows, mut kept) = (vec![0; BLOCK_MAX * 64], vec![0; BLOCK_MAX * 64]);
+            let blocks = (piece * size..words.min((piece + 1) * size)).step_by(block_words);
             for (i, first) in blocks.enumerate() {
-                if i % BLOCKS_AT_ONCE == 0 && cancel.is_cancelled() {
+                if i % tuning.blocks_at_once == 0 && cancel.is_cancelled() {
                     break;
                 }
-                let block = &ends[first * 64..ends.len().min((first + BLOCK) * 64)];
+                let block = &ends[first * 64..ends.len().min((first + block_words) * 64)];
                 let rows = if trivial {
                     None
                 } else {
-                    let passes = &passes[first..words.min(first + BLOCK)];
+                    let passes = &passes[first..words.min(first + block_words)];
                     let count = listed(passes, &mut rows);
                     Some(&rows[..count])
                 };

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
+use graphlume_expr::{QueryError, Strictness};
 use graphlume_graph::canon::Canon;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Table, cell_text};
 use graphlume_types::CancelToken;
 use serde_json::{Value, json};
 
-use crate::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
+use crate::{parse, run};
 
 mod client;
 mod times;
@@ -31,7 +33,7 @@ fn graph() -> PropertyGraph {
     PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
 }
 
-fn ask_with(query: Value, strictness: Strictness) -> Result<PropertyGraph, GfqlError> {
+fn ask_with(query: Value, strictness: Strictness) -> Result<PropertyGraph, QueryError> {
     let query = parse(&query)?;
     Ok(run(&graph(), &query, None, strictness, &CancelToken::new())?.graph)
 }

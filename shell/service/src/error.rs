@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use graphlume_engine::EngineError;
-use graphlume_gfql::GfqlError;
+use graphlume_expr::QueryError;
 use graphlume_identity::IdentityError;
 use graphlume_ingest::IngestError;
 use graphlume_storage::StoreError;
@@ -93,7 +93,7 @@ pub enum ServiceError {
     },
     /// A query that is refused.
     #[error("{}", .0.text())]
-    Query(Box<GfqlError>),
+    Query(Box<QueryError>),
     /// Who is asking, and what they may do.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -208,8 +208,8 @@ impl From<HypergraphError> for ServiceError {
     }
 }
 
-impl From<GfqlError> for ServiceError {
-    fn from(e: GfqlError) -> Self {
+impl From<QueryError> for ServiceError {
+    fn from(e: QueryError) -> Self {
         if e.code() == Code::Internal {
             return Self::Internal(e.to_string());
         }

@@ -10,10 +10,12 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use graphlume_gfql::{Bindings, ErrorCode, GfqlError, PropertyGraph, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_ingest::{
     Compression, Format, ParseCx, ParseSpec, Source, options_from_query, parse, sql_transforms,
 };
+use graphlume_procedures::Algorithms;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Buffer, Table};
 use graphlume_types::{Budget, CancelToken, MemoryConsumer};
 use serde_json::{Map, Value, json};
@@ -151,7 +153,7 @@ fn limits() -> CancelToken {
     CancelToken::with_deadline(Instant::now() + Duration::from_millis(500)).with_memory(share)
 }
 
-fn refused(error: &GfqlError) {
+fn refused(error: &QueryError) {
     assert!(!error.message().is_empty());
     assert_ne!(error.error_code(), ErrorCode::Internal, "{error}");
 }
@@ -183,7 +185,14 @@ fn cypher(data: &[u8]) {
     };
     assert!(!graphlume_cypher::explain(&query).is_empty());
     let params = map(r#"{"a": 1, "b": ["x", null], "c": {"d": 2.5}}"#);
-    match graphlume_cypher::run(graph(), &query, &params, strictness, &limits()) {
+    match graphlume_cypher::run_with(
+        graph(),
+        &query,
+        &params,
+        strictness,
+        &Algorithms::default(),
+        &limits(),
+    ) {
         Ok(rows) => drop(rows.table().expect("rows become a table")),
         Err(e) => refused(&e),
     }

@@ -9,7 +9,10 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use graphlume_gfql::{Bindings, GfqlError, PropertyGraph, Strictness, parse, run};
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_gfql::{parse, run};
+use graphlume_procedures::Algorithms;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Buffer, Table};
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value, json};
@@ -21,7 +24,7 @@ fn table(path: &Value) -> Result<Option<Table>, Box<dyn Error>> {
     }
 }
 
-fn evaluate(case: &Value) -> Result<Result<PropertyGraph, GfqlError>, Box<dyn Error>> {
+fn evaluate(case: &Value) -> Result<Result<PropertyGraph, QueryError>, Box<dyn Error>> {
     let name = |key: &str| case[key].as_str().map(str::to_owned);
     let bindings =
         Bindings { node: name("node"), source: name("source"), destination: name("destination") };
@@ -35,7 +38,14 @@ fn evaluate(case: &Value) -> Result<Result<PropertyGraph, GfqlError>, Box<dyn Er
         if let Value::String(text) = &case["query"] {
             let query = graphlume_cypher::parse(text)?;
             let (params, cancel) = (Map::new(), CancelToken::new());
-            let answer = graphlume_cypher::run(&graph, &query, &params, strictness, &cancel)?;
+            let answer = graphlume_cypher::run_with(
+                &graph,
+                &query,
+                &params,
+                strictness,
+                &Algorithms::default(),
+                &cancel,
+            )?;
             return Ok(PropertyGraph::of_rows(answer.table()?, None));
         }
         let query = parse(&case["query"])?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphlume_gfql::GfqlError;
+use graphlume_expr::QueryError;
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call, CommandPriority};
@@ -21,7 +21,7 @@ pub(crate) struct EvaluateCollection {
 
 impl Apply for EvaluateCollection {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<CollectionMembers, GfqlError>;
+    type Answer = Result<CollectionMembers, QueryError>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graphlume_gfql::{ErrorCode, GfqlError, Others, PropertyGraph, Query, Sizes, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_gfql::{Others, Query, Sizes};
+use graphlume_procedures::Algorithms;
+use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::{
     CancelReason, CancelToken, Cancelled, DatasetId, MemoryConsumer, Notice, UserId,
@@ -87,7 +90,7 @@ pub(crate) struct QueryGraph {
 
 impl Apply for QueryGraph {
     /// What is wrong with a query is an answer; the engine itself did not fail.
-    type Answer = Result<QueryResult, GfqlError>;
+    type Answer = Result<QueryResult, QueryError>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
@@ -140,7 +143,7 @@ fn one_quantum(
     share: &MemoryConsumer,
     quantum: Quantum,
     time: Duration,
-) -> Option<Result<Result<QueryResult, GfqlError>, EngineError>> {
+) -> Option<Result<Result<QueryResult, QueryError>, EngineError>> {
     let Some((lease, others)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
     };
@@ -153,7 +156,7 @@ fn one_quantum(
     };
     let drawn = request.drawn || matches!(request.ask, ParsedQuery::Cypher(..));
     let graph = match cancel.check() {
-        Err(stopped) => Err(GfqlError::from(stopped)),
+        Err(stopped) => Err(QueryError::from(stopped)),
         Ok(()) if drawn => lease.drawn(&cancel),
         Ok(()) => Ok(lease.properties()),
     };
@@ -172,9 +175,9 @@ fn one_quantum(
     }
 }
 
-fn too_long(time: Duration) -> GfqlError {
+fn too_long(time: Duration) -> QueryError {
     let text = format!("the query took more than {} seconds", time.as_secs());
-    GfqlError::new(ErrorCode::Timeout, text)
+    QueryError::new(ErrorCode::Timeout, text)
         .suggest("ask for less: fewer hops, narrower filters or a limit")
 }
 
@@ -183,7 +186,7 @@ fn answer(
     others: &Others,
     request: &QueryRequest,
     cancel: &CancelToken,
-) -> Result<(QueryAnswer, Vec<Notice>), GfqlError> {
+) -> Result<(QueryAnswer, Vec<Notice>), QueryError> {
     let strictness = request.strictness;
     match &request.ask {
         ParsedQuery::Gfql(query, output) => {
@@ -205,7 +208,14 @@ fn answer(
                 let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
                 return Ok((QueryAnswer::Plan(plan), vec![]));
             }
-            let rows = graphlume_cypher::run(graph, query, params, strictness, cancel)?;
+            let rows = graphlume_cypher::run_with(
+                graph,
+                query,
+                params,
+                strictness,
+                &Algorithms::default(),
+                cancel,
+            )?;
             let notices = rows.notices().to_vec();
             if request.mode == ResultMode::Sizes {
                 let (nodes, node_columns) = (rows.num_rows(), rows.names().len());

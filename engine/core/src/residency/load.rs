@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
-use graphlume_gfql::Bindings;
 use graphlume_graph::{Graph, GraphSpec, Topology};
 use graphlume_scene::{EdgeOrder, POSITION_COLUMNS, Scene};
+use graphlume_store::Bindings;
 use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
-use graphlume_gfql::{Bindings, GfqlError, PropertyGraph};
+use graphlume_expr::QueryError;
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::{EdgeOrder, Encodings};
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId, Notice, Reservation};
 use rayon::prelude::*;
@@ -116,7 +117,7 @@ impl Deref for Lease {
 impl Resident {
     /// The graph that is drawn, in which what only edges name are nodes, too: whole texts and agents see it. Made by
     /// the first query, of memory that the load has reserved.
-    pub(crate) fn drawn(&self, cancel: &CancelToken) -> Result<&PropertyGraph, GfqlError> {
+    pub(crate) fn drawn(&self, cancel: &CancelToken) -> Result<&PropertyGraph, QueryError> {
         if let Some(graph) = self.drawn.get() {
             return Ok(graph);
         }

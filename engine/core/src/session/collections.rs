@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphlume_gfql::{GfqlError, Query, Strictness};
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_gfql::Query;
 use graphlume_scene::wire::{self, Axis, Stamp};
 use graphlume_scene::{Bits, Members, Paint};
 use graphlume_types::{CancelToken, Reservation, SessionId};
@@ -82,7 +83,7 @@ impl CollectionMembers {
         rule: &Arc<CollectionRule>,
         others: &HashMap<String, Self>,
         cancel: &CancelToken,
-    ) -> Result<Self, GfqlError> {
+    ) -> Result<Self, QueryError> {
         let (nodes, edges) = (lease.facts.node_count, lease.facts.edge_count);
         let members = match rule.as_ref() {
             CollectionRule::Query(query, strictness) => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graphlume_gfql::Strictness;
+use graphlume_expr::Strictness;
 use graphlume_scene::{Paint, wire};
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value, json};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_emu::emulator::{self, Noticed, Times};
 use graphlume_emu::{fault_test, gpu_test};
-use graphlume_gfql::Strictness;
+use graphlume_expr::Strictness;
 use graphlume_types::{Coded, DatasetId, SessionId};
 
 use super::kit::{Engine, config, grid, live_engine, next_frame, until};

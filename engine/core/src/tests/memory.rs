@@ -137,7 +137,7 @@ fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
         let request = QueryRequest {
             drawn: false,
             ask: ParsedQuery::Cypher(query.into(), serde_json::Map::new()),
-            strictness: graphlume_gfql::Strictness::Strict,
+            strictness: graphlume_expr::Strictness::Strict,
             mode: ResultMode::Rows,
             user: None,
             others: vec![],

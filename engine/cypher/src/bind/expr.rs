@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_gfql::{ErrorCode, nearest};
+use graphlume_expr::{ErrorCode, nearest};
 
 use super::{Binder, Bound, Ty, Var, intern};
 use crate::ast::{Binary, Expr, Kind, Name, Projected};

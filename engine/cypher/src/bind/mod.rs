@@ -8,7 +8,7 @@ mod start;
 mod tally;
 mod types;
 
-use graphlume_gfql::{ErrorCode, GfqlError, nearest};
+use graphlume_expr::{ErrorCode, QueryError, nearest};
 use graphlume_types::limits::{CYPHER_OPERATORS_MAX, CYPHER_SLOTS_MAX};
 
 use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
@@ -17,7 +17,7 @@ use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 pub(crate) use start::{Given, Statistics, Wanted};
 pub(crate) use types::Ty;
 
-type Bound<T> = Result<T, GfqlError>;
+type Bound<T> = Result<T, QueryError>;
 
 #[derive(Clone, Debug)]
 struct Var {
@@ -101,7 +101,7 @@ pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics
     let depth = root.depth();
     if depth > CYPHER_OPERATORS_MAX {
         let what = format!("the plan has {depth} operators, {CYPHER_OPERATORS_MAX} may be");
-        return Err(GfqlError::new(ErrorCode::Limit, what)
+        return Err(QueryError::new(ErrorCode::Limit, what)
             .field("query")
             .suggest("ask for less: fewer clauses and shorter patterns"));
     }
@@ -132,14 +132,14 @@ fn intern(list: &mut Vec<String>, name: &str) -> usize {
 type Planned = (Op, Vec<(String, Slot)>, bool);
 
 impl Binder<'_> {
-    fn error(&self, at: usize, what: impl Into<String>) -> GfqlError {
+    fn error(&self, at: usize, what: impl Into<String>) -> QueryError {
         placed(ErrorCode::Syntax, self.text, at, what)
     }
 
     fn slot(&mut self, name: &str) -> Bound<Slot> {
         if self.names.len() >= CYPHER_SLOTS_MAX {
             let what = format!("the query has more than {CYPHER_SLOTS_MAX} variables");
-            return Err(GfqlError::new(ErrorCode::Limit, what).field("query"));
+            return Err(QueryError::new(ErrorCode::Limit, what).field("query"));
         }
         self.names.push(name.to_owned());
         Ok(self.names.len() - 1)
@@ -164,7 +164,7 @@ impl Binder<'_> {
         Ok(slot)
     }
 
-    fn undefined(&self, name: &str, at: usize) -> GfqlError {
+    fn undefined(&self, name: &str, at: usize) -> QueryError {
         let error = self.error(at, format!("the variable {name:?} is not defined"));
         let names: Vec<&str> = self.scope.iter().map(|v| v.name.as_str()).collect();
         match nearest(name, &names) {

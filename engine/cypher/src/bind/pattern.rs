@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_gfql::{Cmp, ErrorCode};
+use graphlume_expr::{Cmp, ErrorCode};
 use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 
 use super::{Binder, Bound, Ty, intern};

@@ -1,6 +1,6 @@
 //! What is known of the type of an expression before it runs: a set of kinds.
 
-use graphlume_gfql::{ErrorCode, GfqlError};
+use graphlume_expr::{ErrorCode, QueryError};
 
 use super::Binder;
 use crate::error::placed;
@@ -113,7 +113,7 @@ impl Binder<'_> {
         ty: Ty,
         wanted: Ty,
         what: &str,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         if ty.may_be(wanted) {
             return Ok(());
         }

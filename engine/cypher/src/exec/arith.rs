@@ -8,7 +8,7 @@ use crate::exec::view::View;
 use crate::temporal;
 use crate::value::{Value, entry, text_of};
 
-fn overflow() -> Box<graphlume_gfql::GfqlError> {
+fn overflow() -> Box<graphlume_expr::QueryError> {
     value_error("the result does not fit into 64 bits").suggest_float()
 }
 
@@ -16,7 +16,7 @@ trait SuggestFloat {
     fn suggest_float(self) -> Self;
 }
 
-impl SuggestFloat for Box<graphlume_gfql::GfqlError> {
+impl SuggestFloat for Box<graphlume_expr::QueryError> {
     fn suggest_float(self) -> Self {
         Box::new((*self).suggest("compute with floats: toFloat(x)"))
     }
@@ -91,7 +91,7 @@ fn long_list(list: Vec<Value>) -> Res<Value> {
     Ok(Value::list(list))
 }
 
-fn mismatch(op: Binary, a: &Value, b: &Value) -> Box<graphlume_gfql::GfqlError> {
+fn mismatch(op: Binary, a: &Value, b: &Value) -> Box<graphlume_expr::QueryError> {
     let name = match op {
         Binary::Add => "+",
         Binary::Sub => "-",

@@ -6,9 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::IntervalMonthDayNanoType;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, IntervalUnit};
-use graphlume_gfql::made;
 use graphlume_graph::Distinct;
 use graphlume_graph::canon::{Canon, Column};
+use graphlume_store::made;
 
 use crate::temporal::{Duration, Temporal, zoned_of};
 use crate::value::Value;

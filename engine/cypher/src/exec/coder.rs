@@ -10,10 +10,9 @@ use super::hash::Keyed;
 use super::numbers::Numbers;
 use crate::error::Res;
 use crate::plan::{Ex, Slot};
+use crate::tuning::tuning;
 use crate::value::{Key, Value};
 
-/// Rows before it pays to number the values of a whole column, or to remember nodes.
-const ROWS_BEFORE_MEMO: usize = if cfg!(test) { 1 } else { 4_096 };
 /// Places of nodes that a row pays for.
 const NODES_PER_ROW: usize = 64;
 /// The same, as a part of the rows of the column.
@@ -67,7 +66,7 @@ impl<'e> Coder<'e> {
         let (entity, key) = (row.get(self.slot?)?, self.key);
         let Some(key) = key else {
             return match entity {
-                Value::Node(v) if self.rows > ROWS_BEFORE_MEMO => Some(self.number(*v)),
+                Value::Node(v) if self.rows > tuning().rows_before_memo => Some(self.number(*v)),
                 _ => None,
             };
         };
@@ -89,7 +88,8 @@ impl<'e> Coder<'e> {
                 return place(*v).filter(|_| self.rows * NODES_PER_ROW > self.nodes);
             }
         }
-        if self.rows <= ROWS_BEFORE_MEMO || self.rows < cells.column().len() / COLUMN_PART {
+        if self.rows <= tuning().rows_before_memo || self.rows < cells.column().len() / COLUMN_PART
+        {
             return None;
         }
         let code = cells.codes()?.get(row as usize)?;

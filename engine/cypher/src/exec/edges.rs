@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 
 use super::eval::compared;
 use super::relation::Relation;
@@ -13,12 +13,11 @@ use super::{Exec, Flow};
 use crate::ast::Direction;
 use crate::error::Res;
 use crate::plan::{Span, Step};
+use crate::tuning::tuning;
 use crate::value::{Edge, Value};
 
 /// Relationships to look at in the time of a search among those of a node.
 const SEARCH_COST: u32 = 8;
-/// Relationships without a match that a thread scans before it reports them.
-const WASTE_STEP: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 /// The part of all relationships that is scanned without a match before a type gets adjacency of its own.
 const WASTED_PART: u64 = 32;
 
@@ -199,7 +198,7 @@ impl Exec<'_> {
     fn waste(&self, relationships: u32) {
         let wasted = self.wasted.get().saturating_add(relationships);
         self.wasted.set(wasted);
-        if wasted >= WASTE_STEP {
+        if wasted >= tuning().waste_step {
             self.wasted.set(0);
             self.view.wasted().fetch_add(u64::from(wasted), Ordering::Relaxed);
         }

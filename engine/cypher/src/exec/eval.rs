@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 use graphlume_types::limits::{CYPHER_LIST_MAX, CYPHER_TEXT_BYTES_MAX, CYPHER_VALUE_DEPTH_MAX};
 
 use super::patterns::stays;

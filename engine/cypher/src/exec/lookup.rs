@@ -3,8 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::Array;
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
+use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::mix64;
 use rayon::prelude::*;
@@ -15,20 +16,14 @@ use super::view::View;
 use super::{Exec, Key};
 use crate::error::Res;
 use crate::plan::Seek;
+use crate::tuning::tuning;
 use crate::value::Value;
 
-/// Nodes from which on an index pays.
-const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 /// Searches before a column gets its index: making it takes as long as some searches, which for few nodes is no
 /// time.
 const SEARCHES_MIN: u32 = 2;
 const SEARCHES_MAX: u32 = 8;
 const NODES_PER_SEARCH: u32 = 1 << 17;
-/// The part of all nodes beyond which looking at each costs less.
-const FOUND_PART: usize = if cfg!(test) { 1 } else { 8 };
-
-/// Nodes that a thread is done with before another has begun.
-const NARROW_MAX: usize = if cfg!(test) { 2 } else { 1 << 10 };
 
 /// Nodes in the order of the hashes of their values; those of one hash ascend.
 #[derive(Debug)]
@@ -59,6 +54,14 @@ fn of_float(v: f64) -> u32 {
     (mix64((v + 0.0).to_bits()) >> 32) as u32
 }
 
+/// The index of a property of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NodesBy(String);
+
+impl CacheKey for NodesBy {
+    type Value = Lookup;
+}
+
 /// The hash that cells have which equal the value; `None` where a hash cannot tell.
 fn hash_of(cells: &Cells, value: &Value) -> Option<u32> {
     ColumnTest::new(cells, Cmp::Eq, value)?;
@@ -79,10 +82,10 @@ impl Lookup {
         cancel: &CancelToken,
     ) -> Option<Arc<Self>> {
         let (graph, nodes) = (view.graph(), view.num_nodes());
-        if nodes < NODES_MIN || !view.rows_are_nodes() {
+        if nodes < tuning().index_nodes_min || !view.rows_are_nodes() {
             return None;
         }
-        let name = format!("nodes by {property:?}");
+        let name = NodesBy(property.to_owned());
         if let Some(index) = graph.kept(&name) {
             return Some(index);
         }
@@ -92,7 +95,7 @@ impl Lookup {
         }
         let made = Arc::new(Self::new(cells, cancel)?);
         let bytes = made.nodes.len() as u64 * size_of::<u64>() as u64;
-        graph.keep(&name, &made, bytes, cancel);
+        graph.keep(name, &made, bytes, cancel);
         Some(made)
     }
 
@@ -151,7 +154,7 @@ impl Exec<'_> {
     /// Nodes among which are all that a seek names by a property, in ascending order; `None` where no index
     /// tells, or where there are many.
     pub(super) fn looked_up(&self, seeks: &[Seek], row: &mut [Value]) -> Res<Option<Vec<u32>>> {
-        let most = self.view.num_nodes() as usize / FOUND_PART;
+        let most = self.view.num_nodes() as usize / tuning().index_found_part;
         let mut best: Option<Vec<u32>> = None;
         for seek in seeks {
             let key = seek.key.and_then(|k| self.keys.get(k));
@@ -192,7 +195,7 @@ impl Exec<'_> {
         if seeks.iter().any(|s| by_id(&s.key)) {
             return Ok(true);
         }
-        Ok(self.looked_up(seeks, row)?.is_some_and(|found| found.len() < NARROW_MAX))
+        Ok(self.looked_up(seeks, row)?.is_some_and(|found| found.len() < tuning().narrow_max))
     }
 }
 

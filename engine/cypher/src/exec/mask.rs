@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::Array;
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
 use rayon::prelude::*;
 
@@ -13,10 +13,9 @@ use super::eval::set;
 use super::parallel::Part;
 use crate::error::Res;
 use crate::plan::{Ex, OpId, Slot};
+use crate::tuning::tuning;
 use crate::value::Value;
 
-/// Nodes that a thread takes at once.
-const NODES_AT_ONCE: usize = if cfg!(test) { 4 } else { 1 << 14 };
 /// Integers below this are floats too.
 const EXACT_MAX: i64 = 1 << 53;
 
@@ -133,24 +132,26 @@ impl Exec<'_> {
             return Ok(Arc::new(marks));
         }
         let shared = self.shared;
-        marks.par_chunks_mut(NODES_AT_ONCE).enumerate().try_for_each(|(i, marks)| {
-            let exec = Exec::new(shared, Some(Part::Alone));
-            let mut row = row.to_vec();
-            for (v, mark) in ((i * NODES_AT_ONCE) as u32..).zip(marks) {
-                if !*mark {
-                    continue;
-                }
-                exec.tick()?;
-                set(&mut row, slot, Value::Node(v));
-                for test in &rest {
-                    if exec.test(test, &mut row)? != Some(true) {
-                        *mark = false;
-                        break;
+        marks.par_chunks_mut(tuning().mask_nodes_at_once).enumerate().try_for_each(
+            |(i, marks)| {
+                let exec = Exec::new(shared, Some(Part::Alone));
+                let mut row = row.to_vec();
+                for (v, mark) in ((i * tuning().mask_nodes_at_once) as u32..).zip(marks) {
+                    if !*mark {
+                        continue;
+                    }
+                    exec.tick()?;
+                    set(&mut row, slot, Value::Node(v));
+                    for test in &rest {
+                        if exec.test(test, &mut row)? != Some(true) {
+                            *mark = false;
+                            break;
+                        }
                     }
                 }
-            }
-            Res::Ok(())
-        })?;
+                Res::Ok(())
+            },
+        )?;
         Ok(Arc::new(marks))
     }
 

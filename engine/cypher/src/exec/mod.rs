@@ -36,13 +36,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_types::limits::{CYPHER_CELLS_MAX, CYPHER_ROWS_MAX, NOTICES_MAX};
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::Map;
 
 use crate::error::{Res, limit_error};
 use crate::plan::{OpId, Plan};
+use crate::tuning::tuning;
 use crate::value::Value;
 use crate::{Answer, Procedures, Query};
 use cells::Cells;
@@ -51,7 +52,8 @@ use lookup::Searched;
 use parallel::Part;
 use patterns::{Fixed, Patterns};
 #[cfg(test)]
-pub(crate) use relation::Relation;
+#[cfg(test)]
+pub(crate) use relation::is_kept;
 use statistics::Known;
 use view::{LabelTest, View};
 
@@ -59,11 +61,11 @@ use view::{LabelTest, View};
 pub(crate) enum Stop {
     /// No operator needs more rows.
     Done,
-    Failed(Box<GfqlError>),
+    Failed(Box<QueryError>),
 }
 
-impl From<Box<GfqlError>> for Stop {
-    fn from(e: Box<GfqlError>) -> Self {
+impl From<Box<QueryError>> for Stop {
+    fn from(e: Box<QueryError>) -> Self {
         Self::Failed(e)
     }
 }
@@ -78,13 +80,7 @@ pub(crate) type Sink<'s> = dyn FnMut(&mut [Value]) -> Flow + 's;
 const HELD_STEP: usize = 1_024;
 /// Bytes that a value takes, with what it points to; long texts count as several values.
 const VALUE_BYTES: usize = 40;
-/// Rows between two looks at the cancel token.
-const ROWS_PER_CHECK: u32 = if cfg!(test) { 16 } else { 512 };
 
-/// Nodes up to which a label is looked for on all of them at once, and then known.
-const LABELS_AT_ONCE: u32 = if cfg!(test) { 4 } else { 1 << 16 };
-/// Rows and steps of all threads before a run can count as busy.
-const BUSY_TICKS: usize = if cfg!(test) { 1 } else { 1 << 12 };
 /// The part of all nodes that must have been looked at then.
 const BUSY_PART: usize = 4;
 
@@ -161,15 +157,15 @@ impl<'a> std::ops::Deref for Exec<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(plan: &'a Plan, view: &'a View, setting: &Setting<'a>) -> Result<Self, GfqlError> {
+    fn new(plan: &'a Plan, view: &'a View, setting: &Setting<'a>) -> Result<Self, QueryError> {
         let cancel = setting.cancel;
         let mut values = Vec::new();
         for name in &plan.params {
             let Some(value) = setting.params.get(name) else {
                 let given: Vec<&str> = setting.params.keys().map(String::as_str).collect();
                 let what = format!("the parameter ${name} has no value");
-                let error = GfqlError::new(ErrorCode::MissingField, what).field("params");
-                return Err(match graphlume_gfql::nearest(name, &given) {
+                let error = QueryError::new(ErrorCode::MissingField, what).field("params");
+                return Err(match graphlume_expr::nearest(name, &given) {
                     Some(near) => error.suggest(format!("did you mean ${near}?")),
                     None => error.suggest(format!("send {name:?} among the parameters")),
                 });
@@ -184,7 +180,7 @@ impl<'a> Shared<'a> {
             searched: Searched::default(),
         };
         let labels: Vec<LabelTest> = plan.labels.iter().map(|l| view.label_test(l)).collect();
-        if view.num_nodes() <= LABELS_AT_ONCE {
+        if view.num_nodes() <= tuning().labels_at_once {
             labels.iter().for_each(|test| view.prepare(test, cancel));
         }
         Ok(Self {
@@ -212,7 +208,7 @@ impl<'a> Shared<'a> {
 impl Shared<'_> {
     /// Looks at the token.
     fn cancelled(&self) -> Res<()> {
-        self.cancel.check().map_err(|e| Box::new(GfqlError::from(e)))
+        self.cancel.check().map_err(|e| Box::new(QueryError::from(e)))
     }
 }
 
@@ -241,7 +237,7 @@ impl<'a> Exec<'a> {
     fn tick_by(&self, steps: u32) -> Res<()> {
         let n = self.ticks.get().saturating_add(steps);
         self.ticks.set(n);
-        if n >= ROWS_PER_CHECK {
+        if n >= tuning().rows_per_check {
             self.ticks.set(0);
             self.shared.ticks.fetch_add(n as usize, Ordering::Relaxed);
             self.cancelled()?;
@@ -262,7 +258,7 @@ impl<'a> Exec<'a> {
         // Threads tell each other now and then, so that a part may hold more than its share.
         self.held.set(0);
         let bytes = (held * VALUE_BYTES) as u64;
-        self.cancel.take(bytes).map_err(|e| Box::new(GfqlError::from(e)))?;
+        self.cancel.take(bytes).map_err(|e| Box::new(QueryError::from(e)))?;
         if self.shared.held.fetch_add(held, Ordering::Relaxed) + held > CYPHER_CELLS_MAX {
             return Err(limit_error(format!(
                 "the query holds more than {CYPHER_CELLS_MAX} values"
@@ -273,7 +269,7 @@ impl<'a> Exec<'a> {
 
     /// Whether so much was done that preparing a test for all rows pays.
     fn is_busy(&self) -> bool {
-        let least = (self.view.num_nodes() as usize / BUSY_PART).max(BUSY_TICKS);
+        let least = (self.view.num_nodes() as usize / BUSY_PART).max(tuning().busy_ticks);
         self.shared.ticks.load(Ordering::Relaxed) > least
     }
 
@@ -295,10 +291,13 @@ pub(crate) struct Setting<'a> {
 
 /// Runs a plan.
 pub(crate) fn run(
-    graph: &graphlume_gfql::PropertyGraph,
+    graph: &graphlume_store::PropertyGraph,
     query: &Query,
     setting: &Setting<'_>,
-) -> Result<Answer, GfqlError> {
+) -> Result<Answer, QueryError> {
+    // Tests of this crate ask small graphs, and are to come upon every way that a query may take.
+    #[cfg(test)]
+    graphlume_types::tuning::use_small(true);
     let missing = missing_names(graph, &query.plan);
     if let (Strictness::Strict, Some(error)) = (setting.strictness, missing.first()) {
         return Err(error.clone());
@@ -327,10 +326,10 @@ pub(crate) fn run(
 /// The plan of a query as it runs on a graph, with the operators that read tables by columns, as far as the values of
 /// parameters are known.
 pub(crate) fn planned(
-    graph: &graphlume_gfql::PropertyGraph,
+    graph: &graphlume_store::PropertyGraph,
     query: &Query,
     setting: &Setting<'_>,
-) -> Result<(Plan, HashSet<OpId>), GfqlError> {
+) -> Result<(Plan, HashSet<OpId>), QueryError> {
     let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
     let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
     let ways = match Shared::new(&plan, &view, setting) {
@@ -348,7 +347,7 @@ fn plan_for<'q>(
     view: &View,
     params: &Map<String, serde_json::Value>,
     cancel: &CancelToken,
-) -> Result<Cow<'q, Plan>, GfqlError> {
+) -> Result<Cow<'q, Plan>, QueryError> {
     let Some(source) = &query.source else { return Ok(Cow::Borrowed(&query.plan)) };
     let known = Known { view, params, cancel };
     crate::bind::bind(&source.text, &source.tree, Some(&known)).map(Cow::Owned)
@@ -383,7 +382,7 @@ fn on_stack(plan: &Plan, shared: &Shared<'_>) -> Res<ops::Columns> {
 }
 
 /// The properties that a plan reads of nodes and relationships and that no table has.
-fn missing_names(graph: &graphlume_gfql::PropertyGraph, plan: &Plan) -> Vec<GfqlError> {
+fn missing_names(graph: &graphlume_store::PropertyGraph, plan: &Plan) -> Vec<QueryError> {
     let tables = [graph.nodes(), graph.edges()];
     let names = plan.entity_keys.iter().filter_map(|key| plan.keys.get(*key));
     let missing = names.filter(|name| {
@@ -391,6 +390,6 @@ fn missing_names(graph: &graphlume_gfql::PropertyGraph, plan: &Plan) -> Vec<Gfql
         !known && *name != graph.node_column()
     });
     let columns = || tables.iter().flatten().flat_map(|t| t.column_names()).collect::<Vec<_>>();
-    let error = |name: &String| GfqlError::no_column(name, "node and edge", &columns());
+    let error = |name: &String| QueryError::no_column(name, "node and edge", &columns());
     missing.take(NOTICES_MAX).map(error).collect()
 }

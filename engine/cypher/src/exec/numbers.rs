@@ -3,15 +3,23 @@
 use std::sync::Arc;
 
 use graphlume_graph::canon::Column;
+use graphlume_store::CacheKey;
 
 use super::Exec;
 use super::aggregate::binds_node;
 use crate::plan::{Ex, Op, Slot};
+use crate::tuning::tuning;
 
-/// Nodes from which on numbers pay.
-const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 12 };
 /// Groupings by a property before its values are numbered, which takes as long as some of them.
 const GROUPINGS_BEFORE: u32 = 1;
+
+/// The numbers of the values of a property of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct NumbersOf(String);
+
+impl CacheKey for NumbersOf {
+    type Value = Vec<u32>;
+}
 
 /// The number of the value that each node has; equal values have equal numbers, and null the last of all.
 pub(super) type Numbers = Arc<Vec<u32>>;
@@ -26,11 +34,11 @@ impl Exec<'_> {
         let cells = key.node.as_ref()?;
         // Numbers of floats would tell values apart that are one to the language.
         let exact = matches!(cells.column(), Column::Text(_) | Column::Int(_)) && cells.is_plain();
-        let many = view.num_nodes() >= NODES_MIN && view.rows_are_nodes();
+        let many = view.num_nodes() >= tuning().numbers_nodes_min && view.rows_are_nodes();
         if !exact || !many || !binds_node(input, slot) {
             return None;
         }
-        let name = format!("numbers of {:?}", key.name);
+        let name = NumbersOf(key.name.to_string());
         if let Some(found) = view.graph().kept(&name) {
             return Some((slot, found));
         }
@@ -39,7 +47,7 @@ impl Exec<'_> {
         }
         let numbers = Arc::new(cells.distinct()?.codes);
         let bytes = size_of_val(numbers.as_slice()) as u64;
-        view.graph().keep(&name, &numbers, bytes, self.cancel);
+        view.graph().keep(name, &numbers, bytes, self.cancel);
         Some((slot, numbers))
     }
 }

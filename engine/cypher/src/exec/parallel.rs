@@ -13,14 +13,9 @@ use super::store::Rows;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
 use crate::plan::{Op, OpId, Slot};
+use crate::tuning::tuning;
 use crate::value::Value;
 
-/// Nodes below which sharing out does not pay.
-const NODES_MIN: u32 = if cfg!(test) { 2 } else { 1 << 13 };
-/// The same for rows.
-const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 12 };
-/// Threads below which work is not divided.
-const THREADS_MIN: usize = if cfg!(test) { 1 } else { 2 };
 /// Parts for each thread, so that a part with hubs does not keep all waiting.
 const PARTS_PER_THREAD: usize = 4;
 
@@ -126,7 +121,10 @@ impl Exec<'_> {
             self.select(op)?;
         }
         let threads = rayon::current_num_threads();
-        if self.view.num_nodes() < NODES_MIN || threads < THREADS_MIN || self.part.is_some() {
+        if self.view.num_nodes() < tuning().shared_nodes_min
+            || threads < tuning().shared_threads_min
+            || self.part.is_some()
+        {
             return Ok(None);
         }
         // The step next to the scan, when others follow it.
@@ -173,7 +171,7 @@ impl Exec<'_> {
                 let made = Arc::new(self.rows_of(op, row)?);
                 let (len, at) = (made.rows.len(), op.id());
                 let part = |r| Part::Rows(at, Arc::clone(&made), r);
-                if len < ROWS_MIN {
+                if len < tuning().shared_rows_min {
                     vec![part(0..len)]
                 } else {
                     let parts = parts_of(len as u64);

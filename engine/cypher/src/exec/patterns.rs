@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use graphlume_gfql::GfqlError;
+use graphlume_expr::QueryError;
 use graphlume_types::CancelToken;
 use graphlume_types::limits::PATTERN_BYTES_MAX;
 use regex::{Regex, RegexBuilder};
@@ -99,13 +99,13 @@ impl Patterns {
 
 /// Takes the most that so many programs, or memories to match in, may need.
 fn take(cancel: &CancelToken, parts: u64) -> Res<()> {
-    cancel.take(parts * PATTERN_BYTES_MAX as u64).map_err(|e| Box::new(GfqlError::from(e)))
+    cancel.take(parts * PATTERN_BYTES_MAX as u64).map_err(|e| Box::new(QueryError::from(e)))
 }
 
 /// An expression that must match the whole text.
 fn compile(text: &str, cancel: &CancelToken) -> Res<Regex> {
     // A large one takes long, and a query may have many.
-    cancel.check().map_err(|e| Box::new(GfqlError::from(e)))?;
+    cancel.check().map_err(|e| Box::new(QueryError::from(e)))?;
     #[cfg(test)]
     COMPILED.set(COMPILED.get() + 1);
     RegexBuilder::new(&format!("^(?s:{text})$"))

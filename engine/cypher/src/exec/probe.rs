@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use arrow_array::Array;
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
 
 use super::Exec;

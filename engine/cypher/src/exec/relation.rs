@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
+use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
 
 use super::Flow;
@@ -10,6 +11,14 @@ use super::view::{TypeTest, View};
 use crate::ast::Direction;
 use crate::error::Res;
 use crate::value::Edge;
+
+/// The adjacency of the relationships of some types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RelationOf(Vec<String>);
+
+impl CacheKey for RelationOf {
+    type Value = Relation;
+}
 
 /// Adjacency of the relationships of some types between nodes that exist.
 #[derive(Debug)]
@@ -23,6 +32,13 @@ pub(crate) struct Relation {
 
 /// Relationships between two looks at the token.
 const EDGES_PER_CHECK: usize = 1 << 16;
+
+/// Whether the adjacency of the relationships of some types is kept with a graph.
+#[cfg(test)]
+pub(crate) fn is_kept(graph: &graphlume_store::PropertyGraph, words: &[&str]) -> bool {
+    let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
+    graph.kept(&Relation::name(&words)).is_some()
+}
 
 impl Relation {
     /// The adjacency of the relationships that pass; it is kept with the graph. `None` when it could not be
@@ -83,7 +99,7 @@ impl Relation {
             }
         }
         let made = Arc::new(Self { topology, in_rows, loops });
-        view.graph().keep(&name, &made, bytes, cancel);
+        view.graph().keep(name, &made, bytes, cancel);
         Ok(Some(made))
     }
 
@@ -92,11 +108,11 @@ impl Relation {
         view.graph().kept(&Self::name(words))
     }
 
-    fn name(words: &[String]) -> String {
-        let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
+    fn name(words: &[String]) -> RelationOf {
+        let mut words = words.to_vec();
         words.sort_unstable();
         words.dedup();
-        format!("relationships {words:?}")
+        RelationOf(words)
     }
 
     pub(super) const fn topology(&self) -> &Topology {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 
 use super::cells::Cells;
 use super::eval::set;
@@ -11,10 +11,10 @@ use super::parallel::Part;
 use super::probe::order_of;
 use super::{Exec, Flow, Sink};
 use crate::plan::{Seek, Slot};
+use crate::tuning::tuning;
 use crate::value::Value;
 
-/// Nodes that are tested before the first row is made, and at most at a time.
-const NODES_AT_FIRST: u32 = if cfg!(test) { 1 } else { 64 };
+/// Nodes that are tested at most at a time.
 const NODES_AT_ONCE: u32 = 1 << 13;
 /// Nodes that are tested in the time of a step.
 const NODES_PER_TICK: u32 = 8;
@@ -68,7 +68,7 @@ impl Exec<'_> {
         let mut from = nodes.start;
         while from < nodes.end {
             // Few at first, for those who want few.
-            let many = (from - nodes.start).clamp(NODES_AT_FIRST, NODES_AT_ONCE);
+            let many = (from - nodes.start).clamp(tuning().scan_nodes_at_first, NODES_AT_ONCE);
             let to = nodes.end.min(from.saturating_add(many));
             for (v, mark) in (from..to).zip(self.scan_marks(from..to, labels, &wanted)) {
                 if mark {

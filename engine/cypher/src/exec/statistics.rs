@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::Array;
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
+use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json};
@@ -27,6 +28,17 @@ const ROWS_AT_ONCE: usize = 1 << 16;
 /// The part of rows that hold for one of so many that were looked at, when none of them did.
 const NONE_OF_SAMPLE: f64 = 0.5;
 
+/// How many rows of the nodes or relationships have each text of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct CountsOf {
+    side: &'static str,
+    column: String,
+}
+
+impl CacheKey for CountsOf {
+    type Value = Vec<u64>;
+}
+
 /// A graph that is about to be asked.
 pub(super) struct Known<'a> {
     pub(super) view: &'a View,
@@ -36,13 +48,13 @@ pub(super) struct Known<'a> {
 
 impl Known<'_> {
     /// How many rows of a column of few texts have each of them, counted once for the graph.
-    fn counts(&self, side: &str, name: &str, cells: &Cells) -> Option<Arc<Vec<u64>>> {
+    fn counts(&self, side: &'static str, name: &str, cells: &Cells) -> Option<Arc<Vec<u64>>> {
         let Column::Text(text) = cells.column() else { return None };
         let (keys, values) = text.dictionary()?;
         if values.len() > VALUES_MAX {
             return None;
         }
-        let kept = format!("counts of {side} {name:?}");
+        let kept = CountsOf { side, column: name.to_owned() };
         if let Some(found) = self.view.graph().kept(&kept) {
             return Some(found);
         }
@@ -64,14 +76,14 @@ impl Known<'_> {
         });
         let counts = Arc::new(counts);
         let bytes = size_of_val(counts.as_slice()) as u64;
-        self.view.graph().keep(&kept, &counts, bytes, self.cancel);
+        self.view.graph().keep(kept, &counts, bytes, self.cancel);
         Some(counts)
     }
 
     /// How many rows of a column of few texts have one of some words.
     fn of_words<'w>(
         &self,
-        (side, name, cells): (&str, &str, &Cells),
+        (side, name, cells): (&'static str, &str, &Cells),
         words: impl Iterator<Item = &'w str> + Clone,
     ) -> Option<f64> {
         let counts = self.counts(side, name, cells)?;

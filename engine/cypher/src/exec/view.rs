@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
-use graphlume_gfql::{PropertyGraph, made};
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_graph::{Graph, Topology};
+use graphlume_store::{CacheKey, PropertyGraph, made};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
@@ -29,8 +29,21 @@ const EDGE_ID: &str = "edge_id";
 /// The id column of graphs whose nodes have no id of their own: those of the conformance scenarios.
 const UNSEEN_ID: &str = "tck_nid";
 
-/// Name under which the number of relationships that were scanned without a match is kept with a graph.
-const WASTED: &str = "relationships in vain";
+/// The number of relationships of a graph that were scanned without a match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wasted;
+
+impl CacheKey for Wasted {
+    type Value = AtomicU64;
+}
+
+/// The nodes that have a label, by their bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct LabelBits(String);
+
+impl CacheKey for LabelBits {
+    type Value = Vec<u64>;
+}
 
 /// Columns with their names.
 type Named = Vec<(Arc<str>, Cells)>;
@@ -156,11 +169,6 @@ impl TypeTest {
     }
 }
 
-/// The name under which the nodes of a label are kept with the graph.
-fn kept_name(label: &str) -> String {
-    format!("label {label:?}")
-}
-
 fn plain(value: &Value) -> String {
     match value {
         Value::Text(v) => v.to_string(),
@@ -200,9 +208,9 @@ impl View {
             node_type: cells(false, TYPE).filter(|_| untyped),
             labels,
             flags,
-            wasted: graph.kept(WASTED).unwrap_or_else(|| {
+            wasted: graph.kept(&Wasted).unwrap_or_else(|| {
                 let wasted = Arc::default();
-                graph.keep(WASTED, &wasted, 0, cancel);
+                graph.keep(Wasted, &wasted, 0, cancel);
                 wasted
             }),
             now,
@@ -367,7 +375,7 @@ impl View {
 
     pub(crate) fn label_test(&self, name: &str) -> LabelTest {
         let typed = self.node_type.as_ref().map(|c| TypeTest::new(c, vec![name.to_owned()]));
-        if let (Some(typed), Some(bits)) = (&typed, self.graph.kept(&kept_name(name))) {
+        if let (Some(typed), Some(bits)) = (&typed, self.graph.kept(&LabelBits(name.to_owned()))) {
             let _ = typed.bits.set(bits);
         }
         LabelTest {
@@ -387,7 +395,7 @@ impl View {
         typed.prepare();
         if let Some(bits) = typed.bits.get() {
             let bytes = size_of_val(bits.as_slice()) as u64;
-            self.graph.keep(&kept_name(&test.name), bits, bytes, cancel);
+            self.graph.keep(LabelBits(test.name.clone()), bits, bytes, cancel);
         }
     }
 

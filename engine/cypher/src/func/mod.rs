@@ -41,7 +41,7 @@ fn arg(args: &[Value], i: usize) -> &Value {
     args.get(i).unwrap_or(&Value::Null)
 }
 
-fn wrong(function: &str, wanted: &str, found: &Value) -> Box<graphlume_gfql::GfqlError> {
+fn wrong(function: &str, wanted: &str, found: &Value) -> Box<graphlume_expr::QueryError> {
     type_error(format!("{function} takes {wanted}, not {}", found.kind()))
 }
 

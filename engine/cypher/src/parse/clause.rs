@@ -1,6 +1,6 @@
 //! Clauses.
 
-use graphlume_gfql::ErrorCode;
+use graphlume_expr::ErrorCode;
 use graphlume_types::limits::CYPHER_CLAUSES_MAX;
 
 use super::{Parsed, Parser};

@@ -1,6 +1,6 @@
 //! Operators, by precedence.
 
-use graphlume_gfql::Cmp;
+use graphlume_expr::Cmp;
 
 use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, Kind};

@@ -7,14 +7,14 @@ mod pattern;
 
 use std::collections::HashSet;
 
-use graphlume_gfql::{ErrorCode, GfqlError, nearest};
+use graphlume_expr::{ErrorCode, QueryError, nearest};
 use graphlume_types::limits::{CYPHER_DEPTH_MAX, CYPHER_TEXT_CHARS_MAX};
 
 use crate::ast::{Name, Union};
 use crate::error::{placed, syntax};
 use crate::lex::{Tok, Token, lex};
 
-type Parsed<T> = Result<T, GfqlError>;
+type Parsed<T> = Result<T, QueryError>;
 
 /// How often a token may be looked at on average while readings are tried.
 const LOOKS_PER_TOKEN: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) fn parse(text: &str) -> Parsed<Union> {
     let mut parser = Parser::new(text)?;
     if parser.is_word("GRAPH") || parser.is_word("USE") {
         let what = "GRAPH { } and USE are not available in a text";
-        return Err(GfqlError::new(ErrorCode::Unsupported, what).field("query").suggest(
+        return Err(QueryError::new(ErrorCode::Unsupported, what).field("query").suggest(
             "send the stages as operations: a Let with a binding for each graph, as the Python client does",
         ));
     }
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         let chars = text.chars().count();
         if chars > CYPHER_TEXT_CHARS_MAX {
             let what = format!("the query has {chars} characters, {CYPHER_TEXT_CHARS_MAX} may be");
-            return Err(GfqlError::new(ErrorCode::Limit, what).field("query"));
+            return Err(QueryError::new(ErrorCode::Limit, what).field("query"));
         }
         let tokens = lex(text)?;
         let looks = 10_000 + tokens.len() * LOOKS_PER_TOKEN;
@@ -135,11 +135,11 @@ impl<'a> Parser<'a> {
         if *self.kind() == Tok::Eof { Ok(()) } else { Err(self.unexpected("the end of the query")) }
     }
 
-    fn error(&self, what: impl Into<String>) -> GfqlError {
+    fn error(&self, what: impl Into<String>) -> QueryError {
         syntax(self.text, self.pos(), what)
     }
 
-    fn unexpected(&self, wanted: &str) -> GfqlError {
+    fn unexpected(&self, wanted: &str) -> QueryError {
         let found = match self.kind() {
             Tok::Eof => "the end of the query".to_owned(),
             _ => {

@@ -1,6 +1,6 @@
 //! Patterns.
 
-use graphlume_gfql::ErrorCode;
+use graphlume_expr::ErrorCode;
 use graphlume_types::limits::{CYPHER_HOPS_MAX, CYPHER_PATTERN_STEPS_MAX};
 
 use super::{Parsed, Parser};

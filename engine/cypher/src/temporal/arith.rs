@@ -8,7 +8,7 @@ use super::{DAY_NANOS, Duration, SECOND_NANOS, Sort, Temporal};
 use crate::error::{Res, type_error, value_error};
 use crate::value::{Entries, Value};
 
-fn out_of_range() -> Box<graphlume_gfql::GfqlError> {
+fn out_of_range() -> Box<graphlume_expr::QueryError> {
     value_error("the result is out of the range of time")
 }
 

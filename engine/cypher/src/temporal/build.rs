@@ -174,7 +174,7 @@ fn of_map(sort: Sort, map: &Entries) -> Res<Temporal> {
     draft.finish(sort)
 }
 
-fn no_part(t: &Temporal, part: &str) -> Box<graphlume_gfql::GfqlError> {
+fn no_part(t: &Temporal, part: &str) -> Box<graphlume_expr::QueryError> {
     type_error(format!("{} has no {part}", t.kind()))
 }
 
@@ -193,7 +193,7 @@ fn check_keys(sort: Sort, map: &Entries) -> Res<()> {
             let mut names = [DATE_KEYS, CLOCK_KEYS].concat();
             names.extend(["date", "time", "datetime", "timezone"]);
             let error = *value_error(format!("{key:?} is no component of this kind of value"));
-            return Err(Box::new(match graphlume_gfql::nearest(key, &names) {
+            return Err(Box::new(match graphlume_expr::nearest(key, &names) {
                 Some(near) => error.suggest(format!("did you mean {near:?}?")),
                 None => error,
             }));
@@ -248,7 +248,7 @@ fn date_of(map: &Entries, base: Option<i64>) -> Res<i64> {
     Ok(days_of((year, month, day)))
 }
 
-fn missing_year() -> Box<graphlume_gfql::GfqlError> {
+fn missing_year() -> Box<graphlume_expr::QueryError> {
     value_error("the year is missing")
 }
 

@@ -8,7 +8,7 @@ use super::zone::{Zone, zone};
 use super::{Sort, Temporal};
 use crate::error::{Res, value_error};
 
-fn bad(text: &str, kind: &str) -> Box<graphlume_gfql::GfqlError> {
+fn bad(text: &str, kind: &str) -> Box<graphlume_expr::QueryError> {
     value_error(format!("{:?} is no {kind}", text.chars().take(60).collect::<String>()))
 }
 

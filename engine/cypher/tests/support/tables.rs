@@ -8,7 +8,7 @@ use arrow_buffer::{IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer}
 use arrow_schema::{DataType, Field, UnionFields};
 use graphlume_cypher::testkit::{Props, Setup};
 use graphlume_cypher::{Temporal, Value};
-use graphlume_gfql::{Bindings, PropertyGraph};
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 
 /// Source, destination, type and properties.

@@ -8,26 +8,25 @@ use graphlume_algo::{
     AlgoError, AlgorithmSpec, ColumnError, Gives, GraphData, Input, Kind, ParamValues, Subgraph,
     libraries,
 };
+use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::canon::{Canon, of_f64};
 use graphlume_graph::{Graph, Topology};
+use graphlume_store::materialize::{table_of, with};
+use graphlume_store::{CacheKey, CallOp, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
 use super::Params;
 use crate::chain::Scope;
-use crate::columns::{table_of, with};
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
 use crate::select::take;
-use crate::wire::CallOp;
 
 /// Evaluates a call.
 pub(super) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let (kind, library, name, given) = match params.function {
         "compute_cugraph" => (Kind::Compute, "cugraph", needed(params, "alg")?, "params"),
         "compute_igraph" => (Kind::Compute, "igraph", needed(params, "alg")?, "params"),
@@ -44,7 +43,7 @@ pub(super) fn run(
     let values = values(spec, params, given)?;
     if library == "nx" && spec.outputs.len() > 1 && params.get("out_col").is_some() {
         let text = format!("{name:?} of nx has several columns, and \"out_col\" names one");
-        return Err(GfqlError::new(ErrorCode::Type, text)
+        return Err(QueryError::new(ErrorCode::Type, text)
             .field("params.out_col")
             .suggest("leave it out"));
     }
@@ -103,7 +102,7 @@ impl GraphData for Data<'_> {
         if !Arc::ptr_eq(topology, &self.frame.topology) {
             return None;
         }
-        self.graph.kept_of_frame(&view_name(shape))
+        self.graph.kept_of_frame(&ViewOf(shape))
     }
 
     fn keep(&self, topology: &Arc<Topology>, shape: Shape, lists: KeptView) {
@@ -111,13 +110,16 @@ impl GraphData for Data<'_> {
             return;
         }
         let bytes = lists.bytes();
-        self.graph.keep_of_frame(&view_name(shape), &Arc::new(lists), bytes, self.scope.cancel);
+        self.graph.keep_of_frame(ViewOf(shape), &Arc::new(lists), bytes, self.scope.cancel);
     }
 }
 
-/// The name under which a graph keeps the lists of a view.
-fn view_name(shape: Shape) -> String {
-    format!("lists of a view: {shape:?}")
+/// The lists of a view of a shape, which a graph keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ViewOf(Shape);
+
+impl CacheKey for ViewOf {
+    type Value = KeptView;
 }
 
 /// The numbers of a column by row.
@@ -141,7 +143,7 @@ struct Made<'a> {
 
 impl Made<'_> {
     /// The name of an output column: the first of the nodes is called as asked, or like the algorithm.
-    fn column_name(&self, place: usize, own: &'static str) -> Result<String, GfqlError> {
+    fn column_name(&self, place: usize, own: &'static str) -> Result<String, QueryError> {
         let asked = match (self.spec.kind, self.spec.gives) {
             (Kind::Layout, _) => self.params.text(&format!("{own}_out_col"))?.unwrap_or(own),
             _ if place > 0 => own,
@@ -162,7 +164,7 @@ impl Made<'_> {
         &self,
         graph: &PropertyGraph,
         columns: Vec<graphlume_algo::Column>,
-    ) -> Result<PropertyGraph, GfqlError> {
+    ) -> Result<PropertyGraph, QueryError> {
         let cancel = self.scope.cancel;
         if self.spec.gives != Gives::Nodes {
             return Ok(graph.clone());
@@ -187,7 +189,7 @@ impl Made<'_> {
         &self,
         graph: &PropertyGraph,
         nodes: &Table,
-    ) -> Result<Vec<Option<usize>>, GfqlError> {
+    ) -> Result<Vec<Option<usize>>, QueryError> {
         let row_nodes = graph.row_nodes(self.scope.cancel)?;
         let node = |row: usize| row_nodes.map_or(row as u32, |nodes| nodes[row]);
         let rows = (0..nodes.num_rows()).map(node);
@@ -199,7 +201,7 @@ impl Made<'_> {
         &self,
         mut found: PropertyGraph,
         shown: Vec<(String, String)>,
-    ) -> Result<PropertyGraph, GfqlError> {
+    ) -> Result<PropertyGraph, QueryError> {
         if !self.params.flag("bind_position", true)? {
             return Ok(found);
         }
@@ -221,7 +223,7 @@ impl Made<'_> {
         &self,
         graph: &PropertyGraph,
         columns: Vec<graphlume_algo::Column>,
-    ) -> Result<PropertyGraph, GfqlError> {
+    ) -> Result<PropertyGraph, QueryError> {
         if columns.is_empty() {
             return Ok(graph.clone());
         }
@@ -236,10 +238,10 @@ impl Made<'_> {
     }
 
     /// The part of a graph that the algorithm keeps, with all columns, or the same nodes with other edges.
-    fn cut(&self, graph: &PropertyGraph, subgraph: Subgraph) -> Result<PropertyGraph, GfqlError> {
+    fn cut(&self, graph: &PropertyGraph, subgraph: Subgraph) -> Result<PropertyGraph, QueryError> {
         if let Some(name) = self.params.text("out_col")? {
             let text = format!("{:?} makes a graph and no column", self.name);
-            let error = GfqlError::new(ErrorCode::Type, text).field("out_col").value(name);
+            let error = QueryError::new(ErrorCode::Type, text).field("out_col").value(name);
             return Err(error.suggest("leave out_col away"));
         }
         match subgraph {
@@ -275,7 +277,7 @@ impl Made<'_> {
     }
 }
 
-fn needed<'a>(params: &'a Params<'_>, name: &str) -> Result<&'a str, GfqlError> {
+fn needed<'a>(params: &'a Params<'_>, name: &str) -> Result<&'a str, QueryError> {
     params.text(name)?.ok_or_else(|| params.missing(name))
 }
 
@@ -284,7 +286,7 @@ fn find(
     library_name: &'static str,
     name: &str,
     function: &str,
-) -> Result<&'static AlgorithmSpec, GfqlError> {
+) -> Result<&'static AlgorithmSpec, QueryError> {
     if let Some(spec) = graphlume_algo::find(kind, library_name, name) {
         return Ok(spec);
     }
@@ -302,11 +304,11 @@ fn find(
         .collect();
     let error = if promised.contains(&name) {
         let text = format!("{name:?} of {library_name} is not available yet");
-        GfqlError::new(ErrorCode::Unsupported, text)
+        QueryError::new(ErrorCode::Unsupported, text)
     } else {
         let text =
             format!("{function} has no {name:?}{}", hint(name, &[promised, &there].concat()));
-        GfqlError::new(ErrorCode::Type, text)
+        QueryError::new(ErrorCode::Type, text)
     };
     Err(error.field(field).value(name).suggest(format!("available are: {}", there.join(", "))))
 }
@@ -319,18 +321,18 @@ pub(super) fn gives(call: &CallOp) -> Option<Gives> {
 }
 
 /// Checks the options that change nothing here, or that are for something that is not there.
-fn options(params: &Params<'_>) -> Result<(), GfqlError> {
+fn options(params: &Params<'_>) -> Result<(), QueryError> {
     for name in ["G", "circle_layout_params", "partition_key", "featurize"] {
         if params.get(name).is_some_and(|v| *v != Value::Bool(false)) {
             let text = format!("{name:?} of call {:?} is not available", params.function);
-            return Err(GfqlError::new(ErrorCode::Unsupported, text)
+            return Err(QueryError::new(ErrorCode::Unsupported, text)
                 .field(format!("params.{name}"))
                 .suggest("leave it out"));
         }
     }
     if params.flag("remove_self_edges", false)? {
         let text = "\"remove_self_edges\" of call \"fa2_layout\" is not available";
-        return Err(GfqlError::new(ErrorCode::Unsupported, text)
+        return Err(QueryError::new(ErrorCode::Unsupported, text)
             .field("params.remove_self_edges")
             .suggest("call \"prune_self_edges\" before the layout"));
     }
@@ -342,11 +344,11 @@ fn options(params: &Params<'_>) -> Result<(), GfqlError> {
 }
 
 /// The bound weights by edge row.
-fn weights(graph: &PropertyGraph) -> Result<Option<Vec<f64>>, GfqlError> {
+fn weights(graph: &PropertyGraph) -> Result<Option<Vec<f64>>, QueryError> {
     let Some(column) = graph.weight() else { return Ok(None) };
     let values = graphlume_table::to_f64(column.as_ref()).ok_or_else(|| {
         let text = "the column of the edges' weights has no numbers";
-        let error = GfqlError::new(ErrorCode::ColumnType, text).field("weights");
+        let error = QueryError::new(ErrorCode::ColumnType, text).field("weights");
         error.suggest("bind a column of numbers to the weight of edges")
     })?;
     Ok(Some(values))
@@ -357,7 +359,7 @@ fn values(
     spec: &'static AlgorithmSpec,
     params: &Params<'_>,
     field: &str,
-) -> Result<ParamValues, GfqlError> {
+) -> Result<ParamValues, QueryError> {
     let mut given = match params.get(field) {
         None => Map::new(),
         Some(Value::Object(map)) => map.clone(),
@@ -371,13 +373,13 @@ fn values(
     ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))
 }
 
-fn failed(e: AlgoError, params: &Params<'_>) -> GfqlError {
+fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
     match e {
         AlgoError::Cancelled(stopped) => stopped.into(),
         AlgoError::UnknownParam { .. } | AlgoError::BadParam { .. } => {
-            GfqlError::new(ErrorCode::Type, e.to_string()).field("params")
+            QueryError::new(ErrorCode::Type, e.to_string()).field("params")
         }
-        e => GfqlError::new(ErrorCode::CallFailed, e.to_string()).field(params.function),
+        e => QueryError::new(ErrorCode::CallFailed, e.to_string()).field(params.function),
     }
 }
 

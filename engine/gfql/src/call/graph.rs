@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array};
+use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::canon::{Canon, Column};
+use graphlume_store::ids::IdSet;
+use graphlume_store::materialize::{columns, table_of};
+use graphlume_store::{Literal, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::Value;
 
 use super::Params;
 use crate::bind::{Side, bind};
 use crate::chain::Scope;
-use crate::columns::{columns, table_of};
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
 use crate::hop::ends;
 use crate::select::take;
-use crate::set::IdSet;
-use crate::wire::{Direction, Literal};
+use crate::wire::Direction;
 
 /// Evaluates a call.
 pub(super) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     match params.function {
         "get_degrees" => {
             let wanted = [
@@ -62,15 +62,15 @@ pub(super) fn run(
     }
 }
 
-pub(super) fn edge_table(graph: &PropertyGraph) -> Result<&Table, GfqlError> {
-    graph.edges().ok_or_else(|| GfqlError::new(ErrorCode::NoEdges, "the graph has no edge table"))
+pub(super) fn edge_table(graph: &PropertyGraph) -> Result<&Table, QueryError> {
+    graph.edges().ok_or_else(|| QueryError::new(ErrorCode::NoEdges, "the graph has no edge table"))
 }
 
 fn degrees(
     graph: &PropertyGraph,
     wanted: &[(&str, Direction)],
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     edge_table(graph)?;
     let t = graph.topology(scope.cancel)?;
     let table = graph.node_table(scope.cancel)?;
@@ -104,14 +104,14 @@ fn filtered(
     side: Side,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let value = params.get("filter_dict").ok_or_else(|| params.missing("filter_dict"))?;
     let filter = crate::wire::filter(Some(value), "filter_dict")?;
     let bound = bind(graph, table, side, &filter, scope)?;
     take(table, (0..table.num_rows() as u32).filter(|row| bound.passes(*row)).collect())
 }
 
-fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, GfqlError> {
+fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, QueryError> {
     let table = edge_table(graph)?;
     let bindings = graph.bindings();
     let end = |name: &Option<String>| {
@@ -120,7 +120,7 @@ fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, GfqlError> {
     };
     let (Some(source), Some(destination)) = (end(&bindings.source), end(&bindings.destination))
     else {
-        return Err(GfqlError::new(ErrorCode::NoEdges, "the edges have no ends to compare"));
+        return Err(QueryError::new(ErrorCode::NoEdges, "the edges have no ends to compare"));
     };
     let differs = |row: &u32| {
         let row = *row as usize;
@@ -135,12 +135,12 @@ pub(super) fn named(
     params: &Params<'_>,
     name: &str,
     scope: Scope<'_>,
-) -> Result<IdSet, GfqlError> {
+) -> Result<IdSet, QueryError> {
     let value = params.get(name).ok_or_else(|| params.missing(name))?;
     let scalar =
         |v: &Value| crate::wire::scalar(v).ok_or_else(|| params.wrong(name, "a list of ids", v));
     let mut found = Vec::new();
-    let mut add = |id: &Literal| -> Result<(), GfqlError> {
+    let mut add = |id: &Literal| -> Result<(), QueryError> {
         let id = match id {
             Literal::Int(v) => Some(Canon::Int(*v)),
             Literal::Float(v) => graphlume_graph::canon::of_f64(*v),
@@ -175,7 +175,7 @@ fn cut(
     params: &Params<'_>,
     keep: bool,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let named = named(graph, params, "nodes", scope)?;
     let stays = |v: u32| named.contains(v) == keep;
     let table = graph.node_table(scope.cancel)?;

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use serde_json::Value;
 
 use super::Params;
 use super::rows::{named_or_parsed, row_keys, values};
 use crate::chain::Scope;
-use crate::columns::{columns, table_of};
-use crate::error::{ErrorCode, GfqlError};
 use crate::expr::{Cell, column};
 use crate::select::take;
 
@@ -24,13 +24,13 @@ pub(super) fn run(
     table: &Table,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let mut keys = params.texts("keys")?;
     if keys.is_empty() {
         return Err(params.wrong("keys", "a list of at least one column", &Value::Array(vec![])));
     }
     if let Some(absent) = keys.iter().find(|k| table.column(k).is_none()) {
-        return Err(GfqlError::no_column(absent, "row", &table.column_names()));
+        return Err(QueryError::no_column(absent, "row", &table.column_names()));
     }
     if params.get("key_prefixes").is_some() {
         let prefixes = params.texts("key_prefixes")?;
@@ -73,7 +73,7 @@ pub(super) fn run(
         };
         if !FUNCTIONS.contains(&function.as_str()) {
             let text = format!("aggregation {function:?} does not exist");
-            return Err(GfqlError::new(ErrorCode::Type, text)
+            return Err(QueryError::new(ErrorCode::Type, text)
                 .field("aggregations")
                 .suggest(format!("aggregations: {}", FUNCTIONS.join(", "))));
         }
@@ -86,7 +86,7 @@ pub(super) fn run(
             None => Ok(Cell::Int(rows.len() as i64)),
             Some(cells) => aggregate(function, rows.iter().map(|r| &cells[*r])),
         };
-        let found = members.iter().map(one).collect::<Result<Vec<_>, GfqlError>>()?;
+        let found = members.iter().map(one).collect::<Result<Vec<_>, QueryError>>()?;
         // As everywhere, the last of several columns of one name stands.
         out.retain(|(n, _)| n != name);
         out.push((name.clone(), column(&found, scope.cancel)?));
@@ -94,7 +94,10 @@ pub(super) fn run(
     table_of(out, members.len())
 }
 
-fn aggregate<'a>(function: &str, cells: impl Iterator<Item = &'a Cell>) -> Result<Cell, GfqlError> {
+fn aggregate<'a>(
+    function: &str,
+    cells: impl Iterator<Item = &'a Cell>,
+) -> Result<Cell, QueryError> {
     let mut cells: Vec<&Cell> = cells.filter(|c| !c.is_null()).collect();
     if function.ends_with("_distinct") {
         let mut seen = std::collections::HashSet::new();
@@ -115,7 +118,7 @@ fn aggregate<'a>(function: &str, cells: impl Iterator<Item = &'a Cell>) -> Resul
                 };
                 let value = number.number().ok_or_else(|| {
                     let text = format!("{function} needs numbers");
-                    GfqlError::new(ErrorCode::ColumnType, text)
+                    QueryError::new(ErrorCode::ColumnType, text)
                         .field("aggregations")
                         .value(cell.text())
                 })?;

@@ -3,26 +3,26 @@
 use super::Params;
 use super::graph::named;
 use crate::chain::{Pass, Scope};
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
 use crate::hop::{Hops, ends};
 use crate::labels::{free_name, in_slice};
 use crate::select::{Added, Selection};
-use crate::set::IdSet;
 use crate::wire::Direction;
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::IdSet;
 
 /// Evaluates the call.
 pub(super) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let direction = match params.text("direction")?.unwrap_or("forward") {
         "forward" => Direction::Forward,
         "reverse" => Direction::Reverse,
         "undirected" => Direction::Undirected,
         other => {
-            return Err(GfqlError::new(ErrorCode::Direction, "the direction does not exist")
+            return Err(QueryError::new(ErrorCode::Direction, "the direction does not exist")
                 .field("direction")
                 .value(other)
                 .suggest("use \"forward\", \"reverse\" or \"undirected\""));
@@ -33,13 +33,13 @@ pub(super) fn run(
     let bound = pass.bind_edge(&op)?;
     let existing = graph.existing(scope.cancel)?;
     let set = |name: &str| match params.get(name) {
-        None => Ok::<_, GfqlError>(None),
+        None => Ok::<_, QueryError>(None),
         Some(_) => Ok(Some(named(graph, params, name, scope)?.and(&existing))),
     };
     let (seeds, target) = (set("nodes")?, set("target_wave_front")?);
     if target.is_some() && seeds.is_none() {
         let text = "a hop to \"target_wave_front\" needs the \"nodes\" that it starts from";
-        return Err(GfqlError::new(ErrorCode::MissingField, text).field("params.nodes"));
+        return Err(QueryError::new(ErrorCode::MissingField, text).field("params.nodes"));
     }
     let seeds = seeds.as_ref().unwrap_or(&existing);
     let sliced = op.output_min.is_some() || op.output_max.is_some();

@@ -1,15 +1,14 @@
 //! The call that makes a graph of the values of a table.
 
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::filter::Predicate;
+use graphlume_store::{Bindings, Literal, PropertyGraph};
 use graphlume_table::{Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions};
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
 
 use super::Params;
 use crate::chain::Scope;
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::{Bindings, PropertyGraph};
-use crate::predicate::Predicate;
-use crate::wire::Literal;
 
 /// What the transform itself reads.
 const OPTIONS: &[&str] = &["entity_types", "opts", "drop_na", "drop_edge_attrs", "direct"];
@@ -19,7 +18,7 @@ pub(super) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let from_edges = params.flag("from_edges", false)?;
     let table = match (from_edges, graph.nodes(), graph.edges()) {
         (true, _, Some(table)) | (false, Some(table), _) => table,
@@ -58,27 +57,27 @@ pub(super) fn run(
         "edges" => rows(edges.clone()),
         "entities" => rows(of_kind(false)?),
         "events" => rows(of_kind(true)?),
-        other => Err(GfqlError::new(ErrorCode::Type, "the result has no such part")
+        other => Err(QueryError::new(ErrorCode::Type, "the result has no such part")
             .field("params.return_as")
             .value(other)
             .suggest("use \"graph\", \"nodes\", \"edges\", \"entities\" or \"events\"")),
     }
 }
 
-fn missing(kind: &str, instead: &str) -> GfqlError {
-    GfqlError::new(ErrorCode::NoGraph, format!("the graph has no {kind} table to transform"))
+fn missing(kind: &str, instead: &str) -> QueryError {
+    QueryError::new(ErrorCode::NoGraph, format!("the graph has no {kind} table to transform"))
         .field("params.from_edges")
         .suggest(instead)
 }
 
-fn refused(e: HypergraphError) -> GfqlError {
+fn refused(e: HypergraphError) -> QueryError {
     let code = match e.code() {
         Code::InvalidArgument => ErrorCode::Type,
         Code::TooLarge => ErrorCode::Limit,
         Code::Cancelled => ErrorCode::Stopped,
         _ => ErrorCode::CallFailed,
     };
-    let error = GfqlError::new(code, e.to_string());
+    let error = QueryError::new(code, e.to_string());
     match e.field() {
         Some(field) => error.field(field),
         None => error.field("hypergraph"),

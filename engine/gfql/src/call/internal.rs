@@ -1,16 +1,15 @@
 //! What clients compile into rows for their own use: the identity of nodes and edges, and conditions that
 //! say that two steps are the same node.
 
+use graphlume_expr::{Cmp, QueryError};
+use graphlume_store::materialize::{columns, table_of};
+use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::Value;
 
-use crate::Cmp;
-use crate::columns::{columns, table_of};
-use crate::error::GfqlError;
 use crate::expr::{Binary, Cell, EDGE_IDS, Expr, NODE_ID, RowSchema, column, parse};
-use crate::graph::PropertyGraph;
-use crate::wire::{CallOp, Chain, Op};
+use crate::wire::{Chain, Op};
 
 /// What is known of the rows of a chain's calls.
 pub(super) fn schema(graph: &PropertyGraph, chain: &Chain) -> RowSchema {
@@ -129,7 +128,7 @@ fn names_only(text: &str, made: &[&str]) -> bool {
 }
 
 /// The row of nothing that such a chain begins with.
-pub(super) fn nothing(cancel: &CancelToken) -> Result<Table, GfqlError> {
+pub(super) fn nothing(cancel: &CancelToken) -> Result<Table, QueryError> {
     table_of(vec![(SEED.to_owned(), column(&[Cell::Bool(true)], cancel)?)], 1)
 }
 
@@ -143,7 +142,7 @@ pub(super) fn is_identity(name: &str) -> bool {
 }
 
 /// Rows without the columns that were there for the calls alone.
-pub(super) fn without(graph: &PropertyGraph) -> Result<PropertyGraph, GfqlError> {
+pub(super) fn without(graph: &PropertyGraph) -> Result<PropertyGraph, QueryError> {
     let Some(table) = graph.nodes().filter(|_| graph.is_rows()) else { return Ok(graph.clone()) };
     let kept = columns(table).into_iter().filter(|(name, _)| !is_identity(name)).collect();
     Ok(PropertyGraph::of_rows(table_of(kept, table.num_rows())?, graph.edges()))

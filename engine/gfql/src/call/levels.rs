@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
+use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::Topology;
+use graphlume_store::PropertyGraph;
+use graphlume_store::materialize::with;
 use graphlume_types::CancelToken;
 
 use super::Params;
 use crate::chain::Scope;
-use crate::columns::with;
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
 
 /// Numbers the nodes by level: those without incoming edges are at 0, and each level is taken away before
 /// the next is read. Where only cycles are left, the node of the most edges, the first of several, is a
@@ -19,7 +19,7 @@ pub(super) fn run(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let name = params.text("level_col")?.unwrap_or("level");
     let cycles = params.flag("allow_cycles", true)?;
     let loops = !params.flag("remove_self_loops", true)?;
@@ -43,7 +43,7 @@ fn levels(
     cycles: bool,
     loops: bool,
     cancel: &CancelToken,
-) -> Result<Vec<Option<i64>>, GfqlError> {
+) -> Result<Vec<Option<i64>>, QueryError> {
     let n = t.num_nodes();
     let counts = |v: u32, w: u32| listed(w) && (loops || v != w);
     let mut waits: Vec<u32> = vec![0; n as usize];
@@ -64,7 +64,7 @@ fn levels(
         cancel.check()?;
         if roots.is_empty() {
             if !cycles {
-                return Err(GfqlError::new(ErrorCode::CallFailed, "the graph has cycles")
+                return Err(QueryError::new(ErrorCode::CallFailed, "the graph has cycles")
                     .field("params.allow_cycles")
                     .value(false)
                     .suggest("remove the cycles, or set allow_cycles to true"));

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow_schema::DataType;
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::PropertyGraph;
+use graphlume_store::materialize::{columns, table_of, with};
 use graphlume_table::{Table, cell_text};
 use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
 use regex::RegexBuilder;
 
 use super::{Params, paths, rows};
 use crate::chain::Scope;
-use crate::columns::{columns, table_of, with};
-use crate::error::{ErrorCode, GfqlError};
 use crate::expr::{Cell, Reader};
-use crate::graph::PropertyGraph;
 use crate::select::take;
 
 /// Evaluates a call over the rows of `graph`; patterns are matched in `base`.
@@ -23,7 +23,7 @@ pub(super) fn run(
     base: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let table = graph.node_table(scope.cancel)?;
     if params.function == "search_any" {
         return search(&table, params);
@@ -54,7 +54,7 @@ fn matches(
     base: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let ops = params.get("binding_ops").ok_or_else(|| params.missing("binding_ops"))?;
     let table = paths::run(base, &rows::pattern(ops, params)?, &[], scope)?;
     let Some(value) = params.get("neq") else { return Ok(table) };
@@ -75,7 +75,7 @@ fn keys(
     aliases: &[String],
     id: &str,
     params: &Params<'_>,
-) -> Result<Vec<Option<String>>, GfqlError> {
+) -> Result<Vec<Option<String>>, QueryError> {
     let mut readers = Vec::with_capacity(aliases.len());
     for alias in aliases {
         let dotted = format!("{alias}.{id}");
@@ -88,7 +88,7 @@ fn keys(
         };
         let reader = column.and_then(Reader::new).ok_or_else(|| {
             let text = format!("the rows of call {:?} have no step {alias:?}", params.function);
-            GfqlError::new(ErrorCode::Query, text).field("join_aliases").value(alias)
+            QueryError::new(ErrorCode::Query, text).field("join_aliases").value(alias)
         })?;
         readers.push(reader);
     }
@@ -108,7 +108,7 @@ fn join(
     own: &[Option<String>],
     others: &[Option<String>],
     params: &Params<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let outer = match params.text("how")?.unwrap_or("inner") {
         "inner" => false,
         "left" => true,
@@ -131,7 +131,7 @@ fn join(
         right.extend(found.iter().map(|r| Some(*r)));
         if left.len() > QUERY_STATES_MAX {
             let text = format!("the join has more than {QUERY_STATES_MAX} rows");
-            return Err(GfqlError::new(ErrorCode::Limit, text).suggest("filter its steps more"));
+            return Err(QueryError::new(ErrorCode::Limit, text).suggest("filter its steps more"));
         }
     }
     let rows = left.len();
@@ -147,7 +147,7 @@ fn join(
 }
 
 /// Marks the rows in which a column of a step contains a text.
-fn search(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
+fn search(table: &Table, params: &Params<'_>) -> Result<Table, QueryError> {
     let term = params.text("term")?.ok_or_else(|| params.missing("term"))?;
     let name = params.text("out_col")?.ok_or_else(|| params.missing("out_col"))?;
     let alias = params.text("alias")?.ok_or_else(|| params.missing("alias"))?;
@@ -157,7 +157,7 @@ fn search(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
         .size_limit(PATTERN_BYTES_MAX)
         .build()
         .map_err(|e| {
-            GfqlError::new(ErrorCode::Predicate, format!("the term is no pattern: {e}"))
+            QueryError::new(ErrorCode::Predicate, format!("the term is no pattern: {e}"))
                 .field("term")
                 .value(term)
         })?;
@@ -169,7 +169,7 @@ fn search(table: &Table, params: &Params<'_>) -> Result<Table, GfqlError> {
             let find = |name: String| {
                 table.column(&full(&name)).cloned().ok_or_else(|| {
                     let text = format!("step {alias:?} has no column {name:?}");
-                    GfqlError::new(ErrorCode::Query, text).field("columns").value(name)
+                    QueryError::new(ErrorCode::Query, text).field("columns").value(name)
                 })
             };
             params.texts("columns")?.into_iter().map(find).collect::<Result<_, _>>()?

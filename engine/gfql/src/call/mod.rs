@@ -15,13 +15,13 @@ mod safelist;
 mod shortest;
 mod show;
 
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
 use crate::chain::{self, Scope, Step};
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
-use crate::wire::{CallOp, Chain, Op};
+use crate::wire::{Chain, Op};
 
 pub use procedure::{Made, procedure};
 pub use safelist::{CALLS, Callable, Does};
@@ -32,7 +32,7 @@ pub(crate) fn run(
     graph: &PropertyGraph,
     chain: &Chain,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     if let Some((first, rest)) = parts(chain) {
         let made = run(graph, &first, scope)?;
         return run(&made, &rest, scope).map_err(|e| e.after(first.ops.len()));
@@ -48,7 +48,7 @@ pub(crate) fn run(
             Op::Edge(op) => steps.push(Step::Edge(op.clone())),
             Op::Call(call) => {
                 let text = "a call may stand only before or after all node and edge steps";
-                return Err(GfqlError::new(ErrorCode::Type, text)
+                return Err(QueryError::new(ErrorCode::Type, text)
                     .field("function")
                     .value(&call.function)
                     .suggest("bind the parts in a Let and continue with a Ref")
@@ -58,7 +58,7 @@ pub(crate) fn run(
     }
     if steps.is_empty() && !chain.clauses.is_empty() {
         let text = "\"where\" needs node and edge steps to compare";
-        return Err(GfqlError::new(ErrorCode::Type, text).field("where"));
+        return Err(QueryError::new(ErrorCode::Type, text).field("where"));
     }
     let named = steps.iter().any(|s| match s {
         Step::Node(op) => op.name.is_some(),
@@ -147,7 +147,7 @@ fn function(
     base: &PropertyGraph,
     call: &CallOp,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     if call.function.starts_with(procedure::PREFIX) {
         return procedure::run(graph, call, scope);
     }
@@ -182,17 +182,17 @@ impl Params<'_> {
         self.map.get(name).filter(|v| !v.is_null())
     }
 
-    fn missing(&self, name: &str) -> GfqlError {
+    fn missing(&self, name: &str) -> QueryError {
         let text = format!("call {:?} needs {name:?}", self.function);
-        GfqlError::new(ErrorCode::MissingField, text).field(name)
+        QueryError::new(ErrorCode::MissingField, text).field(name)
     }
 
-    fn wrong(&self, name: &str, want: &str, value: &Value) -> GfqlError {
+    fn wrong(&self, name: &str, want: &str, value: &Value) -> QueryError {
         let text = format!("{name:?} of call {:?} must be {want}", self.function);
-        GfqlError::new(ErrorCode::Type, text).field(name).value(value)
+        QueryError::new(ErrorCode::Type, text).field(name).value(value)
     }
 
-    fn text(&self, name: &str) -> Result<Option<&str>, GfqlError> {
+    fn text(&self, name: &str) -> Result<Option<&str>, QueryError> {
         match self.get(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -200,7 +200,7 @@ impl Params<'_> {
         }
     }
 
-    fn flag(&self, name: &str, default: bool) -> Result<bool, GfqlError> {
+    fn flag(&self, name: &str, default: bool) -> Result<bool, QueryError> {
         match self.get(name) {
             None => Ok(default),
             Some(Value::Bool(v)) => Ok(*v),
@@ -208,7 +208,7 @@ impl Params<'_> {
         }
     }
 
-    fn list(&self, name: &str) -> Result<&[Value], GfqlError> {
+    fn list(&self, name: &str) -> Result<&[Value], QueryError> {
         match self.get(name) {
             None => Err(self.missing(name)),
             Some(Value::Array(items)) => Ok(items),
@@ -216,7 +216,7 @@ impl Params<'_> {
         }
     }
 
-    fn texts(&self, name: &str) -> Result<Vec<String>, GfqlError> {
+    fn texts(&self, name: &str) -> Result<Vec<String>, QueryError> {
         let items = self.list(name)?.iter();
         items
             .map(|v| v.as_str().map(str::to_owned).ok_or_else(|| self.wrong(name, "texts", v)))
@@ -224,7 +224,7 @@ impl Params<'_> {
     }
 
     /// A number of rows: a whole number, as a number or as text.
-    fn count(&self, name: &str) -> Result<usize, GfqlError> {
+    fn count(&self, name: &str) -> Result<usize, QueryError> {
         let value = self.get(name).ok_or_else(|| self.missing(name))?;
         let number = match value {
             Value::Number(n) => n.as_u64().or_else(|| {

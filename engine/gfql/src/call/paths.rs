@@ -8,18 +8,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, UInt32Array};
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::PropertyGraph;
+use graphlume_store::ids::IdSet;
+use graphlume_store::materialize::table_of;
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 use graphlume_types::{CancelToken, MemoryReservation};
 
 use crate::chain::{BoundEdge, Pass, Scope, Step};
-use crate::columns::table_of;
-use crate::error::{ErrorCode, GfqlError};
 use crate::expr::{EDGE_IDS, NODE_ID};
-use crate::graph::PropertyGraph;
 use crate::hop::arcs;
 use crate::select::taken_bytes;
-use crate::set::IdSet;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 
 /// Paths so far, column by column: the element of each step for every path.
@@ -78,16 +78,16 @@ const ROWS_PER_TAKE: usize = 1 << 12;
 /// Bytes of what continues a path, in lists that may have just grown.
 const FOUND_BYTES: u64 = 40;
 
-fn refuse(text: &str, hint: &str) -> GfqlError {
-    GfqlError::new(ErrorCode::Query, text).field("binding_ops").suggest(hint)
+fn refuse(text: &str, hint: &str) -> QueryError {
+    QueryError::new(ErrorCode::Query, text).field("binding_ops").suggest(hint)
 }
 
-fn check_size(rows: usize) -> Result<(), GfqlError> {
+fn check_size(rows: usize) -> Result<(), QueryError> {
     if rows <= QUERY_STATES_MAX {
         return Ok(());
     }
     let text = format!("the pattern has more than {QUERY_STATES_MAX} matches");
-    Err(GfqlError::new(ErrorCode::Limit, text).suggest("filter its steps more narrowly"))
+    Err(QueryError::new(ErrorCode::Limit, text).suggest("filter its steps more narrowly"))
 }
 
 /// All matches of `steps`, with the columns of every named step.
@@ -98,7 +98,7 @@ pub(super) fn run(
     steps: &[Step],
     same: &[(String, String)],
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     check(steps)?;
     let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
     let existing = graph.existing(scope.cancel)?;
@@ -164,7 +164,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// All matches that start at `first`. With `give_back` the memory taken meanwhile is given back.
-    fn from(&self, first: Vec<u32>, give_back: bool) -> Result<Paths, GfqlError> {
+    fn from(&self, first: Vec<u32>, give_back: bool) -> Result<Paths, QueryError> {
         let cancel = self.pass.scope.cancel;
         let mut charge = Charge { cancel, held: give_back.then(Vec::new) };
         let mut trails = Trails::default();
@@ -200,7 +200,7 @@ impl Walk<'_> {
         at: usize,
         paths: Paths,
         charge: &mut Charge<'_>,
-    ) -> Result<Paths, GfqlError> {
+    ) -> Result<Paths, QueryError> {
         let must = &self.must[at];
         if !must.is_empty() {
             let (mut from, mut added) = (Vec::new(), Vec::new());
@@ -231,7 +231,7 @@ pub(super) struct Charge<'a> {
 }
 
 impl Charge<'_> {
-    pub(super) fn take(&mut self, bytes: u64) -> Result<(), GfqlError> {
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), QueryError> {
         match &mut self.held {
             Some(held) => held.push(self.cancel.hold(bytes)?),
             None => self.cancel.take(bytes)?,
@@ -240,7 +240,7 @@ impl Charge<'_> {
     }
 }
 
-fn check(steps: &[Step]) -> Result<(), GfqlError> {
+fn check(steps: &[Step]) -> Result<(), QueryError> {
     let nodes_only = steps.iter().all(|s| matches!(s, Step::Node(_)));
     let alternating = steps.len() % 2 == 1
         && steps.iter().enumerate().all(|(i, s)| matches!(s, Step::Edge(_)) == (i % 2 == 1));
@@ -307,7 +307,7 @@ impl Follow<'_> {
         paths: Paths,
         trails: &mut Trails,
         charge: &mut Charge<'_>,
-    ) -> Result<Paths, GfqlError> {
+    ) -> Result<Paths, QueryError> {
         let Some(ends) = paths.steps.last() else { return Ok(paths) };
         let mut found = Found::default();
         let mut shortest = super::shortest::Shortest::new(self);
@@ -369,7 +369,7 @@ impl Follow<'_> {
         trails: &mut Trails,
         found: &mut Found,
         charge: &mut Charge<'_>,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         let min = self.op.min;
         let labels = self.op.label_nodes.is_some() || self.op.label_edges.is_some();
         let mut open = vec![(v, trail, 0u32)];
@@ -451,7 +451,7 @@ fn gather(
     steps: &[Step],
     paths: &Paths,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let frame = graph.frame(scope.cancel)?;
     let nodes = graph.node_table(scope.cancel)?;
     let bindings = graph.bindings();
@@ -499,7 +499,7 @@ fn gather(
         }
         let rows = UInt32Array::from(rows);
         let is_node = matches!(step, Step::Node(_));
-        for (column, array) in crate::columns::columns(table) {
+        for (column, array) in graphlume_store::materialize::columns(table) {
             let end = [&bindings.source, &bindings.destination];
             if !is_node && end.iter().any(|e| e.as_deref() == Some(column.as_str())) {
                 continue;

@@ -6,19 +6,17 @@
 use std::sync::Arc;
 
 use graphlume_algo::Gives;
+use graphlume_expr::{ErrorCode, QueryError, Strictness, nearest};
+use graphlume_store::materialize::{columns, table_of};
+use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
 use super::safelist;
-use crate::bind::Strictness;
 use crate::chain::Scope;
-use crate::columns::{columns, table_of};
-use crate::error::{ErrorCode, GfqlError, nearest};
 use crate::expr::NO_ROWS;
-use crate::graph::PropertyGraph;
 use crate::shared::Shared;
-use crate::wire::CallOp;
 
 /// What stands before every name.
 pub(super) const PREFIX: &str = "graphistry.";
@@ -39,7 +37,7 @@ pub enum Made {
 /// Runs the procedure `name` with its options. What there is to say beside the answer goes to `notices`.
 ///
 /// # Errors
-/// [`GfqlError`] when there is no such procedure, or it refuses.
+/// [`QueryError`] when there is no such procedure, or it refuses.
 pub fn procedure(
     graph: &PropertyGraph,
     name: &str,
@@ -47,9 +45,9 @@ pub fn procedure(
     strictness: Strictness,
     cancel: &CancelToken,
     notices: &mut Vec<Notice>,
-) -> Result<Made, GfqlError> {
+) -> Result<Made, QueryError> {
     let others = crate::Others::default();
-    let shared = Shared::default();
+    let shared = Shared::new();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let made = in_scope(graph, name, options, scope);
     shared.notices().into_iter().for_each(|notice| note(notices, notice));
@@ -61,7 +59,7 @@ fn in_scope(
     name: &str,
     options: &Map<String, Value>,
     scope: Scope<'_>,
-) -> Result<Made, GfqlError> {
+) -> Result<Made, QueryError> {
     let cancel = scope.cancel;
     let (path, write) = match name.strip_suffix(".write") {
         Some(path) => (path, true),
@@ -79,7 +77,7 @@ fn in_scope(
     let gives = super::algorithm::gives(&call);
     if !write && gives == Some(Gives::Graph) {
         let text = format!("{name:?} makes a graph and no rows");
-        return Err(GfqlError::new(ErrorCode::Query, text)
+        return Err(QueryError::new(ErrorCode::Query, text)
             .field("procedure")
             .value(name)
             .suggest(format!("write GRAPH {{ CALL {name}.write() }}")));
@@ -114,7 +112,7 @@ fn edge_rows(
     before: &PropertyGraph,
     made: &PropertyGraph,
     call: &CallOp,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let (old, edges) = (before.edges(), super::graph::edge_table(made)?);
     let bindings = made.bindings();
     let mut out = Vec::new();
@@ -139,7 +137,7 @@ pub(super) fn run(
     graph: &PropertyGraph,
     call: &CallOp,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     match in_scope(graph, &call.function, &call.params, scope)? {
         Made::Graph(graph) => Ok(graph),
         Made::Rows(rows) => Ok(PropertyGraph::of_rows(rows, graph.edges())),
@@ -151,9 +149,9 @@ fn call_of(
     path: &str,
     options: &Map<String, Value>,
     name: &str,
-) -> Result<Option<CallOp>, GfqlError> {
+) -> Result<Option<CallOp>, QueryError> {
     let unknown = |instead: String| {
-        GfqlError::new(ErrorCode::Query, format!("the procedure {name:?} does not exist"))
+        QueryError::new(ErrorCode::Query, format!("the procedure {name:?} does not exist"))
             .field("procedure")
             .value(name)
             .suggest(instead)
@@ -163,7 +161,7 @@ fn call_of(
         ["graphistry", "degree"] => {
             if let Some(option) = options.keys().next() {
                 let text = "graphistry.degree takes no options";
-                return Err(GfqlError::new(ErrorCode::Query, text).field(option.as_str()));
+                return Err(QueryError::new(ErrorCode::Query, text).field(option.as_str()));
             }
             Ok(Some(CallOp { function: "get_degrees".to_owned(), params: Map::new() }))
         }

@@ -4,19 +4,19 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_store::PropertyGraph;
+use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
 use serde_json::{Map, Value};
 
 use super::Params;
-use crate::bind::{Side, Strictness, bind};
+use crate::bind::{Side, bind};
 use crate::chain::{Scope, Step};
-use crate::columns::{columns, table_of};
-use crate::error::{ErrorCode, GfqlError};
 use crate::expr::{
     Cell, EDGE_IDS, Expr, NO_ROWS, NODE_ID, Reader, Rows, column, parse, plain_column,
 };
-use crate::graph::PropertyGraph;
 use crate::select::take;
 use crate::wire::{Direction, NodeOp, Op, Query};
 
@@ -28,7 +28,7 @@ pub(super) fn choose(
     params: &Params<'_>,
     same: &[(String, String)],
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     if let Some(value) = params.get("alias_endpoints") {
         return ends(base, &endpoints(value, params)?, same, scope);
     }
@@ -47,7 +47,7 @@ fn ends(
     steps: &[Step],
     same: &[(String, String)],
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let found = super::paths::run(base, steps, same, scope)?;
     let name = steps.iter().find_map(|step| match step {
         Step::Edge(op) => op.name.as_deref(),
@@ -67,7 +67,7 @@ fn ends(
 }
 
 /// One edge and its ends, by the names that `alias_endpoints` gives them.
-fn endpoints(value: &Value, params: &Params<'_>) -> Result<Vec<Step>, GfqlError> {
+fn endpoints(value: &Value, params: &Params<'_>) -> Result<Vec<Step>, QueryError> {
     let want = "an object of names, each with \"src\", \"dst\" or \"edge\"";
     let wrong = || params.wrong("alias_endpoints", want, value);
     let names = value.as_object().ok_or_else(wrong)?;
@@ -86,7 +86,7 @@ fn endpoints(value: &Value, params: &Params<'_>) -> Result<Vec<Step>, GfqlError>
 }
 
 /// The steps of a pattern.
-pub(super) fn pattern(ops: &Value, params: &Params<'_>) -> Result<Vec<Step>, GfqlError> {
+pub(super) fn pattern(ops: &Value, params: &Params<'_>) -> Result<Vec<Step>, QueryError> {
     let wrong = || params.wrong("binding_ops", "a list of node and edge steps", ops);
     let Query::Chain(pattern) = crate::wire::parse(ops)? else { return Err(wrong()) };
     let step = |op: Op| match op {
@@ -101,11 +101,11 @@ fn table_of_side(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let table = match params.text("table")?.unwrap_or("nodes") {
         "nodes" => graph.node_table(scope.cancel)?,
         "edges" => graph.edges().cloned().ok_or_else(|| {
-            GfqlError::new(ErrorCode::NoEdges, "the graph has no edge table").field("table")
+            QueryError::new(ErrorCode::NoEdges, "the graph has no edge table").field("table")
         })?,
         other => return Err(params.wrong("table", "\"nodes\" or \"edges\"", &other.into())),
     };
@@ -113,7 +113,7 @@ fn table_of_side(
     let Some(source) = params.text("source")? else { return Ok(table) };
     let Some(marker) = table.column(source) else {
         let text = format!("no step is named {source:?}");
-        return Err(GfqlError::new(ErrorCode::Column, text).field("source"));
+        return Err(QueryError::new(ErrorCode::Column, text).field("source"));
     };
     let marked = crate::expr::Reader::new(marker);
     let marked = marked.filter(|_| marker.data_type() == &arrow_schema::DataType::Boolean);
@@ -125,17 +125,17 @@ fn table_of_side(
 }
 
 /// The table with the identity of its rows: the nodes' ids, or the places of the edges.
-fn identified(table: Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn identified(table: Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     if params.text("table")? == Some("edges") {
         scope.cancel.take(table.num_rows() as u64 * 8)?;
         let places = Int64Array::from_iter_values(0..table.num_rows() as i64);
         let places: ArrayRef = Arc::new(places);
         return EDGE_IDS.iter().try_fold(table, |table, name| {
-            crate::columns::with(&table, name, ArrayRef::clone(&places))
+            graphlume_store::materialize::with(&table, name, ArrayRef::clone(&places))
         });
     }
     match table.column(&scope.rows.node).cloned() {
-        Some(ids) => crate::columns::with(&table, NODE_ID, ids),
+        Some(ids) => graphlume_store::materialize::with(&table, NODE_ID, ids),
         None => Ok(table),
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn count(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let rows = table_of_side(graph, params, scope)?.num_rows();
     let name = params.text("alias")?.unwrap_or("count(*)");
     table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)], scope.cancel)?)], 1)
@@ -157,7 +157,7 @@ pub(super) fn apply(
     function: &str,
     params: &Params<'_>,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     match function {
         "select" | "return_" => project(table, params, false, scope),
         "with_" => project(table, params, params.flag("extend", false)?, scope),
@@ -185,7 +185,7 @@ pub(super) fn apply(
 
 /// The column that is called so, for names such as `count(*)` may contain what expressions do not; else the
 /// expression that the text says.
-pub(super) fn named_or_parsed(table: &Table, text: &str) -> Result<Expr, GfqlError> {
+pub(super) fn named_or_parsed(table: &Table, text: &str) -> Result<Expr, QueryError> {
     match table.column(text) {
         Some(_) => Ok(Expr::Name(text.to_owned())),
         None => parse(text),
@@ -199,7 +199,7 @@ pub(super) struct Item {
 }
 
 /// `"column"` or `[alias, expression]`; anything but a text is a constant.
-pub(super) fn item(table: &Table, value: &Value, params: &Params<'_>) -> Result<Item, GfqlError> {
+pub(super) fn item(table: &Table, value: &Value, params: &Params<'_>) -> Result<Item, QueryError> {
     let wrong = || params.wrong("items", "names or pairs of a name and an expression", value);
     let read = |name: &str, source: &Value| {
         let expr = match source {
@@ -222,7 +222,11 @@ pub(super) fn item(table: &Table, value: &Value, params: &Params<'_>) -> Result<
 const TAKE_BYTES: u64 = 1 << 18;
 
 /// The values of an expression in all rows.
-pub(super) fn values(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<Vec<Cell>, GfqlError> {
+pub(super) fn values(
+    table: &Table,
+    expr: &Expr,
+    scope: Scope<'_>,
+) -> Result<Vec<Cell>, QueryError> {
     bounded_values(table, expr, scope, QUERY_CELLS_MAX)
 }
 
@@ -232,7 +236,7 @@ fn bounded_values(
     expr: &Expr,
     scope: Scope<'_>,
     most: usize,
-) -> Result<Vec<Cell>, GfqlError> {
+) -> Result<Vec<Cell>, QueryError> {
     let rows = Rows::new(table, &[expr], false, scope)?;
     let mut out = Vec::with_capacity(table.num_rows());
     let (mut bytes, mut made) = (0, 0);
@@ -242,7 +246,7 @@ fn bounded_values(
         made += cell.weight();
         if made > most {
             let text = format!("the values of an expression are more than {most} in all");
-            return Err(GfqlError::new(ErrorCode::Limit, text)
+            return Err(QueryError::new(ErrorCode::Limit, text)
                 .suggest("make shorter lists, or limit the rows first"));
         }
         if bytes > TAKE_BYTES {
@@ -254,7 +258,7 @@ fn bounded_values(
     Ok(out)
 }
 
-fn computed(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<ArrayRef, GfqlError> {
+fn computed(table: &Table, expr: &Expr, scope: Scope<'_>) -> Result<ArrayRef, QueryError> {
     match plain_column(table, expr) {
         Some(array) => Ok(ArrayRef::clone(array)),
         None => column(&values(table, expr, scope)?, scope.cancel),
@@ -266,7 +270,7 @@ fn project(
     params: &Params<'_>,
     extend: bool,
     scope: Scope<'_>,
-) -> Result<Table, GfqlError> {
+) -> Result<Table, QueryError> {
     let mut out: Vec<(String, ArrayRef)> = if extend { columns(table) } else { vec![] };
     for value in params.list("items")? {
         let item = item(table, value, params)?;
@@ -279,7 +283,7 @@ fn project(
     table_of(out, table.num_rows())
 }
 
-fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     let mut kept: Vec<u32> = (0..table.num_rows() as u32).collect();
     if params.get("filter_dict").is_some() {
         let filter = crate::wire::filter(params.get("filter_dict"), "filter_dict")?;
@@ -294,7 +298,7 @@ fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, G
     take(table, kept)
 }
 
-fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     let mut keys = Vec::new();
     for value in params.list("keys")? {
         let wrong =
@@ -329,14 +333,14 @@ pub(super) fn row_keys(
     table: &Table,
     names: &[String],
     scope: Scope<'_>,
-) -> Result<Vec<String>, GfqlError> {
+) -> Result<Vec<String>, QueryError> {
     let exprs: Vec<Expr> = names.iter().map(|n| Expr::Name(n.clone())).collect();
     let wanted: Vec<&Expr> = exprs.iter().collect();
     let lenient = Scope { strictness: Strictness::Lenient, rows: &NO_ROWS, ..scope };
     let rows = Rows::new(table, &wanted, false, lenient)?;
     let key = |row: usize| {
         let cells = exprs.iter().map(|e| Ok(format!("{:?}", rows.eval(e, row)?.key())));
-        let key = cells.collect::<Result<Vec<_>, GfqlError>>()?.join(",");
+        let key = cells.collect::<Result<Vec<_>, QueryError>>()?.join(",");
         // A key stands in a list and in an index.
         scope.cancel.take(key.capacity() as u64 + KEY_BYTES)?;
         Ok(key)
@@ -344,7 +348,7 @@ pub(super) fn row_keys(
     (0..table.num_rows()).map(key).collect()
 }
 
-fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     let names = match params.get("subset") {
         Some(_) => params.texts("subset")?,
         // Rows are the same by what they say; that they are different edges does not show.
@@ -362,7 +366,7 @@ fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Tabl
 /// Bytes of a row number and a value, and of the column they become.
 const UNWOUND_BYTES: u64 = 48;
 
-fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     let expr = match params.get("expr") {
         Some(Value::String(text)) => parse(text)?,
         Some(list @ Value::Array(_)) => Expr::Literal(
@@ -382,7 +386,7 @@ fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table,
     let total: usize = cells_of.iter().map(count).sum();
     if total > QUERY_ROWS_MAX {
         let text = format!("unwind would make {total} rows; the limit is {QUERY_ROWS_MAX}");
-        return Err(GfqlError::new(ErrorCode::Limit, text).suggest("unwind shorter lists"));
+        return Err(QueryError::new(ErrorCode::Limit, text).suggest("unwind shorter lists"));
     }
     let width = table.memory_bytes() / table.num_rows().max(1) as u64;
     scope.cancel.take(total as u64 * (width + UNWOUND_BYTES))?;
@@ -399,10 +403,10 @@ fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table,
             }
         }
     }
-    crate::columns::with(&take(table, rows)?, name, column(&cells, scope.cancel)?)
+    graphlume_store::materialize::with(&take(table, rows)?, name, column(&cells, scope.cancel)?)
 }
 
-fn fill(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, GfqlError> {
+fn fill(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
     if table.num_rows() > 0 {
         return Ok(table.clone());
     }

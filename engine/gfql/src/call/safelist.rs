@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::error::{ErrorCode, GfqlError, listed, nearest};
-use crate::wire::CallOp;
+use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
+use graphlume_store::CallOp;
 
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -413,11 +413,11 @@ pub const CALLS: &[Callable] = &[
 ];
 
 /// The function of a call, when it exists, its parameters are known and those it needs are there.
-pub(super) fn find(call: &CallOp) -> Result<&'static Callable, GfqlError> {
+pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
     let name = call.function.as_str();
     let Some(found) = CALLS.iter().find(|c| c.name == name) else {
         let names: Vec<&str> = CALLS.iter().map(|c| c.name).collect();
-        let error = GfqlError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
+        let error = QueryError::new(ErrorCode::Call, format!("call {name:?} does not exist"));
         let error = error.field("function").value(format!("{name:?}"));
         return Err(match nearest(name, &names) {
             Some(near) => error.suggest(format!("did you mean {near:?}?")),
@@ -427,7 +427,7 @@ pub(super) fn find(call: &CallOp) -> Result<&'static Callable, GfqlError> {
     let known: Vec<&str> = found.required.iter().chain(found.optional).copied().collect();
     if let Some(other) = call.params.keys().find(|key| !known.contains(&key.as_str())) {
         let text = format!("call {name:?} has no parameter {other:?}");
-        let error = GfqlError::new(ErrorCode::Call, text).field(format!("params.{other}"));
+        let error = QueryError::new(ErrorCode::Call, text).field(format!("params.{other}"));
         return Err(match nearest(other, &known) {
             Some(near) => error.suggest(format!("did you mean {near:?}?")),
             None if known.is_empty() => error.suggest("it takes none"),
@@ -438,11 +438,11 @@ pub(super) fn find(call: &CallOp) -> Result<&'static Callable, GfqlError> {
     if let Some(missing) = found.required.iter().find(|key| !given(key)) {
         let text = format!("call {name:?} needs {missing:?}");
         return Err(
-            GfqlError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
+            QueryError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
         );
     }
     if let Does::Refused(instead) = found.does {
-        return Err(GfqlError::new(
+        return Err(QueryError::new(
             ErrorCode::Unsupported,
             format!("call {name:?} is not available here"),
         )

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::paths::{Follow, Found, NOTHING};
-use crate::error::GfqlError;
+use graphlume_expr::QueryError;
 
 /// How a client names the column of the hops of a shortest path, which makes a step one.
 const HOPS: &str = "__cypher_shortest_path_hops__";
@@ -41,7 +41,7 @@ impl<'a> Shortest<'a> {
         (v, must): (u32, Option<u32>),
         trail: u32,
         found: &mut Found,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         let hops = self.distances(v)?;
         let ends = self.ends.iter().filter(|end| must.is_none_or(|must| must == **end));
         for end in ends {
@@ -50,7 +50,7 @@ impl<'a> Shortest<'a> {
         Ok(())
     }
 
-    fn distances(&mut self, start: u32) -> Result<Rc<Vec<u32>>, GfqlError> {
+    fn distances(&mut self, start: u32) -> Result<Rc<Vec<u32>>, QueryError> {
         if let Some(known) = self.known.get(&start) {
             return Ok(Rc::clone(known));
         }

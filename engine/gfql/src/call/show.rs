@@ -4,22 +4,21 @@
 use serde_json::{Map, Value, json};
 
 use super::Params;
-use crate::error::{ErrorCode, GfqlError};
-use crate::graph::PropertyGraph;
-use crate::wire::CallOp;
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::{CallOp, PropertyGraph};
 
 /// Remembers a call after a look at its parameters.
 pub(super) fn noted(
     graph: &PropertyGraph,
     call: &CallOp,
     params: &Params<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     if let Some((of, _)) = feature(params.function) {
         let column = params.text("column")?.unwrap_or_default();
         let table = if of == "edge" { graph.edges() } else { graph.nodes() };
         if let Some(table) = table.filter(|t| t.column(column).is_none()) {
             let kind = if of == "edge" { "edge" } else { "node" };
-            return Err(GfqlError::no_column(column, kind, &table.column_names()));
+            return Err(QueryError::no_column(column, kind, &table.column_names()));
         }
         encoding(params)?;
     } else if params.get("rows").is_some() {
@@ -36,7 +35,7 @@ fn feature(function: &str) -> Option<(&str, &str)> {
 }
 
 /// How values become colours, sizes, texts or icons; nothing when the column's own values are meant.
-fn encoding(params: &Params<'_>) -> Result<Option<Map<String, Value>>, GfqlError> {
+fn encoding(params: &Params<'_>) -> Result<Option<Map<String, Value>>, QueryError> {
     let flag = |name: &str| match params.get(name) {
         None => Ok(None),
         Some(_) => params.flag(name, false).map(Some),
@@ -62,7 +61,7 @@ fn encoding(params: &Params<'_>) -> Result<Option<Map<String, Value>>, GfqlError
             (None, Some(is)) => !is,
             (None, None) => {
                 let text = "a palette needs to know whether the values are categories";
-                return Err(GfqlError::new(ErrorCode::MissingField, text)
+                return Err(QueryError::new(ErrorCode::MissingField, text)
                     .field("params.as_continuous")
                     .suggest("add \"as_continuous\": true or \"as_categorical\": true"));
             }

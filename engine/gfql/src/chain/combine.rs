@@ -1,12 +1,12 @@
 //! The steps of a chain together: which nodes and edges stay, and what is marked and numbered in columns.
 
 use super::{BoundEdge, Layer, Pass, Step};
-use crate::error::GfqlError;
 use crate::hop::{ends, ends_of};
 use crate::labels::Labels;
 use crate::select::{Added, Selection};
-use crate::set::{Grow, IdSet};
 use crate::wire::Direction;
+use graphlume_expr::QueryError;
+use graphlume_store::ids::{Grow, IdSet};
 
 impl Pass<'_> {
     pub(super) fn combine(
@@ -15,7 +15,7 @@ impl Pass<'_> {
         bound: &[Option<BoundEdge>],
         ahead: &[Layer],
         kept: &[Layer],
-    ) -> Result<Selection, GfqlError> {
+    ) -> Result<Selection, QueryError> {
         let mut step_edges = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
             let own = match (step, &bound[i]) {
@@ -30,7 +30,7 @@ impl Pass<'_> {
             self.scope.cancel.take(own.bytes())?;
             step_edges.push(own);
         }
-        let mut some = step_edges.iter().filter(|own| own.len() > 0);
+        let mut some = step_edges.iter().filter(|own| !own.is_empty());
         let edges = match (some.next(), some.next()) {
             (None, _) => IdSet::empty(),
             (Some(one), None) => one.clone(),
@@ -64,7 +64,7 @@ impl Pass<'_> {
         kept: &[Layer],
         step_edges: &[IdSet],
         labels: &Labels,
-    ) -> Result<(Vec<Added>, Vec<Added>), GfqlError> {
+    ) -> Result<(Vec<Added>, Vec<Added>), QueryError> {
         let (mut nodes, mut edges) = (Vec::new(), Vec::new());
         for (i, step) in steps.iter().enumerate() {
             match step {
@@ -94,13 +94,13 @@ impl Pass<'_> {
         &self,
         direction: Direction,
         edges: &IdSet,
-    ) -> Result<IdSet, GfqlError> {
+    ) -> Result<IdSet, QueryError> {
         let (from, to) = (direction != Direction::Reverse, direction != Direction::Forward);
         self.ends_of(edges, from, to)
     }
 
     /// The sources of edges, their destinations, or both.
-    fn ends_of(&self, edges: &IdSet, from: bool, to: bool) -> Result<IdSet, GfqlError> {
+    fn ends_of(&self, edges: &IdSet, from: bool, to: bool) -> Result<IdSet, QueryError> {
         let n = self.t.num_nodes();
         if edges.is_many() {
             return ends_of(self.t, edges, (from, to), self.scope.cancel);

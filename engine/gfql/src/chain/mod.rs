@@ -8,19 +8,19 @@ mod combine;
 
 use std::sync::Arc;
 
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_graph::Topology;
 use graphlume_graph::canon::Column;
+use graphlume_store::PropertyGraph;
+use graphlume_store::filter::RowFilter;
+use graphlume_store::ids::{Grow, IdMap, IdSet};
 use graphlume_types::CancelToken;
 
-use crate::bind::{Side, Strictness, named_values};
-use crate::error::{ErrorCode, GfqlError};
+use crate::bind::{Side, named_values};
 use crate::expr::RowSchema;
 use crate::filter::{NodeFilter, row_filter};
-use crate::graph::PropertyGraph;
 use crate::hop::{Hops, Reached, ends, kept_edges};
-use crate::row_filter::RowFilter;
 use crate::select::{Selection, take};
-use crate::set::{Grow, IdMap, IdSet};
 use crate::shared::Shared;
 use crate::single::Single;
 use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
@@ -45,7 +45,7 @@ pub(crate) struct Scope<'a> {
 
 impl Scope<'_> {
     /// A column is not there: an error, or null in every row and said beside the answer.
-    pub(crate) fn absent(self, error: GfqlError) -> Result<(), GfqlError> {
+    pub(crate) fn absent(self, error: QueryError) -> Result<(), QueryError> {
         match self.strictness {
             Strictness::Strict => Err(error),
             Strictness::Lenient => {
@@ -62,7 +62,7 @@ pub(crate) fn run(
     steps: &[Step],
     clauses: &[Clause],
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     if let ([Step::Node(op)], true) = (steps, clauses.is_empty()) {
         check_names(graph, steps)?;
         return single_node(graph, op, scope);
@@ -87,14 +87,14 @@ pub(crate) fn selection(
     steps: &[Step],
     clauses: &[Clause],
     scope: Scope<'_>,
-) -> Result<Selection, GfqlError> {
+) -> Result<Selection, QueryError> {
     check_names(graph, steps)?;
     if graph.is_rows() {
-        return Err(GfqlError::new(ErrorCode::NoGraph, "rows have no nodes and edges to follow")
+        return Err(QueryError::new(ErrorCode::NoGraph, "rows have no nodes and edges to follow")
             .suggest("put the steps before the call of rows"));
     }
     if graph.edges().is_none() && steps.iter().any(|s| matches!(s, Step::Edge(_))) {
-        return Err(GfqlError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
+        return Err(QueryError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
             .suggest("use node steps only, or bind edges"));
     }
     let steps = closed(steps);
@@ -119,7 +119,7 @@ pub(crate) fn closed(steps: &[Step]) -> Vec<Step> {
     out
 }
 
-fn check_names(graph: &PropertyGraph, steps: &[Step]) -> Result<(), GfqlError> {
+fn check_names(graph: &PropertyGraph, steps: &[Step]) -> Result<(), QueryError> {
     let mut seen: Vec<(bool, &str)> = Vec::new();
     let bindings = graph.bindings();
     for (i, step) in steps.iter().enumerate() {
@@ -135,11 +135,11 @@ fn check_names(graph: &PropertyGraph, steps: &[Step]) -> Result<(), GfqlError> {
         };
         if bound {
             let text = format!("the name {name:?} is the graph's own id column");
-            return Err(GfqlError::new(ErrorCode::Query, text).field("name").value(name).at(i));
+            return Err(QueryError::new(ErrorCode::Query, text).field("name").value(name).at(i));
         }
         if seen.contains(&(edge, name)) {
             let text = format!("the name {name:?} is used by two steps");
-            return Err(GfqlError::new(ErrorCode::Type, text)
+            return Err(QueryError::new(ErrorCode::Type, text)
                 .field("name")
                 .value(name)
                 .suggest("give each step its own name")
@@ -155,7 +155,7 @@ fn single_node(
     graph: &PropertyGraph,
     op: &NodeOp,
     scope: Scope<'_>,
-) -> Result<PropertyGraph, GfqlError> {
+) -> Result<PropertyGraph, QueryError> {
     let table = graph.node_table(scope.cancel)?;
     let filter = row_filter(graph, &table, Side::Nodes, op, scope)?;
     let rows: Vec<u32> = if filter.is_trivial() {
@@ -169,7 +169,7 @@ fn single_node(
     };
     let mut nodes = take(&table, rows)?;
     if let Some(name) = &op.name {
-        nodes = crate::columns::with_constant(&nodes, name, true)?;
+        nodes = graphlume_store::materialize::with_constant(&nodes, name, true)?;
     }
     let edges = graph.edges().map(|t| take(t, vec![])).transpose()?;
     graph.replaced(Some(nodes), edges)
@@ -240,7 +240,7 @@ impl From<Reached> for Layer {
 
 impl<'a> Pass<'a> {
     /// The nodes that pass a step's tests.
-    pub(crate) fn filter(&self, op: &NodeOp) -> Result<NodeFilter<'a>, GfqlError> {
+    pub(crate) fn filter(&self, op: &NodeOp) -> Result<NodeFilter<'a>, QueryError> {
         let cancel = self.scope.cancel;
         if op.filter.is_empty() && op.query.is_none() {
             return Ok(NodeFilter::Any);
@@ -272,14 +272,14 @@ impl<'a> Pass<'a> {
         Ok(NodeFilter::Set(IdSet::from_vec(nodes.collect())))
     }
 
-    pub(crate) fn bind_edge(&self, op: &EdgeOp) -> Result<BoundEdge, GfqlError> {
+    pub(crate) fn bind_edge(&self, op: &EdgeOp) -> Result<BoundEdge, QueryError> {
         let cancel = self.scope.cancel;
         let edges = self.graph.edges().ok_or_else(|| {
-            GfqlError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
+            QueryError::new(ErrorCode::NoEdges, "the graph has no edges to follow")
         })?;
         let existing = self.graph.existing(cancel)?;
         let side = |op: &NodeOp| match self.filter(op)? {
-            NodeFilter::Any => Ok::<_, GfqlError>(None),
+            NodeFilter::Any => Ok::<_, QueryError>(None),
             filter => Ok(Some(filter.and(&existing, cancel)?)),
         };
         Ok(BoundEdge {
@@ -296,7 +296,7 @@ impl<'a> Pass<'a> {
         seeds: &IdSet,
         back: Option<(&IdSet, &IdSet)>,
         edges: Option<&IdSet>,
-    ) -> Result<Reached, GfqlError> {
+    ) -> Result<Reached, QueryError> {
         let existing = self.graph.existing(self.scope.cancel)?;
         let forward = back.is_none();
         let (source, destination) = if forward {
@@ -328,7 +328,7 @@ impl<'a> Pass<'a> {
     }
 
     /// What the steps keep; some may be `ready`, which saves binding them.
-    fn select(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Selection, GfqlError> {
+    fn select(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Selection, QueryError> {
         let (bound, ahead, kept) = self.passes(steps, ready)?;
         self.combine(steps, &bound, &ahead, &kept)
     }
@@ -337,7 +337,7 @@ impl<'a> Pass<'a> {
     pub(crate) fn candidates(
         &self,
         steps: &[Step],
-    ) -> Result<(Vec<IdSet>, Vec<Option<BoundEdge>>), GfqlError> {
+    ) -> Result<(Vec<IdSet>, Vec<Option<BoundEdge>>), QueryError> {
         let (bound, _, kept) = self.passes(steps, None)?;
         let own = |(step, layer): (&Step, Layer)| match step {
             Step::Node(_) => layer.nodes.unwrap_or(IdSet::empty()),
@@ -346,7 +346,7 @@ impl<'a> Pass<'a> {
         Ok((steps.iter().zip(kept).map(own).collect(), bound))
     }
 
-    fn bind(&self, steps: &[Step]) -> Result<Ready<'a>, GfqlError> {
+    fn bind(&self, steps: &[Step]) -> Result<Ready<'a>, QueryError> {
         let mut bound = Vec::with_capacity(steps.len());
         let mut filters = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
@@ -363,7 +363,7 @@ impl<'a> Pass<'a> {
     }
 
     /// The bound edge steps, and what the forward and the backward pass leave of each step.
-    fn passes(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Passes, GfqlError> {
+    fn passes(&self, steps: &[Step], ready: Option<Ready<'_>>) -> Result<Passes, QueryError> {
         let Ready { filters, bound } = match ready {
             Some(ready) => ready,
             None => self.bind(steps)?,
@@ -378,7 +378,7 @@ impl<'a> Pass<'a> {
         steps: &[Step],
         filters: &[NodeFilter<'_>],
         bound: &[Option<BoundEdge>],
-    ) -> Result<Vec<Layer>, GfqlError> {
+    ) -> Result<Vec<Layer>, QueryError> {
         let cancel = self.scope.cancel;
         let mut layers: Vec<Layer> = Vec::with_capacity(steps.len());
         for (i, step) in steps.iter().enumerate() {
@@ -400,7 +400,7 @@ impl<'a> Pass<'a> {
         filters: &[NodeFilter<'_>],
         bound: &[Option<BoundEdge>],
         ahead: &[Layer],
-    ) -> Result<Vec<Layer>, GfqlError> {
+    ) -> Result<Vec<Layer>, QueryError> {
         let cancel = self.scope.cancel;
         let mut kept: Vec<Layer> = Vec::with_capacity(steps.len());
         for i in (0..steps.len()).rev() {
@@ -440,7 +440,7 @@ impl<'a> Pass<'a> {
         ahead: &Layer,
         before: Option<&IdSet>,
         next: &IdSet,
-    ) -> Result<Layer, GfqlError> {
+    ) -> Result<Layer, QueryError> {
         let edges = ahead.edges();
         let Some(before) = before else {
             let left = match &ahead.left {

@@ -2,13 +2,12 @@
 
 use std::cmp::Ordering;
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_store::filter::Pattern;
 use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
 
 use super::parse::{Binary, Expr, Quantifier};
 use super::value::Cell;
-use crate::Cmp;
-use crate::error::{ErrorCode, GfqlError};
-use crate::pattern::Pattern;
 use crate::wire::value::moment;
 
 /// Where names get their values.
@@ -20,10 +19,10 @@ pub(super) trait Names {
     fn entity(&self, name: &str) -> Option<Cell>;
 
     /// Counts a step; an error when the work is to stop.
-    fn step(&self) -> Result<(), GfqlError>;
+    fn step(&self) -> Result<(), QueryError>;
 
     /// A pattern, compiled once for all rows.
-    fn pattern(&self, text: &str) -> Result<Pattern, GfqlError>;
+    fn pattern(&self, text: &str) -> Result<Pattern, QueryError>;
 }
 
 /// An evaluation of one row.
@@ -36,10 +35,10 @@ pub(super) struct Eval<'a> {
     made: usize,
 }
 
-type Found = Result<Cell, GfqlError>;
+type Found = Result<Cell, QueryError>;
 
-fn wrong(what: impl Into<String>) -> GfqlError {
-    GfqlError::new(ErrorCode::ColumnType, what)
+fn wrong(what: impl Into<String>) -> QueryError {
+    QueryError::new(ErrorCode::ColumnType, what)
 }
 
 impl<'a> Eval<'a> {
@@ -48,13 +47,13 @@ impl<'a> Eval<'a> {
     }
 
     /// Counts elements that a list gets; long texts count more.
-    fn make(&mut self, elements: usize) -> Result<(), GfqlError> {
+    fn make(&mut self, elements: usize) -> Result<(), QueryError> {
         self.made = self.made.saturating_add(elements);
         if self.made <= QUERY_LIST_MAX {
             return Ok(());
         }
         let text = format!("an expression makes more than {QUERY_LIST_MAX} list elements in a row");
-        Err(GfqlError::new(ErrorCode::Limit, text).suggest("make shorter lists"))
+        Err(QueryError::new(ErrorCode::Limit, text).suggest("make shorter lists"))
     }
 
     pub(super) fn eval(&mut self, expr: &Expr) -> Found {
@@ -72,7 +71,7 @@ impl<'a> Eval<'a> {
             Expr::Map(fields) => {
                 self.make(fields.len())?;
                 let field = |(name, value): &(String, Expr)| Ok((name.clone(), self.eval(value)?));
-                Cell::Map(fields.iter().map(field).collect::<Result<_, GfqlError>>()?)
+                Cell::Map(fields.iter().map(field).collect::<Result<_, QueryError>>()?)
             }
             Expr::Not(inner) => match self.eval(inner)? {
                 Cell::Bool(v) => Cell::Bool(!v),
@@ -144,7 +143,7 @@ impl<'a> Eval<'a> {
     }
 
     /// A variable, or a field of its value.
-    fn variable(&self, name: &str) -> Result<Option<Cell>, GfqlError> {
+    fn variable(&self, name: &str) -> Result<Option<Cell>, QueryError> {
         let mut parts = name.split('.');
         let first = parts.next().unwrap_or(name);
         let Some((_, cell)) = self.variables.iter().rev().find(|(n, _)| n == first) else {
@@ -225,7 +224,7 @@ impl<'a> Eval<'a> {
         })
     }
 
-    fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, GfqlError> {
+    fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, QueryError> {
         match self.eval(expr)? {
             Cell::Bool(v) => Ok(Some(v)),
             Cell::Null => Ok(None),
@@ -264,7 +263,7 @@ impl<'a> Eval<'a> {
                     Cell::Text(text) if text.len() > QUERY_CELL_BYTES_MAX => {
                         let what =
                             format!("a text would have more than {QUERY_CELL_BYTES_MAX} bytes");
-                        return Err(GfqlError::new(ErrorCode::Limit, what));
+                        return Err(QueryError::new(ErrorCode::Limit, what));
                     }
                     Cell::List(items) => self.make(items.len())?,
                     _ => {}
@@ -326,7 +325,7 @@ impl<'a> Eval<'a> {
     }
 }
 
-fn no_fields(value: &Cell, name: &str) -> GfqlError {
+fn no_fields(value: &Cell, name: &str) -> QueryError {
     wrong(format!("a map, a node or an edge has a field {name:?}, and this value is none of them"))
         .value(value.text())
 }
@@ -335,7 +334,7 @@ fn no_fields(value: &Cell, name: &str) -> GfqlError {
 ///
 /// # Errors
 /// A time and a text that says none.
-fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, GfqlError> {
+fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, QueryError> {
     Ok(match (x, y) {
         (Cell::Time(s, ns), Cell::Text(text)) => Some((*s, *ns).cmp(&moment(text)?)),
         (Cell::Text(text), Cell::Time(s, ns)) => Some(moment(text)?.cmp(&(*s, *ns))),
@@ -343,7 +342,7 @@ fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, GfqlError> {
     })
 }
 
-fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {
+fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, QueryError> {
     let items = match list {
         Cell::List(items) => items,
         Cell::Null => return Ok(None),
@@ -361,8 +360,8 @@ fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, GfqlError> {
     Ok(if unknown { None } else { Some(false) })
 }
 
-fn too_large() -> GfqlError {
-    GfqlError::new(ErrorCode::Predicate, "a whole number does not fit into 64 bits")
+fn too_large() -> QueryError {
+    QueryError::new(ErrorCode::Predicate, "a whole number does not fit into 64 bits")
 }
 
 fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
@@ -383,7 +382,7 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
         (Binary::Add, Cell::Text(a), Cell::Text(b)) => Cell::Text(a + &b),
         (op, Cell::Int(a), Cell::Int(b)) => {
             if b == 0 && matches!(op, Binary::Div | Binary::Rem) {
-                return Err(GfqlError::new(
+                return Err(QueryError::new(
                     ErrorCode::Predicate,
                     "division of whole numbers by zero",
                 )

@@ -1,7 +1,7 @@
 //! Functions of expressions.
 
 use super::value::Cell;
-use crate::error::{ErrorCode, GfqlError, nearest};
+use graphlume_expr::{ErrorCode, QueryError, nearest};
 
 /// Functions and how many arguments they take at least and at most; coalesce takes any number.
 const FUNCTIONS: &[(&str, usize, usize)] = &[
@@ -73,20 +73,20 @@ pub(super) fn of_elements(name: &str) -> Option<Takes> {
 const RANGE_MAX: i64 = 1_000_000;
 
 /// Checks a call before any row is there.
-pub(super) fn check(name: &str, args: usize) -> Result<(), GfqlError> {
+pub(super) fn check(name: &str, args: usize) -> Result<(), QueryError> {
     if name == "coalesce" && args > 0 {
         return Ok(());
     }
     match FUNCTIONS.iter().find(|(n, _, _)| *n == name) {
         Some((_, least, most)) if (*least..=*most).contains(&args) => Ok(()),
-        Some((_, least, most)) => Err(GfqlError::new(
+        Some((_, least, most)) => Err(QueryError::new(
             ErrorCode::Syntax,
             format!("{name} takes {least} to {most} arguments and got {args}"),
         )),
         None => {
             let names = FUNCTIONS.iter().map(|(n, _, _)| *n);
             let names: Vec<&str> = names.filter(|n| !n.starts_with("__")).collect();
-            let error = GfqlError::new(
+            let error = QueryError::new(
                 ErrorCode::Unsupported,
                 format!("function {name:?} is not available"),
             );
@@ -99,7 +99,7 @@ pub(super) fn check(name: &str, args: usize) -> Result<(), GfqlError> {
 }
 
 /// Calls a function; null in, null out but for those that ask for null.
-pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, GfqlError> {
+pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
     check(name, args.len())?;
     if name == "exists" {
         return Ok(Cell::Bool(args.iter().all(|a| !a.is_null())));
@@ -110,7 +110,7 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, GfqlError> {
     let wrong = || {
         let shown: Vec<String> = args.iter().map(Cell::text).collect();
         let text = format!("{name} cannot take this value");
-        GfqlError::new(ErrorCode::ColumnType, text).value(shown.join(", "))
+        QueryError::new(ErrorCode::ColumnType, text).value(shown.join(", "))
     };
     let number = || args[0].number().ok_or_else(wrong);
     let text = || if let Cell::Text(t) = &args[0] { Ok(t.as_str()) } else { Err(wrong()) };

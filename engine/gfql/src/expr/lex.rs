@@ -1,6 +1,6 @@
 //! Text to tokens.
 
-use crate::error::{ErrorCode, GfqlError};
+use graphlume_expr::{ErrorCode, QueryError};
 
 /// A piece of an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ const SYMBOLS: &[&str] = &[
 ];
 
 /// The tokens of `text`, each with the byte where it starts.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, GfqlError> {
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, QueryError> {
     let mut out = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -58,14 +58,14 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, GfqlError> {
 }
 
 /// A text that cannot be read from byte `at` on.
-pub(super) fn broken(text: &str, at: usize, what: &str) -> GfqlError {
+pub(super) fn broken(text: &str, at: usize, what: &str) -> QueryError {
     let near: String = text.get(at..).unwrap_or("").chars().take(20).collect();
-    GfqlError::new(ErrorCode::Syntax, format!("{what} at character {at} near {near:?}"))
+    QueryError::new(ErrorCode::Syntax, format!("{what} at character {at} near {near:?}"))
         .value(text)
         .suggest("write an expression such as score >= 2 AND name STARTS WITH 'a'")
 }
 
-fn quoted(text: &str, at: &mut usize, quote: char) -> Result<String, GfqlError> {
+fn quoted(text: &str, at: &mut usize, quote: char) -> Result<String, QueryError> {
     let start = *at;
     let mut out = String::new();
     let mut chars = text[start + 1..].char_indices();
@@ -91,7 +91,7 @@ fn quoted(text: &str, at: &mut usize, quote: char) -> Result<String, GfqlError> 
     Err(broken(text, start, "a text is not closed"))
 }
 
-fn number(text: &str, at: &mut usize) -> Result<Token, GfqlError> {
+fn number(text: &str, at: &mut usize) -> Result<Token, QueryError> {
     let start = *at;
     let rest = &text[start..];
     for (prefix, radix) in [("0x", 16), ("0o", 8)] {

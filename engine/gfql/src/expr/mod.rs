@@ -14,14 +14,13 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_store::filter::Pattern;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use regex::Regex;
 
-use crate::bind::Strictness;
 use crate::chain::Scope;
-use crate::error::{ErrorCode, GfqlError};
-use crate::pattern::Pattern;
 use crate::wire::regex;
 use entity::EntityReader;
 pub(crate) use entity::{EDGE_IDS, NO_ROWS, NODE_ID, RowSchema, is_internal};
@@ -76,7 +75,7 @@ impl Names for Rows {
         Some(self.entities.get(name)?.get(self.row.get()))
     }
 
-    fn step(&self) -> Result<(), GfqlError> {
+    fn step(&self) -> Result<(), QueryError> {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
         if steps.is_multiple_of(STEPS_PER_CHECK) {
@@ -85,7 +84,7 @@ impl Names for Rows {
         Ok(())
     }
 
-    fn pattern(&self, text: &str) -> Result<Pattern, GfqlError> {
+    fn pattern(&self, text: &str) -> Result<Pattern, QueryError> {
         let mut known = self.pattern.borrow_mut();
         if let Some((_, pattern, _)) = known.as_ref().filter(|(t, ..)| t == text) {
             return Ok(pattern.clone());
@@ -93,7 +92,7 @@ impl Names for Rows {
         // Each row may have a pattern of its own, and a large one takes long to compile.
         self.cancel.check()?;
         let pattern = regex(&format!(r"\A(?:{text})\z"), 0)
-            .map_err(|e| GfqlError::new(ErrorCode::Predicate, e.to_string()).value(text))?;
+            .map_err(|e| QueryError::new(ErrorCode::Predicate, e.to_string()).value(text))?;
         let program = pattern.hold();
         *known = Some((text.to_owned(), pattern.clone(), program));
         Ok(pattern)
@@ -115,7 +114,7 @@ impl Rows {
         exprs: &[&Expr],
         frame: bool,
         scope: Scope<'_>,
-    ) -> Result<Self, GfqlError> {
+    ) -> Result<Self, QueryError> {
         let mut rows = Self {
             readers: HashMap::new(),
             entities: HashMap::new(),
@@ -136,7 +135,7 @@ impl Rows {
         scene: &Scene<'_>,
         expr: &'e Expr,
         variables: &mut Vec<&'e str>,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         let is_variable = |variables: &[&str], name: &str| {
             variables.iter().any(|v| *v == name.split('.').next().unwrap_or(name))
         };
@@ -205,7 +204,7 @@ impl Rows {
         function: &str,
         alias: &str,
         kind: Takes,
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         let found = EntityReader::new(scene.table, alias, scene.scope.rows);
         if let Some(found) = found.filter(|_| kind != Takes::Path) {
             self.entities.insert(alias.to_owned(), found);
@@ -216,7 +215,7 @@ impl Rows {
             let what = if kind == Takes::Path { "path" } else { "node or edge" };
             let text =
                 format!("{function} asks for the {what} {alias:?}, which the rows do not have");
-            return Err(GfqlError::new(ErrorCode::Query, text).field(alias).suggest(
+            return Err(QueryError::new(ErrorCode::Query, text).field(alias).suggest(
                 "send the query as text, in \"gfql_query\": the server compiles it whole",
             ));
         }
@@ -225,7 +224,7 @@ impl Rows {
     }
 
     /// The value of `expr` in `row`.
-    pub(crate) fn eval(&self, expr: &Expr, row: usize) -> Result<Cell, GfqlError> {
+    pub(crate) fn eval(&self, expr: &Expr, row: usize) -> Result<Cell, QueryError> {
         self.row.set(row);
         Eval::new(self, self.frame).eval(expr)
     }
@@ -289,12 +288,12 @@ impl Expr {
     }
 }
 
-fn source(scene: &Scene<'_>, name: &str) -> Result<Source, GfqlError> {
+fn source(scene: &Scene<'_>, name: &str) -> Result<Source, QueryError> {
     let table = scene.table;
     let reader = |array: &ArrayRef| {
         Reader::new(array).ok_or_else(|| {
             let text = format!("column {name:?} has no values for expressions");
-            GfqlError::new(ErrorCode::ColumnType, text).field(name)
+            QueryError::new(ErrorCode::ColumnType, text).field(name)
         })
     };
     if let Some(array) = table.column(name) {
@@ -312,7 +311,7 @@ fn source(scene: &Scene<'_>, name: &str) -> Result<Source, GfqlError> {
     if is_internal(name) {
         return Err(unknown_internal(name));
     }
-    scene.scope.absent(GfqlError::no_column(name, "row", &table.column_names()))?;
+    scene.scope.absent(QueryError::no_column(name, "row", &table.column_names()))?;
     Ok(Source::Absent)
 }
 
@@ -326,16 +325,16 @@ fn field<'t>(table: &'t Table, name: &str) -> Option<(&'t ArrayRef, Vec<String>)
 }
 
 /// A name that a client made up for its own use, and that means nothing here.
-pub(crate) fn unknown_internal(name: &str) -> GfqlError {
+pub(crate) fn unknown_internal(name: &str) -> QueryError {
     let text = format!("{name:?} is a name for a client's own use that means nothing here");
-    GfqlError::new(ErrorCode::Column, text)
+    QueryError::new(ErrorCode::Column, text)
         .field(name)
         .suggest("send the query as text, in \"gfql_query\": the server compiles it whole")
 }
 
 /// The rows of a table for which a data frame query is true.
-pub(crate) fn query(table: &Table, text: &str, scope: Scope<'_>) -> Result<Vec<bool>, GfqlError> {
-    let place = |e: GfqlError| e.field("query");
+pub(crate) fn query(table: &Table, text: &str, scope: Scope<'_>) -> Result<Vec<bool>, QueryError> {
+    let place = |e: QueryError| e.field("query");
     let expr = parse_frame(text).map_err(place)?;
     let strict = Scope { strictness: Strictness::Strict, rows: &NO_ROWS, ..scope };
     let rows = Rows::new(table, &[&expr], true, strict);
@@ -346,7 +345,7 @@ pub(crate) fn query(table: &Table, text: &str, scope: Scope<'_>) -> Result<Vec<b
             Cell::Null => Ok(false),
             other => {
                 let text = "a query must be true or false in every row";
-                Err(GfqlError::new(ErrorCode::ColumnType, text).field("query").value(other.text()))
+                Err(QueryError::new(ErrorCode::ColumnType, text).field("query").value(other.text()))
             }
         })
         .collect()

@@ -1,11 +1,10 @@
 //! Tokens to expressions.
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError};
 use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPERATORS_MAX, QUERY_TEXT_CHARS_MAX};
 
 use super::lex::{Token, broken, tokens};
 use super::value::Cell;
-use crate::Cmp;
-use crate::error::{ErrorCode, GfqlError};
 
 /// Operators of two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,25 +60,25 @@ pub(crate) enum Expr {
 const DEPTH_MAX: usize = 4 * QUERY_DEPTH_MAX;
 
 /// Reads an expression.
-pub(crate) fn parse(text: &str) -> Result<Expr, GfqlError> {
+pub(crate) fn parse(text: &str) -> Result<Expr, QueryError> {
     read(text, false)
 }
 
 /// Reads a data frame query, in which `|`, `&` and `~` are or, and, not.
-pub(crate) fn parse_frame(text: &str) -> Result<Expr, GfqlError> {
+pub(crate) fn parse_frame(text: &str) -> Result<Expr, QueryError> {
     read(text, true)
 }
 
-fn read(text: &str, frame: bool) -> Result<Expr, GfqlError> {
+fn read(text: &str, frame: bool) -> Result<Expr, QueryError> {
     if text.chars().count() > QUERY_TEXT_CHARS_MAX {
         let message = format!("the expression is longer than {QUERY_TEXT_CHARS_MAX} characters");
-        return Err(GfqlError::new(ErrorCode::Limit, message));
+        return Err(QueryError::new(ErrorCode::Limit, message));
     }
     let tokens = tokens(text)?;
     // Each operator may be a level of the tree, and the stack ends.
     if tokens.iter().filter(|(t, _)| is_operator(t)).count() > QUERY_OPERATORS_MAX {
         let message = format!("the expression has more than {QUERY_OPERATORS_MAX} operators");
-        return Err(GfqlError::new(ErrorCode::Limit, message).suggest("test for a list with IN"));
+        return Err(QueryError::new(ErrorCode::Limit, message).suggest("test for a list with IN"));
     }
     let mut parser = Parser { text, tokens, at: 0, depth: 0, frame };
     let expr = parser.or()?;
@@ -106,7 +105,7 @@ struct Parser<'a> {
     frame: bool,
 }
 
-type Read = Result<Expr, GfqlError>;
+type Read = Result<Expr, QueryError>;
 
 fn both(op: Binary, a: Expr, b: Expr) -> Expr {
     Expr::Binary(op, Box::new(a), Box::new(b))
@@ -117,7 +116,7 @@ impl Parser<'_> {
         self.tokens.get(self.at).map_or(&Token::End, |(t, _)| t)
     }
 
-    fn broken(&self, what: &str) -> GfqlError {
+    fn broken(&self, what: &str) -> QueryError {
         let at = self.tokens.get(self.at).map_or(self.text.len(), |(_, at)| *at);
         broken(self.text, at, what)
     }
@@ -139,7 +138,7 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<(), GfqlError> {
+    fn expect(&mut self, symbol: &str) -> Result<(), QueryError> {
         if self.symbol(symbol) {
             Ok(())
         } else {
@@ -147,7 +146,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expect_word(&mut self, word: &str) -> Result<(), GfqlError> {
+    fn expect_word(&mut self, word: &str) -> Result<(), QueryError> {
         if self.word(word) { Ok(()) } else { Err(self.broken(&format!("{word} is missing"))) }
     }
 
@@ -310,7 +309,7 @@ impl Parser<'_> {
         }
     }
 
-    fn until_bracket(&mut self) -> Result<Option<Box<Expr>>, GfqlError> {
+    fn until_bracket(&mut self) -> Result<Option<Box<Expr>>, QueryError> {
         if self.symbol("]") {
             return Ok(None);
         }
@@ -398,7 +397,7 @@ impl Parser<'_> {
     }
 
     /// `x IN list`.
-    fn each(&mut self) -> Result<(String, Box<Expr>), GfqlError> {
+    fn each(&mut self) -> Result<(String, Box<Expr>), QueryError> {
         let Token::Name(name) = self.peek().clone() else {
             return Err(self.broken("a variable is missing"));
         };

@@ -1,9 +1,9 @@
 //! `searchAny`: whether any property of a node or an edge contains a text.
 
-use crate::pattern::Pattern;
+use graphlume_store::filter::Pattern;
 
 use super::value::Cell;
-use crate::error::{ErrorCode, GfqlError};
+use graphlume_expr::{ErrorCode, QueryError};
 
 /// What is looked for, and where.
 pub(super) struct Search {
@@ -14,14 +14,14 @@ pub(super) struct Search {
     columns: Option<Vec<String>>,
 }
 
-fn wrong(what: &str, value: &Cell) -> GfqlError {
-    GfqlError::new(ErrorCode::ColumnType, what).field("searchAny").value(value.text()).suggest(
+fn wrong(what: &str, value: &Cell) -> QueryError {
+    QueryError::new(ErrorCode::ColumnType, what).field("searchAny").value(value.text()).suggest(
         "write searchAny(n, 'text', {caseSensitive: false, regex: false, columns: ['name']})",
     )
 }
 
 impl Search {
-    pub(super) fn new(term: &Cell, options: Option<&Cell>) -> Result<Self, GfqlError> {
+    pub(super) fn new(term: &Cell, options: Option<&Cell>) -> Result<Self, QueryError> {
         let Cell::Text(term) = term else {
             return Err(wrong("searchAny looks for a text", term));
         };
@@ -55,8 +55,8 @@ impl Search {
     pub(super) fn run(
         &self,
         element: &Cell,
-        pattern: impl Fn(&str) -> Result<Pattern, GfqlError>,
-    ) -> Result<Cell, GfqlError> {
+        pattern: impl Fn(&str) -> Result<Pattern, QueryError>,
+    ) -> Result<Cell, QueryError> {
         let entity = match element {
             Cell::Null => return Ok(Cell::Null),
             Cell::Entity(entity) => entity,

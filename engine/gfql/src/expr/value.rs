@@ -9,13 +9,13 @@ use arrow_array::{
     TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field};
+use graphlume_expr::QueryError;
 use graphlume_graph::canon::{Canon, Column};
 
 use graphlume_types::CancelToken;
 use graphlume_types::limits::COLUMN_KEYS_MAX;
 
 use super::entity::Entity;
-use crate::error::GfqlError;
 
 /// Bytes of a value in a column of numbers, with its place in the column of nulls.
 const FIELD_BYTES: usize = 9;
@@ -309,7 +309,7 @@ fn quoted(text: &str) -> String {
 ///
 /// # Errors
 /// The query was stopped, or has no memory left.
-pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, GfqlError> {
+pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, QueryError> {
     cancel.check()?;
     let all = |test: fn(&Cell) -> bool| cells.iter().all(|c| c.is_null() || test(c));
     if all(|_| false) {
@@ -356,7 +356,7 @@ pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, G
 }
 
 /// The texts of values, whose bytes are taken from the query as they come.
-fn texts(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, GfqlError> {
+fn texts(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, QueryError> {
     let mut out = StringBuilder::with_capacity(cells.len(), 0);
     let mut untaken = 0;
     for cell in cells {
@@ -377,7 +377,7 @@ fn texts(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, GfqlError> {
 }
 
 /// A column of maps: a field for every name that any of them has. `None` when none has any, or they have too many.
-fn maps(cells: &[Cell], cancel: &CancelToken) -> Result<Option<ArrayRef>, GfqlError> {
+fn maps(cells: &[Cell], cancel: &CancelToken) -> Result<Option<ArrayRef>, QueryError> {
     let mut names: Vec<&str> = Vec::new();
     let mut known = std::collections::HashSet::new();
     for cell in cells {

@@ -9,11 +9,11 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 
 use super::draw::Draw;
 use crate::expr::{Cell, Reader};
-use crate::{Bindings, PropertyGraph};
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,11 +21,12 @@ mod slow;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use graphlume_expr::Strictness;
+use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Coded};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{PropertyGraph, Strictness};
 use data::{Data, Rows, V};
 use draw::{Draw, shrink};
 use query::Query;
@@ -56,7 +57,7 @@ impl Case {
     fn fast(&self, wire: &Value) -> Result<PropertyGraph, String> {
         let strictness = if self.strict { Strictness::Strict } else { Strictness::Lenient };
         let cancel = CancelToken::new();
-        let slug = |e: crate::GfqlError| e.slug().to_owned();
+        let slug = |e: crate::QueryError| e.slug().to_owned();
         let query = crate::parse(wire).map_err(slug)?;
         let outcome =
             crate::run(&self.data.graph(), &query, self.query.output(), strictness, &cancel);

@@ -1,10 +1,10 @@
 //! The end of a walk over several hops: what did not get far enough goes, and the ends of edges come in.
 
+use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
+use graphlume_store::ids::{Grow, IdMap, IdSet};
 
 use super::{Hops, Reached, ends};
-use crate::error::GfqlError;
-use crate::set::{Grow, IdMap, IdSet};
 use crate::wire::Direction;
 
 impl Hops<'_> {
@@ -87,7 +87,7 @@ impl Hops<'_> {
         t: &Topology,
         seeds: &IdSet,
         mut reached: Reached,
-    ) -> Result<Reached, GfqlError> {
+    ) -> Result<Reached, QueryError> {
         let arrived = reached.nodes;
         let mut nodes = Grow::new(t.num_nodes());
         nodes.extend(&arrived);

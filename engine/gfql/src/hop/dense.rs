@@ -3,27 +3,20 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
+use graphlume_store::ids::{IdMap, IdSet, bit};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use super::{Hops, Reached};
-use crate::error::GfqlError;
-use crate::set::{IdMap, IdSet, bit};
+use crate::tuning::tuning;
 use crate::wire::Direction;
 
-/// Words of 64 edges that a thread takes at least.
-const WORDS_AT_ONCE: usize = if cfg!(test) { 1 } else { 1 << 8 };
 /// Pieces for each thread, so that none waits long for the last one.
 const PIECES_PER_THREAD: usize = 4;
 /// Bytes of bits that are worth more than one piece for a thread.
 const PIECES_BYTES: u64 = 64 << 20;
-/// Words between two looks at the token.
-const WORDS_PER_CHECK: usize = if cfg!(test) { 1 } else { 1 << 10 };
-/// The part of all edges that must be at the first nodes for this to pay.
-const EDGES_PART: u64 = if cfg!(test) { 2 } else { 16 };
-/// Edges below which this does not pay.
-const EDGES_MIN: u32 = if cfg!(test) { 4 } else { 1 << 12 };
 
 /// A set that all threads add to.
 pub(crate) struct Marks(Vec<AtomicU64>);
@@ -145,7 +138,7 @@ impl Piece<'_> {
 pub(crate) fn piece_size(words: usize, bytes: u64) -> usize {
     let threads = rayon::current_num_threads();
     let most = (PIECES_BYTES / bytes.max(1)) as usize;
-    words.div_ceil(most.clamp(threads, PIECES_PER_THREAD * threads)).max(WORDS_AT_ONCE)
+    words.div_ceil(most.clamp(threads, PIECES_PER_THREAD * threads)).max(tuning().words_at_once)
 }
 
 /// The nodes in any of the pieces' bits.
@@ -163,7 +156,7 @@ pub(crate) fn kept_edges(
     leaving: &IdSet,
     cancel: &CancelToken,
     keeps: impl Fn(u32, u32, u32) -> bool + Sync,
-) -> Result<Kept, GfqlError> {
+) -> Result<Kept, QueryError> {
     let m = t.num_edges();
     let is_whole = matches!(edges, IdSet::First(len) if *len >= m);
     let mut words = vec![0_u64; m.div_ceil(64) as usize];
@@ -171,17 +164,18 @@ pub(crate) fn kept_edges(
     let bytes = u64::from(t.num_nodes().div_ceil(64)) * 2 * size_of::<u64>() as u64;
     let size = piece_size(words.len(), bytes);
     let _held = cancel.hold(bytes * words.len().div_ceil(size) as u64)?;
+    let per_check = tuning().words_per_check;
     let pieces: Vec<EndBits> = words
         .par_chunks_mut(size)
         .enumerate()
         .map(|(i, words)| {
             let nodes = vec![0; t.num_nodes().div_ceil(64) as usize];
             let (mut sources, mut destinations) = (nodes.clone(), nodes);
-            for (j, words) in words.chunks_mut(WORDS_PER_CHECK).enumerate() {
+            for (j, words) in words.chunks_mut(per_check).enumerate() {
                 if cancel.is_cancelled() {
                     break;
                 }
-                let first = ((i * size + j * WORDS_PER_CHECK) * 64) as u32;
+                let first = ((i * size + j * per_check) * 64) as u32;
                 let last = first.saturating_add(words.len() as u32 * 64).min(m);
                 let (sources, destinations) = (&mut sources, &mut destinations);
                 let mut piece = Piece { t, first, words, sources, destinations };
@@ -206,7 +200,7 @@ pub(crate) fn ends_of(
     edges: &IdSet,
     (from, to): (bool, bool),
     cancel: &CancelToken,
-) -> Result<IdSet, GfqlError> {
+) -> Result<IdSet, QueryError> {
     let n = t.num_nodes();
     if matches!(edges, IdSet::First(len) if *len >= t.num_edges()) {
         let met = |v| from && t.out_degree(v) > 0 || to && t.in_degree(v) > 0;
@@ -215,12 +209,13 @@ pub(crate) fn ends_of(
     let (offsets, targets) = (t.out_offsets(), t.out_dst());
     let marks = Marks::new(n);
     let words = t.num_edges().div_ceil(64) as usize;
-    (0..words.div_ceil(WORDS_AT_ONCE)).into_par_iter().for_each(|chunk| {
+    let at_once = tuning().words_at_once;
+    (0..words.div_ceil(at_once)).into_par_iter().for_each(|chunk| {
         if cancel.is_cancelled() {
             return;
         }
         let mut source = None;
-        for at in chunk * WORDS_AT_ONCE..words.min((chunk + 1) * WORDS_AT_ONCE) {
+        for at in chunk * at_once..words.min((chunk + 1) * at_once) {
             let first = at as u32 * 64;
             let mut rest = edges.word(first);
             while rest != 0 {
@@ -274,16 +269,16 @@ impl Hops<'_> {
         t: &Topology,
         seeds: &IdSet,
         cancel: &CancelToken,
-    ) -> Result<Option<Reached>, GfqlError> {
+    ) -> Result<Option<Reached>, QueryError> {
         let one = self.max == Some(1) && self.min == 1 && self.wavefront && !self.labels;
         let (n, m) = (t.num_nodes(), t.num_edges());
         let dense = |set: Option<&IdSet>| set.is_none_or(IdSet::is_dense);
-        if !one || m < EDGES_MIN || !dense(Some(seeds)) || !dense(self.edges) {
+        if !one || m < tuning().dense_edges_min || !dense(Some(seeds)) || !dense(self.edges) {
             return Ok(None);
         }
         let at_seeds = edges_at(t, seeds, self.direction);
         let most = self.edges.map_or(m, IdSet::len);
-        if u64::from(most).min(at_seeds) * EDGES_PART < u64::from(m) {
+        if u64::from(most).min(at_seeds) * tuning().dense_edges_part < u64::from(m) {
             return Ok(None);
         }
         let set = |limits: [Option<&IdSet>; 2], all: &IdSet| {

@@ -3,20 +3,16 @@
 mod close;
 mod dense;
 
+use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
+use graphlume_store::filter::RowFilter;
+use graphlume_store::ids::{Grow, IdMap, IdSet};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::error::GfqlError;
-use crate::row_filter::RowFilter;
-use crate::set::{Grow, IdMap, IdSet};
+use crate::tuning::tuning;
 use crate::wire::Direction;
 pub(crate) use dense::{Marks, edges_at, ends_of, joined, kept_edges, piece_size};
-
-/// Edges that are gathered before they are entered into the sets.
-const BATCH_ARCS: u64 = if cfg!(test) { 24 } else { 1 << 21 };
-/// Edges from which on several threads gather.
-const PARALLEL_ARCS: u64 = if cfg!(test) { 8 } else { 1 << 14 };
 
 /// Which edges may be followed and how far.
 pub(crate) struct Hops<'a> {
@@ -157,7 +153,7 @@ impl Hops<'_> {
         last: bool,
         cancel: &CancelToken,
         mut found: impl FnMut(u32, u32, u32),
-    ) -> Result<(), GfqlError> {
+    ) -> Result<(), QueryError> {
         let usable =
             |v: u32| self.existing.contains(v) && self.source.is_none_or(|s| s.contains(v));
         if let Some(few) = few {
@@ -178,11 +174,11 @@ impl Hops<'_> {
             let mut sum = 0;
             let fits = rest.iter().take_while(|v| {
                 sum += weight(v);
-                sum <= BATCH_ARCS
+                sum <= tuning().batch_arcs
             });
             let (batch, next) = rest.split_at(fits.count().max(1));
             rest = next;
-            if sum < PARALLEL_ARCS {
+            if sum < tuning().parallel_arcs {
                 for v in batch.iter().copied().filter(|v| usable(*v)) {
                     arcs(t, v, self.direction, |position, to| {
                         if self.allows(t, position, to, last) {
@@ -220,7 +216,7 @@ impl Hops<'_> {
         t: &Topology,
         seeds: &IdSet,
         cancel: &CancelToken,
-    ) -> Result<Reached, GfqlError> {
+    ) -> Result<Reached, QueryError> {
         let (n, m) = (t.num_nodes(), t.num_edges());
         if self.max == Some(0) {
             return Ok(self.stay(seeds));

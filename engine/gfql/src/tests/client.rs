@@ -47,7 +47,7 @@ fn triangles() -> PropertyGraph {
     PropertyGraph::new(table(nodes), table(edges), bindings).unwrap()
 }
 
-fn answer(ops: &[Value], strictness: Strictness) -> Result<PropertyGraph, GfqlError> {
+fn answer(ops: &[Value], strictness: Strictness) -> Result<PropertyGraph, QueryError> {
     let query = parse(&Value::Array(ops.to_vec()))?;
     Ok(run(&triangles(), &query, None, strictness, &CancelToken::new())?.graph)
 }

@@ -21,7 +21,7 @@ fn calendar() -> PropertyGraph {
     PropertyGraph::new(table(nodes.to_vec()), table(edges.to_vec()), bindings).unwrap()
 }
 
-fn answer(ops: Value) -> Result<PropertyGraph, GfqlError> {
+fn answer(ops: Value) -> Result<PropertyGraph, QueryError> {
     Ok(run(&calendar(), &parse(&ops)?, None, Strictness::Lenient, &CancelToken::new())?.graph)
 }
 
@@ -29,7 +29,7 @@ fn nodes(test: Value) -> String {
     ids_of(&answer(json!([{"type": "Node", "filter_dict": {"at": test}}])).unwrap())
 }
 
-fn rows(expr: &str) -> Result<String, GfqlError> {
+fn rows(expr: &str) -> Result<String, QueryError> {
     let found = answer(json!([
         {"type": "Node", "filter_dict": {}},
         {"type": "Call", "function": "rows", "params": {"table": "nodes"}},

@@ -6,14 +6,14 @@ pub(crate) mod value;
 
 use serde_json::{Map, Value};
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_store::CallOp;
+use graphlume_store::filter::Predicate;
 use graphlume_types::limits::{QUERY_BINDINGS_MAX, QUERY_DEPTH_MAX, QUERY_STEPS_MAX};
 
-use crate::Cmp;
-use crate::error::{ErrorCode, GfqlError};
-use crate::predicate::Predicate;
 pub(crate) use op::{bounded, filter};
 pub(crate) use predicate::regex;
-pub use value::Literal;
+
 pub(crate) use value::scalar;
 
 type Object = Map<String, Value>;
@@ -135,15 +135,6 @@ impl EdgeOp {
     }
 }
 
-/// A call of a function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CallOp {
-    /// Its name.
-    pub function: String,
-    /// Its parameters.
-    pub params: Object,
-}
-
 /// A condition between two columns of elements on one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clause {
@@ -199,13 +190,13 @@ impl Query {
 /// Reads a query.
 ///
 /// # Errors
-/// [`GfqlError`] that names the field and the operation at fault.
-pub fn parse(query: &Value) -> Result<Query, GfqlError> {
+/// [`QueryError`] that names the field and the operation at fault.
+pub fn parse(query: &Value) -> Result<Query, QueryError> {
     // All patterns of a query share one budget.
-    crate::pattern::within_budget(|| parse_within(query))
+    graphlume_store::filter::within_budget(|| parse_within(query))
 }
 
-fn parse_within(query: &Value) -> Result<Query, GfqlError> {
+fn parse_within(query: &Value) -> Result<Query, QueryError> {
     match query {
         Value::Array(ops) => Ok(Query::Chain(chain(ops, None)?)),
         Value::Object(object) => {
@@ -220,7 +211,7 @@ fn parse_within(query: &Value) -> Result<Query, GfqlError> {
                 Some("Let" | "QueryDAG") => Ok(Query::Let(bindings(object, 0)?)),
                 _ if object.contains_key("chain") => Ok(Query::Chain(chain_object(object)?)),
                 Some("Node" | "Edge" | "Call" | "Ref" | "RemoteGraph") => {
-                    Err(GfqlError::new(ErrorCode::ChainType, "a single operation is no query")
+                    Err(QueryError::new(ErrorCode::ChainType, "a single operation is no query")
                         .suggest("put it into an array: [operation]"))
                 }
                 Some(other) => Err(unknown_kind(other)),
@@ -228,18 +219,18 @@ fn parse_within(query: &Value) -> Result<Query, GfqlError> {
             }
         }
         other => {
-            Err(GfqlError::new(ErrorCode::ChainType, "a query is an array of operations or a Let")
+            Err(QueryError::new(ErrorCode::ChainType, "a query is an array of operations or a Let")
                 .value(other)
                 .suggest("for example [{\"type\": \"Node\", \"filter_dict\": {}}]"))
         }
     }
 }
 
-fn unknown_kind(kind: &str) -> GfqlError {
+fn unknown_kind(kind: &str) -> QueryError {
     const KINDS: &[&str] = &["Node", "Edge", "Call", "Chain", "Let", "Ref", "RemoteGraph"];
-    let hint = crate::error::nearest(kind, KINDS);
+    let hint = graphlume_expr::nearest(kind, KINDS);
     let error =
-        GfqlError::new(ErrorCode::ChainType, format!("operation type {kind:?} does not exist"));
+        QueryError::new(ErrorCode::ChainType, format!("operation type {kind:?} does not exist"));
     let error = error.field("type").value(format!("{kind:?}"));
     error.suggest(match hint {
         Some(near) => format!("did you mean {near:?}?"),
@@ -247,24 +238,24 @@ fn unknown_kind(kind: &str) -> GfqlError {
     })
 }
 
-fn chain_object(object: &Object) -> Result<Chain, GfqlError> {
+fn chain_object(object: &Object) -> Result<Chain, QueryError> {
     let ops = object.get("chain").ok_or_else(|| {
-        GfqlError::new(ErrorCode::MissingField, "a chain has an array \"chain\"").field("chain")
+        QueryError::new(ErrorCode::MissingField, "a chain has an array \"chain\"").field("chain")
     })?;
     match ops.as_array() {
         Some(ops) => chain(ops, object.get("where")),
         None => {
-            Err(GfqlError::new(ErrorCode::ChainType, "\"chain\" must be an array of operations")
+            Err(QueryError::new(ErrorCode::ChainType, "\"chain\" must be an array of operations")
                 .field("chain")
                 .value(ops))
         }
     }
 }
 
-fn chain(ops: &[Value], clauses: Option<&Value>) -> Result<Chain, GfqlError> {
+fn chain(ops: &[Value], clauses: Option<&Value>) -> Result<Chain, QueryError> {
     if ops.len() > QUERY_STEPS_MAX {
         let text = format!("the chain has {} steps; the limit is {QUERY_STEPS_MAX}", ops.len());
-        return Err(GfqlError::new(ErrorCode::Limit, text).suggest("split it with a Let"));
+        return Err(QueryError::new(ErrorCode::Limit, text).suggest("split it with a Let"));
     }
     let mut read = Vec::with_capacity(ops.len());
     for (i, op) in ops.iter().enumerate() {
@@ -274,7 +265,7 @@ fn chain(ops: &[Value], clauses: Option<&Value>) -> Result<Chain, GfqlError> {
         None | Some(Value::Null) => vec![],
         Some(Value::Array(items)) => items.iter().map(op::clause).collect::<Result<_, _>>()?,
         Some(other) => {
-            return Err(GfqlError::new(
+            return Err(QueryError::new(
                 ErrorCode::Type,
                 "\"where\" must be an array of conditions",
             )
@@ -283,46 +274,46 @@ fn chain(ops: &[Value], clauses: Option<&Value>) -> Result<Chain, GfqlError> {
         }
     };
     if !clauses.is_empty() && read.is_empty() {
-        return Err(
-            GfqlError::new(ErrorCode::Type, "\"where\" needs operations to compare").field("where")
-        );
+        return Err(QueryError::new(ErrorCode::Type, "\"where\" needs operations to compare")
+            .field("where"));
     }
     Ok(Chain { ops: read, clauses })
 }
 
-fn bindings(object: &Object, depth: usize) -> Result<Let, GfqlError> {
+fn bindings(object: &Object, depth: usize) -> Result<Let, QueryError> {
     match object.get("bindings") {
         Some(Value::Object(named_bindings)) => named(named_bindings, depth),
-        Some(other) => Err(GfqlError::new(ErrorCode::Type, "\"bindings\" must be an object")
+        Some(other) => Err(QueryError::new(ErrorCode::Type, "\"bindings\" must be an object")
             .field("bindings")
             .value(other)),
         None => {
-            Err(GfqlError::new(ErrorCode::MissingField, "a Let has \"bindings\"").field("bindings"))
+            Err(QueryError::new(ErrorCode::MissingField, "a Let has \"bindings\"")
+                .field("bindings"))
         }
     }
 }
 
-fn named(object: &Object, depth: usize) -> Result<Let, GfqlError> {
+fn named(object: &Object, depth: usize) -> Result<Let, QueryError> {
     if depth >= QUERY_DEPTH_MAX || object.len() > QUERY_BINDINGS_MAX {
         let text = format!(
             "a Let has at most {QUERY_BINDINGS_MAX} bindings and is nested at most \
              {QUERY_DEPTH_MAX} deep"
         );
-        return Err(GfqlError::new(ErrorCode::Limit, text).field("bindings"));
+        return Err(QueryError::new(ErrorCode::Limit, text).field("bindings"));
     }
     let read = |(name, value): (&String, &Value)| {
         let bound = binding(value, depth).map_err(|e| e.field(format!("bindings.{name}")))?;
         Ok((name.clone(), bound))
     };
-    Ok(Let { bindings: object.iter().map(read).collect::<Result<_, GfqlError>>()? })
+    Ok(Let { bindings: object.iter().map(read).collect::<Result<_, QueryError>>()? })
 }
 
-fn binding(value: &Value, depth: usize) -> Result<Binding, GfqlError> {
+fn binding(value: &Value, depth: usize) -> Result<Binding, QueryError> {
     let object = match value {
         Value::Array(ops) => return Ok(Binding::Chain(chain(ops, None)?)),
         Value::Object(object) => object,
         other => {
-            return Err(GfqlError::new(ErrorCode::Type, "a binding is an operation or a chain")
+            return Err(QueryError::new(ErrorCode::Type, "a binding is an operation or a chain")
                 .value(other));
         }
     };
@@ -334,7 +325,7 @@ fn binding(value: &Value, depth: usize) -> Result<Binding, GfqlError> {
                 None | Some(Value::Null) => Chain::default(),
                 Some(Value::Array(ops)) => chain(ops, None)?,
                 Some(other) => {
-                    return Err(GfqlError::new(ErrorCode::Type, "\"chain\" must be an array")
+                    return Err(QueryError::new(ErrorCode::Type, "\"chain\" must be an array")
                         .field("chain")
                         .value(other));
                 }
@@ -344,7 +335,7 @@ fn binding(value: &Value, depth: usize) -> Result<Binding, GfqlError> {
         Some("RemoteGraph") => {
             if object.get("token").is_some_and(|token| !token.is_null()) {
                 let text = "another dataset is read with the rights of the one who asks";
-                return Err(GfqlError::new(ErrorCode::Unsupported, text)
+                return Err(QueryError::new(ErrorCode::Unsupported, text)
                     .field("token")
                     .suggest("leave the token out"));
             }

@@ -1,21 +1,21 @@
 //! One operation object.
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_store::CallOp;
 use graphlume_types::limits::{QUERY_HOPS_MAX, QUERY_TEXT_CHARS_MAX};
 use serde_json::Value;
 
 use super::predicate::test;
-use super::{CallOp, Clause, Direction, EdgeOp, Filter, NodeOp, Object, Op, unknown_kind};
-use crate::Cmp;
-use crate::error::{ErrorCode, GfqlError};
+use super::{Clause, Direction, EdgeOp, Filter, NodeOp, Object, Op, unknown_kind};
 
 /// Reads an operation. Index statements are operations that do nothing.
-pub(super) fn op(value: &Value) -> Result<Vec<Op>, GfqlError> {
+pub(super) fn op(value: &Value) -> Result<Vec<Op>, QueryError> {
     let Some(object) = value.as_object() else {
-        return Err(GfqlError::new(ErrorCode::ChainType, "an operation is an object with a type")
+        return Err(QueryError::new(ErrorCode::ChainType, "an operation is an object with a type")
             .value(value));
     };
     let kind = object.get("type").and_then(Value::as_str).ok_or_else(|| {
-        GfqlError::new(ErrorCode::MissingField, "the operation has no type")
+        QueryError::new(ErrorCode::MissingField, "the operation has no type")
             .field("type")
             .suggest("add \"type\": \"Node\", \"Edge\" or \"Call\"")
     })?;
@@ -25,7 +25,7 @@ pub(super) fn op(value: &Value) -> Result<Vec<Op>, GfqlError> {
         "Call" => vec![Op::Call(call(object)?)],
         "CreateIndex" | "DropIndex" | "ShowIndexes" => vec![],
         "Ref" | "RemoteGraph" | "Let" | "QueryDAG" | "Chain" => {
-            return Err(GfqlError::new(
+            return Err(QueryError::new(
                 ErrorCode::Unsupported,
                 format!("a {kind} cannot be a step of a chain"),
             )
@@ -37,46 +37,49 @@ pub(super) fn op(value: &Value) -> Result<Vec<Op>, GfqlError> {
 }
 
 /// A text field that must be there and not be empty.
-pub(super) fn name(object: &Object, field: &str) -> Result<String, GfqlError> {
+pub(super) fn name(object: &Object, field: &str) -> Result<String, QueryError> {
     match object.get(field) {
         Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
         Some(Value::String(_)) => {
-            Err(GfqlError::new(ErrorCode::Empty, format!("{field:?} must not be empty"))
+            Err(QueryError::new(ErrorCode::Empty, format!("{field:?} must not be empty"))
                 .field(field))
         }
-        Some(other) => Err(GfqlError::new(ErrorCode::Type, format!("{field:?} must be a text"))
+        Some(other) => Err(QueryError::new(ErrorCode::Type, format!("{field:?} must be a text"))
             .field(field)
             .value(other)),
         None => {
-            Err(GfqlError::new(ErrorCode::MissingField, format!("{field:?} is missing"))
+            Err(QueryError::new(ErrorCode::MissingField, format!("{field:?} is missing"))
                 .field(field))
         }
     }
 }
 
-fn text(object: &Object, field: &str, code: ErrorCode) -> Result<Option<String>, GfqlError> {
+fn text(object: &Object, field: &str, code: ErrorCode) -> Result<Option<String>, QueryError> {
     match object.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.chars().count() <= QUERY_TEXT_CHARS_MAX => {
             Ok(Some(text.clone()))
         }
-        Some(Value::String(_)) => Err(GfqlError::new(
+        Some(Value::String(_)) => Err(QueryError::new(
             ErrorCode::Limit,
             format!("{field:?} is longer than {QUERY_TEXT_CHARS_MAX} characters"),
         )
         .field(field)),
-        Some(other) => {
-            Err(GfqlError::new(code, format!("{field:?} must be a text")).field(field).value(other))
-        }
+        Some(other) => Err(QueryError::new(code, format!("{field:?} must be a text"))
+            .field(field)
+            .value(other)),
     }
 }
 
-fn marker(object: &Object, field: &str) -> Result<Option<String>, GfqlError> {
+fn marker(object: &Object, field: &str) -> Result<Option<String>, QueryError> {
     let name = text(object, field, ErrorCode::Name)?;
     if let Some(name) = name.as_deref().filter(|n| is_reserved(n)) {
-        return Err(GfqlError::new(ErrorCode::Name, "names of the form __gfql_...__ are reserved")
-            .field(field)
-            .value(name));
+        return Err(QueryError::new(
+            ErrorCode::Name,
+            "names of the form __gfql_...__ are reserved",
+        )
+        .field(field)
+        .value(name));
     }
     Ok(name)
 }
@@ -86,26 +89,28 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// A filter of columns.
-pub(crate) fn filter(value: Option<&Value>, field: &str) -> Result<Filter, GfqlError> {
+pub(crate) fn filter(value: Option<&Value>, field: &str) -> Result<Filter, QueryError> {
     match value {
         None | Some(Value::Null) => Ok(vec![]),
         Some(Value::Object(object)) => {
             if let Some(key) = object.keys().find(|k| is_reserved(k)) {
                 let text = "columns of the form __gfql_...__ are reserved";
-                return Err(GfqlError::new(ErrorCode::FilterKey, text).field(key.as_str()));
+                return Err(QueryError::new(ErrorCode::FilterKey, text).field(key.as_str()));
             }
             object.iter().map(|(k, v)| Ok((k.clone(), test(k, v)?))).collect()
         }
-        Some(other) => Err(GfqlError::new(ErrorCode::Type, format!("{field:?} must be an object"))
-            .field(field)
-            .value(other)
-            .suggest(
-                "for example {\"type\": \"person\", \"age\": {\"type\": \"GT\", \"val\": 30}}",
-            )),
+        Some(other) => {
+            Err(QueryError::new(ErrorCode::Type, format!("{field:?} must be an object"))
+                .field(field)
+                .value(other)
+                .suggest(
+                    "for example {\"type\": \"person\", \"age\": {\"type\": \"GT\", \"val\": 30}}",
+                ))
+        }
     }
 }
 
-fn node(object: &Object) -> Result<NodeOp, GfqlError> {
+fn node(object: &Object) -> Result<NodeOp, QueryError> {
     Ok(NodeOp {
         filter: filter(object.get("filter_dict"), "filter_dict")?,
         name: marker(object, "name")?,
@@ -113,7 +118,7 @@ fn node(object: &Object) -> Result<NodeOp, GfqlError> {
     })
 }
 
-fn side(object: &Object, matches: &str, query: &str) -> Result<NodeOp, GfqlError> {
+fn side(object: &Object, matches: &str, query: &str) -> Result<NodeOp, QueryError> {
     Ok(NodeOp {
         filter: filter(object.get(matches), matches)?,
         name: None,
@@ -121,21 +126,21 @@ fn side(object: &Object, matches: &str, query: &str) -> Result<NodeOp, GfqlError
     })
 }
 
-fn hops(object: &Object, field: &str, least: u32) -> Result<Option<u32>, GfqlError> {
+fn hops(object: &Object, field: &str, least: u32) -> Result<Option<u32>, QueryError> {
     match object.get(field) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => {
             let number = value.as_u64().and_then(|n| u32::try_from(n).ok());
             match number.filter(|n| *n >= least) {
                 Some(n) if n <= QUERY_HOPS_MAX => Ok(Some(n)),
-                Some(_) => Err(GfqlError::new(
+                Some(_) => Err(QueryError::new(
                     ErrorCode::Limit,
                     format!("{field:?} is above the limit of {QUERY_HOPS_MAX}"),
                 )
                 .field(field)
                 .value(value)
                 .suggest("use \"to_fixed_point\": true")),
-                None => Err(GfqlError::new(
+                None => Err(QueryError::new(
                     ErrorCode::Hops,
                     format!("{field:?} must be a whole number of at least {least}"),
                 )
@@ -147,19 +152,19 @@ fn hops(object: &Object, field: &str, least: u32) -> Result<Option<u32>, GfqlErr
     }
 }
 
-fn flag(object: &Object, field: &str) -> Result<bool, GfqlError> {
+fn flag(object: &Object, field: &str) -> Result<bool, QueryError> {
     match object.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(v)) => Ok(*v),
         Some(other) => {
-            Err(GfqlError::new(ErrorCode::Type, format!("{field:?} must be true or false"))
+            Err(QueryError::new(ErrorCode::Type, format!("{field:?} must be true or false"))
                 .field(field)
                 .value(other))
         }
     }
 }
 
-fn edge(object: &Object) -> Result<EdgeOp, GfqlError> {
+fn edge(object: &Object) -> Result<EdgeOp, QueryError> {
     let direction = match object.get("direction").and_then(Value::as_str) {
         Some("forward") => Direction::Forward,
         Some("reverse") => Direction::Reverse,
@@ -170,7 +175,7 @@ fn edge(object: &Object) -> Result<EdgeOp, GfqlError> {
                 Some(_) => (ErrorCode::Direction, "the direction does not exist"),
             };
             let value = object.get("direction").unwrap_or(&Value::Null);
-            return Err(GfqlError::new(code, text)
+            return Err(QueryError::new(code, text)
                 .field("direction")
                 .value(value)
                 .suggest("use \"forward\", \"reverse\" or \"undirected\""));
@@ -180,7 +185,7 @@ fn edge(object: &Object) -> Result<EdgeOp, GfqlError> {
 }
 
 /// The edge step that the fields of `object` describe.
-pub(crate) fn bounded(object: &Object, direction: Direction) -> Result<EdgeOp, GfqlError> {
+pub(crate) fn bounded(object: &Object, direction: Direction) -> Result<EdgeOp, QueryError> {
     let (named, least, most) =
         (hops(object, "hops", 1)?, hops(object, "min_hops", 0)?, hops(object, "max_hops", 0)?);
     let (output_min, output_max) =
@@ -207,7 +212,7 @@ pub(crate) fn bounded(object: &Object, direction: Direction) -> Result<EdgeOp, G
     };
     if let Some((field, message)) = contradiction {
         let value = object.get(field).unwrap_or(&Value::Null);
-        return Err(GfqlError::new(ErrorCode::Hops, message).field(field).value(value));
+        return Err(QueryError::new(ErrorCode::Hops, message).field(field).value(value));
     }
     Ok(EdgeOp {
         direction,
@@ -227,13 +232,13 @@ pub(crate) fn bounded(object: &Object, direction: Direction) -> Result<EdgeOp, G
     })
 }
 
-fn call(object: &Object) -> Result<CallOp, GfqlError> {
+fn call(object: &Object) -> Result<CallOp, QueryError> {
     let function = name(object, "function")?;
     let params = match object.get("params") {
         None | Some(Value::Null) => Object::new(),
         Some(Value::Object(params)) => params.clone(),
         Some(other) => {
-            return Err(GfqlError::new(ErrorCode::Type, "\"params\" must be an object")
+            return Err(QueryError::new(ErrorCode::Type, "\"params\" must be an object")
                 .field("params")
                 .value(other));
         }
@@ -242,9 +247,9 @@ fn call(object: &Object) -> Result<CallOp, GfqlError> {
 }
 
 /// One condition between two columns.
-pub(super) fn clause(value: &Value) -> Result<Clause, GfqlError> {
+pub(super) fn clause(value: &Value) -> Result<Clause, QueryError> {
     let wrong = |message: &str| {
-        GfqlError::new(ErrorCode::Type, message)
+        QueryError::new(ErrorCode::Type, message)
             .field("where")
             .value(value)
             .suggest("for example {\"eq\": {\"left\": \"a.team\", \"right\": \"b.team\"}}")

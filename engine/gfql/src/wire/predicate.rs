@@ -1,14 +1,12 @@
 //! Predicate objects to [`Predicate`].
 
+use graphlume_expr::{Cmp, ErrorCode, QueryError, nearest};
+use graphlume_store::Literal;
+use graphlume_store::filter::{Calendar, Class, Keep, Pattern, PatternError, Predicate, TextTest};
 use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPTIONS_MAX, QUERY_TEXT_CHARS_MAX};
 use serde_json::{Map, Value};
 
-use super::Literal;
 use super::value::{literal, scalar};
-use crate::Cmp;
-use crate::error::{ErrorCode, GfqlError, nearest};
-use crate::pattern::{Pattern, PatternError};
-use crate::predicate::{Calendar, Class, Keep, Predicate, TextTest};
 
 type Object = Map<String, Value>;
 
@@ -53,7 +51,7 @@ const KINDS: &[(&str, &[&str])] = &[
 ];
 
 /// The test that a filter's value asks for: equality, membership or a predicate.
-pub(super) fn test(column: &str, value: &Value) -> Result<Predicate, GfqlError> {
+pub(super) fn test(column: &str, value: &Value) -> Result<Predicate, QueryError> {
     match value {
         Value::Array(items) => {
             let read = |v: &Value| {
@@ -71,22 +69,22 @@ pub(super) fn test(column: &str, value: &Value) -> Result<Predicate, GfqlError> 
     }
 }
 
-fn bad(code: ErrorCode, message: &str, field: &str, value: &Value) -> GfqlError {
-    GfqlError::new(code, message).field(field).value(value)
+fn bad(code: ErrorCode, message: &str, field: &str, value: &Value) -> QueryError {
+    QueryError::new(code, message).field(field).value(value)
 }
 
 fn options(
     items: &[Value],
-    read: impl Fn(&Value) -> Result<Literal, GfqlError>,
-) -> Result<Vec<Literal>, GfqlError> {
+    read: impl Fn(&Value) -> Result<Literal, QueryError>,
+) -> Result<Vec<Literal>, QueryError> {
     if items.len() > QUERY_OPTIONS_MAX {
         let text = format!("{} values to match; the limit is {QUERY_OPTIONS_MAX}", items.len());
-        return Err(GfqlError::new(ErrorCode::Limit, text).suggest("filter by a column instead"));
+        return Err(QueryError::new(ErrorCode::Limit, text).suggest("filter by a column instead"));
     }
     items.iter().map(read).collect()
 }
 
-fn predicate(object: &Object, column: &str, depth: usize) -> Result<Predicate, GfqlError> {
+fn predicate(object: &Object, column: &str, depth: usize) -> Result<Predicate, QueryError> {
     let kind = object.get("type").and_then(Value::as_str).ok_or_else(|| {
         bad(
             ErrorCode::Predicate,
@@ -99,13 +97,13 @@ fn predicate(object: &Object, column: &str, depth: usize) -> Result<Predicate, G
     let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
     let Some((_, known)) = KINDS.iter().find(|(name, _)| *name == kind) else {
         let error =
-            GfqlError::new(ErrorCode::Predicate, format!("predicate {kind:?} does not exist"));
+            QueryError::new(ErrorCode::Predicate, format!("predicate {kind:?} does not exist"));
         let hint = nearest(kind, &names).unwrap_or("EQ");
         return Err(error.field(column).value(kind).suggest(format!("did you mean {hint:?}?")));
     };
     if let Some(unknown) = object.keys().find(|k| *k != "type" && !known.contains(&k.as_str())) {
         let text = format!("predicate {kind:?} has no parameter {unknown:?}");
-        let error = GfqlError::new(ErrorCode::Predicate, text).field(column);
+        let error = QueryError::new(ErrorCode::Predicate, text).field(column);
         return Err(error.suggest(format!("its parameters are: {}", known.join(", "))));
     }
     let p = Params { object, column, kind };
@@ -150,19 +148,19 @@ struct Params<'a> {
 }
 
 impl Params<'_> {
-    fn required(&self, name: &str) -> Result<&Value, GfqlError> {
+    fn required(&self, name: &str) -> Result<&Value, QueryError> {
         self.object.get(name).filter(|v| !v.is_null()).ok_or_else(|| {
             let text = format!("predicate {:?} needs {name:?}", self.kind);
-            GfqlError::new(ErrorCode::Predicate, text).field(self.column)
+            QueryError::new(ErrorCode::Predicate, text).field(self.column)
         })
     }
 
-    fn wrong(&self, name: &str, want: &str, value: &Value) -> GfqlError {
+    fn wrong(&self, name: &str, want: &str, value: &Value) -> QueryError {
         let text = format!("{name:?} of predicate {:?} must be {want}", self.kind);
-        GfqlError::new(ErrorCode::Type, text).field(self.column).value(value)
+        QueryError::new(ErrorCode::Type, text).field(self.column).value(value)
     }
 
-    fn flag(&self, name: &str, default: bool) -> Result<bool, GfqlError> {
+    fn flag(&self, name: &str, default: bool) -> Result<bool, QueryError> {
         match self.object.get(name) {
             None | Some(Value::Null) => Ok(default),
             Some(Value::Bool(v)) => Ok(*v),
@@ -170,11 +168,11 @@ impl Params<'_> {
         }
     }
 
-    fn comparison(&self, cmp: Cmp) -> Result<Predicate, GfqlError> {
+    fn comparison(&self, cmp: Cmp) -> Result<Predicate, QueryError> {
         Ok(Predicate::Compare(cmp, literal(self.required("val")?, self.column)?))
     }
 
-    fn between(&self) -> Result<Predicate, GfqlError> {
+    fn between(&self) -> Result<Predicate, QueryError> {
         let low = literal(self.required("lower")?, self.column)?;
         let high = literal(self.required("upper")?, self.column)?;
         let numbers = low.is_number() && high.is_number();
@@ -186,7 +184,7 @@ impl Params<'_> {
         Ok(Predicate::Between(low, high, self.flag("inclusive", true)?))
     }
 
-    fn is_in(&self) -> Result<Predicate, GfqlError> {
+    fn is_in(&self) -> Result<Predicate, QueryError> {
         let value = self.required("options")?;
         let Some(items) = value.as_array() else {
             return Err(self.wrong("options", "a list", value));
@@ -198,7 +196,7 @@ impl Params<'_> {
         Ok(Predicate::IsIn(options))
     }
 
-    fn duplicated(&self) -> Result<Predicate, GfqlError> {
+    fn duplicated(&self) -> Result<Predicate, QueryError> {
         Ok(Predicate::Duplicated(match self.object.get("keep") {
             None => Keep::First,
             Some(Value::String(keep)) if keep == "first" => Keep::First,
@@ -208,7 +206,7 @@ impl Params<'_> {
         }))
     }
 
-    fn all(&self, depth: usize) -> Result<Predicate, GfqlError> {
+    fn all(&self, depth: usize) -> Result<Predicate, QueryError> {
         let value = self.required("predicates")?;
         let items = value.as_array().filter(|items| !items.is_empty() && depth < QUERY_DEPTH_MAX);
         let Some(items) = items else {
@@ -221,7 +219,7 @@ impl Params<'_> {
         Ok(Predicate::All(items.iter().map(part).collect::<Result<_, _>>()?))
     }
 
-    fn patterns(&self) -> Result<Vec<String>, GfqlError> {
+    fn patterns(&self) -> Result<Vec<String>, QueryError> {
         let value = self.required("pat")?;
         let several = self.kind == "Startswith" || self.kind == "Endswith";
         let texts = match value {
@@ -234,12 +232,12 @@ impl Params<'_> {
         };
         if texts.iter().any(|t| t.chars().count() > QUERY_TEXT_CHARS_MAX) {
             let text = format!("a pattern is longer than {QUERY_TEXT_CHARS_MAX} characters");
-            return Err(GfqlError::new(ErrorCode::Limit, text).field(self.column));
+            return Err(QueryError::new(ErrorCode::Limit, text).field(self.column));
         }
         Ok(texts)
     }
 
-    fn text(&self) -> Result<Predicate, GfqlError> {
+    fn text(&self) -> Result<Predicate, QueryError> {
         let mut patterns = self.patterns()?;
         let case = self.flag("case", true)?;
         let na = self.flag("na", false)?;
@@ -277,7 +275,7 @@ impl Params<'_> {
                     (ErrorCode::Limit, "shorten repetitions such as {60}, and write [a-z] for \\w")
                 }
             };
-            GfqlError::new(code, format!("the pattern cannot be used: {e}"))
+            QueryError::new(code, format!("the pattern cannot be used: {e}"))
                 .field(self.column)
                 .value(format!("{:?}", self.object.get("pat").unwrap_or(&Value::Null)))
                 .suggest(hint)

@@ -1,45 +1,10 @@
 //! Literal values of a query, temporal tags included.
 
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::Literal;
 use graphlume_table::{Tz, resolve_local, zone_offset};
 use graphlume_types::calendar::{civil, days_of};
 use serde_json::Value;
-
-use crate::error::{ErrorCode, GfqlError};
-
-/// A value that cells are compared with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Literal {
-    /// No value; compares with nothing.
-    Null,
-    /// A truth value.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Float(f64),
-    /// Text.
-    Text(String),
-    /// A moment: seconds since 1970 and nanoseconds.
-    Instant(i64, u32),
-    /// A calendar day: days since 1970.
-    Day(i64),
-    /// A time of day in nanoseconds.
-    Clock(i64),
-}
-
-impl Literal {
-    /// Whether this is a moment, a day or a time of day.
-    #[must_use]
-    pub const fn is_temporal(&self) -> bool {
-        matches!(self, Self::Instant(..) | Self::Day(_) | Self::Clock(_))
-    }
-
-    /// Whether this is a number; truth values count.
-    #[must_use]
-    pub const fn is_number(&self) -> bool {
-        matches!(self, Self::Int(_) | Self::Float(_) | Self::Bool(_))
-    }
-}
 
 /// Reads a scalar; `None` for an array or an object.
 pub(crate) fn scalar(value: &Value) -> Option<Literal> {
@@ -56,12 +21,12 @@ pub(crate) fn scalar(value: &Value) -> Option<Literal> {
 }
 
 /// Reads a scalar or a temporal tag.
-pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, GfqlError> {
+pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, QueryError> {
     if let Some(v) = scalar(value) {
         return Ok(v);
     }
     temporal(value).ok_or_else(|| {
-        GfqlError::new(ErrorCode::Predicate, "the value is no scalar and no temporal tag")
+        QueryError::new(ErrorCode::Predicate, "the value is no scalar and no temporal tag")
             .field(field)
             .value(value)
             .suggest(
@@ -180,9 +145,9 @@ pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
 ///
 /// # Errors
 /// [`ErrorCode::ColumnType`] for a text that says none.
-pub(crate) fn moment(text: &str) -> Result<(i64, u32), GfqlError> {
+pub(crate) fn moment(text: &str) -> Result<(i64, u32), QueryError> {
     instant(text, 0).ok_or_else(|| {
-        GfqlError::new(ErrorCode::ColumnType, "a time is compared with a text that says no time")
+        QueryError::new(ErrorCode::ColumnType, "a time is compared with a text that says no time")
             .value(text)
             .suggest("write the time in ISO form, such as 2024-01-31 or 2024-01-31T08:30:00Z")
     })

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use graphlume_engine::{ParsedQuery, QueryAnswer};
+use graphlume_gfql::Query;
 use graphlume_gfql::wire::{Binding, Op};
-use graphlume_gfql::{PropertyGraph, Query};
+use graphlume_store::PropertyGraph;
 use graphlume_table::{Table, cell_json, pandas_dtype};
 use graphlume_types::CancelToken;
 use graphlume_types::limits::{

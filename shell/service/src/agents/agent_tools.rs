@@ -5,7 +5,7 @@ use std::time::Duration;
 use graphlume_engine::{
     ColumnInfo, EngineError, GraphFacts, QueryRequest, QueryResult, ResultMode, SessionInfo,
 };
-use graphlume_gfql::Strictness;
+use graphlume_expr::Strictness;
 use graphlume_identity::{IdentityError, Principal};
 use graphlume_types::limits::{COLUMNS_MAX, TOOL_COLUMNS_MAX};
 use serde_json::{Value, json};

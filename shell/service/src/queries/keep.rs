@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_engine::{EngineError, give_back_freed};
-use graphlume_gfql::{PropertyGraph, shown};
+use graphlume_gfql::shown;
 use graphlume_identity::Principal;
 use graphlume_ingest::ExportFormat;
 use graphlume_storage::{Batch, FileRec};
+use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::{Counted, DatasetId, FileId, MemoryConsumer};
 use serde_json::{Map, Value, json};

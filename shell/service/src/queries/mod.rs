@@ -10,11 +10,13 @@ use bytes::Bytes;
 use graphlume_engine::{
     ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode, give_back_freed,
 };
-use graphlume_gfql::{ErrorCode, GfqlError, PropertyGraph, no_dataset};
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_gfql::no_dataset;
 use graphlume_identity::Principal;
 use graphlume_identity::authz::Action;
 use graphlume_identity::body::object;
 use graphlume_ingest::ExportFormat;
+use graphlume_store::PropertyGraph;
 use graphlume_types::limits::QUERY_DATASETS_MAX;
 use graphlume_types::{Code, Coded, DatasetId, Notice};
 use serde_json::{Map, Value};
@@ -213,7 +215,7 @@ impl Queries {
                 "the query reads {} other datasets; the limit is {QUERY_DATASETS_MAX}",
                 names.len()
             );
-            return Err(GfqlError::new(ErrorCode::Limit, text)
+            return Err(QueryError::new(ErrorCode::Limit, text)
                 .field("dataset_id")
                 .suggest("ask in several queries")
                 .into());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_engine::ParsedQuery;
-use graphlume_gfql::{ErrorCode, GfqlError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_ingest::ExportFormat;
 use serde_json::{Map, Value};
 
@@ -91,7 +91,7 @@ pub(super) fn parse_query(body: &Map<String, Value>) -> Result<ParsedQuery, Serv
     let output = text_of(body, "gfql_output")?;
     if let Value::String(text) = query {
         if let Some(output) = output {
-            return Err(GfqlError::new(ErrorCode::Output, "only a Let has named results")
+            return Err(QueryError::new(ErrorCode::Output, "only a Let has named results")
                 .field("gfql_output")
                 .value(output)
                 .suggest("leave gfql_output out")

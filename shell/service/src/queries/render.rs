@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use bytes::Bytes;
-use graphlume_gfql::{PropertyGraph, Sizes, shown};
+use graphlume_gfql::{Sizes, shown};
 use graphlume_ingest::{ExportFormat, archive, export};
+use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::{Counted, MemoryConsumer, Notice};
 use serde_json::{Value, json};

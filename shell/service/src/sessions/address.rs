@@ -143,7 +143,7 @@ fn objection(name: &str, value: &str) -> Option<String> {
 fn unknown(name: &str) -> String {
     let known: Vec<&str> =
         PARAMETERS.iter().map(|(n, _)| *n).chain(LayoutSettings::knob_names()).collect();
-    let hint = match graphlume_gfql::nearest(name, &known) {
+    let hint = match graphlume_expr::nearest(name, &known) {
         Some(near) => format!(", did you mean {near}?"),
         None => String::new(),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use graphlume_engine::{CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint};
-use graphlume_gfql::Strictness;
+use graphlume_expr::Strictness;
 use graphlume_storage::CollectionRec;
 use graphlume_types::SessionId;
 use graphlume_types::limits::{
@@ -247,7 +247,7 @@ pub(crate) fn checked_palette(name: &str) -> Result<String, ServiceError> {
     found.ok_or_else(|| {
         let shown: String = name.chars().take(40).collect();
         let names = Paint::palette_names();
-        let hint = match graphlume_gfql::nearest(&shown, &names) {
+        let hint = match graphlume_expr::nearest(&shown, &names) {
             Some(near) => format!("did you mean {near:?}?"),
             None => format!("there are {}", names.join(", ")),
         };
@@ -302,7 +302,7 @@ pub(crate) fn from_query(
     let mut collections = Collections::default();
     // A client that opens an address may be anonymous: no more is looked at than is shown, and the patterns of all its
     // collections share one budget.
-    graphlume_gfql::within_budget(|| {
+    graphlume_store::filter::within_budget(|| {
         for (i, item) in list.iter().take(COLLECTIONS_MAX).enumerate() {
             match of_item(item, i, now, &collections) {
                 Ok(rec) => collections.records.push(rec),

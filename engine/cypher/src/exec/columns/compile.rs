@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_expr::{Arithmetic, Number, Test, TextTest, truth};
-use graphlume_gfql::Cmp;
+use graphlume_expr::{Arithmetic, Cmp, Number, Test, TextTest, truth};
 use graphlume_graph::canon::Column;
 
 use super::Pipeline;

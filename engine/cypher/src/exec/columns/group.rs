@@ -22,7 +22,7 @@ use crate::value::{Edge, Value};
 enum Other {
     /// They have to be made row by row.
     ByRow,
-    Failed(Box<graphlume_gfql::GfqlError>),
+    Failed(Box<graphlume_expr::QueryError>),
 }
 
 /// An aggregate over one table, by columns.

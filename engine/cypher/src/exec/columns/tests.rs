@@ -7,13 +7,14 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use graphlume_gfql::{Bindings, PropertyGraph, Strictness};
+use graphlume_expr::Strictness;
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use serde_json::{Map, Value as Json};
 
-use crate::{Algorithms, exec, parse};
+use crate::{NoProcedures, exec, parse};
 
 /// Random choices, the same for the same seed.
 struct Random {
@@ -207,7 +208,7 @@ fn answer(graph: &PropertyGraph, text: &str, by_columns: bool) -> Result<Vec<Jso
     let setting = exec::Setting {
         params: &params,
         strictness: Strictness::Strict,
-        procedures: &Algorithms::default(),
+        procedures: &NoProcedures,
         now: (0, 0),
         by_columns,
         cancel: &CancelToken::new(),

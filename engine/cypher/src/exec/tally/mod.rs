@@ -14,15 +14,12 @@ use super::hash::Keyed;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, limit_error};
 use crate::plan::{Ex, Op, Slot, Step, Tallied};
+use crate::tuning::tuning;
 use crate::value::Value;
 use advance::{Advance, Before, Lists, Paths};
 
-/// Relationships of one step up to which the nodes that are met are kept by hash; beyond it, and beyond a part of
-/// all nodes, every node has a place.
-const FEW_EDGES: u64 = if cfg!(test) { 4 } else { 1_024 };
+/// The part of all nodes up to which the nodes that are met are kept by hash.
 const FEW_PART: u64 = 16;
-/// Nodes that a thread takes at once.
-const NODES_AT_ONCE: usize = if cfg!(test) { 3 } else { 1_024 };
 
 /// What a count of paths comes to.
 pub(super) enum Counted {
@@ -32,7 +29,7 @@ pub(super) enum Counted {
     Total(u64),
 }
 
-fn too_many() -> Box<graphlume_gfql::GfqlError> {
+fn too_many() -> Box<graphlume_expr::QueryError> {
     limit_error(format!("the pattern has more than {} matches", i64::MAX))
 }
 
@@ -83,7 +80,7 @@ impl Exec<'_> {
             let (view, none) = (self.view, None);
             let test = self.edge_test(step, None, row)?;
             let mut advance = Advance { view, paths: &paths, step, test, apart: none };
-            let few = FEW_EDGES.max(u64::from(view.num_nodes()) / FEW_PART);
+            let few = tuning().few_edges.max(u64::from(view.num_nodes()) / FEW_PART);
             let many = advance.is_beyond(few);
             if many {
                 advance.test = self.prepared_test(step)?;
@@ -125,7 +122,7 @@ impl Exec<'_> {
     fn starts(&self, input: &Op, from: Slot, row: &mut [Value]) -> Res<Paths> {
         let mut tests = Vec::new();
         if let Some(labels) = scanned(input, &mut tests)
-            && u64::from(self.view.num_nodes()) > FEW_EDGES
+            && u64::from(self.view.num_nodes()) > tuning().few_edges
         {
             let hold = self.hold_all()?;
             return Ok(Paths::One(self.mask(from, labels, &tests, row)?, hold));
@@ -181,7 +178,7 @@ impl Exec<'_> {
                 degrees.map(|(mark, degree)| u128::from(u32::from(*mark) * degree)).sum()
             }
             _ => {
-                let nodes = (0..nodes).into_par_iter().with_min_len(NODES_AT_ONCE);
+                let nodes = (0..nodes).into_par_iter().with_min_len(tuning().tally_nodes_at_once);
                 nodes.map(|v| part(v, paths.to(v))).sum()
             }
         };
@@ -206,7 +203,7 @@ impl Exec<'_> {
                 let from = lists.of(v, false).iter().map(|from| paths.to(*from));
                 from.fold(0u64, u64::saturating_add)
             };
-            let marked = marks.par_iter().enumerate().with_min_len(NODES_AT_ONCE);
+            let marked = marks.par_iter().enumerate().with_min_len(tuning().tally_nodes_at_once);
             marked.map(|(v, mark)| if *mark { sum(v as u32) } else { 0 }).collect()
         };
         for (v, loops) in lists.relation.loops() {
@@ -241,25 +238,27 @@ impl Exec<'_> {
         };
         let shared = self.shared;
         if let Paths::Few(nodes) = advance.paths {
-            nodes.par_chunks(NODES_AT_ONCE).try_for_each(|nodes| {
+            nodes.par_chunks(tuning().tally_nodes_at_once).try_for_each(|nodes| {
                 shared.cancelled()?;
                 let exec = Exec::new(shared, None);
                 nodes.iter().try_for_each(|node| spread(&exec, *node))
             })?;
         } else {
             let nodes = self.view.num_nodes() as usize;
-            (0..nodes.div_ceil(NODES_AT_ONCE)).into_par_iter().try_for_each(|chunk| {
-                shared.cancelled()?;
-                let exec = Exec::new(shared, None);
-                let from = chunk * NODES_AT_ONCE;
-                for v in from..nodes.min(from + NODES_AT_ONCE) {
-                    let paths = advance.paths.to(v as u32);
-                    if paths > 0 {
-                        spread(&exec, (v as u32, paths))?;
+            (0..nodes.div_ceil(tuning().tally_nodes_at_once)).into_par_iter().try_for_each(
+                |chunk| {
+                    shared.cancelled()?;
+                    let exec = Exec::new(shared, None);
+                    let from = chunk * tuning().tally_nodes_at_once;
+                    for v in from..nodes.min(from + tuning().tally_nodes_at_once) {
+                        let paths = advance.paths.to(v as u32);
+                        if paths > 0 {
+                            spread(&exec, (v as u32, paths))?;
+                        }
                     }
-                }
-                Res::Ok(())
-            })?;
+                    Res::Ok(())
+                },
+            )?;
         }
         Ok(Paths::of_all(counts.into_iter().map(AtomicU64::into_inner).collect(), hold))
     }

@@ -4,15 +4,15 @@ use std::collections::HashSet;
 
 use graphlume_graph::canon::{Canon, of_f64};
 
-use crate::predicate::Predicate;
-use crate::wire::Literal;
+use crate::Literal;
+use crate::filter::Predicate;
 
 /// Up to this many values are compared one by one.
 const FEW: usize = 16;
 
 /// The values of a list by their kind.
 #[derive(Debug, Default)]
-pub(crate) struct Members {
+pub struct Members {
     numbers: HashSet<Number>,
     texts: HashSet<Box<str>>,
     instants: HashSet<(i64, u32)>,
@@ -43,7 +43,7 @@ impl Number {
 
 impl Members {
     /// The list that a test looks in, when it is long.
-    pub(crate) fn new(predicate: &Predicate) -> Option<Self> {
+    pub fn new(predicate: &Predicate) -> Option<Self> {
         let (list, null) = match predicate {
             Predicate::IsIn(list) => (list, list.contains(&Literal::Null)),
             Predicate::Member(list) => (list, false),
@@ -82,7 +82,7 @@ impl Members {
     }
 
     /// Whether a cell is one of them.
-    pub(crate) fn holds(&self, cell: Option<&Canon<'_>>) -> bool {
+    pub fn holds(&self, cell: Option<&Canon<'_>>) -> bool {
         match cell {
             None => self.null,
             Some(Canon::Text(text)) => self.texts.contains(*text),

@@ -1,21 +1,37 @@
 //! Comparisons of numbers as intervals, so that a column is tested without a look at each cell's kind.
 
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
 
-use crate::Cmp;
-use crate::predicate::Predicate;
-use crate::wire::Literal;
+use crate::Literal;
+use crate::filter::Predicate;
 
 /// The numbers from one bound to the other, both included; or all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Range {
-    Ints { low: i64, high: i64, inside: bool },
-    Floats { low: f64, high: f64, inside: bool },
+pub enum Range {
+    /// Of a column of integers.
+    Ints {
+        /// The lower bound.
+        low: i64,
+        /// The upper bound.
+        high: i64,
+        /// Whether the numbers between them pass; else the others do.
+        inside: bool,
+    },
+    /// Of a column of floats.
+    Floats {
+        /// The lower bound.
+        low: f64,
+        /// The upper bound.
+        high: f64,
+        /// Whether the numbers between them pass; else the others do.
+        inside: bool,
+    },
 }
 
 impl Range {
     /// The interval that a test of a column of numbers means; `None` for every other test.
-    pub(crate) fn new(column: &Column, predicate: &Predicate) -> Option<Self> {
+    pub fn new(column: &Column, predicate: &Predicate) -> Option<Self> {
         let (low, high, inside) = match predicate {
             Predicate::Same(v) | Predicate::Compare(Cmp::Eq, v) => {
                 (Some((v, true)), Some((v, true)), true)
@@ -53,7 +69,7 @@ impl Range {
     }
 
     /// Clears the marks of the rows from `from` on that do not pass. A null does not.
-    pub(crate) fn narrow(self, column: &Column, from: usize, marks: &mut [bool]) {
+    pub fn narrow(self, column: &Column, from: usize, marks: &mut [bool]) {
         let to = from + marks.len();
         let nulls = match (self, column) {
             (Self::Ints { low, high, inside }, Column::Int(array)) => {
@@ -79,7 +95,7 @@ impl Range {
     }
 
     /// Whether a row passes.
-    pub(crate) fn passes(self, column: &Column, row: usize) -> bool {
+    pub fn passes(self, column: &Column, row: usize) -> bool {
         let mut mark = [true];
         self.narrow(column, row, &mut mark);
         mark[0]

@@ -11,21 +11,19 @@ use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
 use graphlume_types::CancelToken;
 
-use crate::bytes::ByteSet;
-use crate::graph::PropertyGraph;
+use crate::filter::ByteSet;
+use crate::{CacheKey, PropertyGraph, tuning};
 
-/// Rows from which on numbers pay.
-const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 12 };
 /// Rows a distinct value must stand in on average.
 const ROWS_PER_VALUE: usize = 4;
 /// Rows that are looked at before all are.
 const SAMPLE: usize = 1 << 12;
 
 /// The column with its values numbered; `None` when it is no plain text, or its values hardly repeat.
-pub(crate) fn coded(array: &ArrayRef) -> Option<ArrayRef> {
+pub fn coded(array: &ArrayRef) -> Option<ArrayRef> {
     let plain =
         matches!(array.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
-    if !plain || array.len() < ROWS_MIN {
+    if !plain || array.len() < tuning().coded_rows_min {
         return None;
     }
     let text = TextColumn::try_new(array)?;
@@ -53,13 +51,11 @@ pub(crate) fn coded(array: &ArrayRef) -> Option<ArrayRef> {
 }
 
 /// The number of nulls among small numbers.
-pub(crate) const SMALL_NULL: u8 = u8::MAX;
-/// Rows from which on small numbers pay.
-const SMALL_ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 16 };
+pub const SMALL_NULL: u8 = u8::MAX;
 
 /// The numbers of a column's values in a byte each, so that a test reads a quarter of the memory; they are kept
 /// with the graph. `None` for short columns and those of more values.
-pub(crate) fn small(
+pub fn small(
     graph: &PropertyGraph,
     edges: bool,
     name: &str,
@@ -68,34 +64,41 @@ pub(crate) fn small(
 ) -> Option<Arc<Vec<u8>>> {
     let Column::Text(text) = column else { return None };
     let (keys, values) = text.dictionary()?;
-    if keys.len() < SMALL_ROWS_MIN || values.len() > usize::from(SMALL_NULL) {
+    if keys.len() < tuning().small_codes_rows_min || values.len() > usize::from(SMALL_NULL) {
         return None;
     }
     if let Some(found) = kept_small(graph, edges, name) {
         return Some(found);
     }
-    let name = small_name(edges, name);
     let mut codes: Vec<u8> = keys.values().iter().map(|key| *key as u8).collect();
     if let Some(nulls) = keys.nulls() {
         let rows = codes.iter_mut().zip(nulls);
         rows.filter(|(_, valid)| !valid).for_each(|(code, _)| *code = SMALL_NULL);
     }
     let codes = Arc::new(codes);
-    graph.keep(&name, &codes, codes.len() as u64, cancel);
+    let key = SmallCodes { edges, column: name.to_owned() };
+    graph.keep(key, &codes, codes.len() as u64, cancel);
     Some(codes)
 }
 
 /// The small numbers of a column, if they were made; nulls have the last of all.
-pub(crate) fn kept_small(graph: &PropertyGraph, edges: bool, name: &str) -> Option<Arc<Vec<u8>>> {
-    graph.kept(&small_name(edges, name))
+pub fn kept_small(graph: &PropertyGraph, edges: bool, name: &str) -> Option<Arc<Vec<u8>>> {
+    graph.kept(&SmallCodes { edges, column: name.to_owned() })
 }
 
-fn small_name(edges: bool, name: &str) -> String {
-    format!("codes of {} {name:?}", if edges { "edges" } else { "nodes" })
+/// The small numbers of a column of the edges or of the nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SmallCodes {
+    edges: bool,
+    column: String,
+}
+
+impl CacheKey for SmallCodes {
+    type Value = Vec<u8>;
 }
 
 /// The small numbers whose values have a positive answer; `null` is the answer of a null.
-pub(crate) fn small_set(answers: &[bool], null: bool) -> ByteSet {
+pub fn small_set(answers: &[bool], null: bool) -> ByteSet {
     let mut set: ByteSet =
         (0..SMALL_NULL).zip(answers).filter(|(_, a)| **a).map(|(v, _)| v).collect();
     if null {
@@ -106,13 +109,7 @@ pub(crate) fn small_set(answers: &[bool], null: bool) -> ByteSet {
 
 /// Clears the marks of the rows from `from` on whose value has no positive answer; `null` is the answer
 /// of a null.
-pub(crate) fn narrow(
-    keys: &UInt32Array,
-    answers: &[bool],
-    null: bool,
-    from: usize,
-    marks: &mut [bool],
-) {
+pub fn narrow(keys: &UInt32Array, answers: &[bool], null: bool, from: usize, marks: &mut [bool]) {
     let rows = &keys.values()[from..from + marks.len()];
     let mut yes = (0..answers.len()).filter(|i| answers[*i]);
     match (yes.next(), yes.next(), keys.nulls()) {
@@ -142,6 +139,7 @@ mod tests {
     use crate::Bindings;
 
     fn text(cells: &[Option<&str>]) -> ArrayRef {
+        graphlume_types::tuning::use_small(true);
         Arc::new(StringArray::from(cells.to_vec()))
     }
 

@@ -98,7 +98,7 @@ impl Pattern {
 
     /// The compiled program, which is not compiled again while the answer lives. Filters and expressions keep it while
     /// they test a column: the cache is shared, and patterns of other queries would push it out between two rows.
-    pub(crate) fn hold(&self) -> Option<Arc<Regex>> {
+    pub fn hold(&self) -> Option<Arc<Regex>> {
         let program = self.program.lock().upgrade();
         program.or_else(|| self.again())
     }

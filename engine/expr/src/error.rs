@@ -85,7 +85,7 @@ codes! {
 
 /// A refused query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GfqlError {
+pub struct QueryError {
     code: ErrorCode,
     message: String,
     detail: Box<Detail>,
@@ -102,7 +102,7 @@ struct Detail {
 /// Characters of a value that a message shows.
 const VALUE_CHARS: usize = 50;
 
-impl GfqlError {
+impl QueryError {
     /// A refusal that says `message`.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
@@ -205,7 +205,7 @@ impl GfqlError {
 
     /// Counts the operation at fault from the beginning of a longer chain, whose first `steps` went well.
     #[must_use]
-    pub(crate) fn after(mut self, steps: usize) -> Self {
+    pub fn after(mut self, steps: usize) -> Self {
         if let Some(position) = &mut self.detail.position {
             *position += steps;
         }
@@ -213,15 +213,15 @@ impl GfqlError {
     }
 }
 
-impl fmt::Display for GfqlError {
+impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {}", self.code.slug(), self.text())
     }
 }
 
-impl std::error::Error for GfqlError {}
+impl std::error::Error for QueryError {}
 
-impl Coded for GfqlError {
+impl Coded for QueryError {
     fn code(&self) -> Code {
         match self.code {
             ErrorCode::Unsupported => Code::Unsupported,
@@ -242,14 +242,14 @@ impl Coded for GfqlError {
     }
 }
 
-impl From<Cancelled> for GfqlError {
+impl From<Cancelled> for QueryError {
     fn from(stopped: Cancelled) -> Self {
         Self::new(ErrorCode::Stopped, stopped.to_string())
             .suggest("ask for less: fewer hops, narrower filters or a limit")
     }
 }
 
-impl From<ResourcesExhausted> for GfqlError {
+impl From<ResourcesExhausted> for QueryError {
     fn from(refused: ResourcesExhausted) -> Self {
         let ResourcesExhausted { name, need, used, limit } = refused;
         let text = format!(
@@ -262,19 +262,19 @@ impl From<ResourcesExhausted> for GfqlError {
     }
 }
 
-impl From<arrow_schema::ArrowError> for GfqlError {
+impl From<arrow_schema::ArrowError> for QueryError {
     fn from(e: arrow_schema::ArrowError) -> Self {
         Self::new(ErrorCode::Internal, format!("the result cannot be gathered: {e}"))
     }
 }
 
-impl From<graphlume_table::TableError> for GfqlError {
+impl From<graphlume_table::TableError> for QueryError {
     fn from(e: graphlume_table::TableError) -> Self {
         Self::new(ErrorCode::Limit, e.to_string())
     }
 }
 
-impl From<graphlume_graph::GraphError> for GfqlError {
+impl From<graphlume_graph::GraphError> for QueryError {
     fn from(e: graphlume_graph::GraphError) -> Self {
         Self::new(ErrorCode::NoGraph, e.to_string())
     }
@@ -291,7 +291,7 @@ pub fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// At most ten names, separated by commas.
-pub(crate) fn listed(names: &[&str]) -> String {
+pub fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(10).copied().collect::<Vec<_>>().join(", ");
     if names.len() > 10 { format!("{shown}, ...") } else { shown }
 }
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_text_carries_the_slug_and_the_parts() {
-        let e = GfqlError::no_column("scoer", "node", &["id", "score", "name"]).at(2);
+        let e = QueryError::no_column("scoer", "node", &["id", "score", "name"]).at(2);
         let want = "[column-not-found] column \"scoer\" does not exist in the node table \
                     | field: scoer | suggestion: did you mean \"score\"? | operation_index: 2";
         assert_eq!(e.to_string(), want);
@@ -311,9 +311,9 @@ mod tests {
 
     #[test]
     fn far_names_are_listed_and_long_values_are_cut() {
-        let e = GfqlError::no_column("zzz", "node", &["id", "score"]);
+        let e = QueryError::no_column("zzz", "node", &["id", "score"]);
         assert_eq!(e.suggestion(), Some("available columns: id, score"));
-        let long = GfqlError::new(ErrorCode::Type, "no").value("x".repeat(80)).to_string();
+        let long = QueryError::new(ErrorCode::Type, "no").value("x".repeat(80)).to_string();
         assert!(long.ends_with(&format!("{}...", "x".repeat(50))));
     }
 }

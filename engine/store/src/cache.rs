@@ -1,6 +1,7 @@
 //! What follows from a graph alone and is worth keeping with it, such as the adjacency of one type.
 
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use graphlume_types::{CancelToken, Reservation};
@@ -8,23 +9,37 @@ use graphlume_types::{CancelToken, Reservation};
 /// Things that one graph keeps at most; beyond it those go that were not asked for the longest time.
 const KEPT_MAX: usize = 64;
 
+/// What something that is kept is found by. The type of the key says what stands under it, so two kinds of things cannot
+/// be taken for each other.
+pub trait CacheKey: Any + Clone + fmt::Debug + Eq + Send + Sync {
+    /// What stands under a key of this type.
+    type Value: Any + Send + Sync;
+}
+
 #[derive(Debug)]
 struct Entry {
-    name: String,
+    key: Box<dyn Any + Send + Sync>,
     value: Arc<dyn Any + Send + Sync>,
     bytes: u64,
     /// Its part of the memory budget.
     _memory: Option<Reservation>,
 }
 
-/// Derived things by name, the one asked for last at the end.
-#[derive(Debug, Default)]
-pub(crate) struct Derived(Mutex<Vec<Entry>>);
+impl Entry {
+    fn is<K: CacheKey>(&self, key: &K) -> bool {
+        self.key.downcast_ref::<K>() == Some(key)
+    }
+}
 
-impl Derived {
-    pub(crate) fn get<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
+/// Derived things, the one asked for last at the end.
+#[derive(Debug, Default)]
+pub struct Cache(Mutex<Vec<Entry>>);
+
+impl Cache {
+    /// What stands under a key.
+    pub fn get<K: CacheKey>(&self, key: &K) -> Option<Arc<K::Value>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = all.iter().rposition(|e| e.name == name)?;
+        let at = all.iter().rposition(|e| e.is(key))?;
         let entry = all.remove(at);
         let value = Arc::clone(&entry.value);
         all.push(entry);
@@ -33,10 +48,10 @@ impl Derived {
 
     /// Keeps something of so many bytes, where together they are at most `max`. What does not fit into the
     /// memory budget is not kept.
-    pub(crate) fn put<T: Any + Send + Sync>(
+    pub fn put<K: CacheKey>(
         &self,
-        name: &str,
-        value: &Arc<T>,
+        key: K,
+        value: &Arc<K::Value>,
         (bytes, max): (u64, u64),
         cancel: &CancelToken,
     ) {
@@ -46,10 +61,9 @@ impl Derived {
         // Making room may take a while, and may want this graph's memory back.
         let Ok(memory) = cancel.reserve(bytes) else { return };
         let value = Arc::clone(value) as Arc<dyn Any + Send + Sync>;
-        let entry = Entry { name: name.to_owned(), value, bytes, _memory: memory };
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|e| e.name != name);
-        all.push(entry);
+        all.retain(|e| !e.is(&key));
+        all.push(Entry { key: Box::new(key), value, bytes, _memory: memory });
         let mut total: u64 = all.iter().map(|e| e.bytes).sum();
         let gone = all.iter().enumerate().take_while(|(i, e)| {
             let over = total > max || all.len() - i > KEPT_MAX;
@@ -77,21 +91,34 @@ mod tests {
 
     use super::*;
 
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Text(&'static str);
+
+    impl CacheKey for Text {
+        type Value = String;
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct Number(usize);
+
+    impl CacheKey for Number {
+        type Value = usize;
+    }
+
     #[test]
     fn what_was_not_asked_for_the_longest_time_goes_first() {
-        let derived = Derived::default();
+        let cache = Cache::default();
         let cancel = CancelToken::new();
         for name in ["a", "b", "c"] {
-            derived.put(name, &Arc::new(name.to_owned()), (4, 12), &cancel);
+            cache.put(Text(name), &Arc::new(name.to_owned()), (4, 12), &cancel);
         }
-        assert_eq!(*derived.get::<String>("a").unwrap(), "a");
-        derived.put("d", &Arc::new(7_u8), (4, 12), &cancel);
-        assert!(derived.get::<String>("b").is_none(), "the oldest");
-        assert!(derived.get::<String>("a").is_some() && derived.get::<String>("c").is_some());
-        assert_eq!(*derived.get::<u8>("d").unwrap(), 7);
-        assert!(derived.get::<String>("d").is_none(), "something else under this name");
-        derived.put("e", &Arc::new(0), (13, 12), &cancel);
-        assert!(derived.get::<i32>("e").is_none(), "larger than all may be");
+        assert_eq!(*cache.get(&Text("a")).unwrap(), "a");
+        cache.put(Number(7), &Arc::new(7), (4, 12), &cancel);
+        assert!(cache.get(&Text("b")).is_none(), "the oldest");
+        assert!(cache.get(&Text("a")).is_some() && cache.get(&Text("c")).is_some());
+        assert_eq!(*cache.get(&Number(7)).unwrap(), 7);
+        cache.put(Number(8), &Arc::new(0), (13, 12), &cancel);
+        assert!(cache.get(&Number(8)).is_none(), "larger than all may be");
     }
 
     #[test]
@@ -99,24 +126,24 @@ mod tests {
         let budget = Budget::new("host", 100);
         let share = MemoryConsumer::new(budget.clone(), 10, None);
         let cancel = CancelToken::new().with_memory(share);
-        let derived = Derived::default();
-        derived.put("a", &Arc::new(1), (60, 90), &cancel);
-        derived.put("b", &Arc::new(2), (60, 90), &cancel);
-        assert!(derived.get::<i32>("b").is_none(), "the budget has no room for it");
+        let cache = Cache::default();
+        cache.put(Number(1), &Arc::new(1), (60, 90), &cancel);
+        cache.put(Number(2), &Arc::new(2), (60, 90), &cancel);
+        assert!(cache.get(&Number(2)).is_none(), "the budget has no room for it");
         assert_eq!(budget.used(), 60);
-        derived.put("c", &Arc::new(3), (40, 90), &cancel);
-        assert_eq!((derived.get::<i32>("a"), budget.used()), (None, 40));
-        drop(derived);
+        cache.put(Number(3), &Arc::new(3), (40, 90), &cancel);
+        assert_eq!((cache.get(&Number(1)), budget.used()), (None, 40));
+        drop(cache);
         assert_eq!(budget.used(), 0);
     }
 
     #[test]
     fn only_so_many_things_are_kept() {
-        let derived = Derived::default();
+        let cache = Cache::default();
         for i in 0..KEPT_MAX + 3 {
-            derived.put(&i.to_string(), &Arc::new(i), (0, 0), &CancelToken::new());
+            cache.put(Number(i), &Arc::new(i), (0, 0), &CancelToken::new());
         }
-        let kept = (0..KEPT_MAX + 3).filter(|i| derived.get::<usize>(&i.to_string()).is_some());
+        let kept = (0..KEPT_MAX + 3).filter(|i| cache.get(&Number(*i)).is_some());
         assert_eq!(kept.collect::<Vec<_>>(), (3..KEPT_MAX + 3).collect::<Vec<_>>());
     }
 }

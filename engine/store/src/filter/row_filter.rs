@@ -9,13 +9,13 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 use regex::Regex;
 
-use crate::buckets::{Buckets, Sure};
-use crate::bytes::ByteSet;
-use crate::derived::made;
-use crate::members::Members;
-use crate::predicate::Predicate;
-use crate::range::Range;
-use crate::set::{bit, packed};
+use crate::cache::made;
+use crate::filter::ByteSet;
+use crate::filter::Members;
+use crate::filter::Predicate;
+use crate::filter::Range;
+use crate::filter::{Buckets, Sure};
+use crate::ids::{bit, packed};
 
 /// With fewer rows left than this part of them, the rest of the tests looks at each of these alone.
 const FEW_PART: usize = 32;
@@ -34,11 +34,13 @@ fn clear(words: &mut [u64], of: &[u64], goes: impl Fn(usize) -> bool) {
 
 /// Tests of the rows of one table; a row passes when all tests do.
 #[derive(Debug, Default)]
-pub(crate) struct RowFilter {
-    pub(crate) tests: Vec<ColumnTest>,
-    pub(crate) never: bool,
+pub struct RowFilter {
+    /// What is asked of columns.
+    pub tests: Vec<ColumnTest>,
+    /// No row passes, whatever the tests say.
+    pub never: bool,
     /// Programs of the patterns among the tests.
-    pub(crate) held: Vec<Arc<Regex>>,
+    pub held: Vec<Arc<Regex>>,
     rows: usize,
     cancel: CancelToken,
     /// A bit for each row.
@@ -47,19 +49,42 @@ pub(crate) struct RowFilter {
 
 /// A test of the cells of one column.
 #[derive(Debug)]
-pub(crate) enum ColumnTest {
+pub enum ColumnTest {
     /// Cell by cell.
-    Cells { column: Arc<Column>, predicate: Predicate, truth: bool },
+    Cells {
+        /// The cells.
+        column: Arc<Column>,
+        /// What is asked of each.
+        predicate: Predicate,
+        /// Whether the column has nothing but truth values.
+        truth: bool,
+    },
     /// Cell by cell, in a long list.
-    Members { column: Arc<Column>, members: Members },
+    Members {
+        /// The cells.
+        column: Arc<Column>,
+        /// The list.
+        members: Members,
+    },
     /// Numbers of an interval; and what the buckets of the column say of it.
-    Range { column: Arc<Column>, range: Range, buckets: Option<(Arc<Buckets>, Sure)> },
+    Range {
+        /// The cells.
+        column: Arc<Column>,
+        /// The interval.
+        range: Range,
+        /// The buckets, and which of them pass.
+        buckets: Option<(Arc<Buckets>, Sure)>,
+    },
     /// The answers of the distinct values, and of null; and the numbers of the values in a byte each, with
     /// those that pass.
     Codes {
+        /// The cells.
         column: Arc<Column>,
+        /// Answers by the number of a value.
         answers: Vec<bool>,
+        /// The answer of null.
         null: bool,
+        /// Numbers of a byte each, and those that pass.
         small: Option<(Arc<Vec<u8>>, ByteSet)>,
     },
     /// The answers of the rows.
@@ -67,6 +92,7 @@ pub(crate) enum ColumnTest {
 }
 
 impl ColumnTest {
+    #[inline]
     fn passes(&self, row: usize) -> bool {
         match self {
             Self::Cells { column, predicate, truth } => {
@@ -114,7 +140,7 @@ impl ColumnTest {
                 if let Column::Text(text) = column.as_ref()
                     && let Some((keys, _)) = text.dictionary()
                 {
-                    return crate::codes::narrow(keys, answers, *null, from, marks);
+                    return crate::dictionary::narrow(keys, answers, *null, from, marks);
                 }
             }
             _ => {}
@@ -127,22 +153,24 @@ impl ColumnTest {
 
 impl RowFilter {
     /// Every row of so many.
-    pub(crate) fn over(rows: usize) -> Self {
+    pub fn over(rows: usize) -> Self {
         Self { rows, ..Self::default() }
     }
 
     /// Whether every row passes.
-    pub(crate) fn is_trivial(&self) -> bool {
+    pub fn is_trivial(&self) -> bool {
         self.tests.is_empty() && !self.never
     }
 
     /// Whether no row can pass.
-    pub(crate) const fn is_never(&self) -> bool {
+    pub const fn is_never(&self) -> bool {
         self.never
     }
 
     /// Whether a row passes.
-    pub(crate) fn passes(&self, row: u32) -> bool {
+    #[inline]
+    #[must_use]
+    pub fn passes(&self, row: u32) -> bool {
         if let Some(answers) = self.all_rows.get() {
             return bit(answers, row);
         }
@@ -151,7 +179,7 @@ impl RowFilter {
 
     /// Tests all rows at once, by all threads, so that later questions are answered from memory: a bit for
     /// each row.
-    pub(crate) fn run(&self) -> &[u64] {
+    pub fn run(&self) -> &[u64] {
         made::<Vec<u64>>(&self.all_rows, || {
             // A test at a time over rows that stay in the nearest cache.
             const WORDS: usize = 1 << 7;
@@ -203,13 +231,13 @@ impl RowFilter {
     }
 
     /// Makes a test of all rows end early when the work is stopped.
-    pub(crate) fn until(mut self, cancel: &CancelToken) -> Self {
+    pub fn until(mut self, cancel: &CancelToken) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
     /// Adds answers that were found another way.
-    pub(crate) fn and_rows(&mut self, answers: Vec<bool>) {
+    pub fn and_rows(&mut self, answers: Vec<bool>) {
         self.tests.push(ColumnTest::Rows(answers));
     }
 }

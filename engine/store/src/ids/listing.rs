@@ -1,10 +1,11 @@
 //! Bits as lists of numbers, and what the numbers lead to sent for ahead.
 
-/// Words of rows that are listed at once.
-pub(crate) const BLOCK: usize = if cfg!(test) { 2 } else { 64 };
+/// Words of rows that are listed at once, at most; see [`crate::Tuning::block_words`].
+pub const BLOCK_MAX: usize = 64;
 
 /// Lists the bits that are set; how many there are.
-pub(crate) fn listed(words: &[u64], list: &mut [u32]) -> usize {
+#[inline]
+pub fn listed(words: &[u64], list: &mut [u32]) -> usize {
     let mut len = 0;
     for (word, first) in words.iter().zip((0..).step_by(64)) {
         let mut rest = *word;
@@ -22,7 +23,8 @@ pub(crate) fn listed(words: &[u64], list: &mut [u32]) -> usize {
 }
 
 /// Has the processor fetch an element that is read soon; without the means for it, nothing happens.
-pub(crate) fn prefetch<T>(list: &[T], at: usize) {
+#[inline(always)]
+pub fn prefetch<T>(list: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -38,13 +40,13 @@ mod tests {
     use graphlume_types::hash::h64;
 
     use super::*;
-    use crate::set::IdSet;
+    use crate::ids::IdSet;
 
     #[test]
     fn bits_are_listed_in_order() {
-        let mut list = [7; BLOCK * 64];
+        let mut list = [7; BLOCK_MAX * 64];
         for round in 0..200_u64 {
-            let len = h64(round, 0, 0) as usize % (BLOCK + 1);
+            let len = h64(round, 0, 0) as usize % (BLOCK_MAX + 1);
             // From empty words to full ones.
             let draw = |i: u64, stream| h64(round, stream, i);
             let words: Vec<u64> = (0..len as u64)

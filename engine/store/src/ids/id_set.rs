@@ -5,17 +5,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use graphlume_types::hash::mix64;
 
-/// Up to this many indices a bit for each costs less than hashing. Tests take every form on small graphs.
-const BITS_ALWAYS: u32 = if cfg!(test) { 3 } else { 1 << 17 };
-/// A set with more than this part of its bound is kept as bits.
-const BITS_PART: u64 = if cfg!(test) { 2 } else { 128 };
-
-/// Indices that are worth the work of several threads.
-const MANY: u32 = if cfg!(test) { 3 } else { 1 << 11 };
+use crate::tuning;
 
 /// A set of indices below a bound; immutable.
 #[derive(Clone, Debug)]
-pub(crate) enum IdSet {
+pub enum IdSet {
     /// All indices below a number.
     First(u32),
     /// Ascending and distinct.
@@ -25,18 +19,23 @@ pub(crate) enum IdSet {
 }
 
 impl IdSet {
-    pub(crate) const fn empty() -> Self {
+    /// No index.
+    #[must_use]
+    pub const fn empty() -> Self {
         Self::First(0)
     }
 
     /// The distinct indices of `list`, in any order.
-    pub(crate) fn from_vec(mut list: Vec<u32>) -> Self {
+    pub fn from_vec(mut list: Vec<u32>) -> Self {
         list.sort_unstable();
         list.dedup();
         Self::List(list)
     }
 
-    pub(crate) fn len(&self) -> u32 {
+    /// How many indices are in the set.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u32 {
         match self {
             Self::First(n) => *n,
             Self::List(list) => list.len() as u32,
@@ -44,8 +43,14 @@ impl IdSet {
         }
     }
 
+    /// Whether no index is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Bytes that this takes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         match self {
             Self::First(_) => 0,
             Self::List(list) => list.len() as u64 * 4,
@@ -53,7 +58,10 @@ impl IdSet {
         }
     }
 
-    pub(crate) fn contains(&self, i: u32) -> bool {
+    /// Whether an index is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, i: u32) -> bool {
         match self {
             Self::First(n) => i < *n,
             Self::List(list) => list.binary_search(&i).is_ok(),
@@ -64,18 +72,18 @@ impl IdSet {
     }
 
     /// A set by its bits.
-    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+    pub fn of_words(words: Vec<u64>) -> Self {
         let count = words.iter().map(|w| w.count_ones()).sum();
         Self::Mask(words, count)
     }
 
     /// The indices of several sets below `bound`.
-    pub(crate) fn union(sets: &[&Self], bound: u32) -> Self {
+    pub fn union(sets: &[&Self], bound: u32) -> Self {
         let whole = |set: &&&Self| matches!(set, Self::First(n) if *n >= bound);
         if let Some(whole) = sets.iter().find(whole) {
             return (*whole).clone();
         }
-        let mut some = sets.iter().filter(|set| set.len() > 0);
+        let mut some = sets.iter().filter(|set| !set.is_empty());
         match (some.next(), some.next()) {
             (None, _) => return Self::empty(),
             (Some(one), None) => return (*one).clone(),
@@ -102,17 +110,17 @@ impl IdSet {
     }
 
     /// Whether there is so much in it that all threads should look.
-    pub(crate) fn is_many(&self) -> bool {
-        self.is_dense() && self.len() > MANY
+    pub fn is_many(&self) -> bool {
+        self.is_dense() && self.len() > tuning().many
     }
 
     /// Whether asking costs no search.
-    pub(crate) const fn is_dense(&self) -> bool {
+    pub const fn is_dense(&self) -> bool {
         !matches!(self, Self::List(_))
     }
 
     /// The same set in a form that is quickly asked.
-    pub(crate) fn dense(self, bound: u32) -> Self {
+    pub fn dense(self, bound: u32) -> Self {
         let Self::List(list) = self else { return self };
         let mut words = vec![0; bound.div_ceil(64) as usize];
         list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
@@ -120,7 +128,9 @@ impl IdSet {
     }
 
     /// The bits of the 64 indices from `first` on, which is a multiple of 64. Not for lists.
-    pub(crate) fn word(&self, first: u32) -> u64 {
+    #[inline]
+    #[must_use]
+    pub fn word(&self, first: u32) -> u64 {
         match self {
             Self::First(n) if first.saturating_add(64) <= *n => u64::MAX,
             Self::First(n) if first < *n => u64::MAX >> (64 - (n - first)),
@@ -130,7 +140,7 @@ impl IdSet {
     }
 
     /// The indices, ascending.
-    pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+    pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match self {
             Self::First(n) => Box::new(0..*n),
             Self::List(list) => Box::new(list.iter().copied()),
@@ -145,7 +155,9 @@ impl IdSet {
         }
     }
 
-    pub(crate) fn to_vec(&self) -> Vec<u32> {
+    /// The indices, ascending.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u32> {
         if let Self::List(list) = self {
             return list.clone();
         }
@@ -156,7 +168,7 @@ impl IdSet {
 
     /// Calls `f` with the indices, ascending: for tight loops.
     #[inline]
-    pub(crate) fn for_each(&self, mut f: impl FnMut(u32)) {
+    pub fn for_each(&self, mut f: impl FnMut(u32)) {
         match self {
             Self::First(n) => (0..*n).for_each(f),
             Self::List(list) => list.iter().copied().for_each(f),
@@ -173,12 +185,12 @@ impl IdSet {
     }
 
     /// The indices that `keep` accepts.
-    pub(crate) fn filter(&self, mut keep: impl FnMut(u32) -> bool) -> Self {
+    pub fn filter(&self, mut keep: impl FnMut(u32) -> bool) -> Self {
         let len = match self {
             Self::List(list) => {
                 return Self::List(list.iter().copied().filter(|i| keep(*i)).collect());
             }
-            Self::First(n) if *n <= MANY => {
+            Self::First(n) if *n <= tuning().many => {
                 return Self::List((0..*n).filter(|i| keep(*i)).collect());
             }
             Self::First(n) => n.div_ceil(64),
@@ -196,7 +208,9 @@ impl IdSet {
         Self::of_words((0..len).map(word).collect())
     }
 
-    pub(crate) fn and(&self, other: &Self) -> Self {
+    /// The indices that are in both sets.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::First(a), Self::First(b)) => Self::First(*a.min(b)),
             (Self::Mask(a, _), Self::Mask(b, _)) => {
@@ -218,12 +232,14 @@ impl IdSet {
 
 /// Whether a bit is set.
 #[inline]
-pub(crate) fn bit(words: &[u64], i: u32) -> bool {
+pub fn bit(words: &[u64], i: u32) -> bool {
     words[i as usize / 64] >> (i % 64) & 1 == 1
 }
 
 /// Up to 64 answers as bits, the first one lowest.
-pub(crate) fn packed(answers: &[bool]) -> u64 {
+#[inline]
+#[must_use]
+pub fn packed(answers: &[bool]) -> u64 {
     let (eights, rest) = answers.as_chunks::<8>();
     let rest = rest.iter().enumerate().fold(0, |word, (i, a)| word | u64::from(*a) << i);
     let rest = rest.checked_shl(8 * eights.len() as u32).unwrap_or(0);
@@ -236,7 +252,7 @@ pub(crate) fn packed(answers: &[bool]) -> u64 {
 
 /// A set that grows.
 #[derive(Debug)]
-pub(crate) struct Grow {
+pub struct Grow {
     bound: u32,
     seen: Seen,
     list: Vec<u32>,
@@ -250,8 +266,8 @@ enum Seen {
 
 impl Grow {
     /// An empty set of indices below `bound`.
-    pub(crate) fn new(bound: u32) -> Self {
-        let seen = if bound <= BITS_ALWAYS {
+    pub fn new(bound: u32) -> Self {
+        let seen = if bound <= tuning().bits_always {
             Seen::Bits(vec![0; bound.div_ceil(64) as usize])
         } else {
             Seen::Hash(HashSet::default())
@@ -260,7 +276,8 @@ impl Grow {
     }
 
     /// Adds an index; whether it is new.
-    pub(crate) fn insert(&mut self, i: u32) -> bool {
+    #[inline]
+    pub fn insert(&mut self, i: u32) -> bool {
         let new = match &mut self.seen {
             Seen::Hash(seen) => seen.insert(i),
             Seen::Bits(words) => {
@@ -273,7 +290,7 @@ impl Grow {
         if new {
             self.list.push(i);
             if let Seen::Hash(_) = self.seen
-                && self.list.len() as u64 > u64::from(self.bound) / BITS_PART
+                && self.list.len() as u64 > u64::from(self.bound) / tuning().bits_part
             {
                 let mut words = vec![0; self.bound.div_ceil(64) as usize];
                 self.list.iter().for_each(|i| words[*i as usize / 64] |= 1 << (i % 64));
@@ -283,31 +300,47 @@ impl Grow {
         new
     }
 
-    pub(crate) fn extend(&mut self, set: &IdSet) {
+    /// Adds the indices of a set.
+    pub fn extend(&mut self, set: &IdSet) {
         set.iter().for_each(|i| {
             self.insert(i);
         });
     }
 
-    pub(crate) fn contains(&self, i: u32) -> bool {
+    /// Whether an index was added.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, i: u32) -> bool {
         match &self.seen {
             Seen::Hash(seen) => seen.contains(&i),
             Seen::Bits(words) => words[i as usize / 64] >> (i % 64) & 1 == 1,
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many indices were added.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.list.len()
     }
 
+    /// Whether no index was added.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// The indices in the order in which they were added.
-    pub(crate) fn added(&self) -> &[u32] {
+    pub fn added(&self) -> &[u32] {
         &self.list
     }
 
-    pub(crate) fn finish(self) -> IdSet {
+    /// The set.
+    #[must_use]
+    pub fn finish(self) -> IdSet {
         match self.seen {
-            Seen::Bits(words) if self.list.len() as u64 * BITS_PART > u64::from(self.bound) => {
+            Seen::Bits(words)
+                if self.list.len() as u64 * tuning().bits_part > u64::from(self.bound) =>
+            {
                 IdSet::Mask(words, self.list.len() as u32)
             }
             _ => {
@@ -321,7 +354,7 @@ impl Grow {
 
 /// One multiplication a number: the keys are indices of ours, no client chooses them.
 #[derive(Debug, Default)]
-pub(crate) struct Mix(u64);
+pub struct Mix(u64);
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
@@ -338,7 +371,7 @@ impl Hasher for Mix {
 }
 
 /// A map keyed by indices.
-pub(crate) type IdMap<V> = std::collections::HashMap<u32, V, BuildHasherDefault<Mix>>;
+pub type IdMap<V> = std::collections::HashMap<u32, V, BuildHasherDefault<Mix>>;
 
 #[cfg(test)]
 mod tests {
@@ -358,7 +391,8 @@ mod tests {
 
     #[test]
     fn every_form_answers_alike() {
-        for bound in [100, BITS_ALWAYS + 1000] {
+        graphlume_types::tuning::use_small(true);
+        for bound in [100, 1_003] {
             let wanted: Vec<u32> =
                 (0..bound).filter(|i| mix64(u64::from(*i)).is_multiple_of(3)).collect();
             let mut grow = Grow::new(bound);

@@ -6,31 +6,34 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::DataType;
+use graphlume_expr::QueryError;
 use graphlume_graph::canon::Column;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::codes::{SMALL_NULL, kept_small};
-use crate::error::GfqlError;
-use crate::graph::PropertyGraph;
-use crate::words::written;
-
-/// Rows from which on the columns are gathered by several threads.
-const ROWS_SHARED: usize = if cfg!(test) { 2 } else { 1 << 12 };
+use crate::dictionary::{SMALL_NULL, kept_small};
+use crate::materialize::written;
+use crate::{PropertyGraph, tuning};
 
 /// Rows of the node table or of the edge table of a graph.
-pub(crate) struct Picked<'a> {
-    pub(crate) graph: &'a PropertyGraph,
-    pub(crate) edges: bool,
-    pub(crate) rows: Vec<u32>,
+pub struct Picked<'a> {
+    /// The graph.
+    pub graph: &'a PropertyGraph,
+    /// Whether the rows are of the edge table.
+    pub edges: bool,
+    /// The rows.
+    pub rows: Vec<u32>,
     /// The nodes at the ends of the rows, where they are known; else nothing.
-    pub(crate) ends: &'a [[u32; 2]],
+    pub ends: &'a [[u32; 2]],
 }
 
 impl Picked<'_> {
     /// The rows of the table, in their order.
-    pub(crate) fn batch(self, table: &Table) -> Result<RecordBatch, GfqlError> {
+    ///
+    /// # Errors
+    /// [`QueryError`] when the rows do not fit one table.
+    pub fn batch(self, table: &Table) -> Result<RecordBatch, QueryError> {
         let Self { graph, edges, rows, ends } = self;
         let whole =
             rows.len() == table.num_rows() && rows.iter().zip(0..).all(|(row, i)| *row == i);
@@ -45,7 +48,7 @@ impl Picked<'_> {
                 .map_or_else(|| arrow_select::take::take(column.as_ref(), &rows, None), Ok)
         };
         let (columns, names) = (table.batch().columns(), table.column_names());
-        let columns: Result<Vec<_>, _> = if rows.len() < ROWS_SHARED {
+        let columns: Result<Vec<_>, _> = if rows.len() < tuning().gather_rows_shared {
             columns.iter().zip(names).map(of).collect()
         } else {
             columns.par_iter().zip(names).map(of).collect()

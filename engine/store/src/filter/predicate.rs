@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use graphlume_expr::Cmp;
 use graphlume_graph::canon::Canon;
 use graphlume_types::calendar::civil;
 use regex::Regex;
 
-use crate::Cmp;
-use crate::pattern::Pattern;
+use crate::filter::Pattern;
 
-use crate::wire::Literal;
+use crate::Literal;
 
 /// What a text is tested for.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl Predicate {
     }
 
     /// Adds the programs of the patterns within, for as long as cells are tested.
-    pub(crate) fn hold_patterns(&self, held: &mut Vec<Arc<Regex>>) {
+    pub fn hold_patterns(&self, held: &mut Vec<Arc<Regex>>) {
         match self {
             Self::Text { test: TextTest::Regex(pattern), .. } => held.extend(pattern.hold()),
             Self::All(tests) => tests.iter().for_each(|t| t.hold_patterns(held)),
@@ -203,7 +203,7 @@ fn order(cell: &Canon<'_>, value: &Literal) -> Option<Ordering> {
 
 /// A number of either kind; comparisons are exact.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Number {
+pub enum Number {
     Int(i128),
     Float(f64),
 }
@@ -219,7 +219,7 @@ impl Number {
     }
 
     /// The order; `None` with NaN.
-    pub(crate) fn order(self, other: Self) -> Option<Ordering> {
+    pub fn order(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => Some(a.cmp(&b)),
             (Self::Float(a), Self::Float(b)) => a.partial_cmp(&b),
@@ -230,7 +230,7 @@ impl Number {
 }
 
 /// The number that a cell is; truth values are 0 and 1.
-pub(crate) fn number_of(cell: &Canon<'_>) -> Option<Number> {
+pub fn number_of(cell: &Canon<'_>) -> Option<Number> {
     Some(match cell {
         Canon::Int(v) => Number::Int(i128::from(*v)),
         Canon::UInt(v) => Number::Int(i128::from(*v)),

@@ -9,16 +9,10 @@ use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::bytes::ByteSet;
-use crate::graph::PropertyGraph;
-use crate::range::Range;
+use crate::filter::ByteSet;
+use crate::filter::Range;
+use crate::{CacheKey, PropertyGraph, tuning};
 
-/// Rows from which on a byte a row pays.
-const ROWS_MIN: usize = if cfg!(test) { 2 } else { 1 << 18 };
-/// Tests of a column before it gets buckets: making them takes as long as some tests.
-const TESTS_BEFORE: u32 = if cfg!(test) { 1 } else { 3 };
-/// Buckets of values.
-const BUCKETS: usize = if cfg!(test) { 4 } else { 250 };
 /// Values for each bucket that its bounds are drawn from.
 const SAMPLES_PER_BUCKET: usize = 64;
 /// The bucket of nulls and of what is no number; it passes no comparison.
@@ -28,7 +22,7 @@ const ROWS_AT_ONCE: usize = 1 << 14;
 
 /// The bucket of every row, and the least and the greatest value in each.
 #[derive(Debug)]
-pub(crate) struct Buckets {
+pub struct Buckets {
     codes: Vec<u8>,
     ends: Ends,
 }
@@ -39,28 +33,40 @@ enum Ends {
     Floats(Vec<(f64, f64)>),
 }
 
+/// The ranges of a column of the edges or of the nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct HistogramOf {
+    edges: bool,
+    column: String,
+}
+
+impl CacheKey for HistogramOf {
+    type Value = Buckets;
+}
+
 /// The buckets of a column, kept with the graph; `None` for short columns, others than numbers, and before a
 /// column was tested some times.
-pub(crate) fn buckets(
+pub fn buckets(
     graph: &PropertyGraph,
     edges: bool,
     name: &str,
     column: &Column,
     cancel: &CancelToken,
 ) -> Option<Arc<Buckets>> {
-    if column.len() < ROWS_MIN || !matches!(column, Column::Int(_) | Column::Float(_)) {
+    if column.len() < tuning().histogram_rows_min
+        || !matches!(column, Column::Int(_) | Column::Float(_))
+    {
         return None;
     }
-    let side = if edges { "edges" } else { "nodes" };
-    let name = format!("buckets of {side} {name:?}");
-    if let Some(found) = graph.kept(&name) {
+    let key = HistogramOf { edges, column: name.to_owned() };
+    if let Some(found) = graph.kept(&key) {
         return Some(found);
     }
-    if !graph.is_due(&name, TESTS_BEFORE + 1, cancel) {
+    if !graph.is_due(&key, tuning().histogram_tests_before + 1, cancel) {
         return None;
     }
     let made = Arc::new(Buckets::new(column)?);
-    graph.keep(&name, &made, made.codes.len() as u64, cancel);
+    graph.keep(key, &made, made.codes.len() as u64, cancel);
     Some(made)
 }
 
@@ -85,12 +91,12 @@ impl Buckets {
     }
 
     /// The buckets of every row.
-    pub(crate) fn codes(&self) -> &[u8] {
+    pub fn codes(&self) -> &[u8] {
         &self.codes
     }
 
     /// What the buckets say of a range; `None` when it is of other numbers.
-    pub(crate) fn sure(&self, range: Range) -> Option<Sure> {
+    pub fn sure(&self, range: Range) -> Option<Sure> {
         match (range, &self.ends) {
             (Range::Ints { low, high, inside }, Ends::Ints(ends)) => {
                 Some(Sure::new(ends, &low, &high, inside))
@@ -105,9 +111,11 @@ impl Buckets {
 
 /// Buckets whose rows may pass, and those among them of which only some do.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sure {
-    pub(crate) may: ByteSet,
-    pub(crate) unsure: ByteSet,
+pub struct Sure {
+    /// Buckets with rows that may pass.
+    pub may: ByteSet,
+    /// Those of them whose rows have to be looked at.
+    pub unsure: ByteSet,
 }
 
 impl Sure {
@@ -135,14 +143,15 @@ fn of_values<T: Copy + PartialOrd + Send + Sync>(
     value: impl Fn(usize) -> Option<T> + Sync,
     order: impl Fn(&T, &T) -> std::cmp::Ordering,
 ) -> Bucketed<T> {
-    let wanted = BUCKETS * SAMPLES_PER_BUCKET;
+    let ranges = tuning().histogram_ranges;
+    let wanted = ranges * SAMPLES_PER_BUCKET;
     let step = rows.div_ceil(wanted).max(1);
     let mut sample: Vec<T> = (0..rows).step_by(step).filter_map(&value).collect();
     sample.sort_by(order);
     // The greatest value of each bucket but the last.
     let mut bounds: Vec<T> = Vec::new();
-    for i in 1..BUCKETS {
-        let bound = sample.get(i * sample.len() / BUCKETS).copied();
+    for i in 1..ranges {
+        let bound = sample.get(i * sample.len() / ranges).copied();
         bounds.extend(bound.filter(|b| bounds.last().is_none_or(|last| last < b)));
     }
     let mut codes = vec![NOTHING; rows];
@@ -187,9 +196,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Cmp;
-    use crate::predicate::Predicate;
-    use crate::wire::Literal;
+    use crate::Literal;
+    use crate::filter::Predicate;
+    use graphlume_expr::Cmp;
 
     fn agree(array: &ArrayRef, a: &Literal, b: &Literal) {
         let column = Column::try_new(array).unwrap();

@@ -1,32 +1,42 @@
 //! The graph that a query sees: tables, bindings, and adjacency built when the first step needs it.
 
-use std::any::Any;
+mod derived;
+
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, Schema};
 use graphlume_algo::Accelerator;
-use graphlume_graph::canon::{Canon, Column, Hasher};
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_graph::canon::Column;
 use graphlume_graph::{Graph, GraphSpec, Topology, build};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
-use rayon::prelude::*;
 
-use crate::derived::{Derived, made};
-use crate::error::{ErrorCode, GfqlError};
-use crate::set::IdSet;
-use crate::wire::CallOp;
+use crate::cache::{Cache, CacheKey, made};
+use crate::ids::IdSet;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
-/// The name under which the ends of rows are kept.
-const ROW_ENDS: &str = "ends of the rows";
-/// Bytes that any graph may keep of what follows from it.
-const KEEP_BYTES_MIN: u64 = 1 << 20;
-/// Ids that are looked for one by one before they are indexed.
-const LOOKS_MAX: usize = 16;
+
+/// The ends of the rows of the edge table, see [`PropertyGraph::row_ends`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RowEnds;
+
+impl CacheKey for RowEnds {
+    type Value = Vec<[u32; 2]>;
+}
+
+/// A call of a function by its name: an operation of a query, and what a graph remembers of how it is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallOp {
+    /// Its name.
+    pub function: String,
+    /// Its parameters.
+    pub params: serde_json::Map<String, serde_json::Value>,
+}
 
 /// Which columns make the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,9 +72,9 @@ struct Inner {
     /// How often an id was looked for without an index.
     looks: AtomicUsize,
     row_nodes: OnceLock<Vec<u32>>,
-    derived: Derived,
+    derived: Cache,
     /// What follows from the adjacency alone: graphs of the same adjacency share it.
-    of_frame: Arc<Derived>,
+    of_frame: Arc<Cache>,
     notes: Vec<CallOp>,
 }
 
@@ -77,11 +87,11 @@ impl PropertyGraph {
         nodes: Option<Table>,
         edges: Option<Table>,
         bindings: Bindings,
-    ) -> Result<Self, GfqlError> {
+    ) -> Result<Self, QueryError> {
         // A node table without known ids cannot be matched with anything.
         let nodes = nodes.filter(|_| bindings.node.is_some());
         if nodes.is_none() && edges.is_none() {
-            return Err(GfqlError::new(
+            return Err(QueryError::new(
                 ErrorCode::NoGraph,
                 "the dataset has no nodes and no edges",
             ));
@@ -93,12 +103,12 @@ impl PropertyGraph {
             if let (Some(table), Some(column)) = (table, column)
                 && table.column(column).is_none()
             {
-                return Err(GfqlError::no_column(column, kind, &table.column_names()));
+                return Err(QueryError::no_column(column, kind, &table.column_names()));
             }
         }
         if edges.is_some() && (source.is_none() || destination.is_none()) {
             let text = "the edges have no source and destination columns";
-            return Err(GfqlError::new(ErrorCode::NoGraph, text).suggest("bind both columns"));
+            return Err(QueryError::new(ErrorCode::NoGraph, text).suggest("bind both columns"));
         }
         Ok(Self::unchecked(nodes, edges, bindings, OnceLock::new()))
     }
@@ -119,7 +129,7 @@ impl PropertyGraph {
     ///
     /// # Errors
     /// Those of [`PropertyGraph::frame`].
-    pub fn with_every_node(self, cancel: &CancelToken) -> Result<Self, GfqlError> {
+    pub fn with_every_node(self, cancel: &CancelToken) -> Result<Self, QueryError> {
         let parts = self.nodes().zip(self.inner.bindings.node.as_deref()).zip(self.edges());
         let Some(((nodes, id), edges)) = parts else { return Ok(self) };
         let frame = self.frame(cancel)?;
@@ -156,7 +166,7 @@ impl PropertyGraph {
             id_column: OnceLock::new(),
             looks: AtomicUsize::new(0),
             row_nodes: OnceLock::new(),
-            derived: Derived::default(),
+            derived: Cache::default(),
             of_frame: Arc::default(),
             notes: vec![],
         };
@@ -164,7 +174,7 @@ impl PropertyGraph {
     }
 
     /// Whether this is the very same graph, and not one like it.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
@@ -190,7 +200,7 @@ impl PropertyGraph {
     ///
     /// # Errors
     /// Those of [`PropertyGraph::new`].
-    pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, GfqlError> {
+    pub fn replaced(&self, nodes: Option<Table>, edges: Option<Table>) -> Result<Self, QueryError> {
         let mut bindings = self.inner.bindings.clone();
         bindings.node.get_or_insert_with(|| ID.to_owned());
         let mut graph = Self::new(nodes, edges, bindings)?.like(self.inner.as_ref());
@@ -236,7 +246,7 @@ impl PropertyGraph {
     ///
     /// # Errors
     /// Those of [`PropertyGraph::new`].
-    pub(crate) fn with_edges(&self, edges: Table) -> Result<Self, GfqlError> {
+    pub fn with_edges(&self, edges: Table) -> Result<Self, QueryError> {
         let nodes = self.inner.nodes.clone();
         let graph = Self::new(nodes, Some(edges), self.inner.bindings.clone())?;
         Ok(graph.like(self.inner.as_ref()))
@@ -251,12 +261,12 @@ impl PropertyGraph {
     }
 
     /// Whether this is a table of rows and no graph.
-    pub(crate) fn is_rows(&self) -> bool {
+    pub fn is_rows(&self) -> bool {
         self.inner.nodes.is_some() && self.inner.bindings.node.is_none()
     }
 
     /// Remembers a call that changes how the graph is shown.
-    pub(crate) fn noted(&self, call: &CallOp) -> Self {
+    pub fn noted(&self, call: &CallOp) -> Self {
         let mut notes = self.inner.notes.clone();
         notes.push(call.clone());
         let inner = &self.inner;
@@ -283,7 +293,7 @@ impl PropertyGraph {
     }
 
     /// The column that is bound to the edges' weights, where they have it.
-    pub(crate) fn weight(&self) -> Option<&ArrayRef> {
+    pub fn weight(&self) -> Option<&ArrayRef> {
         self.edges()?.column(self.inner.weight.as_deref()?)
     }
 
@@ -297,7 +307,7 @@ impl PropertyGraph {
     }
 
     /// The GPU on which algorithms may run.
-    pub(crate) fn accelerator(&self) -> Option<&dyn Accelerator> {
+    pub fn accelerator(&self) -> Option<&dyn Accelerator> {
         self.inner.accelerator.as_deref()
     }
 
@@ -327,8 +337,8 @@ impl PropertyGraph {
     /// Node numbers and adjacency.
     ///
     /// # Errors
-    /// [`GfqlError`] when the ids have no values to compare, or the work was stopped.
-    pub fn frame(&self, cancel: &CancelToken) -> Result<&Graph, GfqlError> {
+    /// [`QueryError`] when the ids have no values to compare, or the work was stopped.
+    pub fn frame(&self, cancel: &CancelToken) -> Result<&Graph, QueryError> {
         if let Some(frame) = self.inner.frame.get() {
             return Ok(frame);
         }
@@ -362,10 +372,13 @@ impl PropertyGraph {
     }
 
     /// [`PropertyGraph::frame`] to be shared with another graph of the same rows.
-    pub(crate) fn shared_frame(&self, cancel: &CancelToken) -> Result<Arc<Graph>, GfqlError> {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn shared_frame(&self, cancel: &CancelToken) -> Result<Arc<Graph>, QueryError> {
         self.frame(cancel)?;
         let frame = self.inner.frame.get().cloned();
-        frame.ok_or_else(|| GfqlError::new(ErrorCode::NoGraph, "the graph has no adjacency"))
+        frame.ok_or_else(|| QueryError::new(ErrorCode::NoGraph, "the graph has no adjacency"))
     }
 
     fn id_type(&self) -> DataType {
@@ -377,7 +390,7 @@ impl PropertyGraph {
     ///
     /// # Errors
     /// Those of [`PropertyGraph::frame`].
-    pub fn node_table(&self, cancel: &CancelToken) -> Result<Table, GfqlError> {
+    pub fn node_table(&self, cancel: &CancelToken) -> Result<Table, QueryError> {
         if let Some(table) = self.nodes() {
             return Ok(table.clone());
         }
@@ -386,12 +399,19 @@ impl PropertyGraph {
     }
 
     /// The adjacency.
-    pub(crate) fn topology(&self, cancel: &CancelToken) -> Result<&Topology, GfqlError> {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    #[inline]
+    pub fn topology(&self, cancel: &CancelToken) -> Result<&Topology, QueryError> {
         Ok(&self.frame(cancel)?.topology)
     }
 
     /// The nodes that a traversal may visit: with a node table those it lists, else all.
-    pub(crate) fn existing(&self, cancel: &CancelToken) -> Result<IdSet, GfqlError> {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn existing(&self, cancel: &CancelToken) -> Result<IdSet, QueryError> {
         let frame = self.frame(cancel)?;
         Ok(IdSet::First(match self.nodes() {
             Some(_) => frame.nodes_in_table,
@@ -400,7 +420,7 @@ impl PropertyGraph {
     }
 
     /// Row of the node table that describes a node.
-    pub(crate) fn node_row(&self, frame: &Graph, v: u32) -> Option<u32> {
+    pub fn node_row(&self, frame: &Graph, v: u32) -> Option<u32> {
         match self.nodes() {
             Some(_) => frame.row_of(v),
             None => Some(v),
@@ -408,13 +428,16 @@ impl PropertyGraph {
     }
 
     /// Whether each row of the node table is the node of its number.
-    pub(crate) fn rows_are_nodes(&self, frame: &Graph) -> bool {
+    pub fn rows_are_nodes(&self, frame: &Graph) -> bool {
         self.nodes().is_none() || frame.node_row.is_none()
     }
 
     /// Node of every row of the node table, `u32::MAX` for rows without an id. `None` when each row is
     /// the node of its number.
-    pub(crate) fn row_nodes(&self, cancel: &CancelToken) -> Result<Option<&[u32]>, GfqlError> {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`].
+    pub fn row_nodes(&self, cancel: &CancelToken) -> Result<Option<&[u32]>, QueryError> {
         let frame = self.frame(cancel)?;
         let Some(table) = self.nodes().filter(|_| frame.node_row.is_some()) else {
             return Ok(None);
@@ -427,8 +450,11 @@ impl PropertyGraph {
 
     /// Source and destination of every row of the edge table, `u32::MAX` for rows that are no edge. Made
     /// at the first question, 8 bytes a row, and kept while there is room.
-    pub(crate) fn row_ends(&self, cancel: &CancelToken) -> Result<Arc<Vec<[u32; 2]>>, GfqlError> {
-        if let Some(found) = self.kept(ROW_ENDS) {
+    ///
+    /// # Errors
+    /// Those of [`PropertyGraph::frame`], and when the query has no memory left for it.
+    pub fn row_ends(&self, cancel: &CancelToken) -> Result<Arc<Vec<[u32; 2]>>, QueryError> {
+        if let Some(found) = self.kept(&RowEnds) {
             return Ok(found);
         }
         let t = self.topology(cancel)?;
@@ -442,120 +468,12 @@ impl PropertyGraph {
             }
         }
         let ends = Arc::new(ends);
-        self.keep(ROW_ENDS, &ends, bytes, cancel);
+        self.keep(RowEnds, &ends, bytes, cancel);
         Ok(ends)
-    }
-
-    /// A column of the node table or of the edge table, ready to be read by value.
-    #[must_use]
-    pub fn column(&self, table: &Table, edges: bool, name: &str) -> Option<Arc<Column>> {
-        let key = (edges, name.to_owned());
-        let found = self.inner.columns.lock().ok()?.get(&key).cloned();
-        if found.is_some() {
-            return found;
-        }
-        // Many threads work on it: the lock must be free, since one of them may ask for the same column.
-        let array = table.column(name)?;
-        let coded = crate::codes::coded(array);
-        let column = Arc::new(Column::try_new(coded.as_ref().unwrap_or(array)).ok()?);
-        let mut columns = self.inner.columns.lock().ok()?;
-        Some(Arc::clone(columns.entry(key).or_insert(column)))
-    }
-
-    /// A column that was read before, see [`PropertyGraph::column`].
-    pub(crate) fn known_column(&self, edges: bool, name: &str) -> Option<Arc<Column>> {
-        self.inner.columns.lock().ok()?.get(&(edges, name.to_owned())).cloned()
-    }
-
-    /// What was kept under a name, see [`PropertyGraph::keep`].
-    #[must_use]
-    pub fn kept<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
-        self.inner.derived.get(name)
-    }
-
-    /// Keeps something that follows from the graph alone, of so many bytes, until others need its place: all
-    /// together take [`PropertyGraph::keep_max`], and what is kept of the adjacency as much again. It is not kept where the memory budget has no room for it.
-    pub fn keep<T: Any + Send + Sync>(
-        &self,
-        name: &str,
-        value: &Arc<T>,
-        bytes: u64,
-        cancel: &CancelToken,
-    ) {
-        self.inner.derived.put(name, value, (bytes, self.keep_max()), cancel);
-    }
-
-    /// What was kept of the adjacency under a name, see [`PropertyGraph::keep_of_frame`].
-    pub(crate) fn kept_of_frame<T: Any + Send + Sync>(&self, name: &str) -> Option<Arc<T>> {
-        self.inner.of_frame.get(name)
-    }
-
-    /// Keeps something that follows from the adjacency alone, as [`PropertyGraph::keep`] does.
-    pub(crate) fn keep_of_frame<T: Any + Send + Sync>(
-        &self,
-        name: &str,
-        value: &Arc<T>,
-        bytes: u64,
-        cancel: &CancelToken,
-    ) {
-        self.inner.of_frame.put(name, value, (bytes, self.keep_max()), cancel);
-    }
-
-    /// Counts a use of something that is not kept yet; whether it is the one at which making it pays. That is so
-    /// once: what had no room, or had to go, is not made again and again.
-    #[must_use]
-    pub fn is_due(&self, name: &str, uses: u32, cancel: &CancelToken) -> bool {
-        let count = format!("uses of {name}");
-        let counted = self.kept::<AtomicU32>(&count).unwrap_or_else(|| {
-            let counted = Arc::default();
-            self.keep(&count, &counted, 0, cancel);
-            counted
-        });
-        counted.fetch_add(1, Ordering::Relaxed) + 1 == uses
-    }
-
-    /// Bytes of all that is kept with the graph, and of all that is kept with its adjacency: each twice as many as its adjacency has.
-    #[must_use]
-    pub fn keep_max(&self) -> u64 {
-        self.inner
-            .frame
-            .get()
-            .map_or(0, |frame| 2 * frame.topology.memory_bytes())
-            .max(KEEP_BYTES_MIN)
-    }
-
-    /// The node with this id.
-    ///
-    /// # Errors
-    /// Those of [`PropertyGraph::frame`].
-    pub fn find(&self, id: &Canon<'_>, cancel: &CancelToken) -> Result<Option<u32>, GfqlError> {
-        let frame = self.frame(cancel)?;
-        let ids = || Column::try_new(&frame.ids).ok();
-        let Some(column) = self.inner.id_column.get_or_init(ids) else { return Ok(None) };
-        // An index takes as long as many looks through the ids; those who ask for a few need none.
-        if self.inner.ids.get().is_none()
-            && self.inner.looks.fetch_add(1, Ordering::Relaxed) < LOOKS_MAX
-        {
-            let same = |v: &u32| column.get(*v as usize).as_ref() == Some(id);
-            return Ok((0..column.len() as u32).into_par_iter().find_any(same));
-        }
-        let hasher = Hasher::new();
-        let index = made(&self.inner.ids, || {
-            let mut index: Vec<(u64, u32)> = (0..column.len() as u32)
-                .into_par_iter()
-                .filter_map(|v| Some((hasher.canon(&column.get(v as usize)?), v)))
-                .collect();
-            index.par_sort_unstable();
-            index
-        });
-        let hash = hasher.canon(id);
-        let from = index.partition_point(|(h, _)| *h < hash);
-        let same = index[from..].iter().take_while(|(h, _)| *h == hash);
-        Ok(same.map(|(_, v)| *v).find(|v| column.get(*v as usize).as_ref() == Some(id)))
     }
 }
 
-fn no_edges(id_type: DataType) -> Result<Table, GfqlError> {
+fn no_edges(id_type: DataType) -> Result<Table, QueryError> {
     let ends = ["source", "destination"];
     let fields: Vec<Field> = ends.iter().map(|n| Field::new(*n, id_type.clone(), true)).collect();
     let columns = vec![new_empty_array(&id_type), new_empty_array(&id_type)];

@@ -5,30 +5,36 @@
 //! entries that a shuffle reads, which upper halves are in the set (Langdale and Lemire, "Parsing Gigabytes of
 //! JSON per Second", 2019, section 3.1.2, without its restriction to few classes).
 
-use crate::set::packed;
+use crate::ids::packed;
 
 /// A set of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ByteSet {
+pub struct ByteSet {
     /// Bit `v % 64` of word `v / 64` stands for `v`.
     words: [u64; 4],
 }
 
 impl ByteSet {
-    pub(crate) fn contains(&self, v: u8) -> bool {
+    /// Whether a byte is in the set.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, v: u8) -> bool {
         self.words[usize::from(v) / 64] >> (v % 64) & 1 == 1
     }
 
-    pub(crate) fn insert(&mut self, v: u8) {
+    /// Adds a byte.
+    pub fn insert(&mut self, v: u8) {
         self.words[usize::from(v) / 64] |= 1 << (v % 64);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no byte is in the set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.words == [0; 4]
     }
 
     /// Clears the bits of the bytes that are not in the set: bit `i % 64` of word `i / 64` stands for byte `i`.
-    pub(crate) fn narrow(&self, bytes: &[u8], words: &mut [u64]) {
+    pub fn narrow(&self, bytes: &[u8], words: &mut [u64]) {
         debug_assert_eq!(words.len(), bytes.len().div_ceil(64), "a word for 64 bytes");
         #[cfg(target_arch = "x86_64")]
         if std::is_x86_feature_detected!("avx2") {
@@ -110,7 +116,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn narrow_interval(first: u8, last: u8, blocks: &[[u8; 64]], words: &mut [u64]) {
+    pub fn narrow_interval(first: u8, last: u8, blocks: &[[u8; 64]], words: &mut [u64]) {
         let from = _mm256_set1_epi8(first.cast_signed());
         let width = _mm256_set1_epi8((last - first).cast_signed());
         let answers = |v: __m256i| {
@@ -125,7 +131,7 @@ mod avx2 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn narrow(set: &ByteSet, blocks: &[[u8; 64]], words: &mut [u64]) {
+    pub fn narrow(set: &ByteSet, blocks: &[[u8; 64]], words: &mut [u64]) {
         // For every lower half, a bit for each upper half: 0 to 7, and 8 to 15.
         let uppers = |first: u8| {
             std::array::from_fn(|low| {

@@ -6,14 +6,14 @@ use arrow_array::{ArrayRef, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use graphlume_table::TextColumn;
 
-use crate::codes::SMALL_NULL;
+use crate::dictionary::SMALL_NULL;
 
 /// Bytes of a value that are copied at once, whether it has so many or fewer.
 const WIDTH: usize = 16;
 
 /// The texts with these numbers among `values`, of which the last of all stands for null; `None` where a value is
 /// too long or a number means none.
-pub(crate) fn written<O: OffsetSizeTrait>(codes: &[u8], values: &TextColumn) -> Option<ArrayRef> {
+pub fn written<O: OffsetSizeTrait>(codes: &[u8], values: &TextColumn) -> Option<ArrayRef> {
     let mut cells = [([0_u8; WIDTH], 0_usize); 256];
     if values.len() > usize::from(SMALL_NULL) {
         return None;

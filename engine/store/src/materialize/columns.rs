@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema};
+use graphlume_expr::QueryError;
 use graphlume_table::Table;
 
-use crate::error::GfqlError;
-
 /// The table with a column of one truth value.
-pub(crate) fn with_constant(table: &Table, name: &str, value: bool) -> Result<Table, GfqlError> {
+///
+/// # Errors
+/// [`QueryError`] for a table that is too large, or columns of different lengths.
+pub fn with_constant(table: &Table, name: &str, value: bool) -> Result<Table, QueryError> {
     let cells = BooleanArray::from(vec![value; table.num_rows()]);
     with(table, name, Arc::new(cells))
 }
 
 /// The table with a column, in the place of one of the same name.
-pub(crate) fn with(table: &Table, name: &str, column: ArrayRef) -> Result<Table, GfqlError> {
+///
+/// # Errors
+/// [`QueryError`] for a table that is too large, or columns of different lengths.
+pub fn with(table: &Table, name: &str, column: ArrayRef) -> Result<Table, QueryError> {
     let mut columns = columns(table);
     match columns.iter_mut().find(|(n, _)| n == name) {
         Some((_, old)) => *old = column,
@@ -25,13 +30,16 @@ pub(crate) fn with(table: &Table, name: &str, column: ArrayRef) -> Result<Table,
 }
 
 /// Names and columns.
-pub(crate) fn columns(table: &Table) -> Vec<(String, ArrayRef)> {
+pub fn columns(table: &Table) -> Vec<(String, ArrayRef)> {
     let names = table.column_names().into_iter().map(str::to_owned);
     names.zip(table.batch().columns().iter().cloned()).collect()
 }
 
 /// A table of columns of `rows` rows.
-pub(crate) fn table_of(columns: Vec<(String, ArrayRef)>, rows: usize) -> Result<Table, GfqlError> {
+///
+/// # Errors
+/// [`QueryError`] for a table that is too large, or columns of different lengths.
+pub fn table_of(columns: Vec<(String, ArrayRef)>, rows: usize) -> Result<Table, QueryError> {
     let field =
         |(name, array): &(String, ArrayRef)| Field::new(name, array.data_type().clone(), true);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());

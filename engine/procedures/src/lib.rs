@@ -1,0 +1,141 @@
+//! The procedures that Cypher's CALL may name on every graph: the calls of GFQL, whose algorithms answer as rows. The two
+//! languages do not know each other; what may be called is listed once, with the calls.
+
+use std::sync::Mutex;
+
+use graphlume_cypher::{ProcedureTable, Procedures, Value};
+use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_gfql::{Made, procedure};
+use graphlume_store::PropertyGraph;
+use graphlume_types::{CancelToken, Notice, note};
+use serde_json::{Map, Value as Json};
+
+/// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*` and `graphistry.nx.*`. One is made for a query: a
+/// procedure that is called for every row runs once for equal arguments.
+#[derive(Debug, Default)]
+pub struct Algorithms {
+    made: Mutex<Vec<(String, Json, ProcedureTable)>>,
+    notices: Mutex<Vec<Notice>>,
+}
+
+impl Procedures for Algorithms {
+    fn call(
+        &self,
+        graph: &PropertyGraph,
+        name: &str,
+        args: &[Value],
+        cancel: &CancelToken,
+    ) -> Result<ProcedureTable, QueryError> {
+        let options = options(name, args)?;
+        let key = Json::Object(options.clone());
+        let known = |made: &Vec<(String, Json, ProcedureTable)>| {
+            let same = made.iter().find(|(n, o, _)| n == name && *o == key);
+            same.map(|(_, _, table)| table.clone())
+        };
+        if let Some(table) = self.made.lock().ok().and_then(|made| known(&made)) {
+            return Ok(table);
+        }
+        if name.ends_with(".write") {
+            let text = format!("{name:?} makes a graph, and this query makes rows");
+            return Err(QueryError::new(ErrorCode::Query, text)
+                .field("query")
+                .suggest("leave .write out, or write GRAPH { CALL ... } around it"));
+        }
+        let mut notices = Vec::new();
+        let made = procedure(graph, name, &options, Strictness::Lenient, cancel, &mut notices);
+        if let Ok(mut all) = self.notices.lock() {
+            notices.into_iter().for_each(|notice| note(&mut all, notice));
+        }
+        let Made::Rows(rows) = made? else { return Ok(ProcedureTable::default()) };
+        let table = ProcedureTable::of_rows(&rows)?;
+        if let Ok(mut made) = self.made.lock() {
+            made.push((name.to_owned(), key, table.clone()));
+        }
+        Ok(table)
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.notices.lock().map(|all| all.clone()).unwrap_or_default()
+    }
+}
+
+/// The one argument that a procedure may have: a map of options.
+fn options(name: &str, args: &[Value]) -> Result<Map<String, Json>, QueryError> {
+    let wrong = || {
+        QueryError::new(ErrorCode::Query, format!("{name:?} takes one map of options, or nothing"))
+            .field("query")
+            .suggest(format!("for example CALL {name}({{out_col: 'value'}})"))
+    };
+    match args {
+        [] => Ok(Map::new()),
+        [map] => match json(map) {
+            Some(Json::Object(options)) => Ok(options),
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
+}
+
+/// A plain value.
+fn json(value: &Value) -> Option<Json> {
+    Some(match value {
+        Value::Null => Json::Null,
+        Value::Bool(v) => (*v).into(),
+        Value::Int(v) => (*v).into(),
+        Value::Float(v) => (*v).into(),
+        Value::Text(v) => v.to_string().into(),
+        Value::List(list) => list.iter().map(json).collect::<Option<Vec<_>>>()?.into(),
+        Value::Map(map) => {
+            let entries = map.iter().map(|(k, v)| Some((k.to_string(), json(v)?)));
+            Json::Object(entries.collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use graphlume_cypher::{parse, run_with};
+    use graphlume_store::Bindings;
+    use graphlume_table::Table;
+    use serde_json::json;
+
+    use super::*;
+
+    fn ask(text: &str) -> Result<Json, String> {
+        let column = |values: Vec<i64>| Arc::new(Int64Array::from(values)) as ArrayRef;
+        let edges = [("s", column(vec![1, 2, 3])), ("d", column(vec![2, 3, 9]))];
+        let edges = Table::try_new(RecordBatch::try_from_iter(edges).unwrap()).unwrap();
+        let name = |n: &str| Some(n.to_owned());
+        let bindings = Bindings { node: None, source: name("s"), destination: name("d") };
+        let graph = PropertyGraph::new(None, Some(edges), bindings).unwrap();
+        let query = parse(text).map_err(|e| e.to_string())?;
+        let (params, algorithms, cancel) = (Map::new(), Algorithms::default(), CancelToken::new());
+        let answer = run_with(&graph, &query, &params, Strictness::Strict, &algorithms, &cancel);
+        answer.map(|a| Json::Array(a.json())).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn algorithms_answer_as_rows() {
+        let text =
+            "CALL graphistry.degree() YIELD nodeId, degree RETURN count(*) AS n, sum(degree) AS d";
+        assert_eq!(ask(text).unwrap(), json!([{"n": 4, "d": 6}]));
+        let text = "UNWIND [1, 2] AS i CALL graphistry.igraph.pagerank({damping: 0.5}) \
+                    YIELD nodeId, pagerank RETURN count(pagerank) AS n";
+        assert_eq!(ask(text).unwrap(), json!([{"n": 8}]));
+    }
+
+    #[test]
+    fn what_cannot_be_called_is_refused_with_what_to_write() {
+        let text = ask("CALL graphistry.degree.write() YIELD nodeId RETURN nodeId").unwrap_err();
+        assert!(text.contains("leave .write out"), "{text}");
+        let text = ask("CALL graphistry.igraph.pagerank(3) YIELD nodeId RETURN nodeId");
+        assert!(text.unwrap_err().contains("takes one map of options"));
+        let text = ask("CALL graphistry.degre() YIELD nodeId RETURN nodeId").unwrap_err();
+        assert!(text.contains("did you mean"), "{text}");
+    }
+}

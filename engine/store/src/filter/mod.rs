@@ -1,0 +1,18 @@
+//! Tests of the cells of columns: what a query asks of one cell, and how all rows of a table are asked at once, by the
+//! byte where the values of a column are numbered or put into ranges.
+
+mod byte_set;
+mod histogram;
+mod members;
+mod pattern;
+mod predicate;
+mod range;
+mod row_filter;
+
+pub use byte_set::ByteSet;
+pub use histogram::{Buckets, Sure, buckets};
+pub use members::Members;
+pub use pattern::{Pattern, PatternError, within_budget};
+pub use predicate::{Calendar, Class, Keep, Predicate, TextTest, order_cells};
+pub use range::Range;
+pub use row_filter::{ColumnTest, RowFilter};
