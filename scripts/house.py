@@ -56,7 +56,7 @@ def without_tests(text):
 
 
 # What a query runs on; an address kept as a number may be that of another value when it is asked for.
-QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/")
+QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/")
 ADDRESS = re.compile(r"(?:from_ref|as_ptr|addr_of!?)\([^;\n]*as usize")
 
 FUNCTION = re.compile(

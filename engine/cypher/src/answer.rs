@@ -14,15 +14,16 @@ use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::Value as Json;
 
-use crate::exec::view::View;
-use crate::value::{Value, text_of};
+use crate::graph_view::GraphView;
+use crate::render::text_of;
+use crate::value::Value;
 
-use crate::exec::Held;
+use crate::row_buffer::Column as Held;
 
 /// The rows that a query yields.
 #[derive(Debug)]
 pub struct Answer {
-    view: Arc<View>,
+    view: Arc<GraphView>,
     names: Vec<String>,
     columns: Vec<Vec<Value>>,
     notices: Vec<Notice>,
@@ -71,7 +72,7 @@ impl Shape {
 }
 
 impl Answer {
-    pub(crate) fn new(view: Arc<View>, names: Vec<String>, columns: Vec<Held>) -> Self {
+    pub(crate) fn new(view: Arc<GraphView>, names: Vec<String>, columns: Vec<Held>) -> Self {
         let columns = columns.into_iter().map(Held::into_values).collect();
         Self { view, names, columns, notices: Vec::new() }
     }
@@ -220,13 +221,13 @@ impl Answer {
 
     #[doc(hidden)]
     #[must_use]
-    pub fn node_properties(&self, node: u32) -> crate::Entries {
+    pub fn node_properties(&self, node: u32) -> crate::value::Entries {
         self.view.node_properties(node)
     }
 
     #[doc(hidden)]
     #[must_use]
-    pub fn edge_properties(&self, row: u32) -> crate::Entries {
+    pub fn edge_properties(&self, row: u32) -> crate::value::Entries {
         self.view.edge_properties(row)
     }
 

@@ -10,7 +10,9 @@ use serde_json::{Map, Value as Json};
 use crate::ast::Direction;
 use crate::exec::Setting;
 use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
-use crate::{NoProcedures, Query, Value};
+use crate::procedures::NoProcedures;
+use crate::query::Query;
+use crate::value::Value;
 
 /// The plan of a query as a tree of operators, the last one first, where nothing is known of the graph. The
 /// text is stable.

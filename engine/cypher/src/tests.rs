@@ -344,7 +344,7 @@ fn values_that_grow_beyond_all_bounds_are_refused() {
 fn no_function_panics_whatever_its_arguments() {
     use crate::Value as V;
     let graph = graph();
-    let view = crate::exec::view::View::new(&graph, (0, 0), &CancelToken::new()).unwrap();
+    let view = crate::graph_view::GraphView::new(&graph, (0, 0), &CancelToken::new()).unwrap();
     let of = |text: &str| {
         let query = parse(&format!("RETURN {text} AS x")).unwrap();
         let cancel = CancelToken::new();
@@ -402,7 +402,7 @@ fn no_function_panics_whatever_its_arguments() {
                     continue;
                 }
                 if let Ok(value) = (f.run)(&view, &args) {
-                    crate::value::text_of(&view, &value);
+                    crate::render::text_of(&view, &value);
                 }
                 calls += 1;
             }

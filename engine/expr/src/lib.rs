@@ -11,6 +11,7 @@
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 
 mod best;
+mod cmp;
 mod error;
 mod fold;
 mod group;
@@ -24,6 +25,7 @@ mod text;
 mod vector;
 
 pub use best::best;
+pub use cmp::Cmp;
 pub use error::{ErrorCode, QueryError, listed, nearest};
 pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
@@ -33,8 +35,6 @@ pub use test::Test;
 pub use text::TextTest;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};
 
-use std::cmp::Ordering;
-
 /// What an absent column means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
@@ -43,36 +43,4 @@ pub enum Strictness {
     /// It is null in every row.
     #[default]
     Lenient,
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cmp {
-    /// Equal.
-    Eq,
-    /// Not equal; a null is not.
-    Ne,
-    /// Less.
-    Lt,
-    /// Less or equal.
-    Le,
-    /// Greater.
-    Gt,
-    /// Greater or equal.
-    Ge,
-}
-
-impl Cmp {
-    /// Whether the ordering of left and right satisfies the comparison.
-    #[must_use]
-    pub fn accepts(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Eq => ordering.is_eq(),
-            Self::Ne => ordering.is_ne(),
-            Self::Lt => ordering.is_lt(),
-            Self::Le => ordering.is_le(),
-            Self::Gt => ordering.is_gt(),
-            Self::Ge => ordering.is_ge(),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::{Array, BooleanArray};
 use graphlume_table::TextColumn;
 
-use crate::Cmp;
+use crate::cmp::Cmp;
 use crate::number::Number;
 use crate::text::TextTest;
 use crate::vector::{Rows, Unfit, Values, both, truth};

@@ -12,25 +12,9 @@ use graphlume_store::{Literal, PropertyGraph};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 
-use crate::chain::Scope;
+use crate::scope::{Scope, Side};
 use crate::wire::Filter;
 use crate::wire::value::moment;
-
-/// Which table of the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Nodes,
-    Edges,
-}
-
-impl Side {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Nodes => "node",
-            Self::Edges => "edge",
-        }
-    }
-}
 
 /// The values of `filter` that name the column `name` by equality, when there are few of them.
 pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Canon<'a>>> {
@@ -62,13 +46,7 @@ struct Short<'a> {
 
 impl Short<'_> {
     fn codes(&self) -> Option<Arc<Vec<u8>>> {
-        graphlume_store::dictionary::small(
-            self.graph,
-            self.edges,
-            self.name,
-            self.column,
-            self.cancel,
-        )
+        graphlume_store::filter::small(self.graph, self.edges, self.name, self.column, self.cancel)
     }
 
     fn buckets(&self) -> Option<Arc<Buckets>> {
@@ -275,7 +253,7 @@ fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> Colu
         let answers: Vec<bool> =
             values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
         let null = holds(None);
-        let set = graphlume_store::dictionary::small_set(&answers, null);
+        let set = graphlume_store::filter::small_set(&answers, null);
         let small = short.codes().map(|codes| (codes, set));
         return ColumnTest::Codes { column, answers, null, small };
     }

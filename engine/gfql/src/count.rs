@@ -14,7 +14,8 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::chain::{Pass, Scope, Step, closed};
+use crate::chain::{Pass, closed};
+use crate::scope::{Scope, Step};
 use crate::select::Sizes;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 

@@ -4,7 +4,7 @@ use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
 use graphlume_store::PropertyGraph;
 use graphlume_types::limits::QUERY_DEPTH_MAX;
 
-use crate::chain::Scope;
+use crate::scope::Scope;
 use crate::wire::{Binding, Chain, Let};
 
 /// Results of one Let, and those of the Lets around it.

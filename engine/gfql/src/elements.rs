@@ -10,10 +10,9 @@ use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
-use crate::Others;
-use crate::chain::{Pass, Scope, selection};
-use crate::expr::NO_ROWS;
-use crate::shared::Shared;
+use crate::chain::{Pass, selection};
+use crate::scope::Others;
+use crate::scope::{NO_ROWS, Scope, Shared};
 use crate::wire::{Op, Query};
 
 /// Name of the column that carries edge rows through queries that make tables.

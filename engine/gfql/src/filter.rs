@@ -9,8 +9,8 @@ use graphlume_store::ids::IdSet;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
-use crate::bind::{Side, bind};
-use crate::chain::Scope;
+use crate::bind::bind;
+use crate::scope::{Scope, Side};
 use crate::tuning::tuning;
 use crate::wire::NodeOp;
 

@@ -17,14 +17,11 @@ mod filter;
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod fuzz;
 mod hop;
-mod labels;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod naive;
-mod path;
+mod scope;
 mod select;
-mod shared;
-mod single;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests;
@@ -35,6 +32,7 @@ pub use call::{CALLS, Callable, Does, Made, procedure, shown};
 pub use dag::no_dataset;
 pub use elements::{Elements, elements};
 pub use explain::explain;
+pub use scope::Others;
 pub use select::Sizes;
 pub use wire::{Query, parse};
 
@@ -42,9 +40,7 @@ use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice};
 
-use chain::Scope;
-use expr::NO_ROWS;
-use shared::Shared;
+use scope::{NO_ROWS, Scope, Shared, Step};
 use wire::{Chain, Op};
 
 /// What a query yields.
@@ -69,9 +65,6 @@ pub fn run(
 ) -> Result<Outcome, QueryError> {
     run_with(graph, &Others::default(), query, output, strictness, cancel)
 }
-
-/// The graphs of other datasets, by the names under which a query asks for them.
-pub type Others = std::collections::BTreeMap<String, PropertyGraph>;
 
 /// Evaluates a query that may ask for other datasets.
 ///
@@ -152,14 +145,14 @@ pub fn sizes(
 }
 
 /// The steps of a chain that is nothing but a pattern with edges.
-fn pattern(chain: &Chain) -> Option<Vec<chain::Step>> {
+fn pattern(chain: &Chain) -> Option<Vec<Step>> {
     let steps = chain.ops.iter().map(|op| match op {
-        Op::Node(op) => Some(chain::Step::Node(op.clone())),
-        Op::Edge(op) => Some(chain::Step::Edge(op.clone())),
+        Op::Node(op) => Some(Step::Node(op.clone())),
+        Op::Edge(op) => Some(Step::Edge(op.clone())),
         Op::Call(_) => None,
     });
     let steps: Vec<_> = steps.collect::<Option<_>>()?;
-    steps.iter().any(|s| matches!(s, chain::Step::Edge(_))).then_some(steps)
+    steps.iter().any(|s| matches!(s, Step::Edge(_))).then_some(steps)
 }
 
 fn run_chain(

@@ -348,10 +348,10 @@ fn other_datasets_are_read_where_they_are_given() {
     .unwrap();
     assert_eq!(query.datasets(), ["d1"]);
     let cancel = CancelToken::new();
-    let at = |others: &crate::Others| {
+    let at = |others: &crate::scope::Others| {
         crate::run_with(&graph(), others, &query, None, Strictness::Strict, &cancel)
     };
-    let refused = at(&crate::Others::new()).unwrap_err().to_string();
+    let refused = at(&crate::scope::Others::new()).unwrap_err().to_string();
     assert!(refused.starts_with("[graph-not-bound]"), "{refused}");
     let others = [("d1".to_owned(), graph())].into();
     assert_eq!(ids_of(&at(&others).unwrap().graph), "b");

@@ -21,7 +21,7 @@ pub struct Tuning {
     pub histogram_ranges: usize,
     /// Rows from which on columns are gathered by several threads.
     pub gather_rows_shared: usize,
-    /// Words of rows that are listed at once, at most [`crate::ids::BLOCK_MAX`].
+    /// Words of rows that are listed at once, at most 64.
     pub block_words: usize,
 }
 
@@ -35,7 +35,7 @@ static SHIPPED: Tuning = Tuning {
     histogram_tests_before: 3,
     histogram_ranges: 250,
     gather_rows_shared: 1 << 12,
-    block_words: crate::ids::BLOCK_MAX,
+    block_words: 64,
 };
 
 static SMALL: Tuning = Tuning {

@@ -14,8 +14,8 @@ use graphlume_types::limits::{CYPHER_OPERATORS_MAX, CYPHER_SLOTS_MAX};
 use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
 use crate::error::placed;
 use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
+use crate::types::Ty;
 pub(crate) use start::{Given, Statistics, Wanted};
-pub(crate) use types::Ty;
 
 type Bound<T> = Result<T, QueryError>;
 

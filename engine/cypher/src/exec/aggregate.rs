@@ -5,11 +5,11 @@ use super::eval::set;
 use super::groups::Groups;
 use super::numbers::Numbers;
 use super::parallel::Cut;
-use super::store::Column;
 use super::tally::Counted;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
 use crate::plan::{Agg, AggKind, Ex, Op, Slot};
+use crate::row_buffer::Column;
 use crate::value::Value;
 
 /// Groups, with what their values are found by.

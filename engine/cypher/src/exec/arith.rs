@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::ast::Binary;
 use crate::error::{Res, type_error, value_error};
-use crate::exec::view::View;
-use crate::temporal;
-use crate::value::{Value, entry, text_of};
+use crate::graph_view::GraphView;
+use crate::render::text_of;
+use crate::value::temporal;
+use crate::value::{Value, entry};
 
 fn overflow() -> Box<graphlume_expr::QueryError> {
     value_error("the result does not fit into 64 bits").suggest_float()
@@ -23,7 +24,7 @@ impl SuggestFloat for Box<graphlume_expr::QueryError> {
 }
 
 /// An operator of two values.
-pub(super) fn binary(view: &View, op: Binary, a: &Value, b: &Value) -> Res<Value> {
+pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<Value> {
     use Value as V;
     if let (V::Int(x), V::Int(y)) = (a, b) {
         return integers(op, *x, *y);
@@ -143,7 +144,7 @@ pub(super) fn negative(v: &Value) -> Res<Value> {
 }
 
 /// `base[index]`
-pub(super) fn index(view: &View, base: &Value, at: &Value) -> Res<Value> {
+pub(super) fn index(view: &GraphView, base: &Value, at: &Value) -> Res<Value> {
     let by_name = |get: &dyn Fn(&str) -> Value| match at {
         Value::Null => Ok(Value::Null),
         Value::Text(key) => Ok(get(key)),

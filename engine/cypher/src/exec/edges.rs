@@ -8,10 +8,10 @@ use graphlume_expr::Cmp;
 
 use super::eval::compared;
 use super::relation::Relation;
-use super::view::{TypeTest, View};
 use super::{Exec, Flow};
 use crate::ast::Direction;
 use crate::error::Res;
+use crate::graph_view::{GraphView, TypeTest};
 use crate::plan::{Span, Step};
 use crate::tuning::tuning;
 use crate::value::{Edge, Value};
@@ -75,7 +75,7 @@ impl EdgeTest {
     /// `None` where relationships must be looked at to know.
     pub(super) fn ends<'v>(
         &'v self,
-        view: &'v View,
+        view: &'v GraphView,
         v: u32,
         direction: Direction,
     ) -> Option<&'v [u32]> {
@@ -111,7 +111,7 @@ pub(super) struct StepTest {
 }
 
 /// Rows of the relationships from one node to another.
-fn rows_between(view: &View, from: u32, to: u32) -> &[u32] {
+fn rows_between(view: &GraphView, from: u32, to: u32) -> &[u32] {
     let topology = view.topology();
     let targets = topology.out_neighbors(from);
     let start = targets.partition_point(|t| *t < to);
@@ -121,7 +121,7 @@ fn rows_between(view: &View, from: u32, to: u32) -> &[u32] {
 
 /// Calls `f` with each relationship from one node to another, of any type, and with the other.
 pub(super) fn each_between(
-    view: &View,
+    view: &GraphView,
     (v, to): (u32, u32),
     direction: Direction,
     f: &mut dyn FnMut(Edge, u32) -> Flow,

@@ -11,7 +11,7 @@ use super::{Exec, Flow, Stop, arith};
 use crate::ast::{Binary, Quantifier};
 use crate::error::{Res, internal, limit_error, type_error};
 use crate::plan::{Ex, MapItem, Op, Slot};
-use crate::temporal::{component, duration_component};
+use crate::value::temporal::{component, duration_component};
 use crate::value::{Entries, Key, Shared, Value, compare, entry, equal};
 
 /// Elements from which on a fixed list of IN is looked up by hash.
@@ -321,7 +321,7 @@ impl Exec<'_> {
     }
 
     /// On a relationship `r:T` asks for its type.
-    fn edge_labels(&self, labels: &[usize]) -> Option<super::view::TypeTest> {
+    fn edge_labels(&self, labels: &[usize]) -> Option<crate::graph_view::TypeTest> {
         let [label] = labels else { return None };
         self.view.type_test(vec![self.labels.get(*label)?.name().to_owned()])
     }

@@ -2,10 +2,10 @@
 
 use super::edges::{EdgeTest, StepTest, each_between};
 use super::eval::set;
-use super::view::View;
 use super::{Exec, Flow, Sink};
 use crate::ast::Direction;
 use crate::error::{Res, type_error};
+use crate::graph_view::GraphView;
 use crate::plan::{Slot, Span, Step};
 use crate::value::{Edge, Path, Value};
 
@@ -141,7 +141,7 @@ impl Exec<'_> {
                 return Ok(());
             }
             edges.push(*edge);
-            at = View::other_end(*edge, at);
+            at = GraphView::other_end(*edge, at);
         }
         if step.closes {
             if node_at(row, step.to)? != Some(at) {
@@ -250,7 +250,7 @@ impl Exec<'_> {
         let Some(mut at) = node_at(row, *first)? else { return Ok(Value::Null) };
         let mut path = Path { nodes: vec![at], edges: Vec::new() };
         let mut add = |edge: Edge| {
-            at = View::other_end(edge, at);
+            at = GraphView::other_end(edge, at);
             path.nodes.push(at);
             path.edges.push(edge);
         };

@@ -10,11 +10,11 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::mix64;
 use rayon::prelude::*;
 
-use super::cells::Cells;
 use super::mask::ColumnTest;
-use super::view::View;
 use super::{Exec, Key};
+use crate::column_reader::ColumnReader;
 use crate::error::Res;
+use crate::graph_view::GraphView;
 use crate::plan::Seek;
 use crate::tuning::tuning;
 use crate::value::Value;
@@ -63,7 +63,7 @@ impl CacheKey for NodesBy {
 }
 
 /// The hash that cells have which equal the value; `None` where a hash cannot tell.
-fn hash_of(cells: &Cells, value: &Value) -> Option<u32> {
+fn hash_of(cells: &ColumnReader, value: &Value) -> Option<u32> {
     ColumnTest::new(cells, Cmp::Eq, value)?;
     match (cells.column(), value) {
         (Column::Text(_), Value::Text(v)) => Some(of_text(v)),
@@ -76,9 +76,9 @@ fn hash_of(cells: &Cells, value: &Value) -> Option<u32> {
 impl Lookup {
     /// The index of a column that is searched; it is made once that happened often enough.
     pub(super) fn of(
-        view: &View,
+        view: &GraphView,
         property: &str,
-        cells: &Cells,
+        cells: &ColumnReader,
         cancel: &CancelToken,
     ) -> Option<Arc<Self>> {
         let (graph, nodes) = (view.graph(), view.num_nodes());
@@ -100,7 +100,7 @@ impl Lookup {
     }
 
     /// `None` for columns of other kinds, and where there is no memory for it.
-    fn new(cells: &Cells, cancel: &CancelToken) -> Option<Self> {
+    fn new(cells: &ColumnReader, cancel: &CancelToken) -> Option<Self> {
         let rows = cells.column().len();
         let _held = cancel.hold(rows as u64 * size_of::<u64>() as u64).ok()?;
         let entry = |row: usize, hash: u32| u64::from(hash) << 32 | row as u64;
@@ -133,7 +133,7 @@ impl Lookup {
     }
 
     /// Nodes among which are all that have the value, in ascending order; `None` where it cannot tell.
-    pub(super) fn find(&self, cells: &Cells, value: &Value) -> Option<&[u32]> {
+    pub(super) fn find(&self, cells: &ColumnReader, value: &Value) -> Option<&[u32]> {
         let hash = hash_of(cells, value)?;
         let from = self.hashes.partition_point(|h| *h < hash);
         let rest = self.hashes.get(from..)?;
@@ -143,7 +143,7 @@ impl Lookup {
 }
 
 impl Exec<'_> {
-    fn lookup(&self, key: &Key, cells: &Cells) -> Option<Arc<Lookup>> {
+    fn lookup(&self, key: &Key, cells: &ColumnReader) -> Option<Arc<Lookup>> {
         if let Some(index) = key.searched.get() {
             return Some(Arc::clone(index));
         }
@@ -235,7 +235,7 @@ mod tests {
         ];
         let mut found = 0;
         for array in [texts, Arc::new(coded) as ArrayRef, ints, floats] {
-            let cells = Cells::new(Arc::new(Column::try_new(&array).unwrap()), &array);
+            let cells = ColumnReader::new(Arc::new(Column::try_new(&array).unwrap()), &array);
             let index = Lookup::new(&cells, &CancelToken::new()).unwrap();
             for value in &values {
                 let Some(rows) = index.find(&cells, value) else { continue };

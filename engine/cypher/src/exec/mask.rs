@@ -8,9 +8,9 @@ use graphlume_graph::canon::Column;
 use rayon::prelude::*;
 
 use super::Exec;
-use super::cells::Cells;
 use super::eval::set;
 use super::parallel::Part;
+use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::plan::{Ex, OpId, Slot};
 use crate::tuning::tuning;
@@ -21,7 +21,7 @@ const EXACT_MAX: i64 = 1 << 53;
 
 /// A comparison of a column with a constant, of kinds that need no value for a cell.
 pub(super) struct ColumnTest<'a> {
-    cells: &'a Cells,
+    cells: &'a ColumnReader,
     op: Cmp,
     constant: &'a Value,
 }
@@ -44,7 +44,7 @@ fn narrow_numbers<T: PartialOrd + Copy>(op: Cmp, cells: &[T], c: T, marks: &mut 
 
 impl<'a> ColumnTest<'a> {
     /// `None` where a value has to be made to compare.
-    pub(super) fn new(cells: &'a Cells, op: Cmp, constant: &'a Value) -> Option<Self> {
+    pub(super) fn new(cells: &'a ColumnReader, op: Cmp, constant: &'a Value) -> Option<Self> {
         let plain = match (cells.column(), constant) {
             (Column::Int(_), Value::Int(_)) | (Column::Text(_), Value::Text(_)) => true,
             (Column::Float(_), Value::Float(v)) => !v.is_nan(),

@@ -5,7 +5,6 @@
 
 mod aggregate;
 mod arith;
-pub(crate) mod cells;
 mod coder;
 mod columns;
 mod edges;
@@ -25,10 +24,7 @@ mod relation;
 mod scan;
 mod shortest;
 mod statistics;
-mod store;
 mod tally;
-pub(crate) use store::Column as Held;
-pub(crate) mod view;
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -41,12 +37,15 @@ use graphlume_types::limits::{CYPHER_CELLS_MAX, CYPHER_ROWS_MAX, NOTICES_MAX};
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::Map;
 
+use crate::answer::Answer;
+use crate::column_reader::ColumnReader;
 use crate::error::{Res, limit_error};
+use crate::graph_view::{GraphView, LabelTest};
 use crate::plan::{OpId, Plan};
+use crate::procedures::Procedures;
+use crate::query::Query;
 use crate::tuning::tuning;
 use crate::value::Value;
-use crate::{Answer, Procedures, Query};
-use cells::Cells;
 use edges::Types;
 use lookup::Searched;
 use parallel::Part;
@@ -55,7 +54,6 @@ use patterns::{Fixed, Patterns};
 #[cfg(test)]
 pub(crate) use relation::is_kept;
 use statistics::Known;
-use view::{LabelTest, View};
 
 /// Why a pipeline ended early.
 pub(crate) enum Stop {
@@ -87,8 +85,8 @@ const BUSY_PART: usize = 4;
 /// A property name, looked up in both tables.
 struct Key {
     name: Arc<str>,
-    node: Option<Cells>,
-    edge: Option<Cells>,
+    node: Option<ColumnReader>,
+    edge: Option<ColumnReader>,
     /// Whether it names the id of nodes that have no table.
     bare_id: bool,
     searched: Searched,
@@ -96,7 +94,7 @@ struct Key {
 
 /// What all threads of a run share.
 pub(crate) struct Shared<'a> {
-    view: &'a View,
+    view: &'a GraphView,
     params: Vec<Value>,
     keys: Vec<Key>,
     labels: Vec<LabelTest>,
@@ -157,7 +155,7 @@ impl<'a> std::ops::Deref for Exec<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(plan: &'a Plan, view: &'a View, setting: &Setting<'a>) -> Result<Self, QueryError> {
+    fn new(plan: &'a Plan, view: &'a GraphView, setting: &Setting<'a>) -> Result<Self, QueryError> {
         let cancel = setting.cancel;
         let mut values = Vec::new();
         for name in &plan.params {
@@ -303,7 +301,7 @@ pub(crate) fn run(
         return Err(error.clone());
     }
     setting.cancel.check()?;
-    let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
+    let view = GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
     let plan = &*plan_for(query, &view, setting.params, setting.cancel)?;
     let shared = Shared::new(plan, &view, setting)?;
     let (names, columns) = on_stack(plan, &shared).map_err(|e| *e)?;
@@ -330,7 +328,7 @@ pub(crate) fn planned(
     query: &Query,
     setting: &Setting<'_>,
 ) -> Result<(Plan, HashSet<OpId>), QueryError> {
-    let view = View::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
+    let view = GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
     let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
     let ways = match Shared::new(&plan, &view, setting) {
         Ok(shared) => Exec::new(&shared, None).read_by_columns(&plan.root),
@@ -344,7 +342,7 @@ pub(crate) fn planned(
 /// The plan that costs least on a graph.
 fn plan_for<'q>(
     query: &'q Query,
-    view: &View,
+    view: &GraphView,
     params: &Map<String, serde_json::Value>,
     cancel: &CancelToken,
 ) -> Result<Cow<'q, Plan>, QueryError> {

@@ -3,10 +3,10 @@
 use super::coder::{Coder, Joint};
 use super::edges::StepTest;
 use super::eval::set;
-use super::store::{Column, Rows};
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, type_error, value_error};
 use crate::plan::{Ex, Op, Plan, Slot};
+use crate::row_buffer::{Column, Rows};
 use crate::value::Value;
 
 /// Rows beyond twice the wanted ones that a sort with a limit holds before it drops the rest.

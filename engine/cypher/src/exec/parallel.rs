@@ -9,10 +9,10 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::eval::set;
-use super::store::Rows;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
 use crate::plan::{Op, OpId, Slot};
+use crate::row_buffer::Rows;
 use crate::tuning::tuning;
 use crate::value::Value;
 

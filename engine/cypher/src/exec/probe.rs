@@ -7,14 +7,18 @@ use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
 
 use super::Exec;
-use super::cells::Cells;
+use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::plan::{Ex, Seek};
 use crate::value::Value;
 
 /// The order of a cell and a constant of the same plain kind; `None` when a value has to be made.
 /// The inner option is `None` for a null cell.
-pub(super) fn order_of(cells: &Cells, row: u32, constant: &Value) -> Option<Option<Ordering>> {
+pub(super) fn order_of(
+    cells: &ColumnReader,
+    row: u32,
+    constant: &Value,
+) -> Option<Option<Ordering>> {
     let row = row as usize;
     match (cells.column(), constant) {
         (Column::Text(text), Value::Text(word)) if row < text.len() => {

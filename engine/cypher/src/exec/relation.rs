@@ -7,9 +7,9 @@ use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
 
 use super::Flow;
-use super::view::{TypeTest, View};
 use crate::ast::Direction;
 use crate::error::Res;
+use crate::graph_view::{GraphView, TypeTest};
 use crate::value::Edge;
 
 /// The adjacency of the relationships of some types.
@@ -44,7 +44,7 @@ impl Relation {
     /// The adjacency of the relationships that pass; it is kept with the graph. `None` when it could not be
     /// kept there.
     pub(super) fn of(
-        view: &View,
+        view: &GraphView,
         words: &[String],
         test: &TypeTest,
         cancel: &CancelToken,
@@ -104,7 +104,7 @@ impl Relation {
     }
 
     /// The adjacency, if it was made before.
-    pub(super) fn kept(view: &View, words: &[String]) -> Option<Arc<Self>> {
+    pub(super) fn kept(view: &GraphView, words: &[String]) -> Option<Arc<Self>> {
         view.graph().kept(&Self::name(words))
     }
 

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use graphlume_expr::Cmp;
 
-use super::cells::Cells;
 use super::eval::set;
 use super::mask::ColumnTest;
 use super::parallel::Part;
 use super::probe::order_of;
 use super::{Exec, Flow, Sink};
+use crate::column_reader::ColumnReader;
 use crate::plan::{Seek, Slot};
 use crate::tuning::tuning;
 use crate::value::Value;
@@ -96,7 +96,7 @@ impl Exec<'_> {
         &self,
         nodes: Range<u32>,
         labels: &[usize],
-        wanted: &[(&Cells, Value)],
+        wanted: &[(&ColumnReader, Value)],
     ) -> Vec<bool> {
         let from = nodes.start as usize;
         let mut marks = vec![true; nodes.len()];

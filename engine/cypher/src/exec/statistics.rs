@@ -10,12 +10,12 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 use serde_json::{Map, Value as Json};
 
-use super::cells::Cells;
 use super::lookup::Lookup;
 use super::probe::order_of;
 use super::relation::Relation;
-use super::view::View;
 use crate::bind::{Given, Statistics, Wanted};
+use crate::column_reader::ColumnReader;
+use crate::graph_view::GraphView;
 use crate::value::Value;
 
 /// Distinct values of a column up to which their numbers are counted.
@@ -41,14 +41,19 @@ impl CacheKey for CountsOf {
 
 /// A graph that is about to be asked.
 pub(super) struct Known<'a> {
-    pub(super) view: &'a View,
+    pub(super) view: &'a GraphView,
     pub(super) params: &'a Map<String, Json>,
     pub(super) cancel: &'a CancelToken,
 }
 
 impl Known<'_> {
     /// How many rows of a column of few texts have each of them, counted once for the graph.
-    fn counts(&self, side: &'static str, name: &str, cells: &Cells) -> Option<Arc<Vec<u64>>> {
+    fn counts(
+        &self,
+        side: &'static str,
+        name: &str,
+        cells: &ColumnReader,
+    ) -> Option<Arc<Vec<u64>>> {
         let Column::Text(text) = cells.column() else { return None };
         let (keys, values) = text.dictionary()?;
         if values.len() > VALUES_MAX {
@@ -83,7 +88,7 @@ impl Known<'_> {
     /// How many rows of a column of few texts have one of some words.
     fn of_words<'w>(
         &self,
-        (side, name, cells): (&'static str, &str, &Cells),
+        (side, name, cells): (&'static str, &str, &ColumnReader),
         words: impl Iterator<Item = &'w str> + Clone,
     ) -> Option<f64> {
         let counts = self.counts(side, name, cells)?;
@@ -108,7 +113,7 @@ impl Known<'_> {
     fn labelled(&self, label: &str) -> f64 {
         let test = self.view.label_test(label);
         let typed = test.typed_cells().and_then(|cells| {
-            self.of_words(("nodes", super::view::TYPE, cells), std::iter::once(label))
+            self.of_words(("nodes", crate::graph_view::TYPE, cells), std::iter::once(label))
         });
         typed.unwrap_or_else(|| {
             Self::sampled(self.view.num_nodes(), |v| self.view.has_label(v, &test))
@@ -183,7 +188,8 @@ impl Statistics for Known<'_> {
         }
         let Some(test) = self.view.type_test(words) else { return 0.0 };
         let cells = test.cells();
-        let counted = self.of_words(("edges", super::view::TYPE, cells), types.iter().copied());
+        let counted =
+            self.of_words(("edges", crate::graph_view::TYPE, cells), types.iter().copied());
         counted.unwrap_or_else(|| Self::sampled(all, |row| test.holds(row)))
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{Function, arg, wrong};
-use crate::bind::Ty;
 use crate::error::Res;
-use crate::exec::view::View;
-use crate::value::{Value, text_of};
+use crate::graph_view::GraphView;
+use crate::render::text_of;
+use crate::types::Ty;
+use crate::value::Value;
 
 const ENTITY: Ty = Ty::NODE.or(Ty::EDGE);
 const SCALAR: Ty = Ty::NUMBER.or(Ty::TEXT).or(Ty::BOOL);
@@ -115,7 +116,7 @@ pub(super) const TABLE: &[Function] = &[
     }),
 ];
 
-fn id(view: &View, args: &[Value]) -> Res<Value> {
+fn id(view: &GraphView, args: &[Value]) -> Res<Value> {
     match arg(args, 0) {
         Value::Null => Ok(Value::Null),
         Value::Node(v) => Ok(view.node_id(*v)),
@@ -170,7 +171,7 @@ fn to_boolean(v: &Value) -> Option<Value> {
     })
 }
 
-fn to_text(view: &View, v: &Value) -> Option<Value> {
+fn to_text(view: &GraphView, v: &Value) -> Option<Value> {
     Some(match v {
         Value::Null => Value::Null,
         Value::Text(text) => Value::Text(Arc::clone(text)),

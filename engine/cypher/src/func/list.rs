@@ -3,8 +3,8 @@
 use graphlume_types::limits::CYPHER_LIST_MAX;
 
 use super::{Function, arg, wrong};
-use crate::bind::Ty;
 use crate::error::{Res, limit_error, value_error};
+use crate::types::Ty;
 use crate::value::Value;
 
 macro_rules! f {
@@ -56,7 +56,7 @@ pub(super) const TABLE: &[Function] = &[
     f!("range", 2..=3, &[Ty::INT], Ty::INT.list_of(), range),
 ];
 
-fn range(_: &crate::exec::view::View, args: &[Value]) -> Res<Value> {
+fn range(_: &crate::graph_view::GraphView, args: &[Value]) -> Res<Value> {
     let int = |i: usize| match arg(args, i) {
         Value::Int(v) => Ok(*v),
         other => Err(wrong("range", "integers", other)),

@@ -6,9 +6,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use graphlume_types::hash::mix64;
 
 use super::{Function, arg, wrong};
-use crate::bind::Ty;
 use crate::error::{Res, value_error};
-use crate::exec::view::View;
+use crate::graph_view::GraphView;
+use crate::types::Ty;
 use crate::value::Value;
 
 macro_rules! f {
@@ -93,7 +93,7 @@ fn real(name: &str, args: &[Value], op: impl Fn(f64) -> f64) -> Res<Value> {
 }
 
 /// Half goes up; with a precision, half goes away from zero.
-fn round(_: &View, args: &[Value]) -> Res<Value> {
+fn round(_: &GraphView, args: &[Value]) -> Res<Value> {
     if args.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }

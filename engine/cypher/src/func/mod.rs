@@ -6,9 +6,9 @@ mod math;
 mod string;
 mod temporal;
 
-use crate::bind::Ty;
 use crate::error::{Res, type_error};
-use crate::exec::view::View;
+use crate::graph_view::GraphView;
+use crate::types::Ty;
 use crate::value::Value;
 
 /// A function of values.
@@ -20,7 +20,7 @@ pub(crate) struct Function {
     /// Kinds of the arguments; the last holds for all that follow.
     pub args: &'static [Ty],
     pub result: Ty,
-    pub run: fn(&View, &[Value]) -> Res<Value>,
+    pub run: fn(&GraphView, &[Value]) -> Res<Value>,
 }
 
 const TABLES: &[&[Function]] =

@@ -3,8 +3,8 @@
 use graphlume_types::limits::CYPHER_TEXT_BYTES_MAX;
 
 use super::{Function, arg, wrong};
-use crate::bind::Ty;
 use crate::error::{Res, limit_error, value_error};
+use crate::types::Ty;
 
 use crate::value::Value;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{Function, arg, wrong};
-use crate::bind::Ty;
 use crate::error::Res;
-use crate::exec::view::View;
-use crate::temporal::{self, Sort, Unit, construct, duration_of, duration_of_map, truncate};
+use crate::graph_view::GraphView;
+use crate::types::Ty;
 use crate::value::Value;
+use crate::value::temporal::{self, Sort, Unit, construct, duration_of, duration_of_map, truncate};
 
 macro_rules! make {
     ($name:literal, $sort:expr) => {
@@ -159,7 +159,7 @@ pub(super) const TABLE: &[Function] = &[
     },
 ];
 
-fn cut(name: &str, sort: Sort, view: &View, args: &[Value]) -> Res<Value> {
+fn cut(name: &str, sort: Sort, view: &GraphView, args: &[Value]) -> Res<Value> {
     let unit = match arg(args, 0) {
         Value::Null => return Ok(Value::Null),
         Value::Text(unit) => unit,

@@ -1,14 +1,13 @@
 //! Values of expressions.
 
 mod order;
-mod render;
+pub(crate) mod temporal;
 
 use std::sync::Arc;
 
 pub(crate) use order::{Key, compare, equal, order};
-pub(crate) use render::text_of;
 
-use crate::temporal::{Duration, Temporal};
+use temporal::{Duration, Temporal};
 
 /// A relationship: its row in the edge table and its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

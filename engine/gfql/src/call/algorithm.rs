@@ -18,7 +18,7 @@ use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
 use super::Params;
-use crate::chain::Scope;
+use crate::scope::Scope;
 use crate::select::take;
 
 /// Evaluates a call.

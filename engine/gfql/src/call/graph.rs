@@ -12,9 +12,9 @@ use graphlume_table::Table;
 use serde_json::Value;
 
 use super::Params;
-use crate::bind::{Side, bind};
-use crate::chain::Scope;
+use crate::bind::bind;
 use crate::hop::ends;
+use crate::scope::{Scope, Side};
 use crate::select::take;
 use crate::wire::Direction;
 

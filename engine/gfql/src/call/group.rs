@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::Params;
 use super::rows::{named_or_parsed, row_keys, values};
-use crate::chain::Scope;
 use crate::expr::{Cell, column};
+use crate::scope::Scope;
 use crate::select::take;
 
 const FUNCTIONS: &[&str] =

@@ -2,9 +2,10 @@
 
 use super::Params;
 use super::graph::named;
-use crate::chain::{Pass, Scope};
+use crate::chain::Pass;
+use crate::chain::{free_name, in_slice};
 use crate::hop::{Hops, ends};
-use crate::labels::{free_name, in_slice};
+use crate::scope::Scope;
 use crate::select::{Added, Selection};
 use crate::wire::Direction;
 use graphlume_expr::{ErrorCode, QueryError};

@@ -8,7 +8,7 @@ use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
 
 use super::Params;
-use crate::chain::Scope;
+use crate::scope::Scope;
 
 /// What the transform itself reads.
 const OPTIONS: &[&str] = &["entity_types", "opts", "drop_na", "drop_edge_attrs", "direct"];
@@ -47,7 +47,7 @@ pub(super) fn run(
     let of_kind = |events: bool| {
         let kind = Predicate::Same(Literal::Text(options.event_type.clone()));
         let filter = vec![(options.names.node_type.clone(), kind)];
-        let kinds = crate::bind::bind(&made, &nodes, crate::bind::Side::Nodes, &filter, scope)?;
+        let kinds = crate::bind::bind(&made, &nodes, crate::scope::Side::Nodes, &filter, scope)?;
         let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);
         crate::select::take(&nodes, kept.collect())
     };

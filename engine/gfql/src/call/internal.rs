@@ -8,7 +8,8 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use serde_json::Value;
 
-use crate::expr::{Binary, Cell, EDGE_IDS, Expr, NODE_ID, RowSchema, column, parse};
+use crate::expr::{Binary, Cell, EDGE_IDS, Expr, NODE_ID, column, parse};
+use crate::scope::RowSchema;
 use crate::wire::{Chain, Op};
 
 /// What is known of the rows of a chain's calls.

@@ -10,7 +10,7 @@ use graphlume_store::materialize::with;
 use graphlume_types::CancelToken;
 
 use super::Params;
-use crate::chain::Scope;
+use crate::scope::Scope;
 
 /// Numbers the nodes by level: those without incoming edges are at 0, and each level is taken away before
 /// the next is read. Where only cycles are left, the node of the most edges, the first of several, is a

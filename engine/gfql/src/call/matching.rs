@@ -13,8 +13,8 @@ use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
 use regex::RegexBuilder;
 
 use super::{Params, paths, rows};
-use crate::chain::Scope;
 use crate::expr::{Cell, Reader};
+use crate::scope::Scope;
 use crate::select::take;
 
 /// Evaluates a call over the rows of `graph`; patterns are matched in `base`.

@@ -20,7 +20,8 @@ use graphlume_store::{CallOp, PropertyGraph};
 use graphlume_types::Notice;
 use serde_json::{Map, Value};
 
-use crate::chain::{self, Scope, Step};
+use crate::chain;
+use crate::scope::{Scope, Step};
 use crate::wire::{Chain, Op};
 
 pub use procedure::{Made, procedure};

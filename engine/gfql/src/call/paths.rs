@@ -16,9 +16,10 @@ use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 use graphlume_types::{CancelToken, MemoryReservation};
 
-use crate::chain::{BoundEdge, Pass, Scope, Step};
+use crate::chain::{BoundEdge, Pass};
 use crate::expr::{EDGE_IDS, NODE_ID};
 use crate::hop::arcs;
+use crate::scope::{Scope, Step};
 use crate::select::taken_bytes;
 use crate::wire::{Direction, EdgeOp, NodeOp};
 

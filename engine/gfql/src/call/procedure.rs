@@ -14,9 +14,7 @@ use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value};
 
 use super::safelist;
-use crate::chain::Scope;
-use crate::expr::NO_ROWS;
-use crate::shared::Shared;
+use crate::scope::{NO_ROWS, Scope, Shared};
 
 /// What stands before every name.
 pub(super) const PREFIX: &str = "graphistry.";
@@ -46,7 +44,7 @@ pub fn procedure(
     cancel: &CancelToken,
     notices: &mut Vec<Notice>,
 ) -> Result<Made, QueryError> {
-    let others = crate::Others::default();
+    let others = crate::scope::Others::default();
     let shared = Shared::new();
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let made = in_scope(graph, name, options, scope);

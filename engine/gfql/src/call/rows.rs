@@ -12,11 +12,9 @@ use graphlume_types::limits::{QUERY_CELLS_MAX, QUERY_ROWS_MAX};
 use serde_json::{Map, Value};
 
 use super::Params;
-use crate::bind::{Side, bind};
-use crate::chain::{Scope, Step};
-use crate::expr::{
-    Cell, EDGE_IDS, Expr, NO_ROWS, NODE_ID, Reader, Rows, column, parse, plain_column,
-};
+use crate::bind::bind;
+use crate::expr::{Cell, EDGE_IDS, Expr, NODE_ID, Reader, Rows, column, parse, plain_column};
+use crate::scope::{NO_ROWS, Scope, Side, Step};
 use crate::select::take;
 use crate::wire::{Direction, NodeOp, Op, Query};
 

@@ -1,8 +1,8 @@
 //! The steps of a chain together: which nodes and edges stay, and what is marked and numbered in columns.
 
+use super::labels::Labels;
 use super::{BoundEdge, Layer, Pass, Step};
 use crate::hop::{ends, ends_of};
-use crate::labels::Labels;
 use crate::select::{Added, Selection};
 use crate::wire::Direction;
 use graphlume_expr::QueryError;

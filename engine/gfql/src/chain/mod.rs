@@ -5,56 +5,27 @@
 //! nodes before and after it, though perhaps on no single path within the bounds.
 
 mod combine;
+mod labels;
+mod path;
+mod single;
 
 use std::sync::Arc;
 
-use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_graph::Topology;
 use graphlume_graph::canon::Column;
 use graphlume_store::PropertyGraph;
 use graphlume_store::filter::RowFilter;
 use graphlume_store::ids::{Grow, IdMap, IdSet};
-use graphlume_types::CancelToken;
 
-use crate::bind::{Side, named_values};
-use crate::expr::RowSchema;
+use crate::bind::named_values;
 use crate::filter::{NodeFilter, row_filter};
 use crate::hop::{Hops, Reached, ends, kept_edges};
+use crate::scope::{Scope, Side, Step};
 use crate::select::{Selection, take};
-use crate::shared::Shared;
-use crate::single::Single;
 use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
-
-/// A step of a pattern.
-#[derive(Clone, Debug)]
-pub(crate) enum Step {
-    Node(NodeOp),
-    Edge(Box<EdgeOp>),
-}
-
-/// What evaluation needs besides the query.
-#[derive(Clone, Copy)]
-pub(crate) struct Scope<'a> {
-    pub(crate) strictness: Strictness,
-    pub(crate) others: &'a crate::Others,
-    pub(crate) shared: &'a Shared,
-    /// What is known of the rows that calls work on.
-    pub(crate) rows: &'a RowSchema,
-    pub(crate) cancel: &'a CancelToken,
-}
-
-impl Scope<'_> {
-    /// A column is not there: an error, or null in every row and said beside the answer.
-    pub(crate) fn absent(self, error: QueryError) -> Result<(), QueryError> {
-        match self.strictness {
-            Strictness::Strict => Err(error),
-            Strictness::Lenient => {
-                self.shared.note(error.taken_for_null());
-                Ok(())
-            }
-        }
-    }
-}
+pub(crate) use labels::{free_name, in_slice};
+use single::Single;
 
 /// Evaluates a pattern.
 pub(crate) fn run(
@@ -68,7 +39,7 @@ pub(crate) fn run(
         return single_node(graph, op, scope);
     }
     if clauses.is_empty() && graph.edges().is_some() {
-        match crate::single::run(graph, steps, scope)? {
+        match single::run(graph, steps, scope)? {
             Single::Made(made) => return Ok(made),
             Single::Bound(bound) => {
                 let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
@@ -100,7 +71,7 @@ pub(crate) fn selection(
     let steps = closed(steps);
     match clauses {
         [] => Pass { graph, scope, t: graph.topology(scope.cancel)? }.select(&steps, None),
-        _ => crate::path::select(graph, &steps, clauses, scope),
+        _ => path::select(graph, &steps, clauses, scope),
     }
 }
 

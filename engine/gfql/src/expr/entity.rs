@@ -4,6 +4,7 @@ use arrow_schema::DataType;
 use graphlume_table::Table;
 
 use super::value::{Cell, Reader, fields_notation, plain_name};
+use crate::scope::RowSchema;
 
 /// The column with the identity of nodes: of the rows themselves, or behind the name of a step.
 pub(crate) const NODE_ID: &str = "__gfql_node_id__";
@@ -21,23 +22,6 @@ const EDGE_ID: &str = "edge_id";
 pub(crate) fn is_internal(name: &str) -> bool {
     name.split('.').any(|part| INTERNAL.iter().any(|prefix| part.starts_with(prefix)))
 }
-
-/// What is known of the rows besides their columns.
-#[derive(Clone, Debug)]
-pub(crate) struct RowSchema {
-    /// Column of the node ids.
-    pub(crate) node: String,
-    /// Columns of the edges' ends.
-    pub(crate) ends: [Option<String>; 2],
-    /// Columns that mark the elements of named steps.
-    pub(crate) markers: Vec<String>,
-    /// Whether rows carry the identity of their nodes and edges.
-    pub(crate) identities: bool,
-}
-
-/// Rows of which nothing is known but their columns.
-pub(crate) static NO_ROWS: RowSchema =
-    RowSchema { node: String::new(), ends: [None, None], markers: Vec::new(), identities: false };
 
 /// A node or an edge.
 #[derive(Clone, Debug, PartialEq)]

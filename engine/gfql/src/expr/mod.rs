@@ -20,10 +20,10 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use regex::Regex;
 
-use crate::chain::Scope;
+use crate::scope::{NO_ROWS, Scope};
 use crate::wire::regex;
 use entity::EntityReader;
-pub(crate) use entity::{EDGE_IDS, NO_ROWS, NODE_ID, RowSchema, is_internal};
+pub(crate) use entity::{EDGE_IDS, NODE_ID, is_internal};
 use eval::{Eval, Names};
 use function::Takes;
 use parse::parse_frame;

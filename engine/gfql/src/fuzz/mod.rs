@@ -57,7 +57,7 @@ impl Case {
     fn fast(&self, wire: &Value) -> Result<PropertyGraph, String> {
         let strictness = if self.strict { Strictness::Strict } else { Strictness::Lenient };
         let cancel = CancelToken::new();
-        let slug = |e: crate::QueryError| e.slug().to_owned();
+        let slug = |e: graphlume_expr::QueryError| e.slug().to_owned();
         let query = crate::parse(wire).map_err(slug)?;
         let outcome =
             crate::run(&self.data.graph(), &query, self.query.output(), strictness, &cancel);

@@ -421,7 +421,7 @@ fn a_query_without_steps_is_everything_and_says_so() {
     assert_eq!((ids.as_str(), said), ("0 1 2 3 4 5 6", vec!["query-without-steps".to_owned()]));
     let query = parse(&json!([])).unwrap();
     let cancel = CancelToken::new();
-    let others = crate::Others::default();
+    let others = crate::scope::Others::default();
     let size = |query: &crate::Query| {
         crate::sizes(&triangles(), &others, query, None, Strictness::Lenient, &cancel).unwrap()
     };

@@ -9,9 +9,11 @@ use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::filter::ByteSet;
+use crate::cache::CacheKey;
 use crate::filter::Range;
-use crate::{CacheKey, PropertyGraph, tuning};
+use crate::ids::ByteSet;
+use crate::property_graph::PropertyGraph;
+use crate::tuning::tuning;
 
 /// Values for each bucket that its bounds are drawn from.
 const SAMPLES_PER_BUCKET: usize = 64;
@@ -196,8 +198,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::Literal;
     use crate::filter::Predicate;
+    use crate::literal::Literal;
     use graphlume_expr::Cmp;
 
     fn agree(array: &ArrayRef, a: &Literal, b: &Literal) {

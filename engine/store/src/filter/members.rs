@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use graphlume_graph::canon::{Canon, of_f64};
 
-use crate::Literal;
 use crate::filter::Predicate;
+use crate::literal::Literal;
 
 /// Up to this many values are compared one by one.
 const FEW: usize = 16;

@@ -1,7 +1,7 @@
 //! Tests of the cells of columns: what a query asks of one cell, and how all rows of a table are asked at once, by the
 //! byte where the values of a column are numbered or put into ranges.
 
-mod byte_set;
+mod codes;
 mod histogram;
 mod members;
 mod pattern;
@@ -9,7 +9,7 @@ mod predicate;
 mod range;
 mod row_filter;
 
-pub use byte_set::ByteSet;
+pub use codes::{SMALL_NULL, kept_small, small, small_set};
 pub use histogram::{Buckets, Sure, buckets};
 pub use members::Members;
 pub use pattern::{Pattern, PatternError, within_budget};

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use crate::filter::Pattern;
 
-use crate::Literal;
+use crate::literal::Literal;
 
 /// What a text is tested for.
 #[derive(Clone, Debug)]

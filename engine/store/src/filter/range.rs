@@ -3,8 +3,8 @@
 use graphlume_expr::Cmp;
 use graphlume_graph::canon::Column;
 
-use crate::Literal;
 use crate::filter::Predicate;
+use crate::literal::Literal;
 
 /// The numbers from one bound to the other, both included; or all others.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,11 +10,11 @@ use rayon::prelude::*;
 use regex::Regex;
 
 use crate::cache::made;
-use crate::filter::ByteSet;
 use crate::filter::Members;
 use crate::filter::Predicate;
 use crate::filter::Range;
 use crate::filter::{Buckets, Sure};
+use crate::ids::ByteSet;
 use crate::ids::{bit, packed};
 
 /// With fewer rows left than this part of them, the rest of the tests looks at each of these alone.

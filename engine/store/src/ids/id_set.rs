@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use graphlume_types::hash::mix64;
 
-use crate::tuning;
+use crate::tuning::tuning;
 
 /// A set of indices below a bound; immutable.
 #[derive(Clone, Debug)]

@@ -12,9 +12,10 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use crate::dictionary::{SMALL_NULL, kept_small};
+use crate::filter::{SMALL_NULL, kept_small};
 use crate::materialize::written;
-use crate::{PropertyGraph, tuning};
+use crate::property_graph::PropertyGraph;
+use crate::tuning::tuning;
 
 /// Rows of the node table or of the edge table of a graph.
 pub struct Picked<'a> {
@@ -138,7 +139,7 @@ mod tests {
     use graphlume_types::hash::h64;
 
     use super::*;
-    use crate::Bindings;
+    use crate::property_graph::Bindings;
 
     /// Edges with columns of every kind that is gathered in a way of its own.
     fn graph(rows: u64) -> PropertyGraph {

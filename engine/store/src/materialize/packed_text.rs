@@ -6,7 +6,7 @@ use arrow_array::{ArrayRef, GenericStringArray, OffsetSizeTrait};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use graphlume_table::TextColumn;
 
-use crate::dictionary::SMALL_NULL;
+use crate::filter::SMALL_NULL;
 
 /// Bytes of a value that are copied at once, whether it has so many or fewer.
 const WIDTH: usize = 16;

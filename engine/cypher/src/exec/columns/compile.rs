@@ -8,8 +8,8 @@ use graphlume_graph::canon::Column;
 
 use super::Pipeline;
 use crate::ast::Binary;
+use crate::column_reader::ColumnReader;
 use crate::exec::Exec;
-use crate::exec::cells::Cells;
 use crate::plan::{Ex, Step};
 use crate::value::Value;
 
@@ -26,7 +26,11 @@ const fn turned(op: Cmp) -> Cmp {
 
 impl Exec<'_> {
     /// The column that an expression reads.
-    pub(super) fn column_of<'e>(&'e self, pipeline: &Pipeline<'e>, e: &'e Ex) -> Option<&'e Cells> {
+    pub(super) fn column_of<'e>(
+        &'e self,
+        pipeline: &Pipeline<'e>,
+        e: &'e Ex,
+    ) -> Option<&'e ColumnReader> {
         match e {
             Ex::Slot(slot) => self.column_of(pipeline, pipeline.item(*slot)?),
             Ex::Prop(base, key) => {

@@ -18,11 +18,11 @@ use std::sync::atomic::Ordering;
 
 use graphlume_expr::{Marks, Test, Unfit, marks};
 
-use super::cells::Cells;
 use super::eval::set;
 use super::parallel::Part;
 use super::{Exec, Flow, Sink};
 use crate::ast::Direction;
+use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::plan::{Ex, Op, OpId, Slot, Step};
 use crate::value::{Edge, Value};
@@ -262,8 +262,9 @@ impl Exec<'_> {
         let bindings = self.view.graph().bindings();
         let source = self.view.edge_cells(bindings.source.as_deref()?)?;
         let destination = self.view.edge_cells(bindings.destination.as_deref()?)?;
-        let node =
-            |cells: &Cells, row| self.view.find(&cells.value(row), self.cancel).ok().flatten();
+        let node = |cells: &ColumnReader, row| {
+            self.view.find(&cells.value(row), self.cancel).ok().flatten()
+        };
         let mut found = Vec::new();
         for row in marks.rows(0..topology.num_edges()) {
             let source = node(&source, row)?;

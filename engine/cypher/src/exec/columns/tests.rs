@@ -14,7 +14,8 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 use serde_json::{Map, Value as Json};
 
-use crate::{NoProcedures, exec, parse};
+use crate::procedures::NoProcedures;
+use crate::{exec, parse};
 
 /// Random choices, the same for the same seed.
 struct Random {

@@ -7,8 +7,8 @@ use graphlume_types::MemoryReservation;
 use crate::ast::Direction;
 use crate::exec::edges::EdgeTest;
 use crate::exec::relation::Relation;
-use crate::exec::view::View;
 use crate::exec::{Exec, Flow};
+use crate::graph_view::GraphView;
 use crate::plan::Step;
 use crate::value::Edge;
 
@@ -106,7 +106,7 @@ pub(super) struct Before<'a> {
 
 /// One step, ready to be taken.
 pub(super) struct Advance<'a> {
-    pub(super) view: &'a View,
+    pub(super) view: &'a GraphView,
     pub(super) paths: &'a Paths,
     pub(super) step: &'a Step,
     pub(super) test: EdgeTest,

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::{Edge, Value};
-use crate::exec::view::View;
+use crate::graph_view::GraphView;
+use crate::value::{Edge, Value};
 
 /// The text of a value as `toString` and a text column give it: a text is itself, a time its ISO form.
-pub(crate) fn text_of(view: &View, value: &Value) -> String {
+pub(crate) fn text_of(view: &GraphView, value: &Value) -> String {
     match value {
         Value::Text(text) => text.to_string(),
         Value::Temporal(t) => t.to_string(),
@@ -16,13 +16,13 @@ pub(crate) fn text_of(view: &View, value: &Value) -> String {
 }
 
 /// The notation of a value; text is quoted.
-pub(crate) fn render(view: &View, value: &Value) -> String {
+pub(crate) fn render(view: &GraphView, value: &Value) -> String {
     let mut out = String::new();
     write_value(view, value, &mut out);
     out
 }
 
-fn write_value(view: &View, value: &Value, out: &mut String) {
+fn write_value(view: &GraphView, value: &Value, out: &mut String) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(v) => out.push_str(if *v { "true" } else { "false" }),
@@ -70,7 +70,7 @@ fn write_value(view: &View, value: &Value, out: &mut String) {
     }
 }
 
-fn write_node(view: &View, v: u32, out: &mut String) {
+fn write_node(view: &GraphView, v: u32, out: &mut String) {
     out.push('(');
     for label in view.labels(v) {
         out.push(':');
@@ -86,7 +86,7 @@ fn write_node(view: &View, v: u32, out: &mut String) {
     out.push(')');
 }
 
-fn write_edge(view: &View, e: Edge, out: &mut String) {
+fn write_edge(view: &GraphView, e: Edge, out: &mut String) {
     out.push('[');
     if let Some(kind) = view.edge_type(e.row) {
         out.push(':');
@@ -103,7 +103,7 @@ fn write_edge(view: &View, e: Edge, out: &mut String) {
 }
 
 fn write_map<'a>(
-    view: &View,
+    view: &GraphView,
     entries: impl Iterator<Item = (&'a str, &'a Value)>,
     out: &mut String,
 ) {

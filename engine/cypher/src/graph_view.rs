@@ -13,7 +13,7 @@ use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
-use super::cells::Cells;
+use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::value::{Edge, Entries, Value};
 
@@ -22,7 +22,7 @@ const LABELS: &str = "labels";
 /// Columns of single labels begin so.
 const LABEL: &str = "label__";
 /// Column of relationship types, and of labels where there is nothing better.
-pub(super) const TYPE: &str = "type";
+pub(crate) const TYPE: &str = "type";
 /// Column of relationship ids.
 const EDGE_ID: &str = "edge_id";
 
@@ -46,24 +46,24 @@ impl CacheKey for LabelBits {
 }
 
 /// Columns with their names.
-type Named = Vec<(Arc<str>, Cells)>;
+type Named = Vec<(Arc<str>, ColumnReader)>;
 
 /// A graph, prepared for reading.
 #[derive(Debug)]
-pub(crate) struct View {
+pub(crate) struct GraphView {
     graph: PropertyGraph,
     topology: Arc<Topology>,
     /// Nodes that exist; edges to others are not seen.
     exists: u32,
-    ids: Cells,
+    ids: ColumnReader,
     /// Whether node rows are node indices.
     rows_are_nodes: bool,
     node_columns: OnceLock<Named>,
     edge_columns: OnceLock<Named>,
-    edge_type: Option<Cells>,
-    labels: Option<Cells>,
+    edge_type: Option<ColumnReader>,
+    labels: Option<ColumnReader>,
     flags: Named,
-    node_type: Option<Cells>,
+    node_type: Option<ColumnReader>,
     /// Relationships that all queries of the graph scanned without a match.
     wasted: Arc<AtomicU64>,
     /// The moment that counts as now.
@@ -73,8 +73,8 @@ pub(crate) struct View {
 /// How to tell whether a node has a label.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelTest {
-    flag: Option<Cells>,
-    listed: Option<Cells>,
+    flag: Option<ColumnReader>,
+    listed: Option<ColumnReader>,
     typed: Option<TypeTest>,
     name: String,
 }
@@ -82,7 +82,7 @@ pub(crate) struct LabelTest {
 /// How to tell whether a text column has one of some words.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeTest {
-    cells: Cells,
+    cells: ColumnReader,
     words: Arc<[String]>,
     /// For a dictionary, which keys are meant.
     keys: Option<Arc<[bool]>>,
@@ -92,7 +92,7 @@ pub(crate) struct TypeTest {
 
 impl LabelTest {
     /// The column of which the label is a value, where that alone tells.
-    pub(super) fn typed_cells(&self) -> Option<&Cells> {
+    pub(crate) fn typed_cells(&self) -> Option<&ColumnReader> {
         let alone = self.flag.is_none() && self.listed.is_none();
         self.typed.as_ref().filter(|_| alone).map(TypeTest::cells)
     }
@@ -108,7 +108,7 @@ impl LabelTest {
 }
 
 impl TypeTest {
-    fn new(cells: &Cells, words: Vec<String>) -> Self {
+    fn new(cells: &ColumnReader, words: Vec<String>) -> Self {
         let keys = match cells.column() {
             Column::Text(text) => text.dictionary().map(|(_, values)| {
                 values.iter().map(|v| v.is_some_and(|v| words.iter().any(|w| w == v))).collect()
@@ -118,7 +118,7 @@ impl TypeTest {
         Self { cells: cells.clone(), words: words.into(), keys, bits: Arc::default() }
     }
 
-    pub(super) const fn cells(&self) -> &Cells {
+    pub(crate) const fn cells(&self) -> &ColumnReader {
         &self.cells
     }
 
@@ -179,11 +179,11 @@ fn plain(value: &Value) -> String {
     }
 }
 
-impl View {
+impl GraphView {
     pub(crate) fn new(graph: &PropertyGraph, now: (i64, u32), cancel: &CancelToken) -> Res<Self> {
         let frame = graph.frame(cancel).map_err(Box::new)?;
         let ids = Column::try_new(&frame.ids).unwrap_or(Column::Null(0));
-        let ids = Cells::new(Arc::new(ids), &frame.ids);
+        let ids = ColumnReader::new(Arc::new(ids), &frame.ids);
         let nodes = graph.nodes();
         let cells = |edges: bool, name: &str| cells_of(graph, edges, name);
         let node_names = nodes.map(Table::column_names).unwrap_or_default();
@@ -191,7 +191,7 @@ impl View {
             .iter()
             .filter_map(|n| Some((Arc::from(n.strip_prefix(LABEL)?), cells(false, n)?)))
             .collect();
-        let labels = cells(false, LABELS).filter(Cells::is_list);
+        let labels = cells(false, LABELS).filter(ColumnReader::is_list);
         let untyped = labels.is_none() && flags.is_empty();
         Ok(Self {
             graph: graph.clone(),
@@ -262,7 +262,7 @@ impl View {
     }
 
     /// A property column of nodes; the id may be asked for by its name too.
-    pub(crate) fn node_cells(&self, name: &str) -> Option<Cells> {
+    pub(crate) fn node_cells(&self, name: &str) -> Option<ColumnReader> {
         cells_of(&self.graph, false, name)
     }
 
@@ -271,7 +271,7 @@ impl View {
         name == self.graph.node_column()
     }
 
-    pub(crate) fn edge_cells(&self, name: &str) -> Option<Cells> {
+    pub(crate) fn edge_cells(&self, name: &str) -> Option<ColumnReader> {
         cells_of(&self.graph, true, name)
     }
 
@@ -431,7 +431,7 @@ impl View {
 
     /// A test of relationship types; `None` when no relationship has a type.
     /// The column of the types of relationships.
-    pub(crate) const fn edge_type_cells(&self) -> Option<&Cells> {
+    pub(crate) const fn edge_type_cells(&self) -> Option<&ColumnReader> {
         self.edge_type.as_ref()
     }
 
@@ -468,14 +468,14 @@ impl View {
     }
 }
 
-fn cells_of(graph: &PropertyGraph, edges: bool, name: &str) -> Option<Cells> {
+fn cells_of(graph: &PropertyGraph, edges: bool, name: &str) -> Option<ColumnReader> {
     let table = if edges { graph.edges() } else { graph.nodes() }?;
     let raw = table.column(name)?;
-    Some(Cells::new(graph.column(table, edges, name)?, raw))
+    Some(ColumnReader::new(graph.column(table, edges, name)?, raw))
 }
 
 fn properties(columns: &Named, row: u32) -> Entries {
-    let cell = |(name, cells): &(Arc<str>, Cells)| match cells.value(row) {
+    let cell = |(name, cells): &(Arc<str>, ColumnReader)| match cells.value(row) {
         Value::Null => None,
         value => Some((Arc::clone(name), value)),
     };

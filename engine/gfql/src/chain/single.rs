@@ -3,9 +3,10 @@
 
 use rayon::prelude::*;
 
-use crate::chain::{Pass, Ready, Scope, Step, closed};
+use super::{Pass, Ready, closed};
 use crate::filter::NodeFilter;
 use crate::hop::{edges_at, joined, piece_size};
+use crate::scope::{Scope, Step};
 use crate::select::Selection;
 use crate::tuning::tuning;
 use crate::wire::{Direction, EdgeOp, NodeOp};

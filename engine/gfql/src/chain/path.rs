@@ -17,8 +17,9 @@ use graphlume_store::filter::order_cells;
 use graphlume_store::ids::{Grow, IdSet};
 use graphlume_types::limits::QUERY_STATES_MAX;
 
-use crate::chain::{BoundEdge, Pass, Scope, Step};
+use super::{BoundEdge, Pass};
 use crate::hop::arcs;
+use crate::scope::{Scope, Step};
 use crate::select::{Added, Selection};
 use crate::wire::{Clause, EdgeOp};
 

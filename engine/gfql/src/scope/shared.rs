@@ -7,7 +7,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_store::filter::RowFilter;
 use graphlume_types::{Notice, note};
 
-use crate::bind::Side;
+use super::Side;
 use crate::wire::{Filter, NodeOp};
 
 /// Different tests of one query that are remembered.

@@ -61,7 +61,7 @@ impl Column {
         }
     }
 
-    pub(super) fn compare(&self, i: usize, j: usize) -> Ordering {
+    pub(crate) fn compare(&self, i: usize, j: usize) -> Ordering {
         match self {
             Self::Empty => Ordering::Equal,
             Self::Nodes(list) => list.get(i).cmp(&list.get(j)),

@@ -10,12 +10,12 @@ use graphlume_graph::Distinct;
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_store::made;
 
-use crate::temporal::{Duration, Temporal, zoned_of};
 use crate::value::Value;
+use crate::value::temporal::{Duration, Temporal, zoned_of};
 
 /// A column and what its type means. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Cells {
+pub(crate) struct ColumnReader {
     column: Arc<Column>,
     raw: ArrayRef,
     kind: Kind,
@@ -37,7 +37,7 @@ enum Kind {
     Union,
 }
 
-impl Cells {
+impl ColumnReader {
     pub(crate) fn new(column: Arc<Column>, raw: &ArrayRef) -> Self {
         let kind = match raw.data_type() {
             DataType::Date32 | DataType::Date64 => Kind::Day,

@@ -4,7 +4,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_store::ids::{IdMap, IdSet};
 use graphlume_table::Table;
 
-use crate::chain::Step;
+use crate::scope::Step;
 use crate::select::Added;
 use crate::wire::EdgeOp;
 
