@@ -11,6 +11,7 @@
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 
 mod best;
+mod blocks;
 mod fold;
 mod group;
 mod mark;
@@ -23,6 +24,7 @@ mod text;
 mod vector;
 
 pub use best::best;
+pub use blocks::{Blocks, best_of_blocks};
 pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
