@@ -36,6 +36,8 @@ pub(crate) struct Tuning {
     pub(crate) scan_nodes_at_first: u32,
     /// Nodes that a thread tests at once.
     pub(crate) mask_nodes_at_once: usize,
+    /// Rows from which on the least and greatest number of each block are kept.
+    pub(crate) block_ends_rows_min: usize,
 }
 
 static SHIPPED: Tuning = Tuning {
@@ -55,6 +57,7 @@ static SHIPPED: Tuning = Tuning {
     tally_nodes_at_once: 1_024,
     scan_nodes_at_first: 64,
     mask_nodes_at_once: 1 << 14,
+    block_ends_rows_min: 1 << 17,
 };
 
 static SMALL: Tuning = Tuning {
@@ -74,6 +77,7 @@ static SMALL: Tuning = Tuning {
     tally_nodes_at_once: 3,
     scan_nodes_at_first: 1,
     mask_nodes_at_once: 4,
+    block_ends_rows_min: 2,
 };
 
 /// The thresholds that count in this process, see [`graphlume_types::tuning`].

@@ -19,22 +19,27 @@ const SLACK: usize = 256;
 /// Candidates that are equal to the last one wanted, at most.
 const EQUAL_MAX: usize = 4_096;
 
-/// Candidates of one unit: their keys, the worst of which none needs to be looked at any more.
-struct Candidates<K> {
+/// Candidates of one unit: their keys, and the worst one of the wanted, behind which none needs to be looked at.
+pub(crate) struct Candidates<K> {
     known: Vec<(K, u32)>,
     unknown: Vec<u32>,
-    worst: Option<K>,
+    pub(crate) worst: Option<K>,
     /// Those that stayed beyond the wanted ones when the others were dropped last.
     equal: usize,
 }
 
 impl<K: PartialOrd + Copy> Candidates<K> {
     const fn new() -> Self {
-        Self { known: Vec::new(), unknown: Vec::new(), worst: None, equal: 0 }
+        Self::from(None)
+    }
+
+    /// None yet, where it is known already which come too late.
+    pub(crate) const fn from(worst: Option<K>) -> Self {
+        Self { known: Vec::new(), unknown: Vec::new(), worst, equal: 0 }
     }
 
     /// Drops those that `wanted` others come before; equal ones stay.
-    fn prune(&mut self, wanted: usize, down: bool) -> Result<(), Unfit> {
+    pub(crate) fn prune(&mut self, wanted: usize, down: bool) -> Result<(), Unfit> {
         let Some(last) = wanted.checked_sub(1).filter(|last| *last < self.known.len()) else {
             return Ok(());
         };
@@ -58,9 +63,28 @@ impl<K: PartialOrd + Copy> Candidates<K> {
             Ok(())
         }
     }
+
+    /// Adds those of another unit.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.known.extend(other.known);
+        self.unknown.extend(other.unknown);
+    }
+
+    /// Marks those that may be among the `wanted` first.
+    pub(crate) fn marks(
+        mut self,
+        wanted: usize,
+        down: bool,
+        num_rows: usize,
+    ) -> Result<Marks, Unfit> {
+        let enough = self.known.len() >= wanted;
+        self.prune(wanted, down)?;
+        let unknown = self.unknown.into_iter().filter(|_| down || !enough);
+        Ok(Marks::of(num_rows, self.known.into_iter().map(|(_, row)| row).chain(unknown)))
+    }
 }
 
-fn order<K: PartialOrd>(a: K, b: K, down: bool) -> Ordering {
+pub(crate) fn order<K: PartialOrd>(a: K, b: K, down: bool) -> Ordering {
     let order = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
     if down { order.reverse() } else { order }
 }
@@ -89,7 +113,7 @@ pub fn best(
 }
 
 /// A type of keys.
-trait Key: PartialOrd + Copy + Send {
+pub(crate) trait Key: PartialOrd + Copy + Send {
     /// The numbers of a vector of this type.
     fn of<'v>(values: &'v Values<'_>) -> Option<&'v [Self]>;
 }
@@ -122,31 +146,42 @@ fn of_unit<K: Key>(
     for from in unit.clone().step_by(VECTOR_ROWS) {
         cancel.check()?;
         let rows = Rows::Run { from, len: VECTOR_ROWS.min(unit.end - from) };
-        let truths = test.map(|t| t.eval(rows)).transpose()?;
-        let vector = key.eval(rows)?;
-        let values = K::of(&vector.values).ok_or(Unfit::Value)?;
-        if let (Some(worst), None) = (found.worst, &vector.known) {
-            // Most vectors have none that comes before; a NaN, which has no order, is looked at below.
-            let behind = |v: &K| if down { *v < worst } else { *v > worst };
-            if values.iter().fold(true, |all, v| all & behind(v)) {
-                continue;
-            }
-        }
-        for (i, value) in values.iter().enumerate() {
-            if truths.as_ref().is_some_and(|t| t[i] != truth::TRUE) {
-                continue;
-            }
-            let at = rows.at(i) as u32;
-            if vector.known.as_ref().is_some_and(|k| !k[i]) {
-                found.unknown.push(at);
-            } else if value.partial_cmp(value).is_none() {
-                return Err(Unfit::Value);
-            } else {
-                found.push(*value, at, wanted, down)?;
-            }
-        }
+        look(&mut found, rows, (test, key), (wanted, down))?;
     }
     Ok(found)
+}
+
+/// Adds those of some rows that pass the test and that no `wanted` ones come before.
+pub(crate) fn look<K: Key>(
+    found: &mut Candidates<K>,
+    rows: Rows<'_>,
+    (test, key): (Option<&Test<'_>>, &Number<'_>),
+    (wanted, down): (usize, bool),
+) -> Result<(), Unfit> {
+    let truths = test.map(|t| t.eval(rows)).transpose()?;
+    let vector = key.eval(rows)?;
+    let values = K::of(&vector.values).ok_or(Unfit::Value)?;
+    if let (Some(worst), None) = (found.worst, &vector.known) {
+        // Most vectors have none that comes before; a NaN, which has no order, is looked at below.
+        let behind = |v: &K| if down { *v < worst } else { *v > worst };
+        if values.iter().fold(true, |all, v| all & behind(v)) {
+            return Ok(());
+        }
+    }
+    for (i, value) in values.iter().enumerate() {
+        if truths.as_ref().is_some_and(|t| t[i] != truth::TRUE) {
+            continue;
+        }
+        let at = rows.at(i) as u32;
+        if vector.known.as_ref().is_some_and(|k| !k[i]) {
+            found.unknown.push(at);
+        } else if value.partial_cmp(value).is_none() {
+            return Err(Unfit::Value);
+        } else {
+            found.push(*value, at, wanted, down)?;
+        }
+    }
+    Ok(())
 }
 
 fn joined<K: PartialOrd + Copy>(
@@ -156,12 +191,6 @@ fn joined<K: PartialOrd + Copy>(
     num_rows: usize,
 ) -> Result<Marks, Unfit> {
     let mut all = Candidates::new();
-    for unit in units {
-        all.known.extend(unit.known);
-        all.unknown.extend(unit.unknown);
-    }
-    let enough = all.known.len() >= wanted;
-    all.prune(wanted, down)?;
-    let unknown = all.unknown.into_iter().filter(|_| down || !enough);
-    Ok(Marks::of(num_rows, all.known.into_iter().map(|(_, row)| row).chain(unknown)))
+    units.into_iter().for_each(|unit| all.add(unit));
+    all.marks(wanted, down, num_rows)
 }

@@ -11,6 +11,7 @@
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 
 mod best;
+mod blocks;
 mod cmp;
 mod error;
 mod fold;
@@ -25,6 +26,7 @@ mod text;
 mod vector;
 
 pub use best::best;
+pub use blocks::{Blocks, best_of_blocks};
 pub use cmp::Cmp;
 pub use error::{ErrorCode, QueryError, listed, nearest};
 pub use fold::{Fold, Folded, Folds, fold};

@@ -98,6 +98,14 @@ impl<'c> Number<'c> {
         }
     }
 
+    /// Whether no value has an error: sums of integers may be too large, and divisors zero.
+    pub(crate) fn is_total(&self) -> bool {
+        match self {
+            Self::Op(_, a, b) => !self.is_int() && a.is_total() && b.is_total(),
+            _ => true,
+        }
+    }
+
     /// Whether a value may be a NaN that was computed, and so is not null.
     pub(crate) fn may_be_nan(&self) -> bool {
         matches!(self, Self::Op(..)) && !self.is_int()

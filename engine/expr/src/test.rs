@@ -57,6 +57,23 @@ impl Test<'_> {
         }
     }
 
+    /// Whether every row has an answer or, where a float is too coarse, one that a caller finds by the row alone: rows
+    /// that are not wanted may then be left out. An operator of integers has errors that a caller must report.
+    #[must_use]
+    pub fn is_total(&self) -> bool {
+        match self {
+            Self::Compare(_, a, b) => a.is_total() && b.is_total(),
+            Self::In(number, ..) | Self::IsNull(number, _) => number.is_total(),
+            Self::Not(test) => test.is_total(),
+            Self::And(tests) | Self::Or(tests) => tests.iter().all(Self::is_total),
+            Self::Always(_)
+            | Self::Text(_)
+            | Self::Truths(_)
+            | Self::NoText(..)
+            | Self::Flags(_) => true,
+        }
+    }
+
     /// The truths of some rows, see [`truth`].
     ///
     /// # Errors

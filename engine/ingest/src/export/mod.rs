@@ -1,5 +1,6 @@
 //! The way out: tables as CSV, JSON or Parquet, and several of them as one archive.
 
+mod columns;
 mod rows;
 
 use std::fmt;
@@ -8,9 +9,6 @@ use std::str::FromStr;
 
 use arrow_array::RecordBatch;
 use graphlume_table::Table;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
 
 use rows::{csv_text, write_rows};
 
@@ -125,14 +123,8 @@ pub fn archive<W: Write + Seek>(
 }
 
 fn write_parquet<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let failed = |e: parquet::errors::ParquetError| {
-        ExportError(format!("the result does not go into parquet: {e}; ask for json"))
-    };
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut writer = ArrowWriter::try_new(out, batch.schema(), Some(properties)).map_err(failed)?;
-    writer.write(batch).map_err(failed)?;
-    writer.close().map_err(failed)?;
-    Ok(())
+    columns::write(batch, out)
+        .map_err(|e| ExportError(format!("the result does not go into parquet: {e}; ask for json")))
 }
 
 fn write_json<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {

@@ -266,3 +266,26 @@ fn columns_answer_what_rows_answer() {
     }
     assert!(errors < 4_000 && empty < 6_000, "{errors} errors, {empty} empty answers");
 }
+
+#[test]
+fn a_sort_reads_blocks_that_are_kept_and_still_reports_a_row_without_a_value() {
+    let n = 5_000i64;
+    let ints = |of: fn(i64) -> i64| -> ArrayRef {
+        Arc::new((0..n).map(|i| Some(of(i))).collect::<Int64Array>())
+    };
+    // The row that divides by zero lies in another block than the greatest number.
+    let columns = [("id", ints(|i| i)), ("v", ints(|i| i)), ("zero", ints(|i| i64::from(i != 3)))];
+    let table = Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap();
+    let bindings = Bindings { node: Some("id".to_owned()), ..Bindings::default() };
+    let graph = PropertyGraph::new(Some(table), None, bindings).unwrap();
+    let kept = || super::top::kept_blocks(&graph, "v");
+    let failing = "MATCH (x) WHERE 1 / x.zero > 0 RETURN x.v ORDER BY x.v DESC LIMIT 1";
+    let error = answer(&graph, failing, true).unwrap_err();
+    assert!(error.contains("division by zero"), "{error}");
+    assert!(kept().is_none(), "this test has to be made of all rows");
+    let first = |text: &str| answer(&graph, text, true).unwrap()[0]["x.v"].clone();
+    assert_eq!(first("MATCH (x) RETURN x.v ORDER BY x.v DESC LIMIT 1"), n - 1);
+    let made = kept().unwrap();
+    assert_eq!(first("MATCH (x) WHERE x.v < 9 RETURN x.v ORDER BY x.v DESC LIMIT 1"), 8);
+    assert!(Arc::ptr_eq(&made, &kept().unwrap()), "they are made once");
+}

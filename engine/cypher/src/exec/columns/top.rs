@@ -2,15 +2,28 @@
 
 use std::sync::Arc;
 
-use graphlume_expr::{Number, Test, Unfit, best};
+use graphlume_expr::{Blocks, Number, Test, Unfit, best, best_of_blocks};
+use graphlume_store::CacheKey;
 
 use super::Pipeline;
 use crate::error::Res;
 use crate::exec::Exec;
 use crate::plan::{Ex, Op, OpId};
+use crate::tuning::tuning;
 
 /// The part of all rows that may be wanted for this to pay.
 const WANTED_PART: usize = 8;
+
+/// The least and greatest numbers of the blocks of a column of the nodes or of the relationships.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct BlocksOf {
+    edges: bool,
+    column: String,
+}
+
+impl CacheKey for BlocksOf {
+    type Value = Blocks;
+}
 
 /// The first rows of one table by a number.
 struct Wanted<'e> {
@@ -18,6 +31,8 @@ struct Wanted<'e> {
     rows: usize,
     key: Number<'e>,
     test: Option<Test<'e>>,
+    /// The column, where the number is one.
+    column: Option<BlocksOf>,
 }
 
 impl Exec<'_> {
@@ -29,8 +44,43 @@ impl Exec<'_> {
     fn wanted<'e>(&'e self, input: &'e Op, key: &'e Ex, wanted: usize) -> Option<Wanted<'e>> {
         let pipeline = Pipeline::of(input).filter(|_| self.by_columns && self.part.is_none())?;
         let rows = self.table_rows(&pipeline).filter(|rows| wanted <= rows / WANTED_PART)?;
-        let (key, test) = (self.compiled_number(&pipeline, key)?, self.all_tests(&pipeline)?);
-        Some(Wanted { place: pipeline.base.id()?, rows, key, test })
+        let (key, key_of) = (self.compiled_number(&pipeline, key)?, key);
+        let test = self.all_tests(&pipeline)?;
+        let column = self.column_name(&pipeline, key_of);
+        Some(Wanted { place: pipeline.base.id()?, rows, key, test, column })
+    }
+
+    /// The column that an expression reads.
+    fn column_name<'e>(&'e self, pipeline: &Pipeline<'e>, e: &'e Ex) -> Option<BlocksOf> {
+        match e {
+            Ex::Slot(slot) => self.column_name(pipeline, pipeline.item(*slot)?),
+            Ex::Plus(a) => self.column_name(pipeline, a),
+            Ex::Prop(_, key) => {
+                let column = self.keys.get(*key)?.name.to_string();
+                Some(BlocksOf { edges: pipeline.slot().1, column })
+            }
+            _ => None,
+        }
+    }
+
+    /// The least and greatest number of each block of a column, read at the first sort by it and kept with the graph.
+    fn blocks(&self, wanted: &Wanted<'_>) -> Result<Option<Arc<Blocks>>, Unfit> {
+        let column = wanted.column.as_ref().filter(|_| wanted.rows >= tuning().block_ends_rows_min);
+        // A test that fails at a row must be made of all rows.
+        let total = wanted.test.as_ref().is_none_or(Test::is_total);
+        let Some(key) = column.filter(|_| total) else { return Ok(None) };
+        let graph = self.view.graph();
+        if let Some(found) = graph.kept(key) {
+            return Ok(Some(found));
+        }
+        if !graph.is_due(key, 1, self.cancel) {
+            return Ok(None);
+        }
+        let Some(made) = Blocks::new(&wanted.key, self.cancel)?.map(Arc::new) else {
+            return Ok(None);
+        };
+        graph.keep(key.clone(), &made, made.bytes(), self.cancel);
+        Ok(Some(made))
     }
 
     /// Marks the rows of one table that may be among the first `wanted` by a key, so that a sort makes no others.
@@ -40,14 +90,28 @@ impl Exec<'_> {
         (key, down): (&Ex, bool),
         wanted: usize,
     ) -> Res<()> {
-        let Some(Wanted { place, rows, key, test }) = self.wanted(input, key, wanted) else {
-            return Ok(());
-        };
-        match best(test.as_ref(), (&key, down), wanted, rows, self.cancel) {
-            Ok(found) => self.put_selected(place, Some(Arc::new(found))),
+        let Some(of) = self.wanted(input, key, wanted) else { return Ok(()) };
+        let (test, rows) = (of.test.as_ref(), of.rows);
+        let found = self.blocks(&of).and_then(|blocks| match blocks {
+            Some(blocks) => {
+                best_of_blocks(test, (&of.key, &blocks, down), wanted, rows, self.cancel)
+            }
+            None => best(test, (&of.key, down), wanted, rows, self.cancel),
+        });
+        match found {
+            Ok(found) => self.put_selected(of.place, Some(Arc::new(found))),
             Err(Unfit::Cancelled) => return self.cancelled(),
             Err(Unfit::Value) => {}
         }
         Ok(())
     }
+}
+
+/// The blocks of a column of the nodes, where they are kept.
+#[cfg(test)]
+pub(super) fn kept_blocks(
+    graph: &graphlume_store::PropertyGraph,
+    column: &str,
+) -> Option<Arc<Blocks>> {
+    graph.kept(&BlocksOf { edges: false, column: column.to_owned() })
 }
