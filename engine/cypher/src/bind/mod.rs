@@ -1,5 +1,6 @@
 //! Names to slots, with the checks that need no data, and patterns to operators.
 
+mod call;
 mod expr;
 mod order;
 mod pattern;

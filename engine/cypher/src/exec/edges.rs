@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use graphlume_expr::Cmp;
 
-use super::eval::compared;
+use super::comparison::compared;
 use super::relation::Relation;
 use super::{Exec, Flow};
 use crate::ast::Direction;

@@ -7,6 +7,7 @@ mod aggregate;
 mod arith;
 mod coder;
 mod columns;
+mod comparison;
 mod edges;
 mod ends;
 mod eval;

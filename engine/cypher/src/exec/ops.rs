@@ -295,6 +295,37 @@ impl Exec<'_> {
         })
     }
 
+    /// How many rows of a sort are looked at: those that are skipped, and those that are given.
+    fn wanted_rows(&self, top: Option<&(Option<Ex>, Ex)>, row: &mut [Value]) -> Res<usize> {
+        let Some((skip, limit)) = top else { return Ok(usize::MAX) };
+        let skip = skip.as_ref().map(|s| self.count(s, row)).transpose()?.unwrap_or(0);
+        Ok(self.count(limit, row)?.saturating_add(skip))
+    }
+
+    /// Keys and kept values of the groups that may be among the wanted ones.
+    fn rows_of_groups(
+        &self,
+        grouped: &super::aggregate::Grouped<'_>,
+        (keys, keep): (&[(Ex, bool)], &[Slot]),
+        wanted: usize,
+        row: &mut [Value],
+    ) -> Res<Rows> {
+        let width = keys.len() + keep.len();
+        let (mut rows, mut values) = (Rows::new(width), Vec::with_capacity(keys.len()));
+        let Some((first, down)) = keys.first() else { return Ok(rows) };
+        for group in self.best_groups(grouped, (first, *down), wanted, row)? {
+            self.put_group(grouped, group, row)?;
+            values.clear();
+            for (key, _) in keys {
+                values.push(self.eval(key, row)?);
+            }
+            self.hold(rows.len(), width)?;
+            let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
+            rows.push(values.iter().chain(kept));
+        }
+        Ok(rows)
+    }
+
     fn sort(
         &self,
         input: &Op,
@@ -304,13 +335,7 @@ impl Exec<'_> {
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Flow {
-        let wanted = match top {
-            None => usize::MAX,
-            Some((skip, limit)) => {
-                let skip = skip.as_ref().map(|s| self.count(s, row)).transpose()?.unwrap_or(0);
-                self.count(limit, row)?.saturating_add(skip)
-            }
-        };
+        let wanted = self.wanted_rows(top, row)?;
         if wanted == 0 {
             return Ok(());
         }
@@ -350,19 +375,7 @@ impl Exec<'_> {
         let rows = match (input, self.cut(input, row)?) {
             (Op::Aggregate { input, keys: by, aggs, .. }, _) => {
                 let grouped = self.grouping(input, by, aggs, row)?;
-                let (mut rows, mut values) = (Rows::new(width), Vec::with_capacity(keys.len()));
-                let Some((first, down)) = keys.first() else { return Ok(()) };
-                for group in self.best_groups(&grouped, (first, *down), wanted, row)? {
-                    self.put_group(&grouped, group, row)?;
-                    values.clear();
-                    for (key, _) in keys {
-                        values.push(self.eval(key, row)?);
-                    }
-                    self.hold(rows.len(), width)?;
-                    let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
-                    rows.push(values.iter().chain(kept));
-                }
-                rows
+                self.rows_of_groups(&grouped, (keys, keep), wanted, row)?
             }
             (_, None) => gather(self, row)?,
             (_, Some(cut)) => self.joined_rows(self.share(cut, row, gather)?, width)?,

@@ -25,22 +25,7 @@ pub(super) fn run(
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<Table, QueryError> {
-    let mut keys = params.texts("keys")?;
-    if keys.is_empty() {
-        return Err(params.wrong("keys", "a list of at least one column", &Value::Array(vec![])));
-    }
-    if let Some(absent) = keys.iter().find(|k| table.column(k).is_none()) {
-        return Err(QueryError::no_column(absent, "row", &table.column_names()));
-    }
-    if params.get("key_prefixes").is_some() {
-        let prefixes = params.texts("key_prefixes")?;
-        for name in table.column_names() {
-            let starts = prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
-            if starts && !keys.iter().any(|key| key == name) {
-                keys.push(name.to_owned());
-            }
-        }
-    }
+    let keys = keys_of(table, params)?;
     let (mut number, mut firsts) = (HashMap::new(), Vec::new());
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (row, key) in row_keys(table, &keys, scope)?.into_iter().enumerate() {
@@ -92,6 +77,27 @@ pub(super) fn run(
         out.push((name.clone(), column(&found, scope.cancel)?));
     }
     table_of(out, members.len())
+}
+
+/// The columns that rows of a group share: those that are named, and those whose names begin as asked.
+fn keys_of(table: &Table, params: &Params<'_>) -> Result<Vec<String>, QueryError> {
+    let mut keys = params.texts("keys")?;
+    if keys.is_empty() {
+        return Err(params.wrong("keys", "a list of at least one column", &Value::Array(vec![])));
+    }
+    if let Some(absent) = keys.iter().find(|k| table.column(k).is_none()) {
+        return Err(QueryError::no_column(absent, "row", &table.column_names()));
+    }
+    if params.get("key_prefixes").is_some() {
+        let prefixes = params.texts("key_prefixes")?;
+        for name in table.column_names() {
+            let starts = prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
+            if starts && !keys.iter().any(|key| key == name) {
+                keys.push(name.to_owned());
+            }
+        }
+    }
+    Ok(keys)
 }
 
 fn aggregate<'a>(

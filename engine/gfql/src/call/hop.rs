@@ -12,13 +12,8 @@ use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
 
-/// Evaluates the call.
-pub(super) fn run(
-    graph: &PropertyGraph,
-    params: &Params<'_>,
-    scope: Scope<'_>,
-) -> Result<PropertyGraph, QueryError> {
-    let direction = match params.text("direction")?.unwrap_or("forward") {
+fn direction_of(params: &Params<'_>) -> Result<Direction, QueryError> {
+    Ok(match params.text("direction")?.unwrap_or("forward") {
         "forward" => Direction::Forward,
         "reverse" => Direction::Reverse,
         "undirected" => Direction::Undirected,
@@ -28,7 +23,16 @@ pub(super) fn run(
                 .value(other)
                 .suggest("use \"forward\", \"reverse\" or \"undirected\""));
         }
-    };
+    })
+}
+
+/// Evaluates the call.
+pub(super) fn run(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let direction = direction_of(params)?;
     let op = crate::wire::bounded(params.map, direction)?;
     let pass = Pass { graph, scope, t: graph.topology(scope.cancel)? };
     let bound = pass.bind_edge(&op)?;

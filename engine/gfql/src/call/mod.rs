@@ -14,6 +14,7 @@ mod rows;
 mod safelist;
 mod shortest;
 mod show;
+mod trails;
 
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
@@ -42,21 +43,7 @@ pub(crate) fn run(
     let before = chain.ops.iter().take_while(|op| is_call(op)).count();
     let after = chain.ops[before..].iter().rev().take_while(|op| is_call(op)).count();
     let middle = before..chain.ops.len() - after;
-    let mut steps = Vec::with_capacity(middle.len());
-    for (i, op) in chain.ops[middle.clone()].iter().enumerate() {
-        match op {
-            Op::Node(op) => steps.push(Step::Node(op.clone())),
-            Op::Edge(op) => steps.push(Step::Edge(op.clone())),
-            Op::Call(call) => {
-                let text = "a call may stand only before or after all node and edge steps";
-                return Err(QueryError::new(ErrorCode::Type, text)
-                    .field("function")
-                    .value(&call.function)
-                    .suggest("bind the parts in a Let and continue with a Ref")
-                    .at(before + i));
-            }
-        }
-    }
+    let steps = steps_of(&chain.ops[middle.clone()], before)?;
     if steps.is_empty() && !chain.clauses.is_empty() {
         let text = "\"where\" needs node and edge steps to compare";
         return Err(QueryError::new(ErrorCode::Type, text).field("where"));
@@ -108,6 +95,23 @@ pub(crate) fn run(
         }
     }
     if schema.identities { internal::without(&state) } else { Ok(state) }
+}
+
+/// The steps of a pattern; `before` operations stand before it.
+fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
+    let step = |(i, op): (usize, &Op)| match op {
+        Op::Node(op) => Ok(Step::Node(op.clone())),
+        Op::Edge(op) => Ok(Step::Edge(op.clone())),
+        Op::Call(call) => {
+            let text = "a call may stand only before or after all node and edge steps";
+            Err(QueryError::new(ErrorCode::Type, text)
+                .field("function")
+                .value(&call.function)
+                .suggest("bind the parts in a Let and continue with a Ref")
+                .at(before + i))
+        }
+    };
+    ops.iter().enumerate().map(step).collect()
 }
 
 /// A chain whose calls make another graph in the middle: what stands before that call, or the call, and

@@ -16,60 +16,13 @@ use graphlume_table::Table;
 use graphlume_types::limits::{QUERY_STATES_MAX, QUERY_STEPS_MAX};
 use graphlume_types::{CancelToken, MemoryReservation};
 
+use super::trails::{Paths, Trails};
 use crate::chain::{BoundEdge, Pass};
 use crate::expr::{EDGE_IDS, NODE_ID};
 use crate::hop::arcs;
 use crate::scope::{Scope, Step};
 use crate::select::taken_bytes;
 use crate::wire::{Direction, EdgeOp, NodeOp};
-
-/// Paths so far, column by column: the element of each step for every path.
-struct Paths {
-    steps: Vec<Vec<u32>>,
-    /// Last edge of each path in [`Trails`].
-    last: Vec<u32>,
-}
-
-/// The edges that paths have used, as linked lists that share their beginnings.
-#[derive(Default)]
-struct Trails(Vec<(u32, u32)>);
-
-impl Trails {
-    /// No edge yet.
-    const NONE: u32 = u32::MAX;
-
-    /// A trail that goes on with an edge.
-    fn then(&mut self, trail: u32, edge: u32) -> u32 {
-        self.0.push((edge, trail));
-        self.0.len() as u32 - 1
-    }
-
-    fn has(&self, mut trail: u32, edge: u32) -> bool {
-        while let Some((used, before)) = self.0.get(trail as usize) {
-            if *used == edge {
-                return true;
-            }
-            trail = *before;
-        }
-        false
-    }
-}
-
-impl Paths {
-    fn len(&self) -> usize {
-        self.steps.first().map_or(0, Vec::len)
-    }
-
-    /// The paths that continue with new elements: `from[i]` is the path that row `i` continues.
-    fn continued(self, from: &[u32], added: Vec<Vec<u32>>, last: Option<Vec<u32>>) -> Self {
-        let pick =
-            |column: Vec<u32>| from.iter().map(|i| column[*i as usize]).collect::<Vec<u32>>();
-        let last = last.unwrap_or_else(|| pick(self.last));
-        let mut steps: Vec<Vec<u32>> = self.steps.into_iter().map(pick).collect();
-        steps.extend(added);
-        Self { steps, last }
-    }
-}
 
 /// In the place of an element where a step has none.
 pub(super) const NOTHING: u32 = u32::MAX;

@@ -1,9 +1,10 @@
 //! One hop between filtered nodes over a large part of all edges: the rows of the edge table are looked at in
 //! their order, and what is kept are rows.
 
+use graphlume_table::Table;
 use rayon::prelude::*;
 
-use super::{Pass, Ready, closed};
+use super::{BoundEdge, Pass, Ready, closed};
 use crate::filter::NodeFilter;
 use crate::hop::{edges_at, joined, piece_size};
 use crate::scope::{Scope, Step};
@@ -131,15 +132,28 @@ pub(crate) fn run<'a>(
         return bound(a, edge, b);
     }
     cancel.take(from.bytes() + to.bytes())?;
+    scanned(&pass, table, (from, to), &edge, op.direction).map(Single::Made)
+}
+
+/// The edges between two sets of nodes that pass the tests, with their nodes, found by a look at every row.
+fn scanned(
+    pass: &Pass<'_>,
+    table: &Table,
+    (from, to): (IdSet, IdSet),
+    edge: &BoundEdge,
+    direction: Direction,
+) -> Result<PropertyGraph, QueryError> {
+    let (graph, t, cancel) = (pass.graph, pass.t, pass.scope.cancel);
+    let trivial = edge.edge.is_trivial();
     let ends = graph.row_ends(cancel)?;
     let passes = if trivial { &[][..] } else { edge.edge.run() };
     cancel.check()?;
     let (from, to) = (from.dense(t.num_nodes()), to.dense(t.num_nodes()));
-    let (near, far) = match op.direction {
+    let (near, far) = match direction {
         Direction::Reverse => (&to, &from),
         _ => (&from, &to),
     };
-    let looks = Looks { near, far, both: op.direction == Direction::Undirected };
+    let looks = Looks { near, far, both: direction == Direction::Undirected };
     let words = ends.len().div_ceil(64);
     let nodes = t.num_nodes().div_ceil(64) as usize;
     let (tuning, block_words) = (tuning(), graphlume_store::tuning().block_words);
@@ -189,7 +203,7 @@ pub(crate) fn run<'a>(
         rows.extend(part.rows);
         ends.extend(part.ends);
     }
-    selection.gather_rows(graph, table, (rows, &ends), cancel).map(Single::Made)
+    selection.gather_rows(graph, table, (rows, &ends), cancel)
 }
 
 /// What one thread kept of a piece of the edge table.

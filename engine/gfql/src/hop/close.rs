@@ -116,6 +116,28 @@ impl Hops<'_> {
     }
 }
 
+/// Takes away nodes with one edge, and that edge, until there are none: a node that has edges left is on a cycle or
+/// between two.
+fn take_leaves(pairs: &[(usize, usize)], incident: &[Vec<usize>], degree: &mut [u32]) {
+    let mut used = vec![false; pairs.len()];
+    let mut leaves: Vec<usize> = (0..degree.len()).filter(|v| degree[*v] == 1).collect();
+    while let Some(leaf) = leaves.pop() {
+        for i in &incident[leaf] {
+            if std::mem::replace(&mut used[*i], true) {
+                continue;
+            }
+            let (a, b) = pairs[*i];
+            for v in [a, b] {
+                degree[v] -= 1;
+            }
+            let other = if a == leaf { b } else { a };
+            if degree[other] == 1 {
+                leaves.push(other);
+            }
+        }
+    }
+}
+
 /// The seeds that a walk over `edges` meets again without using an edge twice: those that share a
 /// component with another seed, and those on a cycle.
 fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
@@ -164,23 +186,7 @@ fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
             degree[v] += 1;
         }
     }
-    let mut used = vec![false; pairs.len()];
-    let mut leaves: Vec<usize> = (0..local.len()).filter(|v| degree[*v] == 1).collect();
-    while let Some(leaf) = leaves.pop() {
-        for i in &incident[leaf] {
-            if std::mem::replace(&mut used[*i], true) {
-                continue;
-            }
-            let (a, b) = pairs[*i];
-            for v in [a, b] {
-                degree[v] -= 1;
-            }
-            let other = if a == leaf { b } else { a };
-            if degree[other] == 1 {
-                leaves.push(other);
-            }
-        }
-    }
+    take_leaves(&pairs, &incident, &mut degree);
     let mut seeds_of = vec![0_u32; local.len()];
     for (i, v) in local.iter().enumerate() {
         if seeds.contains(*v) {

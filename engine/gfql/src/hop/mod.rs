@@ -230,74 +230,116 @@ impl Hops<'_> {
         // A walk that must go on although it finds nothing new keeps all it arrives at.
         let walk = self.min > 1;
         let labels = self.labels || walk;
-        let (mut nodes, mut edges) = (Grow::new(n), Grow::new(m));
-        let (mut node_hops, mut edge_hops) = (IdMap::default(), IdMap::default());
+        let mut walked = Walked::new(n, m);
         let mut frontier = seeds.to_vec();
         let (mut hop, mut deepest, mut few) = (0, 0, None);
         while self.max.is_none_or(|max| hop < max) && !frontier.is_empty() {
             hop += 1;
             let last = self.max == Some(hop);
-            let before = nodes.len();
-            let mut arrived = walk.then(|| Grow::new(n));
-            let mut left = Vec::new();
-            let mut any = false;
-            let mut fresh = Vec::new();
+            let before = walked.nodes.len();
+            walked.arrived = walk.then(|| Grow::new(n));
+            walked.any = false;
+            walked.fresh = Vec::new();
+            let first = hop == 1 && !self.wavefront;
             if few.is_none() {
                 few = self.few(t, &frontier);
             }
             self.expand(t, &frontier, few.as_ref(), last, cancel, |from, position, to| {
-                any = true;
-                if edges.insert(position) && labels {
-                    edge_hops.insert(position, hop);
-                }
-                if hop == 1 && !self.wavefront {
-                    left.push(from);
-                }
-                if labels {
-                    node_hops.entry(to).or_insert(hop);
-                }
-                if let Some(arrived) = &mut arrived {
-                    arrived.insert(to);
-                }
-                if hop > 1 || self.wavefront {
-                    if nodes.insert(to) {
-                        fresh.push(to);
-                    }
-                } else {
-                    fresh.push(to);
-                }
+                walked.meet((from, position, to), hop, first, labels);
             })?;
-            if hop == 1 && !self.wavefront {
-                left.iter().for_each(|v| {
-                    nodes.insert(*v);
-                });
-                fresh.retain(|v| nodes.insert(*v));
+            if first {
+                walked.settle_first();
             }
-            if any {
+            if walked.any {
                 deepest = hop;
             }
             let unmet = walk && self.max.is_some() && deepest < self.min;
-            let grown = if hop == 1 { !fresh.is_empty() } else { nodes.len() > before };
+            let grown =
+                if hop == 1 { !walked.fresh.is_empty() } else { walked.nodes.len() > before };
             if !grown && !unmet {
                 break;
             }
-            frontier = match arrived {
+            frontier = match &walked.arrived {
                 Some(arrived) => arrived.added().to_vec(),
-                None => fresh,
+                None => std::mem::take(&mut walked.fresh),
             };
         }
-        let mut reached = Reached {
-            nodes: nodes.finish(),
-            edges: edges.finish(),
-            left: None,
-            node_hops,
-            edge_hops,
-        };
+        let mut reached = walked.finish();
         if deepest < self.min {
             reached = self.stay(&IdSet::empty());
         } else if walk {
             self.prune(t, &mut reached);
         }
         self.close(t, seeds, reached)
+    }
+}
+
+/// What a walk has come upon so far.
+struct Walked {
+    nodes: Grow,
+    edges: Grow,
+    node_hops: IdMap<u32>,
+    edge_hops: IdMap<u32>,
+    /// Of the present hop: all nodes that it arrives at, where they are asked for.
+    arrived: Option<Grow>,
+    /// Of the present hop: the nodes that are new.
+    fresh: Vec<u32>,
+    /// Whether the present hop follows any edge.
+    any: bool,
+    /// The nodes that the first hop leaves.
+    left: Vec<u32>,
+}
+
+impl Walked {
+    fn new(nodes: u32, edges: u32) -> Self {
+        Self {
+            nodes: Grow::new(nodes),
+            edges: Grow::new(edges),
+            node_hops: IdMap::default(),
+            edge_hops: IdMap::default(),
+            arrived: None,
+            fresh: Vec::new(),
+            any: false,
+            left: Vec::new(),
+        }
+    }
+
+    /// An edge is followed. In the first hop of a walk that keeps its seeds, those come before the nodes they lead to.
+    #[inline(always)]
+    fn meet(&mut self, (from, position, to): (u32, u32, u32), hop: u32, first: bool, labels: bool) {
+        self.any = true;
+        if self.edges.insert(position) && labels {
+            self.edge_hops.insert(position, hop);
+        }
+        if labels {
+            self.node_hops.entry(to).or_insert(hop);
+        }
+        if let Some(arrived) = &mut self.arrived {
+            arrived.insert(to);
+        }
+        if first {
+            self.left.push(from);
+            self.fresh.push(to);
+        } else if self.nodes.insert(to) {
+            self.fresh.push(to);
+        }
+    }
+
+    /// Ends the first hop of a walk that keeps its seeds.
+    fn settle_first(&mut self) {
+        for v in self.left.drain(..) {
+            self.nodes.insert(v);
+        }
+        self.fresh.retain(|v| self.nodes.insert(*v));
+    }
+
+    fn finish(self) -> Reached {
+        Reached {
+            nodes: self.nodes.finish(),
+            edges: self.edges.finish(),
+            left: None,
+            node_hops: self.node_hops,
+            edge_hops: self.edge_hops,
+        }
     }
 }
