@@ -1,6 +1,7 @@
 //! The way out: tables as CSV, JSON or Parquet, and several of them as one archive.
 
 mod columns;
+mod json;
 mod rows;
 
 use std::fmt;
@@ -128,15 +129,14 @@ fn write_parquet<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<()
 }
 
 fn write_json<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let names: Vec<String> = (batch.schema().fields().iter())
-        .map(|f| serde_json::Value::from(f.name().as_str()).to_string())
-        .collect();
+    let schema = batch.schema();
+    let before = json::before_cells(schema.fields().iter().map(|f| f.name().as_str()));
     out.write_all(b"[")?;
     write_rows(batch, out, |at, columns, row, out| {
         if at > 0 {
             out.push(b',');
         }
-        columns.json(&names, row, out);
+        columns.json(&before, row, out);
     })?;
     out.write_all(b"]")?;
     Ok(())

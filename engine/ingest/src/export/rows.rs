@@ -1,17 +1,23 @@
 //! Rows as text: a writer for each column that is made once, and blocks of rows that are rendered by all threads and
 //! written in their order.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvError, TryRecvError};
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 use graphlume_table::{TextColumn, cell_json, cell_text};
-use rayon::prelude::*;
+
+use super::json::{self, Repeated};
 
 /// Rows that a thread renders before it hands them on; as many blocks as there are threads, twice, are in memory.
 const BLOCK_ROWS: usize = 8_192;
+/// Room for a row more than the longest block had.
+const ROW_BYTES: usize = 1 << 10;
 /// How times are shown.
 const SHOWN: FormatOptions<'static> = FormatOptions::new();
 
@@ -45,15 +51,13 @@ impl<'a> Columns<'a> {
         out.push(b'\n');
     }
 
-    /// Adds the cells of a row as an object, whose names are given as they are written.
-    pub(super) fn json(&self, names: &[String], row: usize, out: &mut Vec<u8>) {
-        out.push(b'{');
-        for (i, (name, column)) in names.iter().zip(&self.0).enumerate() {
-            if i > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(name.as_bytes());
-            out.push(b':');
+    /// Adds the cells of a row as an object, each behind what comes before it.
+    pub(super) fn json(&self, before: &[Repeated], row: usize, out: &mut Vec<u8>) {
+        if self.0.is_empty() {
+            out.push(b'{');
+        }
+        for (before, column) in before.iter().zip(&self.0) {
+            before.write(out);
             column.json(row, out);
         }
         out.push(b'}');
@@ -82,11 +86,6 @@ fn column(array: &ArrayRef) -> Column<'_> {
     }
 }
 
-/// Writing to memory does not fail.
-fn number(value: impl serde::Serialize, out: &mut Vec<u8>) {
-    drop(serde_json::to_writer(out, &value));
-}
-
 /// A time as text; `None` for null.
 fn time(shown: &ArrayFormatter<'_>, array: &dyn Array, row: usize) -> Option<String> {
     if array.is_null(row) {
@@ -98,7 +97,7 @@ fn time(shown: &ArrayFormatter<'_>, array: &dyn Array, row: usize) -> Option<Str
 impl Column<'_> {
     fn csv(&self, row: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Int(a) if a.is_valid(row) => number(a.value(row), out),
+            Self::Int(a) if a.is_valid(row) => json::int(a.value(row), out),
             Self::Float(a) if a.is_valid(row) => {
                 out.extend_from_slice(ryu::Buffer::new().format(a.value(row)).as_bytes());
             }
@@ -116,15 +115,17 @@ impl Column<'_> {
 
     fn json(&self, row: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Int(a) if a.is_valid(row) => number(a.value(row), out),
-            // What is no number has no form in JSON and becomes null there.
-            Self::Float(a) if a.is_valid(row) => number(a.value(row), out),
+            Self::Int(a) if a.is_valid(row) => json::int(a.value(row), out),
+            Self::Float(a) if a.is_valid(row) => json::float(a.value(row), out),
             Self::Truth(a) if a.is_valid(row) => {
                 out.extend_from_slice(if a.value(row) { b"true" } else { b"false" });
             }
-            Self::Text(text) => number(text.get(row), out),
-            Self::Time(shown, array) => number(time(shown, *array, row), out),
-            Self::Other(array) => number(cell_json(*array, row), out),
+            Self::Text(text) => match text.get(row) {
+                Some(text) => json::text(text, out),
+                None => out.extend_from_slice(b"null"),
+            },
+            Self::Time(shown, array) => json::any(time(shown, *array, row), out),
+            Self::Other(array) => json::any(cell_json(*array, row), out),
             _ => out.extend_from_slice(b"null"),
         }
     }
@@ -147,27 +148,60 @@ pub(super) fn csv_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Renders rows by all threads, some thousands each, and writes them in their order. `render` gets the place of a row in
-/// the table, the columns of its block, and its place in these.
+/// Renders rows by all threads, some thousands each, and writes them in their order while later ones are rendered.
+/// `render` gets the place of a row in the table, the columns of its block, and its place in these.
 pub(super) fn write_rows<W: Write>(
     batch: &RecordBatch,
     out: &mut W,
     render: impl Fn(usize, &Columns<'_>, usize, &mut Vec<u8>) + Sync,
 ) -> io::Result<()> {
     let num_rows = batch.num_rows();
-    let block = |from: &usize| {
-        let part = batch.slice(*from, BLOCK_ROWS.min(num_rows - from));
-        let (columns, mut bytes) = (Columns::new(&part), Vec::new());
+    // Blocks of one table are about as long.
+    let longest = AtomicUsize::new(0);
+    let block = |from: usize| {
+        let part = batch.slice(from, BLOCK_ROWS.min(num_rows - from));
+        let columns = Columns::new(&part);
+        let mut bytes = Vec::with_capacity(longest.load(Ordering::Relaxed));
         (0..part.num_rows()).for_each(|row| render(from + row, &columns, row, &mut bytes));
+        longest.fetch_max(bytes.len() + ROW_BYTES, Ordering::Relaxed);
         bytes
     };
-    let blocks: Vec<usize> = (0..num_rows).step_by(BLOCK_ROWS).collect();
-    for some in blocks.chunks(2 * rayon::current_num_threads()) {
-        let rendered: Vec<Vec<u8>> = match some {
-            [one] => vec![block(one)],
-            some => some.par_iter().map(block).collect(),
-        };
-        rendered.iter().try_for_each(|bytes| out.write_all(bytes))?;
+    let mut blocks = (0..num_rows).step_by(BLOCK_ROWS);
+    if num_rows <= BLOCK_ROWS {
+        return blocks.try_for_each(|from| out.write_all(&block(from)));
     }
-    Ok(())
+    rayon::in_place_scope(|scope| {
+        let mut begun = VecDeque::new();
+        let mut begin = |begun: &mut VecDeque<Receiver<Vec<u8>>>| {
+            if let Some(from) = blocks.next() {
+                let (done, rendered) = mpsc::sync_channel(1);
+                let block = &block;
+                // Nobody takes it when what came before could not be written.
+                scope.spawn(move |_| drop(done.send(block(from))));
+                begun.push_back(rendered);
+            }
+        };
+        (0..2 * rayon::current_num_threads()).for_each(|_| begin(&mut begun));
+        while let Some(rendered) = begun.pop_front() {
+            out.write_all(&taken(&rendered)?)?;
+            begin(&mut begun);
+        }
+        Ok(())
+    })
+}
+
+/// What another thread rendered. A thread that others may wait for takes part in their work meanwhile.
+fn taken(rendered: &Receiver<Vec<u8>>) -> io::Result<Vec<u8>> {
+    let gone = |_| io::Error::other("rows were not rendered");
+    loop {
+        match rendered.try_recv() {
+            Ok(bytes) => return Ok(bytes),
+            Err(TryRecvError::Disconnected) => return Err(gone(RecvError)),
+            Err(TryRecvError::Empty) => match rayon::yield_now() {
+                None => return rendered.recv().map_err(gone),
+                Some(rayon::Yield::Executed) => {}
+                Some(rayon::Yield::Idle) => std::thread::yield_now(),
+            },
+        }
+    }
 }
