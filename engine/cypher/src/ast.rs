@@ -1,6 +1,7 @@
 //! What was written. There is no form for a clause that writes.
 
 use graphlume_expr::Cmp;
+use graphlume_graph::Direction;
 
 /// A name and the byte where it stands.
 #[derive(Clone, Debug)]
@@ -94,13 +95,6 @@ pub(crate) struct NodePattern {
     /// Whether braces were written, be they empty.
     pub braces: bool,
     pub at: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    Out,
-    In,
-    Both,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -7,12 +7,12 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value as Json};
 
-use crate::ast::Direction;
 use crate::exec::Setting;
 use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
 use crate::procedures::NoProcedures;
 use crate::query::Query;
 use crate::value::Value;
+use graphlume_graph::Direction;
 
 /// The plan of a query as a tree of operators, the last one first, where nothing is known of the graph. The
 /// text is stable.
@@ -100,9 +100,9 @@ fn step(plan: &Plan, step: &Step, span: Option<&Span>) -> String {
         None => format!("*{}..", s.min),
     });
     let (left, right) = match step.direction {
-        Direction::Out => ("-", "->"),
-        Direction::In => ("<-", "-"),
-        Direction::Both => ("-", "-"),
+        Direction::Forward => ("-", "->"),
+        Direction::Reverse => ("<-", "-"),
+        Direction::Undirected => ("-", "-"),
     };
     let rel = name(plan, step.rel);
     let far = format!("{}{}", name(plan, step.to), labels(&plan.labels, &step.labels));

@@ -6,6 +6,28 @@
 //! Results are bags of rows. Relationships of one MATCH differ from each other, variable length means
 //! trails, and logic has three values.
 //!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+//! use graphlume_store::{Bindings, PropertyGraph};
+//! use graphlume_table::Table;
+//! use graphlume_types::CancelToken;
+//! use serde_json::json;
+//!
+//! let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+//! let edges = RecordBatch::try_from_iter([("src", column(vec![1, 2])), ("dst", column(vec![2, 3]))])?;
+//! let name = |n: &str| Some(n.to_owned());
+//! let bindings = Bindings { node: None, source: name("src"), destination: name("dst") };
+//! let graph = PropertyGraph::new(None, Some(Table::try_new(edges)?), bindings)?;
+//!
+//! let query = graphlume_cypher::parse("MATCH (a)-->(b)-->(c) RETURN a.id, c.id")?;
+//! let params = serde_json::Map::new();
+//! let answer =
+//!     graphlume_cypher::run(&graph, &query, &params, Default::default(), &CancelToken::new())?;
+//! assert_eq!(answer.json(), [json!({"a.id": 1, "c.id": 3})]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | Module | Does |
 //! |---|---|
 //! | `lex`, `parse`, `ast` | text to syntax tree |

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use graphlume_expr::Cmp;
 
-use crate::ast::{Binary, Direction, Quantifier};
+use crate::ast::{Binary, Quantifier};
 use crate::func::Function;
 use crate::value::Value;
+use graphlume_graph::Direction;
 
 /// Number of a variable in the row.
 pub(crate) type Slot = usize;

@@ -7,9 +7,10 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::Map;
 
-use crate::ast::{Clause, Direction, Expr, Item, Kind, Name, Part, Projection, Union};
+use crate::ast::{Clause, Expr, Item, Kind, Name, Part, Projection, Union};
 use crate::parse::Parser;
 use crate::{Query, Value};
+use graphlume_graph::Direction;
 
 /// Property names and values.
 pub type Props = Vec<(String, Value)>;
@@ -121,7 +122,7 @@ fn build<'v>(
         for (i, rel) in part.rels.iter().enumerate() {
             let props = props();
             let (Some(a), Some(b)) = (nodes.get(i), nodes.get(i + 1)) else { continue };
-            let (from, to) = if rel.direction == Direction::In { (b, a) } else { (a, b) };
+            let (from, to) = if rel.direction == Direction::Reverse { (b, a) } else { (a, b) };
             let kind = rel.types.first().cloned().unwrap_or_default();
             setup.edges.push((*from, *to, kind, props));
         }

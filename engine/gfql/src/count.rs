@@ -17,7 +17,8 @@ use rayon::prelude::*;
 use crate::chain::{Pass, closed};
 use crate::scope::{Scope, Step};
 use crate::select::Sizes;
-use crate::wire::{Direction, EdgeOp, NodeOp};
+use crate::wire::{EdgeOp, NodeOp};
+use graphlume_graph::Direction;
 
 /// Edges between two looks at whether the work is still wanted.
 const CHECK_ARCS: u64 = 1 << 18;

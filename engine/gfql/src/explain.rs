@@ -1,6 +1,7 @@
 //! Plans as text.
 
-use crate::wire::{Binding, Chain, Direction, EdgeOp, Filter, Let, NodeOp, Op, Query};
+use crate::wire::{Binding, Chain, EdgeOp, Filter, Let, NodeOp, Op, Query};
+use graphlume_graph::Direction;
 
 /// Characters of one test or of the parameters of one call that are shown.
 const SHOWN_CHARS: usize = 120;

@@ -3,6 +3,28 @@
 //! [`parse`] reads what clients send, [`run`] evaluates it. A pattern keeps nodes and edges, and marks
 //! those of named steps in added columns; calls add columns, cut the graph down or turn it into rows.
 //! Work follows the frontier: a few hops from a few nodes cost as much as the edges they meet.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+//! use graphlume_store::{Bindings, PropertyGraph};
+//! use graphlume_table::Table;
+//! use graphlume_types::CancelToken;
+//! use serde_json::json;
+//!
+//! let column = |values: Vec<i64>| -> ArrayRef { Arc::new(Int64Array::from(values)) };
+//! let edges = [("src", column(vec![1, 2, 3])), ("dst", column(vec![2, 3, 4])), ("w", column(vec![5, 1, 5]))];
+//! let edges = Table::try_new(RecordBatch::try_from_iter(edges)?)?;
+//! let name = |n: &str| Some(n.to_owned());
+//! let bindings = Bindings { node: None, source: name("src"), destination: name("dst") };
+//! let graph = PropertyGraph::new(None, Some(edges), bindings)?;
+//!
+//! let heavy = json!([{"type": "Edge", "direction": "forward", "edge_match": {"w": 5}}]);
+//! let query = graphlume_gfql::parse(&heavy)?;
+//! let found = graphlume_gfql::run(&graph, &query, None, Default::default(), &CancelToken::new())?;
+//! assert_eq!(found.graph.edges().map(Table::num_rows), Some(2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod bind;
 mod call;

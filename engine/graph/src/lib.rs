@@ -10,6 +10,7 @@
 
 pub mod canon;
 mod columns;
+mod direction;
 mod error;
 mod frame;
 mod ids;
@@ -19,6 +20,7 @@ mod renumber;
 mod topology;
 
 pub use columns::{Distinct, distinct};
+pub use direction::Direction;
 pub use error::GraphError;
 pub use frame::{Graph, GraphSpec, NO_NODE, build};
 pub use notices::{TYPES_NEVER_MATCH, notices};

@@ -10,7 +10,7 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 
-const DIRECTIONS: [Direction; 3] = [Direction::Forward, Direction::Backward, Direction::Undirected];
+const DIRECTIONS: [Direction; 3] = [Direction::Forward, Direction::Reverse, Direction::Undirected];
 
 fn random_mask(items: u32, stream: u64) -> Vec<u32> {
     let word = |w| h64(3, stream, 2 * w) as u32 | h64(3, stream, 2 * w + 1) as u32;
@@ -175,7 +175,7 @@ fn wrong_masks_are_refused_and_memory_stays_below_the_footprint() {
         let mut expander = Expander::new(gpu, &graph).unwrap();
         let short = gpu.zeros::<u32>("short", 3).unwrap();
         let token = CancelToken::new();
-        let hop = Hop { direction: Direction::Backward, nodes: None, edges: None, mark: true };
+        let hop = Hop { direction: Direction::Reverse, nodes: None, edges: None, mark: true };
         assert!(expander.expand(&graph, short.view(), &hop, &token).is_err());
         let narrow = Hop { edges: Some(short.view()), ..hop };
         assert!(expander.walk(&graph, &[0], 1, &narrow, &token).is_err());

@@ -8,6 +8,8 @@ use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+pub use graphlume_graph::Direction;
+
 use crate::AlgoError;
 
 /// List entries below which a hop is done by one thread.
@@ -16,31 +18,6 @@ const SERIAL_MAX: u64 = 8192;
 const PIECE: usize = 16_384;
 /// Nodes of the frontier that one thread takes at a time.
 const NODES: usize = 64;
-
-/// Which way edges are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From source to destination.
-    Forward,
-    /// From destination to source.
-    Backward,
-    /// Either way.
-    Undirected,
-}
-
-impl Direction {
-    /// Whether out-edges are followed.
-    #[must_use]
-    pub const fn follows_out(self) -> bool {
-        matches!(self, Self::Forward | Self::Undirected)
-    }
-
-    /// Whether in-edges are followed.
-    #[must_use]
-    pub const fn follows_in(self) -> bool {
-        matches!(self, Self::Backward | Self::Undirected)
-    }
-}
 
 /// Which edges a hop may take. A mask has bit `i % 32` of word `i / 32` for item `i`.
 #[derive(Clone, Copy, Debug)]
@@ -307,7 +284,7 @@ mod tests {
     fn hops_are_those_of_looking_at_every_edge() {
         for (name, t) in testkit::zoo() {
             let (nodes, edges) = (random_mask(t.num_nodes(), 0), random_mask(t.num_edges(), 1));
-            for direction in [Direction::Forward, Direction::Backward, Direction::Undirected] {
+            for direction in [Direction::Forward, Direction::Reverse, Direction::Undirected] {
                 for filters in 0..8 {
                     let hop = Hop {
                         direction,

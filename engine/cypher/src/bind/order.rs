@@ -1,7 +1,7 @@
 //! The order in which the relationships and nodes of a pattern are matched.
 
 use super::Binder;
-use super::pattern::{Elements, Node, Pred, Rel, flipped};
+use super::pattern::{Elements, Node, Pred, Rel};
 use crate::plan::{Ex, Op, OpId, Seek, Slot, Step};
 
 impl Elements {
@@ -173,7 +173,7 @@ fn relate(op: Op, e: &mut Elements, i: usize) -> Op {
         from: near_node.slot,
         to: far_slot,
         rel: slot,
-        direction: if backward { flipped(direction) } else { direction },
+        direction: if backward { direction.reversed() } else { direction },
         types,
         labels: if closes { Vec::new() } else { far_labels },
         closes,

@@ -6,9 +6,10 @@ use graphlume_expr::{Cmp, ErrorCode};
 use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 
 use super::{Binder, Bound, Ty, intern};
-use crate::ast::{Direction, Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
+use crate::ast::{Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
 use crate::error::placed;
 use crate::plan::{Ex, Op, Seek, Slot, Span};
+use graphlume_graph::Direction;
 
 pub(super) struct Node {
     pub(super) slot: Slot,
@@ -46,14 +47,6 @@ pub(super) struct Elements {
     pub(super) preds: Vec<Pred>,
     /// Slots that are not bound yet.
     pub(super) pending: HashSet<Slot>,
-}
-
-pub(super) const fn flipped(direction: Direction) -> Direction {
-    match direction {
-        Direction::Out => Direction::In,
-        Direction::In => Direction::Out,
-        Direction::Both => Direction::Both,
-    }
 }
 
 impl Binder<'_> {

@@ -5,9 +5,10 @@
 
 use super::Binder;
 use super::pattern::{Elements, Rel};
-use crate::ast::{Binary, Direction};
+use crate::ast::Binary;
 use crate::plan::{Ex, Seek, Slot};
 use crate::value::Value;
+use graphlume_graph::Direction;
 
 /// Relationships of a pattern up to which its starts are compared.
 const RELS_MAX: usize = 16;
@@ -162,7 +163,7 @@ impl Known<'_> {
         (near, far): (usize, usize),
         cost: &mut f64,
     ) -> f64 {
-        let both = if rel.direction == Direction::Both { 2.0 } else { 1.0 };
+        let both = if rel.direction == Direction::Undirected { 2.0 } else { 1.0 };
         let each = both * all / self.node(near).0;
         let hops = rel.span.as_ref().map_or(1, |s| s.max.unwrap_or(HOPS_UNBOUND));
         let met = (rows * each.powi(hops.min(HOPS_UNBOUND) as i32)).min(ROWS_MAX);

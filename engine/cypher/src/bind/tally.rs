@@ -6,8 +6,8 @@
 //! each relationship a step.
 
 use super::{Binder, Bound};
-use crate::ast::Direction;
 use crate::plan::{Agg, Ex, Op, OpId, Slot, Step, Tallied};
+use graphlume_graph::Direction;
 
 impl Binder<'_> {
     /// The input of a grouping, with its paths counted where the grouping allows that, and the slot of their
@@ -203,9 +203,9 @@ fn reversed(scan: Op, links: Vec<Link>) -> Option<(Op, Vec<Link>)> {
         differs.extend(step.others.iter().map(|other| (*other, step.rel)));
         let others = differs.iter().filter(|(rel, _)| *rel == step.rel).map(|(_, o)| *o).collect();
         let direction = match step.direction {
-            Direction::Out => Direction::In,
-            Direction::In => Direction::Out,
-            Direction::Both => Direction::Both,
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+            Direction::Undirected => Direction::Undirected,
         };
         let backward = !step.backward;
         let step = Step { from: step.to, to, direction, labels, others, backward, ..step };

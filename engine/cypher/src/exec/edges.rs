@@ -9,12 +9,12 @@ use graphlume_expr::Cmp;
 use super::comparison::compared;
 use super::relation::Relation;
 use super::{Exec, Flow};
-use crate::ast::Direction;
 use crate::error::Res;
 use crate::graph_view::{GraphView, TypeTest};
 use crate::plan::{Span, Step};
 use crate::tuning::tuning;
 use crate::value::{Edge, Value};
+use graphlume_graph::Direction;
 
 /// Relationships to look at in the time of a search among those of a node.
 const SEARCH_COST: u32 = 8;
@@ -87,9 +87,9 @@ impl EdgeTest {
             return None;
         }
         match direction {
-            Direction::Out => Some(topology.out_neighbors(v)),
-            Direction::In => Some(topology.in_neighbors(v)),
-            Direction::Both => None,
+            Direction::Forward => Some(topology.out_neighbors(v)),
+            Direction::Reverse => Some(topology.in_neighbors(v)),
+            Direction::Undirected => None,
         }
     }
 
@@ -126,12 +126,12 @@ pub(super) fn each_between(
     direction: Direction,
     f: &mut dyn FnMut(Edge, u32) -> Flow,
 ) -> Flow {
-    if direction != Direction::In {
+    if direction != Direction::Reverse {
         for row in rows_between(view, v, to) {
             f(Edge { row: *row, source: v, destination: to }, to)?;
         }
     }
-    if direction == Direction::In || direction == Direction::Both && v != to {
+    if direction == Direction::Reverse || direction == Direction::Undirected && v != to {
         for row in rows_between(view, to, v) {
             f(Edge { row: *row, source: to, destination: v }, to)?;
         }
@@ -163,20 +163,20 @@ impl Exec<'_> {
             skipped += 1;
             Ok(())
         };
-        if direction != Direction::In {
+        if direction != Direction::Reverse {
             for (to, row) in topology.out_neighbors(v).iter().zip(topology.out_rows(v)) {
                 if *to < exists {
                     typed(Edge { row: *row, source: v, destination: *to }, *to)?;
                 }
             }
         }
-        if direction != Direction::Out {
+        if direction != Direction::Forward {
             let mut last = None;
             for from in topology.in_neighbors(v) {
                 // Parallel relationships repeat the source; a loop was met on its way out.
                 if last == Some(*from)
                     || *from >= exists
-                    || direction == Direction::Both && *from == v
+                    || direction == Direction::Undirected && *from == v
                 {
                     continue;
                 }

@@ -8,9 +8,9 @@ use super::aggregate::Grouper;
 use super::edges::StepTest;
 use super::expand::node_at;
 use super::{Exec, Flow};
-use crate::ast::Direction;
 use crate::plan::{Agg, AggKind, Ex, Op, Slot, Step};
 use crate::value::Value;
+use graphlume_graph::Direction;
 
 /// Where an aggregate of the ends of a step finds its values.
 enum Read<'a> {
@@ -49,7 +49,8 @@ impl<'a> Exec<'a> {
         aggs: &[Agg],
     ) -> Option<LastStep<'p, 's>> {
         let Op::Expand { input, step, .. } = input else { return None };
-        let one_way = step.direction != Direction::Both && !step.closes && step.others.is_empty();
+        let one_way =
+            step.direction != Direction::Undirected && !step.closes && step.others.is_empty();
         if !one_way || !self.view.rows_are_nodes() || !keys.iter().all(|(_, e)| is_before(e, step))
         {
             return None;

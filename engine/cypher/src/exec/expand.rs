@@ -3,11 +3,11 @@
 use super::edges::{EdgeTest, StepTest, each_between};
 use super::eval::set;
 use super::{Exec, Flow, Sink};
-use crate::ast::Direction;
 use crate::error::{Res, type_error};
 use crate::graph_view::GraphView;
 use crate::plan::{Slot, Span, Step};
 use crate::value::{Edge, Path, Value};
+use graphlume_graph::Direction;
 
 /// Relationships of a trail that are compared in the time of a step.
 const TRAIL_PER_TICK: u32 = 16;
@@ -95,11 +95,11 @@ impl Exec<'_> {
         }
         let forward = (edge.source, edge.destination);
         let mut ways = Vec::with_capacity(2);
-        if step.direction != Direction::In {
+        if step.direction != Direction::Reverse {
             ways.push(forward);
         }
-        if step.direction == Direction::In
-            || step.direction == Direction::Both && edge.source != edge.destination
+        if step.direction == Direction::Reverse
+            || step.direction == Direction::Undirected && edge.source != edge.destination
         {
             ways.push((forward.1, forward.0));
         }
@@ -132,9 +132,9 @@ impl Exec<'_> {
                 return Err(type_error("a pattern needs a list of relationships").into());
             };
             let right = match step.direction {
-                Direction::Out => edge.source == at,
-                Direction::In => edge.destination == at,
-                Direction::Both => edge.source == at || edge.destination == at,
+                Direction::Forward => edge.source == at,
+                Direction::Reverse => edge.destination == at,
+                Direction::Undirected => edge.source == at || edge.destination == at,
             };
             let again = edges.iter().any(|e| e.row == edge.row);
             if !right || again || test.never() || !self.edge_fits(&test, *edge)? {

@@ -7,10 +7,10 @@ use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
 
 use super::Flow;
-use crate::ast::Direction;
 use crate::error::Res;
 use crate::graph_view::{GraphView, TypeTest};
 use crate::value::Edge;
+use graphlume_graph::Direction;
 
 /// The adjacency of the relationships of some types.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,18 +136,18 @@ impl Relation {
         if v >= t.num_nodes() {
             return Ok(());
         }
-        if direction != Direction::In {
+        if direction != Direction::Reverse {
             for (to, row) in t.out_neighbors(v).iter().zip(t.out_rows(v)) {
                 f(Edge { row: *row, source: v, destination: *to }, *to)?;
             }
         }
-        if direction != Direction::Out {
+        if direction != Direction::Forward {
             let range = t.in_offsets().get(v as usize).zip(t.in_offsets().get(v as usize + 1));
             let range = range.map_or(0..0, |(from, to)| *from as usize..*to as usize);
             let rows = self.in_rows.get(range).unwrap_or_default();
             for (from, row) in t.in_neighbors(v).iter().zip(rows) {
                 // A loop was met on its way out.
-                if direction == Direction::In || *from != v {
+                if direction == Direction::Reverse || *from != v {
                     f(Edge { row: *row, source: *from, destination: v }, *from)?;
                 }
             }

@@ -8,10 +8,10 @@ use super::edges::EdgeTest;
 use super::eval::set;
 use super::expand::node_at;
 use super::{Exec, Flow, Sink, Stop};
-use crate::ast::Direction;
 use crate::error::{Res, limit_error, value_error};
 use crate::plan::{Slot, Span, Step};
 use crate::value::{Edge, Path, Value};
+use graphlume_graph::Direction;
 
 /// How nodes were reached: the relationships that lead back one level.
 #[derive(Default)]
@@ -74,9 +74,9 @@ impl Exec<'_> {
         all: bool,
     ) -> Res<Vec<Path>> {
         let against = match direction {
-            Direction::Out => Direction::In,
-            Direction::In => Direction::Out,
-            Direction::Both => Direction::Both,
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+            Direction::Undirected => Direction::Undirected,
         };
         let (mut a, mut b) = (Side::new(from), Side::new(to));
         loop {

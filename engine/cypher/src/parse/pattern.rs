@@ -4,9 +4,10 @@ use graphlume_expr::ErrorCode;
 use graphlume_types::limits::{CYPHER_HOPS_MAX, CYPHER_PATTERN_STEPS_MAX};
 
 use super::{Parsed, Parser};
-use crate::ast::{Direction, Expr, NodePattern, Part, PathKind, RelPattern};
+use crate::ast::{Expr, NodePattern, Part, PathKind, RelPattern};
 use crate::error::placed;
 use crate::lex::Tok;
+use graphlume_graph::Direction;
 
 /// Property names and their values, and whether braces were written.
 type Props = (Vec<(String, Expr)>, bool);
@@ -108,7 +109,7 @@ impl Parser<'_> {
         let mut rel = RelPattern {
             name: None,
             types: Vec::new(),
-            direction: Direction::Both,
+            direction: Direction::Undirected,
             range: None,
             props: Vec::new(),
             at,
@@ -133,9 +134,9 @@ impl Parser<'_> {
         self.need("-")?;
         let right = self.eat(">");
         rel.direction = match (left, right) {
-            (true, false) => Direction::In,
-            (false, true) => Direction::Out,
-            _ => Direction::Both,
+            (true, false) => Direction::Reverse,
+            (false, true) => Direction::Forward,
+            _ => Direction::Undirected,
         };
         Ok(rel)
     }

@@ -16,50 +16,79 @@ use crate::bind::bind;
 use crate::hop::ends;
 use crate::scope::{Scope, Side};
 use crate::select::take;
-use crate::wire::Direction;
+use graphlume_graph::Direction;
 
-/// Evaluates a call.
-pub(super) fn run(
+pub(super) fn get_degrees(
     graph: &PropertyGraph,
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, QueryError> {
-    match params.function {
-        "get_degrees" => {
-            let wanted = [
-                (params.text("degree_in")?.unwrap_or("degree_in"), Direction::Reverse),
-                (params.text("degree_out")?.unwrap_or("degree_out"), Direction::Forward),
-                (params.text("col")?.unwrap_or("degree"), Direction::Undirected),
-            ];
-            degrees(graph, &wanted, scope)
-        }
-        "get_indegrees" => {
-            let name = params.text("col")?.unwrap_or("degree_in");
-            degrees(graph, &[(name, Direction::Reverse)], scope)
-        }
-        "get_outdegrees" => {
-            let name = params.text("col")?.unwrap_or("degree_out");
-            degrees(graph, &[(name, Direction::Forward)], scope)
-        }
-        "filter_nodes_by_dict" => {
-            let nodes =
-                filtered(graph, &graph.node_table(scope.cancel)?, Side::Nodes, params, scope)?;
-            graph.replaced(Some(nodes), graph.edges().cloned())
-        }
-        "filter_edges_by_dict" => {
-            let edges = filtered(graph, edge_table(graph)?, Side::Edges, params, scope)?;
-            graph.with_edges(edges)
-        }
-        "prune_self_edges" => prune(graph),
-        "drop_nodes" => cut(graph, params, false, scope),
-        "keep_nodes" => cut(graph, params, true, scope),
-        "materialize_nodes" => {
-            graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
-        }
-        "get_topological_levels" => super::levels::run(graph, params, scope),
-        "hypergraph" => super::hypergraph::run(graph, params, scope),
-        _ => super::hop::run(graph, params, scope),
-    }
+    let wanted = [
+        (params.text("degree_in")?.unwrap_or("degree_in"), Direction::Reverse),
+        (params.text("degree_out")?.unwrap_or("degree_out"), Direction::Forward),
+        (params.text("col")?.unwrap_or("degree"), Direction::Undirected),
+    ];
+    degrees(graph, &wanted, scope)
+}
+
+pub(super) fn get_indegrees(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let name = params.text("col")?.unwrap_or("degree_in");
+    degrees(graph, &[(name, Direction::Reverse)], scope)
+}
+
+pub(super) fn get_outdegrees(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let name = params.text("col")?.unwrap_or("degree_out");
+    degrees(graph, &[(name, Direction::Forward)], scope)
+}
+
+pub(super) fn filter_nodes(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let nodes = filtered(graph, &graph.node_table(scope.cancel)?, Side::Nodes, params, scope)?;
+    graph.replaced(Some(nodes), graph.edges().cloned())
+}
+
+pub(super) fn filter_edges(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let edges = filtered(graph, edge_table(graph)?, Side::Edges, params, scope)?;
+    graph.with_edges(edges)
+}
+
+pub(super) fn drop_nodes(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    cut(graph, params, false, scope)
+}
+
+pub(super) fn keep_nodes(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    cut(graph, params, true, scope)
+}
+
+pub(super) fn materialize_nodes(
+    graph: &PropertyGraph,
+    _: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
 }
 
 pub(super) fn edge_table(graph: &PropertyGraph) -> Result<&Table, QueryError> {
@@ -111,7 +140,11 @@ fn filtered(
     take(table, (0..table.num_rows() as u32).filter(|row| bound.passes(*row)).collect())
 }
 
-fn prune(graph: &PropertyGraph) -> Result<PropertyGraph, QueryError> {
+pub(super) fn prune(
+    graph: &PropertyGraph,
+    _: &Params<'_>,
+    _: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
     let table = edge_table(graph)?;
     let bindings = graph.bindings();
     let end = |name: &Option<String>| {

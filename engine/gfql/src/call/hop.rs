@@ -7,8 +7,8 @@ use crate::chain::{free_name, in_slice};
 use crate::hop::{Hops, ends};
 use crate::scope::Scope;
 use crate::select::{Added, Selection};
-use crate::wire::Direction;
 use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_graph::Direction;
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
 

@@ -164,12 +164,12 @@ fn function(
             Ok(rows(rows::choose(graph, base, &params, &[], scope)?))
         }
         Does::Choose => Ok(rows(rows::count(graph, &params, scope)?)),
-        Does::Rows => {
+        Does::Rows(call) => {
             let table = graph.node_table(scope.cancel)?;
-            Ok(rows(rows::apply(&table, found.name, &params, scope)?))
+            Ok(rows((call.0)(&table, &params, scope)?))
         }
         Does::Match => Ok(rows(matching::run(graph, base, &params, scope)?)),
-        Does::Graph => graph::run(graph, &params, scope),
+        Does::Graph(call) => (call.0)(graph, &params, scope),
         Does::Algorithm => algorithm::run(graph, &params, scope),
         Does::Show => show::noted(graph, call, &params),
         Does::Index | Does::Refused(_) => Ok(graph.clone()),

@@ -22,7 +22,8 @@ use crate::expr::{EDGE_IDS, NODE_ID};
 use crate::hop::arcs;
 use crate::scope::{Scope, Step};
 use crate::select::taken_bytes;
-use crate::wire::{Direction, EdgeOp, NodeOp};
+use crate::wire::{EdgeOp, NodeOp};
+use graphlume_graph::Direction;
 
 /// In the place of an element where a step has none.
 pub(super) const NOTHING: u32 = u32::MAX;

@@ -16,7 +16,8 @@ use crate::bind::bind;
 use crate::expr::{Cell, EDGE_IDS, Expr, NODE_ID, Reader, Rows, column, parse, plain_column};
 use crate::scope::{NO_ROWS, Scope, Side, Step};
 use crate::select::take;
-use crate::wire::{Direction, NodeOp, Op, Query};
+use crate::wire::{NodeOp, Op, Query};
+use graphlume_graph::Direction;
 
 /// The table that `rows` chooses: of the graph as it is now, or of all matches of a pattern in
 /// `base`.
@@ -149,36 +150,40 @@ pub(super) fn count(
     table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)], scope.cancel)?)], 1)
 }
 
-/// Applies a function to a table.
-pub(super) fn apply(
+pub(super) fn select(
     table: &Table,
-    function: &str,
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<Table, QueryError> {
-    match function {
-        "select" | "return_" => project(table, params, false, scope),
-        "with_" => project(table, params, params.flag("extend", false)?, scope),
-        "where_rows" => keep(table, params, scope),
-        "order_by" => order(table, params, scope),
-        "skip" => {
-            let from = params.count("value")?.min(table.num_rows());
-            take(table, (from as u32..table.num_rows() as u32).collect())
-        }
-        "limit" => {
-            let count = params.count("value")?.min(table.num_rows());
-            take(table, (0..count as u32).collect())
-        }
-        "distinct" => distinct(table, params, scope),
-        "unwind" => unwind(table, params, scope),
-        "group_by" => super::group::run(table, params, scope),
-        "drop_cols" => {
-            let gone = params.texts("cols")?;
-            let kept = columns(table).into_iter().filter(|(n, _)| !gone.contains(n)).collect();
-            table_of(kept, table.num_rows())
-        }
-        _ => fill(table, params, scope),
-    }
+    project(table, params, false, scope)
+}
+
+pub(super) fn with_(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
+    project(table, params, params.flag("extend", false)?, scope)
+}
+
+pub(super) fn skip(table: &Table, params: &Params<'_>, _: Scope<'_>) -> Result<Table, QueryError> {
+    let from = params.count("value")?.min(table.num_rows());
+    take(table, (from as u32..table.num_rows() as u32).collect())
+}
+
+pub(super) fn limit(table: &Table, params: &Params<'_>, _: Scope<'_>) -> Result<Table, QueryError> {
+    let count = params.count("value")?.min(table.num_rows());
+    take(table, (0..count as u32).collect())
+}
+
+pub(super) fn drop_cols(
+    table: &Table,
+    params: &Params<'_>,
+    _: Scope<'_>,
+) -> Result<Table, QueryError> {
+    let gone = params.texts("cols")?;
+    let kept = columns(table).into_iter().filter(|(n, _)| !gone.contains(n)).collect();
+    table_of(kept, table.num_rows())
 }
 
 /// The column that is called so, for names such as `count(*)` may contain what expressions do not; else the
@@ -281,7 +286,11 @@ fn project(
     table_of(out, table.num_rows())
 }
 
-fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
+pub(super) fn keep(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
     let mut kept: Vec<u32> = (0..table.num_rows() as u32).collect();
     if params.get("filter_dict").is_some() {
         let filter = crate::wire::filter(params.get("filter_dict"), "filter_dict")?;
@@ -296,7 +305,11 @@ fn keep(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, Q
     take(table, kept)
 }
 
-fn order(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
+pub(super) fn order(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
     let mut keys = Vec::new();
     for value in params.list("keys")? {
         let wrong =
@@ -346,7 +359,11 @@ pub(super) fn row_keys(
     (0..table.num_rows()).map(key).collect()
 }
 
-fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
+pub(super) fn distinct(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
     let names = match params.get("subset") {
         Some(_) => params.texts("subset")?,
         // Rows are the same by what they say; that they are different edges does not show.
@@ -364,7 +381,11 @@ fn distinct(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Tabl
 /// Bytes of a row number and a value, and of the column they become.
 const UNWOUND_BYTES: u64 = 48;
 
-fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
+pub(super) fn unwind(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
     let expr = match params.get("expr") {
         Some(Value::String(text)) => parse(text)?,
         Some(list @ Value::Array(_)) => Expr::Literal(
@@ -404,7 +425,11 @@ fn unwind(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table,
     graphlume_store::materialize::with(&take(table, rows)?, name, column(&cells, scope.cancel)?)
 }
 
-fn fill(table: &Table, params: &Params<'_>, scope: Scope<'_>) -> Result<Table, QueryError> {
+pub(super) fn fill(
+    table: &Table,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<Table, QueryError> {
     if table.num_rows() > 0 {
         return Ok(table.clone());
     }

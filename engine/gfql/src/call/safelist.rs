@@ -1,21 +1,40 @@
 //! Which functions may be called, with which parameters, and who does them.
 
+use graphlume_store::PropertyGraph;
+use graphlume_table::Table;
 use serde_json::Value;
+
+use super::{Params, graph, group, hop, hypergraph, levels, rows};
+use crate::scope::Scope;
 
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
 use graphlume_store::CallOp;
 
+/// The function that makes a graph of a graph.
+pub(super) type OfGraph =
+    fn(&PropertyGraph, &Params<'_>, Scope<'_>) -> Result<PropertyGraph, QueryError>;
+/// The function that makes rows of rows.
+pub(super) type OfRows = fn(&Table, &Params<'_>, Scope<'_>) -> Result<Table, QueryError>;
+
+/// Runs a call that cuts a graph, describes its nodes or makes another graph.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphCall(pub(super) OfGraph);
+
+/// Runs a call that changes rows.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsCall(pub(super) OfRows);
+
 /// What a call does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Does {
     /// Chooses or counts the rows of a table.
     Choose,
     /// Changes rows.
-    Rows,
+    Rows(RowsCall),
     /// Compares rows with the matches of a pattern.
     Match,
     /// Cuts a graph, describes its nodes or makes another graph.
-    Graph,
+    Graph(GraphCall),
     /// Runs an algorithm or a layout of the registry.
     Algorithm,
     /// Says how the graph is shown.
@@ -46,6 +65,14 @@ const fn entry(
     optional: &'static [&'static str],
 ) -> Callable {
     Callable { name, does, required, optional }
+}
+
+const fn of_graph(run: OfGraph) -> Does {
+    Does::Graph(GraphCall(run))
+}
+
+const fn of_rows(run: OfRows) -> Does {
+    Does::Rows(RowsCall(run))
 }
 
 const COLUMN: &[&str] = &["column"];
@@ -85,18 +112,18 @@ pub const CALLS: &[Callable] = &[
         ],
     ),
     entry("count_table", Does::Choose, &[], &["table", "source", "alias"]),
-    entry("select", Does::Rows, ITEMS, &[]),
-    entry("return_", Does::Rows, ITEMS, &[]),
-    entry("with_", Does::Rows, ITEMS, &["extend"]),
-    entry("where_rows", Does::Rows, &[], &["filter_dict", "expr"]),
-    entry("order_by", Does::Rows, &["keys"], &[]),
-    entry("skip", Does::Rows, VALUE, &[]),
-    entry("limit", Does::Rows, VALUE, &[]),
-    entry("distinct", Does::Rows, &[], &["subset"]),
-    entry("unwind", Does::Rows, &["expr"], &["as_"]),
-    entry("group_by", Does::Rows, &["keys", "aggregations"], &["key_prefixes"]),
-    entry("drop_cols", Does::Rows, &["cols"], &[]),
-    entry("fill_empty_row", Does::Rows, &["row"], &[]),
+    entry("select", of_rows(rows::select), ITEMS, &[]),
+    entry("return_", of_rows(rows::select), ITEMS, &[]),
+    entry("with_", of_rows(rows::with_), ITEMS, &["extend"]),
+    entry("where_rows", of_rows(rows::keep), &[], &["filter_dict", "expr"]),
+    entry("order_by", of_rows(rows::order), &["keys"], &[]),
+    entry("skip", of_rows(rows::skip), VALUE, &[]),
+    entry("limit", of_rows(rows::limit), VALUE, &[]),
+    entry("distinct", of_rows(rows::distinct), &[], &["subset"]),
+    entry("unwind", of_rows(rows::unwind), &["expr"], &["as_"]),
+    entry("group_by", of_rows(group::run), &["keys", "aggregations"], &["key_prefixes"]),
+    entry("drop_cols", of_rows(rows::drop_cols), &["cols"], &[]),
+    entry("fill_empty_row", of_rows(rows::fill), &["row"], &[]),
     entry("semi_apply_mark", Does::Match, MARK, PATTERN_MORE),
     entry("anti_semi_apply", Does::Match, PATTERN, PATTERN_MORE),
     entry("join_apply", Does::Match, PATTERN, &["how"]),
@@ -106,18 +133,23 @@ pub const CALLS: &[Callable] = &[
         &["alias", "term", "out_col"],
         &["case_sensitive", "regex", "columns"],
     ),
-    entry("get_degrees", Does::Graph, &[], &["col", "degree_in", "degree_out", "engine"]),
-    entry("get_indegrees", Does::Graph, &[], &["col"]),
-    entry("get_outdegrees", Does::Graph, &[], &["col"]),
-    entry("filter_nodes_by_dict", Does::Graph, FILTER, &[]),
-    entry("filter_edges_by_dict", Does::Graph, FILTER, &[]),
-    entry("prune_self_edges", Does::Graph, &[], &[]),
-    entry("drop_nodes", Does::Graph, NODES, &[]),
-    entry("keep_nodes", Does::Graph, NODES, &[]),
-    entry("materialize_nodes", Does::Graph, &[], &["engine", "reuse"]),
+    entry(
+        "get_degrees",
+        of_graph(graph::get_degrees),
+        &[],
+        &["col", "degree_in", "degree_out", "engine"],
+    ),
+    entry("get_indegrees", of_graph(graph::get_indegrees), &[], &["col"]),
+    entry("get_outdegrees", of_graph(graph::get_outdegrees), &[], &["col"]),
+    entry("filter_nodes_by_dict", of_graph(graph::filter_nodes), FILTER, &[]),
+    entry("filter_edges_by_dict", of_graph(graph::filter_edges), FILTER, &[]),
+    entry("prune_self_edges", of_graph(graph::prune), &[], &[]),
+    entry("drop_nodes", of_graph(graph::drop_nodes), NODES, &[]),
+    entry("keep_nodes", of_graph(graph::keep_nodes), NODES, &[]),
+    entry("materialize_nodes", of_graph(graph::materialize_nodes), &[], &["engine", "reuse"]),
     entry(
         "hop",
-        Does::Graph,
+        of_graph(hop::run),
         &[],
         &[
             "nodes",
@@ -144,7 +176,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "get_topological_levels",
-        Does::Graph,
+        of_graph(levels::run),
         &[],
         &["level_col", "allow_cycles", "warn_cycles", "remove_self_loops"],
     ),
@@ -156,7 +188,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "hypergraph",
-        Does::Graph,
+        of_graph(hypergraph::run),
         &[],
         &[
             "entity_types",

@@ -4,8 +4,8 @@ use super::labels::Labels;
 use super::{BoundEdge, Layer, Pass, Step};
 use crate::hop::{ends, ends_of};
 use crate::select::{Added, Selection};
-use crate::wire::Direction;
 use graphlume_expr::QueryError;
+use graphlume_graph::Direction;
 use graphlume_store::ids::{Grow, IdSet};
 
 impl Pass<'_> {

@@ -23,7 +23,8 @@ use crate::filter::{NodeFilter, row_filter};
 use crate::hop::{Hops, Reached, ends, kept_edges};
 use crate::scope::{Scope, Side, Step};
 use crate::select::{Selection, take};
-use crate::wire::{Clause, Direction, EdgeOp, NodeOp};
+use crate::wire::{Clause, EdgeOp, NodeOp};
+use graphlume_graph::Direction;
 pub(crate) use labels::{free_name, in_slice};
 use single::Single;
 

@@ -10,8 +10,9 @@ use crate::hop::{edges_at, joined, piece_size};
 use crate::scope::{Scope, Step};
 use crate::select::Selection;
 use crate::tuning::tuning;
-use crate::wire::{Direction, EdgeOp, NodeOp};
+use crate::wire::{EdgeOp, NodeOp};
 use graphlume_expr::QueryError;
+use graphlume_graph::Direction;
 use graphlume_store::PropertyGraph;
 use graphlume_store::ids::{BLOCK_MAX, IdSet, listed};
 

@@ -5,7 +5,7 @@ use graphlume_graph::Topology;
 use graphlume_store::ids::{Grow, IdMap, IdSet};
 
 use super::{Hops, Reached, ends};
-use crate::wire::Direction;
+use graphlume_graph::Direction;
 
 impl Hops<'_> {
     /// No hop at all.

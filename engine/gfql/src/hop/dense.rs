@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{Hops, Reached};
 use crate::tuning::tuning;
-use crate::wire::Direction;
+use graphlume_graph::Direction;
 
 /// Pieces for each thread, so that none waits long for the last one.
 const PIECES_PER_THREAD: usize = 4;

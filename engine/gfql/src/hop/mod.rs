@@ -11,8 +11,8 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::tuning::tuning;
-use crate::wire::Direction;
 pub(crate) use dense::{Marks, edges_at, ends_of, joined, kept_edges, piece_size};
+use graphlume_graph::Direction;
 
 /// Which edges may be followed and how far.
 pub(crate) struct Hops<'a> {

@@ -7,6 +7,7 @@ pub(crate) mod value;
 use serde_json::{Map, Value};
 
 use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_graph::Direction;
 use graphlume_store::CallOp;
 use graphlume_store::filter::Predicate;
 use graphlume_types::limits::{QUERY_BINDINGS_MAX, QUERY_DEPTH_MAX, QUERY_STEPS_MAX};
@@ -59,29 +60,6 @@ pub struct NodeOp {
     pub name: Option<String>,
     /// A condition in the data frame's own language.
     pub query: Option<String>,
-}
-
-/// Which way edges are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From source to destination.
-    Forward,
-    /// From destination to source.
-    Reverse,
-    /// Either way.
-    Undirected,
-}
-
-impl Direction {
-    /// The way back.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        match self {
-            Self::Forward => Self::Reverse,
-            Self::Reverse => Self::Forward,
-            Self::Undirected => Self::Undirected,
-        }
-    }
 }
 
 /// A step that follows edges.

@@ -6,7 +6,8 @@ use graphlume_types::limits::{QUERY_HOPS_MAX, QUERY_TEXT_CHARS_MAX};
 use serde_json::Value;
 
 use super::predicate::test;
-use super::{Clause, Direction, EdgeOp, Filter, NodeOp, Object, Op, unknown_kind};
+use super::{Clause, EdgeOp, Filter, NodeOp, Object, Op, unknown_kind};
+use graphlume_graph::Direction;
 
 /// Reads an operation. Index statements are operations that do nothing.
 pub(super) fn op(value: &Value) -> Result<Vec<Op>, QueryError> {

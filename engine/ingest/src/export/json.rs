@@ -9,6 +9,7 @@ const EIGHT_DIGITS: u64 = 100_000_000;
 const ONES: u64 = u64::MAX / 255;
 /// Hundredths below this are told apart by a float, and have no shorter text that is the same float.
 const HUNDREDTHS_MAX: f64 = 1e15;
+
 /// Bytes that are written for many rows, such as the name of a column and what stands around it.
 pub(super) struct Repeated {
     pieces: Vec<[u8; PIECE]>,

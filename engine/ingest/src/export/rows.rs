@@ -176,7 +176,7 @@ pub(super) fn write_rows<W: Write>(
             if let Some(from) = blocks.next() {
                 let (done, rendered) = mpsc::sync_channel(1);
                 let block = &block;
-                // Nobody takes it when what came before could not be written.
+                // It is not taken when what came before could not be written.
                 scope.spawn(move |_| drop(done.send(block(from))));
                 begun.push_back(rendered);
             }

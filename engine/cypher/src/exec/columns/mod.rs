@@ -21,11 +21,11 @@ use graphlume_expr::{Marks, Test, Unfit, marks};
 use super::eval::set;
 use super::parallel::Part;
 use super::{Exec, Flow, Sink};
-use crate::ast::Direction;
 use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::plan::{Ex, Op, OpId, Slot, Step};
 use crate::value::{Edge, Value};
+use graphlume_graph::Direction;
 
 /// Stands for the numbers of several operators.
 const SEVERAL: usize = usize::MAX;
@@ -75,7 +75,7 @@ impl<'p> Pipeline<'p> {
                     let Op::Scan { input, slot, labels, seek, .. } = &**input else { return None };
                     let all = matches!(**input, Op::Argument) && *slot == step.from;
                     let plain = labels.is_empty() && seek.is_empty() && step.labels.is_empty();
-                    if !all || !plain || step.closes || step.direction != Direction::Out {
+                    if !all || !plain || step.closes || step.direction != Direction::Forward {
                         return None;
                     }
                     break Start::Edges(step);

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use graphlume_types::MemoryReservation;
 
-use crate::ast::Direction;
 use crate::exec::edges::EdgeTest;
 use crate::exec::relation::Relation;
 use crate::exec::{Exec, Flow};
 use crate::graph_view::GraphView;
 use crate::plan::Step;
 use crate::value::Edge;
+use graphlume_graph::Direction;
 
 /// The part of all nodes up to which those with paths are listed.
 const LISTED_PART: usize = 16;
@@ -91,9 +91,9 @@ impl Paths {
 /// Whether a step may take a relationship from one node to another.
 fn leads(step: &Step, edge: Edge, from: u32, to: u32) -> bool {
     match step.direction {
-        Direction::Out => edge.source == from && edge.destination == to,
-        Direction::In => edge.source == to && edge.destination == from,
-        Direction::Both => true,
+        Direction::Forward => edge.source == from && edge.destination == to,
+        Direction::Reverse => edge.source == to && edge.destination == from,
+        Direction::Undirected => true,
     }
 }
 
@@ -140,9 +140,9 @@ impl Advance<'_> {
         self.paths.sum_is_beyond(edges, |v| {
             u64::from(match self.step.direction {
                 _ if v >= all.num_nodes() => 0,
-                Direction::Out => all.out_degree(v),
-                Direction::In => all.in_degree(v),
-                Direction::Both => all.degree(v),
+                Direction::Forward => all.out_degree(v),
+                Direction::Reverse => all.in_degree(v),
+                Direction::Undirected => all.degree(v),
             })
         })
     }
@@ -156,8 +156,8 @@ impl Advance<'_> {
             b.step.direction == direction
                 && b.test.relation().is_some_and(|other| Arc::ptr_eq(other, relation))
         };
-        let fits = direction != Direction::Both && self.apart.as_ref().is_none_or(plain);
-        fits.then(|| Lists { relation, out: direction == Direction::Out })
+        let fits = direction != Direction::Undirected && self.apart.as_ref().is_none_or(plain);
+        fits.then(|| Lists { relation, out: direction == Direction::Forward })
     }
 
     /// How many of the paths that a loop would continue have it as their last relationship.
