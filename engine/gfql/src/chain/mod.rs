@@ -1,4 +1,5 @@
-//! Chains: forward along the steps, back to what leads to an end, and together.
+//! Chains: forward along the steps, back to what leads to an end, and together: the two passes of semi-joins of a full
+//! reducer (Yannakakis 1981, VLDB), whose relations are the hops.
 //!
 //! Chains of single directed hops keep exactly the elements that are on a whole match. A step of
 //! several hops, or one that goes either way, is cut down as a whole: its elements lie between the
