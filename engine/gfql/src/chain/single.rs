@@ -57,6 +57,7 @@ impl Looks<'_> {
     }
 }
 
+/// Whether a bit is set; rows that are no edge have ends beyond all words.
 fn bit(words: &[u64], i: u32) -> bool {
     words.get(i as usize / 64).is_some_and(|word| word >> (i % 64) & 1 == 1)
 }
