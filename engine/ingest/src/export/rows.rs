@@ -205,3 +205,51 @@ fn taken(rendered: &Receiver<Vec<u8>>) -> io::Result<Vec<u8>> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn sample() -> RecordBatch {
+        let ints: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10 * BLOCK_ROWS as i64 + 3));
+        RecordBatch::try_from_iter([("i", ints)]).unwrap()
+    }
+
+    #[test]
+    fn blocks_keep_their_order_inside_and_outside_of_a_pool() {
+        let batch = sample();
+        let written = || {
+            let mut out = Vec::new();
+            write_rows(&batch, &mut out, |_, columns, row, out| columns.csv(row, out)).unwrap();
+            out
+        };
+        let wanted: String = (0..batch.num_rows()).map(|i| format!("{i}\n")).collect();
+        assert!(written() == wanted.as_bytes());
+        for threads in [1, 2] {
+            // A thread of the pool itself writes: with one of them nobody else renders.
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(written) == wanted.as_bytes());
+        }
+    }
+
+    #[test]
+    fn the_first_write_that_fails_ends_it() {
+        struct Few(usize);
+        impl Write for Few {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(1).ok_or_else(|| io::Error::other("full"))?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for few in [0, 3] {
+            let found = write_rows(&sample(), &mut Few(few), |_, c, row, out| c.csv(row, out));
+            assert_eq!(found.unwrap_err().to_string(), "full");
+        }
+    }
+}
