@@ -26,7 +26,8 @@ const GAIN_MIN: f64 = 6e-3;
 /// The same for small graphs and for a search until nothing changes.
 const GAIN_MIN_SMALL: f64 = 1e-9;
 /// Share of all weight that a level of a large graph gains at least, or it is the last of its iteration. The first iteration
-/// has all levels.
+/// has all levels that gain, and one after an iteration that changed nothing has all there are, as have small graphs and a
+/// search until nothing changes.
 const LEVEL_GAIN_MIN: f64 = 2e-4;
 /// The same in the last iteration.
 const LEVEL_GAIN_MIN_LAST: f64 = 1e-5;
@@ -255,13 +256,16 @@ impl<S: Size> Search<'_, S> {
         let least =
             if options.n_iterations < 0 { ITERATIONS_MAX } else { options.n_iterations as u64 };
         let mut last = Level { inside: None, coarse: None, labels };
+        let mut whole = self.is_thorough();
         while found.iterations < least && self.net.ends.len() + n > 0 {
             let before = last.of_nodes();
-            last = self.iteration(before.clone(), found.iterations, cancel)?;
+            last = self.iteration(before.clone(), found.iterations, whole, cancel)?;
             found.iterations += 1;
-            if last.of_nodes() == before {
+            let same = last.of_nodes() == before;
+            if same && whole {
                 break;
             }
+            whole = same || self.is_thorough();
         }
         cancel.check()?;
         // The nodes of every level are connected, so what is connected on the last one is connected in the graph.
@@ -272,11 +276,12 @@ impl<S: Size> Search<'_, S> {
         Ok(found)
     }
 
-    /// One run through all levels, from `labels` on.
+    /// One run through the levels, from `labels` on: the `whole` of them, or those that gain.
     fn iteration(
         &self,
         labels: Vec<u32>,
         iteration: u64,
+        whole: bool,
         cancel: &CancelToken,
     ) -> Result<Level<S>, AlgoError> {
         // The node of the present level that each node of the graph is in; none until there is a second level.
@@ -284,7 +289,7 @@ impl<S: Size> Search<'_, S> {
         let mut coarse: Option<(Network, Vec<S>)> = None;
         let mut present = labels;
         let is_last = iteration + 1 >= self.options.n_iterations.unsigned_abs();
-        let level_gain_min = match (iteration, is_last) {
+        let level_share_min = match (iteration, is_last) {
             (0, _) => 0.0,
             (_, false) => LEVEL_GAIN_MIN,
             (_, true) => LEVEL_GAIN_MIN_LAST,
@@ -304,7 +309,7 @@ impl<S: Size> Search<'_, S> {
             let gain;
             (present, gain) = moving::settle(net, present, rule, cancel)?;
             let groups = renumber(&mut present, net.num_nodes());
-            if groups == net.num_nodes() || gain <= self.gain_min(level_gain_min) {
+            if groups == net.num_nodes() || (!whole && gain <= self.gain_min(level_share_min)) {
                 break;
             }
             let rule = refine::Rule { sizes, penalty: self.penalty, beta: self.options.beta, seed };
@@ -330,10 +335,15 @@ impl<S: Size> Search<'_, S> {
         coarse.as_ref().map_or((self.net, self.sizes), |(net, sizes)| (net, sizes))
     }
 
-    /// Share of all weight, as a gain, or next to none for a small graph and a search until nothing changes.
+    /// Whether small gains count: in a small graph, and in a search until nothing changes.
+    fn is_thorough(&self) -> bool {
+        self.net.num_nodes() <= SEQUENTIAL_NODES_MAX || self.options.n_iterations < 0
+    }
+
+    /// A share of all weight as a gain, or next to none where small gains count.
     fn gain_min(&self, share: f64) -> f64 {
-        let small = self.net.num_nodes() <= SEQUENTIAL_NODES_MAX || self.options.n_iterations < 0;
-        if small { GAIN_MIN_SMALL * self.total.abs() / 2.0 } else { share * self.total.abs() / 2.0 }
+        let share = if self.is_thorough() { GAIN_MIN_SMALL } else { share };
+        share * self.total.abs() / 2.0
     }
 
     /// What the communities are worth, over the weight of all edge ends.

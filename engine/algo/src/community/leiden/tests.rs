@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use graphlume_graph::Topology;
+use graphlume_types::hash::h64;
 
 use super::*;
 use crate::community::network::modularity;
@@ -62,6 +63,19 @@ fn planted_communities_are_found_at_any_number_of_threads() {
     let [one, two, three] = testkit::at_1_2_3_threads(|| find(&t, &by_modularity(2)));
     assert!(one == two && two == three);
     assert!(one.quality > modularity(&view(&t), &truth, 1.0) - 1e-9);
+}
+
+#[test]
+fn iterations_go_on_behind_one_that_changes_nothing() {
+    // Sparse and without structure: there is always a better partition to be found.
+    let edges: Vec<(u32, u32)> = (0..20_000u64)
+        .map(|i| (h64(5, 1, i) as u32 % 3_000, h64(5, 2, i) as u32 % 3_000))
+        .collect();
+    let t = testkit::from_edges(3_000, &edges);
+    let few = find(&t, &by_modularity(4));
+    let many = find(&t, &by_modularity(100));
+    assert!(many.iterations > 20, "{}", many.iterations);
+    assert!(many.quality > few.quality + 0.002, "{} {}", many.quality, few.quality);
 }
 
 #[test]
