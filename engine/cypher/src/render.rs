@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::graph_view::GraphView;
 use crate::value::{Edge, Value};
+use graphlume_expr::quote;
 
 /// The text of a value as `toString` and a text column give it: a text is itself, a time its ISO form.
 pub(crate) fn text_of(view: &GraphView, value: &Value) -> String {
@@ -131,21 +132,6 @@ fn write_name(name: &str, out: &mut String) {
         out.push_str(&name.replace('`', "``"));
         out.push('`');
     }
-}
-
-fn quote(text: &str, out: &mut String) {
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\'' => out.push_str("\\'"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            _ => out.push(c),
-        }
-    }
-    out.push('\'');
 }
 
 /// A float, always recognisable as one.

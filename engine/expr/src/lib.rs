@@ -18,6 +18,7 @@ mod fold;
 mod group;
 mod mark;
 mod number;
+mod quote;
 mod test;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -33,6 +34,7 @@ pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
 pub use number::{Arithmetic, Number};
+pub use quote::quote;
 pub use test::Test;
 pub use text::TextTest;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};

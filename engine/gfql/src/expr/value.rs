@@ -289,18 +289,7 @@ pub(super) fn plain_name(name: &str) -> String {
 
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
-    out.push('\'');
-    for c in text.chars() {
-        match c {
-            '\\' => out.push_str("\\\\"),
-            '\'' => out.push_str("\\'"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            _ => out.push(c),
-        }
-    }
-    out.push('\'');
+    graphlume_expr::quote(text, &mut out);
     out
 }
 
