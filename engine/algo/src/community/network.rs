@@ -135,23 +135,14 @@ impl Network {
         if self.share_of_copies(labels, &starts, &members) > COPIES_MAX {
             return self.contract(labels, groups);
         }
-        match self.weights.as_deref() {
-            None => self.relabel(labels, &starts, &members, |_| None),
-            Some(w) => self.relabel(labels, &starts, &members, |list| Some(&w[list])),
-        }
+        self.relabel(labels, &starts, &members)
     }
 
     /// The lists of the members of each group, one after the other, with groups in place of nodes and without loops.
-    fn relabel<'a>(
-        &'a self,
-        labels: &[u32],
-        starts: &[usize],
-        members: &[u32],
-        weights: impl Fn(Range<usize>) -> Option<&'a [f64]> + Sync,
-    ) -> Self {
-        let weighted = self.weights.is_some();
+    fn relabel(&self, labels: &[u32], starts: &[usize], members: &[u32]) -> Self {
+        let weights = self.weights.as_deref();
         let work = self.work(starts, members);
-        Self::of_groups(&work, &work, weighted, |range, ends, kept| {
+        Self::of_groups(&work, &work, weights.is_some(), |range, ends, kept| {
             let mut len = 0;
             let lists = range.map(|g| {
                 let mut loops = 0.0;
@@ -161,7 +152,7 @@ impl Network {
                     let list = self.range(v);
                     let to = list.clone().map(|at| labels[self.ends[at] as usize]);
                     let before = len;
-                    match weights(list.clone()) {
+                    match weights {
                         None => {
                             for l in to {
                                 ends[len] = l;
@@ -170,7 +161,7 @@ impl Network {
                             loops += (list.len() - (len - before)) as f64;
                         }
                         Some(w) => {
-                            for (l, w) in to.zip(w) {
+                            for (l, w) in to.zip(&w[list]) {
                                 (ends[len], kept[len]) = (l, *w);
                                 len += usize::from(l as usize != g);
                                 loops += if l as usize == g { *w } else { 0.0 };
