@@ -1,5 +1,8 @@
 """What the unchanged client gets for `compute_igraph` by `gfql_remote` is the frame that its own local call makes with igraph."""
 
+import random
+import statistics
+
 import graphistry
 import numpy as np
 import pandas as pd
@@ -57,6 +60,7 @@ def test_k_core_has_the_coreness_where_the_local_call_has_a_text(club):
 def test_the_frame_by_the_server_is_that_of_the_local_call(club, name):
     params = PARAMS.get(name, {})
     directed = {"directed": False} if name in UNDIRECTED else {}
+    random.seed(0)  # igraph draws from it.
     local = club.compute_igraph(name, params=params, **directed)
     remote = club.gfql_remote([call("compute_igraph", {"alg": name, "params": params, **directed})])
     if name in ("gomory_hu_tree", "spanning_tree"):
@@ -68,7 +72,12 @@ def test_the_frame_by_the_server_is_that_of_the_local_call(club, name):
         return
     mine, theirs = column(local, name), column(remote, name).reindex(column(local, name).index)
     if name in RANDOM:
-        assert modularity(theirs) >= modularity(mine) - 0.02
+        # The local call gives another partition with each seed (for label propagation .04 to .10), so the usual one counts.
+        others = [modularity(mine)]
+        for seed in range(1, 11):
+            random.seed(seed)
+            others.append(modularity(column(club.compute_igraph(name, params=params, **directed), name)))
+        assert modularity(theirs) >= statistics.median(others) - 0.005
     elif name.startswith("community_") or name == "clusters":
         assert len(set(zip(mine, theirs))) == mine.nunique() == theirs.nunique()
     elif mine.map(lambda v: isinstance(v, (list, tuple))).any():
