@@ -60,6 +60,44 @@ def test_answers_that_nobody_reads_stay_inside_of_the_budget(small):
     assert again.status_code == 200 and len(again.content) == len(whole.content)
 
 
+def test_a_large_answer_takes_the_memory_of_some_blocks_of_it(tmp_path):
+    """fails on 4915b16: the answer was written out as a whole before its first byte left."""
+    rows = 1_000_000
+    server = Server(tmp_path / "data").start()
+    try:
+        api = Api(server, server.token())
+        lines = "".join(f"n{i},n{i * 7 % rows},text number {i} and some more text to make it long enough to count {i}\n"
+                        for i in range(rows))
+        dataset = api.dataset([api.file(b"s,d,t\n" + lines.encode(), "csv")["file_id"]])
+        api.session.headers["Accept-Encoding"] = "identity"
+
+        def ask(kind, encoding="identity"):
+            return api.session.post(
+                f"{server.url}/api/v2/etl/datasets/{dataset}/gfql/edges", data=json.dumps(json.loads(QUERY) | {"format": kind}),
+                headers={"Authorization": f"Bearer {server.token()}", "Accept-Encoding": encoding}, stream=True)
+
+        # What a query holds beside its answer is there from the first one on.
+        assert sum(len(piece) for piece in ask("parquet").iter_content(1 << 20)) > 1 << 20
+        for kind in ("json", "csv"):
+            before, peak, size = server.rss_bytes(), 0, 0
+            answer = ask(kind)
+            assert answer.status_code == 200 and "Content-Length" not in answer.headers
+            for piece in answer.iter_content(4 << 20):
+                size += len(piece)
+                peak = max(peak, server.rss_bytes())
+            assert size > 80 << 20 and peak - before < size // 2, f"{kind}: {(peak - before) >> 20} of {size >> 20} MiB"
+        # One who leaves in the middle, and one who reads compressed bytes.
+        left = ask("json")
+        next(left.iter_content(1 << 20))
+        left.close()
+        found = ask("json", "gzip")
+        assert found.headers["Content-Encoding"] == "gzip"
+        found = json.loads(found.content)
+        assert len(found) == rows and found[rows - 1]["t"] == f"text number {rows - 1} and some more text to make it long enough to count {rows - 1}"
+    finally:
+        server.stop()
+
+
 def test_results_kept_at_once_leave_no_memory_behind(tmp_path):
     """fails on 9b261d5: threads kept 400 MiB of what they had freed, beyond the budget."""
     memory, rows = 512 << 20, 400_000

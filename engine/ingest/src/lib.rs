@@ -39,7 +39,7 @@ use serde_json::{Map, Value};
 
 pub use decompress::Compression;
 pub use error::{FileError, IngestError, known_slug};
-pub use export::{ExportError, ExportFormat, archive, export};
+pub use export::{ExportError, ExportFormat, TextBlocks, archive, export};
 use format::FormatSpec;
 use options::Options;
 pub use options::{OptionInfo, option_infos, options_from_query};

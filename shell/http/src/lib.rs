@@ -14,6 +14,7 @@ mod conn;
 mod cors;
 mod dispatch;
 mod error;
+mod held;
 mod host;
 mod html;
 mod legacy;

@@ -14,6 +14,7 @@ use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
+use crate::held;
 use crate::request;
 use crate::shell::{AnyBody, Shell};
 
@@ -37,11 +38,14 @@ pub(crate) fn router(shell: &Arc<Shell>) -> Router {
         ]
         .iter()
         .any(|prefix| kind.starts_with(prefix))
+            // The compressor would keep the signs of life.
+            && !kind.starts_with(b"text/event-stream")
     };
     let layer = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(SizeAbove::new(COMPRESS_BYTES_MIN).and(text_only));
-    erase(layer.layer(warp::service(request::filter(Arc::clone(shell)))))
+    let routes = erase(warp::service(request::filter(Arc::clone(shell))));
+    erase(layer.layer(routes.map_response(held::attach)))
 }
 
 /// Hides the layers' types, which cannot be named.

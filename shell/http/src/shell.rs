@@ -28,7 +28,7 @@ use crate::cors;
 use crate::host;
 use crate::html;
 use crate::matching::{self, Params, Resolution};
-use crate::mcp::{self, Agents};
+use crate::mcp::Agents;
 use crate::metrics::Metrics;
 use crate::proxy;
 use crate::request::{self, Hit, Reply};
@@ -269,7 +269,7 @@ impl Shell {
         };
         request.extensions_mut().insert(hit);
         match caught(router.oneshot(request)).await {
-            Ok(Ok(response)) => mcp::attach(response),
+            Ok(Ok(response)) => response,
             Ok(Err(never)) => match never {},
             Err(error) => {
                 self.metrics.panics.inc();

@@ -1,4 +1,4 @@
-//! Answers of queries that were written out and not yet sent, by account.
+//! Answers of queries that were not yet sent, by account.
 //!
 //! All of them count against the memory of the server. Without a limit of their own, an account that reads nothing
 //! could fill that memory and leave no room for the queries of others.
@@ -16,11 +16,17 @@ use crate::error::ServiceError;
 #[derive(Clone, Default)]
 pub(crate) struct Unread(Arc<Mutex<HashMap<Option<UserId>, u64>>>);
 
-/// A body and its place among the unread answers.
-struct Held {
-    body: Bytes,
+/// The place of an answer among those that are unread; it is left when this is dropped.
+pub(crate) struct Place {
+    bytes: u64,
     user: Option<UserId>,
     unread: Unread,
+}
+
+/// A body and its place.
+struct Held {
+    body: Bytes,
+    _place: Place,
 }
 
 impl AsRef<[u8]> for Held {
@@ -29,11 +35,11 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut held = self.unread.0.lock();
         if let Some(bytes) = held.get_mut(&self.user) {
-            *bytes = bytes.saturating_sub(self.body.len() as u64);
+            *bytes = bytes.saturating_sub(self.bytes);
             if *bytes == 0 {
                 held.remove(&self.user);
             }
@@ -51,25 +57,39 @@ impl Unread {
         if held < limit { Ok(()) } else { Err(refused()) }
     }
 
-    /// The same body, counted until it is dropped. One answer alone may be as large as it is.
+    /// The same body, counted until it is dropped.
     ///
     /// # Errors
-    /// [`ServiceError::Busy`] when it and other unread answers of the account are more than `limit` bytes.
+    /// As [`Unread::enter`].
     pub(crate) fn hold(
         &self,
         user: Option<UserId>,
         body: Bytes,
         limit: u64,
     ) -> Result<Bytes, ServiceError> {
+        let place = self.enter(user, body.len() as u64, limit)?;
+        Ok(Bytes::from_owner(Held { body, _place: place }))
+    }
+
+    /// A place for an answer that holds `bytes` until it is read. One answer alone may be as large as it is.
+    ///
+    /// # Errors
+    /// [`ServiceError::Busy`] when it and other unread answers of the account are more than `limit` bytes.
+    pub(crate) fn enter(
+        &self,
+        user: Option<UserId>,
+        bytes: u64,
+        limit: u64,
+    ) -> Result<Place, ServiceError> {
         let mut all = self.0.lock();
         let held = all.entry(user).or_default();
-        let together = held.saturating_add(body.len() as u64);
+        let together = held.saturating_add(bytes);
         if *held > 0 && together > limit {
             return Err(refused());
         }
         *held = together;
         drop(all);
-        Ok(Bytes::from_owner(Held { body, user, unread: self.clone() }))
+        Ok(Place { bytes, user, unread: self.clone() })
     }
 }
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use arrow_array::RecordBatch;
 use graphlume_table::Table;
 
-use rows::{csv_text, write_rows};
+pub use rows::TextBlocks;
 
 /// A format that tables are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +95,9 @@ pub fn export<W: Write + Send>(
     format: ExportFormat,
     out: &mut W,
 ) -> Result<(), ExportError> {
-    match format {
-        ExportFormat::Csv => write_csv(table.batch(), out),
-        ExportFormat::Json => write_json(table.batch(), out),
-        ExportFormat::Parquet => write_parquet(table.batch(), out),
+    match TextBlocks::new(table, format) {
+        Some(text) => Ok(text.write(out)?),
+        None => write_parquet(table.batch(), out),
     }
 }
 
@@ -126,34 +125,6 @@ pub fn archive<W: Write + Seek>(
 fn write_parquet<W: Write + Send>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
     columns::write(batch, out)
         .map_err(|e| ExportError(format!("the result does not go into parquet: {e}; ask for json")))
-}
-
-fn write_json<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let schema = batch.schema();
-    let before = json::before_cells(schema.fields().iter().map(|f| f.name().as_str()));
-    out.write_all(b"[")?;
-    write_rows(batch, out, |at, columns, row, out| {
-        if at > 0 {
-            out.push(b',');
-        }
-        columns.json(&before, row, out);
-    })?;
-    out.write_all(b"]")?;
-    Ok(())
-}
-
-fn write_csv<W: Write>(batch: &RecordBatch, out: &mut W) -> Result<(), ExportError> {
-    let mut header = Vec::new();
-    for (i, field) in batch.schema().fields().iter().enumerate() {
-        if i > 0 {
-            header.push(b',');
-        }
-        csv_text(field.name(), &mut header);
-    }
-    header.push(b'\n');
-    out.write_all(&header)?;
-    write_rows(batch, out, |_, columns, row, out| columns.csv(row, out))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! Rows as text: a writer for each column that is made once, and blocks of rows that are rendered by all threads and
-//! written in their order.
+//! Rows as text: a writer for each column of a block, and blocks of rows that are rendered by all threads and written or
+//! sent in their order.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvError, TryRecvError};
@@ -10,8 +11,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
-use graphlume_table::{TextColumn, cell_json, cell_text};
+use graphlume_table::{Table, TextColumn, cell_json, cell_text};
 
+use super::ExportFormat;
 use super::json::{self, Repeated};
 
 /// Rows that a thread renders before it hands them on; as many blocks as there are threads, twice, are in memory.
@@ -33,15 +35,15 @@ enum Column<'a> {
 }
 
 /// The columns of a table, to be written cell by cell.
-pub(super) struct Columns<'a>(Vec<Column<'a>>);
+struct Columns<'a>(Vec<Column<'a>>);
 
 impl<'a> Columns<'a> {
-    pub(super) fn new(batch: &'a RecordBatch) -> Self {
+    fn new(batch: &'a RecordBatch) -> Self {
         Self(batch.columns().iter().map(column).collect())
     }
 
     /// Adds the cells of a row as a line of CSV.
-    pub(super) fn csv(&self, row: usize, out: &mut Vec<u8>) {
+    fn csv(&self, row: usize, out: &mut Vec<u8>) {
         for (i, column) in self.0.iter().enumerate() {
             if i > 0 {
                 out.push(b',');
@@ -52,7 +54,7 @@ impl<'a> Columns<'a> {
     }
 
     /// Adds the cells of a row as an object, each behind what comes before it.
-    pub(super) fn json(&self, before: &[Repeated], row: usize, out: &mut Vec<u8>) {
+    fn json(&self, before: &[Repeated], row: usize, out: &mut Vec<u8>) {
         if self.0.is_empty() {
             out.push(b'{');
         }
@@ -132,7 +134,7 @@ impl Column<'_> {
 }
 
 /// Adds the text of a cell, quoted when it needs it (RFC 4180).
-pub(super) fn csv_text(text: &str, out: &mut Vec<u8>) {
+fn csv_text(text: &str, out: &mut Vec<u8>) {
     let special = |b: &u8| matches!(b, b',' | b'"' | b'\n' | b'\r');
     if !text.as_bytes().iter().any(special) {
         out.extend_from_slice(text.as_bytes());
@@ -148,46 +150,155 @@ pub(super) fn csv_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Renders rows by all threads, some thousands each, and writes them in their order while later ones are rendered.
-/// `render` gets the place of a row in the table, the columns of its block, and its place in these.
-pub(super) fn write_rows<W: Write>(
-    batch: &RecordBatch,
-    out: &mut W,
-    render: impl Fn(usize, &Columns<'_>, usize, &mut Vec<u8>) + Sync,
-) -> io::Result<()> {
-    let num_rows = batch.num_rows();
-    // Blocks of one table are about as long.
-    let longest = AtomicUsize::new(0);
-    let block = |from: usize| {
-        let part = batch.slice(from, BLOCK_ROWS.min(num_rows - from));
-        let columns = Columns::new(&part);
-        let mut bytes = Vec::with_capacity(longest.load(Ordering::Relaxed));
-        (0..part.num_rows()).for_each(|row| render(from + row, &columns, row, &mut bytes));
-        longest.fetch_max(bytes.len() + ROW_BYTES, Ordering::Relaxed);
-        bytes
-    };
-    let mut blocks = (0..num_rows).step_by(BLOCK_ROWS);
-    if num_rows <= BLOCK_ROWS {
-        return blocks.try_for_each(|from| out.write_all(&block(from)));
+/// How cells stand in a text.
+enum Text {
+    Csv,
+    /// With what comes before each cell of a row.
+    Json(Vec<Repeated>),
+}
+
+/// A table as text: a head, blocks of some thousand rows that any thread can render by itself, and a foot.
+pub struct TextBlocks {
+    batch: RecordBatch,
+    text: Text,
+    /// Blocks of one table are about as long.
+    longest: AtomicUsize,
+}
+
+impl std::fmt::Debug for TextBlocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextBlocks").field("blocks", &self.count()).finish_non_exhaustive()
     }
-    rayon::in_place_scope(|scope| {
-        let mut begun = VecDeque::new();
-        let mut begin = |begun: &mut VecDeque<Receiver<Vec<u8>>>| {
-            if let Some(from) = blocks.next() {
-                let (done, rendered) = mpsc::sync_channel(1);
-                let block = &block;
-                // It is not taken when what came before could not be written.
-                scope.spawn(move |_| drop(done.send(block(from))));
-                begun.push_back(rendered);
+}
+
+impl TextBlocks {
+    /// The rows of `table` in `format`; `None` for a format that is no text.
+    #[must_use]
+    pub fn new(table: &Table, format: ExportFormat) -> Option<Self> {
+        let batch = table.batch().clone();
+        let text = match format {
+            ExportFormat::Csv => Text::Csv,
+            ExportFormat::Json => {
+                let schema = batch.schema();
+                Text::Json(json::before_cells(schema.fields().iter().map(|f| f.name().as_str())))
             }
+            ExportFormat::Parquet => return None,
         };
-        (0..2 * rayon::current_num_threads()).for_each(|_| begin(&mut begun));
-        while let Some(rendered) = begun.pop_front() {
-            out.write_all(&taken(&rendered)?)?;
-            begin(&mut begun);
+        Some(Self { batch, text, longest: AtomicUsize::new(0) })
+    }
+
+    /// What comes before the first block.
+    #[must_use]
+    pub fn head(&self) -> Vec<u8> {
+        let mut head = Vec::new();
+        match self.text {
+            Text::Json(_) => head.push(b'['),
+            Text::Csv => {
+                for (i, field) in self.batch.schema().fields().iter().enumerate() {
+                    if i > 0 {
+                        head.push(b',');
+                    }
+                    csv_text(field.name(), &mut head);
+                }
+                head.push(b'\n');
+            }
         }
-        Ok(())
-    })
+        head
+    }
+
+    /// What comes behind the last block.
+    #[must_use]
+    pub const fn foot(&self) -> &'static [u8] {
+        match self.text {
+            Text::Json(_) => b"]",
+            Text::Csv => b"",
+        }
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.batch.num_rows().div_ceil(BLOCK_ROWS)
+    }
+
+    /// The rows of a block. `room` is told how many bytes more were allocated, after the row that needed them, and ends
+    /// the block with an error.
+    ///
+    /// # Errors
+    /// That of `room`.
+    pub fn render<E>(
+        &self,
+        block: usize,
+        mut room: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<Vec<u8>, E> {
+        let from = block * BLOCK_ROWS;
+        let part = self.batch.slice(from, BLOCK_ROWS.min(self.batch.num_rows() - from));
+        let columns = Columns::new(&part);
+        let mut bytes = Vec::with_capacity(self.longest.load(Ordering::Relaxed));
+        let mut told = 0;
+        for row in 0..part.num_rows() {
+            match &self.text {
+                Text::Csv => columns.csv(row, &mut bytes),
+                Text::Json(before) => {
+                    if from + row > 0 {
+                        bytes.push(b',');
+                    }
+                    columns.json(before, row, &mut bytes);
+                }
+            }
+            if bytes.capacity() > told {
+                room(bytes.capacity() - told)?;
+                told = bytes.capacity();
+            }
+        }
+        self.longest.fetch_max(bytes.len() + ROW_BYTES, Ordering::Relaxed);
+        Ok(bytes)
+    }
+
+    /// Writes all of it: blocks are rendered by all threads, and written in their order while later ones are rendered.
+    ///
+    /// # Errors
+    /// That of `out`.
+    pub fn write<W: Write>(&self, out: &mut W) -> io::Result<()> {
+        out.write_all(&self.head())?;
+        self.write_blocks(out)?;
+        out.write_all(self.foot())
+    }
+
+    fn write_blocks<W: Write>(&self, out: &mut W) -> io::Result<()> {
+        let block = |number| match self.render(number, |_| Ok::<_, Infallible>(())) {
+            Ok(bytes) => bytes,
+            Err(never) => match never {},
+        };
+        let mut blocks = 0..self.count();
+        if blocks.len() <= 1 {
+            return blocks.try_for_each(|number| out.write_all(&block(number)));
+        }
+        rayon::in_place_scope(|scope| {
+            let mut begun = VecDeque::new();
+            let mut begin = |begun: &mut VecDeque<Receiver<Vec<u8>>>| {
+                if let Some(number) = blocks.next() {
+                    let (done, rendered) = mpsc::sync_channel(1);
+                    let block = &block;
+                    // It is not taken when what came before could not be written.
+                    scope.spawn(move |_| drop(done.send(block(number))));
+                    begun.push_back(rendered);
+                }
+            };
+            (0..2 * rayon::current_num_threads()).for_each(|_| begin(&mut begun));
+            while let Some(rendered) = begun.pop_front() {
+                out.write_all(&taken(&rendered)?)?;
+                begin(&mut begun);
+            }
+            Ok(())
+        })
+    }
 }
 
 /// What another thread rendered. A thread that others may wait for takes part in their work meanwhile.
@@ -213,26 +324,48 @@ mod tests {
 
     use super::*;
 
-    fn sample() -> RecordBatch {
+    fn sample() -> TextBlocks {
         let ints: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10 * BLOCK_ROWS as i64 + 3));
-        RecordBatch::try_from_iter([("i", ints)]).unwrap()
+        let batch = RecordBatch::try_from_iter([("i", ints)]).unwrap();
+        TextBlocks::new(&Table::try_new(batch).unwrap(), ExportFormat::Csv).unwrap()
     }
 
     #[test]
     fn blocks_keep_their_order_inside_and_outside_of_a_pool() {
-        let batch = sample();
+        let sample = sample();
         let written = || {
             let mut out = Vec::new();
-            write_rows(&batch, &mut out, |_, columns, row, out| columns.csv(row, out)).unwrap();
+            sample.write(&mut out).unwrap();
             out
         };
-        let wanted: String = (0..batch.num_rows()).map(|i| format!("{i}\n")).collect();
+        let rows = 0..sample.batch.num_rows();
+        let wanted: String = "i\n"
+            .chars()
+            .chain(rows.flat_map(|i| format!("{i}\n").into_bytes()).map(char::from))
+            .collect();
         assert!(written() == wanted.as_bytes());
         for threads in [1, 2] {
             // A thread of the pool itself writes: with one of them nobody else renders.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert!(pool.install(written) == wanted.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_block_tells_all_that_it_allocates_and_ends_where_there_is_no_room() {
+        let sample = sample();
+        let mut told = 0;
+        let bytes = sample.render(3, |more| {
+            told += more;
+            Ok::<_, ()>(())
+        });
+        assert_eq!(told, bytes.unwrap().capacity());
+        let mut asked = 0;
+        let refused = sample.render(3, |more| {
+            asked += more;
+            if asked > 1_000 { Err("full") } else { Ok(()) }
+        });
+        assert_eq!(refused.unwrap_err(), "full");
     }
 
     #[test]
@@ -247,9 +380,8 @@ mod tests {
                 Ok(())
             }
         }
-        for few in [0, 3] {
-            let found = write_rows(&sample(), &mut Few(few), |_, c, row, out| c.csv(row, out));
-            assert_eq!(found.unwrap_err().to_string(), "full");
+        for few in [0, 1, 3] {
+            assert_eq!(sample().write(&mut Few(few)).unwrap_err().to_string(), "full");
         }
     }
 }

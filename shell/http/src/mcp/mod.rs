@@ -28,7 +28,6 @@ use http::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
 pub(crate) use agents::Agents;
-pub(crate) use stream::attach;
 
 use crate::query;
 use crate::request::{Hit, Reply, Req, depth_exceeds};

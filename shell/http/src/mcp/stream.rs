@@ -11,15 +11,11 @@ use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use crate::held;
 use crate::request::Reply;
-use crate::shell::{AnyBody, Shell};
-
-/// A body that the reply of a handler cannot carry: handlers answer with whole bodies.
-#[derive(Clone)]
-struct Held(Arc<Mutex<Option<AnyBody>>>);
+use crate::shell::Shell;
 
 /// An event stream that ends with `end`, with its connection, or with the server.
 pub(super) fn open(shell: Arc<Shell>, session: String, end: CancellationToken) -> Reply {
@@ -44,15 +40,6 @@ pub(super) fn open(shell: Arc<Shell>, session: String, end: CancellationToken) -
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    reply.extensions_mut().insert(Held(Arc::new(Mutex::new(Some(body)))));
+    held::hold(&mut reply, body);
     reply
-}
-
-/// Gives a response the body that was held for it.
-pub(crate) fn attach(mut response: Response<AnyBody>) -> Response<AnyBody> {
-    let held = response.extensions_mut().remove::<Held>();
-    match held.and_then(|held| held.0.lock().take()) {
-        Some(body) => response.map(|_| body),
-        None => response,
-    }
 }

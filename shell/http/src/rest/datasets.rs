@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use graphlume_service::{Part, Principal};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use graphlume_service::{AnswerStream, Part, Principal, QueryBody};
 use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
 
 use super::{json, listed, no_content, ok};
+use crate::held;
 use crate::request::{Reply, Req};
 use crate::rest::shapes::{
     CREATED_DATASET, DATASET, NEW_COMPUTED_DATASET, NEW_DATASET, NOTICES, PAGING, STATUS, list_of,
@@ -17,7 +22,7 @@ use crate::schema::Shape::{
     Any, Bool, Count, Either, List, Map, Named, Nullable, Object, OneOf, Text, True,
 };
 use crate::schema::{Shape, Success, creates, may, must, returns, returns_bytes, returns_nothing};
-use crate::shell::Shell;
+use crate::shell::{AnyBody, Shell};
 use crate::status::ApiError;
 
 const ONE: &[Success] = &[returns(
@@ -272,12 +277,29 @@ async fn answer(shell: &Shell, req: Req, who: &Principal, output: &str) -> Resul
     let id = req.param("dataset_id").to_owned();
     let body = req.json().await?;
     let answer = shell.service.queries.query(who, &id, output, &body).await?;
-    let mut reply = Response::new(answer.body);
+    let mut reply = match answer.body {
+        QueryBody::Whole(body) => Response::new(body),
+        QueryBody::Stream(answer) => {
+            let mut reply = Response::new(Bytes::new());
+            held::hold(&mut reply, streamed(answer));
+            reply
+        }
+    };
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(answer.media_type));
     if let Some(said) = notices_header(&answer.notices) {
         reply.headers_mut().insert(NOTICES_HEADER, said);
     }
     Ok(reply)
+}
+
+/// An answer that is rendered while it is sent.
+fn streamed(answer: AnswerStream) -> AnyBody {
+    let pieces = stream::unfold(answer, |mut answer| async move {
+        let piece = answer.next().await?;
+        Some((piece.map(Frame::data), answer))
+    });
+    // The compressor asks once more behind the end.
+    StreamBody::new(pieces.fuse()).map_err(Into::into).boxed_unsync()
 }
 
 /// The header of answers whose format has no place for notices.

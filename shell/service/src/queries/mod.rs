@@ -3,6 +3,7 @@
 mod keep;
 mod parse;
 mod render;
+mod stream;
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ use crate::error::ServiceError;
 use crate::files::Files;
 use keep::Keep;
 use parse::{columns_of, flag_of, format_of, parse_query, strictness_of};
-use render::{render, sized};
+use render::{Rendered, render, sized};
+pub use stream::AnswerStream;
 
 /// Queries over the graphs of datasets.
 #[derive(Clone)]
@@ -87,9 +89,18 @@ pub struct QueryReply {
     /// The media type of the body.
     pub media_type: &'static str,
     /// The tables in the format that was asked for; their memory is counted until the last byte is gone.
-    pub body: Bytes,
+    pub body: QueryBody,
     /// Names in the query that matched nothing, where that was no error.
     pub notices: Vec<Notice>,
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub enum QueryBody {
+    /// All of it.
+    Whole(Bytes),
+    /// Rendered while it is sent.
+    Stream(AnswerStream),
 }
 
 /// Media type of a plan.
@@ -167,7 +178,7 @@ impl Queries {
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, options.format, notices),
             QueryAnswer::Plan(plan) => {
-                let body = plan.into_bytes().into();
+                let body = QueryBody::Whole(plan.into_bytes().into());
                 return Ok(QueryReply { media_type: PLAN_TYPE, body, notices });
             }
             QueryAnswer::Graph(graph) => graph,
@@ -184,21 +195,31 @@ impl Queries {
         };
         // Writing an answer out takes a core, and what waits for one is counted already.
         let place = Arc::clone(&self.ctx.renders).acquire_owned().await;
-        let mut reply = self
+        let (media_type, rendered, notices) = self
             .ctx
             .blocking(move |_| {
                 let _place = place;
-                let reply = render(&graph, &options, kept, notices, &memory);
+                let rendered = render(&graph, &options, kept, &notices, &memory);
                 // The tables are counted until they are gone, what was written until it is sent.
                 let had = memory.kept();
                 drop(graph);
-                give_back_freed(had);
+                if !matches!(rendered, Ok((_, Rendered::Parts(..)))) {
+                    give_back_freed(had);
+                }
                 drop(memory);
-                reply
+                let (media_type, rendered) = rendered?;
+                Ok((media_type, rendered, notices))
             })
             .await?;
-        reply.body = self.ctx.unread.hold(user, reply.body, limit)?;
-        Ok(reply)
+        let body = match rendered {
+            Rendered::Whole(body) => QueryBody::Whole(self.ctx.unread.hold(user, body, limit)?),
+            Rendered::Parts(parts, memory) => {
+                let mut answer = Box::pin(AnswerStream::begin(parts, memory)).await?;
+                answer.keep(self.ctx.unread.enter(user, answer.held_bytes(), limit)?);
+                QueryBody::Stream(answer)
+            }
+        };
+        Ok(QueryReply { media_type, body, notices })
     }
 
     /// The other datasets that a query names, when the caller may read them all. One that does not exist

@@ -1,7 +1,5 @@
 //! Answers written out.
 
-use std::io::Write;
-
 use bytes::Bytes;
 use graphlume_gfql::{Sizes, shown};
 use graphlume_ingest::{ExportFormat, archive, export};
@@ -10,7 +8,8 @@ use graphlume_table::Table;
 use graphlume_types::{Counted, MemoryConsumer, Notice};
 use serde_json::{Value, json};
 
-use super::{QueryOutput, QueryReply, ResponseOptions};
+use super::stream::Part;
+use super::{QueryBody, QueryOutput, QueryReply, ResponseOptions};
 use crate::error::ServiceError;
 
 /// The tables of a graph, with a node table in every case.
@@ -19,13 +18,23 @@ fn tables(graph: &PropertyGraph) -> Result<(Table, Option<Table>), ServiceError>
     Ok((nodes, graph.edges().cloned()))
 }
 
+/// An answer that is written out, or what it is made of.
+pub(super) enum Rendered {
+    Whole(Bytes),
+    /// Many rows, to be rendered while they are sent, with the memory that their tables hold.
+    Parts(Vec<Part>, MemoryConsumer),
+}
+
+/// Rows from which an answer is rendered while it is sent; fewer leave as a body of known length.
+const STREAMED_ROWS_MIN: usize = 1 << 16;
+
 pub(super) fn render(
     graph: &PropertyGraph,
     options: &ResponseOptions,
     kept_as: Option<Value>,
-    notices: Vec<Notice>,
+    notices: &[Notice],
     memory: &MemoryConsumer,
-) -> Result<QueryReply, ServiceError> {
+) -> Result<(&'static str, Rendered), ServiceError> {
     let bindings = graph.bindings();
     let (nodes, edges) = tables(graph)?;
     let rows = bindings.node.is_none() && graph.nodes().is_some();
@@ -36,31 +45,30 @@ pub(super) fn render(
         .map(|edges| kept(edges, options.edge_columns.as_deref(), &ends, "edge_col_subset"))
         .transpose()?;
     let format = options.format;
-    let media_type = format.media_type();
-    let mut out = Counted::new(memory.clone());
-    match (options.output, format) {
+    let parts = match (options.output, format) {
         (QueryOutput::Shape, _) => {
             let parts = [("nodes", size_of(Some(&nodes))), ("edges", size_of(edges.as_ref()))];
-            write(Some(&graphlume_table::shape(&parts)?), format, &mut out)?;
+            vec![Part::of(Some(graphlume_table::shape(&parts)?), format)]
         }
-        (QueryOutput::Nodes, _) => write(Some(&nodes), format, &mut out)?,
-        (QueryOutput::Edges, _) => write(edges.as_ref(), format, &mut out)?,
+        (QueryOutput::Nodes, _) => vec![Part::of(Some(nodes), format)],
+        (QueryOutput::Edges, _) => vec![Part::of(edges, format)],
         (QueryOutput::All, ExportFormat::Json) => {
-            put(&mut out, br#"{"nodes":"#)?;
-            write(Some(&nodes), format, &mut out)?;
-            put(&mut out, br#","edges":"#)?;
-            write(edges.as_ref(), format, &mut out)?;
-            put(&mut out, br#","metadata":"#)?;
             let mut look = shown(graph);
             if !notices.is_empty() {
                 look["notices"] = json!(notices);
             }
-            put(&mut out, look.to_string().as_bytes())?;
+            let mut rest = format!(r#","metadata":{look}"#);
             if let Some(kept) = kept_as {
-                put(&mut out, br#","dataset_id":"#)?;
-                put(&mut out, kept["dataset_id"].to_string().as_bytes())?;
+                rest += &format!(r#","dataset_id":{}"#, kept["dataset_id"]);
             }
-            put(&mut out, b"}")?;
+            rest.push('}');
+            vec![
+                Part::Text(Bytes::from_static(br#"{"nodes":"#)),
+                Part::of(Some(nodes), format),
+                Part::Text(Bytes::from_static(br#","edges":"#)),
+                Part::of(edges, format),
+                Part::Text(rest.into()),
+            ]
         }
         (QueryOutput::All, _) => {
             let mut meta = kept_as.unwrap_or_else(|| json!({}));
@@ -72,12 +80,27 @@ pub(super) fn render(
             if !notices.is_empty() {
                 meta["notices"] = json!(notices);
             }
+            let mut out = Counted::new(memory.clone());
             zipped((&nodes, edges.as_ref()), &meta, format, memory, &mut out)?;
-            let body = Bytes::from_owner(out.done());
-            return Ok(QueryReply { media_type: "application/zip", body, notices });
+            return Ok(("application/zip", Rendered::Whole(Bytes::from_owner(out.done()))));
         }
+    };
+    if rows_of(&parts).is_some_and(|rows| rows >= STREAMED_ROWS_MIN) {
+        return Ok((format.media_type(), Rendered::Parts(parts, memory.clone())));
     }
-    Ok(QueryReply { media_type, body: Bytes::from_owner(out.done()), notices })
+    let mut out = Counted::new(memory.clone());
+    parts.iter().try_for_each(|part| part.write(&mut out)).map_err(|e| unwritten(&mut out, &e))?;
+    Ok((format.media_type(), Rendered::Whole(Bytes::from_owner(out.done()))))
+}
+
+/// How many rows there are in parts that can be rendered while they are sent.
+fn rows_of(parts: &[Part]) -> Option<usize> {
+    let rows = |part: &Part| match part {
+        Part::Text(_) => Some(0),
+        Part::Rows(rows) => Some(rows.num_rows()),
+        Part::Table(..) => None,
+    };
+    parts.iter().map(rows).sum()
 }
 
 /// Nodes, edges and what is said of them as the members of one archive.
@@ -126,7 +149,7 @@ pub(super) fn sized(
     let mut body = Vec::new();
     export(&shape, format, &mut body)
         .map_err(|e| ServiceError::invalid("format", e.to_string()))?;
-    Ok(QueryReply { media_type: format.media_type(), body: body.into(), notices })
+    Ok(QueryReply { media_type: format.media_type(), body: QueryBody::Whole(body.into()), notices })
 }
 
 fn size_of(table: Option<&Table>) -> (usize, usize) {
@@ -139,17 +162,7 @@ fn write(
     format: ExportFormat,
     out: &mut Counted,
 ) -> Result<(), ServiceError> {
-    match table {
-        Some(table) if table.num_cols() > 0 => {
-            export(table, format, out).map_err(|e| unwritten(out, &e))
-        }
-        _ if format == ExportFormat::Json => put(out, b"[]"),
-        _ => Ok(()),
-    }
-}
-
-fn put(out: &mut Counted, bytes: &[u8]) -> Result<(), ServiceError> {
-    out.write_all(bytes).map_err(|e| unwritten(out, &e))
+    Part::of(table.cloned(), format).write(out).map_err(|e| unwritten(out, &e))
 }
 
 fn unwritten(out: &mut Counted, e: &dyn std::error::Error) -> ServiceError {
