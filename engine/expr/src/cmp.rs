@@ -20,6 +20,18 @@ pub enum Cmp {
 }
 
 impl Cmp {
+    /// The comparison with its sides exchanged.
+    #[must_use]
+    pub const fn turned(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            same => same,
+        }
+    }
+
     /// Whether the ordering of left and right satisfies the comparison.
     #[must_use]
     pub fn accepts(self, ordering: Ordering) -> bool {

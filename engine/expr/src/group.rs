@@ -69,6 +69,14 @@ impl<'c> Keys<'c> {
         self.keys.iter().map(|k| k.count).product()
     }
 
+    /// The keys of a dictionary and the group of each, where these are all that rows are grouped by.
+    pub(crate) fn only_dictionary(&self) -> Option<(&'c UInt32Array, &[u32])> {
+        match self.keys.as_slice() {
+            [Key { codes: Codes::Dictionary(keys, numbers), .. }] => Some((keys, numbers)),
+            _ => None,
+        }
+    }
+
     /// The groups of some rows.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod group;
 mod mark;
 mod number;
 mod quote;
+mod table_job;
 mod test;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -35,6 +36,10 @@ pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
 pub use number::{Arithmetic, Number};
 pub use quote::quote;
+pub use table_job::{
+    Cells, Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableDevice,
+    TableJob,
+};
 pub use test::Test;
 pub use text::TextTest;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};

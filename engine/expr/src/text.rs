@@ -1,6 +1,6 @@
 //! Tests of texts. A column whose values are numbered is tested by number: once for each distinct value.
 
-use arrow_array::Array;
+use arrow_array::{Array, UInt32Array};
 use graphlume_table::TextColumn;
 
 use crate::vector::{Rows, truth};
@@ -45,6 +45,12 @@ impl<'c> TextTest<'c> {
     /// Whether the text of each row is read.
     pub(crate) const fn reads_texts(&self) -> bool {
         self.answers.is_none()
+    }
+
+    /// The keys of the dictionary, and the answer for each of its values.
+    pub(crate) fn by_key(&self) -> Option<(&'c UInt32Array, &[u8])> {
+        let (keys, _) = self.column.dictionary()?;
+        Some((keys, self.answers.as_deref()?))
     }
 
     pub(crate) fn eval(&self, rows: Rows<'_>) -> Vec<u8> {

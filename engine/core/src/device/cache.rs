@@ -1,7 +1,8 @@
-//! Copies of graphs in device memory. Each can be made again from its graph in main memory, so one that
-//! is not in use may go at any time.
+//! Copies of graphs and of columns in device memory. Each can be made again from main memory, so one that is not in use
+//! may go at any time.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -12,14 +13,26 @@ use parking_lot::Mutex;
 /// A dataset and the version of its element set.
 pub(crate) type Key = (DatasetId, u32);
 
+/// What names a copy.
+pub(crate) trait CopyKey: Clone + Eq + Hash + Ord {
+    /// The graph that it belongs to.
+    fn graph(&self) -> Key;
+}
+
+impl CopyKey for Key {
+    fn graph(&self) -> Key {
+        *self
+    }
+}
+
 struct Entry<V> {
     value: Arc<V>,
     used: Instant,
 }
 
 /// The copies. One whose value is held elsewhere is not evicted.
-pub(crate) struct Cache<V> {
-    entries: Mutex<HashMap<Key, Entry<V>>>,
+pub(crate) struct Cache<K, V> {
+    entries: Mutex<HashMap<K, Entry<V>>>,
     /// Held while a copy is made, so that callers of one graph cause one copy, and so that two copies do
     /// not evict for each other.
     making: Mutex<()>,
@@ -27,7 +40,7 @@ pub(crate) struct Cache<V> {
     pub(crate) evictions: AtomicU64,
 }
 
-impl<V> Cache<V> {
+impl<K: CopyKey, V> Cache<K, V> {
     pub(crate) fn new() -> Self {
         Self {
             entries: Mutex::new(HashMap::new()),
@@ -37,9 +50,9 @@ impl<V> Cache<V> {
         }
     }
 
-    fn get(&self, key: Key, now: Instant) -> Option<Arc<V>> {
+    fn get(&self, key: &K, now: Instant) -> Option<Arc<V>> {
         let mut entries = self.entries.lock();
-        let entry = entries.get_mut(&key)?;
+        let entry = entries.get_mut(key)?;
         entry.used = now;
         Some(entry.value.clone())
     }
@@ -51,16 +64,16 @@ impl<V> Cache<V> {
     /// The last error of `make`.
     pub(crate) fn get_or_make<E>(
         &self,
-        key: Key,
+        key: K,
         now: Instant,
         short: impl Fn(&E) -> bool,
         make: impl FnMut() -> Result<V, E>,
     ) -> Result<Arc<V>, E> {
-        if let Some(found) = self.get(key, now) {
+        if let Some(found) = self.get(&key, now) {
             return Ok(found);
         }
         let _one = self.making.lock();
-        if let Some(found) = self.get(key, now) {
+        if let Some(found) = self.get(&key, now) {
             return Ok(found);
         }
         let value = Arc::new(self.with_room(short, make)?);
@@ -91,22 +104,28 @@ impl<V> Cache<V> {
         let mut entries = self.entries.lock();
         // New holders come out of `get` alone, under this lock, so a count of one stays one.
         let idle = entries.iter().filter(|(_, e)| Arc::strong_count(&e.value) == 1);
-        let Some(key) = idle.min_by_key(|(key, e)| (e.used, **key)).map(|(key, _)| *key) else {
+        let oldest = idle.min_by(|a, b| (a.1.used, a.0).cmp(&(b.1.used, b.0)));
+        let Some(key) = oldest.map(|(key, _)| key.clone()) else {
             return false;
         };
         let entry = entries.remove(&key);
         drop(entries);
         // Giving device memory back may take a while: not under the lock.
         drop(entry);
-        tracing::info!(dataset = %key.0, "evicted from the GPU to make room");
+        tracing::info!(dataset = %key.graph().0, "evicted from the GPU to make room");
         self.evictions.fetch_add(1, Ordering::Relaxed);
         true
+    }
+
+    /// Whether there is a copy.
+    pub(crate) fn has(&self, key: &K) -> bool {
+        self.entries.lock().contains_key(key)
     }
 
     /// Takes out the copies of graphs that `is_kept` does not name.
     pub(crate) fn take_unless(&self, is_kept: impl Fn(Key) -> bool) -> Vec<Arc<V>> {
         let mut entries = self.entries.lock();
-        let gone: Vec<Key> = entries.keys().copied().filter(|key| !is_kept(*key)).collect();
+        let gone: Vec<K> = entries.keys().filter(|key| !is_kept(key.graph())).cloned().collect();
         gone.iter().filter_map(|key| entries.remove(key)).map(|e| e.value).collect()
     }
 
@@ -129,7 +148,7 @@ mod tests {
     }
 
     struct Rig {
-        cache: Cache<Reservation>,
+        cache: Cache<Key, Reservation>,
         budget: Budget,
         start: Instant,
     }
@@ -156,8 +175,8 @@ mod tests {
         rig.want(2, 30, 3).unwrap();
         assert_eq!(rig.cache.made.load(Ordering::Relaxed), 3, "the second one was found");
         rig.want(4, 30, 4).unwrap();
-        assert!(rig.cache.get(key(3), rig.start).is_none(), "the longest unused");
-        assert!(rig.cache.get(key(2), rig.start).is_some() && rig.cache.len() == 3);
+        assert!(rig.cache.get(&key(3), rig.start).is_none(), "the longest unused");
+        assert!(rig.cache.get(&key(2), rig.start).is_some() && rig.cache.len() == 3);
         // All idle ones together are not enough: they are gone, the held one stays, the call is refused.
         assert!(!rig.want(5, 70, 5).unwrap_err().never_fits());
         assert_eq!((rig.cache.len(), rig.budget.used()), (1, 40));

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::GpuGraph;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuState};
+use graphlume_device::prim::{DeviceColumn, PrimError};
 use graphlume_graph::Topology;
 use graphlume_types::Clock;
 use parking_lot::Mutex;
 
 use crate::canary::Canary;
-use crate::device::cache::{Cache, Key};
+use crate::device::cache::{Cache, CopyKey, Key};
 use crate::device::free_list::FreeList;
 
 /// The GPU to compute on.
@@ -78,13 +79,31 @@ pub(crate) struct DeviceFigures {
     pub(crate) driver_refusals: u64,
 }
 
+/// Names the copy of a column.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ColumnKey {
+    pub(crate) graph: Key,
+    /// Of the table of edges, or of that of nodes.
+    pub(crate) of_edges: bool,
+    /// Of the table of nodes that has what only edges name, too.
+    pub(crate) drawn: bool,
+    pub(crate) name: String,
+}
+
+impl CopyKey for ColumnKey {
+    fn graph(&self) -> Key {
+        self.graph
+    }
+}
+
 /// A GPU in use.
 pub(crate) struct GpuDevice {
     pub(crate) gpu: Gpu,
     /// The canary has a stream of its own, so that it does not wait behind a slice.
     canary_gpu: Gpu,
     canary: Mutex<Option<(Canary, Instant)>>,
-    graphs: Cache<GpuGraph>,
+    graphs: Cache<Key, GpuGraph>,
+    columns: Cache<ColumnKey, DeviceColumn>,
     deferred: FreeList,
     clock: Arc<dyn Clock>,
     /// Requests refused for lack of device memory even after eviction.
@@ -100,6 +119,7 @@ impl GpuDevice {
             gpu,
             canary: Mutex::new(None),
             graphs: Cache::new(),
+            columns: Cache::new(),
             deferred: FreeList::default(),
             clock,
             refusals: AtomicU64::new(0),
@@ -155,28 +175,51 @@ impl GpuDevice {
     pub(crate) fn graph(&self, key: Key, topology: &Topology) -> Result<Arc<GpuGraph>, AlgoError> {
         self.reclaim();
         let now = self.clock.monotonic();
-        let made = self.graphs.get_or_make(key, now, is_short, || {
+        let made = self.graphs.get_or_make(key, now, AlgoError::is_short, || {
             GpuGraph::upload(&self.gpu, topology).map_err(AlgoError::from)
         });
         self.note(made)
     }
 
-    /// Runs `make`, which takes device memory, evicting idle copies for as long as it is short. On a
-    /// worker.
+    /// A column's copy on the device, made if it is not there. On a worker.
+    ///
+    /// # Errors
+    /// What the device says, after every idle copy has made room.
+    pub(crate) fn column(
+        &self,
+        key: ColumnKey,
+        mut make: impl FnMut() -> Result<DeviceColumn, PrimError>,
+    ) -> Result<Arc<DeviceColumn>, PrimError> {
+        self.reclaim();
+        let now = self.clock.monotonic();
+        // Columns make room for each other first, and then graphs for them.
+        self.graphs.with_room(PrimError::is_short, || {
+            self.columns.get_or_make(key.clone(), now, PrimError::is_short, &mut make)
+        })
+    }
+
+    /// Whether there is a copy of a column.
+    pub(crate) fn has_column(&self, key: &ColumnKey) -> bool {
+        self.columns.has(key)
+    }
+
+    /// Runs `make`, which takes device memory, evicting idle copies for as long as it is short: columns first, which are
+    /// copied again sooner than graphs. On a worker.
     ///
     /// # Errors
     /// The last error of `make`.
-    pub(crate) fn with_room<R>(
+    pub(crate) fn with_room<R, E: MayBeShort>(
         &self,
-        make: impl FnMut() -> Result<R, AlgoError>,
-    ) -> Result<R, AlgoError> {
+        mut make: impl FnMut() -> Result<R, E>,
+    ) -> Result<R, E> {
         self.reclaim();
-        let made = self.graphs.with_room(is_short, make);
+        let made =
+            self.graphs.with_room(E::is_short, || self.columns.with_room(E::is_short, &mut make));
         self.note(made)
     }
 
-    fn note<R>(&self, made: Result<R, AlgoError>) -> Result<R, AlgoError> {
-        if made.as_ref().is_err_and(is_short) {
+    fn note<R, E: MayBeShort>(&self, made: Result<R, E>) -> Result<R, E> {
+        if made.as_ref().is_err_and(E::is_short) {
             self.refusals.fetch_add(1, Ordering::Relaxed);
         }
         made
@@ -184,7 +227,10 @@ impl GpuDevice {
 
     /// Forgets the copies of graphs that are not in main memory any more.
     pub(crate) fn keep_only(&self, is_kept: impl Fn(Key) -> bool) {
-        for gone in self.graphs.take_unless(is_kept) {
+        for gone in self.graphs.take_unless(&is_kept) {
+            self.free_later(Box::new(gone));
+        }
+        for gone in self.columns.take_unless(is_kept) {
             self.free_later(Box::new(gone));
         }
     }
@@ -219,7 +265,20 @@ impl GpuDevice {
     }
 }
 
-/// Whether freeing device memory may help.
-pub(crate) fn is_short(e: &AlgoError) -> bool {
-    matches!(e, AlgoError::Device(DeviceError::OutOfMemory { .. }))
+/// An error that may be a lack of device memory.
+pub(crate) trait MayBeShort {
+    /// Whether freeing device memory may help.
+    fn is_short(&self) -> bool;
+}
+
+impl MayBeShort for AlgoError {
+    fn is_short(&self) -> bool {
+        matches!(self, Self::Device(DeviceError::OutOfMemory { .. }))
+    }
+}
+
+impl MayBeShort for PrimError {
+    fn is_short(&self) -> bool {
+        matches!(self, Self::Device(DeviceError::OutOfMemory { .. }))
+    }
 }

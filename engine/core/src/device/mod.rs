@@ -2,9 +2,10 @@
 //! Everything here works without the loop, so that workers never wait for it.
 
 mod cache;
+pub(crate) mod cost;
 mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
 
-pub(crate) use gpu_device::is_short;
+pub(crate) use gpu_device::{ColumnKey, MayBeShort};
 pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

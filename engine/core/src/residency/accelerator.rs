@@ -10,7 +10,7 @@ use graphlume_graph::Topology;
 use graphlume_types::DatasetId;
 
 use crate::context::EngineContext;
-use crate::device::is_short;
+use crate::device::MayBeShort;
 
 /// The GPU, and the graph whose copy it keeps. Other graphs, such as those that a query makes, are copied for one call.
 pub(crate) struct ResidentAccelerator {
@@ -59,12 +59,14 @@ impl Accelerator for ResidentAccelerator {
         let graph = if Arc::ptr_eq(topology, &self.topology) {
             gpu.graph(self.key, topology)?
         } else {
-            Arc::new(gpu.with_room(|| Ok(GpuGraph::upload(&gpu.gpu, topology)?))?)
+            Arc::new(
+                gpu.with_room(|| GpuGraph::upload(&gpu.gpu, topology).map_err(AlgoError::from))?,
+            )
         };
         // A stream of its own: the slices of layouts do not wait behind it.
         let stream = gpu.gpu.stream()?;
         match gpu.with_room(|| work(&stream, &graph)) {
-            Err(e) if is_short(&e) && graph.forget_plans() => {
+            Err(e) if e.is_short() && graph.forget_plans() => {
                 gpu.with_room(|| work(&stream, &graph))
             }
             done => done,

@@ -20,6 +20,7 @@ use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms;
 use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
+use crate::residency::tables::ResidentTables;
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
@@ -212,6 +213,8 @@ impl LoadJob {
         };
         Ok(Resident {
             accelerator: self.accelerator(&graph),
+            tables: [false, true]
+                .map(|drawn| ResidentTables::of(&self.ctx, (self.dataset, self.epoch), drawn)),
             dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,

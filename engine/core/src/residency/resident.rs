@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
-use graphlume_expr::QueryError;
+use graphlume_expr::{QueryError, TableDevice};
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::{EdgeOrder, Encodings};
 use graphlume_store::{Bindings, PropertyGraph};
@@ -66,6 +66,9 @@ pub(crate) struct Resident {
     pub(crate) graph: Arc<Graph>,
     /// The GPU on which algorithms over the graph may run.
     pub(super) accelerator: Option<Arc<dyn Accelerator>>,
+    /// The GPU on which queries over the tables may run: over those that were uploaded, and over those of the graph that is
+    /// drawn.
+    pub(super) tables: [Option<Arc<dyn TableDevice>>; 2],
     pub(super) bindings: Bindings,
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
@@ -122,6 +125,8 @@ impl Resident {
             return Ok(graph);
         }
         let graph = self.properties().clone().with_every_node(cancel)?;
+        // Only a graph that is not the one of the tables takes another device.
+        let graph = graph.with_table_device(self.tables[1].clone());
         Ok(self.drawn.get_or_init(|| graph))
     }
 
@@ -133,7 +138,8 @@ impl Resident {
             let weight = bound_weight(&self.encodings);
             let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
             let graph = PropertyGraph::with_frame(nodes, edges, bindings, frame);
-            graph.with_weight(weight).with_accelerator(self.accelerator.clone())
+            let graph = graph.with_weight(weight).with_accelerator(self.accelerator.clone());
+            graph.with_table_device(self.tables[0].clone())
         })
     }
 

@@ -13,7 +13,7 @@ use graphlume_types::{CancelToken, Clock, Reservation};
 
 use crate::checkpoint::Checkpoint;
 use crate::context::EngineContext;
-use crate::device::gpu_device::{GpuDevice, is_short};
+use crate::device::gpu_device::{GpuDevice, MayBeShort};
 use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
 use crate::residency::Lease;
 use crate::session::events::Backend;
@@ -264,13 +264,13 @@ impl Layout {
     /// as others may make room, else on the CPU.
     fn device_failed(&mut self, e: &AlgoError) {
         self.drop_forces();
-        if is_short(e) {
+        if e.is_short() {
             self.shortages += 1;
             if self.shortages <= 1 {
                 return;
             }
         }
-        self.refusal = Some(Refusal { why: e.to_string(), is_for_now: is_short(e) });
+        self.refusal = Some(Refusal { why: e.to_string(), is_for_now: e.is_short() });
     }
 
     /// Runs one slice; on a worker, inside the CPU pool.

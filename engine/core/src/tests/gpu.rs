@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Everything goes to the GPU; nothing comes to rest.
-fn on(gpu: &Gpu) -> Config {
+pub(super) fn on(gpu: &Gpu) -> Config {
     Config {
         gpu: GpuChoice::Use(gpu.clone()),
         gpu_edges_min: 0,
@@ -28,7 +28,7 @@ fn on(gpu: &Gpu) -> Config {
     }
 }
 
-fn open_gpu() -> Gpu {
+pub(super) fn open_gpu() -> Gpu {
     Gpu::open(&GpuOptions::default()).expect("the emulator")
 }
 
@@ -42,7 +42,7 @@ fn moved(e: &Engine, s: &SessionId, more: u64) {
 }
 
 /// Stops the engine and waits until nothing of it holds the device.
-fn stop(mut e: Engine) {
+pub(super) fn stop(mut e: Engine) {
     let remains = e.handle.remains();
     e.thread.take().expect("running").stop();
     drop(e);
@@ -50,7 +50,7 @@ fn stop(mut e: Engine) {
 }
 
 /// Workers may still be dropping what they held when the engine is gone.
-fn emptied(gpu: &Gpu) {
+pub(super) fn emptied(gpu: &Gpu) {
     until("the ledger to be empty", || gpu.budget().used() == 0);
 }
 

@@ -1,6 +1,7 @@
 //! The graph that a query sees: tables, bindings, and adjacency built when the first step needs it.
 
 mod derived;
+mod devices;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use arrow_array::{ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::{DataType, Field, Schema};
 use graphlume_algo::Accelerator;
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, TableDevice};
 use graphlume_graph::canon::Column;
 use graphlume_graph::{Graph, GraphSpec, Topology, build};
 use graphlume_table::Table;
@@ -64,6 +65,8 @@ struct Inner {
     weight: Option<String>,
     /// The GPU on which algorithms may run.
     accelerator: Option<Arc<dyn Accelerator>>,
+    /// The GPU that keeps copies of these tables.
+    table_device: Option<Arc<dyn TableDevice>>,
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
@@ -160,6 +163,7 @@ impl PropertyGraph {
             bindings,
             weight: None,
             accelerator: None,
+            table_device: None,
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),
@@ -295,20 +299,6 @@ impl PropertyGraph {
     /// The column that is bound to the edges' weights, where they have it.
     pub fn weight(&self) -> Option<&ArrayRef> {
         self.edges()?.column(self.inner.weight.as_deref()?)
-    }
-
-    /// The graph, with the GPU on which algorithms over it may run. Only for a graph that is not shared yet.
-    #[must_use]
-    pub fn with_accelerator(mut self, accelerator: Option<Arc<dyn Accelerator>>) -> Self {
-        if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            inner.accelerator = accelerator;
-        }
-        self
-    }
-
-    /// The GPU on which algorithms may run.
-    pub fn accelerator(&self) -> Option<&dyn Accelerator> {
-        self.inner.accelerator.as_deref()
     }
 
     /// What graphs made of `other` have of it besides tables: the weight, the GPU, and how it is shown. Only for a

@@ -13,17 +13,6 @@ use crate::exec::Exec;
 use crate::plan::{Ex, Step};
 use crate::value::Value;
 
-/// The comparison with its sides exchanged.
-const fn turned(op: Cmp) -> Cmp {
-    match op {
-        Cmp::Lt => Cmp::Gt,
-        Cmp::Le => Cmp::Ge,
-        Cmp::Gt => Cmp::Lt,
-        Cmp::Ge => Cmp::Le,
-        same => same,
-    }
-}
-
 impl Exec<'_> {
     /// The column that an expression reads.
     pub(super) fn column_of<'e>(
@@ -146,13 +135,13 @@ impl Exec<'_> {
         let number = |e| self.compiled_number(pipeline, e);
         if let (Some(left), Some(right)) = (number(left), number(right)) {
             return Some(match left {
-                Number::Int(_) | Number::Float(_) => Test::Compare(turned(op), right, left),
+                Number::Int(_) | Number::Float(_) => Test::Compare(op.turned(), right, left),
                 left => Test::Compare(op, left, right),
             });
         }
         let (op, column, constant) = match (self.fixed(left), self.fixed(right)) {
             (None, Some(constant)) => (op, left, constant),
-            (Some(constant), None) => (turned(op), right, constant),
+            (Some(constant), None) => (op.turned(), right, constant),
             _ => return None,
         };
         let column = self.column_of(pipeline, column).filter(|c| c.is_plain())?.column();

@@ -82,8 +82,11 @@ impl Exec<'_> {
     ) -> Result<Groups, Other> {
         let Compiled { pipeline, rows, by, folds, test } =
             self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
-        let done = fold(test.as_ref(), &by, &folds, rows, self.cancel);
-        let (counts, folded) = self.fit(done)?;
+        let elsewhere = self.folded_on_device(test.as_ref(), &by, &folds, rows);
+        let (counts, folded) = match elsewhere {
+            Some(found) => found,
+            None => self.fit(fold(test.as_ref(), &by, &folds, rows, self.cancel))?,
+        };
         let mut groups = Groups::new(keys.len(), aggs.len());
         if keys.is_empty() {
             groups.add(std::iter::empty(), aggs);

@@ -5,6 +5,7 @@
 //! row by row as everything else is, and gives the same answer or the error of the row where it is.
 
 mod compile;
+mod device;
 mod group;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

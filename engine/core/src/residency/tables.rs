@@ -1,0 +1,201 @@
+//! The GPU as queries over the tables of a resident graph see it: aggregates over columns that it keeps copies of.
+
+use std::sync::Arc;
+
+use graphlume_device::prim::{
+    Cells as PrimCells, Compare, Device, DeviceColumn, Lookup, Mask, Number, Predicate, PrimError,
+    Value,
+};
+use graphlume_expr::{
+    Cmp, Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableDevice,
+    TableJob,
+};
+use graphlume_types::{CancelToken, DatasetId};
+
+use crate::context::EngineContext;
+use crate::device::cost::TableWork;
+use crate::device::gpu_device::GpuDevice;
+use crate::device::{ColumnKey, MayBeShort};
+
+/// The GPU, and the graph whose columns it keeps.
+pub(crate) struct ResidentTables {
+    ctx: Arc<EngineContext>,
+    key: (DatasetId, u32),
+    /// Whether the table of nodes has what only edges name, too.
+    drawn: bool,
+}
+
+impl std::fmt::Debug for ResidentTables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResidentTables").field("dataset", &self.key.0).finish_non_exhaustive()
+    }
+}
+
+impl ResidentTables {
+    /// For the tables of the graph that `key` names; none without a GPU that can be used.
+    pub(crate) fn of(
+        ctx: &Arc<EngineContext>,
+        key: (DatasetId, u32),
+        drawn: bool,
+    ) -> Option<Arc<dyn TableDevice>> {
+        ctx.usable_gpu()?;
+        Some(Arc::new(Self { ctx: ctx.clone(), key, drawn }))
+    }
+
+    fn column_key(&self, column: &NamedColumn<'_>) -> ColumnKey {
+        let of_edges = column.side == Side::Edges;
+        ColumnKey {
+            graph: self.key,
+            of_edges,
+            drawn: self.drawn && !of_edges,
+            name: column.name.to_owned(),
+        }
+    }
+
+    fn answer(
+        &self,
+        gpu: &GpuDevice,
+        job: &TableJob<'_>,
+        cancel: &CancelToken,
+    ) -> Result<TableAnswer, PrimError> {
+        // A stream of its own: the slices of layouts do not wait behind it.
+        let device = Device::Cuda(gpu.gpu.stream()?);
+        let columns = job.columns.iter().map(|column| {
+            gpu.column(self.column_key(column), || {
+                let valid = column.cells.valid();
+                let values = column.cells.values();
+                let cells = match &values {
+                    RawCells::Ints(v) => PrimCells::I64(v),
+                    RawCells::Floats(v) => PrimCells::F64(v),
+                    RawCells::Codes(v) => PrimCells::Codes(v),
+                    RawCells::Truths(v) => PrimCells::Bytes(v),
+                };
+                device.upload(cells, valid.as_deref())
+            })
+        });
+        let columns: Vec<Arc<DeviceColumn>> = columns.collect::<Result<_, _>>()?;
+        cancel.check()?;
+        gpu.with_room(|| run(&device, job, &columns, cancel))
+    }
+}
+
+impl TableDevice for ResidentTables {
+    fn declines(&self, job: &TableJob<'_>) -> Option<String> {
+        let Some(gpu) = self.ctx.usable_gpu() else {
+            return Some(self.ctx.why_gpu_lost().unwrap_or_else(|| "no GPU".to_owned()));
+        };
+        if self.ctx.config.gpu_edges_min == 0 {
+            return None;
+        }
+        let missing = |c: &&NamedColumn<'_>| !gpu.has_column(&self.column_key(c));
+        let width = |c: &NamedColumn<'_>| c.cells.width();
+        let work = TableWork {
+            rows: job.rows,
+            steps: job.test.as_ref().map_or(0, JobTest::leaves)
+                + job.reduced.len()
+                + usize::from(job.counted_by.is_some()),
+            results: 1 + job.reduced.len() + usize::from(job.counted_by.is_some()),
+            row_bytes: job.columns.iter().map(width).sum(),
+            missing_bytes: job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows,
+        };
+        let (cpu, own) = (work.cpu_us(self.ctx.threads()), work.gpu_us(gpu.gpu.info().sm_count));
+        (own >= cpu).then(|| {
+            format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")
+        })
+    }
+
+    fn run(&self, job: &TableJob<'_>, cancel: &CancelToken) -> Option<TableAnswer> {
+        let gpu = self.ctx.usable_gpu()?;
+        match self.answer(gpu, job, cancel) {
+            Ok(answer) => Some(answer),
+            Err(PrimError::Cancelled(_)) => None,
+            Err(error) => {
+                let is_short = error.is_short();
+                tracing::warn!(dataset = %self.key.0, is_short, %error, "a query is answered by the CPU instead of the GPU");
+                None
+            }
+        }
+    }
+}
+
+fn run(
+    device: &Device,
+    job: &TableJob<'_>,
+    columns: &[Arc<DeviceColumn>],
+    cancel: &CancelToken,
+) -> Result<TableAnswer, PrimError> {
+    let read: Vec<&DeviceColumn> = columns.iter().map(AsRef::as_ref).collect();
+    let mask = match &job.test {
+        None => None,
+        Some(test) => Some(device.filter(job.rows, &read, &predicate(test), cancel)?),
+    };
+    let rows = match &mask {
+        None => job.rows as u64,
+        Some(mask) => device.mask_count(mask)?,
+    };
+    let reduced =
+        job.reduced.iter().map(|place| reduction(device, read[*place], mask.as_ref(), cancel));
+    let reduced = reduced.collect::<Result<_, _>>()?;
+    let by_key = match job.counted_by {
+        None => Vec::new(),
+        Some((place, keys)) => {
+            device.histogram_codes(read[place], keys as u32, mask.as_ref(), cancel)?
+        }
+    };
+    Ok(TableAnswer { rows, reduced, by_key })
+}
+
+fn reduction(
+    device: &Device,
+    column: &DeviceColumn,
+    mask: Option<&Mask>,
+    cancel: &CancelToken,
+) -> Result<Reduction, PrimError> {
+    let found = device.reduce(column, mask, cancel)?;
+    let sum = match found.sum {
+        Number::Int(sum) => sum,
+        Number::Float(_) => 0,
+    };
+    let (ints, floats) = match (found.least, found.greatest) {
+        (Some(Number::Int(a)), Some(Number::Int(b))) => (Some((a as i64, b as i64)), None),
+        (Some(Number::Float(a)), Some(Number::Float(b))) => (None, Some((a, b))),
+        _ => (None, None),
+    };
+    Ok(Reduction { count: found.count, sum, ints, floats })
+}
+
+fn predicate(test: &JobTest) -> Predicate {
+    let value = |constant: &Constant| match constant {
+        Constant::Int(v) => Value::Int(*v),
+        Constant::Float(v) => Value::Float(*v),
+    };
+    match test {
+        JobTest::Always(true) => Predicate::And(Vec::new()),
+        JobTest::Always(false) => Predicate::Or(Vec::new()),
+        JobTest::Compare(column, op, with) => {
+            let op = match op {
+                Cmp::Eq => Compare::Eq,
+                Cmp::Ne => Compare::Ne,
+                Cmp::Lt => Compare::Lt,
+                Cmp::Le => Compare::Le,
+                Cmp::Gt => Compare::Gt,
+                Cmp::Ge => Compare::Ge,
+            };
+            Predicate::compare(*column, op, value(with))
+        }
+        JobTest::In(column, values) => {
+            Predicate::In { column: *column, values: values.iter().map(value).collect() }
+        }
+        JobTest::IsTrue(column) => Predicate::compare(*column, Compare::Eq, Value::Bool(true)),
+        JobTest::Passes(column, answers) => {
+            let passes = |code: u32| answers.get(code as usize).copied().unwrap_or(false);
+            let lookup = Lookup::new(answers.len() as u32, passes);
+            Predicate::Codes { column: *column, lookup }
+        }
+        JobTest::IsNull(column, true) => Predicate::IsNull { column: *column },
+        JobTest::IsNull(column, false) => Predicate::NotNull { column: *column },
+        JobTest::Not(test) => Predicate::Not(Box::new(predicate(test))),
+        JobTest::And(tests) => Predicate::And(tests.iter().map(predicate).collect()),
+        JobTest::Or(tests) => Predicate::Or(tests.iter().map(predicate).collect()),
+    }
+}

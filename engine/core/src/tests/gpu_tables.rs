@@ -1,0 +1,247 @@
+//! Queries over tables whose columns the GPU keeps, which here is the emulator: the same rows as without a GPU.
+
+use std::sync::Arc;
+
+use arrow_array::types::UInt32Type;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    UInt32Array,
+};
+use graphlume_device::cuda::{Gpu, GpuOptions};
+use graphlume_emu::emulator::{self, Noticed, Times};
+use graphlume_emu::{fault_test, gpu_test};
+use graphlume_expr::Strictness;
+use graphlume_table::Table;
+use graphlume_types::DatasetId;
+
+use super::gpu::{emptied, on, open_gpu, stop};
+use super::kit::{Engine, config, graph, live_engine};
+use crate::{Config, Loaded, ParsedQuery, QueryAnswer, QueryRequest, ResultMode, block_on};
+
+const NODES: i64 = 700;
+const EDGES: i64 = 3_000;
+
+/// Columns of every type, with nulls, zeros of both signs, numbers that floats are too coarse for, and none at all.
+fn columns(rows: i64, seed: i64) -> Vec<(&'static str, ArrayRef)> {
+    let pick = move |i: i64, of: i64| (i * 7_919 + seed * 104_729 + i * i * 31) % of;
+    let known = move |i: i64| pick(i, 11) != 3;
+    let ints = (0..rows).map(|i| known(i).then(|| pick(i, 2_000) - 1_000));
+    let wide = (0..rows).map(|i| Some(i64::MAX - pick(i, 5)));
+    let floats = (0..rows).map(|i| match pick(i, 13) {
+        4 => Some(f64::NAN),
+        5 => Some(-0.0),
+        _ => known(i).then(|| pick(i, 4_000) as f64 / 8.0 - 100.0),
+    });
+    let truths = (0..rows).map(|i| known(i + 1).then(|| pick(i, 3) == 1));
+    let keys = (0..rows).map(|i| known(i + 2).then(|| pick(i, 6) as u32));
+    let words = StringArray::from(vec!["transfer", "fee", "tax", "gift", "salary", "rent"]);
+    let kinds =
+        DictionaryArray::<UInt32Type>::try_new(UInt32Array::from_iter(keys), Arc::new(words));
+    vec![
+        ("number", Arc::new(Int64Array::from_iter(ints))),
+        ("wide", Arc::new(Int64Array::from_iter(wide))),
+        ("amount", Arc::new(Float64Array::from_iter(floats))),
+        ("ok", Arc::new(BooleanArray::from_iter(truths))),
+        ("kind", Arc::new(kinds.expect("keys of the dictionary"))),
+        ("void", Arc::new(Int64Array::from_iter((0..rows).map(|_| None::<i64>)))),
+    ]
+}
+
+/// Edges name 30 nodes that the table of nodes has not.
+fn sample() -> Loaded {
+    let ends = |by: i64| (0..EDGES).map(move |i| (i * by + i * i) % (NODES + 30));
+    let mut edges: Vec<(&str, ArrayRef)> = vec![
+        ("s", Arc::new(Int64Array::from_iter_values(ends(17)))),
+        ("d", Arc::new(Int64Array::from_iter_values(ends(101)))),
+    ];
+    edges.extend(columns(EDGES, 1));
+    let mut nodes: Vec<(&str, ArrayRef)> =
+        vec![("id", Arc::new(Int64Array::from_iter_values(0..NODES)))];
+    nodes.extend(columns(NODES, 2));
+    let table = |columns| {
+        Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
+    };
+    Loaded {
+        edges: table(edges),
+        nodes: Some(table(nodes)),
+        node: Some("id".to_owned()),
+        ..graph(&[])
+    }
+}
+
+/// Conditions on `x`, a node or a relationship.
+const CONDITIONS: &[&str] = &[
+    "x.number > 100",
+    "x.number <= -3 OR x.amount > 250.5",
+    "10 <= x.number < 300 AND NOT x.amount < 20",
+    "x.number IN [1, 5, 77, -20, 300]",
+    "x.number IN [1.0, 2.5]",
+    "x.amount IN [0, 12.5, 7.25]",
+    "x.amount = 0",
+    "x.amount <> 0.0",
+    "x.wide >= 9223372036854775805",
+    "x.wide > 9.3e18",
+    "NOT (x.number > 0 AND x.ok)",
+    "x.ok",
+    "NOT x.ok",
+    "x.ok OR x.number IS NULL",
+    "x.amount IS NOT NULL AND x.kind STARTS WITH 't'",
+    "x.kind CONTAINS 'a' OR x.number < -900",
+    "NOT x.kind ENDS WITH 't'",
+    "x.kind = 'fee'",
+    "x.kind IN ['gift', 'rent', 'none']",
+    "x.kind IS NULL",
+    "x.void > 1",
+    "x.void IS NULL AND x.number > 0",
+    "3 < x.number",
+    "true",
+    "false AND x.number > 0",
+];
+
+/// What is asked of the rows that pass.
+const RESULTS: &[&str] = &[
+    "count(*)",
+    "count(x.number), sum(x.number), min(x.number), max(x.number)",
+    "min(x.amount), max(x.amount), count(x.amount)",
+    "sum(x.wide), count(x.void), min(x.void)",
+    "x.kind, count(*)",
+    "sum(x.amount), avg(x.number)",
+];
+
+fn texts() -> Vec<String> {
+    let mut all = Vec::new();
+    for pattern in ["MATCH (x)", "MATCH ()-[x]->()"] {
+        for (i, condition) in CONDITIONS.iter().enumerate() {
+            for k in 0..2 {
+                let result = RESULTS[(i + 3 * k) % RESULTS.len()];
+                all.push(format!("{pattern} WHERE {condition} RETURN {result}"));
+            }
+        }
+        all.extend(RESULTS.iter().map(|result| format!("{pattern} RETURN {result}")));
+    }
+    all
+}
+
+/// The rows of an answer as JSON, in a fixed order.
+fn rows(e: &Engine, data: DatasetId, text: &str) -> Vec<String> {
+    let query = graphlume_cypher::parse(text).expect("a query");
+    let request = QueryRequest {
+        ask: ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new()),
+        drawn: true,
+        strictness: Strictness::Lenient,
+        mode: ResultMode::Rows,
+        user: None,
+        others: vec![],
+    };
+    let found = match block_on(e.handle.query(data, request)).expect("asked") {
+        Ok(found) => found,
+        // Sums that do not fit are refused on both sides.
+        Err(error) => return vec![error.to_string()],
+    };
+    let QueryAnswer::Rows(table) = found.answer else { panic!("rows") };
+    let cells = |row| {
+        let cells = table.batch().columns().iter();
+        cells.map(|c| graphlume_table::cell_json(c.as_ref(), row).to_string()).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<String> = (0..table.num_rows()).map(|row| cells(row).join(" ")).collect();
+    rows.sort();
+    rows
+}
+
+/// Without a GPU.
+fn by_the_cpu(texts: &[String]) -> Vec<Vec<String>> {
+    let e = live_engine(config());
+    let data = e.add(1, sample());
+    let found = texts.iter().map(|text| rows(&e, data, text)).collect();
+    stop(e);
+    found
+}
+
+#[test]
+fn aggregates_of_tables_are_the_same_on_the_gpu() {
+    let texts = texts();
+    let wanted = by_the_cpu(&texts);
+    gpu_test(&["col_filter", "mask_count", "col_reduce", "col_hist_codes"], |gpu| {
+        let e = live_engine(on(gpu));
+        let data = e.add(1, sample());
+        let mut on_gpu = 0;
+        for (text, wanted) in texts.iter().zip(&wanted) {
+            let launches =
+                |gpu: &Gpu| ["col_filter", "col_reduce", "col_hist_codes"].map(|k| gpu.launches(k));
+            let before = launches(gpu);
+            assert_eq!(rows(&e, data, text), *wanted, "{text}");
+            on_gpu += usize::from(launches(gpu) != before);
+        }
+        // All but sums of floats, averages, what an index finds, and what no column is read for.
+        assert!(on_gpu * 10 > texts.len() * 6, "{on_gpu} of {}", texts.len());
+        stop(e);
+    });
+}
+
+#[test]
+fn a_small_table_stays_on_the_cpu() {
+    gpu_test(&[], |gpu| {
+        let e = live_engine(Config { gpu_edges_min: 1, ..on(gpu) });
+        let data = e.add(1, sample());
+        let text = "MATCH ()-[x]->() WHERE x.number > 100 RETURN count(*)";
+        let before = gpu.launches("col_filter");
+        rows(&e, data, text);
+        assert_eq!(gpu.launches("col_filter"), before);
+        stop(e);
+    });
+}
+
+#[test]
+fn faulty_cards_cost_a_line_and_not_the_answer() {
+    let texts = [
+        "MATCH ()-[x]->() WHERE x.number > 100 AND x.kind = 'fee' RETURN count(*), sum(x.number)",
+        "MATCH (x) WHERE x.amount > 20 RETURN x.kind, count(*)",
+    ]
+    .map(str::to_owned);
+    let wanted = by_the_cpu(&texts);
+    fault_test(|| {
+        for (text, wanted) in texts.iter().zip(&wanted) {
+            let ask = |gpu: &Gpu| {
+                let e = live_engine(on(gpu));
+                let data = e.add(1, sample());
+                assert_eq!(rows(&e, data, text), *wanted, "{text}");
+                emulator::clear();
+                // The next one is fine, on whichever side.
+                assert_eq!(rows(&e, data, text), *wanted, "{text}");
+                stop(e);
+            };
+            for at in 1..=12 {
+                for noticed in [Noticed::AtOnce, Noticed::Later] {
+                    let gpu = open_gpu();
+                    emulator::fail_launch(at, 700, noticed);
+                    ask(&gpu);
+                }
+                for times in [Times::Once, Times::FromThenOn] {
+                    let gpu = open_gpu();
+                    emulator::refuse_memory(at, times);
+                    ask(&gpu);
+                    emptied(&gpu);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn columns_make_room_for_each_other_on_a_small_card() {
+    let texts: Vec<String> = texts().into_iter().filter(|t| t.contains("-[x]->")).collect();
+    let wanted = by_the_cpu(&texts);
+    gpu_test(&[], |_| {
+        // Two columns of eight bytes a row and the masks over them.
+        let options = GpuOptions { memory_limit: Some(64 << 10), ..GpuOptions::default() };
+        let gpu = Gpu::open(&options).expect("the emulator");
+        let e = live_engine(on(&gpu));
+        let data = e.add(1, sample());
+        for (text, wanted) in texts.iter().zip(&wanted) {
+            assert_eq!(rows(&e, data, text), *wanted, "{text}");
+        }
+        assert!(gpu.launches("col_filter") > 0 && gpu.budget().peak() <= 64 << 10);
+        stop(e);
+        emptied(&gpu);
+    });
+}

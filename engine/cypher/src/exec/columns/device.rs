@@ -1,0 +1,59 @@
+//! Aggregates by columns on the GPU, where the graph's tables have one and it is faster.
+
+use graphlume_expr::{Cells, Folded, Folds, Keys, NamedColumn, Side, TableDevice, TableJob, Test};
+use graphlume_graph::canon::Column;
+
+use crate::column_reader::ColumnReader;
+use crate::exec::Exec;
+
+impl Exec<'_> {
+    /// What [`graphlume_expr::fold`] gives; `None` where the CPU has to do it.
+    pub(super) fn folded_on_device<'e>(
+        &'e self,
+        test: Option<&Test<'e>>,
+        by: &Keys<'e>,
+        folds: &[Folds<'e>],
+        rows: usize,
+    ) -> Option<(Vec<i64>, Vec<Folded>)> {
+        let (device, job) = self.device_job(test, by, folds, rows)?;
+        if device.declines(&job).is_some() {
+            return None;
+        }
+        job.folded(&device.run(&job, self.cancel)?, by, folds)
+    }
+
+    /// The aggregates as a job of the tables' GPU, where there is one and they have that form.
+    pub(super) fn device_job<'e>(
+        &'e self,
+        test: Option<&Test<'e>>,
+        by: &Keys<'e>,
+        folds: &[Folds<'e>],
+        rows: usize,
+    ) -> Option<(&'e dyn TableDevice, TableJob<'e>)> {
+        let device = self.view.graph().table_device()?;
+        let columns = self.keys.iter().flat_map(|key| {
+            let named = |side, cells: &'e Option<ColumnReader>| {
+                let cells = cells_of(cells.as_ref()?)?;
+                Some(NamedColumn { side, name: &key.name, cells })
+            };
+            [named(Side::Nodes, &key.node), named(Side::Edges, &key.edge)]
+        });
+        let columns: Vec<NamedColumn<'e>> = columns.flatten().collect();
+        let job = TableJob::of(&columns, test, by, folds, rows)?;
+        // What is true of every row, or of a table that is not read, needs no device.
+        (!job.columns.is_empty()).then_some((device, job))
+    }
+}
+
+fn cells_of(cells: &ColumnReader) -> Option<Cells<'_>> {
+    if !cells.is_plain() {
+        return None;
+    }
+    Some(match cells.column() {
+        Column::Int(a) => Cells::Ints(a),
+        Column::Float(a) => Cells::Floats(a),
+        Column::Bool(a) => Cells::Truths(a),
+        Column::Text(text) => Cells::Codes(text.dictionary()?.0),
+        _ => return None,
+    })
+}

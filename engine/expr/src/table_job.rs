@@ -1,0 +1,386 @@
+//! Aggregates over a whole table in the form that another device than the CPU runs: columns have names instead of
+//! arrays, under which the device keeps its copies.
+//!
+//! Only what is the same to the last bit everywhere has this form: counts, sums of integers, least and greatest values.
+
+use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, UInt32Array};
+use graphlume_types::CancelToken;
+
+use crate::cmp::Cmp;
+use crate::fold::{Fold, Folded, Folds};
+use crate::group::Keys;
+use crate::number::Number;
+use crate::test::Test;
+use crate::vector::truth;
+
+/// Which table a column is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The table of nodes.
+    Nodes,
+    /// The table of edges.
+    Edges,
+}
+
+/// The array behind a column.
+#[derive(Clone, Copy, Debug)]
+pub enum Cells<'c> {
+    /// Integers.
+    Ints(&'c Int64Array),
+    /// Floats, in which NaN is null.
+    Floats(&'c Float64Array),
+    /// Truths.
+    Truths(&'c BooleanArray),
+    /// Keys of a dictionary of texts.
+    Codes(&'c UInt32Array),
+}
+
+/// Cells as a device takes them.
+#[derive(Debug)]
+pub enum RawCells<'c> {
+    /// Integers.
+    Ints(&'c [i64]),
+    /// Floats.
+    Floats(&'c [f64]),
+    /// Keys of a dictionary.
+    Codes(&'c [u32]),
+    /// Truths, a byte each.
+    Truths(Vec<u8>),
+}
+
+impl<'c> Cells<'c> {
+    const fn array(self) -> &'c dyn Array {
+        match self {
+            Self::Ints(a) => a,
+            Self::Floats(a) => a,
+            Self::Truths(a) => a,
+            Self::Codes(a) => a,
+        }
+    }
+
+    /// Whether both are the same array, not only equal ones.
+    fn is(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Ints(a), Self::Ints(b)) => std::ptr::eq(a, b),
+            (Self::Floats(a), Self::Floats(b)) => std::ptr::eq(a, b),
+            (Self::Truths(a), Self::Truths(b)) => std::ptr::eq(a, b),
+            (Self::Codes(a), Self::Codes(b)) => std::ptr::eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Bytes of a cell on the device.
+    #[must_use]
+    pub const fn width(self) -> usize {
+        match self {
+            Self::Ints(_) | Self::Floats(_) => 8,
+            Self::Codes(_) => 4,
+            Self::Truths(_) => 1,
+        }
+    }
+
+    /// The values; those of null rows may be anything.
+    #[must_use]
+    pub fn values(self) -> RawCells<'c> {
+        match self {
+            Self::Ints(a) => RawCells::Ints(a.values()),
+            Self::Floats(a) => RawCells::Floats(a.values()),
+            Self::Codes(a) => RawCells::Codes(a.values()),
+            Self::Truths(a) => RawCells::Truths(a.values().iter().map(u8::from).collect()),
+        }
+    }
+
+    /// A bit for each row, set where there is a value; `None` where all rows have one.
+    #[must_use]
+    pub fn valid(self) -> Option<Vec<u32>> {
+        let nulls = self.array().nulls().filter(|nulls| nulls.null_count() > 0)?;
+        let mut words = Vec::with_capacity(nulls.len() / 32 + 2);
+        let chunks = nulls.inner().bit_chunks();
+        for word in chunks.iter_padded() {
+            words.extend([word as u32, (word >> 32) as u32]);
+        }
+        words.truncate(nulls.len().div_ceil(32));
+        Some(words)
+    }
+}
+
+/// A column with the name under which a device keeps its copy.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedColumn<'c> {
+    /// The table it is of.
+    pub side: Side,
+    /// Its name in the table.
+    pub name: &'c str,
+    /// Its cells.
+    pub cells: Cells<'c>,
+}
+
+/// A number that cells are compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constant {
+    /// An integer.
+    Int(i64),
+    /// A float, which is no NaN.
+    Float(f64),
+}
+
+/// A condition on the columns of a [`TableJob`], by their places. A null meets none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobTest {
+    /// True of each row, or of none.
+    Always(bool),
+    /// A comparison.
+    Compare(usize, Cmp, Constant),
+    /// Whether it is one of these.
+    In(usize, Vec<Constant>),
+    /// Whether it is true.
+    IsTrue(usize),
+    /// Whether the text of its key passes, by key.
+    Passes(usize, Vec<bool>),
+    /// Whether it is null, or is not.
+    IsNull(usize, bool),
+    /// Not; of a null it is not known either.
+    Not(Box<Self>),
+    /// All of them.
+    And(Vec<Self>),
+    /// One of them.
+    Or(Vec<Self>),
+}
+
+impl JobTest {
+    /// Conditions on one column in it.
+    #[must_use]
+    pub fn leaves(&self) -> usize {
+        match self {
+            Self::Always(_) => 0,
+            Self::Not(test) => test.leaves(),
+            Self::And(tests) | Self::Or(tests) => tests.iter().map(Self::leaves).sum(),
+            _ => 1,
+        }
+    }
+}
+
+/// Rows that pass a test, counted and aggregated.
+#[derive(Debug)]
+pub struct TableJob<'c> {
+    /// Rows of the table.
+    pub rows: usize,
+    /// The columns that are read.
+    pub columns: Vec<NamedColumn<'c>>,
+    /// Which rows count.
+    pub test: Option<JobTest>,
+    /// Columns whose values are aggregated.
+    pub reduced: Vec<usize>,
+    /// The column of keys by which rows are counted, and how many keys there are.
+    pub counted_by: Option<(usize, usize)>,
+}
+
+/// Of the values of a column in the rows that pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reduction {
+    /// How many there are.
+    pub count: u64,
+    /// Their sum, where they are integers.
+    pub sum: i128,
+    /// The least and the greatest of integers.
+    pub ints: Option<(i64, i64)>,
+    /// The least and the greatest of floats.
+    pub floats: Option<(f64, f64)>,
+}
+
+/// What a device found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableAnswer {
+    /// Rows that pass.
+    pub rows: u64,
+    /// In the order of [`TableJob::reduced`].
+    pub reduced: Vec<Reduction>,
+    /// Rows that pass, by key.
+    pub by_key: Vec<u32>,
+}
+
+/// Another device than the CPU, which keeps copies of columns.
+pub trait TableDevice: Send + Sync + std::fmt::Debug {
+    /// Why the CPU is to do it; none where the device is faster.
+    fn declines(&self, job: &TableJob<'_>) -> Option<String>;
+
+    /// Does it; `None` where the CPU has to, because the device failed (which it logs) or the token was cancelled.
+    fn run(&self, job: &TableJob<'_>, cancel: &CancelToken) -> Option<TableAnswer>;
+}
+
+/// Makes a job of expressions over arrays.
+struct Maker<'c, 'n> {
+    named: &'n [NamedColumn<'c>],
+    columns: Vec<NamedColumn<'c>>,
+}
+
+impl<'c> Maker<'c, '_> {
+    /// The place of a column in the job.
+    fn place(&mut self, cells: Cells<'c>) -> Option<usize> {
+        if let Some(known) = self.columns.iter().position(|c| c.cells.is(cells)) {
+            return Some(known);
+        }
+        self.columns.push(*self.named.iter().find(|c| c.cells.is(cells))?);
+        Some(self.columns.len() - 1)
+    }
+
+    fn number(&mut self, number: &Number<'c>) -> Option<usize> {
+        match number {
+            Number::Ints(a) => self.place(Cells::Ints(a)),
+            Number::Floats(a) => self.place(Cells::Floats(a)),
+            _ => None,
+        }
+    }
+
+    fn test(&mut self, test: &Test<'c>) -> Option<JobTest> {
+        let all = |maker: &mut Self, tests: &[Test<'c>]| {
+            tests.iter().map(|test| maker.test(test)).collect::<Option<Vec<_>>>()
+        };
+        Some(match test {
+            Test::Always(truth::TRUE) => JobTest::Always(true),
+            Test::Always(truth::FALSE) => JobTest::Always(false),
+            Test::Compare(op, a, b) => match (constant(a), constant(b)) {
+                (None, Some(value)) => JobTest::Compare(self.number(a)?, *op, value),
+                (Some(value), None) => JobTest::Compare(self.number(b)?, op.turned(), value),
+                _ => return None,
+            },
+            Test::In(number, ints, floats, truth::FALSE) => {
+                let ints = ints.iter().map(|v| Constant::Int(*v));
+                let all = ints.chain(floats.iter().map(|v| Constant::Float(*v)));
+                JobTest::In(self.number(number)?, all.collect())
+            }
+            Test::Text(test) => {
+                let (keys, answers) = test.by_key()?;
+                // A key of null would be unknown, which has no place among the answers.
+                let passes = |answer: &u8| match *answer {
+                    truth::TRUE => Some(true),
+                    truth::FALSE => Some(false),
+                    _ => None,
+                };
+                let answers = answers.iter().map(passes).collect::<Option<_>>()?;
+                JobTest::Passes(self.place(Cells::Codes(keys))?, answers)
+            }
+            Test::Truths(column) => JobTest::IsTrue(self.place(Cells::Truths(column))?),
+            Test::IsNull(number, is_null) => JobTest::IsNull(self.number(number)?, *is_null),
+            Test::NoText(text, is_null) => {
+                let (keys, values) = text.dictionary()?;
+                // A key of null is no null among the keys.
+                if values.iter().any(|value| value.is_none()) {
+                    return None;
+                }
+                JobTest::IsNull(self.place(Cells::Codes(keys))?, *is_null)
+            }
+            Test::Not(test) => JobTest::Not(Box::new(self.test(test)?)),
+            Test::And(tests) => JobTest::And(all(self, tests)?),
+            Test::Or(tests) => JobTest::Or(all(self, tests)?),
+            Test::Always(_) | Test::In(..) | Test::Flags(_) => return None,
+        })
+    }
+}
+
+const fn constant(number: &Number<'_>) -> Option<Constant> {
+    match number {
+        Number::Int(v) => Some(Constant::Int(*v)),
+        Number::Float(v) => Some(Constant::Float(*v)),
+        _ => None,
+    }
+}
+
+impl<'c> TableJob<'c> {
+    /// What [`fold`](crate::fold) does with the same arguments, over columns whose names are known; `None` where it has no
+    /// such form.
+    #[must_use]
+    pub fn of(
+        named: &[NamedColumn<'c>],
+        test: Option<&Test<'c>>,
+        keys: &Keys<'c>,
+        of: &[Folds<'c>],
+        rows: usize,
+    ) -> Option<Self> {
+        let mut maker = Maker { named, columns: Vec::new() };
+        let test = match test {
+            None => None,
+            Some(test) => Some(maker.test(test)?),
+        };
+        let counted_by = match keys.only_dictionary() {
+            None if keys.groups() == 1 => None,
+            None => return None,
+            Some((codes, numbers)) => Some((maker.place(Cells::Codes(codes))?, numbers.len())),
+        };
+        let mut reduced = Vec::new();
+        for fold in of {
+            let Some(number) = &fold.of else { continue };
+            let is_exact = match fold.fold {
+                Fold::Count | Fold::Min | Fold::Max => true,
+                Fold::Sum => number.is_int(),
+                _ => false,
+            };
+            if !is_exact || counted_by.is_some() {
+                return None;
+            }
+            let place = maker.number(number)?;
+            if !reduced.contains(&place) {
+                reduced.push(place);
+            }
+        }
+        Some(Self { rows, columns: maker.columns, test, reduced, counted_by })
+    }
+
+    /// The answer in the form of [`fold`](crate::fold); `None` where it is not the same to the last bit.
+    #[must_use]
+    pub fn folded(
+        &self,
+        answer: &TableAnswer,
+        keys: &Keys<'_>,
+        of: &[Folds<'_>],
+    ) -> Option<(Vec<i64>, Vec<Folded>)> {
+        let mut rows = vec![0; keys.groups()];
+        match keys.only_dictionary() {
+            None => *rows.first_mut()? = answer.rows as i64,
+            Some((_, numbers)) => {
+                let null = rows.len() - 1;
+                let mut left = answer.rows as i64;
+                for (key, count) in answer.by_key.iter().enumerate() {
+                    let group = numbers.get(key).map_or(null, |n| *n as usize);
+                    *rows.get_mut(group)? += i64::from(*count);
+                    left -= i64::from(*count);
+                }
+                rows[null] += left;
+            }
+        }
+        let folded = of.iter().map(|fold| self.of_column(answer, fold, rows.len()));
+        let folded = folded.collect::<Option<_>>()?;
+        Some((rows, folded))
+    }
+
+    fn of_column(&self, answer: &TableAnswer, fold: &Folds<'_>, groups: usize) -> Option<Folded> {
+        let cells = match &fold.of {
+            // Rows are counted for all groups at once.
+            None => return Some(Folded::Counts(vec![0; groups])),
+            Some(Number::Ints(a)) => Cells::Ints(a),
+            Some(Number::Floats(a)) => Cells::Floats(a),
+            Some(_) => return None,
+        };
+        let is_of = |place: &usize| self.columns.get(*place).is_some_and(|c| c.cells.is(cells));
+        let found = answer.reduced.get(self.reduced.iter().position(is_of)?)?;
+        let count = i64::try_from(found.count).ok()?;
+        Some(match (fold.fold, found.ints, found.floats) {
+            (Fold::Count, ..) => Folded::Counts(vec![count]),
+            (Fold::Sum, ..) => Folded::Ints(vec![(count, found.sum)]),
+            (_, Some(ends), _) => {
+                let end = if fold.fold == Fold::Min { ends.0 } else { ends.1 };
+                Folded::Ints(vec![(count, i128::from(end))])
+            }
+            (_, None, Some(ends)) => {
+                let end = if fold.fold == Fold::Min { ends.0 } else { ends.1 };
+                // The zero that comes first counts, and the device does not say which that was.
+                if end == 0.0 {
+                    return None;
+                }
+                Folded::Floats(vec![(count, end)])
+            }
+            (_, None, None) if matches!(cells, Cells::Ints(_)) => Folded::Ints(vec![(0, 0)]),
+            (_, None, None) => Folded::Floats(vec![(0, 0.0)]),
+        })
+    }
+}

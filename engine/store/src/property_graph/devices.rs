@@ -1,0 +1,41 @@
+//! The GPU as a graph knows it.
+
+use std::sync::Arc;
+
+use graphlume_algo::Accelerator;
+use graphlume_expr::TableDevice;
+
+use super::PropertyGraph;
+
+impl PropertyGraph {
+    /// The graph, with the GPU on which algorithms over it may run. Only for a graph that is not shared yet.
+    #[must_use]
+    pub fn with_accelerator(mut self, accelerator: Option<Arc<dyn Accelerator>>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.accelerator = accelerator;
+        }
+        self
+    }
+
+    /// The GPU on which algorithms may run.
+    #[must_use]
+    pub fn accelerator(&self) -> Option<&dyn Accelerator> {
+        self.inner.accelerator.as_deref()
+    }
+
+    /// The graph, with the GPU that keeps copies of its tables. Only for a graph that is not shared yet; graphs made of it
+    /// have other tables, and so do not take it over.
+    #[must_use]
+    pub fn with_table_device(mut self, device: Option<Arc<dyn TableDevice>>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.table_device = device;
+        }
+        self
+    }
+
+    /// The GPU that keeps copies of the tables.
+    #[must_use]
+    pub fn table_device(&self) -> Option<&dyn TableDevice> {
+        self.inner.table_device.as_deref()
+    }
+}
