@@ -361,10 +361,10 @@ impl Exec<'_> {
         if wanted == 0 {
             return Ok(());
         }
-        if let (Some((key, down)), true) = (keys.first(), wanted < usize::MAX) {
-            if self.select_best(input, (key, *down), wanted)? {
-                self.record(|r| r.took(Some(id), Way::Columns));
-            }
+        if let (Some((key, down)), true) = (keys.first(), wanted < usize::MAX)
+            && self.select_best(input, (key, *down), wanted)?
+        {
+            self.record(|r| r.took(Some(id), Way::Columns));
         }
         let down: Vec<bool> = keys.iter().map(|(_, down)| *down).collect();
         let width = keys.len() + keep.len();
