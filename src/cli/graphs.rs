@@ -152,6 +152,9 @@ pub struct QueryArgs {
     /// Print the plan of a Cypher query instead of its result
     #[arg(long, requires = "cypher")]
     pub explain: bool,
+    /// Evaluate a Cypher query and print its plan with what each operator did, instead of its result
+    #[arg(long, requires = "cypher", conflicts_with = "explain")]
+    pub profile: bool,
     /// CPU threads; 0 takes all cores
     #[arg(long, short = 't', value_name = "N", env = "GRAPHLUME_THREADS", default_value_t = 0,
         value_parser = threads, allow_negative_numbers = true)]

@@ -39,6 +39,21 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
             })?;
             return output::print_with(|out| Ok(out.write_all(plan.as_bytes())?));
         }
+        if args.profile {
+            let told = pool.install(|| {
+                let graph = graph(&args.files)?;
+                Ok::<_, Failure>(graphlume_cypher::profile(
+                    &graph,
+                    &query,
+                    &params,
+                    strictness,
+                    &Algorithms::default(),
+                    &cancel,
+                )?)
+            })?;
+            say(&told.notices);
+            return output::print_with(|out| Ok(out.write_all(told.text.as_bytes())?));
+        }
         let rows = pool.install(|| {
             let graph = graph(&args.files)?;
             Ok::<_, Failure>(graphlume_cypher::run_with(

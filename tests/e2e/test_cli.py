@@ -282,6 +282,10 @@ def test_query_asks_table_files(tmp_path):
     assert pd.read_parquet(out).fillna("").values.tolist() == [["bob", "carl"], ["carl", "ann"], ["dora", ""]]
     plan = run_cli("query", edges, "--cypher", "MATCH (a)-->(b) RETURN b.id, count(*)", "--explain").stdout
     assert "CountPaths (a)-[" in plan and "Aggregate" in plan
+    told = run_cli("query", edges, "--cypher", "MATCH (a)-->(b) RETURN b.id AS b", "--profile").stdout
+    assert told.startswith("Result [b] (rows ") and "Expand (a)-[" in told and ", estimated rows " in told
+    both = run_cli("query", edges, "--cypher", "RETURN 1", "--profile", "--explain", check=False)
+    assert both.returncode == 2 and "--explain" in both.stderr
     for args, word in [
         (["--cypher", "CREATE (n)"], "CREATE"), (["--gfql", tmp_path / "none.json"], "none.json"),
         (["--cypher", "MATCH (n) RETURN n", "--output", "edges"], "no edges"), (["--cypher", "RETURN 1", "--param", "x"], "name=value"),

@@ -229,3 +229,24 @@ def test_the_plan_is_told_instead_of_the_answer(server, clique):
     reply = ask(server, token, clique, [{"type": "Node", "filter_dict": {"n": 1}}, FIXED], explain=True)
     assert reply.text == "Chain\n  Node [n Same(Int(1))]\n  Edge forward, hops 1 to the end\n"
     assert slug_of(ask(server, token, clique, "MATCH (", explain=True)) == "invalid-cypher-syntax"
+
+
+def test_a_profile_tells_what_each_operator_did(server, clique):
+    token = server.token("mallory")
+    text = "MATCH (a) WHERE a.n < 3 RETURN a.n AS n"
+    plan = ask(server, token, clique, text, explain=True).text.splitlines()
+    reply = ask(server, token, clique, text, profile=True)
+    assert reply.status_code == 200 and reply.headers["Content-Type"].startswith("text/plain")
+    told, rows = reply.text.splitlines(), len(ask(server, token, clique, text).json())
+    assert told[0] == f"Result [n] (rows {rows})" and told[1].startswith(f"  Project n (rows {rows}"), reply.text
+    # The same operators in the same order, of which the same go by columns.
+    assert [line.split(" (rows ")[0].split(" (within ")[0] for line in told] == [line.split(" (estimated ")[0] for line in plan], reply.text
+    assert any(line.startswith("  Filter by columns (rows ") for line in told), reply.text
+    # A query that fails fails as it does without a profile, and what matches nothing is said beside it.
+    assert slug_of(ask(server, token, clique, "MATCH (a) RETURN a.m", profile=True, strictness="strict")) == "column-not-found"
+    assert "x-graphlume-notices" in ask(server, token, clique, "MATCH (a) RETURN a.m", profile=True).headers
+    # Operations have a plan and no profile, and nothing is both evaluated and not.
+    assert slug_of(ask(server, token, clique, [{"type": "Node"}], profile=True)) == "unsupported-operation"
+    for fields, word in [({"profile": True, "explain": True}, "send profile alone"), ({"profile": 1}, "it has to be true or false")]:
+        reply = ask(server, token, clique, text, **fields)
+        assert reply.status_code == 400 and "profile" in reply.text and word in reply.text, reply.text

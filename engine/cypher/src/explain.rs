@@ -1,15 +1,13 @@
 //! Plans as text.
 
-use std::collections::HashSet;
-
 use graphlume_expr::{QueryError, Strictness};
 use graphlume_store::PropertyGraph;
-use graphlume_types::CancelToken;
+use graphlume_types::{CancelToken, Notice};
 use serde_json::{Map, Value as Json};
 
-use crate::exec::Setting;
-use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
-use crate::procedures::NoProcedures;
+use crate::exec::{Expected, Profiled, Recorder, Setting, Way};
+use crate::plan::{Op, Plan, Slot, Span, Step};
+use crate::procedures::{NoProcedures, Procedures};
 use crate::query::Query;
 use crate::value::Value;
 use graphlume_graph::Direction;
@@ -18,11 +16,11 @@ use graphlume_graph::Direction;
 /// text is stable.
 #[must_use]
 pub fn explain(query: &Query) -> String {
-    text(&query.plan, &HashSet::new())
+    Shown { plan: &query.plan, expected: &Expected::default(), ran: None }.text()
 }
 
-/// The same for a graph: patterns start where that costs least there, and operators say whether they read a table by
-/// columns.
+/// The same for a graph: patterns start where that costs least there, operators say whether they read a table by columns,
+/// and about how many rows they will give where the planner knows that.
 ///
 /// # Errors
 /// [`QueryError`] when the graph has no edges, or because the work was stopped.
@@ -40,41 +38,125 @@ pub fn explain_on(
         by_columns: true,
         cancel,
     };
-    let (plan, ways) = crate::exec::planned(graph, query, &setting)?;
-    Ok(text(&plan, &ways))
+    let (plan, expected) = crate::exec::planned(graph, query, &setting)?;
+    Ok(Shown { plan: &plan, expected: &expected, ran: None }.text())
 }
 
-fn text(plan: &Plan, ways: &HashSet<OpId>) -> String {
-    let mut out = String::new();
-    let names = plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
-    out.push_str(&format!("Result [{}]\n", names.join(", ")));
-    write(plan, (&plan.root, ways), 1, &mut out);
-    out
+/// What a run did, operator by operator.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The tree of [`explain_on`] with what each operator did in the run: how many rows it gave, and which of them read
+    /// a table by columns.
+    pub text: String,
+    /// What the query named and the graph does not have, where that was no error.
+    pub notices: Vec<Notice>,
 }
 
-fn write(plan: &Plan, (op, ways): (&Op, &HashSet<OpId>), depth: usize, out: &mut String) {
-    if matches!(op, Op::Argument) {
-        return;
-    }
-    out.push_str(&"  ".repeat(depth));
-    out.push_str(&line(plan, op));
-    if op.id().is_some_and(|id| ways.contains(&id)) {
-        out.push_str(" by columns");
-    }
-    out.push('\n');
-    match op {
-        Op::Optional { inner, .. } => {
-            out.push_str(&"  ".repeat(depth + 1));
-            out.push_str("Inner\n");
-            write(plan, (inner, ways), depth + 2, out);
+/// Runs a query, which may call procedures, and tells what its operators did instead of its rows. The run is that of
+/// [`run_with`](crate::run_with), with counters beside the operators.
+///
+/// # Errors
+/// Those of [`run_with`](crate::run_with).
+pub fn profile(
+    graph: &PropertyGraph,
+    query: &Query,
+    params: &Map<String, Json>,
+    strictness: Strictness,
+    procedures: &dyn Procedures,
+    cancel: &CancelToken,
+) -> Result<Profile, QueryError> {
+    let now = crate::now();
+    let setting = Setting { params, strictness, procedures, now, by_columns: true, cancel };
+    let run = crate::exec::profiled(graph, query, &setting)?;
+    Ok(Profile { text: text_of(&run), notices: run.answer.notices().to_vec() })
+}
+
+/// A run as text.
+pub(crate) fn text_of(run: &Profiled) -> String {
+    let ran = Some((&run.recorder, run.answer.num_rows()));
+    Shown { plan: &run.plan, expected: &run.expected, ran }.text()
+}
+
+/// A plan with what is known of its operators.
+struct Shown<'a> {
+    plan: &'a Plan,
+    expected: &'a Expected,
+    /// What a run did, and the rows of its answer.
+    ran: Option<(&'a Recorder, usize)>,
+}
+
+impl Shown<'_> {
+    fn text(&self) -> String {
+        let mut out = String::new();
+        let names = self.plan.columns.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>();
+        out.push_str(&format!("Result [{}]", names.join(", ")));
+        if let Some((_, rows)) = self.ran {
+            out.push_str(&format!(" (rows {rows})"));
         }
-        Op::Union { parts, .. } => {
-            parts.iter().for_each(|(part, _)| write(plan, (part, ways), depth + 1, out));
-        }
-        _ => {}
+        out.push('\n');
+        self.write(&self.plan.root, 1, &mut out);
+        out
     }
-    if let Some(input) = op.input() {
-        write(plan, (input, ways), depth, out);
+
+    fn write(&self, op: &Op, depth: usize, out: &mut String) {
+        if matches!(op, Op::Argument) {
+            return;
+        }
+        out.push_str(&"  ".repeat(depth));
+        out.push_str(&line(self.plan, op));
+        out.push_str(&self.known(op));
+        out.push('\n');
+        match op {
+            Op::Optional { inner, .. } => {
+                out.push_str(&"  ".repeat(depth + 1));
+                out.push_str("Inner\n");
+                self.write(inner, depth + 2, out);
+            }
+            Op::Union { parts, .. } => {
+                parts.iter().for_each(|(part, _)| self.write(part, depth + 1, out));
+            }
+            _ => {}
+        }
+        if let Some(input) = op.input() {
+            self.write(input, depth, out);
+        }
+    }
+
+    /// What is known of an operator beside what it does.
+    fn known(&self, op: &Op) -> String {
+        let Some(id) = op.id() else { return String::new() };
+        let mut notes = Vec::new();
+        let by_columns = match self.ran {
+            None => self.expected.by_columns.contains(&id),
+            Some((recorder, _)) => {
+                let absorbed = recorder.has_taken(id, Way::Absorbed);
+                notes.push(match recorder.rows(id) {
+                    Some(rows) => format!("rows {rows}"),
+                    None if absorbed => "within the operator above".to_owned(),
+                    None => "not reached".to_owned(),
+                });
+                let ways = [
+                    (Way::Id, "found by id"),
+                    (Way::Index, "found by index"),
+                    (Way::Marks, "all nodes tested at once"),
+                ];
+                let taken = ways.iter().filter(|(way, _)| recorder.has_taken(id, *way));
+                notes.extend(taken.map(|(_, text)| (*text).to_owned()));
+                recorder.has_taken(id, Way::Columns)
+            }
+        };
+        if let Some(rows) = self.expected.rows.get(&id) {
+            // No sum of nothing is shown as less than zero.
+            notes.push(format!("estimated rows {:.0}", rows + 0.0));
+        }
+        let mut text = String::new();
+        if by_columns {
+            text.push_str(" by columns");
+        }
+        if !notes.is_empty() {
+            text.push_str(&format!(" ({})", notes.join(", ")));
+        }
+        text
     }
 }
 

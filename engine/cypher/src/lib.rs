@@ -32,7 +32,7 @@
 //! |---|---|
 //! | `lex`, `parse`, `ast` | text to syntax tree |
 //! | `bind` | names to slots, checks, patterns to operators |
-//! | `plan`, `explain` | the operators and how they are shown |
+//! | `plan`, `explain` | the operators, and how they and a profile of them are shown |
 //! | `exec` | rows through operators, by several threads where that pays |
 //! | `value`, `func` | values, their orders, time, functions |
 //! | `procedures` | what CALL may name |
@@ -64,7 +64,7 @@ mod types;
 mod value;
 
 pub use answer::Answer;
-pub use explain::{explain, explain_on};
+pub use explain::{Profile, explain, explain_on, profile};
 pub use procedures::{ProcedureTable, Procedures};
 pub use query::{Query, parse};
 pub use value::temporal::{Duration, Temporal, Zoned};
@@ -105,9 +105,13 @@ pub fn run_with(
     procedures: &dyn Procedures,
     cancel: &CancelToken,
 ) -> Result<Answer, QueryError> {
-    let micros = SystemClock.unix_micros();
-    let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
-    let now = (micros.div_euclid(1_000_000), nanos);
+    let now = now();
     let setting = exec::Setting { params, strictness, procedures, now, by_columns: true, cancel };
     exec::run(graph, query, &setting)
+}
+
+/// Seconds and nanoseconds since 1970: the time of a whole run.
+fn now() -> (i64, u32) {
+    let micros = SystemClock.unix_micros();
+    (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32 * 1_000)
 }

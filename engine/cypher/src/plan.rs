@@ -165,6 +165,7 @@ pub(crate) enum Op {
     },
     /// Labels of a node that is bound.
     Check {
+        id: OpId,
         input: Box<Op>,
         slot: Slot,
         labels: Vec<usize>,
@@ -187,21 +188,25 @@ pub(crate) enum Op {
     },
     /// A relationship that is bound: binds or checks its ends.
     Ends {
+        id: OpId,
         input: Box<Op>,
         step: Step,
         from_bound: bool,
     },
     VarExpand {
+        id: OpId,
         input: Box<Op>,
         step: Step,
         span: Span,
     },
     /// A list of relationships that is bound.
     Walk {
+        id: OpId,
         input: Box<Op>,
         step: Step,
     },
     Shortest {
+        id: OpId,
         input: Box<Op>,
         step: Step,
         span: Span,
@@ -209,6 +214,7 @@ pub(crate) enum Op {
         all: bool,
     },
     Path {
+        id: OpId,
         input: Box<Op>,
         slot: Slot,
         nodes: Vec<Slot>,
@@ -220,6 +226,7 @@ pub(crate) enum Op {
         test: Ex,
     },
     Project {
+        id: OpId,
         input: Box<Op>,
         items: Vec<(Slot, Ex)>,
     },
@@ -242,28 +249,34 @@ pub(crate) enum Op {
         top: Option<(Option<Ex>, Ex)>,
     },
     Skip {
+        id: OpId,
         input: Box<Op>,
         count: Ex,
     },
     Limit {
+        id: OpId,
         input: Box<Op>,
         count: Ex,
     },
     Unwind {
+        id: OpId,
         input: Box<Op>,
         list: Ex,
         slot: Slot,
     },
     Optional {
+        id: OpId,
         input: Box<Op>,
         inner: Box<Op>,
         slots: Vec<Slot>,
     },
     Union {
+        id: OpId,
         parts: Vec<(Op, Vec<Slot>)>,
         out: Vec<Slot>,
     },
     Call {
+        id: OpId,
         input: Box<Op>,
         name: String,
         args: Vec<Ex>,
@@ -297,6 +310,8 @@ pub(crate) struct Plan {
     pub whole_call: bool,
     /// Operators in line.
     pub depth: usize,
+    /// Operators in all, those of subqueries too.
+    pub operators: usize,
     /// Whether what is known of a graph could make another plan.
     pub open: bool,
 }

@@ -48,6 +48,8 @@ pub enum ResultMode {
     Sizes,
     /// How it would be found; nothing is evaluated.
     Plan,
+    /// How it was found: the query is evaluated, and what each operator did is told instead of the rows.
+    Profile,
 }
 
 /// A query that has been parsed, in its language.
@@ -68,7 +70,7 @@ pub enum QueryAnswer {
     Rows(Table),
     /// Sizes.
     Sizes(Sizes),
-    /// The plan, as text.
+    /// The plan or the profile, as text.
     Plan(String),
 }
 
@@ -194,6 +196,15 @@ fn answer(
             if request.mode == ResultMode::Plan {
                 return Ok((QueryAnswer::Plan(graphlume_gfql::explain(query)), vec![]));
             }
+            if request.mode == ResultMode::Profile {
+                let text = "operations have no profile, only texts in Cypher do";
+                return Err(QueryError::new(ErrorCode::Unsupported, text)
+                    .field("profile")
+                    .value("true")
+                    .suggest(
+                        "send the query as a text, or explain instead of profile for its plan",
+                    ));
+            }
             if request.mode == ResultMode::Sizes {
                 let (sizes, notices) =
                     graphlume_gfql::sizes(graph, others, query, output, strictness, cancel)?;
@@ -208,14 +219,20 @@ fn answer(
                 let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
                 return Ok((QueryAnswer::Plan(plan), vec![]));
             }
-            let rows = graphlume_cypher::run_with(
-                graph,
-                query,
-                params,
-                strictness,
-                &Algorithms::default(),
-                cancel,
-            )?;
+            let procedures = Algorithms::default();
+            if request.mode == ResultMode::Profile {
+                let told = graphlume_cypher::profile(
+                    graph,
+                    query,
+                    params,
+                    strictness,
+                    &procedures,
+                    cancel,
+                )?;
+                return Ok((QueryAnswer::Plan(told.text), told.notices));
+            }
+            let rows =
+                graphlume_cypher::run_with(graph, query, params, strictness, &procedures, cancel)?;
             let notices = rows.notices().to_vec();
             if request.mode == ResultMode::Sizes {
                 let (nodes, node_columns) = (rows.num_rows(), rows.names().len());

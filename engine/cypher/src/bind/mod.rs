@@ -16,7 +16,8 @@ use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
 use crate::error::placed;
 use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 use crate::types::Ty;
-pub(crate) use start::{Given, Statistics, Wanted};
+pub(crate) use pattern::seek_of;
+pub(crate) use start::{Given, HOPS_UNBOUND, Statistics, Wanted};
 
 type Bound<T> = Result<T, QueryError>;
 
@@ -109,6 +110,7 @@ pub(crate) fn bind(text: &str, query: &Union, statistics: Option<&dyn Statistics
     let plan = Plan {
         root,
         depth,
+        operators: 0,
         columns,
         slots: binder.names.len(),
         keys: binder.keys,
@@ -212,7 +214,7 @@ impl Binder<'_> {
             columns.push((name, slot));
         }
         let out: Vec<Slot> = columns.iter().map(|c| c.1).collect();
-        let mut root = Op::Union { parts, out: out.clone() };
+        let mut root = Op::Union { id: OpId::default(), parts, out: out.clone() };
         if !query.all.iter().any(|(all, _)| *all) {
             root = Op::Distinct { id: OpId::default(), input: Box::new(root), slots: out };
         }
@@ -231,7 +233,7 @@ impl Binder<'_> {
                         return Err(self.error(name.at, what));
                     }
                     let slot = self.declare(name, ty.element())?;
-                    op = Op::Unwind { input: Box::new(op), list, slot };
+                    op = Op::Unwind { id: OpId::default(), input: Box::new(op), list, slot };
                 }
                 Clause::With { body, filter } => {
                     op = self.with(op, body, filter.as_ref())?;
@@ -285,7 +287,7 @@ impl Binder<'_> {
         let columns = call.yields.iter().flatten().zip(&yields);
         let columns = columns.map(|((_, to), (_, slot))| (to.text.clone(), *slot)).collect();
         let name = call.name.text.clone();
-        let mut op = Op::Call { input: Box::new(op), name, args, yields };
+        let mut op = Op::Call { id: OpId::default(), input: Box::new(op), name, args, yields };
         if let Some(filter) = &call.filter {
             op = Op::Filter {
                 id: OpId::default(),

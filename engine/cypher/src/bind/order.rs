@@ -25,7 +25,7 @@ impl Elements {
             let ready = nodes.iter().chain(&rels).all(|s| !self.pending.contains(s));
             if ready {
                 self.pending.remove(&slot);
-                op = Op::Path { input: Box::new(op), slot, nodes, rels };
+                op = Op::Path { id: OpId::default(), input: Box::new(op), slot, nodes, rels };
                 op = self.filter(op);
             } else {
                 self.paths.push((slot, nodes, rels));
@@ -127,7 +127,7 @@ impl Binder<'_> {
             if labels.is_empty() && e.rels.iter().any(|r| r.from == i || r.to == i) {
                 continue;
             }
-            op = Op::Check { input: Box::new(op), slot, labels };
+            op = Op::Check { id: OpId::default(), input: Box::new(op), slot, labels };
         }
         op = e.filter(op);
         loop {
@@ -185,17 +185,19 @@ fn relate(op: Op, e: &mut Elements, i: usize) -> Op {
     let mut op = match (span, shortest) {
         (Some(span), Some((path, all))) => {
             e.pending.remove(&path);
-            Op::Shortest { input, step, span, path, all }
+            Op::Shortest { id: OpId::default(), input, step, span, path, all }
         }
-        (Some(_), None) if bound => Op::Walk { input, step },
-        (Some(span), None) => Op::VarExpand { input, step, span },
-        (None, _) if bound => Op::Ends { input, step, from_bound: from_bound || to_bound },
+        (Some(_), None) if bound => Op::Walk { id: OpId::default(), input, step },
+        (Some(span), None) => Op::VarExpand { id: OpId::default(), input, step, span },
+        (None, _) if bound => {
+            Op::Ends { id: OpId::default(), input, step, from_bound: from_bound || to_bound }
+        }
         (None, _) => Op::Expand { id: OpId::default(), input, step },
     };
     // A bound relationship may bind both ends at once; the near one has labels of its own.
     let late = e.nodes.get(near).filter(|n| !n.bound).map(|n| n.labels.clone());
     if let Some(labels) = late.filter(|l| !l.is_empty()) {
-        op = Op::Check { input: Box::new(op), slot: near_slot, labels };
+        op = Op::Check { id: OpId::default(), input: Box::new(op), slot: near_slot, labels };
     }
     for (n, s) in [(near, near_slot), (far, far_slot)] {
         if let Some(node) = e.nodes.get_mut(n) {

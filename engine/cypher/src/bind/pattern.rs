@@ -8,7 +8,7 @@ use graphlume_types::limits::CYPHER_PATTERN_STEPS_MAX;
 use super::{Binder, Bound, Ty, intern};
 use crate::ast::{Expr, Kind, Match, Name, NodePattern, Part, PathKind, RelPattern};
 use crate::error::placed;
-use crate::plan::{Ex, Op, Seek, Slot, Span};
+use crate::plan::{Ex, Op, OpId, Seek, Slot, Span};
 use graphlume_graph::Direction;
 
 pub(super) struct Node {
@@ -70,7 +70,7 @@ impl Binder<'_> {
         }
         let slots = (first_new..self.names.len()).collect();
         let inner = Box::new(self.solve(Op::Argument, elements));
-        Ok(Op::Optional { input: Box::new(op), inner, slots })
+        Ok(Op::Optional { id: OpId::default(), input: Box::new(op), inner, slots })
     }
 
     /// A pattern as an expression: a truth value, or a shortest path.
@@ -315,7 +315,7 @@ impl Binder<'_> {
 }
 
 /// How a condition names a node by a value, when it does.
-fn seek_of(test: &Ex) -> Option<(Slot, Seek)> {
+pub(crate) fn seek_of(test: &Ex) -> Option<(Slot, Seek)> {
     let key_of = |e: &Ex| match e {
         Ex::Prop(base, key) => match **base {
             Ex::Slot(slot) => Some((slot, Some(*key))),

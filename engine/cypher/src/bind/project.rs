@@ -139,7 +139,7 @@ impl Binder<'_> {
         let order = self.order(body)?;
         let op = match made.is_empty() {
             true => op,
-            false => Op::Project { input: Box::new(op), items: made },
+            false => Op::Project { id: OpId::default(), input: Box::new(op), items: made },
         };
         Ok((op, columns, order))
     }
@@ -197,7 +197,7 @@ impl Binder<'_> {
         let aggs = aggs.into_iter().map(|a| Agg { weight, ..a }).collect();
         let mut op = Op::Aggregate { id: OpId::default(), input: Box::new(input), keys, aggs };
         if !made.is_empty() {
-            op = Op::Project { input: Box::new(op), items: made };
+            op = Op::Project { id: OpId::default(), input: Box::new(op), items: made };
         }
         Ok((op, columns, order))
     }
@@ -217,10 +217,10 @@ impl Binder<'_> {
             op = Box::new(Op::Sort { id: OpId::default(), input: op, keys: order, keep, top });
         }
         if let Some(count) = skip {
-            op = Box::new(Op::Skip { input: op, count });
+            op = Box::new(Op::Skip { id: OpId::default(), input: op, count });
         }
         if let Some(count) = limit {
-            op = Box::new(Op::Limit { input: op, count });
+            op = Box::new(Op::Limit { id: OpId::default(), input: op, count });
         }
         Ok(*op)
     }

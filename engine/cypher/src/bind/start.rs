@@ -13,7 +13,7 @@ use graphlume_graph::Direction;
 /// Relationships of a pattern up to which its starts are compared.
 const RELS_MAX: usize = 16;
 /// Hops that a variable length without an upper bound counts for.
-const HOPS_UNBOUND: u32 = 8;
+pub(crate) const HOPS_UNBOUND: u32 = 8;
 /// Rows that are never told apart.
 const ROWS_MAX: f64 = 1e18;
 

@@ -5,10 +5,11 @@ use super::eval::set;
 use super::groups::Groups;
 use super::numbers::Numbers;
 use super::parallel::Cut;
+use super::recorder::Way;
 use super::tally::Counted;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
-use crate::plan::{Agg, AggKind, Ex, Op, Slot};
+use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot};
 use crate::row_buffer::Column;
 use crate::value::Value;
 
@@ -29,7 +30,7 @@ enum Held {
 }
 
 impl Grouped<'_> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match &self.groups {
             Held::Values(groups) | Held::Nodes(_, groups) => groups.len(),
             Held::Paths(_, nodes) => nodes.len(),
@@ -151,13 +152,13 @@ impl<'p> Grouper<'p> {
 impl Exec<'_> {
     pub(super) fn aggregate(
         &self,
-        input: &Op,
+        of: (OpId, &Op),
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Flow {
-        let grouped = self.grouping(input, keys, aggs, row)?;
+        let grouped = self.grouping(of, keys, aggs, row)?;
         for group in 0..grouped.len() {
             self.tick()?;
             self.put_group(&grouped, group, row)?;
@@ -166,23 +167,26 @@ impl Exec<'_> {
         Ok(())
     }
 
+    /// The groups of the rows of an operator's input.
     pub(super) fn grouping<'p>(
         &self,
-        input: &Op,
+        (id, input): (OpId, &Op),
         keys: &'p [(Slot, Ex)],
         aggs: &'p [Agg],
         row: &mut [Value],
     ) -> Res<Grouped<'p>> {
         let node = determining(self, keys, input);
         let counts = |a: &Agg| a.kind == AggKind::CountRows && a.weight.is_some();
-        if let (Some(node), Op::Tally { input, from, steps, ends, .. }) = (node, input)
+        if let (Some(node), Op::Tally { id: tally, input, from, steps, ends, .. }) = (node, input)
             && aggs.iter().all(counts)
             && let Counted::Each(nodes) = self.counted(input, *from, steps, *ends, row)?
         {
             self.hold(nodes.len(), nodes.len())?;
+            self.record(|r| r.ran(Some(*tally), nodes.len() as u64));
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
         }
         if let Some(groups) = self.folded(input, keys, aggs, row)? {
+            self.record(|r| r.took(Some(id), Way::Columns));
             return Ok(Grouped { keys, aggs, groups: Held::Values(groups) });
         }
         let numbered = || self.numbered(keys, input).map(|(node, numbers)| (node, Some(numbers)));
@@ -309,7 +313,10 @@ impl Exec<'_> {
     fn grouped(&self, input: &Op, keys: Keys<'_>, aggs: &[Agg], row: &mut [Value]) -> Res<Groups> {
         let mut grouper = Grouper::new(self, keys.0, keys.1, aggs);
         let result = match self.last_step(input, keys.0, aggs) {
-            Some(last) => self.grouped_ends(&last, &mut grouper, row),
+            Some(last) if self.recorder.is_some() => {
+                self.grouped_ends::<true>(&last, &mut grouper, row)
+            }
+            Some(last) => self.grouped_ends::<false>(&last, &mut grouper, row),
             None => self.run(input, row, &mut |row| grouper.feed(self, row)),
         };
         match result {

@@ -7,8 +7,9 @@ use graphlume_graph::canon::Column;
 use super::aggregate::Grouper;
 use super::edges::StepTest;
 use super::expand::node_at;
+use super::recorder::Way;
 use super::{Exec, Flow};
-use crate::plan::{Agg, AggKind, Ex, Op, Slot, Step};
+use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot, Step};
 use crate::value::Value;
 use graphlume_graph::Direction;
 
@@ -24,6 +25,7 @@ enum Read<'a> {
 pub(super) struct LastStep<'p, 'a> {
     /// What makes the rows that it starts from.
     input: &'p Op,
+    id: OpId,
     step: &'p Step,
     reads: Vec<Read<'a>>,
 }
@@ -48,7 +50,7 @@ impl<'a> Exec<'a> {
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
     ) -> Option<LastStep<'p, 's>> {
-        let Op::Expand { input, step, .. } = input else { return None };
+        let Op::Expand { id, input, step } = input else { return None };
         let one_way =
             step.direction != Direction::Undirected && !step.closes && step.others.is_empty();
         if !one_way || !self.view.rows_are_nodes() || !keys.iter().all(|(_, e)| is_before(e, step))
@@ -57,7 +59,7 @@ impl<'a> Exec<'a> {
         }
         let reads: Option<Vec<Read<'_>>> = aggs.iter().map(|agg| self.read_of(agg, step)).collect();
         let reads = reads.filter(|reads| !reads.is_empty())?;
-        Some(LastStep { input, step, reads })
+        Some(LastStep { input, id: *id, step, reads })
     }
 
     fn read_of(&self, agg: &Agg, step: &Step) -> Option<Read<'_>> {
@@ -77,7 +79,8 @@ impl<'a> Exec<'a> {
         }
     }
 
-    pub(super) fn grouped_ends(
+    /// Groups the ends of the last step; `COUNT` says whether the run is recorded, and the step with it.
+    pub(super) fn grouped_ends<const COUNT: bool>(
         &self,
         last: &LastStep<'_, '_>,
         grouper: &mut Grouper<'_>,
@@ -87,7 +90,8 @@ impl<'a> Exec<'a> {
         self.prepare_labels(&step.labels);
         let mut made = StepTest::default();
         let mut ends: Vec<u32> = Vec::new();
-        self.run(last.input, row, &mut |row| {
+        let mut made_rows = 0;
+        let flow = self.run(last.input, row, &mut |row| {
             let Some(v) = node_at(row, step.from)? else { return Ok(()) };
             let once = |agg: &Agg| {
                 let times = agg.weight.and_then(|slot| row.get(slot));
@@ -99,13 +103,19 @@ impl<'a> Exec<'a> {
                 return Ok(());
             }
             let Some(all) = test.ends(self.view, v, step.direction).filter(|_| once) else {
-                return self.expand(row, step, &mut made, &mut |row| grouper.feed(self, row));
+                return self.expand(row, step, &mut made, &mut |row| {
+                    made_rows += u64::from(COUNT);
+                    grouper.feed(self, row)
+                });
             };
             ends.clear();
             let exists = self.view.num_nodes();
             let fits = |to: &&u32| **to < exists && self.has_labels(**to, &step.labels);
             ends.extend(all.iter().filter(fits));
             self.tick_by(all.len() as u32)?;
+            if COUNT {
+                made_rows += ends.len() as u64;
+            }
             if ends.is_empty() {
                 return Ok(());
             }
@@ -127,6 +137,11 @@ impl<'a> Exec<'a> {
                 }
             }
             Ok(())
-        })
+        });
+        self.record(|r| {
+            r.ran(Some(last.id), made_rows);
+            r.took(Some(last.id), Way::Absorbed);
+        });
+        flow
     }
 }

@@ -99,6 +99,11 @@ impl Lookup {
         Some(made)
     }
 
+    /// The index of a column, if it was made before.
+    pub(super) fn kept(view: &GraphView, property: &str) -> Option<Arc<Self>> {
+        view.graph().kept(&NodesBy(property.to_owned()))
+    }
+
     /// `None` for columns of other kinds, and where there is no memory for it.
     fn new(cells: &ColumnReader, cancel: &CancelToken) -> Option<Self> {
         let rows = cells.column().len();

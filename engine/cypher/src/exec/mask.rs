@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::Exec;
 use super::eval::set;
 use super::parallel::Part;
+use super::recorder::Way;
 use crate::column_reader::ColumnReader;
 use crate::error::Res;
 use crate::plan::{Ex, OpId, Slot};
@@ -105,17 +106,17 @@ fn valid_only(array: &dyn Array, from: usize, marks: &mut [bool]) {
 
 impl Exec<'_> {
     /// A mark for every node: whether it has the labels and passes all the tests, which look at nothing but
-    /// the node in `slot`.
+    /// the node in `slot`. And whether columns told all of that, so that no row was looked at.
     pub(super) fn mask(
         &self,
         slot: Slot,
         labels: &[usize],
         tests: &[&Ex],
         row: &[Value],
-    ) -> Res<Arc<Vec<bool>>> {
+    ) -> Res<(Arc<Vec<bool>>, bool)> {
         let labelled = self.labelled(labels);
         if tests.is_empty() {
-            return Ok(labelled);
+            return Ok((labelled, true));
         }
         let mut marks = Vec::clone(&labelled);
         let mut rest = Vec::new();
@@ -129,7 +130,7 @@ impl Exec<'_> {
         }
         self.cancelled()?;
         if rest.is_empty() {
-            return Ok(Arc::new(marks));
+            return Ok((Arc::new(marks), true));
         }
         let shared = self.shared;
         marks.par_chunks_mut(tuning().mask_nodes_at_once).enumerate().try_for_each(
@@ -152,7 +153,7 @@ impl Exec<'_> {
                 Res::Ok(())
             },
         )?;
-        Ok(Arc::new(marks))
+        Ok((Arc::new(marks), false))
     }
 
     /// A mark for every node: whether it has the labels.
@@ -188,6 +189,9 @@ impl Exec<'_> {
     ) -> Res<Option<bool>> {
         if marks.is_none() && self.is_busy() {
             *marks = self.shared_marks((id, test), slot)?;
+            if marks.as_ref().is_some_and(|marks| !marks.is_empty()) {
+                self.record(|r| r.took(Some(id), Way::Marks));
+            }
         }
         match (marks, row.get(slot)) {
             (Some(marks), Some(Value::Node(v))) if !marks.is_empty() => {
@@ -214,6 +218,14 @@ impl Exec<'_> {
         let marks = Arc::new(marks);
         all.insert(id, Arc::clone(&marks));
         Ok(Some(marks))
+    }
+
+    /// Whether [`Self::mask`] looks at no row for these tests.
+    pub(super) fn masks_by_columns(&self, slot: Slot, tests: &[&Ex]) -> bool {
+        let plain = |test: &&Ex| {
+            self.view.rows_are_nodes() && self.column_tests(test, slot, &mut Vec::new())
+        };
+        tests.iter().all(plain)
     }
 
     /// The comparisons that a test consists of; false when it is of another form.

@@ -10,8 +10,10 @@ mod columns;
 mod comparison;
 mod edges;
 mod ends;
+mod estimate;
 mod eval;
 mod expand;
+mod expected;
 mod groups;
 mod hash;
 mod lookup;
@@ -21,6 +23,7 @@ mod ops;
 mod parallel;
 mod patterns;
 mod probe;
+mod recorder;
 mod relation;
 mod scan;
 mod shortest;
@@ -48,10 +51,11 @@ use crate::query::Query;
 use crate::tuning::tuning;
 use crate::value::Value;
 use edges::Types;
+pub(crate) use expected::{Expected, Profiled, planned, profiled};
 use lookup::Searched;
 use parallel::Part;
 use patterns::{Fixed, Patterns};
-#[cfg(test)]
+pub(crate) use recorder::{Recorder, Way};
 #[cfg(test)]
 pub(crate) use relation::is_kept;
 use statistics::Known;
@@ -119,6 +123,8 @@ pub(crate) struct Shared<'a> {
     procedures: &'a dyn Procedures,
     /// Whether tables are read by columns.
     by_columns: bool,
+    /// Where a run that is profiled reports what it does.
+    recorder: Option<&'a Recorder>,
     cancel: &'a CancelToken,
 }
 
@@ -156,7 +162,12 @@ impl<'a> std::ops::Deref for Exec<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(plan: &'a Plan, view: &'a GraphView, setting: &Setting<'a>) -> Result<Self, QueryError> {
+    fn new(
+        plan: &'a Plan,
+        view: &'a GraphView,
+        setting: &Setting<'a>,
+        recorder: Option<&'a Recorder>,
+    ) -> Result<Self, QueryError> {
         let cancel = setting.cancel;
         let mut values = Vec::new();
         for name in &plan.params {
@@ -199,6 +210,7 @@ impl<'a> Shared<'a> {
             held: AtomicUsize::new(0),
             procedures: setting.procedures,
             by_columns: setting.by_columns,
+            recorder,
             cancel,
         })
     }
@@ -294,17 +306,46 @@ pub(crate) fn run(
     query: &Query,
     setting: &Setting<'_>,
 ) -> Result<Answer, QueryError> {
+    let missing = missing_of(graph, query, setting)?;
+    let view = view_of(graph, setting)?;
+    let plan = plan_for(query, &view, setting.params, setting.cancel)?;
+    answered(view, &plan, setting, missing, None)
+}
+
+/// The graph as the language sees it.
+fn view_of(
+    graph: &graphlume_store::PropertyGraph,
+    setting: &Setting<'_>,
+) -> Result<GraphView, QueryError> {
     // Tests of this crate ask small graphs, and are to come upon every way that a query may take.
     #[cfg(test)]
     graphlume_types::tuning::use_small(true);
+    GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)
+}
+
+/// What a query names and no table has, where that is no error.
+fn missing_of(
+    graph: &graphlume_store::PropertyGraph,
+    query: &Query,
+    setting: &Setting<'_>,
+) -> Result<Vec<QueryError>, QueryError> {
     let missing = missing_names(graph, &query.plan);
     if let (Strictness::Strict, Some(error)) = (setting.strictness, missing.first()) {
         return Err(error.clone());
     }
     setting.cancel.check()?;
-    let view = GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
-    let plan = &*plan_for(query, &view, setting.params, setting.cancel)?;
-    let shared = Shared::new(plan, &view, setting)?;
+    Ok(missing)
+}
+
+/// The answer of a plan; what it does is told to the recorder of a run that is profiled.
+fn answered(
+    view: GraphView,
+    plan: &Plan,
+    setting: &Setting<'_>,
+    missing: Vec<QueryError>,
+    recorder: Option<&Recorder>,
+) -> Result<Answer, QueryError> {
+    let shared = Shared::new(plan, &view, setting, recorder)?;
     let (names, columns) = on_stack(plan, &shared).map_err(|e| *e)?;
     let mut notices = Vec::new();
     for error in missing {
@@ -322,24 +363,6 @@ pub(crate) fn run(
     Ok(Answer::new(Arc::new(view), names, columns).with_notices(notices))
 }
 
-/// The plan of a query as it runs on a graph, with the operators that read tables by columns, as far as the values of
-/// parameters are known.
-pub(crate) fn planned(
-    graph: &graphlume_store::PropertyGraph,
-    query: &Query,
-    setting: &Setting<'_>,
-) -> Result<(Plan, HashSet<OpId>), QueryError> {
-    let view = GraphView::new(graph, setting.now, setting.cancel).map_err(|e| *e)?;
-    let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
-    let ways = match Shared::new(&plan, &view, setting) {
-        Ok(shared) => Exec::new(&shared, None).read_by_columns(&plan.root),
-        // Without the values of all parameters there is a plan, and nothing to run.
-        Err(e) if e.error_code() == ErrorCode::MissingField => HashSet::new(),
-        Err(e) => return Err(e),
-    };
-    Ok((plan, ways))
-}
-
 /// The plan that costs least on a graph.
 fn plan_for<'q>(
     query: &'q Query,
@@ -348,7 +371,7 @@ fn plan_for<'q>(
     cancel: &CancelToken,
 ) -> Result<Cow<'q, Plan>, QueryError> {
     let Some(source) = &query.source else { return Ok(Cow::Borrowed(&query.plan)) };
-    let known = Known { view, params, cancel };
+    let known = Known { view, params, cancel, searches: true };
     crate::bind::bind(&source.text, &source.tree, Some(&known)).map(Cow::Owned)
 }
 
@@ -358,12 +381,15 @@ const STACK_BASE: usize = 4 << 20;
 /// Operators that the stack of any thread has room for.
 const OPERATORS_INLINE: usize = 64;
 
+/// What a thread is to do of a plan: a long one must not get onto the small stacks of the pool.
+fn part_of_plan(plan: &Plan) -> Option<Part> {
+    (plan.depth > OPERATORS_INLINE).then_some(Part::Alone)
+}
+
 /// Runs a plan on this thread, or on one with a larger stack when the plan is long.
 fn on_stack(plan: &Plan, shared: &Shared<'_>) -> Res<ops::Columns> {
     let work = || {
-        // A long plan must not get onto the small stacks of the pool.
-        let alone = plan.depth > OPERATORS_INLINE;
-        let exec = Exec::new(shared, alone.then_some(Part::Alone));
+        let exec = Exec::new(shared, part_of_plan(plan));
         if plan.whole_call { exec.whole_call(plan) } else { exec.collect(plan) }
     };
     if plan.depth <= OPERATORS_INLINE {

@@ -3,9 +3,10 @@
 use super::coder::{Coder, Joint};
 use super::edges::StepTest;
 use super::eval::set;
+use super::recorder::Way;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, type_error, value_error};
-use crate::plan::{Ex, Op, Plan, Slot};
+use crate::plan::{Ex, Op, OpId, Plan, Slot};
 use crate::row_buffer::{Column, Rows};
 use crate::value::Value;
 
@@ -36,15 +37,16 @@ impl Exec<'_> {
         let rows = match self.cut(&plan.root, &mut row)? {
             None => match &plan.root {
                 // Where all rows are wanted, DISTINCT is grouping, which can be shared out.
-                Op::Distinct { input, slots, .. } if self.cut(input, &mut row)?.is_some() => {
+                Op::Distinct { id, input, slots } if self.cut(input, &mut row)?.is_some() => {
                     let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
                     let mut rows = Rows::new(width);
-                    let result = self.aggregate(input, &keys, &[], &mut row, &mut |row| {
+                    let result = self.aggregate((*id, input), &keys, &[], &mut row, &mut |row| {
                         self.hold(rows.len(), width)?;
                         let columns = plan.columns.iter();
                         rows.push(columns.map(|(_, s)| row.get(*s).unwrap_or(&Value::Null)));
                         Ok(())
                     });
+                    self.record(|r| r.ran(Some(*id), rows.len() as u64));
                     match result {
                         Err(Stop::Failed(e)) => return Err(e),
                         _ => rows,
@@ -80,6 +82,7 @@ impl Exec<'_> {
             self.hold(rows.len(), table.columns.len())?;
             rows.push(values.iter());
         }
+        self.record(|r| r.ran(plan.root.id(), rows.len() as u64));
         Ok((table.columns, rows.into_columns()))
     }
 
@@ -88,15 +91,26 @@ impl Exec<'_> {
         if let Some(flow) = self.played(op, row, sink) {
             return flow;
         }
+        let Some(recorder) = self.recorder else { return self.make_rows(op, row, sink) };
+        let mut rows = 0;
+        let flow = self.make_rows(op, row, &mut |row| {
+            rows += 1;
+            sink(row)
+        });
+        recorder.ran(op.id(), rows);
+        flow
+    }
+
+    fn make_rows(&self, op: &Op, row: &mut [Value], sink: &mut Sink<'_>) -> Flow {
         if let Some(flow) = self.selected_rows(op, row, sink) {
             return flow;
         }
         match op {
             Op::Argument => sink(row),
-            Op::Scan { input, slot, labels, seek, .. } => {
-                self.run(input, row, &mut |row| self.scan(row, *slot, labels, seek, sink))
+            Op::Scan { id, input, slot, labels, seek } => {
+                self.run(input, row, &mut |row| self.scan(row, (*id, *slot), labels, seek, sink))
             }
-            Op::Check { input, slot, labels } => {
+            Op::Check { input, slot, labels, .. } => {
                 self.run(input, row, &mut |row| match super::expand::node_at(row, *slot)? {
                     Some(v) if self.has_labels(v, labels) => sink(row),
                     _ => Ok(()),
@@ -109,17 +123,19 @@ impl Exec<'_> {
             Op::Tally { input, from, steps, weight, ends, .. } => {
                 self.tally(input, (*from, *weight), steps, *ends, row, sink)
             }
-            Op::Ends { input, step, from_bound } => {
+            Op::Ends { input, step, from_bound, .. } => {
                 self.run(input, row, &mut |row| self.ends(row, step, *from_bound, sink))
             }
-            Op::VarExpand { input, step, span } => {
+            Op::VarExpand { input, step, span, .. } => {
                 self.run(input, row, &mut |row| self.var_expand(row, step, span, sink))
             }
-            Op::Walk { input, step } => self.run(input, row, &mut |row| self.walk(row, step, sink)),
-            Op::Shortest { input, step, span, path, all } => {
+            Op::Walk { input, step, .. } => {
+                self.run(input, row, &mut |row| self.walk(row, step, sink))
+            }
+            Op::Shortest { input, step, span, path, all, .. } => {
                 self.run(input, row, &mut |row| self.shortest(row, step, span, (*path, *all), sink))
             }
-            Op::Path { input, slot, nodes, rels } => self.run(input, row, &mut |row| {
+            Op::Path { input, slot, nodes, rels, .. } => self.run(input, row, &mut |row| {
                 let path = self.path(row, nodes, rels)?;
                 set(row, *slot, path);
                 sink(row)
@@ -138,19 +154,21 @@ impl Exec<'_> {
                     if passes == Some(true) { sink(row) } else { Ok(()) }
                 })
             }
-            Op::Project { input, items } => self.run(input, row, &mut |row| {
+            Op::Project { input, items, .. } => self.run(input, row, &mut |row| {
                 for (slot, item) in items {
                     let value = self.eval(item, row)?;
                     set(row, *slot, value);
                 }
                 sink(row)
             }),
-            Op::Aggregate { input, keys, aggs, .. } => self.aggregate(input, keys, aggs, row, sink),
-            Op::Distinct { input, slots, .. } => self.distinct(input, slots, row, sink),
-            Op::Sort { input, keys, keep, top, .. } => {
-                self.sort(input, keys, keep, top.as_ref(), row, sink)
+            Op::Aggregate { id, input, keys, aggs } => {
+                self.aggregate((*id, input), keys, aggs, row, sink)
             }
-            Op::Skip { input, count } => {
+            Op::Distinct { input, slots, .. } => self.distinct(input, slots, row, sink),
+            Op::Sort { id, input, keys, keep, top } => {
+                self.sort((*id, input), keys, keep, top.as_ref(), row, sink)
+            }
+            Op::Skip { input, count, .. } => {
                 let mut left = self.count(count, row)?;
                 self.run(input, row, &mut |row| {
                     if left == 0 {
@@ -160,8 +178,8 @@ impl Exec<'_> {
                     Ok(())
                 })
             }
-            Op::Limit { input, count } => self.limit(input, count, row, sink),
-            Op::Unwind { input, list, slot } => {
+            Op::Limit { input, count, .. } => self.limit(input, count, row, sink),
+            Op::Unwind { input, list, slot, .. } => {
                 self.run(input, row, &mut |row| match self.eval(list, row)? {
                     Value::Null => Ok(()),
                     Value::List(list) => {
@@ -178,7 +196,7 @@ impl Exec<'_> {
                     }
                 })
             }
-            Op::Optional { input, inner, slots } => self.run(input, row, &mut |row| {
+            Op::Optional { input, inner, slots, .. } => self.run(input, row, &mut |row| {
                 let mut found = false;
                 self.run(inner, row, &mut |row| {
                     found = true;
@@ -190,7 +208,7 @@ impl Exec<'_> {
                 slots.iter().for_each(|s| set(row, *s, Value::Null));
                 sink(row)
             }),
-            Op::Union { parts, out } => {
+            Op::Union { parts, out, .. } => {
                 for (part, slots) in parts {
                     self.run(part, row, &mut |row| {
                         for (from, to) in slots.iter().zip(out) {
@@ -202,7 +220,7 @@ impl Exec<'_> {
                 }
                 Ok(())
             }
-            Op::Call { input, name, args, yields } => {
+            Op::Call { input, name, args, yields, .. } => {
                 self.run(input, row, &mut |row| self.call(name, args, yields, row, sink))
             }
         }
@@ -240,7 +258,7 @@ impl Exec<'_> {
     }
 
     /// A number of rows.
-    fn count(&self, e: &Ex, row: &mut [Value]) -> Res<usize> {
+    pub(super) fn count(&self, e: &Ex, row: &mut [Value]) -> Res<usize> {
         match self.eval(e, row)? {
             Value::Int(n) => usize::try_from(n)
                 .map_err(|_| value_error(format!("a number of rows cannot be negative: {n}"))),
@@ -296,7 +314,11 @@ impl Exec<'_> {
     }
 
     /// How many rows of a sort are looked at: those that are skipped, and those that are given.
-    fn wanted_rows(&self, top: Option<&(Option<Ex>, Ex)>, row: &mut [Value]) -> Res<usize> {
+    pub(super) fn wanted_rows(
+        &self,
+        top: Option<&(Option<Ex>, Ex)>,
+        row: &mut [Value],
+    ) -> Res<usize> {
         let Some((skip, limit)) = top else { return Ok(usize::MAX) };
         let skip = skip.as_ref().map(|s| self.count(s, row)).transpose()?.unwrap_or(0);
         Ok(self.count(limit, row)?.saturating_add(skip))
@@ -328,7 +350,7 @@ impl Exec<'_> {
 
     fn sort(
         &self,
-        input: &Op,
+        (id, input): (OpId, &Op),
         keys: &[(Ex, bool)],
         keep: &[Slot],
         top: Option<&(Option<Ex>, Ex)>,
@@ -339,8 +361,10 @@ impl Exec<'_> {
         if wanted == 0 {
             return Ok(());
         }
-        if let (Some((key, down)), true) = (keys.first(), wanted < usize::MAX) {
-            self.select_best(input, (key, *down), wanted)?;
+        if let (Some((key, down)), true) = (keys.first(), wanted < usize::MAX)
+            && self.select_best(input, (key, *down), wanted)?
+        {
+            self.record(|r| r.took(Some(id), Way::Columns));
         }
         let down: Vec<bool> = keys.iter().map(|(_, down)| *down).collect();
         let width = keys.len() + keep.len();
@@ -373,8 +397,9 @@ impl Exec<'_> {
             }
         };
         let rows = match (input, self.cut(input, row)?) {
-            (Op::Aggregate { input, keys: by, aggs, .. }, _) => {
-                let grouped = self.grouping(input, by, aggs, row)?;
+            (Op::Aggregate { id, input, keys: by, aggs }, _) => {
+                let grouped = self.grouping((*id, input), by, aggs, row)?;
+                self.record(|r| r.ran(Some(*id), grouped.len() as u64));
                 self.rows_of_groups(&grouped, (keys, keep), wanted, row)?
             }
             (_, None) => gather(self, row)?,

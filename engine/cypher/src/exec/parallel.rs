@@ -120,6 +120,11 @@ impl Exec<'_> {
         if self.part.is_none() {
             self.select(op)?;
         }
+        self.cut_at(op, row)
+    }
+
+    /// The same without a test of the rows that the pipeline starts from.
+    pub(super) fn cut_at<'p>(&self, op: &'p Op, row: &mut [Value]) -> Res<Option<Cut<'p>>> {
         let threads = rayon::current_num_threads();
         if self.view.num_nodes() < tuning().shared_nodes_min
             || threads < tuning().shared_threads_min

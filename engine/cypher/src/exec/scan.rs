@@ -8,9 +8,10 @@ use super::eval::set;
 use super::mask::ColumnTest;
 use super::parallel::Part;
 use super::probe::order_of;
+use super::recorder::Way;
 use super::{Exec, Flow, Sink};
 use crate::column_reader::ColumnReader;
-use crate::plan::{Seek, Slot};
+use crate::plan::{OpId, Seek, Slot};
 use crate::tuning::tuning;
 use crate::value::Value;
 
@@ -23,12 +24,13 @@ impl Exec<'_> {
     pub(super) fn scan(
         &self,
         row: &mut [Value],
-        slot: Slot,
+        (id, slot): (OpId, Slot),
         labels: &[usize],
         seeks: &[Seek],
         sink: &mut Sink<'_>,
     ) -> Flow {
         if let Some(found) = self.sought(seeks, row)? {
+            self.record(|r| r.took(Some(id), Way::Id));
             for v in found {
                 if self.has_labels(v, labels) {
                     set(row, slot, Value::Node(v));
@@ -38,6 +40,7 @@ impl Exec<'_> {
             return Ok(());
         }
         if let Some(found) = self.looked_up(seeks, row)? {
+            self.record(|r| r.took(Some(id), Way::Index));
             let nodes = self.part_of(slot);
             let from = found.partition_point(|v| *v < nodes.start);
             for v in found.into_iter().skip(from).take_while(|v| *v < nodes.end) {

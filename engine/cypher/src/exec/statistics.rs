@@ -44,6 +44,8 @@ pub(super) struct Known<'a> {
     pub(super) view: &'a GraphView,
     pub(super) params: &'a Map<String, Json>,
     pub(super) cancel: &'a CancelToken,
+    /// Whether a question for a property counts as a search of it, after some of which it gets an index.
+    pub(super) searches: bool,
 }
 
 impl Known<'_> {
@@ -152,7 +154,11 @@ impl Known<'_> {
         if counted.is_some() || !self.view.rows_are_nodes() {
             return counted;
         }
-        if let Some(index) = Lookup::of(self.view, key, &cells, self.cancel) {
+        let index = match self.searches {
+            true => Lookup::of(self.view, key, &cells, self.cancel),
+            false => Lookup::kept(self.view, key),
+        };
+        if let Some(index) = index {
             let found: Option<Vec<usize>> =
                 values.iter().map(|v| index.find(&cells, v).map(<[u32]>::len)).collect();
             if let Some(found) = found {

@@ -2,24 +2,37 @@
 
 use super::{Ex, MapItem, Op, OpId, Plan, input_of};
 
-/// The number of an operator that has one, borrowed as the operator is.
+/// The number of an operator, borrowed as the operator is; the row that a plan begins with has none.
 macro_rules! id_of {
     ($op:expr) => {
         match $op {
+            Op::Argument => None,
             Op::Scan { id, .. }
+            | Op::Check { id, .. }
             | Op::Expand { id, .. }
             | Op::Tally { id, .. }
+            | Op::Ends { id, .. }
+            | Op::VarExpand { id, .. }
+            | Op::Walk { id, .. }
+            | Op::Shortest { id, .. }
+            | Op::Path { id, .. }
             | Op::Filter { id, .. }
+            | Op::Project { id, .. }
             | Op::Aggregate { id, .. }
             | Op::Distinct { id, .. }
-            | Op::Sort { id, .. } => Some(id),
-            _ => None,
+            | Op::Sort { id, .. }
+            | Op::Skip { id, .. }
+            | Op::Limit { id, .. }
+            | Op::Unwind { id, .. }
+            | Op::Optional { id, .. }
+            | Op::Union { id, .. }
+            | Op::Call { id, .. } => Some(id),
         }
     };
 }
 
 impl Plan {
-    /// The plan with a number for each operator that a run keeps something for, those of subqueries too.
+    /// The plan with a number for each operator, those of subqueries too.
     pub(crate) fn numbered(mut self) -> Self {
         let mut last = 0;
         each_op(&mut self.root, &mut |op| {
@@ -28,12 +41,13 @@ impl Plan {
                 *id = OpId(last);
             }
         });
+        self.operators = last;
         self
     }
 }
 
 impl Op {
-    /// The number of an operator that has one.
+    /// The number of an operator; the row that a plan begins with has none.
     pub(crate) fn id(&self) -> Option<OpId> {
         id_of!(self).copied()
     }
@@ -169,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operator_that_a_run_keeps_something_for_has_a_number_of_its_own() {
+    fn every_operator_has_a_number_of_its_own() {
         let text = "MATCH (a)-[r]->(b) WHERE a.x > 1 AND EXISTS { MATCH (b)-[]->(c) WHERE c.x = 2 } \
                     OPTIONAL MATCH (b)-[]->(d) \
                     WITH DISTINCT a, count(d) AS n, [(a)--(e) WHERE e.x = 3 | e.x] AS list, \

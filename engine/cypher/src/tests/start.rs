@@ -7,7 +7,7 @@ use super::*;
 use crate::{Query, explain_on};
 
 /// Many persons who live in a few cities of two countries; names and marks repeat differently often.
-fn towns() -> PropertyGraph {
+pub(super) fn towns() -> PropertyGraph {
     let (persons, cities, countries) = (300_i64, 12_i64, 2_i64);
     let all = persons + cities + countries;
     let kind = |v: i64| match v {
@@ -77,7 +77,8 @@ fn start_of(graph: &PropertyGraph, text: &str, params: &Json) -> String {
     let query = parse(text).unwrap();
     let params = params.as_object().unwrap();
     let plan = explain_on(graph, &query, params, &CancelToken::new()).unwrap();
-    plan.lines().last().unwrap().trim().to_owned()
+    let line = plan.lines().last().unwrap().trim();
+    line.split(" (estimated").next().unwrap().to_owned()
 }
 
 #[test]
@@ -120,20 +121,52 @@ fn a_plan_says_what_is_read_by_columns() {
         let params = params.as_object().unwrap().clone();
         let query = parse(text).unwrap();
         let plan = explain_on(&graph, &query, &params, &CancelToken::new()).unwrap();
-        let lines = plan.lines().filter_map(|line| line.trim().strip_suffix(" by columns"));
+        let lines = plan.lines().map(|line| line.trim().split(" (estimated").next().unwrap());
+        let lines = lines.filter_map(|line| line.strip_suffix(" by columns"));
         lines.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
     };
     let none = || json!({});
     let count = "MATCH (p:Person) WHERE p.age > 3 RETURN count(*)";
-    assert_eq!(marked(count, none()), ["Aggregate", "Filter"]);
-    assert_eq!(marked("MATCH (p) WHERE p.age > $least RETURN p", json!({"least": 3})), ["Filter"]);
+    assert_eq!(marked(count, none()), ["Aggregate", "Filter", "Scan"]);
+    let least = json!({"least": 3});
+    assert_eq!(marked("MATCH (p) WHERE p.age > $least RETURN p", least), ["Filter", "Scan"]);
     // Without the value of a parameter nothing is known, and there is a plan all the same.
     assert_eq!(marked("MATCH (p) WHERE p.age > $least RETURN p", none()), [""; 0]);
-    assert_eq!(marked("MATCH (p) RETURN p ORDER BY p.age LIMIT 3", none()), ["Sort"]);
+    assert_eq!(marked("MATCH (p) RETURN p ORDER BY p.age LIMIT 3", none()), ["Sort", "Scan"]);
     // All rows are wanted, and a function that only rows have.
     assert_eq!(marked("MATCH (p) RETURN p ORDER BY p.age", none()), [""; 0]);
     assert_eq!(marked("MATCH (p) WHERE size(keys(p)) > 3 RETURN p", none()), [""; 0]);
     assert_eq!(marked("MATCH (p)-[:LIVES_IN]->(c) WHERE c.size > 0.5 RETURN p", none()), [""; 0]);
+    // A few rows are asked for, of which the first are looked for; and rows of another operator are tested.
+    assert_eq!(marked("MATCH (p) WHERE p.age > 3 RETURN p LIMIT 3", none()), [""; 0]);
+    assert_eq!(marked("MATCH (p) WITH p.age AS a WHERE a > 3 RETURN a", none()), [""; 0]);
+}
+
+#[test]
+fn a_plan_says_about_how_many_rows_there_will_be() {
+    let graph = towns();
+    let estimated = |text: &str| -> Vec<String> {
+        let query = parse(text).unwrap();
+        let plan = explain_on(&graph, &query, &Map::new(), &CancelToken::new()).unwrap();
+        let lines = plan.lines().skip(1).map(|line| match line.split_once(" (estimated rows ") {
+            Some((_, rows)) => rows.trim_end_matches(')').to_owned(),
+            None => "?".to_owned(),
+        });
+        lines.collect()
+    };
+    // 300 persons live in 12 cities.
+    assert_eq!(estimated("MATCH (c:City)<-[:LIVES_IN]-(p) RETURN p"), ["300", "12"]);
+    assert_eq!(estimated("MATCH (c:City)<-[:LIVES_IN]-(p) RETURN p LIMIT 9"), ["9", "300", "12"]);
+    let joined = "MATCH (c:City)<-[:LIVES_IN]-(p) MATCH (c)-[:IN]->(l) RETURN p.id SKIP 40";
+    assert_eq!(estimated(joined), ["260", "300", "300", "300", "12"]);
+    assert_eq!(estimated("MATCH (p {id: 7}) RETURN p.id"), ["1", "1", "1"]);
+    assert_eq!(estimated("MATCH (p:Nobody) RETURN p.id"), ["0", "0"]);
+    // Nothing tells how many pass a comparison, or how many groups there are; of all rows there is one group.
+    assert_eq!(estimated("MATCH (p:City) WHERE p.age > 3 RETURN p.id"), ["?", "?", "12"]);
+    assert_eq!(estimated("MATCH (p:City) RETURN p.name, count(*)"), ["?", "12"]);
+    assert_eq!(estimated("MATCH (p) WHERE p.age > 3 RETURN count(*)"), ["1", "?", "314"]);
+    let either = "MATCH (c:City) RETURN c.id AS i UNION ALL UNWIND [1, 2] AS i RETURN i";
+    assert_eq!(estimated(either), ["14", "12", "12", "2"]);
 }
 
 #[test]

@@ -71,12 +71,17 @@ const QUERY: RequestBody = RequestBody::Json(Object(&[
     may("node_col_subset", Nullable(&List(&Text)), "The columns of nodes to answer with."),
     may("edge_col_subset", Nullable(&List(&Text)), "The columns of edges to answer with."),
     may("explain", Nullable(&Bool), "Whether to answer with the plan and evaluate nothing."),
+    may(
+        "profile",
+        Nullable(&Bool),
+        "Whether to evaluate a Cypher query and answer with its plan and what each operator did; not beside explain.",
+    ),
     may("persist", Nullable(&Bool), "Whether the answer is kept as a dataset."),
     may("privacy", Nullable(&Map(&Any)), "Who may see that dataset, as in a share."),
 ]));
 const ANSWERED: &[Success] = &[returns_bytes(
-    &["application/json", "text/csv", "application/octet-stream", "application/zip"],
-    "The rows, in the format that was asked for",
+    &["application/json", "text/csv", "application/octet-stream", "application/zip", "text/plain"],
+    "The rows, in the format that was asked for, or a plan as text",
 )];
 const ALGORITHMS: &str = "Lists the algorithms and layouts of the interface by library.";
 const SHARING: Shape = Object(&[

@@ -103,7 +103,7 @@ pub enum QueryBody {
     Stream(AnswerStream),
 }
 
-/// Media type of a plan.
+/// Media type of a plan and of a profile.
 const PLAN_TYPE: &str = "text/plain; charset=utf-8";
 
 /// The request beside the query itself.
@@ -140,7 +140,8 @@ impl Queries {
     /// Answers a query over a dataset that the caller may read. `output` is `all`, `nodes`, `edges` or
     /// `shape`; the body has `gfql_query` (operations, or a text in Cypher with its `params`) or
     /// `gfql_operations`, and may have `gfql_output`, `format`, `strictness`, `node_col_subset` and
-    /// `edge_col_subset`. With `explain` the answer is the plan as text, and nothing is evaluated.
+    /// `edge_col_subset`. With `explain` the answer is the plan as text, and nothing is evaluated; with
+    /// `profile` the query is evaluated, and the answer is the plan with what each operator did.
     ///
     /// # Errors
     /// [`ServiceError::NotFound`]; a body field that is missing or wrong; [`ServiceError::Query`] for a
@@ -165,11 +166,7 @@ impl Queries {
             ask,
             strictness: strictness_of(&body)?,
             user: who.user(),
-            mode: match flag_of(&body, "explain")? {
-                true => ResultMode::Plan,
-                false if options.are_sizes_enough() => ResultMode::Sizes,
-                false => ResultMode::Rows,
-            },
+            mode: mode_of(&body, &options)?,
         };
         let (user, limit) = (who.user(), self.ctx.engine.query_memory_max());
         self.ctx.unread.check(user, limit)?;
@@ -249,6 +246,24 @@ impl Queries {
             }
         });
         found.collect()
+    }
+}
+
+/// Which part of the result is wanted.
+fn mode_of(
+    body: &Map<String, Value>,
+    options: &ResponseOptions,
+) -> Result<ResultMode, ServiceError> {
+    match (flag_of(body, "explain")?, flag_of(body, "profile")?) {
+        (true, true) => {
+            let message = "profile is true beside explain: send profile alone to evaluate the query, or explain alone for \
+                           the plan without evaluating it";
+            Err(ServiceError::invalid("profile", message))
+        }
+        (true, false) => Ok(ResultMode::Plan),
+        (false, true) => Ok(ResultMode::Profile),
+        (false, false) if options.are_sizes_enough() => Ok(ResultMode::Sizes),
+        (false, false) => Ok(ResultMode::Rows),
     }
 }
 

@@ -37,7 +37,7 @@ struct Compiled<'e> {
 impl Exec<'_> {
     /// Whether [`Self::folded`] makes the groups of an aggregate, unless it meets a row that has no value.
     pub(in crate::exec) fn folds(&self, input: &Op, keys: &[(Slot, Ex)], aggs: &[Agg]) -> bool {
-        self.by_columns && self.compiled(input, keys, aggs).is_some()
+        self.by_columns && self.part.is_none() && self.compiled(input, keys, aggs).is_some()
     }
 
     fn compiled<'e>(
@@ -91,6 +91,7 @@ impl Exec<'_> {
         if keys.is_empty() {
             groups.add(std::iter::empty(), aggs);
             self.fill(&mut groups, (0, 0), aggs, (&counts, &folded, &folds))?;
+            self.record_folded(input, &counts);
             return Ok(groups);
         }
         let met = self.first_rows(&pipeline, &by, test.as_ref(), &counts, rows)?;
@@ -105,7 +106,13 @@ impl Exec<'_> {
             let at = groups.add(values.into_iter(), aggs);
             self.fill(&mut groups, (at, group), aggs, (&counts, &folded, &folds))?;
         }
+        self.record_folded(input, &counts);
         Ok(groups)
+    }
+
+    /// Notes that the input of groups was read by columns; each of its rows is in a group.
+    fn record_folded(&self, input: &Op, counts: &[i64]) {
+        self.record(|r| r.as_one(input, counts.iter().map(|n| n.unsigned_abs()).sum(), true));
     }
 
     fn fit<T>(&self, done: Result<T, Unfit>) -> Result<T, Other> {

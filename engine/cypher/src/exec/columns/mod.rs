@@ -12,7 +12,6 @@ mod group;
 mod tests;
 mod top;
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,7 +61,7 @@ impl<'p> Pipeline<'p> {
                     tests.push(test);
                     at = input;
                 }
-                Op::Project { input, items: more } => {
+                Op::Project { input, items: more, .. } => {
                     items.extend(more);
                     (at, base) = (input, input);
                 }
@@ -143,44 +142,13 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// The filters, aggregates and sorts at the end of a plan that read tables by columns.
-    pub(super) fn read_by_columns(&self, root: &Op) -> HashSet<OpId> {
-        let mut found = HashSet::new();
-        let (mut at, mut in_chain) = (Some(root), false);
-        while let Some(op) = at {
-            let (id, does, goes_on) = match op {
-                Op::Aggregate { id, input, keys, aggs } => {
-                    (id, self.folds(input, keys, aggs), false)
-                }
-                Op::Sort { id, input, keys, top: Some((skip, limit)), .. } => {
-                    let count = |e: &Ex| match self.fixed(e) {
-                        Some(Value::Int(n)) => Some(*n),
-                        _ => None,
-                    };
-                    let skipped = skip.as_ref().map_or(Some(0), count);
-                    let wanted = skipped.zip(count(limit)).map(|(a, b)| a.saturating_add(b));
-                    let wanted = wanted.and_then(|w| usize::try_from(w).ok());
-                    let first = keys.first().zip(wanted);
-                    (id, first.is_some_and(|((k, _), w)| self.selects_best(input, k, w)), false)
-                }
-                Op::Filter { id, .. } | Op::Scan { id, .. } | Op::Expand { id, .. } => {
-                    let own = Pipeline::of(op).filter(|p| self.by_columns && !p.tests.is_empty());
-                    let fits = |p: &Pipeline<'_>| {
-                        self.table_rows(p).is_some() && self.all_tests(p).is_some()
-                    };
-                    (id, !in_chain && own.is_some_and(|p| fits(&p)), true)
-                }
-                _ => {
-                    (at, in_chain) = (op.input(), false);
-                    continue;
-                }
-            };
-            if does {
-                found.insert(*id);
-            }
-            (at, in_chain) = (op.input(), goes_on && (in_chain || does));
-        }
-        found
+    /// The operator whose rows [`Self::select`] marks, unless it meets one that has no value.
+    pub(super) fn selects<'p>(&self, op: &'p Op) -> Option<&'p Op> {
+        let usual = self.by_columns && self.part.is_none();
+        let base = Pipeline::of(op).filter(|_| usual)?.base;
+        let below = Pipeline::of(base).filter(|p| !p.tests.is_empty())?;
+        let fits = self.table_rows(&below).is_some() && self.all_tests(&below).is_some();
+        fits.then_some(base)
     }
 
     fn put_selected(&self, place: OpId, found: Option<Arc<Marks>>) {
@@ -211,6 +179,7 @@ impl Exec<'_> {
         }
         let marks = self.selected.lock().ok()?.get(&place).cloned()??;
         let pipeline = Pipeline::of(op)?;
+        self.record(|r| r.below(op, true));
         Some(match pipeline.start {
             Start::Nodes(slot, _) => marks.rows(self.nodes_of(slot)).try_for_each(|v| {
                 self.tick()?;

@@ -36,9 +36,15 @@ struct Wanted<'e> {
 }
 
 impl Exec<'_> {
-    /// Whether [`Self::select_best`] marks the first rows, unless it meets one that has no value.
-    pub(in crate::exec) fn selects_best(&self, input: &Op, key: &Ex, wanted: usize) -> bool {
-        self.wanted(input, key, wanted).is_some()
+    /// The operator whose first rows [`Self::select_best`] marks, unless it meets one that has no value.
+    pub(in crate::exec) fn selects_best<'p>(
+        &self,
+        input: &'p Op,
+        key: &Ex,
+        wanted: usize,
+    ) -> Option<&'p Op> {
+        self.wanted(input, key, wanted)?;
+        Pipeline::of(input).map(|pipeline| pipeline.base)
     }
 
     fn wanted<'e>(&'e self, input: &'e Op, key: &'e Ex, wanted: usize) -> Option<Wanted<'e>> {
@@ -83,14 +89,15 @@ impl Exec<'_> {
         Ok(Some(made))
     }
 
-    /// Marks the rows of one table that may be among the first `wanted` by a key, so that a sort makes no others.
+    /// Marks the rows of one table that may be among the first `wanted` by a key, so that a sort makes no others. False
+    /// where the sort has to look at all of them.
     pub(in crate::exec) fn select_best(
         &self,
         input: &Op,
         (key, down): (&Ex, bool),
         wanted: usize,
-    ) -> Res<()> {
-        let Some(of) = self.wanted(input, key, wanted) else { return Ok(()) };
+    ) -> Res<bool> {
+        let Some(of) = self.wanted(input, key, wanted) else { return Ok(false) };
         let (test, rows) = (of.test.as_ref(), of.rows);
         let found = self.blocks(&of).and_then(|blocks| match blocks {
             Some(blocks) => {
@@ -99,11 +106,13 @@ impl Exec<'_> {
             None => best(test, (&of.key, down), wanted, rows, self.cancel),
         });
         match found {
-            Ok(found) => self.put_selected(of.place, Some(Arc::new(found))),
-            Err(Unfit::Cancelled) => return self.cancelled(),
-            Err(Unfit::Value) => {}
+            Ok(found) => {
+                self.put_selected(of.place, Some(Arc::new(found)));
+                Ok(true)
+            }
+            Err(Unfit::Cancelled) => self.cancelled().map(|()| false),
+            Err(Unfit::Value) => Ok(false),
         }
-        Ok(())
     }
 }
 

@@ -96,7 +96,7 @@ impl Exec<'_> {
                 self.advanced_by_few(&advance, tallied, row)?
             } else {
                 let tests: Vec<&Ex> = tallied.tests.iter().collect();
-                let marks = self.mask(step.to, &step.labels, &tests, row)?;
+                let (marks, _) = self.mask(step.to, &step.labels, &tests, row)?;
                 match advance.relation() {
                     Some(lists) if !ends && i + 1 == steps.len() => {
                         return self.total(&advance, lists, &marks).map(Counted::Total);
@@ -121,11 +121,14 @@ impl Exec<'_> {
     /// The nodes that paths begin at.
     fn starts(&self, input: &Op, from: Slot, row: &mut [Value]) -> Res<Paths> {
         let mut tests = Vec::new();
-        if let Some(labels) = scanned(input, &mut tests)
-            && u64::from(self.view.num_nodes()) > tuning().few_edges
-        {
+        if let Some(labels) = self.masked(input, &mut tests) {
             let hold = self.hold_all()?;
-            return Ok(Paths::One(self.mask(from, labels, &tests, row)?, hold));
+            let (marks, by_columns) = self.mask(from, labels, &tests, row)?;
+            self.record(|r| {
+                let starts = marks.iter().filter(|mark| **mark).count();
+                r.as_one(input, starts as u64, by_columns);
+            });
+            return Ok(Paths::One(marks, hold));
         }
         let gather = |exec: &Exec<'_>, row: &mut [Value]| {
             let mut nodes = Vec::new();
@@ -144,6 +147,12 @@ impl Exec<'_> {
         };
         nodes.sort_unstable();
         Ok(Paths::Few(nodes))
+    }
+
+    /// The labels and the tests of the scan that paths begin at, where all nodes are tested at once.
+    pub(super) fn masked<'o>(&self, input: &'o Op, tests: &mut Vec<&'o Ex>) -> Option<&'o [usize]> {
+        let many = u64::from(self.view.num_nodes()) > tuning().few_edges;
+        scanned(input, tests).filter(|_| many)
     }
 
     /// Accounts for a number and a mark of every node.

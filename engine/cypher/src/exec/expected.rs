@@ -1,0 +1,198 @@
+//! What is known of a run before it begins: which operators will read columns, and about how many rows each will give.
+//!
+//! The walk over the plan takes the turns that the operators take, and asks what they ask. A value that no column can
+//! hold, such as a quotient by zero, is met by the run alone, which then goes on row by row; a profile says so.
+
+use std::collections::{HashMap, HashSet};
+
+use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_store::PropertyGraph;
+
+use super::estimate::estimates;
+use super::recorder::Recorder;
+use super::statistics::Known;
+use super::{Exec, Setting, Shared, answered, missing_of, part_of_plan, plan_for, view_of};
+use crate::answer::Answer;
+use crate::graph_view::GraphView;
+use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
+use crate::query::Query;
+use crate::value::Value;
+
+/// What a plan is expected to do on a graph.
+#[derive(Debug, Default)]
+pub(crate) struct Expected {
+    /// Operators that read columns.
+    pub by_columns: HashSet<OpId>,
+    /// About how many rows operators give, where something tells.
+    pub rows: HashMap<OpId, f64>,
+}
+
+/// A run, and what each operator of its plan did beside what was expected of it.
+pub(crate) struct Profiled {
+    pub answer: Answer,
+    pub plan: Plan,
+    pub expected: Expected,
+    pub recorder: Recorder,
+}
+
+/// The plan of a query as it runs on a graph, with what is expected of it as far as the values of parameters are known.
+pub(crate) fn planned(
+    graph: &PropertyGraph,
+    query: &Query,
+    setting: &Setting<'_>,
+) -> Result<(Plan, Expected), QueryError> {
+    let view = view_of(graph, setting)?;
+    let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
+    let expected = expected(&plan, &view, setting)?;
+    Ok((plan, expected))
+}
+
+/// Runs a query and tells what each operator of its plan did, beside what was expected of it.
+pub(crate) fn profiled(
+    graph: &PropertyGraph,
+    query: &Query,
+    setting: &Setting<'_>,
+) -> Result<Profiled, QueryError> {
+    let missing = missing_of(graph, query, setting)?;
+    let view = view_of(graph, setting)?;
+    let plan = plan_for(query, &view, setting.params, setting.cancel)?.into_owned();
+    let expected = expected(&plan, &view, setting)?;
+    let recorder = Recorder::new(&plan);
+    let answer = answered(view, &plan, setting, missing, Some(&recorder))?;
+    Ok(Profiled { answer, plan, expected, recorder })
+}
+
+fn expected(plan: &Plan, view: &GraphView, setting: &Setting<'_>) -> Result<Expected, QueryError> {
+    let Setting { params, cancel, .. } = *setting;
+    let rows = estimates(plan, &Known { view, params, cancel, searches: false });
+    let by_columns = match Shared::new(plan, view, setting, None) {
+        Ok(shared) => {
+            let exec = Exec::new(&shared, part_of_plan(plan));
+            let mut row = vec![Value::Null; plan.slots];
+            let mut walk = Walk { exec: &exec, row: &mut row, found: HashSet::new() };
+            walk.plan(plan);
+            walk.found
+        }
+        // Without the values of all parameters there is a plan, and nothing to run.
+        Err(e) if e.error_code() == ErrorCode::MissingField => HashSet::new(),
+        Err(e) => return Err(e),
+    };
+    Ok(Expected { by_columns, rows })
+}
+
+/// A walk over the operators that a run sets up.
+struct Walk<'w, 'a> {
+    exec: &'w Exec<'a>,
+    row: &'w mut [Value],
+    found: HashSet<OpId>,
+}
+
+impl Walk<'_, '_> {
+    /// As [`Exec::collect`] begins.
+    fn plan(&mut self, plan: &Plan) {
+        self.selected(&plan.root);
+        if let Op::Distinct { id, input, slots } = &plan.root {
+            self.selected(input);
+            // An error is that of the run.
+            if self.exec.cut_at(input, self.row).is_ok_and(|cut| cut.is_some()) {
+                let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
+                return self.grouping((*id, input), &keys, &[]);
+            }
+        }
+        self.operator(&plan.root);
+    }
+
+    /// As [`Exec::run`] goes from an operator to those that feed it.
+    fn operator(&mut self, op: &Op) {
+        let mut at = Some(op);
+        while let Some(op) = at {
+            // What feeds an operator that makes its rows from marks does not run.
+            if matches!(op, Op::Scan { .. } | Op::Expand { .. } | Op::Filter { .. })
+                && op.id().is_some_and(|id| self.found.contains(&id))
+            {
+                return;
+            }
+            match op {
+                Op::Aggregate { id, input, keys, aggs } => {
+                    return self.grouping((*id, input), keys, aggs);
+                }
+                Op::Tally { input, from, .. } => return self.starts(input, *from),
+                Op::Sort { id, input, keys, top, .. } => {
+                    match self.best(input, keys, top.as_ref()) {
+                        Some(0) => return,
+                        Some(_) => _ = self.found.insert(*id),
+                        None => {}
+                    }
+                    self.selected(input);
+                }
+                // An error is that of the run.
+                Op::Limit { count, .. }
+                    if self.exec.count(count, self.row).is_ok_and(|n| n == 0) =>
+                {
+                    return;
+                }
+                Op::Optional { inner, .. } => self.operator(inner),
+                Op::Union { parts, .. } => parts.iter().for_each(|(part, _)| self.operator(part)),
+                _ => {}
+            }
+            at = op.input();
+        }
+    }
+
+    /// As [`Exec::select`] tests rows by columns, of which the operators below the projections are made.
+    fn selected(&mut self, op: &Op) {
+        if let Some(base) = self.exec.selects(op) {
+            self.all_below(base);
+        }
+    }
+
+    /// As [`Exec::grouping`] finds groups.
+    fn grouping(&mut self, (id, input): (OpId, &Op), keys: &[(Slot, Ex)], aggs: &[Agg]) {
+        if self.exec.folds(input, keys, aggs) {
+            self.found.insert(id);
+            return self.all_below(input);
+        }
+        if !matches!(input, Op::Tally { .. }) {
+            self.selected(input);
+        }
+        self.operator(input);
+    }
+
+    /// As [`Exec::sort`] marks the first rows; how many there are, where it does.
+    fn best(
+        &mut self,
+        input: &Op,
+        keys: &[(Ex, bool)],
+        top: Option<&(Option<Ex>, Ex)>,
+    ) -> Option<usize> {
+        let (key, _) = keys.first()?;
+        // An error is that of the run.
+        let wanted = self.exec.wanted_rows(Some(top?), self.row).ok()?;
+        if wanted > 0 {
+            let base = self.exec.selects_best(input, key, wanted)?;
+            self.all_below(base);
+        }
+        Some(wanted)
+    }
+
+    /// As [`Exec::starts`] finds the nodes that paths begin at.
+    fn starts(&mut self, input: &Op, from: Slot) {
+        let mut tests = Vec::new();
+        if self.exec.masked(input, &mut tests).is_some() {
+            if self.exec.masks_by_columns(from, &tests) {
+                self.all_below(input);
+            }
+            return;
+        }
+        self.selected(input);
+        self.operator(input);
+    }
+
+    fn all_below(&mut self, top: &Op) {
+        let mut at = Some(top);
+        while let Some(op) = at {
+            self.found.extend(op.id());
+            at = op.input();
+        }
+    }
+}
