@@ -10,6 +10,7 @@ use super::patterns::stays;
 use crate::ast::Binary;
 use crate::error::{Res, type_error};
 use crate::plan::Ex;
+use crate::value::temporal::order_of_text;
 use crate::value::{Key, Shared, Value, compare, equal};
 
 /// Elements from which on a fixed list of IN is looked up by hash.
@@ -163,8 +164,8 @@ pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Res<Option<bool>> {
 /// The order of a time and a text, or of two times of different kinds; `None` for everything else.
 fn order_of_times(a: &Value, b: &Value) -> Res<Option<Ordering>> {
     match (a, b) {
-        (Value::Temporal(t), Value::Text(text)) => t.order_of_text(text).map(Some),
-        (Value::Text(text), Value::Temporal(t)) => Ok(Some(t.order_of_text(text)?.reverse())),
+        (Value::Temporal(t), Value::Text(text)) => order_of_text(t, text).map(Some),
+        (Value::Text(text), Value::Temporal(t)) => Ok(Some(order_of_text(t, text)?.reverse())),
         (Value::Temporal(a), Value::Temporal(b)) if a.rank() != b.rank() => {
             Ok(a.instant().zip(b.instant()).map(|(a, b)| a.cmp(&b)))
         }

@@ -3,7 +3,7 @@
 use super::build::{adjust, zone_of};
 use super::calendar::{add_months, civil, days_of, iso_week, of_iso_week, weekday};
 use super::duration::Parts;
-use super::zone::Zone;
+use super::zone::{Zone, zone_of_moment};
 use super::{DAY_NANOS, Duration, SECOND_NANOS, Sort, Temporal};
 use crate::error::{Res, type_error, value_error};
 use crate::value::{Entries, Value};
@@ -45,7 +45,7 @@ fn try_add(t: &Temporal, d: &Duration) -> Option<Temporal> {
             let local = z.seconds.checked_add(i64::from(z.offset))?;
             let day = calendar(local.div_euclid(86_400))?;
             let local = day.checked_mul(86_400)?.checked_add(local.rem_euclid(86_400))?;
-            let zone = z.zone();
+            let zone = zone_of_moment(z);
             let (utc, nanos) = later(zone.resolve(local).0, z.nanos).filter(fits)?;
             let offset = zone.offset_at(utc);
             let moved = super::Zoned { seconds: utc, nanos, offset, zone: zone.name() };

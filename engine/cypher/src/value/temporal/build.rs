@@ -2,7 +2,7 @@
 
 use super::calendar::{Civil, YEAR_MAX, civil, days_in_month, days_of, iso_week, weekday};
 use super::read::{ordinal, temporal, week_date};
-use super::zone::{Zone, zone};
+use super::zone::{Zone, zone, zone_of_moment};
 use super::{SECOND_NANOS, Sort, Temporal, Zoned};
 use crate::error::{Res, type_error, value_error};
 use crate::value::{Entries, Value, entry};
@@ -58,7 +58,7 @@ struct Draft {
 pub(super) fn zone_of(t: &Temporal) -> Option<Zone> {
     match t {
         Temporal::Time(_, offset) => Some(Zone::Fixed(*offset)),
-        Temporal::DateTime(z) => Some(z.zone()),
+        Temporal::DateTime(z) => Some(zone_of_moment(z)),
         _ => None,
     }
 }
