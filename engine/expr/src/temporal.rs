@@ -26,7 +26,7 @@ pub struct Zoned {
 }
 
 /// A point in time. `==` tells whether two are written alike; [`Temporal::compare`] is the relation of queries.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Temporal {
     /// Days since 1970.
     Date(i64),
@@ -142,6 +142,13 @@ impl Temporal {
             Self::DateTime(z) => Some(z.offset),
             _ => None,
         }
+    }
+}
+
+/// As it is written, because `explain` shows it to people.
+impl fmt::Debug for Temporal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small graphs as plain rows of values, and the same as tables.
 
+use graphlume_expr::Scalar;
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
@@ -233,12 +234,12 @@ impl Rows {
 
 fn value(cell: Cell) -> V {
     match cell {
-        Cell::Null => V::Null,
-        Cell::Bool(v) => V::Bool(v),
-        Cell::Int(v) => V::Int(v),
-        Cell::Float(v) => V::Float(v),
-        Cell::Text(v) => V::Text(v),
-        Cell::Time(s, _) => V::Time(s),
+        Cell::NULL => V::Null,
+        Cell::Scalar(Scalar::Bool(v)) => V::Bool(v),
+        Cell::Scalar(Scalar::Int(v)) => V::Int(v),
+        Cell::Scalar(Scalar::Float(v)) => V::Float(v),
+        Cell::Scalar(Scalar::Text(v)) => V::Text(v.to_string()),
+        Cell::Scalar(Scalar::Temporal(time)) => V::Time(time.instant().unwrap().0),
         Cell::List(items) => V::List(items.into_iter().map(value).collect()),
         other @ (Cell::Map(_) | Cell::Entity(_)) => V::Text(other.notation()),
     }
