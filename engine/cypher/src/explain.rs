@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_expr::{QueryError, Strictness};
+use graphlume_expr::{QueryError, Scalar, Strictness};
 use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::{Map, Value as Json};
@@ -173,7 +173,7 @@ fn line(plan: &Plan, op: &Op) -> String {
 
 fn amount(count: &crate::plan::Ex) -> String {
     match count {
-        crate::plan::Ex::Const(Value::Int(n)) => format!(" {n}"),
+        crate::plan::Ex::Const(Value::Scalar(Scalar::Int(n))) => format!(" {n}"),
         _ => String::new(),
     }
 }

@@ -1,6 +1,5 @@
 //! Small graphs as plain rows of values, and the same as tables.
 
-use graphlume_expr::Scalar;
 use std::sync::Arc;
 
 use arrow_array::builder::{ListBuilder, StringBuilder};
@@ -10,6 +9,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use graphlume_expr::Scalar;
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 

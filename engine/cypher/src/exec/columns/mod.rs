@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use graphlume_expr::{Marks, Test, Unfit, marks};
+use graphlume_expr::{Marks, Scalar, Test, Unfit, marks};
 
 use super::eval::set;
 use super::parallel::Part;
@@ -153,7 +153,7 @@ impl Exec<'_> {
                 }
                 Op::Sort { id, input, keys, top: Some((skip, limit)), .. } => {
                     let count = |e: &Ex| match self.fixed(e) {
-                        Some(Value::Int(n)) => Some(*n),
+                        Some(Value::Scalar(Scalar::Int(n))) => Some(*n),
                         _ => None,
                     };
                     let skipped = skip.as_ref().map_or(Some(0), count);

@@ -1,5 +1,7 @@
 //! Sums, differences and truncation.
 
+use graphlume_expr::Scalar;
+
 use super::build::{adjust, zone_of};
 use super::calendar::{add_months, civil, days_of, iso_week, of_iso_week, weekday};
 use super::duration::Parts;
@@ -176,7 +178,7 @@ pub(crate) fn truncate(sort: Sort, unit: &str, t: &Temporal, map: Option<&Entrie
             Temporal::DateTime(zone.local(local, (clock % SECOND_NANOS) as u32).into())
         }
     };
-    Ok(Value::Temporal(match map {
+    Ok(Value::temporal(match map {
         Some(map) if !map.is_empty() => adjust(sort, &cut, map)?,
         _ => cut,
     }))
@@ -204,9 +206,9 @@ pub(crate) fn duration_of_map(map: &Entries) -> Res<Duration> {
     let mut parts = Parts::default();
     for (key, value) in map {
         let added = match value {
-            Value::Null => Some(()),
-            Value::Int(n) => parts.add_int(key, *n),
-            Value::Float(v) => parts.add_float(key, *v),
+            Value::Scalar(Scalar::Null) => Some(()),
+            Value::Scalar(Scalar::Int(n)) => parts.add_int(key, *n),
+            Value::Scalar(Scalar::Float(v)) => parts.add_float(key, *v),
             other => {
                 let what = format!("{key} of a duration must be a number, not {}", other.kind());
                 return Err(type_error(what));
