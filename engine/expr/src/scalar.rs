@@ -148,6 +148,7 @@ impl Scalar {
     }
 
     /// The order of two numbers; `None` for what is none, and with NaN.
+    #[inline]
     fn compare_numbers(&self, other: &Self, mixed: Mixed) -> Option<Ordering> {
         match (self, other, mixed) {
             (Self::Int(a), Self::Float(b), Mixed::Exact) => int_float(*a, *b),
