@@ -57,6 +57,28 @@ def without_tests(text):
 QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/")
 ADDRESS = re.compile(r"(?:from_ref|as_ptr|addr_of!?)\([^;\n]*as usize")
 
+# Where the values of queries are defined, and the enums there that hold an integer, a float and a truth value or a text
+# but are no value of a query.
+VALUES = ("engine/expr/", "engine/store/", "engine/gfql/", "engine/cypher/")
+NO_VALUES = {
+    ("engine/cypher/src/lex.rs", "Tok"): "tokens",
+    ("engine/gfql/src/expr/lex.rs", "Token"): "tokens",
+    ("engine/gfql/src/fuzz/data.rs", "V"): "values of the oracle that GFQL is held against, which may share nothing with it",
+}
+ENUM = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?enum (\w+)[^{;]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)
+
+
+SCALAR = re.compile(r"^ *\w*?(Int|Float|Bool|Truth|Text|Str)\w*\((?:[iuf]64|bool|String|Arc<str>|&)", re.MULTILINE)
+
+
+def scalars(name, text):
+    """Enums that have integers, floats, and truth values or texts as variants of their own."""
+    for found in ENUM.finditer(re.sub(r"//[^\n]*", "", text)):
+        kinds = set(SCALAR.findall(found.group(3)))
+        if {"Int", "Float"} < kinds and (name, found.group(2)) not in NO_VALUES:
+            yield f"{name}: {found.group(2)}"
+
+
 FUNCTION = re.compile(
     r"^( *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:async )?(?:unsafe )?(?:extern \"C\" )?fn (\w+)", re.MULTILINE
 )
@@ -158,7 +180,7 @@ def main():
     for crate, order in floors():
         edges, up = against_the_order(crate, order)
         report(f"imports against the order of the floors, of {len(edges)} between modules", f"{crate}/floors.txt", up, 0)
-    functions, of_queries, files, idioms, names, addresses, tests = [], [], [], [], [], [], []
+    functions, of_queries, files, idioms, names, addresses, tests, values = [], [], [], [], [], [], [], []
     for name, text in sources():
         code = without_tests(text)
         (of_queries if name.startswith(QUERIES) else functions).extend(long_functions(name, code))
@@ -172,6 +194,8 @@ def main():
         if name.startswith(QUERIES):
             addresses += [f"{name}: {found.group()}" for found in ADDRESS.finditer(code)]
             tests += [f"{name}: {found.group()}" for found in re.finditer(r"cfg!\(test\)", code)]
+        if name.startswith(VALUES):
+            values += scalars(name, code)
         for old, new, folder in GIVEN_UP:
             if name.startswith(folder):
                 for found in re.finditer(rf"\b{old}\b", re.sub(r"//[^\n]*|\"(?:[^\"\\]|\\.)*\"", "", code)):
@@ -183,6 +207,7 @@ def main():
     report("comments with idioms", "Rust, without tests", idioms, 20)
     report("values told apart by an address as a number", "queries", addresses, 0)
     report("thresholds that tests have of their own", "queries", tests, 0)
+    report("enums of scalars", "values of queries", values, 1)
     report("names that were given up", "scripts/house_names.txt", names, 0)
     sys.exit(1 if failed else 0)
 

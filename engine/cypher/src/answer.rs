@@ -9,7 +9,7 @@ use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, RecordBatchOptions,
 };
 use arrow_schema::{Field, Schema};
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use serde_json::Value as Json;
@@ -47,11 +47,11 @@ const EXACT_MAX: i64 = 1 << 53;
 impl Shape {
     fn of(value: &Value) -> Self {
         match value {
-            Value::Null => Self::Nothing,
-            Value::Int(_) => Self::Ints,
-            Value::Float(_) => Self::Floats,
-            Value::Bool(_) => Self::Bools,
-            Value::Text(_) => Self::Texts,
+            Value::Scalar(Scalar::Null) => Self::Nothing,
+            Value::Scalar(Scalar::Int(_)) => Self::Ints,
+            Value::Scalar(Scalar::Float(_)) => Self::Floats,
+            Value::Scalar(Scalar::Bool(_)) => Self::Bools,
+            Value::Scalar(Scalar::Text(_)) => Self::Texts,
             _ => Self::Other,
         }
     }
@@ -66,7 +66,7 @@ impl Shape {
                 _ => return Self::Other,
             };
         }
-        let exact = |v: &Value| !matches!(v, Value::Int(n) if n.abs() > EXACT_MAX);
+        let exact = |v: &Value| !matches!(v, Value::Scalar(Scalar::Int(n)) if n.abs() > EXACT_MAX);
         if shape == Self::Floats && !values.clone().all(exact) { Self::Other } else { shape }
     }
 }
@@ -133,7 +133,7 @@ impl Answer {
             Shape::Ints => Arc::new(values.iter().map(int).collect::<Int64Array>()),
             Shape::Floats => Arc::new(values.iter().map(Value::as_f64).collect::<Float64Array>()),
             Shape::Bools => Arc::new(values.iter().map(truth).collect::<BooleanArray>()),
-            Shape::Other if values.iter().all(|v| matches!(v, Value::List(_) | Value::Null)) => {
+            Shape::Other if values.iter().all(|v| v.is_null() || matches!(v, Value::List(_))) => {
                 return self.lists(values);
             }
             _ => return self.texts(values),
@@ -169,7 +169,7 @@ impl Answer {
                 Arc::new(builder.finish())
             }};
         }
-        let length = |v: &Value| if let Value::Text(t) = v { t.len() } else { 1 };
+        let length = |v: &Value| if let Value::Scalar(Scalar::Text(t)) = v { t.len() } else { 1 };
         fits(inner.clone().map(length).sum())?;
         Ok(match Shape::of_all(inner) {
             Shape::Ints => build!(Int64Builder::new(), int),
@@ -195,17 +195,17 @@ impl Answer {
 
     fn json_of(&self, value: &Value) -> Json {
         match value {
-            Value::Null => Json::Null,
-            Value::Bool(v) => Json::Bool(*v),
-            Value::Int(v) => Json::from(*v),
-            Value::Float(v) => Json::from(*v),
-            Value::Text(v) => Json::from(v.to_string()),
+            Value::Scalar(Scalar::Null) => Json::Null,
+            Value::Scalar(Scalar::Bool(v)) => Json::Bool(*v),
+            Value::Scalar(Scalar::Int(v)) => Json::from(*v),
+            Value::Scalar(Scalar::Float(v)) => Json::from(*v),
+            Value::Scalar(Scalar::Text(v)) => Json::from(v.to_string()),
             _ if has_entity(value) => Json::from(text_of(&self.view, value)),
             Value::List(list) => list.iter().map(|v| self.json_of(v)).collect(),
             Value::Map(map) => {
                 Json::Object(map.iter().map(|(k, v)| (k.to_string(), self.json_of(v))).collect())
             }
-            Value::Temporal(t) => Json::from(t.to_string()),
+            Value::Scalar(Scalar::Temporal(t)) => Json::from(t.to_string()),
             Value::Duration(d) => Json::from(d.to_string()),
             Value::Node(_) | Value::Edge(_) | Value::Path(_) => {
                 Json::from(text_of(&self.view, value))
@@ -259,21 +259,21 @@ fn has_entity(value: &Value) -> bool {
 
 const fn int(value: &Value) -> Option<i64> {
     match value {
-        Value::Int(v) => Some(*v),
+        Value::Scalar(Scalar::Int(v)) => Some(*v),
         _ => None,
     }
 }
 
 const fn truth(value: &Value) -> Option<bool> {
     match value {
-        Value::Bool(v) => Some(*v),
+        Value::Scalar(Scalar::Bool(v)) => Some(*v),
         _ => None,
     }
 }
 
 fn word(value: &Value) -> Option<&str> {
     match value {
-        Value::Text(v) => Some(v),
+        Value::Scalar(Scalar::Text(v)) => Some(v),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What was written. There is no form for a clause that writes.
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::Direction;
 
 /// A name and the byte where it stands.
@@ -158,11 +158,7 @@ pub(crate) enum Projected {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Str(String),
+    Scalar(Scalar),
     Param(String),
     Var(String),
     Prop(Box<Expr>, String),

@@ -93,11 +93,11 @@ impl ColumnReader {
     pub(crate) fn value(&self, row: u32) -> Value {
         let row = row as usize;
         if row >= self.column.len() {
-            return Value::Null;
+            return Value::NULL;
         }
         match self.kind {
             Kind::Interval => self.interval(row),
-            Kind::List => self.elements(row).map_or(Value::Null, |list| {
+            Kind::List => self.elements(row).map_or(Value::NULL, |list| {
                 let cells = Self::of_array(&list);
                 let all = 0..list.len() as u32;
                 Value::list(cells.map_or_else(Vec::new, |c| all.map(|i| c.value(i)).collect()))
@@ -117,25 +117,25 @@ impl ColumnReader {
                         .get_or_init(|| values.iter().map(|w| w.map(Arc::<str>::from)).collect());
                     let key = keys.is_valid(row).then(|| keys.value(row) as usize);
                     let word = key.and_then(|k| words.get(k)).cloned().flatten();
-                    word.map_or(Value::Null, Value::Text)
+                    word.map_or(Value::NULL, Value::text)
                 }
-                None => text.get(row).map_or(Value::Null, Value::text),
+                None => text.get(row).map_or(Value::NULL, Value::text),
             },
             Column::Float(a) => {
                 let v = if a.is_valid(row) { a.value(row) } else { f64::NAN };
-                if v.is_nan() { Value::Null } else { Value::Float(v) }
+                if v.is_nan() { Value::NULL } else { Value::float(v) }
             }
             column => match column.get(row) {
-                None => Value::Null,
-                Some(Canon::Int(v)) => Value::Int(v),
-                Some(Canon::UInt(v)) => Value::Float(v as f64),
-                Some(Canon::Float(bits)) => Value::Float(f64::from_bits(bits)),
-                Some(Canon::Bool(v)) => Value::Bool(v),
+                None => Value::NULL,
+                Some(Canon::Int(v)) => Value::int(v),
+                Some(Canon::UInt(v)) => Value::float(v as f64),
+                Some(Canon::Float(bits)) => Value::float(f64::from_bits(bits)),
+                Some(Canon::Bool(v)) => Value::bool(v),
                 Some(Canon::Text(v) | Canon::Compound(v)) => Value::text(v),
                 Some(Canon::Bytes(bytes)) => {
                     Value::text(bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())
                 }
-                Some(Canon::Instant(s, ns)) => Value::Temporal(match self.kind {
+                Some(Canon::Instant(s, ns)) => Value::temporal(match self.kind {
                     Kind::Day => Temporal::Date(s.div_euclid(86_400)),
                     Kind::Zoned => match self.raw.data_type() {
                         DataType::Timestamp(_, Some(zone)) => zoned_of(s, ns, zone),
@@ -148,7 +148,7 @@ impl ColumnReader {
                     Value::Duration(Arc::new(d))
                 }
                 Some(Canon::Clock(ns)) => {
-                    Value::Temporal(Temporal::LocalTime(ns.rem_euclid(86_400_000_000_000)))
+                    Value::temporal(Temporal::LocalTime(ns.rem_euclid(86_400_000_000_000)))
                 }
             },
         }
@@ -156,7 +156,7 @@ impl ColumnReader {
 
     fn interval(&self, row: usize) -> Value {
         if self.raw.is_null(row) {
-            return Value::Null;
+            return Value::NULL;
         }
         let v = self.raw.as_primitive::<IntervalMonthDayNanoType>().value(row);
         let d = Duration {
@@ -183,11 +183,11 @@ impl ColumnReader {
 
     fn members(&self, row: usize) -> Value {
         if self.raw.is_null(row) {
-            return Value::Null;
+            return Value::NULL;
         }
         let members = self.raw.as_struct();
         let value = |array: &ArrayRef| {
-            Self::of_array(&array.slice(row, 1)).map_or(Value::Null, |c| c.value(0))
+            Self::of_array(&array.slice(row, 1)).map_or(Value::NULL, |c| c.value(0))
         };
         let named = members.column_names().into_iter().zip(members.columns());
         Value::map(named.map(|(name, array)| (Arc::from(name), value(array))).collect())
@@ -198,8 +198,8 @@ impl ColumnReader {
         let child = union.child(union.type_id(row));
         let at = union.value_offset(row);
         if at >= child.len() {
-            return Value::Null;
+            return Value::NULL;
         }
-        Self::of_array(&child.slice(at, 1)).map_or(Value::Null, |c| c.value(0))
+        Self::of_array(&child.slice(at, 1)).map_or(Value::NULL, |c| c.value(0))
     }
 }

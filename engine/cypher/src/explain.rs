@@ -1,6 +1,6 @@
 //! Plans as text.
 
-use graphlume_expr::{QueryError, Strictness};
+use graphlume_expr::{QueryError, Scalar, Strictness};
 use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice};
 use serde_json::{Map, Value as Json};
@@ -255,7 +255,7 @@ fn line(plan: &Plan, op: &Op) -> String {
 
 fn amount(count: &crate::plan::Ex) -> String {
     match count {
-        crate::plan::Ex::Const(Value::Int(n)) => format!(" {n}"),
+        crate::plan::Ex::Const(Value::Scalar(Scalar::Int(n))) => format!(" {n}"),
         _ => String::new(),
     }
 }

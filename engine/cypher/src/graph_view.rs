@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
+use graphlume_expr::Scalar;
 use graphlume_graph::canon::{Canon, Column};
 use graphlume_graph::{Graph, Topology};
 use graphlume_store::{CacheKey, PropertyGraph, made};
@@ -162,7 +163,7 @@ impl TypeTest {
                 row < text.len() && text.get(row).is_some_and(|v| self.words.iter().any(|w| w == v))
             }
             _ => match self.cells.value(row as u32) {
-                Value::Null => false,
+                Value::Scalar(Scalar::Null) => false,
                 other => self.words.iter().any(|w| *w == plain(&other)),
             },
         }
@@ -171,10 +172,10 @@ impl TypeTest {
 
 fn plain(value: &Value) -> String {
     match value {
-        Value::Text(v) => v.to_string(),
-        Value::Int(v) => v.to_string(),
-        Value::Float(v) => v.to_string(),
-        Value::Bool(v) => v.to_string(),
+        Value::Scalar(Scalar::Text(v)) => v.to_string(),
+        Value::Scalar(Scalar::Int(v)) => v.to_string(),
+        Value::Scalar(Scalar::Float(v)) => v.to_string(),
+        Value::Scalar(Scalar::Bool(v)) => v.to_string(),
         _ => String::new(),
     }
 }
@@ -257,7 +258,7 @@ impl GraphView {
     pub(crate) fn edge_id(&self, row: u32) -> Value {
         match cells_of(&self.graph, true, EDGE_ID) {
             Some(cells) => cells.value(row),
-            None => Value::Int(i64::from(row)),
+            None => Value::int(i64::from(row)),
         }
     }
 
@@ -278,10 +279,10 @@ impl GraphView {
     /// The node with this id.
     pub(crate) fn find(&self, id: &Value, cancel: &CancelToken) -> Res<Option<u32>> {
         let canon = match id {
-            Value::Int(v) => Some(Canon::Int(*v)),
-            Value::Float(v) => graphlume_graph::canon::of_f64(*v),
-            Value::Text(v) => Some(Canon::Text(v)),
-            Value::Bool(v) => Some(Canon::Bool(*v)),
+            Value::Scalar(Scalar::Int(v)) => Some(Canon::Int(*v)),
+            Value::Scalar(Scalar::Float(v)) => graphlume_graph::canon::of_f64(*v),
+            Value::Scalar(Scalar::Text(v)) => Some(Canon::Text(v)),
+            Value::Scalar(Scalar::Bool(v)) => Some(Canon::Bool(*v)),
             _ => None,
         };
         let Some(canon) = canon else { return Ok(None) };
@@ -336,8 +337,8 @@ impl GraphView {
 
     pub(crate) fn edge_type(&self, row: u32) -> Option<Arc<str>> {
         match self.edge_type.as_ref()?.value(row) {
-            Value::Null => None,
-            Value::Text(text) => Some(text),
+            Value::Scalar(Scalar::Null) => None,
+            Value::Scalar(Scalar::Text(text)) => Some(text),
             other => Some(plain(&other).into()),
         }
     }
@@ -353,20 +354,20 @@ impl GraphView {
         };
         if let Some(Value::List(list)) = self.labels.as_ref().map(|c| c.value(row)) {
             for label in list.iter() {
-                if let Value::Text(label) = label {
+                if let Value::Scalar(Scalar::Text(label)) = label {
                     add(Arc::clone(label));
                 }
             }
         }
         for (label, cells) in &self.flags {
-            if matches!(cells.value(row), Value::Bool(true)) {
+            if matches!(cells.value(row), Value::Scalar(Scalar::Bool(true))) {
                 add(Arc::clone(label));
             }
         }
         if let Some(cells) = &self.node_type {
             match cells.value(row) {
-                Value::Null => {}
-                Value::Text(label) => add(label),
+                Value::Scalar(Scalar::Null) => {}
+                Value::Scalar(Scalar::Text(label)) => add(label),
                 other => add(plain(&other).into()),
             }
         }
@@ -445,7 +446,7 @@ impl GraphView {
         if let Some(cells) = &test.flag {
             let set = match cells.column() {
                 Column::Bool(a) => a.is_valid(row as usize) && a.value(row as usize),
-                _ => matches!(cells.value(row), Value::Bool(true)),
+                _ => matches!(cells.value(row), Value::Scalar(Scalar::Bool(true))),
             };
             if set || test.listed.is_none() {
                 return set;
@@ -476,7 +477,7 @@ fn cells_of(graph: &PropertyGraph, edges: bool, name: &str) -> Option<ColumnRead
 
 fn properties(columns: &Named, row: u32) -> Entries {
     let cell = |(name, cells): &(Arc<str>, ColumnReader)| match cells.value(row) {
-        Value::Null => None,
+        Value::Scalar(Scalar::Null) => None,
         value => Some((Arc::clone(name), value)),
     };
     columns.iter().filter_map(cell).collect()

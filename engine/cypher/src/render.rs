@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use crate::graph_view::GraphView;
 use crate::value::{Edge, Value};
-use graphlume_expr::quote;
+use graphlume_expr::{Scalar, quote};
 
 /// The text of a value as `toString` and a text column give it: a text is itself, a time its ISO form.
 pub(crate) fn text_of(view: &GraphView, value: &Value) -> String {
     match value {
-        Value::Text(text) => text.to_string(),
-        Value::Temporal(t) => t.to_string(),
+        Value::Scalar(Scalar::Text(text)) => text.to_string(),
+        Value::Scalar(Scalar::Temporal(t)) => t.to_string(),
         Value::Duration(d) => d.to_string(),
         _ => render(view, value),
     }
@@ -25,13 +25,13 @@ pub(crate) fn render(view: &GraphView, value: &Value) -> String {
 
 fn write_value(view: &GraphView, value: &Value, out: &mut String) {
     match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(v) => out.push_str(if *v { "true" } else { "false" }),
-        Value::Int(v) => {
+        Value::Scalar(Scalar::Null) => out.push_str("null"),
+        Value::Scalar(Scalar::Bool(v)) => out.push_str(if *v { "true" } else { "false" }),
+        Value::Scalar(Scalar::Int(v)) => {
             let _ = write!(out, "{v}");
         }
-        Value::Float(v) => out.push_str(&float(*v)),
-        Value::Text(text) => quote(text, out),
+        Value::Scalar(Scalar::Float(v)) => out.push_str(&float(*v)),
+        Value::Scalar(Scalar::Text(text)) => quote(text, out),
         Value::List(list) => {
             out.push('[');
             for (i, v) in list.iter().enumerate() {
@@ -58,7 +58,7 @@ fn write_value(view: &GraphView, value: &Value, out: &mut String) {
             }
             out.push('>');
         }
-        Value::Temporal(t) => {
+        Value::Scalar(Scalar::Temporal(t)) => {
             out.push('\'');
             out.push_str(&t.to_string());
             out.push('\'');

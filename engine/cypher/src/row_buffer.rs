@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use graphlume_expr::Scalar;
+
 use crate::value::{Value, order};
 
 /// A column of values of which those of one plain kind take little space.
@@ -17,10 +19,10 @@ impl Column {
     pub(crate) fn push(&mut self, value: &Value) {
         match (&mut *self, value) {
             (Self::Nodes(list), Value::Node(v)) => list.push(*v),
-            (Self::Ints(list), Value::Int(v)) => list.push(*v),
+            (Self::Ints(list), Value::Scalar(Scalar::Int(v))) => list.push(*v),
             (Self::Any(list), v) => list.push(v.clone()),
             (Self::Empty, Value::Node(v)) => *self = Self::Nodes(vec![*v]),
-            (Self::Empty, Value::Int(v)) => *self = Self::Ints(vec![*v]),
+            (Self::Empty, Value::Scalar(Scalar::Int(v))) => *self = Self::Ints(vec![*v]),
             (_, v) => {
                 let mut list = std::mem::replace(self, Self::Empty).into_values();
                 list.push(v.clone());
@@ -31,9 +33,9 @@ impl Column {
 
     pub(crate) fn get(&self, i: usize) -> Value {
         match self {
-            Self::Empty => Value::Null,
-            Self::Nodes(list) => list.get(i).map_or(Value::Null, |v| Value::Node(*v)),
-            Self::Ints(list) => list.get(i).map_or(Value::Null, |v| Value::Int(*v)),
+            Self::Empty => Value::NULL,
+            Self::Nodes(list) => list.get(i).map_or(Value::NULL, |v| Value::Node(*v)),
+            Self::Ints(list) => list.get(i).map_or(Value::NULL, |v| Value::int(*v)),
             Self::Any(list) => list.get(i).cloned().unwrap_or_default(),
         }
     }
@@ -42,7 +44,7 @@ impl Column {
         match self {
             Self::Empty => Vec::new(),
             Self::Nodes(list) => list.into_iter().map(Value::Node).collect(),
-            Self::Ints(list) => list.into_iter().map(Value::Int).collect(),
+            Self::Ints(list) => list.into_iter().map(Value::int).collect(),
             Self::Any(list) => list,
         }
     }
@@ -122,7 +124,7 @@ impl Rows {
     }
 
     pub(crate) fn get(&self, row: usize, column: usize) -> Value {
-        self.columns.get(column).map_or(Value::Null, |c| c.get(row))
+        self.columns.get(column).map_or(Value::NULL, |c| c.get(row))
     }
 
     pub(crate) fn into_columns(self) -> Vec<Column> {

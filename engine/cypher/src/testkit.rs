@@ -2,7 +2,7 @@
 //!
 //! Nothing of the product can reach this: the parser of queries has no such clause.
 
-use graphlume_expr::{QueryError, Strictness};
+use graphlume_expr::{QueryError, Scalar, Strictness};
 use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 use serde_json::Map;
@@ -55,7 +55,7 @@ pub fn execute(setup: &mut Setup, text: &str, graph: &PropertyGraph) -> Result<(
             values.push(rel.props.iter().map(|(k, e)| (k.clone(), push(e))).collect());
         }
     }
-    push(&Expr { kind: Kind::Bool(true), at });
+    push(&Expr { kind: Kind::Scalar(Scalar::Bool(true)), at });
     let order = Vec::new();
     let projection =
         Projection { distinct: false, star: false, items, order, skip: None, limit: None, at };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray};
-use graphlume_expr::Strictness;
+use graphlume_expr::{Scalar, Strictness};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::{CancelReason, CancelToken};
@@ -294,7 +294,7 @@ impl crate::Procedures for Degrees {
         let frame = graph.frame(cancel)?;
         let row = |v: u32| {
             let degree = i64::from(frame.topology.degree(v));
-            vec![crate::Value::Int(i64::from(v) + 1), crate::Value::Int(degree)]
+            vec![crate::Value::int(i64::from(v) + 1), crate::Value::int(degree)]
         };
         let columns = vec!["nodeId".to_owned(), "degree".to_owned()];
         Ok(crate::ProcedureTable { columns, rows: (0..4).map(row).collect() })
@@ -399,7 +399,12 @@ fn no_function_panics_whatever_its_arguments() {
             for i in (0..combinations).step_by(if n == 3 { 7 } else { 1 }) {
                 let at = |k: u32| values[i / values.len().pow(k) % values.len()].clone();
                 let args: Vec<V> = (0..n as u32).map(at).collect();
-                if name == "range" && matches!(args.as_slice(), [V::Int(_), V::Int(_), ..]) {
+                if name == "range"
+                    && matches!(
+                        args.as_slice(),
+                        [V::Scalar(Scalar::Int(_)), V::Scalar(Scalar::Int(_)), ..]
+                    )
+                {
                     continue;
                 }
                 if let Ok(value) = (f.run)(&view, &args) {

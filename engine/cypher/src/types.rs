@@ -1,5 +1,7 @@
 //! What is known of the type of an expression before it runs: a set of kinds.
 
+use graphlume_expr::Scalar;
+
 use crate::value::Value;
 
 /// A set of kinds, and that of the elements when it is a list.
@@ -62,17 +64,17 @@ impl Ty {
 
     pub(crate) const fn of_value(value: &Value) -> Self {
         match value {
-            Value::Null => Self::NULL,
-            Value::Bool(_) => Self::BOOL,
-            Value::Int(_) => Self::INT,
-            Value::Float(_) => Self::FLOAT,
-            Value::Text(_) => Self::TEXT,
+            Value::Scalar(Scalar::Null) => Self::NULL,
+            Value::Scalar(Scalar::Bool(_)) => Self::BOOL,
+            Value::Scalar(Scalar::Int(_)) => Self::INT,
+            Value::Scalar(Scalar::Float(_)) => Self::FLOAT,
+            Value::Scalar(Scalar::Text(_)) => Self::TEXT,
             Value::List(_) => Self::LIST,
             Value::Map(_) => Self::MAP,
             Value::Node(_) => Self::NODE,
             Value::Edge(_) => Self::EDGE,
             Value::Path(_) => Self::PATH,
-            Value::Temporal(_) => Self::TEMPORAL,
+            Value::Scalar(Scalar::Temporal(_)) => Self::TEMPORAL,
             Value::Duration(_) => Self::DURATION,
         }
     }

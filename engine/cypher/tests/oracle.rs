@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use graphlume_cypher::{Value, parse, run};
-use graphlume_expr::Strictness;
+use graphlume_expr::{Scalar, Strictness};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -171,7 +171,7 @@ fn ask(graph: &PropertyGraph, text: &str) -> i64 {
     let cancel = CancelToken::new();
     let answer = run(graph, &query, &Map::new(), Strictness::Lenient, &cancel).unwrap();
     match answer.columns()[0][0] {
-        Value::Int(n) => n,
+        Value::Scalar(Scalar::Int(n)) => n,
         ref other => panic!("{other:?}"),
     }
 }

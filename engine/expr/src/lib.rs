@@ -8,6 +8,8 @@
 //! Truth has three values: see [`truth`]. What a vector cannot say (a sum of integers that does not fit 64 bits, a
 //! division by zero) is [`Unfit`]: the caller then evaluates row by row, and reports the error of the row that has it.
 //!
+//! A value of a query that has no parts is a [`Scalar`], in the column filters and in both languages.
+//!
 //! The design is that of MonetDB/X100 (Boncz, Zukowski and Nes, CIDR 2005).
 
 mod best;
@@ -19,7 +21,9 @@ mod group;
 mod mark;
 mod number;
 mod quote;
+mod scalar;
 mod table_job;
+mod temporal;
 mod test;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -36,10 +40,12 @@ pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
 pub use number::{Arithmetic, Number};
 pub use quote::quote;
+pub use scalar::{Mixed, Scalar};
 pub use table_job::{
     Cells, Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableDevice,
     TableJob,
 };
+pub use temporal::{Temporal, Zoned, write_fraction};
 pub use test::Test;
 pub use text::TextTest;
 pub use vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};

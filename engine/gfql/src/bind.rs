@@ -5,10 +5,10 @@ use std::sync::Arc;
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
-use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar};
 use graphlume_graph::canon::{Canon, Column, of_f64};
+use graphlume_store::PropertyGraph;
 use graphlume_store::filter::{Buckets, ColumnTest, Keep, Members, Predicate, Range, RowFilter};
-use graphlume_store::{Literal, PropertyGraph};
 use graphlume_table::{Table, TextColumn};
 use graphlume_types::CancelToken;
 
@@ -19,17 +19,17 @@ use crate::wire::value::moment;
 /// The values of `filter` that name the column `name` by equality, when there are few of them.
 pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Canon<'a>>> {
     let (_, test) = filter.iter().find(|(column, _)| column == name)?;
-    let literals: Vec<&Literal> = match test {
+    let literals: Vec<&Scalar> = match test {
         Predicate::Same(value) | Predicate::Compare(Cmp::Eq, value) => vec![value],
         Predicate::Member(values) | Predicate::IsIn(values) if values.len() <= 4096 => {
             values.iter().collect()
         }
         _ => return None,
     };
-    let canon = |l: &&'a Literal| match l {
-        Literal::Int(v) => Some(Canon::Int(*v)),
-        Literal::Float(v) => of_f64(*v),
-        Literal::Text(v) => Some(Canon::Text(v)),
+    let canon = |l: &&'a Scalar| match l {
+        Scalar::Int(v) => Some(Canon::Int(*v)),
+        Scalar::Float(v) => of_f64(*v),
+        Scalar::Text(v) => Some(Canon::Text(v)),
         _ => None,
     };
     literals.iter().map(canon).collect()
@@ -119,7 +119,7 @@ fn resolve(
     }
     let Predicate::Same(value) = predicate else { return None };
     match (key.strip_prefix("label__"), value) {
-        (Some(label), Literal::Bool(true)) => {
+        (Some(label), Scalar::Bool(true)) => {
             let name = if has("labels") {
                 "labels"
             } else if has("type") && side == Side::Nodes {
@@ -127,12 +127,12 @@ fn resolve(
             } else {
                 return None;
             };
-            let label = Literal::Text(label.to_owned());
+            let label = Scalar::text(label);
             Some((name.to_owned(), Predicate::Same(label)))
         }
-        (None, Literal::Text(label)) if key == "type" || key == "labels" => {
+        (None, Scalar::Text(label)) if key == "type" || key == "labels" => {
             let name = format!("label__{label}");
-            has(&name).then_some((name, Predicate::Same(Literal::Bool(true))))
+            has(&name).then_some((name, Predicate::Same(Scalar::Bool(true))))
         }
         _ => None,
     }
@@ -140,7 +140,7 @@ fn resolve(
 
 /// Equality with a column of lists is membership.
 fn list_member(array: &dyn Array, predicate: &Predicate) -> Option<Vec<bool>> {
-    let Predicate::Same(Literal::Text(label)) = predicate else { return None };
+    let Predicate::Same(Scalar::Text(label)) = predicate else { return None };
     let holds = |items: arrow_array::ArrayRef| {
         TextColumn::try_new(&items).is_some_and(|t| t.iter().any(|i| i == Some(label)))
     };
@@ -185,14 +185,14 @@ fn checked(
     let moment = matches!(column, Column::Instant(..));
     let predicate = if moment { of_times(predicate, key)? } else { predicate };
     match &predicate {
-        Predicate::Same(Literal::Text(_)) if is_numeric(column) => {
+        Predicate::Same(Scalar::Text(_)) if is_numeric(column) => {
             return refuse("is numeric and is compared with a text", "compare it with a number");
         }
-        Predicate::Same(Literal::Int(_) | Literal::Float(_)) if is_text(column) => {
+        Predicate::Same(Scalar::Int(_) | Scalar::Float(_)) if is_text(column) => {
             return refuse("is text and is compared with a number", "compare it with a text");
         }
-        Predicate::Same(Literal::Int(_) | Literal::Float(_))
-        | Predicate::Compare(_, Literal::Int(_) | Literal::Float(_))
+        Predicate::Same(Scalar::Int(_) | Scalar::Float(_))
+        | Predicate::Compare(_, Scalar::Int(_) | Scalar::Float(_))
             if moment =>
         {
             return refuse(
@@ -200,7 +200,7 @@ fn checked(
                 "use {\"type\": \"datetime\", \"value\": \"2024-01-31T00:00:00\"}",
             );
         }
-        Predicate::Between(low, ..) if low.is_number() && !is_numeric(column) => {
+        Predicate::Between(low, ..) if low.is_number_or_bool() && !is_numeric(column) => {
             return refuse("is not numeric", "use bounds of the column's own kind");
         }
         Predicate::Text { .. } | Predicate::Class(_) if !is_text(column) => {
@@ -217,13 +217,13 @@ fn checked(
 /// The test of a column of times, with times in place of the texts that say them. A text that says none is an
 /// error: no row would pass, and the answer would be empty without a word.
 fn of_times(predicate: Predicate, key: &str) -> Result<Predicate, QueryError> {
-    let time = |value: Literal| match value {
-        Literal::Text(text) => {
-            moment(&text).map(|(s, ns)| Literal::Instant(s, ns)).map_err(|e| e.field(key))
+    let time = |value: Scalar| match value {
+        Scalar::Text(text) => {
+            moment(&text).map(|(s, ns)| Scalar::instant(s, ns)).map_err(|e| e.field(key))
         }
         other => Ok(other),
     };
-    let times = |values: Vec<Literal>| values.into_iter().map(time).collect::<Result<_, _>>();
+    let times = |values: Vec<Scalar>| values.into_iter().map(time).collect::<Result<_, _>>();
     Ok(match predicate {
         Predicate::Same(value) => Predicate::Same(time(value)?),
         Predicate::Compare(cmp, value) => Predicate::Compare(cmp, time(value)?),

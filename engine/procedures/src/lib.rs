@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 
 use graphlume_cypher::{ProcedureTable, Procedures, Value};
-use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Scalar, Strictness};
 use graphlume_gfql::{Made, procedure};
 use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice, note};
@@ -79,11 +79,11 @@ fn options(name: &str, args: &[Value]) -> Result<Map<String, Json>, QueryError> 
 /// A plain value.
 fn json(value: &Value) -> Option<Json> {
     Some(match value {
-        Value::Null => Json::Null,
-        Value::Bool(v) => (*v).into(),
-        Value::Int(v) => (*v).into(),
-        Value::Float(v) => (*v).into(),
-        Value::Text(v) => v.to_string().into(),
+        Value::Scalar(Scalar::Null) => Json::Null,
+        Value::Scalar(Scalar::Bool(v)) => (*v).into(),
+        Value::Scalar(Scalar::Int(v)) => (*v).into(),
+        Value::Scalar(Scalar::Float(v)) => (*v).into(),
+        Value::Scalar(Scalar::Text(v)) => v.to_string().into(),
         Value::List(list) => list.iter().map(json).collect::<Option<Vec<_>>>()?.into(),
         Value::Map(map) => {
             let entries = map.iter().map(|(k, v)| Some((k.to_string(), json(v)?)));

@@ -29,12 +29,10 @@ mod cache;
 pub mod dictionary;
 pub mod filter;
 pub mod ids;
-mod literal;
 pub mod materialize;
 mod property_graph;
 mod tuning;
 
 pub use cache::{CacheKey, made};
-pub use literal::Literal;
 pub use property_graph::{Bindings, CallOp, PropertyGraph};
 pub use tuning::{Tuning, tuning};

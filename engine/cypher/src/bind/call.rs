@@ -1,6 +1,6 @@
 //! Calls of functions and aggregates in expressions, and the counts of SKIP and LIMIT.
 
-use graphlume_expr::{ErrorCode, nearest};
+use graphlume_expr::{ErrorCode, Scalar, nearest};
 
 use super::expr::children;
 use super::{Binder, Bound, Ty};
@@ -165,12 +165,12 @@ impl Binder<'_> {
                 .suggest("use a number or a parameter")
         })?;
         self.expect(e.at, ty, Ty::INT, what)?;
-        if let Ex::Const(Value::Int(n)) = count
+        if let Ex::Const(Value::Scalar(Scalar::Int(n))) = count
             && n < 0
         {
             return Err(self.error(e.at, format!("{what} cannot be negative: {n}")));
         }
-        if matches!(count, Ex::Const(Value::Null)) {
+        if matches!(count, Ex::Const(Value::Scalar(Scalar::Null))) {
             return Err(placed(
                 ErrorCode::Type,
                 self.text,

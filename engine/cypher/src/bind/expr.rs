@@ -131,11 +131,7 @@ impl Binder<'_> {
             Ok((Ex::Const(v), ty))
         };
         Ok(match &e.kind {
-            Kind::Null => return constant(Value::Null),
-            Kind::Bool(v) => return constant(Value::Bool(*v)),
-            Kind::Int(v) => return constant(Value::Int(*v)),
-            Kind::Float(v) => return constant(Value::Float(*v)),
-            Kind::Str(v) => return constant(Value::text(v.as_str())),
+            Kind::Scalar(v) => return constant(Value::Scalar(v.clone())),
             Kind::Param(name) => (Ex::Param(intern(&mut self.params, name)), Ty::ANY),
             Kind::Var(name) => return self.variable(name, e.at),
             Kind::Prop(base, key) => {

@@ -43,13 +43,13 @@ impl Grouped<'_> {
             Held::Values(groups) | Held::Nodes(_, groups) => {
                 match groups.cells(group).get(agg).zip(self.aggs.get(agg)) {
                     Some((cell, agg)) => cell.result(agg),
-                    None => Ok(Value::Null),
+                    None => Ok(Value::NULL),
                 }
             }
             Held::Paths(_, nodes) => {
                 let paths = nodes.get(group).map_or(0, |n| n.1);
                 // More were refused.
-                Ok(Value::Int(i64::try_from(paths).unwrap_or(i64::MAX)))
+                Ok(Value::int(i64::try_from(paths).unwrap_or(i64::MAX)))
             }
         }
     }
@@ -260,7 +260,7 @@ impl Exec<'_> {
             Held::Paths(slot, nodes) => (*slot, nodes.get(group).map(|n| Value::Node(n.0))),
         };
         set(row, slot, node.unwrap_or_default());
-        grouped.keys.get(key).map_or(Ok(Value::Null), |(_, key)| self.eval(key, row))
+        grouped.keys.get(key).map_or(Ok(Value::NULL), |(_, key)| self.eval(key, row))
     }
 
     /// The groups that may be among the first `wanted` by a sort key and others behind it, in their order.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graphlume_expr::Scalar;
+
 use crate::ast::Binary;
 use crate::error::{Res, type_error, value_error};
 use crate::graph_view::GraphView;
@@ -26,7 +28,7 @@ impl SuggestFloat for Box<graphlume_expr::QueryError> {
 /// An operator of two values.
 pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<Value> {
     use Value as V;
-    if let (V::Int(x), V::Int(y)) = (a, b) {
+    if let (V::Scalar(Scalar::Int(x)), V::Scalar(Scalar::Int(y))) = (a, b) {
         return integers(op, *x, *y);
     }
     match (op, a, b) {
@@ -47,23 +49,33 @@ pub(super) fn binary(view: &GraphView, op: Binary, a: &Value, b: &Value) -> Res<
             list.extend_from_slice(y);
             return long_list(list);
         }
-        (_, V::Null, _) | (_, _, V::Null) => return Ok(V::Null),
+        (_, V::Scalar(Scalar::Null), _) | (_, _, V::Scalar(Scalar::Null)) => return Ok(V::NULL),
         _ => {}
     }
     if let (Some(x), Some(y)) = (a.as_f64(), b.as_f64()) {
-        return Ok(V::Float(floats(op, x, y)));
+        return Ok(V::float(floats(op, x, y)));
     }
     let range = || value_error("the result is out of the range of time");
     Ok(match (op, a, b) {
-        (Binary::Add, V::Text(_), V::Text(_) | V::Int(_) | V::Float(_) | V::Bool(_))
-        | (Binary::Add, V::Int(_) | V::Float(_) | V::Bool(_), V::Text(_)) => {
+        (
+            Binary::Add,
+            V::Scalar(Scalar::Text(_)),
+            V::Scalar(Scalar::Text(_) | Scalar::Int(_) | Scalar::Float(_) | Scalar::Bool(_)),
+        )
+        | (
+            Binary::Add,
+            V::Scalar(Scalar::Int(_) | Scalar::Float(_) | Scalar::Bool(_)),
+            V::Scalar(Scalar::Text(_)),
+        ) => {
             // Concatenation doubles at most, so what is held stays bounded.
             V::text(text_of(view, a) + &text_of(view, b))
         }
-        (Binary::Add, V::Temporal(t), V::Duration(d))
-        | (Binary::Add, V::Duration(d), V::Temporal(t)) => V::Temporal(temporal::add(t, d)?),
-        (Binary::Sub, V::Temporal(t), V::Duration(d)) => {
-            V::Temporal(temporal::add(t, &d.negated().ok_or_else(range)?)?)
+        (Binary::Add, V::Scalar(Scalar::Temporal(t)), V::Duration(d))
+        | (Binary::Add, V::Duration(d), V::Scalar(Scalar::Temporal(t))) => {
+            V::temporal(temporal::add(t, d)?)
+        }
+        (Binary::Sub, V::Scalar(Scalar::Temporal(t)), V::Duration(d)) => {
+            V::temporal(temporal::add(t, &d.negated().ok_or_else(range)?)?)
         }
         (Binary::Add, V::Duration(x), V::Duration(y)) => {
             V::Duration(Arc::new(x.plus(y).ok_or_else(range)?))
@@ -112,9 +124,9 @@ fn integers(op: Binary, a: i64, b: i64) -> Res<Value> {
         Binary::Div | Binary::Mod if b == 0 => return Err(value_error("division by zero")),
         Binary::Div => a.checked_div(b),
         Binary::Mod => a.checked_rem(b).or(Some(0)),
-        _ => return Ok(Value::Float((a as f64).powf(b as f64))),
+        _ => return Ok(Value::float((a as f64).powf(b as f64))),
     };
-    result.map(Value::Int).ok_or_else(overflow)
+    result.map(Value::int).ok_or_else(overflow)
 }
 
 fn floats(op: Binary, a: f64, b: f64) -> f64 {
@@ -131,10 +143,10 @@ fn floats(op: Binary, a: f64, b: f64) -> f64 {
 /// The negative.
 pub(super) fn negative(v: &Value) -> Res<Value> {
     Ok(match v {
-        Value::Null => Value::Null,
-        Value::Int(v) => Value::Int(v.checked_neg().ok_or_else(overflow)?),
+        Value::Scalar(Scalar::Null) => Value::NULL,
+        Value::Scalar(Scalar::Int(v)) => Value::int(v.checked_neg().ok_or_else(overflow)?),
         // Zero has no sign.
-        Value::Float(v) => Value::Float(0.0 - v),
+        Value::Scalar(Scalar::Float(v)) => Value::float(0.0 - v),
         Value::Duration(d) => {
             let back = d.negated();
             Value::Duration(Arc::new(back.ok_or_else(|| value_error("the duration is too long"))?))
@@ -146,15 +158,15 @@ pub(super) fn negative(v: &Value) -> Res<Value> {
 /// `base[index]`
 pub(super) fn index(view: &GraphView, base: &Value, at: &Value) -> Res<Value> {
     let by_name = |get: &dyn Fn(&str) -> Value| match at {
-        Value::Null => Ok(Value::Null),
-        Value::Text(key) => Ok(get(key)),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Scalar(Scalar::Text(key)) => Ok(get(key)),
         other => Err(type_error(format!("a key must be a text, not {}", other.kind()))),
     };
     match base {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::List(list) => match at {
-            Value::Null => Ok(Value::Null),
-            Value::Int(i) => {
+            Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+            Value::Scalar(Scalar::Int(i)) => {
                 Ok(position(*i, list.len()).and_then(|i| list.get(i)).cloned().unwrap_or_default())
             }
             other => Err(type_error(format!(
@@ -164,11 +176,11 @@ pub(super) fn index(view: &GraphView, base: &Value, at: &Value) -> Res<Value> {
         },
         Value::Map(map) => by_name(&|key| entry(map, key).cloned().unwrap_or_default()),
         Value::Node(v) => by_name(&|key| match view.node_row(*v) {
-            Some(row) => view.node_cells(key).map_or(Value::Null, |c| c.value(row)),
-            None => Value::Null,
+            Some(row) => view.node_cells(key).map_or(Value::NULL, |c| c.value(row)),
+            None => Value::NULL,
         }),
         Value::Edge(e) => {
-            by_name(&|key| view.edge_cells(key).map_or(Value::Null, |c| c.value(e.row)))
+            by_name(&|key| view.edge_cells(key).map_or(Value::NULL, |c| c.value(e.row)))
         }
         other => Err(type_error(format!("{} has no elements", other.kind()))),
     }
@@ -185,8 +197,8 @@ pub(super) fn slice(base: &Value, from: Option<&Value>, to: Option<&Value>) -> R
     let bound = |v: Option<&Value>, default: i64, len: usize| -> Res<Option<usize>> {
         let i = match v {
             None => default,
-            Some(Value::Null) => return Ok(None),
-            Some(Value::Int(i)) => *i,
+            Some(Value::Scalar(Scalar::Null)) => return Ok(None),
+            Some(Value::Scalar(Scalar::Int(i))) => *i,
             Some(other) => {
                 let what = format!("the bound of a slice must be an integer, not {}", other.kind());
                 return Err(type_error(what));
@@ -197,20 +209,20 @@ pub(super) fn slice(base: &Value, from: Option<&Value>, to: Option<&Value>) -> R
         Ok(usize::try_from(i.clamp(0, length)).ok())
     };
     let len = match base {
-        Value::Null => return Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => return Ok(Value::NULL),
         Value::List(list) => list.len(),
-        Value::Text(text) => text.chars().count(),
+        Value::Scalar(Scalar::Text(text)) => text.chars().count(),
         other => return Err(type_error(format!("{} cannot be sliced", other.kind()))),
     };
     let (Some(from), Some(to)) = (bound(from, 0, len)?, bound(to, i64::MAX, len)?) else {
-        return Ok(Value::Null);
+        return Ok(Value::NULL);
     };
     Ok(match base {
         Value::List(list) => Value::list(list.get(from..to).unwrap_or_default().to_vec()),
-        Value::Text(text) => {
+        Value::Scalar(Scalar::Text(text)) => {
             let count = to.saturating_sub(from);
             Value::text(text.chars().skip(from).take(count).collect::<String>())
         }
-        _ => Value::Null,
+        _ => Value::NULL,
     })
 }

@@ -3,13 +3,14 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 
 use super::Exec;
 use super::patterns::stays;
 use crate::ast::Binary;
 use crate::error::{Res, type_error};
 use crate::plan::Ex;
+use crate::value::temporal::order_of_text;
 use crate::value::{Key, Shared, Value, compare, equal};
 
 /// Elements from which on a fixed list of IN is looked up by hash.
@@ -60,8 +61,8 @@ impl Exec<'_> {
             Binary::Add | Binary::Sub | Binary::Mul | Binary::Div | Binary::Mod | Binary::Pow
         ) {
             return match self.eval(e, row)? {
-                Value::Bool(v) => Ok(Some(v)),
-                Value::Null => Ok(None),
+                Value::Scalar(Scalar::Bool(v)) => Ok(Some(v)),
+                Value::Scalar(Scalar::Null) => Ok(None),
                 other => Err(type_error(format!("a truth value is needed, not {}", other.kind()))),
             };
         }
@@ -76,14 +77,16 @@ impl Exec<'_> {
         let (a, b) = (self.eval(a, row)?, self.eval(b, row)?);
         if op == Binary::In {
             return match &b {
-                Value::Null => Ok(None),
+                Value::Scalar(Scalar::Null) => Ok(None),
                 Value::List(list) => contains(list, &a),
                 other => {
                     Err(type_error(format!("IN needs a list on its right, not {}", other.kind())))
                 }
             };
         }
-        let (Value::Text(x), Value::Text(y)) = (&a, &b) else { return Ok(None) };
+        let (Value::Scalar(Scalar::Text(x)), Value::Scalar(Scalar::Text(y))) = (&a, &b) else {
+            return Ok(None);
+        };
         Ok(Some(match op {
             Binary::StartsWith => x.starts_with(&**y),
             Binary::EndsWith => x.ends_with(&**y),
@@ -102,8 +105,10 @@ impl Exec<'_> {
         let at = all.iter().position(|(known, _)| Arc::ptr_eq(known, list)).unwrap_or_else(|| {
             // Only plain values are equal exactly when their keys are.
             let plain = |v: &Value| match v {
-                Value::Float(f) => !f.is_nan(),
-                Value::Null | Value::Int(_) | Value::Text(_) | Value::Bool(_) => true,
+                Value::Scalar(Scalar::Float(f)) => !f.is_nan(),
+                Value::Scalar(
+                    Scalar::Null | Scalar::Int(_) | Scalar::Text(_) | Scalar::Bool(_),
+                ) => true,
                 _ => false,
             };
             let members = list.iter().all(plain);
@@ -113,12 +118,14 @@ impl Exec<'_> {
         });
         let members = all.get(at).and_then(|(_, members)| members.as_ref());
         Ok(match (members, value) {
-            (None, value) | (_, value @ Value::Temporal(_)) => return contains(list, value),
-            (_, Value::Null) => None,
-            (_, Value::Float(f)) if f.is_nan() => return contains(list, value),
+            (None, value) | (_, value @ Value::Scalar(Scalar::Temporal(_))) => {
+                return contains(list, value);
+            }
+            (_, Value::Scalar(Scalar::Null)) => None,
+            (_, Value::Scalar(Scalar::Float(f))) if f.is_nan() => return contains(list, value),
             (Some(members), value) => {
                 let found = members.contains(&Key(value.clone()));
-                if !found && members.contains(&Key(Value::Null)) { None } else { Some(found) }
+                if !found && members.contains(&Key(Value::NULL)) { None } else { Some(found) }
             }
         })
     }
@@ -150,7 +157,7 @@ pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Res<Option<bool>> {
         Cmp::Eq => equal(a, b),
         Cmp::Ne => equal(a, b).map(|v| !v),
         _ => {
-            let nan = |v: &Value| matches!(v, Value::Float(f) if f.is_nan());
+            let nan = |v: &Value| matches!(v, Value::Scalar(Scalar::Float(f)) if f.is_nan());
             let number = |v: &Value| v.as_f64().is_some();
             if number(a) && number(b) && (nan(a) || nan(b)) {
                 return Ok(Some(false));
@@ -163,9 +170,15 @@ pub(super) fn compared(op: Cmp, a: &Value, b: &Value) -> Res<Option<bool>> {
 /// The order of a time and a text, or of two times of different kinds; `None` for everything else.
 fn order_of_times(a: &Value, b: &Value) -> Res<Option<Ordering>> {
     match (a, b) {
-        (Value::Temporal(t), Value::Text(text)) => t.order_of_text(text).map(Some),
-        (Value::Text(text), Value::Temporal(t)) => Ok(Some(t.order_of_text(text)?.reverse())),
-        (Value::Temporal(a), Value::Temporal(b)) if a.rank() != b.rank() => {
+        (Value::Scalar(Scalar::Temporal(t)), Value::Scalar(Scalar::Text(text))) => {
+            order_of_text(t, text).map(Some)
+        }
+        (Value::Scalar(Scalar::Text(text)), Value::Scalar(Scalar::Temporal(t))) => {
+            Ok(Some(order_of_text(t, text)?.reverse()))
+        }
+        (Value::Scalar(Scalar::Temporal(a)), Value::Scalar(Scalar::Temporal(b)))
+            if a.rank() != b.rank() =>
+        {
             Ok(a.instant().zip(b.instant()).map(|(a, b)| a.cmp(&b)))
         }
         _ => Ok(None),

@@ -2,6 +2,7 @@
 //! to, whose values are read one column at a time.
 
 use arrow_array::{Array, Float64Array, Int64Array};
+use graphlume_expr::Scalar;
 use graphlume_graph::canon::Column;
 
 use super::aggregate::Grouper;
@@ -95,7 +96,7 @@ impl<'a> Exec<'a> {
             let Some(v) = node_at(row, step.from)? else { return Ok(()) };
             let once = |agg: &Agg| {
                 let times = agg.weight.and_then(|slot| row.get(slot));
-                matches!(times, None | Some(Value::Int(1)))
+                matches!(times, None | Some(Value::Scalar(Scalar::Int(1))))
             };
             let once = grouper.aggs.iter().all(once);
             let test = self.step_test(step, &mut made, row)?;

@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use graphlume_expr::Scalar;
+
 use crate::bind::{Given, HOPS_UNBOUND, Statistics, Wanted, seek_of};
 use crate::plan::{Ex, Op, OpId, Plan, Seek, Slot, Span, Step};
 use crate::value::Value;
@@ -37,7 +39,7 @@ struct Estimator<'p> {
 /// The number of rows that a query names.
 fn fixed(count: &Ex) -> Option<f64> {
     match count {
-        Ex::Const(Value::Int(n)) => Some(*n as f64),
+        Ex::Const(Value::Scalar(Scalar::Int(n))) => Some(*n as f64),
         _ => None,
     }
 }

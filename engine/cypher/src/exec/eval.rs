@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_types::limits::{CYPHER_LIST_MAX, CYPHER_TEXT_BYTES_MAX, CYPHER_VALUE_DEPTH_MAX};
 
 use super::comparison::compared;
@@ -24,7 +24,7 @@ impl Exec<'_> {
     pub(super) fn eval(&self, e: &Ex, row: &mut [Value]) -> Res<Value> {
         let value = self.value_of(e, row)?;
         match &value {
-            Value::List(_) | Value::Map(_) | Value::Text(_) => bounded(value),
+            Value::List(_) | Value::Map(_) | Value::Scalar(Scalar::Text(_)) => bounded(value),
             _ => Ok(value),
         }
     }
@@ -36,7 +36,7 @@ impl Exec<'_> {
             Ex::Param(i) => self.params.get(*i).cloned().unwrap_or_default(),
             Ex::Prop(base, key) => match base.as_ref() {
                 Ex::Slot(slot) => {
-                    return self.property(row.get(*slot).unwrap_or(&Value::Null), *key);
+                    return self.property(row.get(*slot).unwrap_or(&Value::NULL), *key);
                 }
                 base => {
                     let base = self.eval(base, row)?;
@@ -67,7 +67,8 @@ impl Exec<'_> {
             },
             Ex::Neg(a) => return arith::negative(&self.eval(a, row)?),
             Ex::Plus(a) => match self.eval(a, row)? {
-                v @ (Value::Null | Value::Int(_) | Value::Float(_) | Value::Duration(_)) => v,
+                v @ (Value::Scalar(Scalar::Null | Scalar::Int(_) | Scalar::Float(_))
+                | Value::Duration(_)) => v,
                 other => {
                     return Err(type_error(format!("+ has no meaning before {}", other.kind())));
                 }
@@ -108,7 +109,7 @@ impl Exec<'_> {
             }
             Ex::MapProjection(base, items) => return self.map_projection(base, items, row),
             Ex::ListComp { slot, list, filter, body } => {
-                let Some(list) = self.list(list, row)? else { return Ok(Value::Null) };
+                let Some(list) = self.list(list, row)? else { return Ok(Value::NULL) };
                 let mut out = Vec::new();
                 for item in list.iter() {
                     self.tick()?;
@@ -127,7 +128,7 @@ impl Exec<'_> {
             }
             Ex::Reduce { acc, init, slot, list, body } => {
                 let init = self.eval(init, row)?;
-                let Some(list) = self.list(list, row)? else { return Ok(Value::Null) };
+                let Some(list) = self.list(list, row)? else { return Ok(Value::NULL) };
                 set(row, *acc, init);
                 for item in list.iter() {
                     self.tick()?;
@@ -148,7 +149,7 @@ impl Exec<'_> {
                 Value::list(out)
             }
             Ex::First(op, slot) => {
-                let mut found = Value::Null;
+                let mut found = Value::NULL;
                 self.each(op, row, |row| {
                     found = row.get(*slot).cloned().unwrap_or_default();
                     Err(Stop::Done)
@@ -183,7 +184,7 @@ impl Exec<'_> {
     /// The list that an expression gives; `None` when it is null.
     fn list(&self, e: &Ex, row: &mut [Value]) -> Res<Option<Arc<Shared<Vec<Value>>>>> {
         match self.eval(e, row)? {
-            Value::Null => Ok(None),
+            Value::Scalar(Scalar::Null) => Ok(None),
             Value::List(list) => Ok(Some(list)),
             other => Err(type_error(format!("a list is needed, not {}", other.kind()))),
         }
@@ -193,19 +194,19 @@ impl Exec<'_> {
     pub(super) fn property(&self, base: &Value, key: usize) -> Res<Value> {
         let Some(key) = self.keys.get(key) else { return Err(internal("a key got lost")) };
         Ok(match base {
-            Value::Null => Value::Null,
+            Value::Scalar(Scalar::Null) => Value::NULL,
             Value::Node(v) => match &key.node {
                 Some(cells) => match self.view.node_row(*v) {
                     Some(row) => cells.value(row),
                     None if self.view.is_id(&key.name) => self.view.node_id(*v),
-                    None => Value::Null,
+                    None => Value::NULL,
                 },
                 None if key.bare_id => self.view.node_id(*v),
-                None => Value::Null,
+                None => Value::NULL,
             },
-            Value::Edge(e) => key.edge.as_ref().map_or(Value::Null, |c| c.value(e.row)),
+            Value::Edge(e) => key.edge.as_ref().map_or(Value::NULL, |c| c.value(e.row)),
             Value::Map(map) => entry(map, &key.name).cloned().unwrap_or_default(),
-            Value::Temporal(t) => component(t, &key.name).ok_or_else(|| {
+            Value::Scalar(Scalar::Temporal(t)) => component(t, &key.name).ok_or_else(|| {
                 type_error(format!("{} has no component {:?}", t.kind(), key.name))
             })?,
             Value::Duration(d) => duration_component(d, &key.name)
@@ -220,7 +221,7 @@ impl Exec<'_> {
     fn map_projection(&self, base: &Ex, items: &[MapItem], row: &mut [Value]) -> Res<Value> {
         let base = self.eval(base, row)?;
         if base.is_null() {
-            return Ok(Value::Null);
+            return Ok(Value::NULL);
         }
         let mut map = Entries::new();
         let put = |map: &mut Entries, key: Arc<str>, value: Value| match map
@@ -283,7 +284,7 @@ impl Exec<'_> {
             Ex::Binary(op, a, b) => return self.relation(e, *op, a, b, row),
             Ex::IsNull(a, negated) => Some(self.eval(a, row)?.is_null() != *negated),
             Ex::HasLabels(base, labels) => match self.eval(base, row)? {
-                Value::Null => None,
+                Value::Scalar(Scalar::Null) => None,
                 Value::Node(v) => Some(self.has_labels(v, labels)),
                 Value::Edge(e) => {
                     let test = self.edge_labels(labels);
@@ -304,8 +305,8 @@ impl Exec<'_> {
                 Some(found)
             }
             other => match self.eval(other, row)? {
-                Value::Bool(v) => Some(v),
-                Value::Null => None,
+                Value::Scalar(Scalar::Bool(v)) => Some(v),
+                Value::Scalar(Scalar::Null) => None,
                 other => {
                     return Err(type_error(format!(
                         "a truth value is needed, not {}",
@@ -337,8 +338,8 @@ impl Exec<'_> {
             let held = match filter {
                 Some(filter) => self.test(filter, row)?,
                 None => match item {
-                    Value::Bool(v) => Some(*v),
-                    Value::Null => None,
+                    Value::Scalar(Scalar::Bool(v)) => Some(*v),
+                    Value::Scalar(Scalar::Null) => None,
                     _ => return Err(type_error("a quantifier without WHERE needs truth values")),
                 },
             };
@@ -365,7 +366,7 @@ impl Exec<'_> {
 /// Refuses a value that is too large.
 pub(super) fn bounded(value: Value) -> Res<Value> {
     let size = value.size();
-    if let Value::Text(text) = &value
+    if let Value::Scalar(Scalar::Text(text)) = &value
         && text.len() > CYPHER_TEXT_BYTES_MAX
     {
         let what = format!("a text may have {CYPHER_TEXT_BYTES_MAX} bytes");

@@ -7,6 +7,7 @@ use crate::error::{Res, type_error};
 use crate::graph_view::GraphView;
 use crate::plan::{Slot, Span, Step};
 use crate::value::{Edge, Path, Value};
+use graphlume_expr::Scalar;
 use graphlume_graph::Direction;
 
 /// Relationships of a trail that are compared in the time of a step.
@@ -16,7 +17,7 @@ const TRAIL_PER_TICK: u32 = 16;
 pub(super) fn node_at(row: &[Value], slot: Slot) -> Res<Option<u32>> {
     match row.get(slot) {
         Some(Value::Node(v)) => Ok(Some(*v)),
-        Some(Value::Null) | None => Ok(None),
+        Some(Value::Scalar(Scalar::Null)) | None => Ok(None),
         Some(other) => Err(type_error(format!("a pattern needs a node, not {}", other.kind()))),
     }
 }
@@ -80,7 +81,7 @@ impl Exec<'_> {
     ) -> Flow {
         let edge = match row.get(step.rel) {
             Some(Value::Edge(e)) => *e,
-            Some(Value::Null) | None => return Ok(()),
+            Some(Value::Scalar(Scalar::Null)) | None => return Ok(()),
             Some(other) => {
                 let what = format!("a pattern needs a relationship, not {}", other.kind());
                 return Err(type_error(what).into());
@@ -246,8 +247,8 @@ impl Exec<'_> {
 
     /// The path of bound nodes and relationships.
     pub(super) fn path(&self, row: &[Value], nodes: &[Slot], rels: &[Slot]) -> Res<Value> {
-        let Some(first) = nodes.first() else { return Ok(Value::Null) };
-        let Some(mut at) = node_at(row, *first)? else { return Ok(Value::Null) };
+        let Some(first) = nodes.first() else { return Ok(Value::NULL) };
+        let Some(mut at) = node_at(row, *first)? else { return Ok(Value::NULL) };
         let mut path = Path { nodes: vec![at], edges: Vec::new() };
         let mut add = |edge: Edge| {
             at = GraphView::other_end(edge, at);
@@ -264,7 +265,7 @@ impl Exec<'_> {
                         }
                     }
                 }
-                _ => return Ok(Value::Null),
+                _ => return Ok(Value::NULL),
             }
         }
         Ok(Value::Path(path.into()))

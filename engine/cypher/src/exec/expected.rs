@@ -68,7 +68,7 @@ fn expected(plan: &Plan, view: &GraphView, setting: &Setting<'_>) -> Result<Expe
     let by_columns = match Shared::new(plan, view, setting, None) {
         Ok(shared) => {
             let exec = Exec::new(&shared, part_of_plan(plan));
-            let mut row = vec![Value::Null; plan.slots];
+            let mut row = vec![Value::NULL; plan.slots];
             let mut walk = Walk { exec: &exec, row: &mut row, found: HashSet::new() };
             walk.plan(plan);
             walk.found

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use graphlume_expr::Scalar;
+
 use super::hash::Keyed;
 use super::{Exec, arith};
 use crate::ast::Binary;
@@ -89,7 +91,7 @@ impl Cell {
     /// Takes up a row, as often as it counts.
     pub(super) fn feed(&mut self, exec: &Exec<'_>, agg: &Agg, row: &mut [Value]) -> Res<()> {
         let times = match agg.weight.and_then(|slot| row.get(slot)) {
-            Some(Value::Int(times)) => *times,
+            Some(Value::Scalar(Scalar::Int(times))) => *times,
             _ => 1,
         };
         let Some(arg) = &agg.arg else { return self.add_count(times) };
@@ -159,7 +161,7 @@ impl Cell {
                 }
                 Ok(())
             }
-            (AggKind::Sum, State::Value(Value::Float(sum))) => {
+            (AggKind::Sum, State::Value(Value::Scalar(Scalar::Float(sum)))) => {
                 for v in values {
                     self.count += 1;
                     *sum += v;
@@ -169,7 +171,7 @@ impl Cell {
             _ => {
                 for v in values {
                     self.add_count(1)?;
-                    self.take(exec, kind, Value::Float(v))?;
+                    self.take(exec, kind, Value::float(v))?;
                 }
                 Ok(())
             }
@@ -188,7 +190,7 @@ impl Cell {
         }
         values.try_for_each(|v| {
             self.add_count(1)?;
-            self.take(exec, kind, Value::Int(v))
+            self.take(exec, kind, Value::int(v))
         })
     }
 
@@ -202,9 +204,11 @@ impl Cell {
     fn take(&mut self, exec: &Exec<'_>, kind: AggKind, value: Value) -> Res<()> {
         match (kind, &mut self.state) {
             (AggKind::CountRows | AggKind::Count, _) => {}
-            (AggKind::Sum, State::Value(Value::Int(sum))) if matches!(value, Value::Int(_)) => {
+            (AggKind::Sum, State::Value(Value::Scalar(Scalar::Int(sum))))
+                if matches!(value, Value::Scalar(Scalar::Int(_))) =>
+            {
                 self.state =
-                    State::Value(arith::binary(exec.view, Binary::Add, &Value::Int(*sum), &value)?);
+                    State::Value(arith::binary(exec.view, Binary::Add, &Value::int(*sum), &value)?);
             }
             (AggKind::Sum, _) | (AggKind::Avg, State::Value(_)) => self.add(exec, value)?,
             (AggKind::Avg, _) if matches!(value, Value::Duration(_)) => self.add(exec, value)?,
@@ -237,7 +241,7 @@ impl Cell {
     }
 
     fn add(&mut self, exec: &Exec<'_>, value: Value) -> Res<()> {
-        if !matches!(value, Value::Int(_) | Value::Float(_) | Value::Duration(_)) {
+        if !matches!(value, Value::Scalar(Scalar::Int(_) | Scalar::Float(_)) | Value::Duration(_)) {
             return Err(type_error(format!("{} cannot be added up", value.kind())));
         }
         self.state = State::Value(match &self.state {
@@ -288,32 +292,32 @@ impl Cell {
     pub(super) fn result(&self, agg: &Agg) -> Res<Value> {
         let count = self.count as f64;
         Ok(match (agg.kind, &self.state) {
-            (AggKind::CountRows | AggKind::Count, _) => Value::Int(self.count),
+            (AggKind::CountRows | AggKind::Count, _) => Value::int(self.count),
             (AggKind::Avg, State::Value(Value::Duration(d))) => {
-                d.divided(count).map_or(Value::Null, |d| Value::Duration(d.into()))
+                d.divided(count).map_or(Value::NULL, |d| Value::Duration(d.into()))
             }
-            (AggKind::Avg, State::Moments { mean, .. }) => Value::Float(*mean),
+            (AggKind::Avg, State::Moments { mean, .. }) => Value::float(*mean),
             (_, State::Value(v)) => v.clone(),
-            (AggKind::Sum, _) => Value::Int(0),
+            (AggKind::Sum, _) => Value::int(0),
             (AggKind::Collect, State::List(list)) => {
                 super::eval::bounded(Value::list(list.clone()))?
             }
             (AggKind::Collect, _) => Value::list(Vec::new()),
             (AggKind::StDev, State::Moments { spread, .. }) if self.count > 1 => {
-                Value::Float((spread / (count - 1.0)).sqrt())
+                Value::float((spread / (count - 1.0)).sqrt())
             }
             (AggKind::StDevP, State::Moments { spread, .. }) => {
-                Value::Float((spread / count).sqrt())
+                Value::float((spread / count).sqrt())
             }
-            (AggKind::StDev | AggKind::StDevP, _) => Value::Float(0.0),
-            (_, State::Sample { list, .. }) if list.is_empty() => Value::Null,
+            (AggKind::StDev | AggKind::StDevP, _) => Value::float(0.0),
+            (_, State::Sample { list, .. }) if list.is_empty() => Value::NULL,
             (kind, State::Sample { list, at }) => {
                 let mut list = list.clone();
                 list.sort_by(order);
                 let mut nth = |i: usize| list.get(i).cloned().unwrap_or_default();
                 percentile(kind, *at, list.len(), &mut nth)
             }
-            _ => Value::Null,
+            _ => Value::NULL,
         })
     }
 }
@@ -333,7 +337,7 @@ pub(super) fn percentile(
     let place = at * last as f64;
     let mut number = |i: usize| nth(i.min(last)).as_f64().unwrap_or(f64::NAN);
     let (low, high) = (number(place.floor() as usize), number(place.ceil() as usize));
-    Value::Float(low + (high - low) * place.fract())
+    Value::float(low + (high - low) * place.fract())
 }
 
 fn number(value: &Value) -> Res<f64> {

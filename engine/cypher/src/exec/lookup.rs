@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::Array;
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
 use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
@@ -66,8 +66,8 @@ impl CacheKey for NodesBy {
 fn hash_of(cells: &ColumnReader, value: &Value) -> Option<u32> {
     ColumnTest::new(cells, Cmp::Eq, value)?;
     match (cells.column(), value) {
-        (Column::Text(_), Value::Text(v)) => Some(of_text(v)),
-        (Column::Int(_), Value::Int(v)) => Some(of_int(*v)),
+        (Column::Text(_), Value::Scalar(Scalar::Text(v))) => Some(of_text(v)),
+        (Column::Int(_), Value::Scalar(Scalar::Int(v))) => Some(of_int(*v)),
         (Column::Float(_), v) => v.as_f64().map(of_float),
         _ => None,
     }
@@ -228,15 +228,15 @@ mod tests {
         let values = [
             Value::text("value of nine1"),
             Value::text("none"),
-            Value::Int(0),
-            Value::Int(2),
-            Value::Int(7),
-            Value::Float(0.0),
-            Value::Float(-0.0),
-            Value::Float(1.5),
-            Value::Float(f64::NAN),
-            Value::Null,
-            Value::Bool(true),
+            Value::int(0),
+            Value::int(2),
+            Value::int(7),
+            Value::float(0.0),
+            Value::float(-0.0),
+            Value::float(1.5),
+            Value::float(f64::NAN),
+            Value::NULL,
+            Value::bool(true),
         ];
         let mut found = 0;
         for array in [texts, Arc::new(coded) as ArrayRef, ints, floats] {

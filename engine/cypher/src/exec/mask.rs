@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::Array;
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
 use rayon::prelude::*;
 
@@ -47,9 +47,10 @@ impl<'a> ColumnTest<'a> {
     /// `None` where a value has to be made to compare.
     pub(super) fn new(cells: &'a ColumnReader, op: Cmp, constant: &'a Value) -> Option<Self> {
         let plain = match (cells.column(), constant) {
-            (Column::Int(_), Value::Int(_)) | (Column::Text(_), Value::Text(_)) => true,
-            (Column::Float(_), Value::Float(v)) => !v.is_nan(),
-            (Column::Float(_), Value::Int(v)) => v.abs() < EXACT_MAX,
+            (Column::Int(_), Value::Scalar(Scalar::Int(_)))
+            | (Column::Text(_), Value::Scalar(Scalar::Text(_))) => true,
+            (Column::Float(_), Value::Scalar(Scalar::Float(v))) => !v.is_nan(),
+            (Column::Float(_), Value::Scalar(Scalar::Int(v))) => v.abs() < EXACT_MAX,
             _ => false,
         };
         plain.then_some(Self { cells, op, constant })
@@ -58,7 +59,7 @@ impl<'a> ColumnTest<'a> {
     /// Clears the marks of the rows from `from` on that do not pass.
     pub(super) fn narrow(&self, from: usize, marks: &mut [bool]) {
         match (self.cells.column(), self.constant) {
-            (Column::Int(a), Value::Int(c)) => {
+            (Column::Int(a), Value::Scalar(Scalar::Int(c))) => {
                 narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), *c, marks);
                 valid_only(a, from, marks);
             }
@@ -67,7 +68,7 @@ impl<'a> ColumnTest<'a> {
                 narrow_numbers(self.op, a.values().get(from..).unwrap_or_default(), c, marks);
                 valid_only(a, from, marks);
             }
-            (Column::Text(text), Value::Text(word)) => {
+            (Column::Text(text), Value::Scalar(Scalar::Text(word))) => {
                 let passes = |cell: Option<&str>| {
                     cell.is_some_and(|cell| match self.op {
                         // Texts of different lengths need no look.

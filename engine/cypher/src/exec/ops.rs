@@ -1,5 +1,7 @@
 //! Operators that are not patterns.
 
+use graphlume_expr::Scalar;
+
 use super::coder::{Coder, Joint};
 use super::edges::StepTest;
 use super::eval::set;
@@ -19,12 +21,12 @@ pub(super) type Columns = (Vec<String>, Vec<Column>);
 impl Exec<'_> {
     /// Runs a whole plan and holds its rows.
     pub(super) fn collect(&self, plan: &Plan) -> Res<Columns> {
-        let mut row = vec![Value::Null; plan.slots];
+        let mut row = vec![Value::NULL; plan.slots];
         let width = plan.columns.len();
         let gather = |exec: &Exec<'_>, row: &mut [Value]| {
             let mut rows = Rows::new(width);
             let result = exec.run(&plan.root, row, &mut |row| {
-                let values = plan.columns.iter().map(|(_, s)| row.get(*s).unwrap_or(&Value::Null));
+                let values = plan.columns.iter().map(|(_, s)| row.get(*s).unwrap_or(&Value::NULL));
                 exec.hold(rows.len(), values.clone().map(|v| v.size().weight as usize).sum())?;
                 rows.push(values);
                 Ok(())
@@ -43,7 +45,7 @@ impl Exec<'_> {
                     let result = self.aggregate((*id, input), &keys, &[], &mut row, &mut |row| {
                         self.hold(rows.len(), width)?;
                         let columns = plan.columns.iter();
-                        rows.push(columns.map(|(_, s)| row.get(*s).unwrap_or(&Value::Null)));
+                        rows.push(columns.map(|(_, s)| row.get(*s).unwrap_or(&Value::NULL)));
                         Ok(())
                     });
                     self.record(|r| r.ran(Some(*id), rows.len() as u64));
@@ -73,7 +75,7 @@ impl Exec<'_> {
     /// Runs a procedure that is the whole query: its columns are the result.
     pub(super) fn whole_call(&self, plan: &Plan) -> Res<Columns> {
         let Op::Call { name, args, .. } = &plan.root else { return self.collect(plan) };
-        let mut row = vec![Value::Null; plan.slots];
+        let mut row = vec![Value::NULL; plan.slots];
         let args: Res<Vec<Value>> = args.iter().map(|a| self.eval(a, &mut row)).collect();
         let table = self.procedures.call(self.view.graph(), name, &args?, self.cancel);
         let table = table.map_err(Box::new)?;
@@ -181,7 +183,7 @@ impl Exec<'_> {
             Op::Limit { input, count, .. } => self.limit(input, count, row, sink),
             Op::Unwind { input, list, slot, .. } => {
                 self.run(input, row, &mut |row| match self.eval(list, row)? {
-                    Value::Null => Ok(()),
+                    Value::Scalar(Scalar::Null) => Ok(()),
                     Value::List(list) => {
                         for item in list.iter() {
                             self.tick()?;
@@ -205,7 +207,7 @@ impl Exec<'_> {
                 if found {
                     return Ok(());
                 }
-                slots.iter().for_each(|s| set(row, *s, Value::Null));
+                slots.iter().for_each(|s| set(row, *s, Value::NULL));
                 sink(row)
             }),
             Op::Union { parts, out, .. } => {
@@ -260,7 +262,7 @@ impl Exec<'_> {
     /// A number of rows.
     pub(super) fn count(&self, e: &Ex, row: &mut [Value]) -> Res<usize> {
         match self.eval(e, row)? {
-            Value::Int(n) => usize::try_from(n)
+            Value::Scalar(Scalar::Int(n)) => usize::try_from(n)
                 .map_err(|_| value_error(format!("a number of rows cannot be negative: {n}"))),
             other => Err(type_error(format!(
                 "a number of rows must be an integer, not {}",
@@ -342,7 +344,7 @@ impl Exec<'_> {
                 values.push(self.eval(key, row)?);
             }
             self.hold(rows.len(), width)?;
-            let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
+            let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::NULL));
             rows.push(values.iter().chain(kept));
         }
         Ok(rows)
@@ -381,7 +383,7 @@ impl Exec<'_> {
                 // Rows that fall out of the best make place for others.
                 exec.hold(rows.len(), if rows.len() >= peak { width } else { 0 })?;
                 peak = peak.max(rows.len() + 1);
-                let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::Null));
+                let kept = keep.iter().map(|s| row.get(*s).unwrap_or(&Value::NULL));
                 rows.push(values.iter().chain(kept));
                 if rows.len() >= most {
                     let mut best = rows.sorted(&down);

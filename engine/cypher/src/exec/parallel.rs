@@ -203,7 +203,7 @@ impl Exec<'_> {
         let mut rows = Rows::new(slots.len());
         let made = self.run(op, row, &mut |row| {
             self.hold(rows.len(), slots.len())?;
-            rows.push(slots.iter().map(|slot| row.get(*slot).unwrap_or(&Value::Null)));
+            rows.push(slots.iter().map(|slot| row.get(*slot).unwrap_or(&Value::NULL)));
             Ok(())
         });
         match made {

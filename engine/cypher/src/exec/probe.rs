@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use arrow_array::Array;
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
 
 use super::Exec;
@@ -21,18 +21,18 @@ pub(super) fn order_of(
 ) -> Option<Option<Ordering>> {
     let row = row as usize;
     match (cells.column(), constant) {
-        (Column::Text(text), Value::Text(word)) if row < text.len() => {
+        (Column::Text(text), Value::Scalar(Scalar::Text(word))) if row < text.len() => {
             Some(text.get(row).map(|cell| cell.cmp(word)))
         }
-        (Column::Int(a), Value::Int(v)) if row < a.len() => {
+        (Column::Int(a), Value::Scalar(Scalar::Int(v))) if row < a.len() => {
             Some(a.is_valid(row).then(|| a.value(row).cmp(v)))
         }
-        (Column::Float(a), Value::Float(v)) if row < a.len() && !v.is_nan() => {
+        (Column::Float(a), Value::Scalar(Scalar::Float(v))) if row < a.len() && !v.is_nan() => {
             let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
             Some(cell.partial_cmp(v))
         }
         // Integers of this size are floats too.
-        (Column::Float(a), Value::Int(v)) if row < a.len() && v.abs() < 1 << 53 => {
+        (Column::Float(a), Value::Scalar(Scalar::Int(v))) if row < a.len() && v.abs() < 1 << 53 => {
             let cell = if a.is_valid(row) { a.value(row) } else { f64::NAN };
             Some(cell.partial_cmp(&(*v as f64)))
         }
@@ -64,7 +64,7 @@ impl Exec<'_> {
         let key = self.keys.get(*key)?;
         let entity = row.get(*slot)?;
         // Texts of different lengths need no look.
-        if let (Value::Node(v), Cmp::Eq, Value::Text(word)) = (entity, op, constant)
+        if let (Value::Node(v), Cmp::Eq, Value::Scalar(Scalar::Text(word))) = (entity, op, constant)
             && let Column::Text(text) = key.node.as_ref()?.column()
         {
             let cell = text.get(self.view.node_row(*v)? as usize);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::Array;
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
 use graphlume_store::CacheKey;
 use graphlume_types::CancelToken;
@@ -146,8 +146,9 @@ impl Known<'_> {
         // No node has it.
         let Some(cells) = self.view.node_cells(key) else { return Some(0.0) };
         value?;
-        let word =
-            |v: &Value| if let Value::Text(text) = v { Some(Arc::clone(text)) } else { None };
+        let word = |v: &Value| {
+            if let Value::Scalar(Scalar::Text(text)) = v { Some(Arc::clone(text)) } else { None }
+        };
         let words: Option<Vec<Arc<str>>> = values.iter().map(word).collect();
         let counted =
             words.and_then(|w| self.of_words(("nodes", key, &cells), w.iter().map(|w| &**w)));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graphlume_expr::Scalar;
+
 use super::{Function, arg, wrong};
 use crate::error::Res;
 use crate::graph_view::GraphView;
@@ -23,62 +25,62 @@ pub(super) const TABLE: &[Function] = &[
     f!("id", 1..=1, &[ENTITY], Ty::ANY, id),
     f!("elementId", 1..=1, &[ENTITY], Ty::TEXT, |view, args| {
         Ok(match id(view, args)? {
-            Value::Null => Value::Null,
+            Value::Scalar(Scalar::Null) => Value::NULL,
             other => Value::text(text_of(view, &other)),
         })
     }),
     f!("labels", 1..=1, &[Ty::NODE], Ty::TEXT.list_of(), |view, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Node(v) => {
-            Ok(Value::list(view.labels(*v).into_iter().map(Value::Text).collect()))
+            Ok(Value::list(view.labels(*v).into_iter().map(Value::text).collect()))
         }
         other => Err(wrong("labels", "a node", other)),
     }),
     f!("type", 1..=1, &[Ty::EDGE], Ty::TEXT, |view, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
-        Value::Edge(e) => Ok(view.edge_type(e.row).map_or(Value::Null, Value::Text)),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Edge(e) => Ok(view.edge_type(e.row).map_or(Value::NULL, Value::text)),
         other => Err(wrong("type", "a relationship", other)),
     }),
     f!("keys", 1..=1, &[ENTITY.or(Ty::MAP)], Ty::TEXT.list_of(), |view, args| {
         let entries = match arg(args, 0) {
-            Value::Null => return Ok(Value::Null),
+            Value::Scalar(Scalar::Null) => return Ok(Value::NULL),
             Value::Node(v) => view.node_properties(*v),
             Value::Edge(e) => view.edge_properties(e.row),
             Value::Map(m) => m.to_vec(),
             other => return Err(wrong("keys", "a node, a relationship or a map", other)),
         };
-        Ok(Value::list(entries.into_iter().map(|(k, _)| Value::Text(k)).collect()))
+        Ok(Value::list(entries.into_iter().map(|(k, _)| Value::text(k)).collect()))
     }),
     f!("properties", 1..=1, &[ENTITY.or(Ty::MAP)], Ty::MAP, |view, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Node(v) => Ok(Value::map(view.node_properties(*v))),
         Value::Edge(e) => Ok(Value::map(view.edge_properties(e.row))),
         Value::Map(m) => Ok(Value::Map(Arc::clone(m))),
         other => Err(wrong("properties", "a node, a relationship or a map", other)),
     }),
     f!("startNode", 1..=1, &[Ty::EDGE], Ty::NODE, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Edge(e) => Ok(Value::Node(e.source)),
         other => Err(wrong("startNode", "a relationship", other)),
     }),
     f!("endNode", 1..=1, &[Ty::EDGE], Ty::NODE, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Edge(e) => Ok(Value::Node(e.destination)),
         other => Err(wrong("endNode", "a relationship", other)),
     }),
     f!("nodes", 1..=1, &[Ty::PATH], Ty::NODE.list_of(), |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Path(p) => Ok(Value::list(p.nodes.iter().map(|v| Value::Node(*v)).collect())),
         other => Err(wrong("nodes", "a path", other)),
     }),
     f!("relationships", 1..=1, &[Ty::PATH], Ty::EDGE.list_of(), |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Path(p) => Ok(Value::list(p.edges.iter().map(|e| Value::Edge(*e)).collect())),
         other => Err(wrong("relationships", "a path", other)),
     }),
     f!("length", 1..=1, &[Ty::PATH], Ty::INT, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
-        Value::Path(p) => Ok(Value::Int(p.edges.len() as i64)),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Path(p) => Ok(Value::int(p.edges.len() as i64)),
         other => Err(wrong("length", "a path", other)),
     }),
     f!("coalesce", 1..=255, &[Ty::ANY], Ty::ANY, |_, args| {
@@ -86,7 +88,7 @@ pub(super) const TABLE: &[Function] = &[
     }),
     f!("nullIf", 2..=2, &[Ty::ANY], Ty::ANY, |_, args| {
         let same = crate::value::equal(arg(args, 0), arg(args, 1)) == Some(true);
-        Ok(if same { Value::Null } else { arg(args, 0).clone() })
+        Ok(if same { Value::NULL } else { arg(args, 0).clone() })
     }),
     f!("toInteger", 1..=1, &[SCALAR], Ty::INT, |_, args| {
         to_integer(arg(args, 0))
@@ -118,7 +120,7 @@ pub(super) const TABLE: &[Function] = &[
 
 fn id(view: &GraphView, args: &[Value]) -> Res<Value> {
     match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         Value::Node(v) => Ok(view.node_id(*v)),
         Value::Edge(e) => Ok(view.edge_id(e.row)),
         other => Err(wrong("id", "a node or a relationship", other)),
@@ -128,20 +130,20 @@ fn id(view: &GraphView, args: &[Value]) -> Res<Value> {
 /// A float without its fraction, when that fits.
 fn truncated(v: f64) -> Value {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&v) { Value::Int(v.trunc() as i64) } else { Value::Null }
+    if (-LIMIT..LIMIT).contains(&v) { Value::int(v.trunc() as i64) } else { Value::NULL }
 }
 
 /// `None` for a value of a kind that has no integer.
 fn to_integer(v: &Value) -> Option<Value> {
     Some(match v {
-        Value::Null => Value::Null,
-        Value::Int(v) => Value::Int(*v),
-        Value::Bool(v) => Value::Int(i64::from(*v)),
-        Value::Float(v) => truncated(*v),
-        Value::Text(text) => {
+        Value::Scalar(Scalar::Null) => Value::NULL,
+        Value::Scalar(Scalar::Int(v)) => Value::int(*v),
+        Value::Scalar(Scalar::Bool(v)) => Value::int(i64::from(*v)),
+        Value::Scalar(Scalar::Float(v)) => truncated(*v),
+        Value::Scalar(Scalar::Text(text)) => {
             let text = text.trim();
             let float = || text.parse::<f64>().ok().filter(|v| v.is_finite()).map(truncated);
-            text.parse().ok().map(Value::Int).or_else(float).unwrap_or_default()
+            text.parse().ok().map(Value::int).or_else(float).unwrap_or_default()
         }
         _ => return None,
     })
@@ -149,23 +151,25 @@ fn to_integer(v: &Value) -> Option<Value> {
 
 fn to_float(v: &Value) -> Option<Value> {
     Some(match v {
-        Value::Null => Value::Null,
-        Value::Int(v) => Value::Float(*v as f64),
-        Value::Float(v) => Value::Float(*v),
-        Value::Text(text) => text.trim().parse().ok().map_or(Value::Null, Value::Float),
+        Value::Scalar(Scalar::Null) => Value::NULL,
+        Value::Scalar(Scalar::Int(v)) => Value::float(*v as f64),
+        Value::Scalar(Scalar::Float(v)) => Value::float(*v),
+        Value::Scalar(Scalar::Text(text)) => {
+            text.trim().parse().ok().map_or(Value::NULL, Value::float)
+        }
         _ => return None,
     })
 }
 
 fn to_boolean(v: &Value) -> Option<Value> {
     Some(match v {
-        Value::Null => Value::Null,
-        Value::Bool(v) => Value::Bool(*v),
-        Value::Int(v) => Value::Bool(*v != 0),
-        Value::Text(text) => match text.trim().to_lowercase().as_str() {
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
-            _ => Value::Null,
+        Value::Scalar(Scalar::Null) => Value::NULL,
+        Value::Scalar(Scalar::Bool(v)) => Value::bool(*v),
+        Value::Scalar(Scalar::Int(v)) => Value::bool(*v != 0),
+        Value::Scalar(Scalar::Text(text)) => match text.trim().to_lowercase().as_str() {
+            "true" => Value::bool(true),
+            "false" => Value::bool(false),
+            _ => Value::NULL,
         },
         _ => return None,
     })
@@ -173,11 +177,13 @@ fn to_boolean(v: &Value) -> Option<Value> {
 
 fn to_text(view: &GraphView, v: &Value) -> Option<Value> {
     Some(match v {
-        Value::Null => Value::Null,
-        Value::Text(text) => Value::Text(Arc::clone(text)),
-        Value::Temporal(t) => Value::text(t.to_string()),
+        Value::Scalar(Scalar::Null) => Value::NULL,
+        Value::Scalar(Scalar::Text(text)) => Value::text(Arc::clone(text)),
+        Value::Scalar(Scalar::Temporal(t)) => Value::text(t.to_string()),
         Value::Duration(d) => Value::text(d.to_string()),
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) => Value::text(text_of(view, v)),
+        Value::Scalar(Scalar::Bool(_) | Scalar::Int(_) | Scalar::Float(_)) => {
+            Value::text(text_of(view, v))
+        }
         _ => return None,
     })
 }

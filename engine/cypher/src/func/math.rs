@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use graphlume_expr::Scalar;
 use graphlume_types::hash::mix64;
 
 use super::{Function, arg, wrong};
@@ -26,36 +27,36 @@ const NUMBER: &[Ty] = &[Ty::NUMBER];
 
 pub(super) const TABLE: &[Function] = &[
     f!("abs", 1..=1, NUMBER, Ty::NUMBER, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
-        Value::Int(v) => v
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Scalar(Scalar::Int(v)) => v
             .checked_abs()
-            .map(Value::Int)
+            .map(Value::int)
             .ok_or_else(|| value_error("the absolute value does not fit into 64 bits")),
-        Value::Float(v) => Ok(Value::Float(v.abs())),
+        Value::Scalar(Scalar::Float(v)) => Ok(Value::float(v.abs())),
         other => Err(wrong("abs", "a number", other)),
     }),
     f!("sign", 1..=1, NUMBER, Ty::INT, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
-        Value::Int(v) => Ok(Value::Int(v.signum())),
-        Value::Float(v) if *v == 0.0 || v.is_nan() => Ok(Value::Int(0)),
-        Value::Float(v) => Ok(Value::Int(v.signum() as i64)),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Scalar(Scalar::Int(v)) => Ok(Value::int(v.signum())),
+        Value::Scalar(Scalar::Float(v)) if *v == 0.0 || v.is_nan() => Ok(Value::int(0)),
+        Value::Scalar(Scalar::Float(v)) => Ok(Value::int(v.signum() as i64)),
         other => Err(wrong("sign", "a number", other)),
     }),
     f!("round", 1..=3, &[Ty::NUMBER, Ty::INT, Ty::TEXT], Ty::FLOAT, round),
     f!("isNaN", 1..=1, NUMBER, Ty::BOOL, |_, args| match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
-        Value::Int(_) => Ok(Value::Bool(false)),
-        Value::Float(v) => Ok(Value::Bool(v.is_nan())),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Scalar(Scalar::Int(_)) => Ok(Value::bool(false)),
+        Value::Scalar(Scalar::Float(v)) => Ok(Value::bool(v.is_nan())),
         other => Err(wrong("isNaN", "a number", other)),
     }),
-    f!("rand", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::Float(random()))),
-    f!("pi", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::Float(std::f64::consts::PI))),
-    f!("e", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::Float(std::f64::consts::E))),
+    f!("rand", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::float(random()))),
+    f!("pi", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::float(std::f64::consts::PI))),
+    f!("e", 0..=0, &[], Ty::FLOAT, |_, _| Ok(Value::float(std::f64::consts::E))),
     f!("atan2", 2..=2, NUMBER, Ty::FLOAT, |_, args| {
         match (arg(args, 0), arg(args, 1)) {
-            (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
+            (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) => Ok(Value::NULL),
             (a, b) => match (a.as_f64(), b.as_f64()) {
-                (Some(a), Some(b)) => Ok(Value::Float(a.atan2(b))),
+                (Some(a), Some(b)) => Ok(Value::float(a.atan2(b))),
                 _ => Err(wrong("atan2", "numbers", b)),
             },
         }
@@ -84,9 +85,9 @@ pub(super) const TABLE: &[Function] = &[
 
 fn real(name: &str, args: &[Value], op: impl Fn(f64) -> f64) -> Res<Value> {
     match arg(args, 0) {
-        Value::Null => Ok(Value::Null),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
         v => match v.as_f64() {
-            Some(x) => Ok(Value::Float(op(x))),
+            Some(x) => Ok(Value::float(op(x))),
             None => Err(wrong(name, "a number", v)),
         },
     }
@@ -95,14 +96,14 @@ fn real(name: &str, args: &[Value], op: impl Fn(f64) -> f64) -> Res<Value> {
 /// Half goes up; with a precision, half goes away from zero.
 fn round(_: &GraphView, args: &[Value]) -> Res<Value> {
     if args.iter().any(Value::is_null) {
-        return Ok(Value::Null);
+        return Ok(Value::NULL);
     }
     let Some(v) = arg(args, 0).as_f64() else {
         return Err(wrong("round", "a number", arg(args, 0)));
     };
     let digits = match arg(args, 1) {
-        Value::Int(n) => *n,
-        Value::Null => return Ok(Value::Float(half_up(v))),
+        Value::Scalar(Scalar::Int(n)) => *n,
+        Value::Scalar(Scalar::Null) => return Ok(Value::float(half_up(v))),
         other => return Err(wrong("round", "an integer as precision", other)),
     };
     if !(0..=300).contains(&digits) {
@@ -111,10 +112,10 @@ fn round(_: &GraphView, args: &[Value]) -> Res<Value> {
     let scale = 10f64.powi(digits as i32);
     let scaled = v * scale;
     if !scaled.is_finite() {
-        return Ok(Value::Float(v));
+        return Ok(Value::float(v));
     }
     let mode = match arg(args, 2) {
-        Value::Text(mode) => mode.to_ascii_uppercase(),
+        Value::Scalar(Scalar::Text(mode)) => mode.to_ascii_uppercase(),
         _ => "HALF_UP".to_owned(),
     };
     let whole = scaled.trunc();
@@ -136,7 +137,7 @@ fn round(_: &GraphView, args: &[Value]) -> Res<Value> {
         "HALF_DOWN" | "HALF_EVEN" => scaled.round(),
         _ => return Err(value_error(format!("{mode:?} is no mode of rounding"))),
     };
-    Ok(Value::Float(rounded / scale))
+    Ok(Value::float(rounded / scale))
 }
 
 fn half_up(v: f64) -> f64 {

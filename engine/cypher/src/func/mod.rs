@@ -38,7 +38,7 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 /// The argument of this number; null when it was left out.
 fn arg(args: &[Value], i: usize) -> &Value {
-    args.get(i).unwrap_or(&Value::Null)
+    args.get(i).unwrap_or(&Value::NULL)
 }
 
 fn wrong(function: &str, wanted: &str, found: &Value) -> Box<graphlume_expr::QueryError> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use graphlume_expr::Scalar;
+
 use super::{Function, arg, wrong};
 use crate::error::Res;
 use crate::graph_view::GraphView;
@@ -42,7 +44,7 @@ macro_rules! now {
             args: &[Ty::TEXT],
             result: Ty::TEMPORAL,
             run: |view, args| match args {
-                [Value::Null] => Ok(Value::Null),
+                [Value::Scalar(Scalar::Null)] => Ok(Value::NULL),
                 _ => construct($sort, None, view.now),
             },
         }
@@ -57,11 +59,13 @@ macro_rules! between {
             args: &[Ty::TEMPORAL],
             result: Ty::DURATION,
             run: |_, args| match (arg(args, 0), arg(args, 1)) {
-                (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-                (Value::Temporal(a), Value::Temporal(b)) => {
+                (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) => {
+                    Ok(Value::NULL)
+                }
+                (Value::Scalar(Scalar::Temporal(a)), Value::Scalar(Scalar::Temporal(b))) => {
                     Ok(Value::Duration(Arc::new(temporal::between(a, b, $unit)?)))
                 }
-                (Value::Temporal(_), other) | (other, _) => {
+                (Value::Scalar(Scalar::Temporal(_)), other) | (other, _) => {
                     Err(wrong($name, "points in time", other))
                 }
             },
@@ -109,8 +113,8 @@ pub(super) const TABLE: &[Function] = &[
         result: Ty::DURATION,
         run: |_, args| {
             let made = match arg(args, 0) {
-                Value::Null => return Ok(Value::Null),
-                Value::Text(text) => duration_of(text)?,
+                Value::Scalar(Scalar::Null) => return Ok(Value::NULL),
+                Value::Scalar(Scalar::Text(text)) => duration_of(text)?,
                 Value::Map(map) => duration_of_map(map)?,
                 Value::Duration(d) => return Ok(Value::Duration(Arc::clone(d))),
                 other => return Err(wrong("duration", "a map or a text", other)),
@@ -125,9 +129,11 @@ pub(super) const TABLE: &[Function] = &[
         args: &[Ty::INT],
         result: Ty::TEMPORAL,
         run: |_, args| match (arg(args, 0), arg(args, 1)) {
-            (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-            (Value::Int(s), Value::Int(ns)) => temporal::from_epoch(*s, *ns),
-            (Value::Int(_), other) | (other, _) => {
+            (Value::Scalar(Scalar::Null), _) | (_, Value::Scalar(Scalar::Null)) => Ok(Value::NULL),
+            (Value::Scalar(Scalar::Int(s)), Value::Scalar(Scalar::Int(ns))) => {
+                temporal::from_epoch(*s, *ns)
+            }
+            (Value::Scalar(Scalar::Int(_)), other) | (other, _) => {
                 Err(wrong("datetime.fromepoch", "integers", other))
             }
         },
@@ -139,8 +145,8 @@ pub(super) const TABLE: &[Function] = &[
         args: &[Ty::INT],
         result: Ty::TEMPORAL,
         run: |_, args| match arg(args, 0) {
-            Value::Null => Ok(Value::Null),
-            Value::Int(ms) => {
+            Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+            Value::Scalar(Scalar::Int(ms)) => {
                 temporal::from_epoch(ms.div_euclid(1000), ms.rem_euclid(1000) * 1_000_000)
             }
             other => Err(wrong("datetime.fromepochmillis", "an integer", other)),
@@ -154,26 +160,26 @@ pub(super) const TABLE: &[Function] = &[
         result: Ty::INT,
         run: |view, _| {
             let (seconds, nanos) = view.now;
-            Ok(Value::Int(seconds.saturating_mul(1000) + i64::from(nanos / 1_000_000)))
+            Ok(Value::int(seconds.saturating_mul(1000) + i64::from(nanos / 1_000_000)))
         },
     },
 ];
 
 fn cut(name: &str, sort: Sort, view: &GraphView, args: &[Value]) -> Res<Value> {
     let unit = match arg(args, 0) {
-        Value::Null => return Ok(Value::Null),
-        Value::Text(unit) => unit,
+        Value::Scalar(Scalar::Null) => return Ok(Value::NULL),
+        Value::Scalar(Scalar::Text(unit)) => unit,
         other => return Err(wrong(name, "the name of a unit", other)),
     };
     let map = match arg(args, 2) {
-        Value::Null => None,
+        Value::Scalar(Scalar::Null) => None,
         Value::Map(map) => Some(&***map),
         other => return Err(wrong(name, "a map as third argument", other)),
     };
     let now = if args.len() < 2 { Some(construct(sort, None, view.now)?) } else { None };
     match now.as_ref().unwrap_or(arg(args, 1)) {
-        Value::Null => Ok(Value::Null),
-        Value::Temporal(t) => truncate(sort, unit, t, map),
+        Value::Scalar(Scalar::Null) => Ok(Value::NULL),
+        Value::Scalar(Scalar::Temporal(t)) => truncate(sort, unit, t, map),
         other => Err(wrong(name, "a point in time", other)),
     }
 }

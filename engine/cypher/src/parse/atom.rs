@@ -1,5 +1,7 @@
 //! Operands: literals, calls, brackets and what follows an operand.
 
+use graphlume_expr::Scalar;
+
 use super::{Parsed, Parser};
 use crate::ast::{Clause, Expr, Kind, Match, Name, Part, Projected, Quantifier};
 use crate::lex::Tok;
@@ -33,7 +35,11 @@ impl Parser<'_> {
         matches!(self.ahead(1), Tok::Ident(_) | Tok::Quoted(_))
             && matches!(
                 expr.kind,
-                Kind::Var(_) | Kind::Prop(..) | Kind::Call { .. } | Kind::Index(..) | Kind::Null
+                Kind::Var(_)
+                    | Kind::Prop(..)
+                    | Kind::Call { .. }
+                    | Kind::Index(..)
+                    | Kind::Scalar(Scalar::Null)
             )
     }
 
@@ -62,15 +68,15 @@ impl Parser<'_> {
                     return Err(self.error(format!("{n} does not fit into 64 bits")));
                 };
                 self.next();
-                Kind::Int(n)
+                Kind::Scalar(Scalar::Int(n))
             }
             Tok::Float(v) => {
                 self.next();
-                Kind::Float(v)
+                Kind::Scalar(Scalar::Float(v))
             }
             Tok::Str(text) => {
                 self.next();
-                Kind::Str(text)
+                Kind::Scalar(Scalar::text(text))
             }
             Tok::Param(name) => {
                 self.next();
@@ -199,8 +205,8 @@ impl Parser<'_> {
             "NULL" | "TRUE" | "FALSE" => {
                 self.next();
                 return Ok(match upper.as_str() {
-                    "NULL" => Kind::Null,
-                    truth => Kind::Bool(truth == "TRUE"),
+                    "NULL" => Kind::Scalar(Scalar::Null),
+                    truth => Kind::Scalar(Scalar::Bool(truth == "TRUE")),
                 });
             }
             "CASE" => return self.case(),

@@ -1,6 +1,6 @@
 //! Operators, by precedence.
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 
 use super::{Parsed, Parser};
 use crate::ast::{Binary, Expr, Kind};
@@ -70,7 +70,7 @@ impl Parser<'_> {
             {
                 self.next();
                 let value = if n == 1 << 63 { i64::MIN } else { -(n as i64) };
-                return Ok(Expr { kind: Kind::Int(value), at });
+                return Ok(Expr { kind: Kind::Scalar(Scalar::Int(value)), at });
             }
             let inner = self.level(SIGN)?;
             return Ok(Expr { kind: Kind::Neg(Box::new(inner)), at });

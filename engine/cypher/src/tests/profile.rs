@@ -20,7 +20,7 @@ impl Procedures for Ids {
         _: &[Value],
         _: &CancelToken,
     ) -> Result<ProcedureTable, QueryError> {
-        let rows = (1..=3).map(|v| vec![Value::Int(v)]).collect();
+        let rows = (1..=3).map(|v| vec![Value::int(v)]).collect();
         Ok(ProcedureTable { columns: vec!["nodeId".to_owned()], rows })
     }
 }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 pub(crate) use order::{Key, compare, equal, order};
 
+use graphlume_expr::Scalar;
+
 use temporal::{Duration, Temporal};
 
 /// A relationship: its row in the edge table and its ends.
@@ -60,19 +62,10 @@ impl<T> std::ops::Deref for Shared<T> {
 }
 
 /// A value of the language.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub enum Value {
-    /// Missing or unknown.
-    #[default]
-    Null,
-    /// A truth value.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Float(f64),
-    /// Text.
-    Text(Arc<str>),
+    /// What has no parts: null, truth values, numbers, texts and times.
+    Scalar(Scalar),
     /// A list.
     List(Arc<Shared<Vec<Value>>>),
     /// A map.
@@ -83,15 +76,52 @@ pub enum Value {
     Edge(Edge),
     /// A path.
     Path(Arc<Path>),
-    /// A point in time.
-    Temporal(Temporal),
-    /// A length of time.
+    /// A length of time. It is no scalar of both languages: columns and GFQL know lengths as numbers alone, and what
+    /// it is good for, calendar arithmetic, is Cypher's.
     Duration(Arc<Duration>),
 }
 
+// Rows are made of values, which are cloned and moved in every loop: three words each.
+const _: () = assert!(size_of::<Value>() == 24);
+
+impl Default for Value {
+    fn default() -> Self {
+        Self::NULL
+    }
+}
+
 impl Value {
-    pub(crate) fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::Text(text.into())
+    /// Missing or unknown.
+    pub const NULL: Self = Self::Scalar(Scalar::Null);
+
+    /// A truth value.
+    #[must_use]
+    pub const fn bool(v: bool) -> Self {
+        Self::Scalar(Scalar::Bool(v))
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn int(v: i64) -> Self {
+        Self::Scalar(Scalar::Int(v))
+    }
+
+    /// A number.
+    #[must_use]
+    pub const fn float(v: f64) -> Self {
+        Self::Scalar(Scalar::Float(v))
+    }
+
+    /// Text.
+    #[must_use]
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::Scalar(Scalar::text(text))
+    }
+
+    /// A point in time.
+    #[must_use]
+    pub const fn temporal(time: Temporal) -> Self {
+        Self::Scalar(Scalar::Temporal(time))
     }
 
     /// A list.
@@ -112,7 +142,7 @@ impl Value {
         match self {
             Self::List(list) => list.size,
             Self::Map(map) => map.size,
-            Self::Text(text) => {
+            Self::Scalar(Scalar::Text(text)) => {
                 Size { weight: 1 + (text.len() / BYTES_PER_WEIGHT) as u64, depth: 0 }
             }
             Self::Path(path) => Size { weight: 1 + path.edges.len() as u64, depth: 0 },
@@ -123,32 +153,23 @@ impl Value {
     /// Whether this is null.
     #[must_use]
     pub const fn is_null(&self) -> bool {
-        matches!(self, Self::Null)
+        matches!(self, Self::Scalar(Scalar::Null))
     }
 
     /// A number as a float.
     pub(crate) const fn as_f64(&self) -> Option<f64> {
-        match self {
-            Self::Int(v) => Some(*v as f64),
-            Self::Float(v) => Some(*v),
-            _ => None,
-        }
+        if let Self::Scalar(scalar) = self { scalar.as_f64() } else { None }
     }
 
     /// What kind of value this is, for people.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
-            Self::Null => "null",
-            Self::Bool(_) => "a truth value",
-            Self::Int(_) => "an integer",
-            Self::Float(_) => "a float",
-            Self::Text(_) => "a text",
+            Self::Scalar(scalar) => scalar.kind(),
             Self::List(_) => "a list",
             Self::Map(_) => "a map",
             Self::Node(_) => "a node",
             Self::Edge(_) => "a relationship",
             Self::Path(_) => "a path",
-            Self::Temporal(t) => t.kind(),
             Self::Duration(_) => "a duration",
         }
     }
@@ -158,18 +179,12 @@ impl Value {
     pub fn from_json(json: &serde_json::Value) -> Self {
         use serde_json::Value as J;
         match json {
-            J::Null => Self::Null,
-            J::Bool(v) => Self::Bool(*v),
-            J::Number(n) => match n.as_i64() {
-                Some(v) => Self::Int(v),
-                None => n.as_f64().map_or(Self::Null, Self::Float),
-            },
-            J::String(v) => Self::text(v.as_str()),
             J::Array(list) => Self::list(list.iter().map(Self::from_json).collect()),
             J::Object(map) => {
                 let entry = |(k, v): (&String, &J)| (Arc::from(k.as_str()), Self::from_json(v));
                 Self::map(map.iter().map(entry).collect())
             }
+            scalar => Self::Scalar(Scalar::from_json(scalar).unwrap_or_default()),
         }
     }
 }
@@ -192,12 +207,12 @@ pub(crate) fn entry<'a>(entries: &'a Entries, key: &str) -> Option<&'a Value> {
 
 impl From<bool> for Value {
     fn from(v: bool) -> Self {
-        Self::Bool(v)
+        Self::bool(v)
     }
 }
 
 impl From<Option<bool>> for Value {
     fn from(v: Option<bool>) -> Self {
-        v.map_or(Self::Null, Self::Bool)
+        v.map_or(Self::NULL, Self::bool)
     }
 }

@@ -1,6 +1,7 @@
 //! Values as the scenarios write them, in a form in which they can be compared.
 
 use graphlume_cypher::{Answer, Value};
+use graphlume_expr::Scalar;
 
 /// A value without identity: entities by what they show.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,12 +34,12 @@ pub fn shown(answer: &Answer, value: &Value) -> Shown {
         sorted(list.iter().map(|(k, v)| (k.to_string(), shown(answer, v))).collect())
     };
     match value {
-        Value::Null => Shown::Null,
-        Value::Bool(v) => Shown::Bool(*v),
-        Value::Int(v) => Shown::Int(*v),
-        Value::Float(v) => float(*v),
-        Value::Text(v) => Shown::Text(v.to_string()),
-        Value::Temporal(t) => Shown::Text(t.to_string()),
+        Value::Scalar(Scalar::Null) => Shown::Null,
+        Value::Scalar(Scalar::Bool(v)) => Shown::Bool(*v),
+        Value::Scalar(Scalar::Int(v)) => Shown::Int(*v),
+        Value::Scalar(Scalar::Float(v)) => float(*v),
+        Value::Scalar(Scalar::Text(v)) => Shown::Text(v.to_string()),
+        Value::Scalar(Scalar::Temporal(t)) => Shown::Text(t.to_string()),
         Value::Duration(d) => Shown::Text(d.to_string()),
         Value::List(list) => Shown::List(list.iter().map(|v| shown(answer, v)).collect()),
         Value::Map(map) => Shown::Map(entries(map)),

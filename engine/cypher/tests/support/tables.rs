@@ -8,6 +8,7 @@ use arrow_buffer::{IntervalMonthDayNano, NullBuffer, OffsetBuffer, ScalarBuffer}
 use arrow_schema::{DataType, Field, UnionFields};
 use graphlume_cypher::testkit::{Props, Setup};
 use graphlume_cypher::{Temporal, Value};
+use graphlume_expr::Scalar;
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 
@@ -21,9 +22,10 @@ pub fn graph(setup: &Setup) -> Option<PropertyGraph> {
     let names = (0..setup.nodes.len()).map(|i| Some(format!("__n{i}")));
     let mut nodes: Vec<(String, ArrayRef)> =
         vec![(id.to_owned(), Arc::new(names.collect::<StringArray>()))];
-    let lists = setup.nodes.iter().map(|(labels, _)| {
-        Value::list(labels.iter().map(|l| Value::Text(l.as_str().into())).collect())
-    });
+    let lists = setup
+        .nodes
+        .iter()
+        .map(|(labels, _)| Value::list(labels.iter().map(|l| Value::text(l.as_str())).collect()));
     let lists: Vec<Value> = lists.collect();
     nodes.push(("labels".to_owned(), column(&lists)?));
     let mut labels: Vec<&String> = setup.nodes.iter().flat_map(|(l, _)| l).collect();
@@ -69,7 +71,7 @@ fn properties<'p>(
     }
     for key in keys {
         let value =
-            |p: &Props| p.iter().find(|(k, _)| k == key).map_or(Value::Null, |(_, v)| v.clone());
+            |p: &Props| p.iter().find(|(k, _)| k == key).map_or(Value::NULL, |(_, v)| v.clone());
         let values: Vec<Value> = rows.clone().map(value).collect();
         into.push((key.clone(), column(&values)?));
     }
@@ -79,14 +81,14 @@ fn properties<'p>(
 /// What tells column types apart.
 fn kind(v: &Value) -> Option<String> {
     Some(match v {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "bool".to_owned(),
-        Value::Int(_) => "int".to_owned(),
-        Value::Float(_) => "float".to_owned(),
-        Value::Text(_) => "text".to_owned(),
+        Value::Scalar(Scalar::Null) => "null".to_owned(),
+        Value::Scalar(Scalar::Bool(_)) => "bool".to_owned(),
+        Value::Scalar(Scalar::Int(_)) => "int".to_owned(),
+        Value::Scalar(Scalar::Float(_)) => "float".to_owned(),
+        Value::Scalar(Scalar::Text(_)) => "text".to_owned(),
         Value::List(_) => "list".to_owned(),
         Value::Duration(_) => "duration".to_owned(),
-        Value::Temporal(t) => match t {
+        Value::Scalar(Scalar::Temporal(t)) => match t {
             Temporal::Date(_) => "date".to_owned(),
             Temporal::LocalTime(_) => "clock".to_owned(),
             Temporal::LocalDateTime(..) => "local".to_owned(),
@@ -149,8 +151,8 @@ fn uniform(values: &[Value], kind: &str) -> Option<ArrayRef> {
     }
     // Nanoseconds of 64 bits reach from 1678 to 2261.
     let in_range = values.iter().all(|v| match v {
-        Value::Temporal(Temporal::LocalDateTime(s, _)) => s.abs() < 9_000_000_000,
-        Value::Temporal(Temporal::DateTime(z)) => z.seconds.abs() < 9_000_000_000,
+        Value::Scalar(Scalar::Temporal(Temporal::LocalDateTime(s, _))) => s.abs() < 9_000_000_000,
+        Value::Scalar(Scalar::Temporal(Temporal::DateTime(z))) => z.seconds.abs() < 9_000_000_000,
         _ => true,
     });
     if !in_range {
@@ -158,18 +160,22 @@ fn uniform(values: &[Value], kind: &str) -> Option<ArrayRef> {
     }
     let nanos = |s: i64, n: u32| s * 1_000_000_000 + i64::from(n);
     Some(match kind {
-        "bool" => Arc::new(each!(Value::Bool(v) => *v).collect::<BooleanArray>()),
-        "int" => Arc::new(each!(Value::Int(v) => *v).collect::<Int64Array>()),
-        "float" => Arc::new(each!(Value::Float(v) => *v).collect::<Float64Array>()),
-        "text" => Arc::new(each!(Value::Text(v) => v.to_string()).collect::<StringArray>()),
+        "bool" => Arc::new(each!(Value::Scalar(Scalar::Bool(v)) => *v).collect::<BooleanArray>()),
+        "int" => Arc::new(each!(Value::Scalar(Scalar::Int(v)) => *v).collect::<Int64Array>()),
+        "float" => Arc::new(each!(Value::Scalar(Scalar::Float(v)) => *v).collect::<Float64Array>()),
+        "text" => Arc::new(
+            each!(Value::Scalar(Scalar::Text(v)) => v.to_string()).collect::<StringArray>(),
+        ),
         "date" => Arc::new(
-            each!(Value::Temporal(Temporal::Date(d)) => *d as i32).collect::<Date32Array>(),
+            each!(Value::Scalar(Scalar::Temporal(Temporal::Date(d))) => *d as i32)
+                .collect::<Date32Array>(),
         ),
         "clock" => Arc::new(
-            each!(Value::Temporal(Temporal::LocalTime(t)) => *t).collect::<Time64NanosecondArray>(),
+            each!(Value::Scalar(Scalar::Temporal(Temporal::LocalTime(t))) => *t)
+                .collect::<Time64NanosecondArray>(),
         ),
         "local" => Arc::new(
-            each!(Value::Temporal(Temporal::LocalDateTime(s, n)) => nanos(*s, *n))
+            each!(Value::Scalar(Scalar::Temporal(Temporal::LocalDateTime(s, n))) => nanos(*s, *n))
                 .collect::<TimestampNanosecondArray>(),
         ),
         "duration" => Arc::new(
@@ -196,8 +202,7 @@ fn uniform(values: &[Value], kind: &str) -> Option<ArrayRef> {
         }
         zoned => {
             let zone = zoned.strip_prefix("zoned ")?;
-            let moments =
-                each!(Value::Temporal(Temporal::DateTime(z)) => nanos(z.seconds, z.nanos));
+            let moments = each!(Value::Scalar(Scalar::Temporal(Temporal::DateTime(z))) => nanos(z.seconds, z.nanos));
             let array = moments.collect::<PrimitiveArray<TimestampNanosecondType>>();
             let array = array.with_timezone(zone);
             debug_assert!(matches!(array.data_type(), DataType::Timestamp(..)));

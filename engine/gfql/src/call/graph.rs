@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array};
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_graph::canon::{Canon, Column};
+use graphlume_store::PropertyGraph;
 use graphlume_store::ids::IdSet;
 use graphlume_store::materialize::{columns, table_of};
-use graphlume_store::{Literal, PropertyGraph};
 use graphlume_table::Table;
 use serde_json::Value;
 
@@ -171,14 +171,14 @@ pub(super) fn named(
 ) -> Result<IdSet, QueryError> {
     let value = params.get(name).ok_or_else(|| params.missing(name))?;
     let scalar =
-        |v: &Value| crate::wire::scalar(v).ok_or_else(|| params.wrong(name, "a list of ids", v));
+        |v: &Value| Scalar::from_json(v).ok_or_else(|| params.wrong(name, "a list of ids", v));
     let mut found = Vec::new();
-    let mut add = |id: &Literal| -> Result<(), QueryError> {
+    let mut add = |id: &Scalar| -> Result<(), QueryError> {
         let id = match id {
-            Literal::Int(v) => Some(Canon::Int(*v)),
-            Literal::Float(v) => graphlume_graph::canon::of_f64(*v),
-            Literal::Text(v) => Some(Canon::Text(v)),
-            Literal::Bool(v) => Some(Canon::Bool(*v)),
+            Scalar::Int(v) => Some(Canon::Int(*v)),
+            Scalar::Float(v) => graphlume_graph::canon::of_f64(*v),
+            Scalar::Text(v) => Some(Canon::Text(v)),
+            Scalar::Bool(v) => Some(Canon::Bool(*v)),
             _ => None,
         };
         if let Some(id) = id {

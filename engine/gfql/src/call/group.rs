@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) fn run(
     if members.is_empty() && keys.iter().all(|key| key.starts_with(ALL_ROWS)) {
         members.push(vec![]);
         for (_, values) in &mut out {
-            *values = column(&[Cell::Int(1)], scope.cancel)?;
+            *values = column(&[Cell::int(1)], scope.cancel)?;
         }
     }
     for value in params.list("aggregations")? {
@@ -68,7 +68,7 @@ pub(super) fn run(
             None => return Err(wrong()),
         };
         let one = |rows: &Vec<usize>| match &cells {
-            None => Ok(Cell::Int(rows.len() as i64)),
+            None => Ok(Cell::int(rows.len() as i64)),
             Some(cells) => aggregate(function, rows.iter().map(|r| &cells[*r])),
         };
         let found = members.iter().map(one).collect::<Result<Vec<_>, QueryError>>()?;
@@ -110,16 +110,16 @@ fn aggregate<'a>(
         cells.retain(|c| seen.insert(c.key()));
     }
     Ok(match function {
-        "count" | "count_distinct" => Cell::Int(cells.len() as i64),
+        "count" | "count_distinct" => Cell::int(cells.len() as i64),
         "collect" | "collect_distinct" => Cell::List(cells.into_iter().cloned().collect()),
-        "min" => cells.into_iter().min_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::Null),
-        "max" => cells.into_iter().max_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::Null),
+        "min" => cells.into_iter().min_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::NULL),
+        "max" => cells.into_iter().max_by(|a, b| a.sort(b)).cloned().unwrap_or(Cell::NULL),
         _ => {
             let mut whole: Option<i64> = Some(0);
             let mut sum = 0.0;
             for cell in &cells {
                 let number = match cell {
-                    Cell::Bool(v) => Cell::Int(i64::from(*v)),
+                    Cell::Scalar(Scalar::Bool(v)) => Cell::int(i64::from(*v)),
                     other => (*other).clone(),
                 };
                 let value = number.number().ok_or_else(|| {
@@ -130,15 +130,15 @@ fn aggregate<'a>(
                 })?;
                 sum += value;
                 whole = match number {
-                    Cell::Int(v) => whole.and_then(|w| w.checked_add(v)),
+                    Cell::Scalar(Scalar::Int(v)) => whole.and_then(|w| w.checked_add(v)),
                     _ => None,
                 };
             }
             match (function, whole) {
-                ("sum", Some(whole)) => Cell::Int(whole),
-                ("sum", None) => Cell::Float(sum),
-                _ if cells.is_empty() => Cell::Null,
-                _ => Cell::Float(sum / cells.len() as f64),
+                ("sum", Some(whole)) => Cell::int(whole),
+                ("sum", None) => Cell::float(sum),
+                _ if cells.is_empty() => Cell::NULL,
+                _ => Cell::float(sum / cells.len() as f64),
             }
         }
     })

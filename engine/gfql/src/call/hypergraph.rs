@@ -1,8 +1,8 @@
 //! The call that makes a graph of the values of a table.
 
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::filter::Predicate;
-use graphlume_store::{Bindings, Literal, PropertyGraph};
+use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions};
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
@@ -45,7 +45,7 @@ pub(super) fn run(
     let made = PropertyGraph::new(Some(nodes.clone()), Some(edges.clone()), bindings)?;
     let rows = |table| Ok(PropertyGraph::of_rows(table, Some(&edges)));
     let of_kind = |events: bool| {
-        let kind = Predicate::Same(Literal::Text(options.event_type.clone()));
+        let kind = Predicate::Same(Scalar::text(options.event_type.as_str()));
         let filter = vec![(options.names.node_type.clone(), kind)];
         let kinds = crate::bind::bind(&made, &nodes, crate::scope::Side::Nodes, &filter, scope)?;
         let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);

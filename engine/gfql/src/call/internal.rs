@@ -130,7 +130,7 @@ fn names_only(text: &str, made: &[&str]) -> bool {
 
 /// The row of nothing that such a chain begins with.
 pub(super) fn nothing(cancel: &CancelToken) -> Result<Table, QueryError> {
-    table_of(vec![(SEED.to_owned(), column(&[Cell::Bool(true)], cancel)?)], 1)
+    table_of(vec![(SEED.to_owned(), column(&[Cell::bool(true)], cancel)?)], 1)
 }
 
 /// The column of that row, as the client calls it.

@@ -94,7 +94,7 @@ fn keys(
     }
     let key = |row: usize| {
         let cells = readers.iter().map(|r| match r.get(row) {
-            Cell::Null => None,
+            Cell::NULL => None,
             cell => Some(format!("{:?}", cell.key())),
         });
         cells.collect::<Option<Vec<_>>>().map(|cells| cells.join(","))

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array};
-use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Scalar, Strictness};
 use graphlume_store::PropertyGraph;
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_table::Table;
@@ -55,7 +55,7 @@ fn ends(
     let places = name.and_then(|name| found.column(name)).and_then(Reader::new);
     let (Some(places), Some(edges)) = (places, base.edges()) else { return Ok(found) };
     let place = |row| match places.get(row) {
-        Cell::Int(place) => u32::try_from(place).ok(),
+        Cell::Scalar(Scalar::Int(place)) => u32::try_from(place).ok(),
         _ => None,
     };
     let edges = take(edges, (0..found.num_rows()).filter_map(place).collect())?;
@@ -119,7 +119,7 @@ fn table_of_side(
     let Some(marked) = marked else {
         return Err(params.wrong("source", "a named step", &source.into()));
     };
-    let rows = (0..table.num_rows()).filter(|r| marked.get(*r) == Cell::Bool(true));
+    let rows = (0..table.num_rows()).filter(|r| marked.get(*r).is_true());
     take(&table, rows.map(|r| r as u32).collect())
 }
 
@@ -147,7 +147,7 @@ pub(super) fn count(
 ) -> Result<Table, QueryError> {
     let rows = table_of_side(graph, params, scope)?.num_rows();
     let name = params.text("alias")?.unwrap_or("count(*)");
-    table_of(vec![(name.to_owned(), column(&[Cell::Int(rows as i64)], scope.cancel)?)], 1)
+    table_of(vec![(name.to_owned(), column(&[Cell::int(rows as i64)], scope.cancel)?)], 1)
 }
 
 pub(super) fn select(
@@ -300,7 +300,7 @@ pub(super) fn keep(
     }
     if let Some(text) = params.text("expr")? {
         let answers = values(table, &parse(text)?, scope)?;
-        kept.retain(|row| answers[*row as usize] == Cell::Bool(true));
+        kept.retain(|row| answers[*row as usize].is_true());
     }
     take(table, kept)
 }
@@ -415,7 +415,7 @@ pub(super) fn unwind(
                 rows.extend(std::iter::repeat_n(row as u32, items.len()));
                 cells.extend(items);
             }
-            Cell::Null => {}
+            Cell::NULL => {}
             one => {
                 rows.push(row as u32);
                 cells.push(one);

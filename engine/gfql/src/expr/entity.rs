@@ -1,6 +1,7 @@
 //! Nodes and edges in the rows of a query: which columns are theirs, and what functions tell of them.
 
 use arrow_schema::DataType;
+use graphlume_expr::Scalar;
 use graphlume_table::Table;
 
 use super::value::{Cell, Reader, fields_notation, plain_name};
@@ -63,7 +64,7 @@ impl Entity {
     /// What a function says of this; `None` where it has no such.
     pub(super) fn tell(&self, function: &str) -> Option<Cell> {
         let texts = |names: Vec<&String>| {
-            Cell::List(names.into_iter().map(|n| Cell::Text(n.clone())).collect())
+            Cell::List(names.into_iter().map(|n| Cell::string(n.as_str())).collect())
         };
         Some(match function {
             "keys" | "__node_keys__" | "__edge_keys__" => {
@@ -71,11 +72,11 @@ impl Entity {
             }
             "properties" => Cell::Map(self.properties.clone()),
             "id" => self.id.clone(),
-            "elementid" => Cell::Text(self.id.text()),
-            "__node_entity__" | "__edge_entity__" => Cell::Text(self.notation()),
+            "elementid" => Cell::string(self.id.text()),
+            "__node_entity__" | "__edge_entity__" => Cell::string(self.notation()),
             "labels" if !self.edge => texts(self.labels.iter().collect()),
             "type" if self.edge => {
-                self.labels.first().map_or(Cell::Null, |t| Cell::Text(t.clone()))
+                self.labels.first().map_or(Cell::NULL, |t| Cell::string(t.as_str()))
             }
             // Rows of paths name the ends of their edges as steps of their own.
             "startnode" if self.edge && !self.ends[0].is_null() => self.ends[0].clone(),
@@ -159,8 +160,8 @@ impl EntityReader {
     }
 
     pub(super) fn get(&self, row: usize) -> Cell {
-        if matches!(self.present.get(row), Cell::Null | Cell::Bool(false)) {
-            return Cell::Null;
+        if matches!(self.present.get(row), Cell::NULL | Cell::Scalar(Scalar::Bool(false))) {
+            return Cell::NULL;
         }
         let mut labels: Vec<String> = Vec::new();
         let mut add = |label: String| {
@@ -172,19 +173,19 @@ impl EntityReader {
             listed.iter().filter(|l| !l.is_null()).for_each(|label| add(label.text()));
         }
         for (label, flag) in &self.flags {
-            if flag.get(row) == Cell::Bool(true) {
+            if flag.get(row).is_true() {
                 add(label.clone());
             }
         }
         match self.kind.as_ref().map(|r| r.get(row)) {
-            None | Some(Cell::Null) => {}
+            None | Some(Cell::NULL) => {}
             Some(kind) => add(kind.text()),
         }
         let property = |(name, r): &(String, Reader)| {
             let cell = r.get(row);
             (!cell.is_null()).then(|| (name.clone(), cell))
         };
-        let end = |i: usize| self.ends[i].as_ref().map_or(Cell::Null, |r| r.get(row));
+        let end = |i: usize| self.ends[i].as_ref().map_or(Cell::NULL, |r| r.get(row));
         Cell::Entity(std::sync::Arc::new(Entity {
             edge: self.edge,
             id: self.id.get(row),

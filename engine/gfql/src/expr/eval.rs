@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use graphlume_expr::{Cmp, ErrorCode, QueryError};
+use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar};
 use graphlume_store::filter::Pattern;
 use graphlume_types::limits::{QUERY_CELL_BYTES_MAX, QUERY_LIST_MAX};
 
@@ -74,17 +74,17 @@ impl<'a> Eval<'a> {
                 Cell::Map(fields.iter().map(field).collect::<Result<_, QueryError>>()?)
             }
             Expr::Not(inner) => match self.eval(inner)? {
-                Cell::Bool(v) => Cell::Bool(!v),
-                Cell::Null => Cell::Null,
+                Cell::Scalar(Scalar::Bool(v)) => Cell::bool(!v),
+                Cell::NULL => Cell::NULL,
                 other => return Err(wrong("NOT needs a truth value").value(other.text())),
             },
             Expr::Negative(inner) => match self.eval(inner)? {
-                Cell::Int(v) => Cell::Int(v.checked_neg().ok_or_else(too_large)?),
-                Cell::Float(v) => Cell::Float(-v),
-                Cell::Null => Cell::Null,
+                Cell::Scalar(Scalar::Int(v)) => Cell::int(v.checked_neg().ok_or_else(too_large)?),
+                Cell::Scalar(Scalar::Float(v)) => Cell::float(-v),
+                Cell::NULL => Cell::NULL,
                 other => return Err(wrong("- needs a number").value(other.text())),
             },
-            Expr::IsNull(inner) => Cell::Bool(self.eval(inner)?.is_null()),
+            Expr::IsNull(inner) => Cell::bool(self.eval(inner)?.is_null()),
             Expr::Binary(op, a, b) => self.binary(*op, a, b)?,
             Expr::Index(list, index) => self.index(list, index)?,
             Expr::Slice(list, from, to) => self.slice(list, from.as_deref(), to.as_deref())?,
@@ -96,7 +96,7 @@ impl<'a> Eval<'a> {
                             return Ok(cell);
                         }
                     }
-                    return Ok(Cell::Null);
+                    return Ok(Cell::NULL);
                 }
                 self.call(name, args)?
             }
@@ -106,13 +106,13 @@ impl<'a> Eval<'a> {
                     let test = self.eval(test)?;
                     let holds = match &operand {
                         Some(o) => order(o, &test)? == Some(Ordering::Equal),
-                        None => test == Cell::Bool(true),
+                        None => test.is_true(),
                     };
                     if holds {
                         return self.eval(then);
                     }
                 }
-                otherwise.as_ref().map_or(Ok(Cell::Null), |e| self.eval(e))?
+                otherwise.as_ref().map_or(Ok(Cell::NULL), |e| self.eval(e))?
             }
             Expr::List(items) => {
                 Cell::List(items.iter().map(|i| self.eval(i)).collect::<Result<_, _>>()?)
@@ -121,11 +121,11 @@ impl<'a> Eval<'a> {
                 self.quantified(*quantifier, name, list, test)?
             }
             Expr::Comprehension(name, list, test, item) => {
-                let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+                let Cell::List(items) = self.eval(list)? else { return Ok(Cell::NULL) };
                 let mut out = Vec::new();
                 for cell in items {
                     let kept = match test {
-                        Some(test) => self.with(name, &cell, test)? == Cell::Bool(true),
+                        Some(test) => self.with(name, &cell, test)?.is_true(),
                         None => true,
                     };
                     if kept {
@@ -171,7 +171,7 @@ impl<'a> Eval<'a> {
         match (name, cells.as_slice()) {
             // A simple CASE asks for equality, and null equals nothing.
             ("__cypher_case_eq__", [a, b]) => {
-                Ok(Cell::Bool(self.compare(Cmp::Eq, a, b)? == Cell::Bool(true)))
+                Ok(Cell::bool(self.compare(Cmp::Eq, a, b)?.is_true()))
             }
             ("searchany", [element, term, options @ ..]) => {
                 let search = super::search::Search::new(term, options.first())?;
@@ -201,39 +201,39 @@ impl<'a> Eval<'a> {
         list: &Expr,
         test: &Expr,
     ) -> Found {
-        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::NULL) };
         let (mut yes, mut no, mut unknown) = (0, 0, 0);
         for cell in &items {
             match self.with(name, cell, test)? {
-                Cell::Bool(true) => yes += 1,
-                Cell::Bool(false) => no += 1,
-                Cell::Null => unknown += 1,
+                Cell::Scalar(Scalar::Bool(true)) => yes += 1,
+                Cell::Scalar(Scalar::Bool(false)) => no += 1,
+                Cell::NULL => unknown += 1,
                 other => return Err(wrong("WHERE needs a truth value").value(other.text())),
             }
         }
         let sure = unknown == 0;
         Ok(match quantifier {
-            Quantifier::Any if yes > 0 => Cell::Bool(true),
-            Quantifier::All if no > 0 => Cell::Bool(false),
-            Quantifier::None if yes > 0 => Cell::Bool(false),
-            Quantifier::Single if yes > 1 => Cell::Bool(false),
-            _ if !sure => Cell::Null,
-            Quantifier::Any => Cell::Bool(false),
-            Quantifier::All | Quantifier::None => Cell::Bool(true),
-            Quantifier::Single => Cell::Bool(yes == 1),
+            Quantifier::Any if yes > 0 => Cell::bool(true),
+            Quantifier::All if no > 0 => Cell::bool(false),
+            Quantifier::None if yes > 0 => Cell::bool(false),
+            Quantifier::Single if yes > 1 => Cell::bool(false),
+            _ if !sure => Cell::NULL,
+            Quantifier::Any => Cell::bool(false),
+            Quantifier::All | Quantifier::None => Cell::bool(true),
+            Quantifier::Single => Cell::bool(yes == 1),
         })
     }
 
     fn truth(&mut self, expr: &Expr) -> Result<Option<bool>, QueryError> {
         match self.eval(expr)? {
-            Cell::Bool(v) => Ok(Some(v)),
-            Cell::Null => Ok(None),
+            Cell::Scalar(Scalar::Bool(v)) => Ok(Some(v)),
+            Cell::NULL => Ok(None),
             other => Err(wrong("AND, OR and XOR need truth values").value(other.text())),
         }
     }
 
     fn binary(&mut self, op: Binary, a: &Expr, b: &Expr) -> Found {
-        let known = |v: Option<bool>| v.map_or(Cell::Null, Cell::Bool);
+        let known = |v: Option<bool>| v.map_or(Cell::NULL, Cell::bool);
         if matches!(op, Binary::Or | Binary::And | Binary::Xor) {
             let (x, y) = (self.truth(a)?, self.truth(b)?);
             return Ok(known(match op {
@@ -249,18 +249,21 @@ impl<'a> Eval<'a> {
             Binary::Compare(cmp) => self.compare(cmp, &x, &y),
             Binary::In => Ok(known(within(&x, &y)?)),
             Binary::Contains | Binary::Starts | Binary::Ends | Binary::Match => {
-                let (Cell::Text(x), Cell::Text(y)) = (&x, &y) else { return Ok(Cell::Null) };
-                Ok(Cell::Bool(match op {
-                    Binary::Contains => x.contains(y.as_str()),
-                    Binary::Starts => x.starts_with(y.as_str()),
-                    Binary::Ends => x.ends_with(y.as_str()),
+                let (Cell::Scalar(Scalar::Text(x)), Cell::Scalar(Scalar::Text(y))) = (&x, &y)
+                else {
+                    return Ok(Cell::NULL);
+                };
+                Ok(Cell::bool(match op {
+                    Binary::Contains => x.contains(&**y),
+                    Binary::Starts => x.starts_with(&**y),
+                    Binary::Ends => x.ends_with(&**y),
                     _ => self.names.pattern(y)?.is_match(x),
                 }))
             }
             _ => {
                 let found = arithmetic(op, x, y)?;
                 match &found {
-                    Cell::Text(text) if text.len() > QUERY_CELL_BYTES_MAX => {
+                    Cell::Scalar(Scalar::Text(text)) if text.len() > QUERY_CELL_BYTES_MAX => {
                         let what =
                             format!("a text would have more than {QUERY_CELL_BYTES_MAX} bytes");
                         return Err(QueryError::new(ErrorCode::Limit, what));
@@ -275,13 +278,13 @@ impl<'a> Eval<'a> {
 
     fn compare(&self, cmp: Cmp, x: &Cell, y: &Cell) -> Found {
         if x.is_null() || y.is_null() {
-            return Ok(if self.frame { Cell::Bool(cmp == Cmp::Ne) } else { Cell::Null });
+            return Ok(if self.frame { Cell::bool(cmp == Cmp::Ne) } else { Cell::NULL });
         }
         Ok(match order(x, y)? {
-            Some(ordering) => Cell::Bool(cmp.accepts(ordering)),
-            None if matches!(cmp, Cmp::Eq | Cmp::Ne) => Cell::Bool(cmp == Cmp::Ne),
-            None if self.frame => Cell::Bool(false),
-            None => Cell::Null,
+            Some(ordering) => Cell::bool(cmp.accepts(ordering)),
+            None if matches!(cmp, Cmp::Eq | Cmp::Ne) => Cell::bool(cmp == Cmp::Ne),
+            None if self.frame => Cell::bool(false),
+            None => Cell::NULL,
         })
     }
 
@@ -295,32 +298,34 @@ impl<'a> Eval<'a> {
             None => self.eval(list)?,
         };
         match (list, self.eval(index)?) {
-            (Cell::Null, _) | (_, Cell::Null) => Ok(Cell::Null),
-            (value @ (Cell::Map(_) | Cell::Entity(_)), Cell::Text(name)) => {
+            (Cell::NULL, _) | (_, Cell::NULL) => Ok(Cell::NULL),
+            (value @ (Cell::Map(_) | Cell::Entity(_)), Cell::Scalar(Scalar::Text(name))) => {
                 value.field(&name).ok_or_else(|| no_fields(&value, &name))
             }
-            (Cell::List(items), Cell::Int(i)) => {
+            (Cell::List(items), Cell::Scalar(Scalar::Int(i))) => {
                 let at = if i < 0 { i + items.len() as i64 } else { i };
                 let cell = usize::try_from(at).ok().and_then(|at| items.get(at).cloned());
-                Ok(cell.unwrap_or(Cell::Null))
+                Ok(cell.unwrap_or(Cell::NULL))
             }
             (other, _) => Err(wrong("[ ] needs a list and a whole number").value(other.text())),
         }
     }
 
     fn slice(&mut self, list: &Expr, from: Option<&Expr>, to: Option<&Expr>) -> Found {
-        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::Null) };
+        let Cell::List(items) = self.eval(list)? else { return Ok(Cell::NULL) };
         let len = items.len() as i64;
         let mut end = |expr: Option<&Expr>, default: i64| {
             Ok(match expr.map(|e| self.eval(e)).transpose()? {
                 None => Some(default),
-                Some(Cell::Int(i)) => Some((if i < 0 { i + len } else { i }).clamp(0, len)),
-                Some(Cell::Null) => None,
+                Some(Cell::Scalar(Scalar::Int(i))) => {
+                    Some((if i < 0 { i + len } else { i }).clamp(0, len))
+                }
+                Some(Cell::NULL) => None,
                 Some(other) => return Err(wrong("a slice needs whole numbers").value(other.text())),
             })
         };
         let (from, to) = (end(from, 0)?, end(to, len)?);
-        let (Some(from), Some(to)) = (from, to) else { return Ok(Cell::Null) };
+        let (Some(from), Some(to)) = (from, to) else { return Ok(Cell::NULL) };
         Ok(Cell::List(items.get(from as usize..to as usize).unwrap_or_default().to_vec()))
     }
 }
@@ -336,8 +341,12 @@ fn no_fields(value: &Cell, name: &str) -> QueryError {
 /// A time and a text that says none.
 fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, QueryError> {
     Ok(match (x, y) {
-        (Cell::Time(s, ns), Cell::Text(text)) => Some((*s, *ns).cmp(&moment(text)?)),
-        (Cell::Text(text), Cell::Time(s, ns)) => Some(moment(text)?.cmp(&(*s, *ns))),
+        (Cell::Scalar(Scalar::Temporal(time)), Cell::Scalar(Scalar::Text(text))) => {
+            Some(time.instant().cmp(&Some(moment(text)?)))
+        }
+        (Cell::Scalar(Scalar::Text(text)), Cell::Scalar(Scalar::Temporal(time))) => {
+            Some(Some(moment(text)?).cmp(&time.instant()))
+        }
         _ => x.order(y),
     })
 }
@@ -345,7 +354,7 @@ fn order(x: &Cell, y: &Cell) -> Result<Option<Ordering>, QueryError> {
 fn within(x: &Cell, list: &Cell) -> Result<Option<bool>, QueryError> {
     let items = match list {
         Cell::List(items) => items,
-        Cell::Null => return Ok(None),
+        Cell::Scalar(Scalar::Null) => return Ok(None),
         other => return Err(wrong("IN needs a list").value(other.text())),
     };
     if items.is_empty() {
@@ -370,7 +379,7 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
             a.extend(b);
             Cell::List(a)
         }
-        (_, Cell::Null, _) | (_, _, Cell::Null) => Cell::Null,
+        (_, Cell::NULL, _) | (_, _, Cell::NULL) => Cell::NULL,
         (Binary::Add, Cell::List(mut a), b) => {
             a.push(b);
             Cell::List(a)
@@ -379,8 +388,10 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
             b.insert(0, a);
             Cell::List(b)
         }
-        (Binary::Add, Cell::Text(a), Cell::Text(b)) => Cell::Text(a + &b),
-        (op, Cell::Int(a), Cell::Int(b)) => {
+        (Binary::Add, Cell::Scalar(Scalar::Text(a)), Cell::Scalar(Scalar::Text(b))) => {
+            Cell::string([&*a, &*b].concat())
+        }
+        (op, Cell::Scalar(Scalar::Int(a)), Cell::Scalar(Scalar::Int(b))) => {
             if b == 0 && matches!(op, Binary::Div | Binary::Rem) {
                 return Err(QueryError::new(
                     ErrorCode::Predicate,
@@ -395,14 +406,14 @@ fn arithmetic(op: Binary, x: Cell, y: Cell) -> Found {
                 Binary::Div => a.checked_div(b),
                 _ => a.checked_rem(b),
             };
-            Cell::Int(result.ok_or_else(too_large)?)
+            Cell::int(result.ok_or_else(too_large)?)
         }
         (op, a, b) => {
             let (Some(x), Some(y)) = (a.number(), b.number()) else {
                 let text = "arithmetic needs two numbers, two texts or a list";
                 return Err(wrong(text).value(format!("{} and {}", a.text(), b.text())));
             };
-            Cell::Float(match op {
+            Cell::float(match op {
                 Binary::Add => x + y,
                 Binary::Sub => x - y,
                 Binary::Mul => x * y,

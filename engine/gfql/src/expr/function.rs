@@ -1,7 +1,7 @@
 //! Functions of expressions.
 
 use super::value::Cell;
-use graphlume_expr::{ErrorCode, QueryError, nearest};
+use graphlume_expr::{ErrorCode, QueryError, Scalar, nearest};
 
 /// Functions and how many arguments they take at least and at most; coalesce takes any number.
 const FUNCTIONS: &[(&str, usize, usize)] = &[
@@ -102,10 +102,10 @@ pub(super) fn check(name: &str, args: usize) -> Result<(), QueryError> {
 pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
     check(name, args.len())?;
     if name == "exists" {
-        return Ok(Cell::Bool(args.iter().all(|a| !a.is_null())));
+        return Ok(Cell::bool(args.iter().all(|a| !a.is_null())));
     }
     if args.iter().any(Cell::is_null) {
-        return Ok(Cell::Null);
+        return Ok(Cell::NULL);
     }
     let wrong = || {
         let shown: Vec<String> = args.iter().map(Cell::text).collect();
@@ -113,7 +113,8 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
         QueryError::new(ErrorCode::ColumnType, text).value(shown.join(", "))
     };
     let number = || args[0].number().ok_or_else(wrong);
-    let text = || if let Cell::Text(t) = &args[0] { Ok(t.as_str()) } else { Err(wrong()) };
+    let text =
+        || if let Cell::Scalar(Scalar::Text(t)) = &args[0] { Ok(&**t) } else { Err(wrong()) };
     if let Cell::Entity(entity) = &args[0]
         && of_elements(name).is_some()
     {
@@ -121,80 +122,88 @@ pub(super) fn call(name: &str, args: &[Cell]) -> Result<Cell, QueryError> {
     }
     Ok(match (name, &args[0]) {
         ("keys", Cell::Map(fields)) => {
-            Cell::List(fields.iter().map(|(name, _)| Cell::Text(name.clone())).collect())
+            Cell::List(fields.iter().map(|(name, _)| Cell::string(name.as_str())).collect())
         }
         ("properties", Cell::Map(_)) | ("nodes" | "relationships", Cell::List(_)) => {
             args[0].clone()
         }
-        ("length", Cell::List(items)) => Cell::Int(items.len() as i64),
-        ("split", Cell::Text(whole)) => match &args[1] {
-            Cell::Text(by) if by.is_empty() => {
-                Cell::List(whole.chars().map(|c| Cell::Text(c.to_string())).collect())
+        ("length", Cell::List(items)) => Cell::int(items.len() as i64),
+        ("split", Cell::Scalar(Scalar::Text(whole))) => match &args[1] {
+            Cell::Scalar(Scalar::Text(by)) if by.is_empty() => {
+                Cell::List(whole.chars().map(|c| Cell::string(c.to_string())).collect())
             }
-            Cell::Text(by) => {
-                Cell::List(whole.split(by.as_str()).map(|t| Cell::Text(t.to_owned())).collect())
+            Cell::Scalar(Scalar::Text(by)) => {
+                Cell::List(whole.split(&**by).map(Cell::string).collect())
             }
             _ => return Err(wrong()),
         },
-        ("size", Cell::Text(t)) => Cell::Int(t.chars().count() as i64),
-        ("size", Cell::List(items)) => Cell::Int(items.len() as i64),
-        ("abs", Cell::Int(v)) => Cell::Int(v.checked_abs().ok_or_else(wrong)?),
-        ("abs", _) => Cell::Float(number()?.abs()),
-        ("sqrt", _) => Cell::Float(number()?.sqrt()),
-        ("floor", _) => Cell::Float(number()?.floor()),
-        ("ceil" | "ceiling", _) => Cell::Float(number()?.ceil()),
+        ("size", Cell::Scalar(Scalar::Text(t))) => Cell::int(t.chars().count() as i64),
+        ("size", Cell::List(items)) => Cell::int(items.len() as i64),
+        ("abs", Cell::Scalar(Scalar::Int(v))) => Cell::int(v.checked_abs().ok_or_else(wrong)?),
+        ("abs", _) => Cell::float(number()?.abs()),
+        ("sqrt", _) => Cell::float(number()?.sqrt()),
+        ("floor", _) => Cell::float(number()?.floor()),
+        ("ceil" | "ceiling", _) => Cell::float(number()?.ceil()),
         ("round", _) => match args.get(1) {
-            None => Cell::Float((number()? + 0.5).floor()),
-            Some(Cell::Int(places)) => {
+            None => Cell::float((number()? + 0.5).floor()),
+            Some(Cell::Scalar(Scalar::Int(places))) => {
                 let scale = 10_f64.powi((*places).clamp(-300, 300) as i32);
                 // The ties go away from zero.
-                Cell::Float((number()? * scale).round() / scale)
+                Cell::float((number()? * scale).round() / scale)
             }
             Some(_) => return Err(wrong()),
         },
         ("sign", _) => {
             let v = number()?;
-            Cell::Int(i64::from(v > 0.0) - i64::from(v < 0.0))
+            Cell::int(i64::from(v > 0.0) - i64::from(v < 0.0))
         }
-        ("tolower" | "lower", _) => Cell::Text(text()?.to_lowercase()),
-        ("toupper" | "upper", _) => Cell::Text(text()?.to_uppercase()),
+        ("tolower" | "lower", _) => Cell::string(text()?.to_lowercase()),
+        ("toupper" | "upper", _) => Cell::string(text()?.to_uppercase()),
         ("substring", _) => {
             let place = |i: usize| match args.get(i) {
-                Some(Cell::Int(v)) => usize::try_from(*v).map(Some).map_err(|_| wrong()),
+                Some(Cell::Scalar(Scalar::Int(v))) => {
+                    usize::try_from(*v).map(Some).map_err(|_| wrong())
+                }
                 None => Ok(None),
                 Some(_) => Err(wrong()),
             };
             let (from, len) = (place(1)?.unwrap_or(0), place(2)?.unwrap_or(usize::MAX));
-            Cell::Text(text()?.chars().skip(from).take(len).collect())
+            Cell::string(text()?.chars().skip(from).take(len).collect::<String>())
         }
-        ("tointeger", Cell::Int(v)) => Cell::Int(*v),
-        ("tointeger", Cell::Float(v)) => Cell::Int(v.trunc() as i64),
-        ("tointeger", Cell::Text(t)) => {
+        ("tointeger", Cell::Scalar(Scalar::Int(v))) => Cell::int(*v),
+        ("tointeger", Cell::Scalar(Scalar::Float(v))) => Cell::int(v.trunc() as i64),
+        ("tointeger", Cell::Scalar(Scalar::Text(t))) => {
             let whole = t.trim().parse::<i64>().ok();
             let parsed = whole.or_else(|| t.trim().parse::<f64>().ok().map(|v| v.trunc() as i64));
-            parsed.map_or(Cell::Null, Cell::Int)
+            parsed.map_or(Cell::NULL, Cell::int)
         }
-        ("tofloat", Cell::Text(t)) => t.trim().parse().map_or(Cell::Null, Cell::Float),
-        ("tofloat", _) => Cell::Float(number()?),
-        ("toboolean", Cell::Bool(v)) => Cell::Bool(*v),
-        ("toboolean", Cell::Text(t)) => match t.trim().to_lowercase().as_str() {
-            "true" => Cell::Bool(true),
-            "false" => Cell::Bool(false),
-            _ => Cell::Null,
+        ("tofloat", Cell::Scalar(Scalar::Text(t))) => {
+            t.trim().parse().map_or(Cell::NULL, Cell::float)
+        }
+        ("tofloat", _) => Cell::float(number()?),
+        ("toboolean", Cell::Scalar(Scalar::Bool(v))) => Cell::bool(*v),
+        ("toboolean", Cell::Scalar(Scalar::Text(t))) => match t.trim().to_lowercase().as_str() {
+            "true" => Cell::bool(true),
+            "false" => Cell::bool(false),
+            _ => Cell::NULL,
         },
         ("tostring", Cell::List(_)) => return Err(wrong()),
-        ("tostring", cell) => Cell::Text(cell.text()),
-        ("head", Cell::List(items)) => items.first().cloned().unwrap_or(Cell::Null),
+        ("tostring", cell) => Cell::string(cell.text()),
+        ("head", Cell::List(items)) => items.first().cloned().unwrap_or(Cell::NULL),
         ("tail", Cell::List(items)) => Cell::List(items.iter().skip(1).cloned().collect()),
         ("reverse", Cell::List(items)) => Cell::List(items.iter().rev().cloned().collect()),
-        ("reverse", Cell::Text(t)) => Cell::Text(t.chars().rev().collect()),
+        ("reverse", Cell::Scalar(Scalar::Text(t))) => {
+            Cell::string(t.chars().rev().collect::<String>())
+        }
         ("range", _) => range(args).ok_or_else(wrong)?,
         _ => return Err(wrong()),
     })
 }
 
 fn range(args: &[Cell]) -> Option<Cell> {
-    let whole = |i: usize| if let Some(Cell::Int(v)) = args.get(i) { Some(*v) } else { None };
+    let whole = |i: usize| {
+        if let Some(Cell::Scalar(Scalar::Int(v))) = args.get(i) { Some(*v) } else { None }
+    };
     let (from, to) = (whole(0)?, whole(1)?);
     let step = if args.len() == 3 { whole(2)? } else { 1 };
     let count = to.checked_sub(from)?.checked_div(step)?.checked_add(1)?.max(0);
@@ -203,5 +212,5 @@ fn range(args: &[Cell]) -> Option<Cell> {
         return None;
     }
     let count = if ahead { count } else { 0 };
-    Some(Cell::List((0..count).map(|i| Cell::Int(from + i * step)).collect()))
+    Some(Cell::List((0..count).map(|i| Cell::int(from + i * step)).collect()))
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
-use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_expr::{ErrorCode, QueryError, Scalar, Strictness};
 use graphlume_store::filter::Pattern;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -61,13 +61,11 @@ impl Names for Rows {
         let row = self.row.get();
         match self.readers.get(name) {
             Some(Source::Column(reader)) => reader.get(row),
-            Some(Source::Property(marker, reader)) if marker.get(row) == Cell::Bool(true) => {
-                reader.get(row)
-            }
+            Some(Source::Property(marker, reader)) if marker.get(row).is_true() => reader.get(row),
             Some(Source::Field(reader, path)) => path
                 .iter()
-                .fold(reader.get(row), |cell, name| cell.field(name).unwrap_or(Cell::Null)),
-            _ => Cell::Null,
+                .fold(reader.get(row), |cell, name| cell.field(name).unwrap_or(Cell::NULL)),
+            _ => Cell::NULL,
         }
     }
 
@@ -341,8 +339,8 @@ pub(crate) fn query(table: &Table, text: &str, scope: Scope<'_>) -> Result<Vec<b
     let rows = rows.map_err(place)?;
     (0..table.num_rows())
         .map(|row| match rows.eval(&expr, row).map_err(place)? {
-            Cell::Bool(v) => Ok(v),
-            Cell::Null => Ok(false),
+            Cell::Scalar(Scalar::Bool(v)) => Ok(v),
+            Cell::NULL => Ok(false),
             other => {
                 let text = "a query must be true or false in every row";
                 Err(QueryError::new(ErrorCode::ColumnType, text).field("query").value(other.text()))

@@ -333,9 +333,9 @@ impl Parser<'_> {
         }
         self.at += 1;
         match token {
-            Token::Int(v) => Ok(Expr::Literal(Cell::Int(v))),
-            Token::Float(v) => Ok(Expr::Literal(Cell::Float(v))),
-            Token::Text(v) => Ok(Expr::Literal(Cell::Text(v))),
+            Token::Int(v) => Ok(Expr::Literal(Cell::int(v))),
+            Token::Float(v) => Ok(Expr::Literal(Cell::float(v))),
+            Token::Text(v) => Ok(Expr::Literal(Cell::string(v))),
             Token::Quoted(name) => Ok(Expr::Name(self.dotted(name))),
             Token::Name(name) => self.named(name),
             _ => {
@@ -348,10 +348,10 @@ impl Parser<'_> {
     fn named(&mut self, name: String) -> Read {
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
-            "true" => return Ok(Expr::Literal(Cell::Bool(true))),
-            "false" => return Ok(Expr::Literal(Cell::Bool(false))),
+            "true" => return Ok(Expr::Literal(Cell::bool(true))),
+            "false" => return Ok(Expr::Literal(Cell::bool(false))),
             "null" | "none" if !matches!(self.peek(), Token::Symbol("(")) => {
-                return Ok(Expr::Literal(Cell::Null));
+                return Ok(Expr::Literal(Cell::NULL));
             }
             "case" => return self.case(),
             _ => {}

@@ -3,7 +3,7 @@
 use graphlume_store::filter::Pattern;
 
 use super::value::Cell;
-use graphlume_expr::{ErrorCode, QueryError};
+use graphlume_expr::{ErrorCode, QueryError, Scalar};
 
 /// What is looked for, and where.
 pub(super) struct Search {
@@ -22,28 +22,28 @@ fn wrong(what: &str, value: &Cell) -> QueryError {
 
 impl Search {
     pub(super) fn new(term: &Cell, options: Option<&Cell>) -> Result<Self, QueryError> {
-        let Cell::Text(term) = term else {
+        let Cell::Scalar(Scalar::Text(term)) = term else {
             return Err(wrong("searchAny looks for a text", term));
         };
         let (mut case, mut regex, mut columns) = (false, false, None);
         let fields = match options {
-            None | Some(Cell::Null) => &[][..],
+            None | Some(Cell::Scalar(Scalar::Null)) => &[][..],
             Some(Cell::Map(fields)) => fields.as_slice(),
             Some(other) => return Err(wrong("the options of searchAny are a map", other)),
         };
         for (name, value) in fields {
             match (name.to_ascii_lowercase().replace('_', "").as_str(), value) {
-                ("casesensitive", Cell::Bool(v)) => case = *v,
-                ("regex", Cell::Bool(v)) => regex = *v,
+                ("casesensitive", Cell::Scalar(Scalar::Bool(v))) => case = *v,
+                ("regex", Cell::Scalar(Scalar::Bool(v))) => regex = *v,
                 ("columns", Cell::List(names)) => {
                     columns = Some(names.iter().map(Cell::text).collect());
                 }
-                (_, Cell::Null) => {}
+                (_, Cell::Scalar(Scalar::Null)) => {}
                 _ => return Err(wrong(&format!("searchAny has no such option {name:?}"), value)),
             }
         }
         let flags = if case { "s" } else { "is" };
-        let inner = if regex { term.clone() } else { regex::escape(term) };
+        let inner = if regex { term.to_string() } else { regex::escape(term) };
         let digits = |b: u8| b.is_ascii_digit() || b == b'.' || b == b'-';
         Ok(Self {
             pattern: format!("(?s:.*)(?{flags}:{inner})(?s:.*)"),
@@ -58,7 +58,7 @@ impl Search {
         pattern: impl Fn(&str) -> Result<Pattern, QueryError>,
     ) -> Result<Cell, QueryError> {
         let entity = match element {
-            Cell::Null => return Ok(Cell::Null),
+            Cell::Scalar(Scalar::Null) => return Ok(Cell::NULL),
             Cell::Entity(entity) => entity,
             other => return Err(wrong("searchAny looks into a node or an edge", other)),
         };
@@ -66,12 +66,12 @@ impl Search {
         let looked = entity.properties.iter().filter(|(name, value)| match &self.columns {
             Some(columns) => columns.contains(name),
             None => match value {
-                Cell::Text(_) => true,
-                Cell::Int(_) => self.number,
+                Cell::Scalar(Scalar::Text(_)) => true,
+                Cell::Scalar(Scalar::Int(_)) => self.number,
                 _ => false,
             },
         });
         let mut texts = looked.map(|(_, value)| value.text());
-        Ok(Cell::Bool(texts.any(|text| pattern.is_match(&text))))
+        Ok(Cell::bool(texts.any(|text| pattern.is_match(&text))))
     }
 }

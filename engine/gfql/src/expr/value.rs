@@ -9,7 +9,7 @@ use arrow_array::{
     TimestampNanosecondArray,
 };
 use arrow_schema::{DataType, Field};
-use graphlume_expr::QueryError;
+use graphlume_expr::{Mixed, QueryError, Scalar, Temporal};
 use graphlume_graph::canon::{Canon, Column};
 
 use graphlume_types::CancelToken;
@@ -25,19 +25,17 @@ const TEXT_STEP_BYTES: u64 = 1 << 18;
 /// A value of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Text(String),
-    /// Seconds since 1970 and nanoseconds.
-    Time(i64, u32),
+    /// What has no parts; of times only moments without a zone, which are those of UTC.
+    Scalar(Scalar),
     List(Vec<Cell>),
     /// Names and values, in the order in which they were written.
     Map(Vec<(String, Cell)>),
     /// A node or an edge with what is known of it.
     Entity(Arc<Entity>),
 }
+
+// What a query may take is counted in cells.
+const _: () = assert!(size_of::<Cell>() == 32);
 
 /// Reads columns by row.
 #[derive(Clone, Debug)]
@@ -70,7 +68,7 @@ impl Reader {
         match self {
             Self::Lists(array) => {
                 if array.is_null(row) {
-                    return Cell::Null;
+                    return Cell::NULL;
                 }
                 let items: ArrayRef = match array.data_type() {
                     DataType::List(_) => {
@@ -78,27 +76,26 @@ impl Reader {
                     }
                     _ => arrow_array::cast::AsArray::as_list::<i64>(array.as_ref()).value(row),
                 };
-                let Some(reader) = Self::new(&items) else { return Cell::Null };
+                let Some(reader) = Self::new(&items) else { return Cell::NULL };
                 Cell::List((0..items.len()).map(|i| reader.get(i)).collect())
             }
-            Self::Maps(array, _) if array.is_null(row) => Cell::Null,
+            Self::Maps(array, _) if array.is_null(row) => Cell::NULL,
             Self::Maps(_, fields) => {
                 Cell::Map(fields.iter().map(|(name, r)| (name.clone(), r.get(row))).collect())
             }
             Self::Scalars(column) => {
                 let whole = !matches!(column.as_ref(), Column::Float(_));
                 match column.get(row) {
-                    None => Cell::Null,
-                    Some(Canon::Int(v)) if whole => Cell::Int(v),
-                    Some(Canon::Int(v)) => Cell::Float(v as f64),
-                    Some(Canon::UInt(v)) => Cell::Float(v as f64),
-                    Some(Canon::Float(bits)) => Cell::Float(f64::from_bits(bits)),
-                    Some(Canon::Bool(v)) => Cell::Bool(v),
-                    Some(Canon::Text(v) | Canon::Compound(v)) => Cell::Text(v.to_owned()),
-                    Some(Canon::Instant(s, ns)) => Cell::Time(s, ns),
-                    Some(Canon::Span(s, _)) => Cell::Int(s),
-                    Some(Canon::Clock(ns)) => Cell::Int(ns),
-                    Some(Canon::Bytes(_)) => Cell::Null,
+                    None | Some(Canon::Bytes(_)) => Cell::NULL,
+                    Some(Canon::Int(v)) if whole => Cell::int(v),
+                    Some(Canon::Int(v)) => Cell::float(v as f64),
+                    Some(Canon::UInt(v)) => Cell::float(v as f64),
+                    Some(Canon::Float(bits)) => Cell::float(f64::from_bits(bits)),
+                    Some(Canon::Bool(v)) => Cell::bool(v),
+                    Some(Canon::Text(v) | Canon::Compound(v)) => Cell::string(v),
+                    Some(Canon::Instant(s, ns)) => Cell::Scalar(Scalar::instant(s, ns)),
+                    Some(Canon::Span(s, _)) => Cell::int(s),
+                    Some(Canon::Clock(ns)) => Cell::int(ns),
                 }
             }
         }
@@ -106,17 +103,28 @@ impl Reader {
 }
 
 impl Cell {
+    pub(crate) const NULL: Self = Self::Scalar(Scalar::Null);
+
+    pub(crate) const fn bool(v: bool) -> Self {
+        Self::Scalar(Scalar::Bool(v))
+    }
+
+    pub(crate) const fn int(v: i64) -> Self {
+        Self::Scalar(Scalar::Int(v))
+    }
+
+    pub(crate) const fn float(v: f64) -> Self {
+        Self::Scalar(Scalar::Float(v))
+    }
+
+    pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
+        Self::Scalar(Scalar::text(text))
+    }
+
     /// Values of JSON; numbers that no 64 bits hold have no counterpart.
     pub(crate) fn from_json(value: &serde_json::Value) -> Option<Self> {
         use serde_json::Value;
         Some(match value {
-            Value::Null => Self::Null,
-            Value::Bool(v) => Self::Bool(*v),
-            Value::Number(n) => match n.as_i64() {
-                Some(v) => Self::Int(v),
-                None => Self::Float(n.as_f64()?),
-            },
-            Value::String(v) => Self::Text(v.clone()),
             Value::Array(items) => {
                 Self::List(items.iter().map(Self::from_json).collect::<Option<_>>()?)
             }
@@ -125,13 +133,14 @@ impl Cell {
                     |(name, v): (&String, &Value)| Some((name.clone(), Self::from_json(v)?));
                 Self::Map(fields.iter().map(field).collect::<Option<_>>()?)
             }
+            scalar => Self::Scalar(Scalar::from_json(scalar)?),
         })
     }
 
     /// How many plain values this counts as; long texts count more.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Text(text) => 1 + text.len() / std::mem::size_of::<Self>(),
+            Self::Scalar(Scalar::Text(text)) => 1 + text.len() / std::mem::size_of::<Self>(),
             Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
             Self::Map(fields) => 1 + fields.iter().map(|(_, v)| 1 + v.weight()).sum::<usize>(),
             Self::Entity(entity) => entity.weight(),
@@ -145,24 +154,22 @@ impl Cell {
     }
 
     pub(crate) const fn is_null(&self) -> bool {
-        matches!(self, Self::Null)
+        matches!(self, Self::Scalar(Scalar::Null))
+    }
+
+    /// Whether this is the truth value true.
+    pub(crate) const fn is_true(&self) -> bool {
+        matches!(self, Self::Scalar(Scalar::Bool(true)))
     }
 
     pub(crate) const fn number(&self) -> Option<f64> {
-        match self {
-            Self::Int(v) => Some(*v as f64),
-            Self::Float(v) => Some(*v),
-            _ => None,
-        }
+        if let Self::Scalar(scalar) = self { scalar.as_f64() } else { None }
     }
 
     /// The order of two values of one kind; `None` across kinds and with null.
     pub(crate) fn order(&self, other: &Self) -> Option<Ordering> {
         match (self, other) {
-            (Self::Int(a), Self::Int(b)) => Some(a.cmp(b)),
-            (Self::Bool(a), Self::Bool(b)) => Some(a.cmp(b)),
-            (Self::Text(a), Self::Text(b)) => Some(a.cmp(b)),
-            (Self::Time(a, an), Self::Time(b, bn)) => Some((a, an).cmp(&(b, bn))),
+            (Self::Scalar(a), Self::Scalar(b)) => a.compare(b, Mixed::Rounded),
             (Self::List(a), Self::List(b)) => {
                 for (x, y) in a.iter().zip(b) {
                     match x.order(y)? {
@@ -175,7 +182,7 @@ impl Cell {
             (Self::Map(_), Self::Map(_)) | (Self::Entity(_), Self::Entity(_)) => {
                 (self.key() == other.key()).then_some(Ordering::Equal)
             }
-            _ => self.number()?.partial_cmp(&other.number()?),
+            _ => None,
         }
     }
 
@@ -197,21 +204,21 @@ impl Cell {
             Self::Map(_) => 0,
             Self::Entity(_) => 1,
             Self::List(_) => 2,
-            Self::Time(..) => 3,
-            Self::Text(_) => 4,
-            Self::Bool(_) => 5,
-            Self::Int(_) | Self::Float(_) => 6,
-            Self::Null => 7,
+            Self::Scalar(scalar) => 3 + scalar.rank(),
         }
     }
 
     /// A text that is the same for equal values and for no others.
     pub(crate) fn key(&self) -> String {
         match self {
-            Self::Int(v) => format!("n{v}"),
-            Self::Float(v) => match graphlume_graph::canon::of_f64(*v) {
-                Some(Canon::Int(whole)) => format!("n{whole}"),
-                _ => format!("n{v}"),
+            Self::Scalar(scalar) => match scalar {
+                Scalar::Int(v) => format!("n{v}"),
+                Scalar::Float(v) => match graphlume_graph::canon::of_f64(*v) {
+                    Some(Canon::Int(whole)) => format!("n{whole}"),
+                    _ => format!("n{v}"),
+                },
+                Scalar::Temporal(Temporal::LocalDateTime(s, ns)) => format!("Time({s}, {ns})"),
+                other => format!("{other:?}"),
             },
             Self::List(items) => format!("{:?}", items.iter().map(Self::key).collect::<Vec<_>>()),
             Self::Map(fields) => {
@@ -220,24 +227,26 @@ impl Cell {
                 format!("m{keys:?}")
             }
             Self::Entity(entity) => entity.key(),
-            other => format!("{other:?}"),
         }
     }
 
     /// The value as text.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Null => String::new(),
-            Self::Bool(v) => v.to_string(),
-            Self::Int(v) => v.to_string(),
-            Self::Float(v) if v.fract() == 0.0 && v.abs() < 1e16 => format!("{v:.1}"),
-            Self::Float(v) => v.to_string(),
-            Self::Text(v) => v.clone(),
-            Self::Time(..) => {
-                let column = column(std::slice::from_ref(self), &CancelToken::default());
-                let text = column.ok().and_then(|c| graphlume_table::cell_text(c.as_ref(), 0));
-                text.unwrap_or_default()
-            }
+            Self::Scalar(scalar) => match scalar {
+                Scalar::Null => String::new(),
+                Scalar::Bool(v) => v.to_string(),
+                Scalar::Int(v) => v.to_string(),
+                Scalar::Float(v) if v.fract() == 0.0 && v.abs() < 1e16 => format!("{v:.1}"),
+                Scalar::Float(v) => v.to_string(),
+                Scalar::Text(v) => String::from(&**v),
+                // As tables write it.
+                Scalar::Temporal(_) => {
+                    let column = column(std::slice::from_ref(self), &CancelToken::default());
+                    let text = column.ok().and_then(|c| graphlume_table::cell_text(c.as_ref(), 0));
+                    text.unwrap_or_default()
+                }
+            },
             Self::List(items) => {
                 format!("[{}]", items.iter().map(Self::text).collect::<Vec<_>>().join(", "))
             }
@@ -248,28 +257,28 @@ impl Cell {
     /// The value as openCypher writes it.
     pub(crate) fn notation(&self) -> String {
         match self {
-            Self::Null => "null".to_owned(),
-            Self::Text(text) => quoted(text),
-            Self::Time(..) => quoted(&self.text()),
+            Self::Scalar(Scalar::Null) => "null".to_owned(),
+            Self::Scalar(Scalar::Text(text)) => quoted(text),
+            Self::Scalar(Scalar::Temporal(_)) => quoted(&self.text()),
+            Self::Scalar(_) => self.text(),
             Self::List(items) => {
                 format!("[{}]", items.iter().map(Self::notation).collect::<Vec<_>>().join(", "))
             }
             Self::Map(fields) => fields_notation(fields),
             Self::Entity(entity) => entity.notation(),
-            other => other.text(),
         }
     }
 
     /// The value under a name: of a map, or of a node or an edge. `None` for what has no names.
     pub(crate) fn field(&self, name: &str) -> Option<Self> {
         let fields = match self {
-            Self::Null => return Some(Self::Null),
+            Self::Scalar(Scalar::Null) => return Some(Self::NULL),
             Self::Map(fields) => fields,
             Self::Entity(entity) => &entity.properties,
             _ => return None,
         };
         let found = fields.iter().find(|(n, _)| n == name);
-        Some(found.map_or(Self::Null, |(_, v)| v.clone()))
+        Some(found.map_or(Self::NULL, |(_, v)| v.clone()))
     }
 }
 
@@ -304,21 +313,22 @@ pub(crate) fn column(cells: &[Cell], cancel: &CancelToken) -> Result<ArrayRef, Q
     if all(|_| false) {
         return Ok(Arc::new(NullArray::new(cells.len())));
     }
-    if all(|c| matches!(c, Cell::Bool(_))) {
-        let cell = |c: &Cell| if let Cell::Bool(v) = c { Some(*v) } else { None };
+    if all(|c| matches!(c, Cell::Scalar(Scalar::Bool(_)))) {
+        let cell = |c: &Cell| if let Cell::Scalar(Scalar::Bool(v)) = c { Some(*v) } else { None };
         return Ok(Arc::new(cells.iter().map(cell).collect::<BooleanArray>()));
     }
-    if all(|c| matches!(c, Cell::Int(_))) {
-        let cell = |c: &Cell| if let Cell::Int(v) = c { Some(*v) } else { None };
+    if all(|c| matches!(c, Cell::Scalar(Scalar::Int(_)))) {
+        let cell = |c: &Cell| if let Cell::Scalar(Scalar::Int(v)) = c { Some(*v) } else { None };
         return Ok(Arc::new(cells.iter().map(cell).collect::<Int64Array>()));
     }
     if all(|c| c.number().is_some()) {
         return Ok(Arc::new(cells.iter().map(Cell::number).collect::<Float64Array>()));
     }
-    if all(|c| matches!(c, Cell::Time(..))) {
-        let cell = |c: &Cell| match c {
-            Cell::Time(s, ns) => s.checked_mul(1_000_000_000)?.checked_add(i64::from(*ns)),
-            _ => None,
+    if all(|c| matches!(c, Cell::Scalar(Scalar::Temporal(_)))) {
+        let cell = |c: &Cell| {
+            let Cell::Scalar(Scalar::Temporal(time)) = c else { return None };
+            let (s, ns) = time.instant()?;
+            s.checked_mul(1_000_000_000)?.checked_add(i64::from(ns))
         };
         return Ok(Arc::new(cells.iter().map(cell).collect::<TimestampNanosecondArray>()));
     }
@@ -385,7 +395,7 @@ fn maps(cells: &[Cell], cancel: &CancelToken) -> Result<Option<ArrayRef>, QueryE
     cancel.take(rows * (names.len() * FIELD_BYTES + size_of::<Cell>()) as u64)?;
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
-        let values: Vec<Cell> = cells.iter().map(|c| c.field(name).unwrap_or(Cell::Null)).collect();
+        let values: Vec<Cell> = cells.iter().map(|c| c.field(name).unwrap_or(Cell::NULL)).collect();
         let array = column(&values, cancel)?;
         columns.push((Arc::new(Field::new(name, array.data_type().clone(), true)), array));
     }

@@ -9,6 +9,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Schema};
+use graphlume_expr::Scalar;
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 
@@ -233,12 +234,12 @@ impl Rows {
 
 fn value(cell: Cell) -> V {
     match cell {
-        Cell::Null => V::Null,
-        Cell::Bool(v) => V::Bool(v),
-        Cell::Int(v) => V::Int(v),
-        Cell::Float(v) => V::Float(v),
-        Cell::Text(v) => V::Text(v),
-        Cell::Time(s, _) => V::Time(s),
+        Cell::NULL => V::Null,
+        Cell::Scalar(Scalar::Bool(v)) => V::Bool(v),
+        Cell::Scalar(Scalar::Int(v)) => V::Int(v),
+        Cell::Scalar(Scalar::Float(v)) => V::Float(v),
+        Cell::Scalar(Scalar::Text(v)) => V::Text(v.to_string()),
+        Cell::Scalar(Scalar::Temporal(time)) => V::Time(time.instant().unwrap().0),
         Cell::List(items) => V::List(items.into_iter().map(value).collect()),
         other @ (Cell::Map(_) | Cell::Entity(_)) => V::Text(other.notation()),
     }

@@ -15,8 +15,6 @@ use graphlume_types::limits::{QUERY_BINDINGS_MAX, QUERY_DEPTH_MAX, QUERY_STEPS_M
 pub(crate) use op::{bounded, filter};
 pub(crate) use predicate::regex;
 
-pub(crate) use value::scalar;
-
 type Object = Map<String, Value>;
 
 /// A whole query.

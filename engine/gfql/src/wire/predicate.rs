@@ -1,12 +1,11 @@
 //! Predicate objects to [`Predicate`].
 
-use graphlume_expr::{Cmp, ErrorCode, QueryError, nearest};
-use graphlume_store::Literal;
+use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar, nearest};
 use graphlume_store::filter::{Calendar, Class, Keep, Pattern, PatternError, Predicate, TextTest};
 use graphlume_types::limits::{QUERY_DEPTH_MAX, QUERY_OPTIONS_MAX, QUERY_TEXT_CHARS_MAX};
 use serde_json::{Map, Value};
 
-use super::value::{literal, scalar};
+use super::value::literal;
 
 type Object = Map<String, Value>;
 
@@ -55,14 +54,14 @@ pub(super) fn test(column: &str, value: &Value) -> Result<Predicate, QueryError>
     match value {
         Value::Array(items) => {
             let read = |v: &Value| {
-                scalar(v).ok_or_else(|| {
+                Scalar::from_json(v).ok_or_else(|| {
                     bad(ErrorCode::Type, "a list to match holds only scalars", column, v)
                 })
             };
             Ok(Predicate::Member(options(items, read)?))
         }
         Value::Object(object) => predicate(object, column, 0),
-        other => match scalar(other) {
+        other => match Scalar::from_json(other) {
             Some(v) => Ok(Predicate::Same(v)),
             None => Err(bad(ErrorCode::Type, "the value is out of range", column, other)),
         },
@@ -75,8 +74,8 @@ fn bad(code: ErrorCode, message: &str, field: &str, value: &Value) -> QueryError
 
 fn options(
     items: &[Value],
-    read: impl Fn(&Value) -> Result<Literal, QueryError>,
-) -> Result<Vec<Literal>, QueryError> {
+    read: impl Fn(&Value) -> Result<Scalar, QueryError>,
+) -> Result<Vec<Scalar>, QueryError> {
     if items.len() > QUERY_OPTIONS_MAX {
         let text = format!("{} values to match; the limit is {QUERY_OPTIONS_MAX}", items.len());
         return Err(QueryError::new(ErrorCode::Limit, text).suggest("filter by a column instead"));
@@ -175,7 +174,7 @@ impl Params<'_> {
     fn between(&self) -> Result<Predicate, QueryError> {
         let low = literal(self.required("lower")?, self.column)?;
         let high = literal(self.required("upper")?, self.column)?;
-        let numbers = low.is_number() && high.is_number();
+        let numbers = low.is_number_or_bool() && high.is_number_or_bool();
         let alike = numbers || low.is_temporal() && high.is_temporal();
         if !alike {
             let value = Value::Object(self.object.clone());
@@ -190,7 +189,8 @@ impl Params<'_> {
             return Err(self.wrong("options", "a list", value));
         };
         let options = options(items, |v| literal(v, self.column))?;
-        if options.iter().any(Literal::is_temporal) && options.iter().any(Literal::is_number) {
+        if options.iter().any(Scalar::is_temporal) && options.iter().any(Scalar::is_number_or_bool)
+        {
             return Err(self.wrong("options", "all temporal or none", value));
         }
         Ok(Predicate::IsIn(options))

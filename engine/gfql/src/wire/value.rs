@@ -1,28 +1,13 @@
-//! Literal values of a query, temporal tags included.
+//! Scalar values of a query, temporal tags included.
 
-use graphlume_expr::{ErrorCode, QueryError};
-use graphlume_store::Literal;
+use graphlume_expr::{ErrorCode, QueryError, Scalar, Temporal};
 use graphlume_table::{Tz, resolve_local, zone_offset};
 use graphlume_types::calendar::{civil, days_of};
 use serde_json::Value;
 
-/// Reads a scalar; `None` for an array or an object.
-pub(crate) fn scalar(value: &Value) -> Option<Literal> {
-    Some(match value {
-        Value::Null => Literal::Null,
-        Value::Bool(v) => Literal::Bool(*v),
-        Value::Number(n) => match n.as_i64() {
-            Some(v) => Literal::Int(v),
-            None => Literal::Float(n.as_f64()?),
-        },
-        Value::String(v) => Literal::Text(v.clone()),
-        Value::Array(_) | Value::Object(_) => return None,
-    })
-}
-
 /// Reads a scalar or a temporal tag.
-pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, QueryError> {
-    if let Some(v) = scalar(value) {
+pub(super) fn literal(value: &Value, field: &str) -> Result<Scalar, QueryError> {
+    if let Some(v) = Scalar::from_json(value) {
         return Ok(v);
     }
     temporal(value).ok_or_else(|| {
@@ -37,7 +22,7 @@ pub(super) fn literal(value: &Value, field: &str) -> Result<Literal, QueryError>
     })
 }
 
-fn temporal(value: &Value) -> Option<Literal> {
+fn temporal(value: &Value) -> Option<Scalar> {
     let tag = value.as_object()?;
     let content = tag.get("value")?;
     match tag.get("type")?.as_str()? {
@@ -45,10 +30,10 @@ fn temporal(value: &Value) -> Option<Literal> {
             if let Some(unit) = tag.get("unit") {
                 let count = content.as_i64()?;
                 return match unit.as_str()? {
-                    "s" => Some(Literal::Instant(count, 0)),
+                    "s" => Some(Scalar::instant(count, 0)),
                     "ms" => {
                         let nanos = count.rem_euclid(1000) as u32 * 1_000_000;
-                        Some(Literal::Instant(count.div_euclid(1000), nanos))
+                        Some(Scalar::instant(count.div_euclid(1000), nanos))
                     }
                     _ => None,
                 };
@@ -56,13 +41,15 @@ fn temporal(value: &Value) -> Option<Literal> {
             let zone = tag.get("timezone").filter(|zone| !zone.is_null());
             let zone = zone.map_or(Some("UTC"), Value::as_str)?;
             let (seconds, nanos) = instant_in(content.as_str()?, zone)?;
-            Some(Literal::Instant(seconds, nanos))
+            Some(Scalar::instant(seconds, nanos))
         }
-        "date" => date(content.as_str()?.get(..10)?).map(Literal::Day),
+        "date" => {
+            date(content.as_str()?.get(..10)?).map(|day| Scalar::Temporal(Temporal::Date(day)))
+        }
         "time" => {
             let text = content.as_str()?;
             let clock = text.rsplit(['T', ' ']).next()?;
-            time_of_day(clock).map(Literal::Clock)
+            time_of_day(clock).map(|ns| Scalar::Temporal(Temporal::LocalTime(ns)))
         }
         _ => None,
     }
@@ -164,23 +151,26 @@ mod tests {
         let at = |v: Value| literal(&v, "val");
         let tag =
             json!({"type": "datetime", "value": "2024-06-01T12:00:00.5", "timezone": "+02:00"});
-        assert_eq!(at(tag), Ok(Literal::Instant(1_717_236_000, 500_000_000)));
+        assert_eq!(at(tag), Ok(Scalar::instant(1_717_236_000, 500_000_000)));
         let aware =
             json!({"type": "datetime", "value": "2024-06-01T12:00:00Z", "timezone": "+02:00"});
-        assert_eq!(at(aware), Ok(Literal::Instant(1_717_243_200, 0)));
+        assert_eq!(at(aware), Ok(Scalar::instant(1_717_243_200, 0)));
         let named = |value: &str, zone: &str| {
             at(json!({"type": "datetime", "value": value, "timezone": zone}))
         };
-        let morning = Ok(Literal::Instant(1_686_824_400, 0));
+        let morning = Ok(Scalar::instant(1_686_824_400, 0));
         assert_eq!(named("2023-06-15T11:20:00", "Europe/London"), morning);
         assert_eq!(named("2023-06-15T06:20:00-04:00", "US/Eastern"), morning);
         assert!(named("2023-06-15T11:20:00", "Europe/Nowhere").is_err());
         let unit = json!({"type": "datetime", "value": -1, "unit": "ms"});
-        assert_eq!(at(unit), Ok(Literal::Instant(-1, 999_000_000)));
-        assert_eq!(at(json!({"type": "date", "value": "1970-01-02"})), Ok(Literal::Day(1)));
+        assert_eq!(at(unit), Ok(Scalar::instant(-1, 999_000_000)));
+        assert_eq!(
+            at(json!({"type": "date", "value": "1970-01-02"})),
+            Ok(Scalar::Temporal(Temporal::Date(1)))
+        );
         assert_eq!(
             at(json!({"type": "time", "value": "00:00:01"})),
-            Ok(Literal::Clock(1_000_000_000))
+            Ok(Scalar::Temporal(Temporal::LocalTime(1_000_000_000)))
         );
         for bad in ["2024-13-01", "2024-02-30", "yesterday"] {
             assert!(at(json!({"type": "date", "value": bad})).is_err(), "{bad}");

@@ -199,10 +199,10 @@ mod tests {
 
     use super::*;
     use crate::filter::Predicate;
-    use crate::literal::Literal;
     use graphlume_expr::Cmp;
+    use graphlume_expr::Scalar;
 
-    fn agree(array: &ArrayRef, a: &Literal, b: &Literal) {
+    fn agree(array: &ArrayRef, a: &Scalar, b: &Scalar) {
         let column = Column::try_new(array).unwrap();
         let buckets = Buckets::new(&column).unwrap();
         let mut all: Vec<Predicate> = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]
@@ -242,9 +242,9 @@ mod tests {
             let ints: ArrayRef = Arc::new(Int64Array::from(ints));
             let floats: ArrayRef = Arc::new(Float64Array::from(floats));
             for array in [ints, floats] {
-                agree(&array, &Literal::Int(a), &Literal::Int(b));
-                agree(&array, &Literal::Float(a as f64 / 2.0), &Literal::Float(b as f64 / 2.0));
-                agree(&array, &Literal::Float(f64::INFINITY), &Literal::Int(0));
+                agree(&array, &Scalar::Int(a), &Scalar::Int(b));
+                agree(&array, &Scalar::Float(a as f64 / 2.0), &Scalar::Float(b as f64 / 2.0));
+                agree(&array, &Scalar::Float(f64::INFINITY), &Scalar::Int(0));
             }
         }
     }
@@ -253,7 +253,7 @@ mod tests {
     fn extremes_are_no_trap() {
         let array: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, -1, 0, i64::MAX, 3, 3, 3]));
         for v in [i64::MIN, i64::MAX, 3] {
-            agree(&array, &Literal::Int(v), &Literal::Int(v));
+            agree(&array, &Scalar::Int(v), &Scalar::Int(v));
         }
     }
 }

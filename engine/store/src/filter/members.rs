@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use graphlume_expr::{Scalar, Temporal};
 use graphlume_graph::canon::{Canon, of_f64};
 
 use crate::filter::Predicate;
-use crate::literal::Literal;
 
 /// Up to this many values are compared one by one.
 const FEW: usize = 16;
@@ -45,7 +45,7 @@ impl Members {
     /// The list that a test looks in, when it is long.
     pub fn new(predicate: &Predicate) -> Option<Self> {
         let (list, null) = match predicate {
-            Predicate::IsIn(list) => (list, list.contains(&Literal::Null)),
+            Predicate::IsIn(list) => (list, list.contains(&Scalar::Null)),
             Predicate::Member(list) => (list, false),
             _ => return None,
         };
@@ -55,30 +55,38 @@ impl Members {
         let mut members = Self { null, ..Self::default() };
         for value in list {
             let number = match value {
-                Literal::Null => None,
-                Literal::Bool(v) => Some(Number::Int(i64::from(*v))),
-                Literal::Int(v) => Some(Number::Int(*v)),
-                Literal::Float(v) => of_f64(*v).and_then(|c| Number::of(&c)),
-                Literal::Text(v) => {
-                    members.texts.insert(v.as_str().into());
+                Scalar::Null => None,
+                Scalar::Bool(v) => Some(Number::Int(i64::from(*v))),
+                Scalar::Int(v) => Some(Number::Int(*v)),
+                Scalar::Float(v) => of_f64(*v).and_then(|c| Number::of(&c)),
+                Scalar::Text(v) => {
+                    members.texts.insert((**v).into());
                     None
                 }
-                Literal::Instant(s, ns) => {
-                    members.instants.insert((*s, *ns));
-                    None
-                }
-                Literal::Day(day) => {
-                    members.days.insert(*day);
-                    None
-                }
-                Literal::Clock(ns) => {
-                    members.clocks.insert(*ns);
+                Scalar::Temporal(time) => {
+                    members.insert_time(time);
                     None
                 }
             };
             members.numbers.extend(number);
         }
         Some(members)
+    }
+
+    fn insert_time(&mut self, time: &Temporal) {
+        match time {
+            Temporal::Date(day) => {
+                self.days.insert(*day);
+            }
+            Temporal::LocalTime(ns) => {
+                self.clocks.insert(*ns);
+            }
+            Temporal::LocalDateTime(..) | Temporal::DateTime(_) => {
+                self.instants.extend(time.instant());
+            }
+            // No cell equals a clock in a zone.
+            Temporal::Time(..) => {}
+        }
     }
 
     /// Whether a cell is one of them.
@@ -104,16 +112,16 @@ mod tests {
 
     #[test]
     fn a_long_list_holds_what_its_values_are_equal_to() {
-        let mut list: Vec<Literal> = (100..120).map(Literal::Int).collect();
+        let mut list: Vec<Scalar> = (100..120).map(Scalar::Int).collect();
         list.extend([
-            Literal::Bool(true),
-            Literal::Float(2.0),
-            Literal::Float(0.5),
-            Literal::Float(1.8e19),
-            Literal::Text("x".to_owned()),
-            Literal::Instant(5, 7),
-            Literal::Day(3),
-            Literal::Clock(1_000_000_000),
+            Scalar::Bool(true),
+            Scalar::Float(2.0),
+            Scalar::Float(0.5),
+            Scalar::Float(1.8e19),
+            Scalar::text("x"),
+            Scalar::instant(5, 7),
+            Scalar::Temporal(Temporal::Date(3)),
+            Scalar::Temporal(Temporal::LocalTime(1_000_000_000)),
         ]);
         let cells = [
             Canon::Int(1),
@@ -137,7 +145,7 @@ mod tests {
             Canon::Span(5, 7),
             Canon::Compound("x"),
         ];
-        for list in [list.clone(), [list, vec![Literal::Null]].concat()] {
+        for list in [list.clone(), [list, vec![Scalar::Null]].concat()] {
             for test in [Predicate::IsIn(list.clone()), Predicate::Member(list.clone())] {
                 let members = Members::new(&test).expect("a long list");
                 assert_eq!(members.holds(None), test.holds(None, false));

@@ -3,14 +3,12 @@
 use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar, Temporal};
 use graphlume_graph::canon::Canon;
 use graphlume_types::calendar::civil;
 use regex::Regex;
 
 use crate::filter::Pattern;
-
-use crate::literal::Literal;
 
 /// What a text is tested for.
 #[derive(Clone, Debug)]
@@ -80,15 +78,15 @@ pub enum Keep {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
     /// Equal to a plain value, whose type must fit the column.
-    Same(Literal),
+    Same(Scalar),
     /// A comparison.
-    Compare(Cmp, Literal),
+    Compare(Cmp, Scalar),
     /// Between two values, the ends included or not.
-    Between(Literal, Literal, bool),
+    Between(Scalar, Scalar, bool),
     /// One of several values; a null cell is in when a null is listed.
-    IsIn(Vec<Literal>),
+    IsIn(Vec<Scalar>),
     /// One of several values; a null cell never is.
-    Member(Vec<Literal>),
+    Member(Vec<Scalar>),
     /// Null.
     IsNull,
     /// Not null.
@@ -123,12 +121,12 @@ impl Predicate {
             (Self::IsNull, cell) => cell.is_none(),
             (Self::NotNull, cell) => cell.is_some(),
             (Self::All(tests), cell) => tests.iter().all(|t| t.holds(cell, bool_column)),
-            (Self::IsIn(options), None) => options.contains(&Literal::Null),
+            (Self::IsIn(options), None) => options.contains(&Scalar::Null),
             (Self::Text { na, .. }, None) => *na,
             (_, None) | (Self::Never | Self::Duplicated(_), _) => false,
             (Self::Same(value), Some(cell)) => compare(Cmp::Eq, cell, value),
             (Self::Compare(cmp, value), Some(cell)) => {
-                let number = matches!(value, Literal::Int(_) | Literal::Float(_));
+                let number = value.is_number();
                 !(bool_column && number) && compare(*cmp, cell, value)
             }
             (Self::Between(low, high, inclusive), Some(cell)) => {
@@ -180,24 +178,33 @@ impl Predicate {
 }
 
 /// Whether `cell cmp value`; values of different kinds are only ever unequal.
-fn compare(cmp: Cmp, cell: &Canon<'_>, value: &Literal) -> bool {
+fn compare(cmp: Cmp, cell: &Canon<'_>, value: &Scalar) -> bool {
     match order(cell, value) {
         Some(ordering) => cmp.accepts(ordering),
-        None => cmp == Cmp::Ne && *value != Literal::Null,
+        None => cmp == Cmp::Ne && *value != Scalar::Null,
     }
 }
 
-fn order(cell: &Canon<'_>, value: &Literal) -> Option<Ordering> {
+fn order(cell: &Canon<'_>, value: &Scalar) -> Option<Ordering> {
     match (cell, value) {
-        (Canon::Text(a), Literal::Text(b)) => Some((*a).cmp(b.as_str())),
-        (Canon::Instant(s, ns), Literal::Instant(vs, vns)) => Some((s, ns).cmp(&(vs, vns))),
-        (Canon::Instant(s, _), Literal::Day(day)) => Some(s.div_euclid(86_400).cmp(day)),
-        (Canon::Instant(s, ns), Literal::Clock(clock)) => {
-            let of_day = s.rem_euclid(86_400) * 1_000_000_000 + i64::from(*ns);
+        (Canon::Text(a), Scalar::Text(b)) => Some((*a).cmp(b)),
+        (Canon::Instant(s, ns), Scalar::Temporal(time)) => order_of_instant((*s, *ns), time),
+        (Canon::Clock(ns), Scalar::Temporal(Temporal::LocalTime(clock))) => Some(ns.cmp(clock)),
+        _ => number_of(cell)?.order(Number::of(value)?),
+    }
+}
+
+/// The order of a moment and a time, by what the time says of it: its day alone, its clock alone, or both.
+fn order_of_instant((s, ns): (i64, u32), time: &Temporal) -> Option<Ordering> {
+    match time {
+        Temporal::Date(day) => Some(s.div_euclid(86_400).cmp(day)),
+        Temporal::LocalTime(clock) => {
+            let of_day = s.rem_euclid(86_400) * 1_000_000_000 + i64::from(ns);
             Some(of_day.cmp(clock))
         }
-        (Canon::Clock(ns), Literal::Clock(clock)) => Some(ns.cmp(clock)),
-        _ => number_of(cell)?.order(Number::of(value)?),
+        Temporal::LocalDateTime(..) | Temporal::DateTime(_) => Some((s, ns).cmp(&time.instant()?)),
+        // A clock in a zone is of no moment whose zone is not known.
+        Temporal::Time(..) => None,
     }
 }
 
@@ -209,11 +216,11 @@ pub enum Number {
 }
 
 impl Number {
-    fn of(value: &Literal) -> Option<Self> {
+    fn of(value: &Scalar) -> Option<Self> {
         Some(match value {
-            Literal::Bool(v) => Self::Int(i128::from(*v)),
-            Literal::Int(v) => Self::Int(i128::from(*v)),
-            Literal::Float(v) => Self::Float(*v),
+            Scalar::Bool(v) => Self::Int(i128::from(*v)),
+            Scalar::Int(v) => Self::Int(i128::from(*v)),
+            Scalar::Float(v) => Self::Float(*v),
             _ => return None,
         })
     }
@@ -350,7 +357,7 @@ mod tests {
     #[test]
     fn numbers_compare_by_exact_value() {
         let int = |v| Canon::Int(v);
-        let far = Literal::Float(9_007_199_254_740_992.0);
+        let far = Scalar::Float(9_007_199_254_740_992.0);
         assert!(compare(Cmp::Gt, &int(9_007_199_254_740_993), &far));
         assert!(compare(Cmp::Eq, &int(9_007_199_254_740_992), &far));
         for (a, b, want) in [
@@ -369,18 +376,18 @@ mod tests {
     fn null_passes_only_the_tests_for_null() {
         let none = |p: Predicate| p.holds(None, false);
         assert!(none(Predicate::IsNull) && !none(Predicate::NotNull));
-        assert!(!none(Predicate::Compare(Cmp::Ne, Literal::Int(1))));
-        assert!(none(Predicate::IsIn(vec![Literal::Null])));
-        assert!(!none(Predicate::Member(vec![Literal::Null])));
+        assert!(!none(Predicate::Compare(Cmp::Ne, Scalar::Int(1))));
+        assert!(none(Predicate::IsIn(vec![Scalar::Null])));
+        assert!(!none(Predicate::Member(vec![Scalar::Null])));
     }
 
     #[test]
     fn kinds_do_not_mix() {
         let text = Canon::Text("5");
-        assert!(!compare(Cmp::Eq, &text, &Literal::Int(5)));
-        assert!(compare(Cmp::Ne, &text, &Literal::Int(5)));
-        assert!(!compare(Cmp::Lt, &text, &Literal::Int(7)));
-        let truth = Predicate::Compare(Cmp::Ge, Literal::Int(0));
+        assert!(!compare(Cmp::Eq, &text, &Scalar::Int(5)));
+        assert!(compare(Cmp::Ne, &text, &Scalar::Int(5)));
+        assert!(!compare(Cmp::Lt, &text, &Scalar::Int(7)));
+        let truth = Predicate::Compare(Cmp::Ge, Scalar::Int(0));
         assert!(!truth.holds(Some(&Canon::Bool(true)), true));
     }
 

@@ -1,10 +1,9 @@
 //! Comparisons of numbers as intervals, so that a column is tested without a look at each cell's kind.
 
-use graphlume_expr::Cmp;
+use graphlume_expr::{Cmp, Scalar};
 use graphlume_graph::canon::Column;
 
 use crate::filter::Predicate;
-use crate::literal::Literal;
 
 /// The numbers from one bound to the other, both included; or all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,27 +102,27 @@ impl Range {
 }
 
 /// The least integer in the interval that begins at a number.
-fn at_least(v: &Literal, closed: bool) -> Option<i64> {
+fn at_least(v: &Scalar, closed: bool) -> Option<i64> {
     match v {
-        Literal::Int(v) if closed => Some(*v),
-        Literal::Int(v) => v.checked_add(1),
+        Scalar::Int(v) if closed => Some(*v),
+        Scalar::Int(v) => v.checked_add(1),
         _ => None,
     }
 }
 
-fn at_most(v: &Literal, closed: bool) -> Option<i64> {
+fn at_most(v: &Scalar, closed: bool) -> Option<i64> {
     match v {
-        Literal::Int(v) if closed => Some(*v),
-        Literal::Int(v) => v.checked_sub(1),
+        Scalar::Int(v) if closed => Some(*v),
+        Scalar::Int(v) => v.checked_sub(1),
         _ => None,
     }
 }
 
 /// A number as a double, when that loses nothing.
-fn exact(v: &Literal) -> Option<f64> {
+fn exact(v: &Scalar) -> Option<f64> {
     match v {
-        Literal::Int(v) if v.unsigned_abs() <= 1 << 53 => Some(*v as f64),
-        Literal::Float(v) if !v.is_nan() => Some(*v),
+        Scalar::Int(v) if v.unsigned_abs() <= 1 << 53 => Some(*v as f64),
+        Scalar::Float(v) if !v.is_nan() => Some(*v),
         _ => None,
     }
 }
@@ -138,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn predicates(a: &Literal, b: &Literal) -> Vec<Predicate> {
+    fn predicates(a: &Scalar, b: &Scalar) -> Vec<Predicate> {
         let mut all: Vec<Predicate> = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge]
             .into_iter()
             .map(|cmp| Predicate::Compare(cmp, a.clone()))
@@ -148,7 +147,7 @@ mod tests {
         all
     }
 
-    fn agree(array: ArrayRef, a: &Literal, b: &Literal) {
+    fn agree(array: ArrayRef, a: &Scalar, b: &Scalar) {
         let column = Column::try_new(&array).unwrap();
         for predicate in predicates(a, b) {
             let Some(range) = Range::new(&column, &predicate) else { continue };
@@ -173,8 +172,8 @@ mod tests {
             let (ints, floats): (ArrayRef, ArrayRef) =
                 (Arc::new(Int64Array::from(ints)), Arc::new(Float64Array::from(floats)));
             for array in [ints, floats] {
-                agree(Arc::clone(&array), &Literal::Int(a), &Literal::Int(b));
-                agree(array, &Literal::Float(half as f64 / 2.0), &Literal::Float(1.5));
+                agree(Arc::clone(&array), &Scalar::Int(a), &Scalar::Int(b));
+                agree(array, &Scalar::Float(half as f64 / 2.0), &Scalar::Float(1.5));
             }
         }
     }
@@ -183,12 +182,12 @@ mod tests {
     fn the_ends_of_the_numbers_are_no_trap() {
         let array: ArrayRef = Arc::new(Int64Array::from(vec![i64::MIN, 0, i64::MAX]));
         for v in [i64::MIN, i64::MAX] {
-            agree(Arc::clone(&array), &Literal::Int(v), &Literal::Int(v));
+            agree(Arc::clone(&array), &Scalar::Int(v), &Scalar::Int(v));
         }
         let edges = vec![f64::NEG_INFINITY, -0.0, 0.0, f64::MAX, f64::INFINITY];
         let array: ArrayRef = Arc::new(Float64Array::from(edges.clone()));
         for v in edges {
-            agree(Arc::clone(&array), &Literal::Float(v), &Literal::Int(0));
+            agree(Arc::clone(&array), &Scalar::Float(v), &Scalar::Int(0));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_expr::{Arithmetic, Cmp, Number, Test, TextTest, truth};
+use graphlume_expr::{Arithmetic, Cmp, Number, Scalar, Test, TextTest, truth};
 use graphlume_graph::canon::Column;
 
 use super::Pipeline;
@@ -44,8 +44,8 @@ impl Exec<'_> {
         };
         match e {
             Ex::Const(_) | Ex::Param(_) => match self.fixed(e)? {
-                Value::Int(v) => Some(Number::Int(*v)),
-                Value::Float(v) if !v.is_nan() => Some(Number::Float(*v)),
+                Value::Scalar(Scalar::Int(v)) => Some(Number::Int(*v)),
+                Value::Scalar(Scalar::Float(v)) if !v.is_nan() => Some(Number::Float(*v)),
                 _ => None,
             },
             Ex::Prop(..) => match self.column_of(pipeline, e)?.number_column()? {
@@ -85,9 +85,9 @@ impl Exec<'_> {
         };
         match e {
             Ex::Const(_) | Ex::Param(_) => match self.fixed(e)? {
-                Value::Bool(true) => Some(Test::Always(truth::TRUE)),
-                Value::Bool(false) => Some(Test::Always(truth::FALSE)),
-                Value::Null => Some(Test::Always(truth::UNKNOWN)),
+                Value::Scalar(Scalar::Bool(true)) => Some(Test::Always(truth::TRUE)),
+                Value::Scalar(Scalar::Bool(false)) => Some(Test::Always(truth::FALSE)),
+                Value::Scalar(Scalar::Null) => Some(Test::Always(truth::UNKNOWN)),
                 _ => None,
             },
             Ex::Not(a) => Some(Test::Not(Box::new(self.compiled_test(pipeline, a)?))),
@@ -146,13 +146,13 @@ impl Exec<'_> {
         };
         let column = self.column_of(pipeline, column).filter(|c| c.is_plain())?.column();
         match (column, constant) {
-            (Column::Text(text), Value::Text(word)) => Some(Test::Text(match op {
+            (Column::Text(text), Value::Scalar(Scalar::Text(word))) => Some(Test::Text(match op {
                 // Texts of different lengths need no look.
                 Cmp::Eq => TextTest::new(text, truth::FALSE, move |cell| *cell == **word),
                 Cmp::Ne => TextTest::new(text, truth::FALSE, move |cell| *cell != **word),
                 op => TextTest::new(text, truth::FALSE, move |cell| op.accepts(cell.cmp(word))),
             })),
-            (Column::Bool(column), Value::Bool(wanted)) => match (op, wanted) {
+            (Column::Bool(column), Value::Scalar(Scalar::Bool(wanted))) => match (op, wanted) {
                 (Cmp::Eq, true) | (Cmp::Ne, false) => Some(Test::Truths(column)),
                 (Cmp::Eq, false) | (Cmp::Ne, true) => {
                     Some(Test::Not(Box::new(Test::Truths(column))))
@@ -176,7 +176,13 @@ impl Exec<'_> {
         let plain = |v: &Value| {
             matches!(
                 v,
-                Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_)
+                Value::Scalar(
+                    Scalar::Null
+                        | Scalar::Bool(_)
+                        | Scalar::Int(_)
+                        | Scalar::Float(_)
+                        | Scalar::Text(_)
+                )
             )
         };
         if !list.iter().all(plain) {
@@ -188,8 +194,8 @@ impl Exec<'_> {
             let (mut ints, mut floats) = (Vec::new(), Vec::new());
             for member in list {
                 match member {
-                    Value::Int(v) => ints.push(*v),
-                    Value::Float(v) => match graphlume_graph::canon::of_f64(*v) {
+                    Value::Scalar(Scalar::Int(v)) => ints.push(*v),
+                    Value::Scalar(Scalar::Float(v)) => match graphlume_graph::canon::of_f64(*v) {
                         Some(graphlume_graph::canon::Canon::Int(v)) => ints.push(v),
                         Some(_) => floats.push(*v),
                         None => {}
@@ -206,7 +212,7 @@ impl Exec<'_> {
         let words: HashSet<&'e str> = list
             .iter()
             .filter_map(|v| match v {
-                Value::Text(word) => Some(&**word),
+                Value::Scalar(Scalar::Text(word)) => Some(&**word),
                 _ => None,
             })
             .collect();
@@ -220,7 +226,7 @@ impl Exec<'_> {
         a: &'e Ex,
         b: &'e Ex,
     ) -> Option<Test<'e>> {
-        let Value::Text(word) = self.fixed(b)? else { return None };
+        let Value::Scalar(Scalar::Text(word)) = self.fixed(b)? else { return None };
         let cells = self.column_of(pipeline, a).filter(|c| c.is_plain())?;
         let Column::Text(text) = cells.column() else { return None };
         Some(Test::Text(match op {

@@ -232,7 +232,7 @@ impl Exec<'_> {
                         (n, State::Moments { mean: sum / n as f64, spread: 0.0 })
                     }
                     (AggKind::Avg, _) => return Err(Other::ByRow),
-                    (_, (n, v)) => (n, State::Value(Value::Float(v))),
+                    (_, (n, v)) => (n, State::Value(Value::float(v))),
                 },
                 Folded::Moments(cells) => match cells[group] {
                     (0, ..) => (0, State::Empty),
@@ -260,13 +260,13 @@ impl Exec<'_> {
                     let mut list = lists[group].clone();
                     self.percentile(agg, list.len(), &mut |i| {
                         let (_, v, _) = list.select_nth_unstable_by(i, f64::total_cmp);
-                        Value::Float(*v)
+                        Value::float(*v)
                     })
                 }
                 Folded::IntLists(lists) => {
                     let mut list = lists[group].clone();
                     self.percentile(agg, list.len(), &mut |i| {
-                        Value::Int(*list.select_nth_unstable(i).1)
+                        Value::int(*list.select_nth_unstable(i).1)
                     })
                 }
             };
@@ -279,7 +279,7 @@ impl Exec<'_> {
         Ok(match kind {
             _ if n == 0 => (0, State::Empty),
             AggKind::Avg => (n, State::Moments { mean: v as f64 / n as f64, spread: 0.0 }),
-            _ => (n, State::Value(Value::Int(i64::try_from(v).map_err(|_| Other::ByRow)?))),
+            _ => (n, State::Value(Value::int(i64::try_from(v).map_err(|_| Other::ByRow)?))),
         })
     }
 

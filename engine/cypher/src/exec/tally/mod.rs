@@ -47,7 +47,7 @@ impl Exec<'_> {
         match self.counted(input, from, steps, ends, row)? {
             Counted::Total(0) => {}
             Counted::Total(count) => {
-                set(row, weight, Value::Int(int(count)?));
+                set(row, weight, Value::int(int(count)?));
                 sink(row)?;
             }
             Counted::Each(nodes) => {
@@ -55,7 +55,7 @@ impl Exec<'_> {
                 for (v, count) in nodes {
                     self.tick()?;
                     set(row, last.step.to, Value::Node(v));
-                    set(row, weight, Value::Int(int(count)?));
+                    set(row, weight, Value::int(int(count)?));
                     sink(row)?;
                 }
             }

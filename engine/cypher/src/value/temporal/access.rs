@@ -11,12 +11,12 @@ pub(crate) fn component(t: &Temporal, key: &str) -> Option<Value> {
     if let Some(day) = t.day()
         && let Some(v) = of_day(day, key)
     {
-        return Some(Value::Int(v));
+        return Some(Value::int(v));
     }
     if let Some(clock) = t.clock()
         && let Some(v) = of_clock(clock, key)
     {
-        return Some(Value::Int(v));
+        return Some(Value::int(v));
     }
     let offset = t.offset()?;
     let written = || {
@@ -26,15 +26,15 @@ pub(crate) fn component(t: &Temporal, key: &str) -> Option<Value> {
     Some(match (key, t) {
         ("offset", _) => written(),
         ("timezone", Temporal::DateTime(z)) => match &z.zone {
-            Some(name) => Value::Text(Arc::clone(name)),
+            Some(name) => Value::text(Arc::clone(name)),
             None => written(),
         },
         ("timezone", _) => written(),
-        ("offsetMinutes", _) => Value::Int(i64::from(offset / 60)),
-        ("offsetSeconds", _) => Value::Int(i64::from(offset)),
-        ("epochSeconds", Temporal::DateTime(z)) => Value::Int(z.seconds),
+        ("offsetMinutes", _) => Value::int(i64::from(offset / 60)),
+        ("offsetSeconds", _) => Value::int(i64::from(offset)),
+        ("epochSeconds", Temporal::DateTime(z)) => Value::int(z.seconds),
         ("epochMillis", Temporal::DateTime(z)) => {
-            Value::Int(z.seconds.checked_mul(1000)? + i64::from(z.nanos / 1_000_000))
+            Value::int(z.seconds.checked_mul(1000)? + i64::from(z.nanos / 1_000_000))
         }
         _ => return None,
     })
@@ -100,5 +100,5 @@ pub(crate) fn duration_component(d: &Duration, key: &str) -> Option<Value> {
         "nanosecondsOfSecond" => of_second,
         _ => return None,
     };
-    i64::try_from(v).ok().map(Value::Int)
+    i64::try_from(v).ok().map(Value::int)
 }

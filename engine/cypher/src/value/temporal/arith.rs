@@ -1,9 +1,11 @@
 //! Sums, differences and truncation.
 
+use graphlume_expr::Scalar;
+
 use super::build::{adjust, zone_of};
 use super::calendar::{add_months, civil, days_of, iso_week, of_iso_week, weekday};
 use super::duration::Parts;
-use super::zone::Zone;
+use super::zone::{Zone, zone_of_moment};
 use super::{DAY_NANOS, Duration, SECOND_NANOS, Sort, Temporal};
 use crate::error::{Res, type_error, value_error};
 use crate::value::{Entries, Value};
@@ -45,7 +47,7 @@ fn try_add(t: &Temporal, d: &Duration) -> Option<Temporal> {
             let local = z.seconds.checked_add(i64::from(z.offset))?;
             let day = calendar(local.div_euclid(86_400))?;
             let local = day.checked_mul(86_400)?.checked_add(local.rem_euclid(86_400))?;
-            let zone = z.zone();
+            let zone = zone_of_moment(z);
             let (utc, nanos) = later(zone.resolve(local).0, z.nanos).filter(fits)?;
             let offset = zone.offset_at(utc);
             let moved = super::Zoned { seconds: utc, nanos, offset, zone: zone.name() };
@@ -176,7 +178,7 @@ pub(crate) fn truncate(sort: Sort, unit: &str, t: &Temporal, map: Option<&Entrie
             Temporal::DateTime(zone.local(local, (clock % SECOND_NANOS) as u32).into())
         }
     };
-    Ok(Value::Temporal(match map {
+    Ok(Value::temporal(match map {
         Some(map) if !map.is_empty() => adjust(sort, &cut, map)?,
         _ => cut,
     }))
@@ -204,9 +206,9 @@ pub(crate) fn duration_of_map(map: &Entries) -> Res<Duration> {
     let mut parts = Parts::default();
     for (key, value) in map {
         let added = match value {
-            Value::Null => Some(()),
-            Value::Int(n) => parts.add_int(key, *n),
-            Value::Float(v) => parts.add_float(key, *v),
+            Value::Scalar(Scalar::Null) => Some(()),
+            Value::Scalar(Scalar::Int(n)) => parts.add_int(key, *n),
+            Value::Scalar(Scalar::Float(v)) => parts.add_float(key, *v),
             other => {
                 let what = format!("{key} of a duration must be a number, not {}", other.kind());
                 return Err(type_error(what));

@@ -1,8 +1,10 @@
 //! Constructors: from text, from another value, from a map of components.
 
+use graphlume_expr::Scalar;
+
 use super::calendar::{Civil, YEAR_MAX, civil, days_in_month, days_of, iso_week, weekday};
 use super::read::{ordinal, temporal, week_date};
-use super::zone::{Zone, zone};
+use super::zone::{Zone, zone, zone_of_moment};
 use super::{SECOND_NANOS, Sort, Temporal, Zoned};
 use crate::error::{Res, type_error, value_error};
 use crate::value::{Entries, Value, entry};
@@ -27,16 +29,16 @@ pub(crate) fn construct(sort: Sort, arg: Option<&Value>, now: (i64, u32)) -> Res
     let moment = Zoned { seconds: now.0, nanos: now.1, offset: 0, zone: None };
     let made = match arg {
         None => convert(sort, &Temporal::DateTime(moment.into()))?,
-        Some(Value::Null) => return Ok(Value::Null),
-        Some(Value::Text(text)) => temporal(sort, text)?,
-        Some(Value::Temporal(other)) => convert(sort, other)?,
+        Some(Value::Scalar(Scalar::Null)) => return Ok(Value::NULL),
+        Some(Value::Scalar(Scalar::Text(text))) => temporal(sort, text)?,
+        Some(Value::Scalar(Scalar::Temporal(other))) => convert(sort, other)?,
         Some(Value::Map(map)) => of_map(sort, map)?,
         Some(other) => {
             let what = format!("a point in time cannot be made of {}", other.kind());
             return Err(type_error(what));
         }
     };
-    Ok(Value::Temporal(made))
+    Ok(Value::temporal(made))
 }
 
 /// `datetime.fromepoch(seconds, nanoseconds)`
@@ -45,7 +47,7 @@ pub(crate) fn from_epoch(seconds: i64, nanos: i64) -> Res<Value> {
     let seconds = i64::try_from(all.div_euclid(1_000_000_000)).ok().filter(|s| s.abs() < 1 << 55);
     let seconds = seconds.ok_or_else(|| value_error("the moment is out of range"))?;
     let nanos = all.rem_euclid(1_000_000_000) as u32;
-    Ok(Value::Temporal(Temporal::DateTime(Zoned { seconds, nanos, offset: 0, zone: None }.into())))
+    Ok(Value::temporal(Temporal::DateTime(Zoned { seconds, nanos, offset: 0, zone: None }.into())))
 }
 
 /// Components of a value that is being made.
@@ -58,7 +60,7 @@ struct Draft {
 pub(super) fn zone_of(t: &Temporal) -> Option<Zone> {
     match t {
         Temporal::Time(_, offset) => Some(Zone::Fixed(*offset)),
-        Temporal::DateTime(z) => Some(z.zone()),
+        Temporal::DateTime(z) => Some(zone_of_moment(z)),
         _ => None,
     }
 }
@@ -99,7 +101,7 @@ fn convert(sort: Sort, other: &Temporal) -> Res<Temporal> {
 fn int(map: &Entries, key: &str) -> Res<Option<i64>> {
     match entry(map, key) {
         None => Ok(None),
-        Some(Value::Int(v)) => Ok(Some(*v)),
+        Some(Value::Scalar(Scalar::Int(v))) => Ok(Some(*v)),
         Some(other) => Err(type_error(format!("{key} must be an integer, not {}", other.kind()))),
     }
 }
@@ -107,7 +109,7 @@ fn int(map: &Entries, key: &str) -> Res<Option<i64>> {
 fn other<'a>(map: &'a Entries, key: &str) -> Res<Option<&'a Temporal>> {
     match entry(map, key) {
         None => Ok(None),
-        Some(Value::Temporal(t)) => Ok(Some(t)),
+        Some(Value::Scalar(Scalar::Temporal(t))) => Ok(Some(t)),
         Some(other) => {
             Err(type_error(format!("{key} must be a point in time, not {}", other.kind())))
         }
@@ -126,13 +128,13 @@ fn of_map(sort: Sort, map: &Entries) -> Res<Temporal> {
     check_keys(sort, map)?;
     if let Some(seconds) = int(map, "epochSeconds")? {
         let nanos = int(map, "nanosecond")?.unwrap_or(0);
-        if let Value::Temporal(t) = from_epoch(seconds, nanos)? {
+        if let Value::Scalar(Scalar::Temporal(t)) = from_epoch(seconds, nanos)? {
             return Ok(t);
         }
     }
     if let Some(millis) = int(map, "epochMillis")? {
         let (s, ms) = (millis.div_euclid(1000), millis.rem_euclid(1000));
-        if let Value::Temporal(t) = from_epoch(s, ms * 1_000_000)? {
+        if let Value::Scalar(Scalar::Temporal(t)) = from_epoch(s, ms * 1_000_000)? {
             return Ok(t);
         }
     }
@@ -145,7 +147,7 @@ fn of_map(sort: Sort, map: &Entries) -> Res<Temporal> {
     let day = if has_date { date_of(map, base)? } else { 0 };
     let written = match entry(map, "timezone") {
         None => None,
-        Some(Value::Text(name)) => Some(zone(name)?),
+        Some(Value::Scalar(Scalar::Text(name))) => Some(zone(name)?),
         Some(other) => {
             return Err(type_error(format!("timezone must be a text, not {}", other.kind())));
         }
@@ -302,7 +304,7 @@ pub(super) fn adjust(sort: Sort, base: &Temporal, map: &Entries) -> Res<Temporal
         None => clock_of(map, 0, false)?,
     };
     let zone = match entry(map, "timezone") {
-        Some(Value::Text(name)) => Some(zone(name)?),
+        Some(Value::Scalar(Scalar::Text(name))) => Some(zone(name)?),
         Some(_) => return Err(type_error("timezone must be a text")),
         None => zone_of(base),
     };

@@ -1,10 +1,6 @@
-//! Days and dates, and how they are written.
-
-use std::fmt;
+//! Days and dates.
 
 pub(super) use graphlume_types::calendar::{Civil, civil, days_in_month, days_of, is_leap};
-
-use super::SECOND_NANOS;
 
 /// Years that a date may have.
 pub(super) const YEAR_MAX: i64 = 999_999_999;
@@ -36,44 +32,4 @@ pub(super) fn add_months(days: i64, months: i64) -> Option<i64> {
         return None;
     }
     Some(days_of((year, month, day.min(days_in_month(year, month)))))
-}
-
-pub(super) fn write_date(f: &mut fmt::Formatter<'_>, (year, month, day): Civil) -> fmt::Result {
-    if year > 9_999 {
-        f.write_str("+")?;
-    } else if year < 0 {
-        f.write_str("-")?;
-    }
-    write!(f, "{:04}-{month:02}-{day:02}", year.abs())
-}
-
-pub(super) fn write_time(f: &mut fmt::Formatter<'_>, nanos: i64) -> fmt::Result {
-    let (seconds, fraction) = (nanos / SECOND_NANOS, nanos % SECOND_NANOS);
-    write!(f, "{:02}:{:02}", seconds / 3600, seconds / 60 % 60)?;
-    if seconds % 60 != 0 || fraction != 0 {
-        write!(f, ":{:02}", seconds % 60)?;
-        write_fraction(f, fraction)?;
-    }
-    Ok(())
-}
-
-/// A fraction of a second without trailing zeros.
-pub(super) fn write_fraction(f: &mut fmt::Formatter<'_>, nanos: i64) -> fmt::Result {
-    if nanos == 0 {
-        return Ok(());
-    }
-    let digits = format!("{nanos:09}");
-    write!(f, ".{}", digits.trim_end_matches('0'))
-}
-
-pub(super) fn write_offset(f: &mut fmt::Formatter<'_>, offset: i32) -> fmt::Result {
-    if offset == 0 {
-        return f.write_str("Z");
-    }
-    let (sign, size) = (if offset < 0 { '-' } else { '+' }, offset.abs());
-    write!(f, "{sign}{:02}:{:02}", size / 3600, size / 60 % 60)?;
-    if size % 60 != 0 {
-        write!(f, ":{:02}", size % 60)?;
-    }
-    Ok(())
 }

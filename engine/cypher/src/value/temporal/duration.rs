@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use graphlume_expr::write_fraction;
+
 use super::SECOND_NANOS;
-use super::calendar::write_fraction;
 
 /// Seconds of an average month.
 const MONTH_SECONDS: f64 = 2_629_746.0;

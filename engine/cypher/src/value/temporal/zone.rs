@@ -78,15 +78,13 @@ impl Zone {
     }
 }
 
-impl Zoned {
-    /// The zone of this moment.
-    pub(super) fn zone(&self) -> Zone {
-        match &self.zone {
-            Some(name) => match name.parse::<Tz>() {
-                Ok(tz) => Zone::Named(Arc::clone(name), tz),
-                Err(_) => Zone::Fixed(self.offset),
-            },
-            None => Zone::Fixed(self.offset),
-        }
+/// The zone of a moment.
+pub(super) fn zone_of_moment(moment: &Zoned) -> Zone {
+    match &moment.zone {
+        Some(name) => match name.parse::<Tz>() {
+            Ok(tz) => Zone::Named(Arc::clone(name), tz),
+            Err(_) => Zone::Fixed(moment.offset),
+        },
+        None => Zone::Fixed(moment.offset),
     }
 }
