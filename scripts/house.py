@@ -63,6 +63,7 @@ VALUES = ("engine/expr/", "engine/store/", "engine/gfql/", "engine/cypher/")
 NO_VALUES = {
     ("engine/cypher/src/lex.rs", "Tok"): "tokens",
     ("engine/gfql/src/expr/lex.rs", "Token"): "tokens",
+    ("engine/expr/src/table_job.rs", "TableArray"): "arrays",
     ("engine/gfql/src/fuzz/data.rs", "V"): "values of the oracle that GFQL is held against, which may share nothing with it",
 }
 ENUM = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?enum (\w+)[^{;]*\{\n(.*?)^\1\}", re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ use graphlume_types::{CancelToken, Notice};
 use serde_json::{Map, Value as Json};
 
 use crate::exec::{Expected, Profiled, Recorder, Setting, Way};
-use crate::plan::{Op, Plan, Slot, Span, Step};
+use crate::plan::{Op, OpId, Plan, Slot, Span, Step};
 use crate::procedures::{NoProcedures, Procedures};
 use crate::query::Query;
 use crate::value::Value;
@@ -152,11 +152,23 @@ impl Shown<'_> {
         let mut text = String::new();
         if by_columns {
             text.push_str(" by columns");
+            text.push_str(&self.side(id));
         }
         if !notes.is_empty() {
             text.push_str(&format!(" ({})", notes.join(", ")));
         }
         text
+    }
+
+    /// Which side reads the columns, where the tables have a GPU.
+    fn side(&self, id: OpId) -> String {
+        let was_gpu = self.ran.map(|(recorder, _)| recorder.has_taken(id, Way::Gpu));
+        match (was_gpu, self.expected.on_gpu.get(&id)) {
+            (Some(true), _) | (None, Some(Ok(()))) => " on the GPU".to_owned(),
+            (_, Some(Err(why))) => format!(" on the CPU: {why}"),
+            (Some(false), Some(Ok(()))) => " on the CPU: the GPU failed".to_owned(),
+            (_, None) => String::new(),
+        }
     }
 }
 

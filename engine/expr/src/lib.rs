@@ -42,8 +42,8 @@ pub use number::{Arithmetic, Number};
 pub use quote::quote;
 pub use scalar::{Mixed, Scalar};
 pub use table_job::{
-    Cells, Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableDevice,
-    TableJob,
+    Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableArray,
+    TableDevice, TableJob,
 };
 pub use temporal::{Temporal, Zoned, write_fraction};
 pub use test::Test;

@@ -24,7 +24,7 @@ pub enum Side {
 
 /// The array behind a column.
 #[derive(Clone, Copy, Debug)]
-pub enum Cells<'c> {
+pub enum TableArray<'c> {
     /// Integers.
     Ints(&'c Int64Array),
     /// Floats, in which NaN is null.
@@ -35,7 +35,7 @@ pub enum Cells<'c> {
     Codes(&'c UInt32Array),
 }
 
-/// Cells as a device takes them.
+/// TableArray as a device takes them.
 #[derive(Debug)]
 pub enum RawCells<'c> {
     /// Integers.
@@ -48,7 +48,7 @@ pub enum RawCells<'c> {
     Truths(Vec<u8>),
 }
 
-impl<'c> Cells<'c> {
+impl<'c> TableArray<'c> {
     const fn array(self) -> &'c dyn Array {
         match self {
             Self::Ints(a) => a,
@@ -112,7 +112,7 @@ pub struct NamedColumn<'c> {
     /// Its name in the table.
     pub name: &'c str,
     /// Its cells.
-    pub cells: Cells<'c>,
+    pub cells: TableArray<'c>,
 }
 
 /// A number that cells are compared with.
@@ -216,7 +216,7 @@ struct Maker<'c, 'n> {
 
 impl<'c> Maker<'c, '_> {
     /// The place of a column in the job.
-    fn place(&mut self, cells: Cells<'c>) -> Option<usize> {
+    fn place(&mut self, cells: TableArray<'c>) -> Option<usize> {
         if let Some(known) = self.columns.iter().position(|c| c.cells.is(cells)) {
             return Some(known);
         }
@@ -226,8 +226,8 @@ impl<'c> Maker<'c, '_> {
 
     fn number(&mut self, number: &Number<'c>) -> Option<usize> {
         match number {
-            Number::Ints(a) => self.place(Cells::Ints(a)),
-            Number::Floats(a) => self.place(Cells::Floats(a)),
+            Number::Ints(a) => self.place(TableArray::Ints(a)),
+            Number::Floats(a) => self.place(TableArray::Floats(a)),
             _ => None,
         }
     }
@@ -258,9 +258,9 @@ impl<'c> Maker<'c, '_> {
                     _ => None,
                 };
                 let answers = answers.iter().map(passes).collect::<Option<_>>()?;
-                JobTest::Passes(self.place(Cells::Codes(keys))?, answers)
+                JobTest::Passes(self.place(TableArray::Codes(keys))?, answers)
             }
-            Test::Truths(column) => JobTest::IsTrue(self.place(Cells::Truths(column))?),
+            Test::Truths(column) => JobTest::IsTrue(self.place(TableArray::Truths(column))?),
             Test::IsNull(number, is_null) => JobTest::IsNull(self.number(number)?, *is_null),
             Test::NoText(text, is_null) => {
                 let (keys, values) = text.dictionary()?;
@@ -268,7 +268,7 @@ impl<'c> Maker<'c, '_> {
                 if values.iter().any(|value| value.is_none()) {
                     return None;
                 }
-                JobTest::IsNull(self.place(Cells::Codes(keys))?, *is_null)
+                JobTest::IsNull(self.place(TableArray::Codes(keys))?, *is_null)
             }
             Test::Not(test) => JobTest::Not(Box::new(self.test(test)?)),
             Test::And(tests) => JobTest::And(all(self, tests)?),
@@ -305,7 +305,7 @@ impl<'c> TableJob<'c> {
         let counted_by = match keys.only_dictionary() {
             None if keys.groups() == 1 => None,
             None => return None,
-            Some((codes, numbers)) => Some((maker.place(Cells::Codes(codes))?, numbers.len())),
+            Some((codes, numbers)) => Some((maker.place(TableArray::Codes(codes))?, numbers.len())),
         };
         let mut reduced = Vec::new();
         for fold in of {
@@ -357,8 +357,8 @@ impl<'c> TableJob<'c> {
         let cells = match &fold.of {
             // Rows are counted for all groups at once.
             None => return Some(Folded::Counts(vec![0; groups])),
-            Some(Number::Ints(a)) => Cells::Ints(a),
-            Some(Number::Floats(a)) => Cells::Floats(a),
+            Some(Number::Ints(a)) => TableArray::Ints(a),
+            Some(Number::Floats(a)) => TableArray::Floats(a),
             Some(_) => return None,
         };
         let is_of = |place: &usize| self.columns.get(*place).is_some_and(|c| c.cells.is(cells));
@@ -379,7 +379,7 @@ impl<'c> TableJob<'c> {
                 }
                 Folded::Floats(vec![(count, end)])
             }
-            (_, None, None) if matches!(cells, Cells::Ints(_)) => Folded::Ints(vec![(0, 0)]),
+            (_, None, None) if matches!(cells, TableArray::Ints(_)) => Folded::Ints(vec![(0, 0)]),
             (_, None, None) => Folded::Floats(vec![(0, 0.0)]),
         })
     }

@@ -122,6 +122,22 @@ fn texts() -> Vec<String> {
     all
 }
 
+/// The plan of a query, as text.
+fn plan(e: &Engine, data: DatasetId, text: &str) -> String {
+    let query = graphlume_cypher::parse(text).expect("a query");
+    let request = QueryRequest {
+        ask: ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new()),
+        drawn: true,
+        strictness: Strictness::Lenient,
+        mode: ResultMode::Plan,
+        user: None,
+        others: vec![],
+    };
+    let found = block_on(e.handle.query(data, request)).expect("asked").expect("a plan");
+    let QueryAnswer::Plan(plan) = found.answer else { panic!("a plan") };
+    plan
+}
+
 /// The rows of an answer as JSON, in a fixed order.
 fn rows(e: &Engine, data: DatasetId, text: &str) -> Vec<String> {
     let query = graphlume_cypher::parse(text).expect("a query");
@@ -170,7 +186,9 @@ fn aggregates_of_tables_are_the_same_on_the_gpu() {
                 |gpu: &Gpu| ["col_filter", "col_reduce", "col_hist_codes"].map(|k| gpu.launches(k));
             let before = launches(gpu);
             assert_eq!(rows(&e, data, text), *wanted, "{text}");
-            on_gpu += usize::from(launches(gpu) != before);
+            let was_there = launches(gpu) != before;
+            assert_eq!(plan(&e, data, text).contains("on the GPU"), was_there, "{text}");
+            on_gpu += usize::from(was_there);
         }
         // All but sums of floats, averages, what an index finds, and what no column is read for.
         assert!(on_gpu * 10 > texts.len() * 6, "{on_gpu} of {}", texts.len());
@@ -187,6 +205,8 @@ fn a_small_table_stays_on_the_cpu() {
         let before = gpu.launches("col_filter");
         rows(&e, data, text);
         assert_eq!(gpu.launches("col_filter"), before);
+        let said = plan(&e, data, text);
+        assert!(said.contains("by columns on the CPU: the CPU takes"), "{said}");
         stop(e);
     });
 }

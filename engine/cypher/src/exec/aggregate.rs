@@ -185,7 +185,7 @@ impl Exec<'_> {
             self.record(|r| r.ran(Some(*tally), nodes.len() as u64));
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
         }
-        if let Some(groups) = self.folded(input, keys, aggs, row)? {
+        if let Some(groups) = self.folded((id, input), keys, aggs, row)? {
             self.record(|r| r.took(Some(id), Way::Columns));
             return Ok(Grouped { keys, aggs, groups: Held::Values(groups) });
         }

@@ -23,6 +23,8 @@ use crate::value::Value;
 pub(crate) struct Expected {
     /// Operators that read columns.
     pub by_columns: HashSet<OpId>,
+    /// Of those that a GPU could do: that it will, or why it will not.
+    pub on_gpu: HashMap<OpId, Result<(), String>>,
     /// About how many rows operators give, where something tells.
     pub rows: HashMap<OpId, f64>,
 }
@@ -65,19 +67,20 @@ pub(crate) fn profiled(
 fn expected(plan: &Plan, view: &GraphView, setting: &Setting<'_>) -> Result<Expected, QueryError> {
     let Setting { params, cancel, .. } = *setting;
     let rows = estimates(plan, &Known { view, params, cancel, searches: false });
-    let by_columns = match Shared::new(plan, view, setting, None) {
+    let (by_columns, on_gpu) = match Shared::new(plan, view, setting, None) {
         Ok(shared) => {
             let exec = Exec::new(&shared, part_of_plan(plan));
             let mut row = vec![Value::NULL; plan.slots];
-            let mut walk = Walk { exec: &exec, row: &mut row, found: HashSet::new() };
+            let (found, on_gpu) = (HashSet::new(), HashMap::new());
+            let mut walk = Walk { exec: &exec, row: &mut row, found, on_gpu };
             walk.plan(plan);
-            walk.found
+            (walk.found, walk.on_gpu)
         }
         // Without the values of all parameters there is a plan, and nothing to run.
-        Err(e) if e.error_code() == ErrorCode::MissingField => HashSet::new(),
+        Err(e) if e.error_code() == ErrorCode::MissingField => Default::default(),
         Err(e) => return Err(e),
     };
-    Ok(Expected { by_columns, rows })
+    Ok(Expected { by_columns, on_gpu, rows })
 }
 
 /// A walk over the operators that a run sets up.
@@ -85,6 +88,7 @@ struct Walk<'w, 'a> {
     exec: &'w Exec<'a>,
     row: &'w mut [Value],
     found: HashSet<OpId>,
+    on_gpu: HashMap<OpId, Result<(), String>>,
 }
 
 impl Walk<'_, '_> {
@@ -150,6 +154,9 @@ impl Walk<'_, '_> {
     fn grouping(&mut self, (id, input): (OpId, &Op), keys: &[(Slot, Ex)], aggs: &[Agg]) {
         if self.exec.folds(input, keys, aggs) {
             self.found.insert(id);
+            if let Some(side) = self.exec.folds_on_device(input, keys, aggs) {
+                self.on_gpu.insert(id, side);
+            }
             return self.all_below(input);
         }
         if !matches!(input, Op::Tally { .. }) {

@@ -22,6 +22,8 @@ pub(crate) enum Way {
     Index = 8,
     /// All nodes were tested at once, and rows looked at the result.
     Marks = 16,
+    /// The GPU that keeps copies of the columns did it.
+    Gpu = 32,
 }
 
 /// What happened to one operator.

@@ -19,7 +19,7 @@ use graphlume_identity::body::object;
 use graphlume_ingest::ExportFormat;
 use graphlume_store::PropertyGraph;
 use graphlume_types::limits::QUERY_DATASETS_MAX;
-use graphlume_types::{Code, Coded, DatasetId, Notice};
+use graphlume_types::{Code, Coded, DatasetId, MemoryConsumer, Notice, UserId};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
@@ -106,6 +106,9 @@ pub enum QueryBody {
 /// Media type of a plan and of a profile.
 const PLAN_TYPE: &str = "text/plain; charset=utf-8";
 
+/// A result, how it is to be written, what it was kept as, what is said beside it, and the memory that it holds.
+type Answer = (PropertyGraph, ResponseOptions, Option<Value>, Vec<Notice>, MemoryConsumer);
+
 /// The request beside the query itself.
 struct ResponseOptions {
     output: QueryOutput,
@@ -168,8 +171,8 @@ impl Queries {
             user: who.user(),
             mode: mode_of(&body, &options)?,
         };
-        let (user, limit) = (who.user(), self.ctx.engine.query_memory_max());
-        self.ctx.unread.check(user, limit)?;
+        let user = who.user();
+        self.ctx.unread.check(user, self.ctx.engine.query_memory_max())?;
         let QueryResult { answer, memory, notices } =
             self.ctx.engine.query(dataset, request).await??;
         let graph = match answer {
@@ -190,6 +193,18 @@ impl Queries {
                 Some(keep.told(made, options.format))
             }
         };
+        let (media_type, body, notices) =
+            self.written(user, (graph, options, kept, notices, memory)).await?;
+        Ok(QueryReply { media_type, body, notices })
+    }
+
+    /// The body of an answer: written out, or begun.
+    async fn written(
+        &self,
+        user: Option<UserId>,
+        (graph, options, kept, notices, memory): Answer,
+    ) -> Result<(&'static str, QueryBody, Vec<Notice>), ServiceError> {
+        let limit = self.ctx.engine.query_memory_max();
         // Writing an answer out takes a core, and what waits for one is counted already.
         let place = Arc::clone(&self.ctx.renders).acquire_owned().await;
         let (media_type, rendered, notices) = self
@@ -216,7 +231,7 @@ impl Queries {
                 QueryBody::Stream(answer)
             }
         };
-        Ok(QueryReply { media_type, body, notices })
+        Ok((media_type, body, notices))
     }
 
     /// The other datasets that a query names, when the caller may read them all. One that does not exist

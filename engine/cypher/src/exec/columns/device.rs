@@ -1,6 +1,8 @@
 //! Aggregates by columns on the GPU, where the graph's tables have one and it is faster.
 
-use graphlume_expr::{Cells, Folded, Folds, Keys, NamedColumn, Side, TableDevice, TableJob, Test};
+use graphlume_expr::{
+    Folded, Folds, Keys, NamedColumn, Side, TableArray, TableDevice, TableJob, Test,
+};
 use graphlume_graph::canon::Column;
 
 use crate::column_reader::ColumnReader;
@@ -45,15 +47,15 @@ impl Exec<'_> {
     }
 }
 
-fn cells_of(cells: &ColumnReader) -> Option<Cells<'_>> {
+fn cells_of(cells: &ColumnReader) -> Option<TableArray<'_>> {
     if !cells.is_plain() {
         return None;
     }
     Some(match cells.column() {
-        Column::Int(a) => Cells::Ints(a),
-        Column::Float(a) => Cells::Floats(a),
-        Column::Bool(a) => Cells::Truths(a),
-        Column::Text(text) => Cells::Codes(text.dictionary()?.0),
+        Column::Int(a) => TableArray::Ints(a),
+        Column::Float(a) => TableArray::Floats(a),
+        Column::Bool(a) => TableArray::Truths(a),
+        Column::Text(text) => TableArray::Codes(text.dictionary()?.0),
         _ => return None,
     })
 }

@@ -15,7 +15,8 @@ use crate::error::Res;
 use crate::exec::Exec;
 use crate::exec::eval::set;
 use crate::exec::groups::{Groups, State, percentile};
-use crate::plan::{Agg, AggKind, Ex, Op, Slot};
+use crate::exec::recorder::Way;
+use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot};
 use crate::value::{Edge, Value};
 
 /// Why there are no groups by columns.
@@ -40,6 +41,18 @@ impl Exec<'_> {
         self.by_columns && self.part.is_none() && self.compiled(input, keys, aggs).is_some()
     }
 
+    /// Where the GPU of the tables would not do it, and why; `None` where there is none, or where it cannot.
+    pub(in crate::exec) fn folds_on_device(
+        &self,
+        input: &Op,
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+    ) -> Option<Result<(), String>> {
+        let Compiled { by, folds, test, rows, .. } = self.compiled(input, keys, aggs)?;
+        let (device, job) = self.device_job(test.as_ref(), &by, &folds, rows)?;
+        Some(device.declines(&job).map_or(Ok(()), Err))
+    }
+
     fn compiled<'e>(
         &'e self,
         input: &'e Op,
@@ -58,7 +71,7 @@ impl Exec<'_> {
     /// The groups of an aggregate over one table; `None` where rows have to be looked at one by one.
     pub(in crate::exec) fn folded(
         &self,
-        input: &Op,
+        (id, input): (OpId, &Op),
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
         row: &mut [Value],
@@ -66,7 +79,7 @@ impl Exec<'_> {
         if self.part.is_some() || !self.by_columns {
             return Ok(None);
         }
-        match self.folded_or(input, keys, aggs, row) {
+        match self.folded_or((id, input), keys, aggs, row) {
             Ok(groups) => Ok(Some(groups)),
             Err(Other::ByRow) => Ok(None),
             Err(Other::Failed(e)) => Err(e),
@@ -75,7 +88,7 @@ impl Exec<'_> {
 
     fn folded_or(
         &self,
-        input: &Op,
+        (id, input): (OpId, &Op),
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
         row: &mut [Value],
@@ -84,7 +97,10 @@ impl Exec<'_> {
             self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
         let elsewhere = self.folded_on_device(test.as_ref(), &by, &folds, rows);
         let (counts, folded) = match elsewhere {
-            Some(found) => found,
+            Some(found) => {
+                self.record(|r| r.took(Some(id), Way::Gpu));
+                found
+            }
             None => self.fit(fold(test.as_ref(), &by, &folds, rows, self.cancel))?,
         };
         let mut groups = Groups::new(keys.len(), aggs.len());
