@@ -69,6 +69,30 @@ mod tests {
             assert!(is_faster(filter(10_000_000, 0), threads));
             assert!(is_faster(filter(100_000_000, 0), threads));
         }
+        // Ten shapes of queries over three sizes, on sixteen threads: which of them go to the card.
+        let shapes: [(usize, usize, usize); 10] = [
+            (1, 1, 8),
+            (2, 1, 16),
+            (3, 1, 20),
+            (1, 2, 12),
+            (2, 2, 16),
+            (4, 2, 28),
+            (5, 3, 32),
+            (6, 4, 40),
+            (2, 3, 24),
+            (8, 1, 64),
+        ];
+        let chosen = |rows: usize| {
+            let work = |&(steps, results, row_bytes)| TableWork {
+                rows,
+                steps,
+                results,
+                row_bytes,
+                missing_bytes: 0,
+            };
+            shapes.iter().map(work).filter(|w| is_faster(*w, 16)).count()
+        };
+        assert_eq!([10_000, 300_000, 10_000_000].map(chosen), [0, 7, 10]);
         // Columns that are not there yet are worth their way for two threads, and for sixteen they are not.
         assert!(is_faster(filter(10_000_000, 160_000_000), 2));
         assert!(!is_faster(filter(1_000_000, 16_000_000), 16));
