@@ -62,7 +62,7 @@ impl<T> std::ops::Deref for Shared<T> {
 }
 
 /// A value of the language.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Value {
     /// What has no parts: null, truth values, numbers, texts and times.
     Scalar(Scalar),
@@ -83,6 +83,21 @@ pub enum Value {
 
 // Rows are made of values, which are cloned and moved in every loop: three words each.
 const _: () = assert!(size_of::<Value>() == 24);
+
+// The row engine clones values in every loop, most of them numbers and elements. The derived code asks for the kind of a
+// value and then for that of its scalar, in a function that is called each time.
+impl Clone for Value {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Scalar(Scalar::Int(v)) => Self::int(*v),
+            Self::Scalar(Scalar::Float(v)) => Self::float(*v),
+            Self::Node(v) => Self::Node(*v),
+            Self::Edge(v) => Self::Edge(*v),
+            other => other.clone_other(),
+        }
+    }
+}
 
 impl Default for Value {
     fn default() -> Self {
@@ -136,6 +151,21 @@ impl Value {
     pub fn map(entries: Entries) -> Self {
         let size = total(entries.iter().map(|(_, v)| v));
         Self::Map(Arc::new(Shared { items: entries, size }))
+    }
+
+    /// A clone of what is neither a number nor an element.
+    fn clone_other(&self) -> Self {
+        match self {
+            Self::Scalar(Scalar::Text(v)) => Self::Scalar(Scalar::Text(Arc::clone(v))),
+            Self::Scalar(Scalar::Bool(v)) => Self::bool(*v),
+            Self::Scalar(v) => Self::Scalar(v.clone()),
+            Self::List(v) => Self::List(Arc::clone(v)),
+            Self::Map(v) => Self::Map(Arc::clone(v)),
+            Self::Node(v) => Self::Node(*v),
+            Self::Edge(v) => Self::Edge(*v),
+            Self::Path(v) => Self::Path(Arc::clone(v)),
+            Self::Duration(v) => Self::Duration(Arc::clone(v)),
+        }
     }
 
     pub(crate) fn size(&self) -> Size {
