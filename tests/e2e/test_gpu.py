@@ -11,6 +11,8 @@ from live import Viewer
 from test_supervise import Knocking, child_of
 
 GRID = 24
+# From here on texts that repeat are numbered.
+ROWS = 70_000
 # Everything goes to the GPU, however small.
 ALL = ("--gpu-edges-min", "0")
 
@@ -66,6 +68,27 @@ def test_a_session_is_laid_out_on_the_gpu_and_the_health_routes_know_it(tmp_path
         assert server.metric("device_iterations_total") > 0
         assert "computing large graphs on the GPU" in (tmp_path / "data.log").read_text()
         viewer.close()
+    finally:
+        assert server.stop() == 0, server.output()
+
+
+@pytest.mark.parametrize("extra, side", [((), "on the GPU"), (("--device-memory", "131072"), "the GPU failed")])
+def test_aggregates_are_answered_by_the_gpu_and_by_the_cpu_when_it_is_full(tmp_path, extra, side):
+    """The unchanged route; amounts are uploaded, their counts and sums come from the card."""
+    server = Server(tmp_path / "data", *ALL, *extra, env=driver()).start()
+    try:
+        api = server.api()
+        lines = "".join(f"{i},{i * 7 % 500},{i * 31 % 1000},{'kind %d' % (i % 5)}\n" for i in range(ROWS))
+        dataset = api.dataset([api.file(f"s,d,amount,kind\n{lines}".encode(), "csv")["file_id"]])
+        query = "MATCH ()-[e]->() WHERE e.amount >= 250 AND e.kind <> 'kind 3' RETURN count(*) AS n, sum(e.amount) AS total, max(e.amount) AS most"
+        rows = [i * 31 % 1000 for i in range(ROWS) if i % 5 != 3 and i * 31 % 1000 >= 250]
+
+        def ask(**more):
+            return api("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", json={"gfql_query": query, "format": "json", **more})
+
+        profile = ask(profile=True)
+        assert profile.status_code == 200 and side in profile.text, profile.text
+        assert ask().json() == [{"n": len(rows), "total": sum(rows), "most": max(rows)}]
     finally:
         assert server.stop() == 0, server.output()
 
