@@ -72,8 +72,8 @@ def test_a_session_is_laid_out_on_the_gpu_and_the_health_routes_know_it(tmp_path
         assert server.stop() == 0, server.output()
 
 
-@pytest.mark.parametrize("extra, side", [((), "on the GPU"), (("--device-memory", "131072"), "the GPU failed")])
-def test_aggregates_are_answered_by_the_gpu_and_by_the_cpu_when_it_is_full(tmp_path, extra, side):
+@pytest.mark.parametrize("extra, side", [((), "on the GPU"), (("--device-memory", "131072"), "bytes and the GPU may hold 131072")])
+def test_aggregates_are_answered_by_the_gpu_and_by_the_cpu_when_they_do_not_fit(tmp_path, extra, side):
     """The unchanged route; amounts are uploaded, their counts and sums come from the card."""
     server = Server(tmp_path / "data", *ALL, *extra, env=driver()).start()
     try:

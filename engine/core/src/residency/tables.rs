@@ -84,6 +84,11 @@ impl TableDevice for ResidentTables {
         let Some(gpu) = self.ctx.usable_gpu() else {
             return Some(self.ctx.why_gpu_lost().unwrap_or_else(|| "no GPU".to_owned()));
         };
+        let row_bytes: usize = job.columns.iter().map(|c| c.cells.width()).sum();
+        let (need, limit) = ((row_bytes * job.rows) as u64, gpu.gpu.budget().limit());
+        if need > limit {
+            return Some(format!("the columns take {need} bytes and the GPU may hold {limit}"));
+        }
         if self.ctx.config.gpu_edges_min == 0 {
             return None;
         }
@@ -95,7 +100,7 @@ impl TableDevice for ResidentTables {
                 + job.reduced.len()
                 + usize::from(job.counted_by.is_some()),
             results: 1 + job.reduced.len() + usize::from(job.counted_by.is_some()),
-            row_bytes: job.columns.iter().map(width).sum(),
+            row_bytes,
             missing_bytes: job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows,
         };
         let (cpu, own) = (work.cpu_us(self.ctx.threads()), work.gpu_us(gpu.gpu.info().sm_count));
