@@ -55,6 +55,7 @@ impl Temporal {
 
     /// Position of the kind in the total order.
     #[must_use]
+    #[inline]
     pub const fn rank(&self) -> u8 {
         match self {
             Self::DateTime(_) => 0,
@@ -67,12 +68,14 @@ impl Temporal {
 
     /// The order of `<`, which exists within one kind.
     #[must_use]
+    #[inline]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         (self.rank() == other.rank()).then(|| self.order(other))
     }
 
     /// Seconds since 1970 and nanoseconds of a time that has a day; without a zone it is UTC.
     #[must_use]
+    #[inline]
     pub fn instant(&self) -> Option<(i64, u32)> {
         match self {
             Self::Date(day) => Some((day.saturating_mul(86_400), 0)),
@@ -84,6 +87,7 @@ impl Temporal {
 
     /// The total order.
     #[must_use]
+    #[inline]
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Date(a), Self::Date(b)) | (Self::LocalTime(a), Self::LocalTime(b)) => a.cmp(b),
