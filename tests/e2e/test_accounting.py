@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conftest import Api, Server
+from conftest import Api, Server, until
 
 MEMORY = 192 << 20
 ROWS = 120_000
@@ -94,6 +94,37 @@ def test_a_large_answer_takes_the_memory_of_some_blocks_of_it(tmp_path):
         assert found.headers["Content-Encoding"] == "gzip"
         found = json.loads(found.content)
         assert len(found) == rows and found[rows - 1]["t"] == f"text number {rows - 1} and some more text to make it long enough to count {rows - 1}"
+    finally:
+        server.stop()
+
+
+def test_a_graph_whose_rows_are_being_sent_stays_counted(tmp_path):
+    """fails on 1935c13: the graph was evicted for others while a slow reader still held its tables."""
+    rows = 300_000
+    server = Server(tmp_path / "data", "--memory", str(96 << 20)).start()
+    try:
+        api = Api(server, server.token())
+
+        def dataset(word):
+            lines = "".join(f"{word}{i},{word}{i * 7 % rows},{word} number {i} of some length\n" for i in range(rows))
+            return api.dataset([api.file(b"s,d,t\n" + lines.encode(), "csv")["file_id"]])
+
+        first, second = dataset("a"), dataset("b")
+
+        def ask(id):
+            return api.session.post(
+                f"{server.url}/api/v2/etl/datasets/{id}/gfql/edges", data=json.dumps(json.loads(QUERY) | {"format": "csv"}),
+                headers={"Authorization": f"Bearer {server.token()}", "Accept-Encoding": "identity"}, stream=True)
+
+        answer = ask(first)
+        assert answer.status_code == 200
+        before = server.metric("evictions_total")
+        # There is no room for both, and the one that is being read does not go.
+        refused = ask(second)
+        assert refused.status_code in (413, 429, 503, 507), refused.status_code
+        assert server.metric("evictions_total") == before
+        assert answer.content.count(b"\n") == rows + 1
+        until(lambda: ask(second).status_code == 200, "room for the other")
     finally:
         server.stop()
 

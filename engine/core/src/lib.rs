@@ -46,7 +46,9 @@ pub use allocator::{bound_freed, give_back_freed};
 pub use canary::Canary;
 pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 pub use cmd::info::SessionInfo;
-pub use cmd::query::{ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode};
+pub use cmd::query::{
+    GraphsInUse, ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode,
+};
 pub use compute::{ComputeError, ComputeRequest, schema};
 pub use config::{CALL_DEADLINE, Config, GPU_EDGES_MIN};
 pub use device::{GpuChoice, GpuReport, OnDeviceLost};

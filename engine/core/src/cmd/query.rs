@@ -1,5 +1,6 @@
 //! Asks the graph of a dataset.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -83,6 +84,18 @@ pub struct QueryResult {
     pub notices: Vec<Notice>,
     /// Its memory.
     pub memory: MemoryConsumer,
+    /// The graphs whose tables it may share: they stay in memory, and counted, until this is dropped.
+    pub graphs: GraphsInUse,
+}
+
+/// Graphs that are not evicted while this lives.
+#[derive(Clone, Default)]
+pub struct GraphsInUse(Vec<Lease>);
+
+impl fmt::Debug for GraphsInUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(Lease::key)).finish()
+    }
 }
 
 pub(crate) struct QueryGraph {
@@ -146,11 +159,11 @@ fn one_quantum(
     quantum: Quantum,
     time: Duration,
 ) -> Option<Result<Result<QueryResult, QueryError>, EngineError>> {
-    let Some((lease, others)) = leases.split_first() else {
+    let Some((lease, other_leases)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
     };
     let names = request.others.iter().map(|(name, _)| name.clone());
-    let others = names.zip(others.iter().map(|lease| lease.properties().clone())).collect();
+    let others = names.zip(other_leases.iter().map(|lease| lease.properties().clone())).collect();
     let cancel = cancel.with_memory(share.clone());
     let cancel = match quantum {
         Quantum::For(time) => cancel.turn(std::time::Instant::now() + time),
@@ -164,7 +177,8 @@ fn one_quantum(
     };
     let error = match graph.and_then(|graph| answer(graph, &others, request, &cancel)) {
         Ok((answer, notices)) => {
-            return Some(Ok(Ok(QueryResult { answer, notices, memory: share.clone() })));
+            let (memory, graphs) = (share.clone(), GraphsInUse(leases.to_vec()));
+            return Some(Ok(Ok(QueryResult { answer, notices, memory, graphs })));
         }
         Err(error) => error,
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_engine::{
-    ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode, give_back_freed,
+    GraphsInUse, ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode, give_back_freed,
 };
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_gfql::no_dataset;
@@ -173,7 +173,7 @@ impl Queries {
         };
         let user = who.user();
         self.ctx.unread.check(user, self.ctx.engine.query_memory_max())?;
-        let QueryResult { answer, memory, notices } =
+        let QueryResult { answer, memory, notices, graphs } =
             self.ctx.engine.query(dataset, request).await??;
         let graph = match answer {
             QueryAnswer::Sizes(sizes) => return sized(sizes, options.format, notices),
@@ -194,7 +194,7 @@ impl Queries {
             }
         };
         let (media_type, body, notices) =
-            self.written(user, (graph, options, kept, notices, memory)).await?;
+            self.written(user, graphs, (graph, options, kept, notices, memory)).await?;
         Ok(QueryReply { media_type, body, notices })
     }
 
@@ -202,6 +202,7 @@ impl Queries {
     async fn written(
         &self,
         user: Option<UserId>,
+        graphs: GraphsInUse,
         (graph, options, kept, notices, memory): Answer,
     ) -> Result<(&'static str, QueryBody, Vec<Notice>), ServiceError> {
         let limit = self.ctx.engine.query_memory_max();
@@ -226,7 +227,7 @@ impl Queries {
         let body = match rendered {
             Rendered::Whole(body) => QueryBody::Whole(self.ctx.unread.hold(user, body, limit)?),
             Rendered::Parts(parts, memory) => {
-                let mut answer = Box::pin(AnswerStream::begin(parts, memory)).await?;
+                let mut answer = Box::pin(AnswerStream::begin(parts, memory, graphs)).await?;
                 answer.keep(self.ctx.unread.enter(user, answer.held_bytes(), limit)?);
                 QueryBody::Stream(answer)
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_channel::oneshot;
-use graphlume_engine::{EngineError, give_back_freed};
+use graphlume_engine::{EngineError, GraphsInUse, give_back_freed};
 use graphlume_ingest::{ExportError, ExportFormat, TextBlocks, export};
 use graphlume_table::Table;
 use graphlume_types::{Counted, MemoryConsumer, Reservation, ResourcesExhausted};
@@ -64,6 +64,8 @@ struct Rest {
     /// The table whose blocks are being rendered, and the next one of these.
     rows: Option<(Arc<TextBlocks>, usize)>,
     memory: MemoryConsumer,
+    /// What keeps the tables that it shares with others in memory, and counted.
+    _graphs: GraphsInUse,
 }
 
 impl Rest {
@@ -167,8 +169,9 @@ impl AnswerStream {
     pub(super) async fn begin(
         parts: Vec<Part>,
         memory: MemoryConsumer,
+        graphs: GraphsInUse,
     ) -> Result<Self, ServiceError> {
-        let rest = Rest { parts: parts.into(), rows: None, memory };
+        let rest = Rest { parts: parts.into(), rows: None, memory, _graphs: graphs };
         let depth = 2 * rayon::current_num_threads();
         let ahead = VecDeque::new();
         let mut stream = Self { ahead, depth, rest: Some(rest), first: 0, place: None };
@@ -301,7 +304,8 @@ mod tests {
             let (budget, memory) = share(1 << 30);
             let mut whole = Counted::new(memory.clone());
             parts(format).iter().for_each(|part| part.write(&mut whole).unwrap());
-            let mut stream = AnswerStream::begin(parts(format), memory).await.unwrap();
+            let mut stream =
+                AnswerStream::begin(parts(format), memory, GraphsInUse::default()).await.unwrap();
             let mut read = Vec::new();
             while let Some(piece) = stream.next().await {
                 read.extend_from_slice(&piece.unwrap());
@@ -315,7 +319,9 @@ mod tests {
     #[tokio::test]
     async fn nothing_more_is_rendered_while_the_reader_takes_nothing() {
         let (budget, memory) = share(1 << 30);
-        let stream = AnswerStream::begin(parts(ExportFormat::Json), memory).await.unwrap();
+        let stream = AnswerStream::begin(parts(ExportFormat::Json), memory, GraphsInUse::default())
+            .await
+            .unwrap();
         tokio::time::sleep(Duration::from_millis(200)).await;
         // Blocks with the room that they grew into.
         assert!(budget.used() <= 2 * stream.held_bytes(), "{} bytes", budget.used());
@@ -328,10 +334,17 @@ mod tests {
     #[tokio::test]
     async fn without_memory_it_is_refused_or_ends_with_an_error() {
         let (budget, memory) = share(10_000);
-        assert!(AnswerStream::begin(parts(ExportFormat::Json), memory).await.is_err());
+        assert!(
+            AnswerStream::begin(parts(ExportFormat::Json), memory, GraphsInUse::default())
+                .await
+                .is_err()
+        );
         nothing_is_held(&budget).await;
         let (budget, memory) = share(100 << 20);
-        let mut stream = AnswerStream::begin(parts(ExportFormat::Json), memory).await.unwrap();
+        let mut stream =
+            AnswerStream::begin(parts(ExportFormat::Json), memory, GraphsInUse::default())
+                .await
+                .unwrap();
         let others = loop {
             // Blocks that are being rendered take memory meanwhile.
             if let Ok(others) = budget.try_reserve(budget.limit() - budget.used()) {
