@@ -86,6 +86,25 @@ impl Folded {
     /// Bytes of the accumulators of a group.
     const GROUP_BYTES: usize = 32;
 
+    /// Makes room for the lists of those that are going to be merged into it, which otherwise would move as they grow.
+    fn make_room<'f>(&mut self, more: impl Iterator<Item = &'f Self> + Clone) {
+        let len = |part: &Self, group: usize| match part {
+            Self::Lists(lists) => lists[group].len(),
+            Self::IntLists(lists) => lists[group].len(),
+            _ => 0,
+        };
+        let sum = |group| more.clone().map(|part| len(part, group)).sum();
+        match self {
+            Self::Lists(lists) => {
+                lists.iter_mut().enumerate().for_each(|(g, list)| list.reserve_exact(sum(g)));
+            }
+            Self::IntLists(lists) => {
+                lists.iter_mut().enumerate().for_each(|(g, list)| list.reserve_exact(sum(g)));
+            }
+            _ => {}
+        }
+    }
+
     fn merge(&mut self, fold: Fold, more: Self) {
         match (self, more) {
             (Self::Counts(a), Self::Counts(b)) => {
@@ -209,13 +228,24 @@ fn take(into: &mut Folded, fold: Fold, vector: &Vector<'_>, groups: Option<&[u32
                 }
             });
         }
-        (Folded::Lists(lists), Values::Float(v)) => {
-            each(v.len(), known, groups, |g, i| lists[g].push(v[i]));
-        }
-        (Folded::IntLists(lists), Values::Int(v)) => {
-            each(v.len(), known, groups, |g, i| lists[g].push(v[i]));
-        }
+        (Folded::Lists(lists), Values::Float(v)) => listed(lists, v, known, groups),
+        (Folded::IntLists(lists), Values::Int(v)) => listed(lists, v, known, groups),
         _ => {}
+    }
+}
+
+/// Adds the known values to the lists of their groups.
+fn listed<T: Copy>(
+    lists: &mut [Vec<T>],
+    values: &[T],
+    known: Option<&[bool]>,
+    groups: Option<&[u32]>,
+) {
+    match (known, groups, lists) {
+        (None, None, [all, ..]) => all.extend_from_slice(values),
+        (known, groups, lists) => {
+            each(values.len(), known, groups, |g, i| lists[g].push(values[i]));
+        }
     }
 }
 
@@ -331,18 +361,16 @@ pub fn fold(
         }
         Ok::<Part, Unfit>(own)
     });
-    let mut all: Option<Part> = None;
-    for part in parts.collect::<Result<Vec<Part>, Unfit>>()? {
-        match &mut all {
-            None => all = Some(part),
-            Some(all) => {
-                all.rows.iter_mut().zip(part.rows).for_each(|(a, b)| *a += b);
-                let pairs = all.folded.iter_mut().zip(part.folded).zip(of);
-                pairs.for_each(|((a, b), of)| a.merge(of.fold, b));
-            }
-        }
+    let mut parts = parts.collect::<Result<Vec<Part>, Unfit>>()?.into_iter();
+    let mut all = parts.next().ok_or(Unfit::Value)?;
+    for (i, folded) in all.folded.iter_mut().enumerate() {
+        folded.make_room(parts.as_slice().iter().map(|part| &part.folded[i]));
     }
-    let all = all.ok_or(Unfit::Value)?;
+    for part in parts {
+        all.rows.iter_mut().zip(part.rows).for_each(|(a, b)| *a += b);
+        let pairs = all.folded.iter_mut().zip(part.folded).zip(of);
+        pairs.for_each(|((a, b), of)| a.merge(of.fold, b));
+    }
     Ok((all.rows, all.folded))
 }
 

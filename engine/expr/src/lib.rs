@@ -21,6 +21,7 @@ mod group;
 mod mark;
 mod number;
 mod quote;
+mod ranked;
 mod scalar;
 mod table_job;
 mod temporal;
@@ -40,6 +41,7 @@ pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
 pub use number::{Arithmetic, Number};
 pub use quote::quote;
+pub use ranked::Ranked;
 pub use scalar::{Mixed, Scalar};
 pub use table_job::{
     Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableArray,

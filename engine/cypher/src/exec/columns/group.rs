@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_expr::{
-    Fold, Folded, Folds, GROUPS_MAX, Keys, Number, Rows, Test, Unfit, VECTOR_ROWS, fold, truth,
+    Fold, Folded, Folds, GROUPS_MAX, Keys, Number, Ranked, Rows, Test, Unfit, VECTOR_ROWS, fold,
+    truth,
 };
 use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
@@ -273,16 +274,15 @@ impl Exec<'_> {
                     (list.len() as i64, State::Empty)
                 }
                 Folded::Lists(lists) => {
-                    let mut list = lists[group].clone();
-                    self.percentile(agg, list.len(), &mut |i| {
-                        let (_, v, _) = list.select_nth_unstable_by(i, f64::total_cmp);
-                        Value::float(*v)
+                    let mut list = Ranked::new(&lists[group]);
+                    self.percentile(agg, lists[group].len(), &mut |i| {
+                        Value::float(list.at(i, f64::total_cmp))
                     })
                 }
                 Folded::IntLists(lists) => {
-                    let mut list = lists[group].clone();
-                    self.percentile(agg, list.len(), &mut |i| {
-                        Value::int(*list.select_nth_unstable(i).1)
+                    let mut list = Ranked::new(&lists[group]);
+                    self.percentile(agg, lists[group].len(), &mut |i| {
+                        Value::int(list.at(i, i64::cmp))
                     })
                 }
             };
