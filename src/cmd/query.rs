@@ -32,38 +32,22 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
     if let Some(text) = &args.cypher {
         let query = graphlume_cypher::parse(text)?;
         let params = params(&args.params)?;
+        let graph = pool.install(|| graph(&args.files))?;
         if args.explain {
-            let plan = pool.install(|| {
-                let graph = graph(&args.files)?;
-                Ok::<_, Failure>(graphlume_cypher::explain_on(&graph, &query, &params, &cancel)?)
-            })?;
+            let plan =
+                pool.install(|| graphlume_cypher::explain_on(&graph, &query, &params, &cancel))?;
             return output::print_with(|out| Ok(out.write_all(plan.as_bytes())?));
         }
+        let procedures = Algorithms::default();
         if args.profile {
             let told = pool.install(|| {
-                let graph = graph(&args.files)?;
-                Ok::<_, Failure>(graphlume_cypher::profile(
-                    &graph,
-                    &query,
-                    &params,
-                    strictness,
-                    &Algorithms::default(),
-                    &cancel,
-                )?)
+                graphlume_cypher::profile(&graph, &query, &params, strictness, &procedures, &cancel)
             })?;
             say(&told.notices);
             return output::print_with(|out| Ok(out.write_all(told.text.as_bytes())?));
         }
         let rows = pool.install(|| {
-            let graph = graph(&args.files)?;
-            Ok::<_, Failure>(graphlume_cypher::run_with(
-                &graph,
-                &query,
-                &params,
-                strictness,
-                &Algorithms::default(),
-                &cancel,
-            )?)
+            graphlume_cypher::run_with(&graph, &query, &params, strictness, &procedures, &cancel)
         })?;
         say(rows.notices());
         return answer(args, args.output.unwrap_or(QueryOutputArg::Nodes), &rows.table()?, None);

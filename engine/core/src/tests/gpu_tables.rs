@@ -10,7 +10,7 @@ use arrow_array::{
 use graphlume_device::cuda::{Gpu, GpuOptions};
 use graphlume_emu::emulator::{self, Noticed, Times};
 use graphlume_emu::{fault_test, gpu_test};
-use graphlume_expr::Strictness;
+use graphlume_expr::{QueryError, Strictness};
 use graphlume_table::Table;
 use graphlume_types::DatasetId;
 
@@ -122,39 +122,40 @@ fn texts() -> Vec<String> {
     all
 }
 
-/// The plan of a query, as text.
-fn plan(e: &Engine, data: DatasetId, text: &str) -> String {
+/// What a query over the graph that is drawn gives.
+fn ask(
+    e: &Engine,
+    data: DatasetId,
+    text: &str,
+    mode: ResultMode,
+) -> Result<QueryAnswer, QueryError> {
     let query = graphlume_cypher::parse(text).expect("a query");
     let request = QueryRequest {
         ask: ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new()),
         drawn: true,
         strictness: Strictness::Lenient,
-        mode: ResultMode::Plan,
+        mode,
         user: None,
         others: vec![],
     };
-    let found = block_on(e.handle.query(data, request)).expect("asked").expect("a plan");
-    let QueryAnswer::Plan(plan) = found.answer else { panic!("a plan") };
+    block_on(e.handle.query(data, request)).expect("asked").map(|found| found.answer)
+}
+
+/// The plan of a query, as text.
+fn plan(e: &Engine, data: DatasetId, text: &str) -> String {
+    let found = ask(e, data, text, ResultMode::Plan).expect("a plan");
+    let QueryAnswer::Plan(plan) = found else { panic!("a plan") };
     plan
 }
 
 /// The rows of an answer as JSON, in a fixed order.
 fn rows(e: &Engine, data: DatasetId, text: &str) -> Vec<String> {
-    let query = graphlume_cypher::parse(text).expect("a query");
-    let request = QueryRequest {
-        ask: ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new()),
-        drawn: true,
-        strictness: Strictness::Lenient,
-        mode: ResultMode::Rows,
-        user: None,
-        others: vec![],
-    };
-    let found = match block_on(e.handle.query(data, request)).expect("asked") {
+    let found = match ask(e, data, text, ResultMode::Rows) {
         Ok(found) => found,
         // Sums that do not fit are refused on both sides.
         Err(error) => return vec![error.to_string()],
     };
-    let QueryAnswer::Rows(table) = found.answer else { panic!("rows") };
+    let QueryAnswer::Rows(table) = found else { panic!("rows") };
     let cells = |row| {
         let cells = table.batch().columns().iter();
         cells.map(|c| graphlume_table::cell_json(c.as_ref(), row).to_string()).collect::<Vec<_>>()
