@@ -341,17 +341,18 @@ impl EngineHandle {
     }
 
     /// Gives a session its collections; `members` holds those that [`Self::evaluate_collection`] has just evaluated.
-    /// Answers when the picture shows them, or at once while the graph is not there.
+    /// Answers when the picture shows them, or at once while the graph is not there. The command is sent before this
+    /// returns: whoever does not wait for the answer still stands behind it in the queue with the next command.
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Memory`] when there is none to paint with.
-    pub async fn set_collections(
+    pub fn set_collections(
         &self,
         target: impl Into<Target>,
         set: Arc<CollectionSet>,
         members: Vec<(String, CollectionMembers)>,
-    ) -> Result<Arc<CollectionsView>, EngineError> {
-        self.call(cmd::collections::SetCollections { target: target.into(), set, members }).await
+    ) -> impl Future<Output = Result<Arc<CollectionsView>, EngineError>> + Send + 'static {
+        self.call(cmd::collections::SetCollections { target: target.into(), set, members })
     }
 
     /// The edges of `epoch` as pairs of little-endian `u32` source and destination indices in drawn

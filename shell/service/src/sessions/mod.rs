@@ -13,7 +13,7 @@ mod views;
 
 use std::sync::Arc;
 
-use graphlume_engine::{LayoutSettings, Target};
+use graphlume_engine::{EngineError, LayoutSettings, Target};
 use graphlume_identity::Principal;
 use graphlume_identity::authz::{Action, Resource, reads_without_address};
 use graphlume_storage::SessionRec;
@@ -283,18 +283,18 @@ impl Sessions {
         };
         self.ctx.engine.open(session.clone(), dataset, meta.settings).await?;
         if meta.collections.layers.revision > 0 {
-            // The picture need not wait for its collections.
-            let (engine, layers) = (self.ctx.engine.clone(), Arc::clone(&meta.collections.layers));
+            // The picture need not wait for its collections. The command is sent here, not by the task: tasks that send
+            // could gather and fill the queue at once.
+            let layers = Arc::clone(&meta.collections.layers);
             let target = (session.clone(), dataset);
-            tokio::spawn(async move {
-                engine.set_collections(target, layers, vec![]).await.map(|_| ())
-            });
+            tokio::spawn(self.ctx.engine.set_collections(target, layers, vec![]));
         }
         let is_new = known.as_ref().is_none_or(|v| v.owner != meta.owner);
         let is_seen =
             meta.owner == who.session_owner() && now.saturating_sub(meta.seen_at) > SEEN_MICROS;
         let meta = if is_seen { SessionMeta { seen_at: now, ..meta } } else { meta };
         self.remember(meta.clone());
+        self.close_forgotten().await;
         if let Some(owner) = meta.owner
             && (is_new || is_seen)
         {
@@ -312,13 +312,29 @@ impl Sessions {
         Ok(Opened { session_id: session, dataset_id: dataset })
     }
 
-    /// Remembers a session. The engine gives up sessions without an owner that were forgotten for it and that no page has open.
+    /// Remembers a session. The engine is to give up sessions without an owner that were forgotten for it and that no page
+    /// has open: [`Self::close_forgotten`].
     fn remember(&self, meta: SessionMeta) {
         let is_of_nobody = meta.owner.is_none();
-        for session in self.registry.put(meta, |id| self.presence.is_open(id)) {
-            if is_of_nobody && !self.presence.is_open(&session) {
-                let engine = self.ctx.engine.clone();
-                tokio::spawn(async move { engine.close(session).await });
+        let forgotten = self.registry.put(meta, |id| self.presence.is_open(id));
+        if is_of_nobody {
+            self.registry.leave(forgotten);
+        }
+    }
+
+    /// Has the engine close the sessions that were forgotten, one at a time. Whoever opens a session waits for those that
+    /// it pushed out, so that closing cannot fill the queue; one that the engine is too busy to close waits for the next
+    /// who opens one.
+    async fn close_forgotten(&self) {
+        while let Some(session) = self.registry.next_leaving() {
+            if self.presence.is_open(&session) || self.registry.get(&session).is_some() {
+                continue;
+            }
+            let (engine, id) = (self.ctx.engine.clone(), session.clone());
+            // A task: the session is closed even when whoever waits here goes away.
+            let closed = tokio::spawn(async move { engine.close(id).await }).await;
+            if let Ok(Err(EngineError::Busy { .. })) = closed {
+                return self.registry.leave(vec![session]);
             }
         }
     }

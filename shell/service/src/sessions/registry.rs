@@ -53,12 +53,14 @@ pub(crate) struct SessionRegistry {
     map: Mutex<HashMap<SessionId, SessionMeta>>,
     turns: Vec<Arc<tokio::sync::Mutex<()>>>,
     closed: Mutex<VecDeque<(SessionId, UserId)>>,
+    /// Sessions that were forgotten and that the engine still holds.
+    leaving: Mutex<VecDeque<SessionId>>,
 }
 
 impl SessionRegistry {
     pub(crate) fn new() -> Self {
         let turns = (0..TURNS).map(|_| Arc::default()).collect();
-        Self { map: Mutex::default(), turns, closed: Mutex::default() }
+        Self { map: Mutex::default(), turns, closed: Mutex::default(), leaving: Mutex::default() }
     }
 
     pub(super) fn get(&self, id: &SessionId) -> Option<SessionMeta> {
@@ -137,6 +139,16 @@ impl SessionRegistry {
             gone.push(session);
         }
         gone
+    }
+
+    /// Notes sessions that the engine is to close.
+    pub(super) fn leave(&self, sessions: Vec<SessionId>) {
+        self.leaving.lock().extend(sessions);
+    }
+
+    /// Takes the next of them.
+    pub(super) fn next_leaving(&self) -> Option<SessionId> {
+        self.leaving.lock().pop_front()
     }
 
     pub(crate) fn forget_dataset(&self, dataset: DatasetId) {

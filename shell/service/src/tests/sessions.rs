@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use graphlume_engine::EngineError;
+
 use super::*;
 use crate::Component;
 
@@ -242,6 +244,19 @@ async fn sessions_of_nobody_are_bounded_and_push_out_none_of_an_account() {
         (all.len() - of_nobody.clone().count(), of_nobody.count())
     };
     assert_eq!(count(), (1, SESSIONS_OF_NOBODY_MAX));
+    // The engine has given up what was forgotten by the time that the next one is open.
+    let kept: std::collections::HashSet<_> =
+        s.sessions.all().into_iter().map(|v| v.session).collect();
+    let mut gone = 0;
+    for i in 0..SESSIONS_OF_NOBODY_MAX + 20 {
+        let session: graphlume_types::SessionId = format!("n{i}").parse().unwrap();
+        if !kept.contains(&session) {
+            let held = s.ctx.engine.info(session).await;
+            assert!(matches!(held, Err(EngineError::SessionNotFound(_))), "n{i}: {held:?}");
+            gone += 1;
+        }
+    }
+    assert_eq!(gone, 20);
     // What the address of a page brings along counts by its size; the oldest go first.
     rig.clock.advance(Duration::from_secs(1));
     let tests: Vec<Value> = (0..250).map(|i| json!({"type": "GT", "val": i})).collect();
