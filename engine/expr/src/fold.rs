@@ -7,6 +7,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::group::Keys;
+use crate::near::Near;
 use crate::number::Number;
 use crate::test::Test;
 use crate::vector::{Rows, Unfit, VECTOR_ROWS, Values, Vector, truth};
@@ -39,6 +40,14 @@ pub enum Fold {
     },
     /// All of them.
     List,
+    /// How many, how many of them lie below two bounds, and those between, without groups: see [`crate::near`]. The bounds
+    /// of floats are [`crate::ordered_bits`].
+    Near {
+        /// The lower bound.
+        low: i64,
+        /// The upper bound.
+        high: i64,
+    },
 }
 
 /// What an aggregate is of.
@@ -67,6 +76,8 @@ pub enum Folded {
     Lists(Vec<Vec<f64>>),
     /// The values, as integers.
     IntLists(Vec<Vec<i64>>),
+    /// The values between two bounds.
+    Near(Vec<Near>),
 }
 
 impl Folded {
@@ -76,6 +87,7 @@ impl Folded {
             (Fold::Count, _) => Self::Counts(vec![0; groups]),
             (Fold::Distinct { words, .. }, _) => Self::Distinct(vec![0; groups * words]),
             (Fold::Moments, _) => Self::Moments(vec![(0, 0.0, 0.0); groups]),
+            (Fold::Near { .. }, _) => Self::Near(vec![Near::default(); groups]),
             (Fold::List, true) => Self::IntLists(vec![Vec::new(); groups]),
             (Fold::List, false) => Self::Lists(vec![Vec::new(); groups]),
             (_, true) => Self::Ints(vec![(0, 0); groups]),
@@ -144,6 +156,9 @@ impl Folded {
             }
             (Self::IntLists(a), Self::IntLists(b)) => {
                 a.iter_mut().zip(b).for_each(|(a, b)| a.extend(b));
+            }
+            (Self::Near(a), Self::Near(b)) => {
+                a.iter_mut().zip(b).for_each(|(a, b)| a.merge(b));
             }
             _ => {}
         }
@@ -227,6 +242,11 @@ fn take(into: &mut Folded, fold: Fold, vector: &Vector<'_>, groups: Option<&[u32
                     *word |= 1 << (at % 64);
                 }
             });
+        }
+        (Folded::Near(cells), _) => {
+            if let (Fold::Near { low, high }, None) = (fold, groups) {
+                cells[0].take(vector, (low, high));
+            }
         }
         (Folded::Lists(lists), Values::Float(v)) => listed(lists, v, known, groups),
         (Folded::IntLists(lists), Values::Int(v)) => listed(lists, v, known, groups),
@@ -374,6 +394,18 @@ pub fn fold(
     Ok((all.rows, all.folded))
 }
 
+/// One aggregate over some rows alone, without groups.
+pub(crate) fn sampled(
+    test: Option<&Test<'_>>,
+    of: Folds<'_>,
+    rows: &[u32],
+    cancel: &CancelToken,
+) -> Result<Folded, Unfit> {
+    let mut own = Part { rows: vec![0], folded: vec![Folded::new(&of, 1)] };
+    one_vector(test, &Keys::default(), &[of], Rows::List(rows), &mut own, cancel)?;
+    own.folded.pop().ok_or(Unfit::Value)
+}
+
 fn one_vector(
     test: Option<&Test<'_>>,
     keys: &Keys<'_>,
@@ -424,10 +456,19 @@ fn one_vector(
         {
             return Err(Unfit::Value);
         }
-        if of.fold == Fold::List {
-            cancel.take(8 * rows.len() as u64).map_err(|_| Unfit::Value)?;
-        }
+        let kept = |folded: &Folded| match folded {
+            Folded::Near(cells) => cells[0].bytes(),
+            _ => 0,
+        };
+        let before = kept(folded);
         take(folded, of.fold, &vector, groups.as_deref());
+        let more = match of.fold {
+            Fold::List => 8 * rows.len(),
+            _ => kept(folded) - before,
+        };
+        if more > 0 {
+            cancel.take(more as u64).map_err(|_| Unfit::Value)?;
+        }
     }
     Ok(())
 }

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_expr::{
-    Fold, Folded, Folds, GROUPS_MAX, Keys, Number, Ranked, Rows, Test, Unfit, VECTOR_ROWS, fold,
-    truth,
+    Fold, Folded, Folds, GROUPS_MAX, Keys, Number, Ranked, Rows, Test, Unfit, VECTOR_ROWS, truth,
 };
 use graphlume_graph::canon::Column;
 use graphlume_table::TextColumn;
@@ -15,7 +14,7 @@ use super::{Pipeline, Start};
 use crate::error::Res;
 use crate::exec::Exec;
 use crate::exec::eval::set;
-use crate::exec::groups::{Groups, State, percentile};
+use crate::exec::groups::{Groups, State};
 use crate::exec::recorder::Way;
 use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot};
 use crate::value::{Edge, Value};
@@ -94,7 +93,7 @@ impl Exec<'_> {
         aggs: &[Agg],
         row: &mut [Value],
     ) -> Result<Groups, Other> {
-        let Compiled { pipeline, rows, by, folds, test } =
+        let Compiled { pipeline, rows, by, mut folds, test } =
             self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
         let elsewhere = self.folded_on_device(test.as_ref(), &by, &folds, rows);
         let (counts, folded) = match elsewhere {
@@ -102,7 +101,7 @@ impl Exec<'_> {
                 self.record(|r| r.took(Some(id), Way::Gpu));
                 found
             }
-            None => self.fit(fold(test.as_ref(), &by, &folds, rows, self.cancel))?,
+            None => self.fit(self.folded_here(test.as_ref(), &by, (aggs, &mut folds), rows))?,
         };
         let mut groups = Groups::new(keys.len(), aggs.len());
         if keys.is_empty() {
@@ -222,12 +221,6 @@ impl Exec<'_> {
         Some(Number::Codes(keys, Arc::new(numbered(words).0)))
     }
 
-    /// The share of the values below a percentile, when it is the same for all rows.
-    fn percentile_of(&self, agg: &Agg) -> Option<f64> {
-        let given = self.fixed(agg.extra.as_ref()?)?.as_f64()?;
-        (0.0..=1.0).contains(&given).then_some(given)
-    }
-
     /// Puts the results of a group into its cells.
     fn fill(
         &self,
@@ -273,6 +266,10 @@ impl Exec<'_> {
                     list.dedup();
                     (list.len() as i64, State::Empty)
                 }
+                Folded::Near(cells) => {
+                    let is_int = of.of.as_ref().is_some_and(Number::is_int);
+                    self.near_percentile(agg, &cells[group], is_int).ok_or(Other::ByRow)?
+                }
                 Folded::Lists(lists) => {
                     let mut list = Ranked::new(&lists[group]);
                     self.percentile(agg, lists[group].len(), &mut |i| {
@@ -297,19 +294,6 @@ impl Exec<'_> {
             AggKind::Avg => (n, State::Moments { mean: v as f64 / n as f64, spread: 0.0 }),
             _ => (n, State::Value(Value::int(i64::try_from(v).map_err(|_| Other::ByRow)?))),
         })
-    }
-
-    /// A percentile of so many values, of which `nth` gives one by its place in their order.
-    fn percentile(
-        &self,
-        agg: &Agg,
-        len: usize,
-        nth: &mut dyn FnMut(usize) -> Value,
-    ) -> (i64, State) {
-        match self.percentile_of(agg) {
-            Some(at) if len > 0 => (len as i64, State::Value(percentile(agg.kind, at, len, nth))),
-            _ => (0, State::Empty),
-        }
     }
 
     /// The groups that have rows, with the node or relationship in which each was met first, in the order in which rows

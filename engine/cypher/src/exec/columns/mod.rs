@@ -7,6 +7,7 @@
 mod compile;
 mod device;
 mod group;
+mod percentile;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
