@@ -289,3 +289,36 @@ fn a_sort_reads_blocks_that_are_kept_and_still_reports_a_row_without_a_value() {
     assert_eq!(first("MATCH (x) WHERE x.v < 9 RETURN x.v ORDER BY x.v DESC LIMIT 1"), 8);
     assert!(Arc::ptr_eq(&made, &kept().unwrap()), "they are made once");
 }
+
+#[test]
+fn percentiles_of_many_rows_are_those_row_by_row_even_where_a_sample_misleads() {
+    // A sample takes every so many rows; of `odd` each of those is large.
+    let (n, step) = (1 << 18, 16);
+    let random = |i: i64| (h64(5, 6, i as u64) % 1_000_003) as i64;
+    let column = |of: &dyn Fn(i64) -> Option<i64>| -> ArrayRef {
+        Arc::new((0..n).map(of).collect::<Int64Array>())
+    };
+    let floats: Float64Array =
+        (0..n).map(|i| (i % 7 > 0).then(|| random(i) as f64 / 8.0 - 9e3)).collect();
+    let columns: [(&str, ArrayRef); 5] = [
+        ("id", column(&|i| Some(i))),
+        ("v", column(&|i| (i % 5 > 0).then(|| random(i)))),
+        ("few", column(&|i| Some(random(i) % 3))),
+        ("odd", column(&|i| Some(if i % step == 0 { i64::MAX - i } else { random(i) }))),
+        ("f", Arc::new(floats)),
+    ];
+    let table = Table::try_new(RecordBatch::try_from_iter(columns).unwrap()).unwrap();
+    let bindings = Bindings { node: Some("id".to_owned()), ..Bindings::default() };
+    let graph = PropertyGraph::new(Some(table), None, bindings).unwrap();
+    for kind in ["percentileDisc", "percentileCont"] {
+        for of in ["v", "few", "odd", "f", "v % 9", "f * 2"] {
+            let of = if of.contains(' ') { format!("(x.{of})") } else { format!("x.{of}") };
+            for test in ["", "WHERE x.few > 0 "] {
+                let each = [0.0, 0.001, 0.5, 0.9, 1.0].map(|p| format!("{kind}({of}, {p})"));
+                let text = format!("MATCH (x) {test}RETURN {}", each.join(", "));
+                let (columns, rows) = (answer(&graph, &text, true), answer(&graph, &text, false));
+                assert_eq!(columns.unwrap(), rows.unwrap(), "{text}");
+            }
+        }
+    }
+}
