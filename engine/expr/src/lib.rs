@@ -46,8 +46,8 @@ pub use quote::quote;
 pub use ranked::Ranked;
 pub use scalar::{Mixed, Scalar};
 pub use table_job::{
-    Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableArray,
-    TableDevice, TableJob,
+    Constant, JobTest, NamedColumn, Placed, RawCells, Reduction, Side, TableAnswer, TableArray,
+    TableDevice, TableJob, places,
 };
 pub use temporal::{Temporal, Zoned, write_fraction};
 pub use test::Test;

@@ -28,6 +28,11 @@ pub struct Near {
 }
 
 impl Near {
+    /// Of so many values, those from a place of their order on.
+    pub(crate) const fn known(count: usize, below: usize, between: Vec<i64>) -> Self {
+        Self { count, below, between }
+    }
+
     /// How many values there are.
     #[must_use]
     pub const fn count(&self) -> usize {

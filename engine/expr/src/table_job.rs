@@ -1,7 +1,10 @@
 //! Aggregates over a whole table in the form that another device than the CPU runs: columns have names instead of
 //! arrays, under which the device keeps its copies.
 //!
-//! Only what is the same to the last bit everywhere has this form: counts, sums of integers, least and greatest values.
+//! Only what is the same to the last bit everywhere has this form: counts, sums of integers, least and greatest values,
+//! different texts, and the values at places of an order.
+
+use std::ops::RangeInclusive;
 
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, UInt32Array};
 use graphlume_types::CancelToken;
@@ -9,6 +12,7 @@ use graphlume_types::CancelToken;
 use crate::cmp::Cmp;
 use crate::fold::{Fold, Folded, Folds};
 use crate::group::Keys;
+use crate::near::{Near, float_of};
 use crate::number::Number;
 use crate::test::Test;
 use crate::vector::truth;
@@ -169,23 +173,64 @@ pub struct TableJob<'c> {
     pub columns: Vec<NamedColumn<'c>>,
     /// Which rows count.
     pub test: Option<JobTest>,
-    /// Columns whose values are aggregated.
+    /// Columns of numbers whose values are aggregated.
     pub reduced: Vec<usize>,
-    /// The column of keys by which rows are counted, and how many keys there are.
-    pub counted_by: Option<(usize, usize)>,
+    /// The column of keys by which rows are grouped, and how many keys there are.
+    pub grouped_by: Option<(usize, usize)>,
+    /// Columns of keys of which those that occur are wanted, and how many keys there are; without groups.
+    pub distinct: Vec<(usize, usize)>,
+    /// Columns of numbers of which the values near a share of their order are wanted; without groups.
+    pub placed: Vec<(usize, f64)>,
 }
 
 /// Of the values of a column in the rows that pass.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reduction {
     /// How many there are.
     pub count: u64,
-    /// Their sum, where they are integers.
-    pub sum: i128,
+    /// Their sum, where they are integers and the device can tell it.
+    pub sum: Option<i128>,
     /// The least and the greatest of integers.
     pub ints: Option<(i64, i64)>,
     /// The least and the greatest of floats.
     pub floats: Option<(f64, f64)>,
+}
+
+impl Reduction {
+    /// Of these values and those; no sum where that of either is not known.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        if self.count == 0 || more.count == 0 {
+            return if self.count == 0 { more } else { self };
+        }
+        let ints = self.ints.zip(more.ints).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+        let floats = self.floats.zip(more.floats).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+        let sum = self.sum.zip(more.sum).and_then(|(a, b)| a.checked_add(b));
+        Self { count: self.count + more.count, sum, ints, floats }
+    }
+}
+
+/// Values of a column in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Placed {
+    /// How many there are in all.
+    pub count: usize,
+    /// The place of the first one here.
+    pub first: usize,
+    /// Those from there on, floats as [`ordered_bits`](crate::ordered_bits).
+    pub values: Vec<i64>,
+}
+
+/// The places of the order of so many values that a percentile asks for.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
+pub fn places(share: f64, count: usize) -> RangeInclusive<usize> {
+    let last = count.saturating_sub(1);
+    let place = share * last as f64;
+    let (low, high) = (place.floor() as usize, (place.ceil() as usize).min(last));
+    // The place of the discrete one.
+    let rank = ((share * count as f64).ceil() as usize).saturating_sub(1).min(last);
+    low.min(rank)..=high.max(rank)
 }
 
 /// What a device found.
@@ -193,10 +238,14 @@ pub struct Reduction {
 pub struct TableAnswer {
     /// Rows that pass.
     pub rows: u64,
-    /// In the order of [`TableJob::reduced`].
-    pub reduced: Vec<Reduction>,
-    /// Rows that pass, by key.
+    /// Rows that pass, by key of the groups.
     pub by_key: Vec<u32>,
+    /// For each of [`TableJob::reduced`]: of all rows that pass, or by key and then of null.
+    pub reduced: Vec<Vec<Reduction>>,
+    /// Rows that pass, by key, for each of [`TableJob::distinct`].
+    pub distinct: Vec<Vec<u32>>,
+    /// For each of [`TableJob::placed`].
+    pub placed: Vec<Placed>,
 }
 
 /// Another device than the CPU, which keeps copies of columns.
@@ -288,13 +337,13 @@ const fn constant(number: &Number<'_>) -> Option<Constant> {
 
 impl<'c> TableJob<'c> {
     /// What [`fold`](crate::fold) does with the same arguments, over columns whose names are known; `None` where it has no
-    /// such form.
+    /// such form. A list is wanted for the value at a share of its order, which `shares` gives for it.
     #[must_use]
     pub fn of(
         named: &[NamedColumn<'c>],
         test: Option<&Test<'c>>,
         keys: &Keys<'c>,
-        of: &[Folds<'c>],
+        of: (&[Folds<'c>], &[Option<f64>]),
         rows: usize,
     ) -> Option<Self> {
         let mut maker = Maker { named, columns: Vec::new() };
@@ -302,28 +351,31 @@ impl<'c> TableJob<'c> {
             None => None,
             Some(test) => Some(maker.test(test)?),
         };
-        let counted_by = match keys.only_dictionary() {
+        let grouped_by = match keys.only_dictionary() {
             None if keys.groups() == 1 => None,
             None => return None,
             Some((codes, numbers)) => Some((maker.place(TableArray::Codes(codes))?, numbers.len())),
         };
-        let mut reduced = Vec::new();
-        for fold in of {
+        let (mut reduced, mut distinct, mut placed) = (Vec::new(), Vec::new(), Vec::new());
+        for (fold, share) in of.0.iter().zip(of.1) {
             let Some(number) = &fold.of else { continue };
-            let is_exact = match fold.fold {
-                Fold::Count | Fold::Min | Fold::Max => true,
-                Fold::Sum => number.is_int(),
-                _ => false,
-            };
-            if !is_exact || counted_by.is_some() {
-                return None;
-            }
-            let place = maker.number(number)?;
-            if !reduced.contains(&place) {
-                reduced.push(place);
+            match (fold.fold, number, share) {
+                (Fold::Count | Fold::Min | Fold::Max, ..) => {
+                    push(&mut reduced, maker.number(number)?);
+                }
+                (Fold::Sum, ..) if number.is_int() => push(&mut reduced, maker.number(number)?),
+                (Fold::Distinct { .. }, Number::Codes(keys, numbers), _)
+                    if grouped_by.is_none() =>
+                {
+                    push(&mut distinct, (maker.place(TableArray::Codes(keys))?, numbers.len()));
+                }
+                (Fold::List, _, Some(share)) if grouped_by.is_none() => {
+                    push(&mut placed, (maker.number(number)?, *share));
+                }
+                _ => return None,
             }
         }
-        Some(Self { rows, columns: maker.columns, test, reduced, counted_by })
+        Some(Self { rows, columns: maker.columns, test, reduced, grouped_by, distinct, placed })
     }
 
     /// The answer in the form of [`fold`](crate::fold); `None` where it is not the same to the last bit.
@@ -332,55 +384,121 @@ impl<'c> TableJob<'c> {
         &self,
         answer: &TableAnswer,
         keys: &Keys<'_>,
-        of: &[Folds<'_>],
+        of: (&[Folds<'_>], &[Option<f64>]),
     ) -> Option<(Vec<i64>, Vec<Folded>)> {
-        let mut rows = vec![0; keys.groups()];
-        match keys.only_dictionary() {
-            None => *rows.first_mut()? = answer.rows as i64,
-            Some((_, numbers)) => {
-                let null = rows.len() - 1;
-                let mut left = answer.rows as i64;
-                for (key, count) in answer.by_key.iter().enumerate() {
-                    let group = numbers.get(key).map_or(null, |n| *n as usize);
-                    *rows.get_mut(group)? += i64::from(*count);
-                    left -= i64::from(*count);
-                }
-                rows[null] += left;
-            }
+        let groups = Groups::of(keys);
+        let mut rows = vec![0; groups.count];
+        let mut left = answer.rows as i64;
+        for (key, count) in answer.by_key.iter().enumerate() {
+            *rows.get_mut(groups.of_key(key))? += i64::from(*count);
+            left -= i64::from(*count);
         }
-        let folded = of.iter().map(|fold| self.of_column(answer, fold, rows.len()));
+        // Without keys these are all rows, with keys those whose key is null.
+        *rows.last_mut()? += left;
+        let folded = of.0.iter().zip(of.1).map(|fold| self.of_column(answer, fold, &groups));
         let folded = folded.collect::<Option<_>>()?;
         Some((rows, folded))
     }
 
-    fn of_column(&self, answer: &TableAnswer, fold: &Folds<'_>, groups: usize) -> Option<Folded> {
+    fn of_column(
+        &self,
+        answer: &TableAnswer,
+        (fold, share): (&Folds<'_>, &Option<f64>),
+        groups: &Groups<'_>,
+    ) -> Option<Folded> {
         let cells = match &fold.of {
             // Rows are counted for all groups at once.
-            None => return Some(Folded::Counts(vec![0; groups])),
+            None => return Some(Folded::Counts(vec![0; groups.count])),
             Some(Number::Ints(a)) => TableArray::Ints(a),
             Some(Number::Floats(a)) => TableArray::Floats(a),
+            Some(Number::Codes(a, _)) => TableArray::Codes(a),
             Some(_) => return None,
         };
-        let is_of = |place: &usize| self.columns.get(*place).is_some_and(|c| c.cells.is(cells));
-        let found = answer.reduced.get(self.reduced.iter().position(is_of)?)?;
-        let count = i64::try_from(found.count).ok()?;
-        Some(match (fold.fold, found.ints, found.floats) {
-            (Fold::Count, ..) => Folded::Counts(vec![count]),
-            (Fold::Sum, ..) => Folded::Ints(vec![(count, found.sum)]),
-            (_, Some(ends), _) => {
-                let end = if fold.fold == Fold::Min { ends.0 } else { ends.1 };
-                Folded::Ints(vec![(count, i128::from(end))])
+        let is_of = |place: usize| self.columns.get(place).is_some_and(|c| c.cells.is(cells));
+        match (fold.fold, &fold.of) {
+            (Fold::Distinct { words, .. }, Some(Number::Codes(_, numbers))) => {
+                let at = self.distinct.iter().position(|(place, _)| is_of(*place))?;
+                let mut bits = vec![0; words];
+                for (number, count) in numbers.iter().zip(answer.distinct.get(at)?) {
+                    if *count > 0 && *number < u32::MAX {
+                        *bits.get_mut(*number as usize / 64)? |= 1 << (number % 64);
+                    }
+                }
+                Some(Folded::Distinct(bits))
             }
-            (_, None, Some(ends)) => {
-                let end = if fold.fold == Fold::Min { ends.0 } else { ends.1 };
-                // The zero that comes first counts, and the device does not say which that was.
-                if end == 0.0 {
+            (Fold::List, _) => {
+                let is_it = |(place, at): &(usize, f64)| is_of(*place) && Some(*at) == *share;
+                let found = answer.placed.get(self.placed.iter().position(is_it)?)?;
+                let is_zero = |v: &i64| float_of(*v) == 0.0;
+                if matches!(cells, TableArray::Floats(_)) && found.values.iter().any(is_zero) {
                     return None;
                 }
-                Folded::Floats(vec![(count, end)])
+                let (count, first) = (found.count, found.first);
+                Some(Folded::Near(vec![Near::known(count, first, found.values.clone())]))
             }
-            (_, None, None) if matches!(cells, TableArray::Ints(_)) => Folded::Ints(vec![(0, 0)]),
-            (_, None, None) => Folded::Floats(vec![(0, 0.0)]),
-        })
+            (of, _) => {
+                let found = answer.reduced.get(self.reduced.iter().position(|p| is_of(*p))?)?;
+                let mut all = vec![Reduction::default(); groups.count];
+                for (key, more) in found.iter().enumerate() {
+                    let group = all.get_mut(groups.of_key(key))?;
+                    *group = group.and(*more);
+                }
+                reduced(of, &all, matches!(cells, TableArray::Ints(_)))
+            }
+        }
     }
+}
+
+fn push<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+/// The groups that the keys of a device belong to.
+struct Groups<'k> {
+    numbers: &'k [u32],
+    count: usize,
+}
+
+impl<'k> Groups<'k> {
+    fn of(keys: &'k Keys<'_>) -> Self {
+        let numbers = keys.only_dictionary().map_or(&[][..], |(_, numbers)| numbers);
+        Self { numbers, count: keys.groups() }
+    }
+
+    /// The group of a key; that of null is the last.
+    fn of_key(&self, key: usize) -> usize {
+        self.numbers.get(key).map_or(self.count - 1, |n| *n as usize)
+    }
+}
+
+/// The reductions of all groups as an aggregate.
+fn reduced(fold: Fold, all: &[Reduction], is_int: bool) -> Option<Folded> {
+    let counts = all.iter().map(|r| i64::try_from(r.count).ok());
+    let counts: Vec<i64> = counts.collect::<Option<_>>()?;
+    let cells = counts.iter().copied().zip(all);
+    Some(match fold {
+        Fold::Count => Folded::Counts(counts),
+        Fold::Sum => {
+            let sum = |(n, r): (i64, &Reduction)| Some((n, if n == 0 { 0 } else { r.sum? }));
+            Folded::Ints(cells.map(sum).collect::<Option<_>>()?)
+        }
+        _ if is_int => {
+            let end = |(n, r): (i64, &Reduction)| {
+                let (least, most) = r.ints.unwrap_or_default();
+                (n, i128::from(if fold == Fold::Min { least } else { most }))
+            };
+            Folded::Ints(cells.map(end).collect())
+        }
+        _ => {
+            let end = |(n, r): (i64, &Reduction)| {
+                let (least, most) = r.floats.unwrap_or_default();
+                let end = if fold == Fold::Min { least } else { most };
+                // The zero that comes first counts, and the device does not say which that was.
+                (n == 0 || end != 0.0).then_some((n, end))
+            };
+            Folded::Floats(cells.map(end).collect::<Option<_>>()?)
+        }
+    })
 }

@@ -11,6 +11,10 @@ const CPU_START_US: f64 = 20.0;
 const GPU_BYTES_US: f64 = 16_000.0;
 /// Microseconds from the launch of a kernel to the next.
 const GPU_LAUNCH_US: f64 = 3.5;
+/// Bytes that a pass of a sort reads and writes of a row.
+const SORT_BYTES: usize = 20;
+/// Kernels of a pass of a sort.
+const SORT_LAUNCHES: usize = 3;
 /// Microseconds that a result takes to the host.
 const GPU_RESULT_US: f64 = 30.0;
 /// Bytes in a microsecond over the bus.
@@ -29,6 +33,8 @@ pub(crate) struct TableWork {
     pub(crate) results: usize,
     /// Bytes that are read of each row.
     pub(crate) row_bytes: usize,
+    /// Passes of sorts over all rows.
+    pub(crate) sorts: usize,
     /// Bytes of columns that are not on the device yet.
     pub(crate) missing_bytes: usize,
 }
@@ -42,8 +48,8 @@ impl TableWork {
 
     /// On a GPU of this many multiprocessors.
     pub(crate) fn gpu_us(&self, multiprocessors: u32) -> f64 {
-        let read = (self.rows * self.row_bytes) as f64;
-        let launches = (2 * self.steps + self.results) as f64;
+        let read = (self.rows * (self.row_bytes + SORT_BYTES * self.sorts)) as f64;
+        let launches = (2 * self.steps + self.results + SORT_LAUNCHES * self.sorts) as f64;
         read / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
             + launches * GPU_LAUNCH_US
             + self.results as f64 * GPU_RESULT_US
@@ -58,7 +64,7 @@ mod tests {
     const H200: u32 = 132;
 
     fn filter(rows: usize, missing_bytes: usize) -> TableWork {
-        TableWork { rows, steps: 2, results: 1, row_bytes: 16, missing_bytes }
+        TableWork { rows, steps: 2, results: 1, row_bytes: 16, sorts: 0, missing_bytes }
     }
 
     #[test]
@@ -88,6 +94,7 @@ mod tests {
                 steps,
                 results,
                 row_bytes,
+                sorts: 0,
                 missing_bytes: 0,
             };
             shapes.iter().map(work).filter(|w| is_faster(*w, 16)).count()

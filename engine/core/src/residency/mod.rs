@@ -11,6 +11,7 @@ mod event;
 mod load;
 mod resident;
 mod store;
+mod table_run;
 mod tables;
 
 use std::collections::VecDeque;

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use graphlume_device::prim::{
-    Cells as PrimCells, Compare, Device, DeviceColumn, Lookup, Mask, Number, Predicate, PrimError,
-    Value,
+    Cells as PrimCells, Compare, Device, DeviceColumn, Lookup, Predicate, PrimError, Value,
 };
 use graphlume_expr::{
-    Cmp, Constant, JobTest, NamedColumn, RawCells, Reduction, Side, TableAnswer, TableDevice,
-    TableJob,
+    Cmp, Constant, JobTest, NamedColumn, RawCells, Side, TableAnswer, TableDevice, TableJob,
 };
 use graphlume_types::{CancelToken, DatasetId};
 
+use super::table_run;
 use crate::context::EngineContext;
 use crate::device::cost::TableWork;
 use crate::device::gpu_device::GpuDevice;
@@ -75,7 +74,7 @@ impl ResidentTables {
         });
         let columns: Vec<Arc<DeviceColumn>> = columns.collect::<Result<_, _>>()?;
         cancel.check()?;
-        gpu.with_room(|| run(&device, job, &columns, cancel))
+        gpu.with_room(|| table_run::run(&device, job, &columns, cancel))
     }
 }
 
@@ -94,13 +93,16 @@ impl TableDevice for ResidentTables {
         }
         let missing = |c: &&NamedColumn<'_>| !gpu.has_column(&self.column_key(c));
         let width = |c: &NamedColumn<'_>| c.cells.width();
+        let grouped = usize::from(job.grouped_by.is_some());
+        let results = job.reduced.len() + grouped + job.distinct.len() + job.placed.len();
+        // A pass of a sort reads and writes pairs of a key and a row; keys of groups take one or two, numbers eight.
+        let sorts = 2 * grouped * usize::from(!job.reduced.is_empty()) + 8 * job.placed.len();
         let work = TableWork {
             rows: job.rows,
-            steps: job.test.as_ref().map_or(0, JobTest::leaves)
-                + job.reduced.len()
-                + usize::from(job.counted_by.is_some()),
-            results: 1 + job.reduced.len() + usize::from(job.counted_by.is_some()),
+            steps: job.test.as_ref().map_or(0, JobTest::leaves) + results,
+            results: 1 + results,
             row_bytes,
+            sorts,
             missing_bytes: job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows,
         };
         let (cpu, own) = (work.cpu_us(self.ctx.threads()), work.gpu_us(gpu.gpu.info().sm_count));
@@ -123,53 +125,7 @@ impl TableDevice for ResidentTables {
     }
 }
 
-fn run(
-    device: &Device,
-    job: &TableJob<'_>,
-    columns: &[Arc<DeviceColumn>],
-    cancel: &CancelToken,
-) -> Result<TableAnswer, PrimError> {
-    let read: Vec<&DeviceColumn> = columns.iter().map(AsRef::as_ref).collect();
-    let mask = match &job.test {
-        None => None,
-        Some(test) => Some(device.filter(job.rows, &read, &predicate(test), cancel)?),
-    };
-    let rows = match &mask {
-        None => job.rows as u64,
-        Some(mask) => device.mask_count(mask)?,
-    };
-    let reduced =
-        job.reduced.iter().map(|place| reduction(device, read[*place], mask.as_ref(), cancel));
-    let reduced = reduced.collect::<Result<_, _>>()?;
-    let by_key = match job.counted_by {
-        None => Vec::new(),
-        Some((place, keys)) => {
-            device.histogram_codes(read[place], keys as u32, mask.as_ref(), cancel)?
-        }
-    };
-    Ok(TableAnswer { rows, reduced, by_key })
-}
-
-fn reduction(
-    device: &Device,
-    column: &DeviceColumn,
-    mask: Option<&Mask>,
-    cancel: &CancelToken,
-) -> Result<Reduction, PrimError> {
-    let found = device.reduce(column, mask, cancel)?;
-    let sum = match found.sum {
-        Number::Int(sum) => sum,
-        Number::Float(_) => 0,
-    };
-    let (ints, floats) = match (found.least, found.greatest) {
-        (Some(Number::Int(a)), Some(Number::Int(b))) => (Some((a as i64, b as i64)), None),
-        (Some(Number::Float(a)), Some(Number::Float(b))) => (None, Some((a, b))),
-        _ => (None, None),
-    };
-    Ok(Reduction { count: found.count, sum, ints, floats })
-}
-
-fn predicate(test: &JobTest) -> Predicate {
+pub(super) fn predicate(test: &JobTest) -> Predicate {
     let value = |constant: &Constant| match constant {
         Constant::Int(v) => Value::Int(*v),
         Constant::Float(v) => Value::Float(*v),

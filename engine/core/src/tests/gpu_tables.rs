@@ -106,14 +106,20 @@ const RESULTS: &[&str] = &[
     "sum(x.wide), count(x.void), min(x.void)",
     "x.kind, count(*)",
     "sum(x.amount), avg(x.number)",
+    "x.kind, count(x.number), sum(x.number), avg(x.number), min(x.number), max(x.number)",
+    "x.kind, min(x.amount), max(x.amount), count(x.void), count(*)",
+    "x.kind, sum(x.wide), min(x.void)",
+    "count(DISTINCT x.kind), count(*)",
+    "percentileCont(x.number, 0.3), percentileDisc(x.amount, 0.9), percentileCont(x.amount, 1.0)",
+    "percentileDisc(x.wide, 0.5), percentileCont(x.void, 0.5)",
 ];
 
 fn texts() -> Vec<String> {
     let mut all = Vec::new();
     for pattern in ["MATCH (x)", "MATCH ()-[x]->()"] {
         for (i, condition) in CONDITIONS.iter().enumerate() {
-            for k in 0..2 {
-                let result = RESULTS[(i + 3 * k) % RESULTS.len()];
+            for k in 0..3 {
+                let result = RESULTS[(i + 5 * k) % RESULTS.len()];
                 all.push(format!("{pattern} WHERE {condition} RETURN {result}"));
             }
         }
@@ -192,7 +198,7 @@ fn aggregates_of_tables_are_the_same_on_the_gpu() {
             on_gpu += usize::from(was_there);
         }
         // All but sums of floats, averages, what an index finds, and what no column is read for.
-        assert!(on_gpu * 10 > texts.len() * 6, "{on_gpu} of {}", texts.len());
+        assert!(on_gpu * 10 > texts.len() * 7, "{on_gpu} of {}", texts.len());
         stop(e);
     });
 }
@@ -217,6 +223,8 @@ fn faulty_cards_cost_a_line_and_not_the_answer() {
     let texts = [
         "MATCH ()-[x]->() WHERE x.number > 100 AND x.kind = 'fee' RETURN count(*), sum(x.number)",
         "MATCH (x) WHERE x.amount > 20 RETURN x.kind, count(*)",
+        "MATCH ()-[x]->() RETURN x.kind, sum(x.number), max(x.amount)",
+        "MATCH ()-[x]->() WHERE x.number > 7 RETURN percentileCont(x.amount, 0.4)",
     ]
     .map(str::to_owned);
     let wanted = by_the_cpu(&texts);
@@ -231,15 +239,23 @@ fn faulty_cards_cost_a_line_and_not_the_answer() {
                 assert_eq!(rows(&e, data, text), *wanted, "{text}");
                 stop(e);
             };
-            for at in 1..=12 {
-                for noticed in [Noticed::AtOnce, Noticed::Later] {
+            for at in 1..=30 {
+                // Every call fails once at least, the first dozen in each way.
+                let is_due = |odd: bool| at <= 12 || (at % 2 == 1) == odd;
+                for noticed in [(Noticed::AtOnce, true), (Noticed::Later, false)] {
+                    if !is_due(noticed.1) {
+                        continue;
+                    }
                     let gpu = open_gpu();
-                    emulator::fail_launch(at, 700, noticed);
+                    emulator::fail_launch(at, 700, noticed.0);
                     ask(&gpu);
                 }
-                for times in [Times::Once, Times::FromThenOn] {
+                for times in [(Times::Once, true), (Times::FromThenOn, false)] {
+                    if !is_due(times.1) {
+                        continue;
+                    }
                     let gpu = open_gpu();
-                    emulator::refuse_memory(at, times);
+                    emulator::refuse_memory(at, times.0);
                     ask(&gpu);
                     emptied(&gpu);
                 }

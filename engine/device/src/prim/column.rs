@@ -172,6 +172,15 @@ impl DeviceColumn {
         self.valid.as_ref()
     }
 
+    /// Codes as u32 numbers, all of which count; nothing is copied. Other columns stay what they are.
+    #[must_use]
+    pub fn into_numbers(self) -> Self {
+        match self.dtype {
+            DType::Codes => Self { dtype: DType::U32, valid: None, ..self },
+            _ => self,
+        }
+    }
+
     /// The same cells with other nulls.
     ///
     /// # Errors

@@ -49,7 +49,8 @@ impl Exec<'_> {
         aggs: &[Agg],
     ) -> Option<Result<(), String>> {
         let Compiled { by, folds, test, rows, .. } = self.compiled(input, keys, aggs)?;
-        let (device, job) = self.device_job(test.as_ref(), &by, &folds, rows)?;
+        let shares = self.shares(aggs);
+        let (device, job) = self.device_job(test.as_ref(), &by, (&folds, &shares), rows)?;
         Some(device.declines(&job).map_or(Ok(()), Err))
     }
 
@@ -95,7 +96,7 @@ impl Exec<'_> {
     ) -> Result<Groups, Other> {
         let Compiled { pipeline, rows, by, mut folds, test } =
             self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
-        let elsewhere = self.folded_on_device(test.as_ref(), &by, &folds, rows);
+        let elsewhere = self.folded_on_device(test.as_ref(), &by, (&folds, aggs), rows);
         let (counts, folded) = match elsewhere {
             Some(found) => {
                 self.record(|r| r.took(Some(id), Way::Gpu));
