@@ -48,6 +48,7 @@ impl ResidentTables {
             graph: self.key,
             of_edges,
             drawn: self.drawn && !of_edges,
+            by_position: false,
             name: column.name.to_owned(),
         }
     }
@@ -169,7 +170,8 @@ fn reduction(
     Ok(Reduction { count: found.count, sum, ints, floats })
 }
 
-fn predicate(test: &JobTest) -> Predicate {
+/// A condition as the primitives take it.
+pub(super) fn predicate(test: &JobTest) -> Predicate {
     let value = |constant: &Constant| match constant {
         Constant::Int(v) => Value::Int(*v),
         Constant::Float(v) => Value::Float(*v),
