@@ -5,6 +5,7 @@ use crate::Module;
 /// All modules, by name.
 pub static MODULES: &[Module] = &[
     Module { name: "canary", ptx: include_str!("../ptx/canary.ptx") },
+    Module { name: "chain", ptx: include_str!("../ptx/chain.ptx") },
     Module { name: "columns", ptx: include_str!("../ptx/columns.ptx") },
     Module { name: "components", ptx: include_str!("../ptx/components.ptx") },
     Module { name: "csr", ptx: include_str!("../ptx/csr.ptx") },

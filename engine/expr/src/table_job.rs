@@ -7,6 +7,7 @@
 use std::ops::RangeInclusive;
 
 use arrow_array::{Array, BooleanArray, Float64Array, Int64Array, UInt32Array};
+use graphlume_graph::canon::Column;
 use graphlume_types::CancelToken;
 
 use crate::cmp::Cmp;
@@ -53,6 +54,18 @@ pub enum RawCells<'c> {
 }
 
 impl<'c> TableArray<'c> {
+    /// The array behind a column that a device can keep a copy of; `None` for columns of other types.
+    #[must_use]
+    pub fn of(column: &'c Column) -> Option<Self> {
+        Some(match column {
+            Column::Int(a) => Self::Ints(a),
+            Column::Float(a) => Self::Floats(a),
+            Column::Bool(a) => Self::Truths(a),
+            Column::Text(text) => Self::Codes(text.dictionary()?.0),
+            _ => return None,
+        })
+    }
+
     const fn array(self) -> &'c dyn Array {
         match self {
             Self::Ints(a) => a,

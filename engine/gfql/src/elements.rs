@@ -10,7 +10,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
-use crate::chain::{Pass, selection};
+use crate::chain::{Pass, passing, selection};
 use crate::scope::Others;
 use crate::scope::{NO_ROWS, Scope, Shared};
 use crate::wire::{Op, Query};
@@ -44,7 +44,11 @@ pub fn elements(
         if let ([Op::Node(op)], true) = (chain.ops.as_slice(), chain.clauses.is_empty()) {
             let t = graph.topology(cancel)?;
             let pass = Pass { graph, scope, t };
-            let nodes = pass.filter(op)?.and(&graph.existing(cancel)?, cancel)?;
+            let filter = pass.filter(op)?;
+            let nodes = match passing(graph, &filter, scope)? {
+                Some(nodes) => nodes,
+                None => filter.and(&graph.existing(cancel)?, cancel)?,
+            };
             return Ok(Elements { nodes: nodes.to_vec(), edges: vec![] });
         }
         if let Some(steps) = crate::pattern(chain) {

@@ -1,5 +1,11 @@
 //! Plans as text.
 
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_store::PropertyGraph;
+use graphlume_types::CancelToken;
+
+use crate::chain::{Ran, side};
+use crate::scope::{NO_ROWS, Others, Scope, Shared, Step};
 use crate::wire::{Binding, Chain, EdgeOp, Filter, Let, NodeOp, Op, Query};
 use graphlume_graph::Direction;
 
@@ -15,6 +21,42 @@ pub fn explain(query: &Query) -> String {
         Query::Let(list) => bindings(list, 0, &mut out),
     }
     out
+}
+
+/// The same for a graph. Where the graph has a GPU, a last line of a chain says of its pattern whether the GPU would look for
+/// it, or why the CPU would. Only what begins at the graph itself is told: what is made on the way has no copy on a GPU.
+///
+/// # Errors
+/// [`QueryError`] for filters that do not fit the graph, or because the work was stopped.
+pub fn explain_on(
+    graph: &PropertyGraph,
+    query: &Query,
+    strictness: Strictness,
+    cancel: &CancelToken,
+) -> Result<String, QueryError> {
+    let mut out = explain(query);
+    let Query::Chain(of) = query else { return Ok(out) };
+    let steps = of.ops.iter().map_while(|op| match op {
+        Op::Node(op) => Some(Step::Node(op.clone())),
+        Op::Edge(op) => Some(Step::Edge(op.clone())),
+        Op::Call(_) => None,
+    });
+    let steps: Vec<Step> = steps.collect();
+    if steps.is_empty() || graph.chain_device().is_none() {
+        return Ok(out);
+    }
+    let (shared, others) = (Shared::new(), Others::default());
+    let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
+    let ran = match of.clauses.is_empty() {
+        true => side(graph, &steps, scope)?,
+        false => Ran::Cpu("conditions along paths are tested by the CPU".to_owned()),
+    };
+    match ran {
+        Ran::NoDevice => {}
+        Ran::Gpu => line(&mut out, 1, "the pattern on the GPU"),
+        Ran::Cpu(why) => line(&mut out, 1, &format!("the pattern on the CPU: {why}")),
+    }
+    Ok(out)
 }
 
 fn line(out: &mut String, depth: usize, text: &str) {

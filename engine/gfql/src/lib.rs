@@ -53,7 +53,7 @@ pub mod wire;
 pub use call::{CALLS, Callable, Does, Made, procedure, shown};
 pub use dag::no_dataset;
 pub use elements::{Elements, elements};
-pub use explain::explain;
+pub use explain::{explain, explain_on};
 pub use scope::Others;
 pub use select::Sizes;
 pub use wire::{Query, parse};
@@ -144,14 +144,7 @@ pub fn sizes(
     {
         let shared = Shared::new();
         let scope = Scope { strictness, others, shared: &shared, rows: &NO_ROWS, cancel };
-        let counted = match chain.clauses.is_empty() {
-            true => count::sizes(graph, &steps, scope)?,
-            false => None,
-        };
-        let sizes = match counted {
-            Some(sizes) => sizes,
-            None => chain::selection(graph, &steps, &chain.clauses, scope)?.sizes(graph, cancel)?,
-        };
+        let sizes = pattern_sizes(graph, &steps, &chain.clauses, scope)?;
         return Ok((sizes, shared.notices()));
     }
     let Outcome { graph, notices } = run_with(graph, others, query, output, strictness, cancel)?;
@@ -164,6 +157,24 @@ pub fn sizes(
         edge_columns: edges.map_or(0, graphlume_table::Table::num_cols),
     };
     Ok((sizes, notices))
+}
+
+/// How large what a pattern keeps is.
+fn pattern_sizes(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    clauses: &[wire::Clause],
+    scope: Scope<'_>,
+) -> Result<Sizes, QueryError> {
+    if clauses.is_empty() {
+        if let Some(selected) = chain::selection_by_device(graph, steps, scope)? {
+            return selected.sizes(graph, scope.cancel);
+        }
+        if let Some(sizes) = count::sizes(graph, steps, scope)? {
+            return Ok(sizes);
+        }
+    }
+    chain::selection_by_cpu(graph, steps, clauses, scope)?.sizes(graph, scope.cancel)
 }
 
 /// The steps of a chain that is nothing but a pattern with edges.

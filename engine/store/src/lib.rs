@@ -26,6 +26,7 @@
 //! ```
 
 mod cache;
+mod chain_job;
 pub mod dictionary;
 pub mod filter;
 pub mod ids;
@@ -34,5 +35,9 @@ mod property_graph;
 mod tuning;
 
 pub use cache::{CacheKey, made};
+pub use chain_job::{
+    ChainAnswer, ChainColumn, ChainDevice, ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet,
+    Rediscovered,
+};
 pub use property_graph::{Bindings, CallOp, PropertyGraph};
 pub use tuning::{Tuning, tuning};

@@ -4,6 +4,7 @@
 //! between launches, each of which is bounded.
 
 pub mod bfs;
+pub mod chain;
 pub mod components;
 pub mod expand;
 pub mod force_atlas2;

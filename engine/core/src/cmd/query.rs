@@ -208,7 +208,8 @@ fn answer(
         ParsedQuery::Gfql(query, output) => {
             let output = output.as_deref();
             if request.mode == ResultMode::Plan {
-                return Ok((QueryAnswer::Plan(graphlume_gfql::explain(query)), vec![]));
+                let plan = graphlume_gfql::explain_on(graph, query, strictness, cancel)?;
+                return Ok((QueryAnswer::Plan(plan), vec![]));
             }
             if request.mode == ResultMode::Profile {
                 let text = "operations have no profile, only texts in Cypher do";

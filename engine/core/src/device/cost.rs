@@ -3,6 +3,8 @@
 //! The CPU's rates are those of bench/results/2026-11-26-columns.md. The GPU's are what its memory and the driver allow
 //! (bench/results/h200-predicted.md); they were not measured on a card yet.
 
+use graphlume_store::{ChainHop, ChainJob, ChainStep, NodeSet};
+
 /// Microseconds of one thread for a condition, or an aggregate, on a million cells.
 const CPU_CELLS_US: f64 = 1_600.0;
 /// Microseconds until a CPU's threads have begun.
@@ -54,6 +56,142 @@ impl TableWork {
             + launches * GPU_LAUNCH_US
             + self.results as f64 * GPU_RESULT_US
             + self.missing_bytes as f64 / BUS_BYTES_US / USES
+    }
+}
+
+/// Microseconds of one thread for a million edges that a hop looks at.
+const CPU_ARCS_US: f64 = 4_000.0;
+/// Bytes that the kernel of hops moves for an edge: its end, and its part of masks of nodes that are cached.
+const ARC_BYTES: f64 = 8.0;
+/// The part of the rows that a condition is expected to leave.
+const LEFT_PART: f64 = 0.25;
+/// Kernels of a hop: the hop itself, and what is done with masks before and after it.
+const HOP_LAUNCHES: usize = 5;
+/// Hops that a walk without a bound is expected to take.
+const HOPS_UNBOUND: u32 = 8;
+
+/// Work of a chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct ChainWork {
+    /// Conditions on single columns, by the rows that they look at.
+    cells: f64,
+    /// Bytes of these cells.
+    cell_bytes: f64,
+    /// Edges that the CPU looks at: those of the nodes where hops begin.
+    arcs: f64,
+    /// Hops, each of which looks at all edges on the GPU.
+    hops: usize,
+    edges: usize,
+    launches: usize,
+    /// Results that are waited for, and their bytes.
+    results: usize,
+    result_bytes: f64,
+    missing_bytes: f64,
+    /// Bytes of all sets.
+    pub(crate) set_bytes: u64,
+}
+
+/// The work of a job, for which so many bytes have to be copied first.
+pub(crate) fn chain_work(job: &ChainJob<'_>, missing_bytes: u64) -> ChainWork {
+    let (n, m) = (job.topology.num_nodes() as usize, job.topology.num_edges() as usize);
+    let (node_bytes, edge_bytes) = (n.div_ceil(8), m.div_ceil(8));
+    let mut work = ChainWork {
+        edges: m,
+        missing_bytes: missing_bytes as f64,
+        results: job.wanted_nodes.len() + job.wanted_edges.len(),
+        result_bytes: (node_bytes * job.wanted_nodes.len() + edge_bytes * job.wanted_edges.len())
+            as f64,
+        ..ChainWork::default()
+    };
+    // Edges at the nodes of each set, by the number of its step.
+    let mut at: Vec<f64> = Vec::with_capacity(job.steps.len());
+    let known = |at: &[f64], set: NodeSet| at.get(set.0).copied().unwrap_or(m as f64);
+    for step in &job.steps {
+        let edges = match step {
+            ChainStep::Existing => m as f64,
+            ChainStep::Given(list) => {
+                let degree = |v: &u32| f64::from(job.topology.degree(*v));
+                list.iter().map(degree).sum()
+            }
+            ChainStep::Nodes(test) => {
+                work.filter(job.node_rows, test.leaves());
+                m as f64 * LEFT_PART
+            }
+            ChainStep::Edges(test) => {
+                work.filter(m, test.leaves());
+                m as f64
+            }
+            ChainStep::And(a, b) => known(&at, *a).min(known(&at, *b)),
+            ChainStep::Or(all) => all.iter().map(|set| known(&at, *set)).fold(0.0, f64::max),
+            ChainStep::Hop(hop) => work.hop(hop, known(&at, hop.seeds), job),
+            ChainStep::Between(_, _, a, b) => {
+                work.arcs += known(&at, *a).min(known(&at, *b));
+                work.pass();
+                m as f64
+            }
+            ChainStep::Left(..) => {
+                work.pass();
+                m as f64
+            }
+            ChainStep::OrEdges(_) => m as f64,
+        };
+        work.launches += 1;
+        work.set_bytes += (node_bytes + edge_bytes) as u64;
+        at.push(edges);
+    }
+    work
+}
+
+impl ChainWork {
+    fn filter(&mut self, rows: usize, leaves: usize) {
+        self.cells += (rows * leaves) as f64;
+        self.cell_bytes += (rows * leaves * 8) as f64;
+        self.launches += leaves;
+    }
+
+    fn pass(&mut self) {
+        self.hops += 1;
+        self.launches += 1;
+    }
+
+    /// A hop, or several; the edges at the nodes that it reaches.
+    fn hop(&mut self, hop: &ChainHop, at_seeds: f64, job: &ChainJob<'_>) -> f64 {
+        let m = f64::from(job.topology.num_edges());
+        let degree = 2.0 * m / f64::from(job.topology.num_nodes().max(1));
+        let mut arcs = at_seeds.min(m);
+        for taken in 1..=hop.max.unwrap_or(HOPS_UNBOUND).min(HOPS_UNBOUND) {
+            self.arcs += arcs;
+            arcs = (arcs * degree.max(1.0)).min(m);
+            self.hops += 1;
+            self.launches += HOP_LAUNCHES;
+            // Whether there is another hop to take.
+            self.results += usize::from(hop.max != Some(taken));
+        }
+        // The ends of the edges.
+        self.pass();
+        arcs
+    }
+
+    /// On this many threads.
+    pub(crate) fn cpu_us(&self, threads: usize) -> f64 {
+        let threads = threads.max(1) as f64;
+        let start = if self.cells > 0.0 { CPU_START_US } else { 0.0 };
+        start + (self.cells * CPU_CELLS_US + self.arcs * CPU_ARCS_US) / 1e6 / threads
+    }
+
+    /// On a GPU of this many multiprocessors.
+    pub(crate) fn gpu_us(&self, multiprocessors: u32) -> f64 {
+        let read = self.cell_bytes + self.hops as f64 * self.edges as f64 * ARC_BYTES;
+        read / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
+            + self.launches as f64 * GPU_LAUNCH_US
+            + self.results as f64 * GPU_RESULT_US
+            + self.result_bytes / BUS_BYTES_US
+            + self.missing_bytes / BUS_BYTES_US / USES
+    }
+
+    /// What is said of a job that the CPU does sooner.
+    pub(crate) fn slower(cpu: f64, own: f64) -> String {
+        format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")
     }
 }
 

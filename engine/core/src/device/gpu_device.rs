@@ -87,6 +87,8 @@ pub(crate) struct ColumnKey {
     pub(crate) of_edges: bool,
     /// Of the table of nodes that has what only edges name, too.
     pub(crate) drawn: bool,
+    /// With the cells in the order of the outgoing adjacency instead of that of the rows.
+    pub(crate) by_position: bool,
     pub(crate) name: String,
 }
 
@@ -196,6 +198,11 @@ impl GpuDevice {
         self.graphs.with_room(PrimError::is_short, || {
             self.columns.get_or_make(key.clone(), now, PrimError::is_short, &mut make)
         })
+    }
+
+    /// Whether there is a copy of a graph.
+    pub(crate) fn has_graph(&self, key: Key) -> bool {
+        self.graphs.has(&key)
     }
 
     /// Whether there is a copy of a column.

@@ -18,6 +18,7 @@ use crate::loader::{Built, LoadError, Loaded, Loader};
 use crate::report::Reports;
 use crate::residency::accelerator::ResidentAccelerator;
 use crate::residency::algorithms;
+use crate::residency::chains::ResidentChains;
 use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
 use crate::residency::tables::ResidentTables;
@@ -215,6 +216,10 @@ impl LoadJob {
             accelerator: self.accelerator(&graph),
             tables: [false, true]
                 .map(|drawn| ResidentTables::of(&self.ctx, (self.dataset, self.epoch), drawn)),
+            chains: [false, true].map(|drawn| {
+                let key = (self.dataset, self.epoch);
+                ResidentChains::of(&self.ctx, key, &graph.topology, drawn)
+            }),
             dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,

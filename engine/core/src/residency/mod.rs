@@ -7,6 +7,9 @@
 
 mod accelerator;
 mod algorithms;
+mod chain_hops;
+mod chain_sets;
+mod chains;
 mod event;
 mod load;
 mod resident;

@@ -47,6 +47,7 @@ impl ResidentTables {
             graph: self.key,
             of_edges,
             drawn: self.drawn && !of_edges,
+            by_position: false,
             name: column.name.to_owned(),
         }
     }
@@ -125,6 +126,7 @@ impl TableDevice for ResidentTables {
     }
 }
 
+/// A condition as the primitives take it.
 pub(super) fn predicate(test: &JobTest) -> Predicate {
     let value = |constant: &Constant| match constant {
         Constant::Int(v) => Value::Int(*v),

@@ -22,7 +22,7 @@ const NODES: i64 = 700;
 const EDGES: i64 = 3_000;
 
 /// Columns of every type, with nulls, zeros of both signs, numbers that floats are too coarse for, and none at all.
-fn columns(rows: i64, seed: i64) -> Vec<(&'static str, ArrayRef)> {
+pub(super) fn columns(rows: i64, seed: i64) -> Vec<(&'static str, ArrayRef)> {
     let pick = move |i: i64, of: i64| (i * 7_919 + seed * 104_729 + i * i * 31) % of;
     let known = move |i: i64| pick(i, 11) != 3;
     let ints = (0..rows).map(|i| known(i).then(|| pick(i, 2_000) - 1_000));

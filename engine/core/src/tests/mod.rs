@@ -4,6 +4,7 @@
 mod checkpoints;
 mod collections;
 mod gpu;
+mod gpu_chains;
 mod gpu_tables;
 mod kit;
 mod loading;

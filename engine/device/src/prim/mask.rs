@@ -2,6 +2,7 @@
 
 use super::store::{HostWords, Store};
 use super::{DType, Device, DeviceColumn, PrimError, check_rows, cpu, gpu, same_rows};
+use crate::cuda::{Buf, View};
 use graphlume_types::CancelToken;
 
 /// A set of rows on a device: row r is bit r % 32 of word r / 32, and the bits beyond the last row
@@ -17,6 +18,27 @@ impl Mask {
     #[must_use]
     pub const fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// The set of these bits, row r in bit r % 32 of word r / 32; nothing is copied. The bits beyond the last row have to be
+    /// zero.
+    ///
+    /// # Errors
+    /// [`PrimError::Rows`] when there are more or fewer words than the rows take.
+    pub fn of_words(rows: usize, words: Buf<u32>) -> Result<Self, PrimError> {
+        match words.len() == rows.div_ceil(32) {
+            true => Ok(Self { rows, bits: words.into() }),
+            false => {
+                let (primitive, got) = ("of_words", words.len() * 32);
+                Err(PrimError::Rows { primitive, got, need: rows })
+            }
+        }
+    }
+
+    /// Its words on the GPU, if it lives there.
+    #[must_use]
+    pub fn words(&self) -> Option<View<'_, u32>> {
+        self.bits.cuda()
     }
 
     /// The set as a column of bools without nulls; nothing is copied.

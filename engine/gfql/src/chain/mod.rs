@@ -6,6 +6,7 @@
 //! nodes before and after it, though perhaps on no single path within the bounds.
 
 mod combine;
+mod device;
 mod labels;
 mod path;
 mod single;
@@ -25,6 +26,7 @@ use crate::hop::{Hops, Reached, ends, kept_edges};
 use crate::scope::{Scope, Side, Step};
 use crate::select::{Selection, take};
 use crate::wire::{Clause, EdgeOp, NodeOp};
+pub(crate) use device::{Ran, passing, selection as selection_by_device, side};
 use graphlume_graph::Direction;
 pub(crate) use labels::{free_name, in_slice};
 use single::Single;
@@ -41,6 +43,9 @@ pub(crate) fn run(
         return single_node(graph, op, scope);
     }
     if clauses.is_empty() && graph.edges().is_some() {
+        if let Some(selected) = device::selection(graph, steps, scope)? {
+            return selected.gather(graph, scope.cancel);
+        }
         match single::run(graph, steps, scope)? {
             Single::Made(made) => return Ok(made),
             Single::Bound(bound) => {
@@ -51,11 +56,26 @@ pub(crate) fn run(
             Single::Other => {}
         }
     }
-    selection(graph, steps, clauses, scope)?.gather(graph, scope.cancel)
+    selection_by_cpu(graph, steps, clauses, scope)?.gather(graph, scope.cancel)
 }
 
 /// What a pattern of more than one node keeps.
 pub(crate) fn selection(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    clauses: &[Clause],
+    scope: Scope<'_>,
+) -> Result<Selection, QueryError> {
+    if clauses.is_empty()
+        && let Some(selected) = device::selection(graph, steps, scope)?
+    {
+        return Ok(selected);
+    }
+    selection_by_cpu(graph, steps, clauses, scope)
+}
+
+/// What a pattern of more than one node keeps, where no GPU is to look for it.
+pub(crate) fn selection_by_cpu(
     graph: &PropertyGraph,
     steps: &[Step],
     clauses: &[Clause],
@@ -136,7 +156,11 @@ fn single_node(
     } else if filter.is_never() {
         vec![]
     } else {
-        let passed = IdSet::of_words(filter.run().to_vec());
+        let rows = NodeFilter::Rows(Arc::clone(&filter), graph);
+        let passed = match device::passing(graph, &rows, scope)? {
+            Some(passed) => passed,
+            None => IdSet::of_words(filter.run().to_vec()),
+        };
         scope.cancel.check()?;
         passed.to_vec()
     };

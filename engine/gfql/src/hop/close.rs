@@ -140,7 +140,7 @@ fn take_leaves(pairs: &[(usize, usize)], incident: &[Vec<usize>], degree: &mut [
 
 /// The seeds that a walk over `edges` meets again without using an edge twice: those that share a
 /// component with another seed, and those on a cycle.
-fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
+pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
     let mut pairs = Vec::with_capacity(edges.len() as usize);
     let mut sure = Grow::new(t.num_nodes());
     let mut open = Grow::new(t.num_nodes());

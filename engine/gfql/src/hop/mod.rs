@@ -11,6 +11,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::tuning::tuning;
+pub(crate) use close::rediscovered;
 pub(crate) use dense::{Marks, edges_at, ends_of, joined, kept_edges, piece_size};
 use graphlume_graph::Direction;
 

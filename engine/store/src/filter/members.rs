@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use graphlume_expr::{Scalar, Temporal};
+use graphlume_expr::{Constant, Scalar, Temporal};
 use graphlume_graph::canon::{Canon, of_f64};
 
 use crate::filter::Predicate;
@@ -87,6 +87,17 @@ impl Members {
             // No cell equals a clock in a zone.
             Temporal::Time(..) => {}
         }
+    }
+
+    /// The numbers among them, as constants that cells of integers and of floats are compared with by their exact value.
+    pub(super) fn constants(&self) -> Vec<Constant> {
+        let constant = |number: &Number| match number {
+            Number::Int(v) => Constant::Int(*v),
+            // It came from a float, and so is one to the last bit.
+            Number::UInt(v) => Constant::Float(*v as f64),
+            Number::Float(bits) => Constant::Float(f64::from_bits(*bits)),
+        };
+        self.numbers.iter().map(constant).collect()
     }
 
     /// Whether a cell is one of them.

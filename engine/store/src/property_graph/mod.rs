@@ -17,6 +17,7 @@ use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
 use crate::cache::{Cache, CacheKey, made};
+use crate::chain_job::ChainDevice;
 use crate::ids::IdSet;
 
 /// Name of the id column of nodes that only edges mention.
@@ -67,6 +68,8 @@ struct Inner {
     accelerator: Option<Arc<dyn Accelerator>>,
     /// The GPU that keeps copies of these tables.
     table_device: Option<Arc<dyn TableDevice>>,
+    /// The GPU that keeps a copy of this graph.
+    chain_device: Option<Arc<dyn ChainDevice>>,
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
@@ -164,6 +167,7 @@ impl PropertyGraph {
             weight: None,
             accelerator: None,
             table_device: None,
+            chain_device: None,
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),

@@ -3,7 +3,6 @@
 use graphlume_expr::{
     Folded, Folds, Keys, NamedColumn, Side, TableArray, TableDevice, TableJob, Test,
 };
-use graphlume_graph::canon::Column;
 
 use crate::column_reader::ColumnReader;
 use crate::exec::Exec;
@@ -55,14 +54,5 @@ impl Exec<'_> {
 }
 
 fn cells_of(cells: &ColumnReader) -> Option<TableArray<'_>> {
-    if !cells.is_plain() {
-        return None;
-    }
-    Some(match cells.column() {
-        Column::Int(a) => TableArray::Ints(a),
-        Column::Float(a) => TableArray::Floats(a),
-        Column::Bool(a) => TableArray::Truths(a),
-        Column::Text(text) => TableArray::Codes(text.dictionary()?.0),
-        _ => return None,
-    })
+    cells.is_plain().then(|| TableArray::of(cells.column()))?
 }

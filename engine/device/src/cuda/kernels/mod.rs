@@ -5,6 +5,7 @@
 use super::launch::Kernel;
 
 mod canary;
+mod chain;
 mod columns;
 mod components;
 mod csr;
@@ -25,6 +26,7 @@ mod scan;
 mod sort;
 
 pub use canary::*;
+pub use chain::*;
 pub use columns::*;
 pub use components::*;
 pub use csr::*;
@@ -47,6 +49,7 @@ pub use sort::*;
 /// Every kernel, by family.
 pub(crate) static FAMILIES: &[(&str, &[&Kernel])] = &[
     ("canary", canary::KERNELS),
+    ("chain", chain::KERNELS),
     ("columns", columns::KERNELS),
     ("components", components::KERNELS),
     ("csr", csr::KERNELS),

@@ -1,0 +1,361 @@
+//! Patterns over a graph that the GPU keeps, which here is the emulator: the same frames as without a GPU.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use graphlume_device::cuda::{Gpu, GpuOptions};
+use graphlume_emu::emulator::{self, Noticed, Times};
+use graphlume_emu::{fault_test, gpu_test};
+use graphlume_expr::Strictness;
+use graphlume_table::Table;
+use graphlume_types::DatasetId;
+use serde_json::{Value, json};
+
+use super::gpu::{emptied, on, open_gpu, stop};
+use super::gpu_tables::columns;
+use super::kit::{Engine, config, graph, live_engine};
+use crate::{Config, Loaded, ParsedQuery, QueryAnswer, QueryRequest, ResultMode, block_on};
+
+const NODES: i64 = 260;
+const EDGES: i64 = 700;
+
+/// Self-loops, edges that there are several times, nodes without edges, and ten nodes that only edges name.
+fn sample() -> Loaded {
+    let end = |by: i64| {
+        (0..EDGES).map(move |i| match i % 9 {
+            0 => i / 9 % 40,
+            1 => 7,
+            _ => (i * by + i * i * 3) % (NODES - 50),
+        })
+    };
+    let strange = |end: i64, i: i64| if i % 37 == 5 { NODES + i % 10 } else { end };
+    let ends = |by| end(by).zip(0..).map(move |(end, i)| strange(end, i));
+    let mut edges: Vec<(&str, ArrayRef)> = vec![
+        ("s", Arc::new(Int64Array::from_iter_values(ends(17)))),
+        ("d", Arc::new(Int64Array::from_iter_values(ends(101)))),
+    ];
+    edges.extend(columns(EDGES, 1));
+    let mut nodes: Vec<(&str, ArrayRef)> =
+        vec![("id", Arc::new(Int64Array::from_iter_values(0..NODES)))];
+    nodes.extend(columns(NODES, 2));
+    let table = |columns| {
+        Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
+    };
+    Loaded {
+        edges: table(edges),
+        nodes: Some(table(nodes)),
+        node: Some("id".to_owned()),
+        ..graph(&[])
+    }
+}
+
+/// Tests of the columns of either table.
+fn filters() -> Vec<Value> {
+    vec![
+        json!({"number": {"type": "GT", "val": 100}}),
+        json!({"number": {"type": "LE", "val": -3}, "kind": "fee"}),
+        json!({"number": {"type": "Between", "lower": -200, "upper": 300.5}}),
+        json!({"number": {"type": "NE", "val": 12.5}}),
+        json!({"number": {"type": "IsIn", "options": [1, 5, 77, -20, 300, null]}}),
+        json!({"number": {"type": "IsIn", "options": (-40..40).map(|v| v * 7).collect::<Vec<_>>()}}),
+        json!({"amount": {"type": "GE", "val": 100}}),
+        json!({"amount": {"type": "EQ", "val": 0}}),
+        json!({"amount": {"type": "NotNull"}}),
+        json!({"amount": {"type": "IsNull"}}),
+        json!({"amount": {"type": "LT", "val": -20.125}, "ok": true}),
+        json!({"ok": false}),
+        json!({"ok": {"type": "IsNull"}}),
+        json!({"kind": {"type": "Startswith", "pat": "t"}}),
+        json!({"kind": {"type": "Contains", "pat": "a", "na": true}}),
+        json!({"kind": {"type": "IsIn", "options": ["gift", "rent", "none"]}}),
+        json!({"kind": {"type": "IsNull"}}),
+        json!({"wide": {"type": "GE", "val": 9_223_372_036_854_775_805_i64}}),
+        json!({"void": {"type": "IsNull"}}),
+        json!({"void": 3}),
+    ]
+}
+
+fn node(filter: Value, name: Option<&str>) -> Value {
+    json!({"type": "Node", "filter_dict": filter, "name": name})
+}
+
+fn edge(direction: &str, more: Value) -> Value {
+    let mut edge = json!({"type": "Edge", "direction": direction});
+    if let (Some(edge), Some(more)) = (edge.as_object_mut(), more.as_object()) {
+        edge.extend(more.clone());
+    }
+    edge
+}
+
+/// How far an edge step goes.
+fn bounds() -> Vec<Value> {
+    vec![
+        json!({}),
+        json!({"hops": 2}),
+        json!({"hops": 3}),
+        json!({"max_hops": 0}),
+        json!({"min_hops": 0, "max_hops": 2}),
+        json!({"min_hops": 0, "max_hops": 1, "include_zero_hop_seed": true}),
+        json!({"min_hops": 1, "max_hops": 2, "include_zero_hop_seed": true}),
+        json!({"min_hops": 2, "max_hops": 2}),
+        json!({"min_hops": 2, "max_hops": 3}),
+        json!({"min_hops": 3, "max_hops": 6}),
+        json!({"to_fixed_point": true}),
+    ]
+}
+
+/// What chains launch.
+const KERNELS: [&str; 6] =
+    ["chain_follow", "col_filter", "mask_combine", "mask_count", "mask_fill", "mask_not"];
+const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
+
+fn chains() -> Vec<Value> {
+    let tests = filters();
+    let mut at = 0;
+    let mut test = || {
+        at += 7;
+        tests[at % tests.len()].clone()
+    };
+    let mut all: Vec<Value> = filters().into_iter().map(|f| json!([node(f, None)])).collect();
+    for filter in filters() {
+        // The ends of the edges that pass.
+        all.push(json!([edge("forward", json!({"edge_match": filter}))]));
+    }
+    for direction in DIRECTIONS {
+        for bounds in bounds() {
+            let with = |more: Value| {
+                let mut bounds = bounds.clone();
+                bounds
+                    .as_object_mut()
+                    .expect("an object")
+                    .extend(more.as_object().cloned().expect("an object"));
+                edge(direction, bounds)
+            };
+            let few = json!({"id": {"type": "IsIn", "options": [3, 7, 40, 400]}});
+            all.push(json!([node(few, None), with(json!({}))]));
+            all.push(json!([with(json!({}))]));
+            all.push(json!([
+                node(test(), None),
+                with(json!({"edge_match": test()})),
+                node(test(), None)
+            ]));
+            all.push(json!([
+                node(test(), None),
+                with(json!({"source_node_match": test(), "destination_node_match": test()})),
+            ]));
+            all.push(json!([
+                node(test(), None),
+                with(json!({})),
+                node(test(), None),
+                edge(DIRECTIONS[all.len() % 3], json!({"name": "then", "edge_match": test()})),
+                node(json!({}), None),
+            ]));
+            if bounds.get("min_hops").is_none() {
+                all.push(json!([
+                    node(test(), Some("begin")),
+                    with(json!({"name": "way"})),
+                    node(json!({}), Some("middle")),
+                    edge(DIRECTIONS[all.len() % 3], json!({})),
+                    node(test(), Some("end")),
+                ]));
+            }
+        }
+    }
+    // Nothing that passes, nodes twice, and what has no form for a GPU.
+    all.extend([
+        json!([node(json!({"number": 99_999}), None), edge("forward", json!({}))]),
+        json!([
+            node(json!({}), None),
+            edge("undirected", json!({"edge_match": {"number": 99_999}}))
+        ]),
+        json!([
+            node(json!({"ok": true}), None),
+            node(json!({"kind": "fee"}), None),
+            edge("reverse", json!({}))
+        ]),
+        json!([
+            node(json!({"ok": true}), None),
+            edge("forward", json!({"hops": 2, "label_node_hops": "hop"}))
+        ]),
+        json!([node(json!({"kind": {"type": "Duplicated"}}), None), edge("forward", json!({}))]),
+    ]);
+    all
+}
+
+fn ask(e: &Engine, data: DatasetId, chain: &Value, drawn: bool, mode: ResultMode) -> QueryAnswer {
+    let query = graphlume_gfql::parse(chain).unwrap_or_else(|e| panic!("{chain}: {e}"));
+    let request = QueryRequest {
+        ask: ParsedQuery::Gfql(Arc::new(query), None),
+        drawn,
+        strictness: Strictness::Strict,
+        mode,
+        user: None,
+        others: vec![],
+    };
+    let found = block_on(e.handle.query(data, request)).expect("asked");
+    found.unwrap_or_else(|e| panic!("{chain}: {e}")).answer
+}
+
+/// The rows of a table, as text, in their order.
+fn rows(table: Option<&Table>) -> Vec<String> {
+    let Some(table) = table else { return vec![] };
+    let cells = |row| {
+        let cells = table.batch().columns().iter();
+        cells.map(|c| graphlume_table::cell_json(c.as_ref(), row).to_string()).collect::<Vec<_>>()
+    };
+    let names = table.column_names().join(" ");
+    std::iter::once(names).chain((0..table.num_rows()).map(|row| cells(row).join(" "))).collect()
+}
+
+/// The frames that a chain gives, and how large they are.
+fn frames(
+    e: &Engine,
+    data: DatasetId,
+    chain: &Value,
+    drawn: bool,
+) -> (Vec<String>, Vec<String>, String) {
+    let QueryAnswer::Graph(graph) = ask(e, data, chain, drawn, ResultMode::Rows) else {
+        panic!("a graph")
+    };
+    let sizes = ask(e, data, chain, drawn, ResultMode::Sizes);
+    (rows(graph.nodes()), rows(graph.edges()), format!("{sizes:?}"))
+}
+
+fn plan(e: &Engine, data: DatasetId, chain: &Value) -> String {
+    let QueryAnswer::Plan(plan) = ask(e, data, chain, true, ResultMode::Plan) else {
+        panic!("a plan")
+    };
+    plan
+}
+
+type Frames = Vec<(Vec<String>, Vec<String>, String)>;
+
+/// Without a GPU, over the tables and over the graph that is drawn.
+fn by_the_cpu(chains: &[Value]) -> [Frames; 2] {
+    let e = live_engine(config());
+    let data = e.add(1, sample());
+    let found =
+        [false, true].map(|drawn| chains.iter().map(|c| frames(&e, data, c, drawn)).collect());
+    stop(e);
+    found
+}
+
+#[test]
+fn chains_give_the_same_frames_on_the_gpu() {
+    let chains = chains();
+    let wanted = by_the_cpu(&chains);
+    gpu_test(&["chain_follow", "col_filter"], |gpu| {
+        let e = live_engine(on(gpu));
+        let data = e.add(1, sample());
+        let mut on_gpu = 0;
+        for (drawn, wanted) in [false, true].into_iter().zip(&wanted) {
+            for (chain, wanted) in chains.iter().zip(wanted) {
+                let launches = |gpu: &Gpu| ["col_filter", "chain_follow"].map(|k| gpu.launches(k));
+                let before = launches(gpu);
+                assert_eq!(frames(&e, data, chain, drawn), *wanted, "drawn {drawn}: {chain}");
+                let was_there = launches(gpu) != before;
+                if drawn {
+                    let said = plan(&e, data, chain);
+                    assert_eq!(said.contains("on the GPU"), was_there, "{chain}: {said}");
+                }
+                on_gpu += usize::from(was_there);
+            }
+        }
+        // All but numbers of hops, duplicates, and nodes that an index finds.
+        let all = 2 * chains.len();
+        assert!(on_gpu * 100 >= all * 97, "{on_gpu} of {all}");
+        stop(e);
+    });
+}
+
+#[test]
+fn a_small_graph_stays_on_the_cpu_and_the_plan_says_why() {
+    gpu_test(&[], |gpu| {
+        let e = live_engine(Config { gpu_edges_min: 1, ..on(gpu) });
+        let data = e.add(1, sample());
+        let chain = json!([node(json!({"ok": true}), None), edge("forward", json!({}))]);
+        let before = gpu.launches("chain_follow");
+        frames(&e, data, &chain, true);
+        assert_eq!(gpu.launches("chain_follow"), before);
+        let said = plan(&e, data, &chain);
+        assert!(said.contains("the pattern on the CPU: the CPU takes"), "{said}");
+        let numbered = json!([edge("forward", json!({"hops": 2, "label_node_hops": "hop"}))]);
+        let said = plan(&e, data, &numbered);
+        assert!(said.contains("the pattern on the CPU: numbers of hops"), "{said}");
+        stop(e);
+    });
+}
+
+#[test]
+fn faulty_cards_cost_a_line_and_not_the_frames() {
+    let chains = [
+        json!([
+            node(json!({"ok": true}), None),
+            edge("forward", json!({"edge_match": {"number": {"type": "GT", "val": 0}}})),
+            node(json!({"kind": "fee"}), None),
+        ]),
+        json!([
+            node(json!({"number": {"type": "LT", "val": 0}}), Some("begin")),
+            edge("undirected", json!({"hops": 2})),
+            node(json!({"amount": {"type": "GT", "val": 10}}), None),
+        ]),
+    ];
+    let wanted = by_the_cpu(&chains);
+    fault_test(|| {
+        for (chain, wanted) in chains.iter().zip(&wanted[1]) {
+            // What a run without a fault launches and allocates: a fault at each of these, and one beyond.
+            let whole = open_gpu();
+            let calls = |gpu: &Gpu| {
+                let e = live_engine(on(gpu));
+                let data = e.add(1, sample());
+                assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
+                stop(e);
+            };
+            calls(&whole);
+            let launches: u64 = KERNELS.iter().map(|kernel| whole.launches(kernel)).sum();
+            drop(whole);
+            let ask = |gpu: &Gpu| {
+                let e = live_engine(on(gpu));
+                let data = e.add(1, sample());
+                assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
+                emulator::clear();
+                // The next one is fine, on whichever side.
+                assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
+                stop(e);
+            };
+            // The rows and the sizes launch the same.
+            for at in 1..=launches / 2 + 2 {
+                for noticed in [Noticed::AtOnce, Noticed::Later] {
+                    let gpu = open_gpu();
+                    emulator::fail_launch(at, 700, noticed);
+                    ask(&gpu);
+                }
+                for times in [Times::Once, Times::FromThenOn] {
+                    let gpu = open_gpu();
+                    emulator::refuse_memory(at, times);
+                    ask(&gpu);
+                    emptied(&gpu);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn graphs_and_columns_make_room_for_chains_on_a_small_card() {
+    let chains: Vec<Value> = chains().into_iter().step_by(3).collect();
+    let wanted = by_the_cpu(&chains);
+    gpu_test(&[], |_| {
+        // The graph, two columns of eight bytes a row and some of the sets over them.
+        let options = GpuOptions { memory_limit: Some(48 << 10), ..GpuOptions::default() };
+        let gpu = Gpu::open(&options).expect("the emulator");
+        let e = live_engine(on(&gpu));
+        let data = e.add(1, sample());
+        for (chain, wanted) in chains.iter().zip(&wanted[1]) {
+            assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
+        }
+        assert!(gpu.launches("chain_follow") > 0 && gpu.budget().peak() <= 48 << 10);
+        stop(e);
+        emptied(&gpu);
+    });
+}

@@ -1,0 +1,466 @@
+//! Chains on the GPU, where the graph has one and it is faster: the passes of a chain written down as a program of set
+//! operations, step by step as [`Pass`] takes them.
+
+use graphlume_expr::{JobTest, QueryError, Side as TableSide, TableArray};
+use graphlume_graph::{Direction, Topology};
+use graphlume_store::ids::IdSet;
+use graphlume_store::{
+    ChainColumn, ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet, PropertyGraph,
+};
+
+use super::{Pass, check_names, closed};
+use crate::filter::{NodeFilter, row_filter};
+use crate::hop::rediscovered;
+use crate::scope::{Scope, Side, Step};
+use crate::select::{Added, Selection};
+use crate::wire::EdgeOp;
+
+/// Hops that a walk with a least number of them may take on a GPU, which keeps a set of edges for each.
+const LEAST_HOPS_MAX: u32 = 32;
+
+/// Where a chain runs, as the plan says it.
+pub(crate) enum Ran {
+    /// The graph has no GPU, so there is no choice.
+    NoDevice,
+    /// On the GPU.
+    Gpu,
+    /// On the CPU, for a reason.
+    Cpu(String),
+}
+
+/// What a chain keeps, found by the GPU; `None` where the CPU has to.
+pub(crate) fn selection(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    scope: Scope<'_>,
+) -> Result<Option<Selection>, QueryError> {
+    let Some(device) = graph.chain_device() else { return Ok(None) };
+    check_names(graph, steps)?;
+    let steps = closed(steps);
+    let Ok(program) = program(graph, &steps, scope)? else { return Ok(None) };
+    if device.declines(&program.job).is_some() {
+        return Ok(None);
+    }
+    let Some(answer) = device.run(&program.job, scope.cancel) else {
+        scope.cancel.check()?;
+        return Ok(None);
+    };
+    let sets = answer.nodes.iter().chain(&answer.edges);
+    scope.cancel.take(sets.map(IdSet::bytes).sum())?;
+    Ok(program.selected(answer.nodes, answer.edges))
+}
+
+/// Where a chain would run.
+pub(crate) fn side(
+    graph: &PropertyGraph,
+    steps: &[Step],
+    scope: Scope<'_>,
+) -> Result<Ran, QueryError> {
+    let Some(device) = graph.chain_device() else { return Ok(Ran::NoDevice) };
+    if let [Step::Node(op)] = steps
+        && op.filter.is_empty()
+    {
+        return Ok(Ran::Cpu("nothing is tested".to_owned()));
+    }
+    Ok(match program(graph, &closed(steps), scope)? {
+        Err(why) => Ran::Cpu(why.to_owned()),
+        Ok(program) => match device.declines(&program.job) {
+            Some(why) => Ran::Cpu(why),
+            None => Ran::Gpu,
+        },
+    })
+}
+
+/// The nodes that pass a filter, found by the GPU; `None` where the CPU has to.
+pub(crate) fn passing(
+    graph: &PropertyGraph,
+    filter: &NodeFilter<'_>,
+    scope: Scope<'_>,
+) -> Result<Option<IdSet>, QueryError> {
+    let Some(device) = graph.chain_device() else { return Ok(None) };
+    if !matches!(filter, NodeFilter::Rows(..)) {
+        return Ok(None);
+    }
+    let Ok(mut writer) = Writer::new(graph, scope)? else { return Ok(None) };
+    let Ok(Some(set)) = writer.filter(filter) else { return Ok(None) };
+    let existing = writer.push(ChainStep::Existing);
+    let set = writer.and(set, NodeSet(existing));
+    writer.job.wanted_nodes.push(set);
+    if device.declines(&writer.job).is_some() {
+        return Ok(None);
+    }
+    let Some(answer) = device.run(&writer.job, scope.cancel) else {
+        scope.cancel.check()?;
+        return Ok(None);
+    };
+    let found = answer.nodes.into_iter().next();
+    scope.cancel.take(found.as_ref().map_or(0, IdSet::bytes))?;
+    Ok(found)
+}
+
+/// Why a chain has no form for a GPU.
+type Why = &'static str;
+
+/// A program, and the names of the sets that it gives back after the nodes and the edges that are kept.
+struct Program<'a> {
+    job: ChainJob<'a>,
+    node_names: Vec<String>,
+    edge_names: Vec<String>,
+}
+
+impl Program<'_> {
+    fn selected(self, nodes: Vec<IdSet>, edges: Vec<IdSet>) -> Option<Selection> {
+        let marked = |names: Vec<String>, sets: Vec<IdSet>| {
+            let mut sets = sets.into_iter();
+            let kept = sets.next()?;
+            let columns = names.into_iter().zip(sets).map(|(name, set)| Added::Marker(name, set));
+            Some((kept, columns.collect::<Vec<_>>()))
+        };
+        let (nodes, node_columns) = marked(self.node_names, nodes)?;
+        let (edges, edge_columns) = marked(self.edge_names, edges)?;
+        Some(Selection { nodes, edges, node_columns, edge_columns })
+    }
+}
+
+/// What of a step there is no form for; what the steps are is known before anything is bound.
+fn unfit(steps: &[Step]) -> Option<Why> {
+    let is_named = |step: &Step| match step {
+        Step::Node(op) => op.name.is_some(),
+        Step::Edge(op) => op.name.is_some(),
+    };
+    let named = steps.iter().any(is_named);
+    steps.iter().find_map(|step| {
+        let Step::Edge(op) = step else { return None };
+        if op.needs_labels() || op.min_named && named {
+            return Some("numbers of hops are found by the CPU");
+        }
+        let far = op.min > 1 && op.max.is_none_or(|max| max > LEAST_HOPS_MAX);
+        far.then_some("a walk with so many hops at least is found by the CPU")
+    })
+}
+
+/// The program of a closed chain.
+fn program<'a>(
+    graph: &'a PropertyGraph,
+    steps: &[Step],
+    scope: Scope<'a>,
+) -> Result<Result<Program<'a>, Why>, QueryError> {
+    if let Some(why) = unfit(steps) {
+        return Ok(Err(why));
+    }
+    let mut writer = match Writer::new(graph, scope)? {
+        Ok(writer) => writer,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut bound = Vec::with_capacity(steps.len());
+    for (i, step) in steps.iter().enumerate() {
+        match writer.bind(step).map_err(|e| e.at(i))? {
+            Ok(step) => bound.push(step),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    let existing = NodeSet(writer.push(ChainStep::Existing));
+    let mut chain = Chain { writer, steps, bound, existing };
+    let ahead = chain.forward();
+    let kept = chain.backward(&ahead);
+    Ok(Ok(chain.combine(&ahead, &kept)))
+}
+
+/// Writes a program.
+struct Writer<'a> {
+    graph: &'a PropertyGraph,
+    pass: Pass<'a>,
+    job: ChainJob<'a>,
+}
+
+/// The sets of a step that are known before any is followed; all nodes or edges without one.
+enum Bound {
+    Node(Option<NodeSet>),
+    Edge { edges: Option<EdgeSet>, source: Option<NodeSet>, destination: Option<NodeSet> },
+}
+
+impl<'a> Writer<'a> {
+    fn new(graph: &'a PropertyGraph, scope: Scope<'a>) -> Result<Result<Self, Why>, QueryError> {
+        let cancel = scope.cancel;
+        if graph.edges().is_none() || graph.is_rows() {
+            return Ok(Err("a GPU keeps graphs with edges only"));
+        }
+        let frame = graph.frame(cancel)?;
+        let existing = graph.existing(cancel)?.len();
+        let rows = graph.nodes().map_or(existing as usize, graphlume_table::Table::num_rows);
+        if !graph.rows_are_nodes(frame) || rows != existing as usize {
+            return Ok(Err("several rows describe one node"));
+        }
+        let topology: &'a Topology = &frame.topology;
+        let job = ChainJob {
+            topology,
+            existing,
+            node_rows: rows,
+            node_columns: vec![],
+            edge_columns: vec![],
+            steps: vec![],
+            wanted_nodes: vec![],
+            wanted_edges: vec![],
+            rediscovered,
+        };
+        Ok(Ok(Self { graph, pass: Pass { graph, scope, t: topology }, job }))
+    }
+
+    fn push(&mut self, step: ChainStep) -> usize {
+        self.job.steps.push(step);
+        self.job.steps.len() - 1
+    }
+
+    fn and(&mut self, a: NodeSet, b: NodeSet) -> NodeSet {
+        if a == b { a } else { NodeSet(self.push(ChainStep::And(a, b))) }
+    }
+
+    /// The nodes in both, where a set that is not there is that of all.
+    fn within(&mut self, some: Option<NodeSet>, all: NodeSet) -> NodeSet {
+        some.map_or(all, |some| self.and(some, all))
+    }
+
+    /// A filter of rows as a condition; `None` where it tests nothing.
+    fn condition(
+        &mut self,
+        side: TableSide,
+        filter: &graphlume_store::filter::RowFilter,
+    ) -> Result<Option<JobTest>, Why> {
+        if filter.is_trivial() {
+            return Ok(None);
+        }
+        let graph = self.graph;
+        let columns = match side {
+            TableSide::Nodes => &mut self.job.node_columns,
+            TableSide::Edges => &mut self.job.edge_columns,
+        };
+        let condition = filter.condition(&mut |column| {
+            if let Some(known) =
+                columns.iter().position(|c| std::sync::Arc::ptr_eq(&c.column, column))
+            {
+                return Some(known);
+            }
+            TableArray::of(column)?;
+            let name = graph.name_of(side == TableSide::Edges, column)?;
+            columns.push(ChainColumn { side, name, column: column.clone() });
+            Some(columns.len() - 1)
+        });
+        condition.map(Some).ok_or("a filter reads a column that no GPU keeps")
+    }
+
+    fn filter(&mut self, filter: &NodeFilter<'_>) -> Result<Option<NodeSet>, Why> {
+        let step = match filter {
+            NodeFilter::Any => return Ok(None),
+            NodeFilter::Set(ids) => ChainStep::Given(ids.to_vec()),
+            NodeFilter::Rows(filter, _) => match self.condition(TableSide::Nodes, filter)? {
+                None => return Ok(None),
+                Some(test) => ChainStep::Nodes(test),
+            },
+        };
+        Ok(Some(NodeSet(self.push(step))))
+    }
+
+    /// Binds the filters of a step, in the order in which [`Pass`] does it.
+    fn bind(&mut self, step: &Step) -> Result<Result<Bound, Why>, QueryError> {
+        let op = match step {
+            Step::Node(op) => {
+                let filter = self.pass.filter(op)?;
+                return Ok(self.filter(&filter).map(Bound::Node));
+            }
+            Step::Edge(op) => op,
+        };
+        let Some(table) = self.graph.edges() else { return Ok(Err("the graph has no edges")) };
+        let edges = row_filter(self.graph, table, Side::Edges, &op.edge, self.pass.scope)?;
+        let source = self.pass.filter(&op.source)?;
+        let destination = self.pass.filter(&op.destination)?;
+        Ok(self.edge(&edges, &source, &destination))
+    }
+
+    fn edge(
+        &mut self,
+        edges: &graphlume_store::filter::RowFilter,
+        source: &NodeFilter<'_>,
+        destination: &NodeFilter<'_>,
+    ) -> Result<Bound, Why> {
+        let edges = self.condition(TableSide::Edges, edges)?;
+        let edges = edges.map(|test| EdgeSet(self.push(ChainStep::Edges(test))));
+        let (source, destination) = (self.filter(source)?, self.filter(destination)?);
+        Ok(Bound::Edge { edges, source, destination })
+    }
+}
+
+/// What a pass leaves of a step.
+#[derive(Clone, Copy)]
+struct Layer {
+    nodes: NodeSet,
+    edges: Option<EdgeSet>,
+}
+
+/// A chain that is being written down.
+struct Chain<'a, 's> {
+    writer: Writer<'a>,
+    steps: &'s [Step],
+    bound: Vec<Bound>,
+    existing: NodeSet,
+}
+
+impl<'a> Chain<'a, '_> {
+    /// A hop of step `i`: forward, or back over `edges` to `target`.
+    fn hop(
+        &mut self,
+        i: usize,
+        op: &EdgeOp,
+        seeds: NodeSet,
+        over: Option<EdgeSet>,
+        target: Option<NodeSet>,
+    ) -> usize {
+        let (edges, source, destination) = match self.bound[i] {
+            Bound::Edge { edges, source, destination } => (edges, source, destination),
+            Bound::Node(_) => (None, None, None),
+        };
+        let is_forward = target.is_none();
+        let (source, destination) =
+            if is_forward { (source, destination) } else { (destination, source) };
+        // As in [`Pass`]: the way back only asks whether there is a path.
+        let min = match (is_forward, op.max) {
+            (true, _) => op.min,
+            (false, Some(0)) => 0,
+            (false, _) => u32::from(!(op.zero_hop_seed && op.min == 0)),
+        };
+        let from = self.writer.within(source, self.existing);
+        let to = self.writer.within(destination, self.existing);
+        let last = self.writer.within(target, to);
+        self.writer.push(ChainStep::Hop(ChainHop {
+            direction: if is_forward { op.direction } else { op.direction.reversed() },
+            min,
+            max: op.max,
+            seeds,
+            from,
+            to,
+            last,
+            edges: over.or(edges),
+            unless_all: None,
+            stays: op.zero_hop_seed,
+        }))
+    }
+
+    fn node_filter(&self, i: usize) -> Option<NodeSet> {
+        match self.bound[i] {
+            Bound::Node(filter) => filter,
+            Bound::Edge { .. } => None,
+        }
+    }
+
+    fn forward(&mut self) -> Vec<Layer> {
+        let mut layers: Vec<Layer> = Vec::with_capacity(self.steps.len());
+        for (i, step) in self.steps.iter().enumerate() {
+            let before = layers.last().map_or(self.existing, |layer| layer.nodes);
+            layers.push(match step {
+                Step::Edge(op) => {
+                    let made = self.hop(i, op, before, None, None);
+                    Layer { nodes: NodeSet(made), edges: Some(EdgeSet(made)) }
+                }
+                Step::Node(_) => {
+                    let filter = self.node_filter(i);
+                    Layer { nodes: self.writer.within(filter, before), edges: None }
+                }
+            });
+        }
+        layers
+    }
+
+    fn backward(&mut self, ahead: &[Layer]) -> Vec<Layer> {
+        let mut kept: Vec<Layer> = Vec::with_capacity(ahead.len());
+        for i in (0..self.steps.len()).rev() {
+            let next = kept.last().or(ahead.last()).map_or(self.existing, |layer| layer.nodes);
+            let before = i.checked_sub(1).map(|i| ahead[i].nodes);
+            kept.push(match (&self.steps[i], ahead[i].edges, before) {
+                (Step::Edge(op), Some(edges), Some(before)) if op.is_single() => {
+                    let step = ChainStep::Between(op.direction, edges, before, next);
+                    let edges = EdgeSet(self.writer.push(step));
+                    let left = self.writer.push(ChainStep::Left(op.direction, edges));
+                    Layer { nodes: NodeSet(left), edges: Some(edges) }
+                }
+                (Step::Edge(op), Some(edges), Some(before)) => {
+                    let made = self.hop(i, op, next, Some(edges), Some(before));
+                    Layer { nodes: NodeSet(made), edges: Some(EdgeSet(made)) }
+                }
+                _ => {
+                    let mut nodes = self.writer.within(self.node_filter(i), next);
+                    if let Some(before) = before {
+                        nodes = self.writer.and(nodes, before);
+                    }
+                    Layer { nodes, edges: None }
+                }
+            });
+        }
+        kept.reverse();
+        kept
+    }
+
+    /// The edges that each step follows between what is kept.
+    fn step_edges(&mut self, ahead: &[Layer], kept: &[Layer]) -> Vec<Option<EdgeSet>> {
+        let mut all = Vec::with_capacity(kept.len());
+        for (i, step) in self.steps.iter().enumerate() {
+            let own = kept[i].edges;
+            all.push(match (step, own) {
+                (Step::Edge(op), Some(own)) if !op.is_single() => {
+                    let seeds = ahead[i - 1].nodes;
+                    let made = self.hop(i, op, seeds, Some(own), None);
+                    if let Some(ChainStep::Hop(hop)) = self.writer.job.steps.get_mut(made) {
+                        hop.unless_all = ahead[i].edges;
+                    }
+                    Some(EdgeSet(made))
+                }
+                _ => own,
+            });
+        }
+        all
+    }
+
+    fn combine(mut self, ahead: &[Layer], kept: &[Layer]) -> Program<'a> {
+        let step_edges = self.step_edges(ahead, kept);
+        let some: Vec<EdgeSet> = step_edges.iter().flatten().copied().collect();
+        let edges = match some.as_slice() {
+            [one] => *one,
+            _ => EdgeSet(self.writer.push(ChainStep::OrEdges(some))),
+        };
+        let mut nodes: Vec<NodeSet> = kept.iter().map(|layer| layer.nodes).collect();
+        let several = |step: &Step| matches!(step, Step::Edge(op) if !op.is_single());
+        if self.steps.iter().any(several) {
+            nodes.push(self.left(Direction::Undirected, edges));
+        }
+        let nodes = NodeSet(self.writer.push(ChainStep::Or(nodes)));
+        let (mut node_names, mut edge_names) = (vec![], vec![]);
+        let (mut wanted_nodes, mut wanted_edges) = (vec![nodes], vec![edges]);
+        for (i, step) in self.steps.iter().enumerate() {
+            match step {
+                Step::Edge(op) => {
+                    if let (Some(name), Some(own)) = (&op.name, step_edges[i]) {
+                        edge_names.push(name.clone());
+                        wanted_edges.push(own);
+                    }
+                }
+                Step::Node(op) => {
+                    let Some(name) = &op.name else { continue };
+                    let mut set = kept[i].nodes;
+                    if let Some((Step::Edge(next), Some(edges))) =
+                        self.steps.get(i + 1).zip(kept.get(i + 1)).map(|(s, l)| (s, l.edges))
+                    {
+                        let left = self.left(next.direction, edges);
+                        set = self.writer.and(set, left);
+                    }
+                    node_names.push(name.clone());
+                    wanted_nodes.push(set);
+                }
+            }
+        }
+        let mut job = self.writer.job;
+        (job.wanted_nodes, job.wanted_edges) = (wanted_nodes, wanted_edges);
+        Program { job, node_names, edge_names }
+    }
+
+    fn left(&mut self, direction: Direction, edges: EdgeSet) -> NodeSet {
+        NodeSet(self.writer.push(ChainStep::Left(direction, edges)))
+    }
+}
