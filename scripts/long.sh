@@ -19,6 +19,7 @@ slices() {
     echo viewers
     echo drawn-requests
     echo algorithms
+    echo odd-schedules
     echo packed
 }
 
@@ -44,6 +45,10 @@ run() {
     drawn-requests) end_to_end tests/e2e/test_openapi.py GRAPHLUME_DRAWN_REQUESTS=400 ;;
     # The gate compares the algorithms on eight of the thirty graphs.
     algorithms) end_to_end tests/e2e/test_algorithms.py GRAPHLUME_ALL_GRAPHS=1 ;;
+    # The gate runs the quicker kernel tests in two orders of lanes, warps and blocks; here all of them in eight.
+    odd-schedules)
+        kernel_tests
+        python3 scripts/unit_tests.py --odd whole -- "${KERNEL_TESTS[@]}" ;;
     # What is handed to users has its SQL engine compiled another way, and must stay below its size in bytes.
     packed)
         cargo build --locked --quiet --profile dist --bin graphlume

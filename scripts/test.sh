@@ -55,8 +55,8 @@ if wanted build; then
 fi
 
 if wanted unit; then
-    stage "unit and integration tests, kernels under AddressSanitizer"
-    python3 scripts/unit_tests.py --times "$CACHE/unit-times.json" --log "$records/unit" --asan "$(g++ -print-file-name=libasan.so)"
+    stage "unit and integration tests, kernels under AddressSanitizer and in odd orders"
+    python3 scripts/unit_tests.py --odd part --times "$CACHE/unit-times.json" --log "$records/unit" --asan "$(g++ -print-file-name=libasan.so)"
     limited cargo test --locked --workspace --doc --quiet >"$records/doc" 2>&1 || { cat "$records/doc"; exit 1; }
     build_folder record
 fi

@@ -1,10 +1,12 @@
 """Runs the unit and integration tests of the workspace, two programs at a time, the longest first.
 
-usage: unit_tests.py [--times FILE] [--asan LIBRARY] [--log FILE] [--] [ARGUMENTS OF cargo test ...]
+usage: unit_tests.py [--times FILE] [--asan LIBRARY] [--odd part|whole] [--log FILE] [--] [ARGUMENTS OF cargo test ...]
 
 cargo runs one test program after the other, and half of them use one core. The programs are those that `cargo test` with
 the given arguments (the whole workspace by default) builds. With --asan the programs of the kernels run once more with
-the kernels under AddressSanitizer, whose LIBRARY is loaded first. --times is where the seconds of the last run are kept,
+the kernels under AddressSanitizer, whose LIBRARY is loaded first. With --odd part the quicker of them run again with lanes,
+warps and blocks in other orders, once on a card of 132 multiprocessors; --odd whole runs all of them in eight orders on a
+small and on that card, and nothing else. --times is where the seconds of the last run are kept,
 by which the order is chosen. Every line of every test goes to --log; what failed, and the numbers, are printed.
 """
 
@@ -23,6 +25,11 @@ WORKERS = 2
 ALL = ["--workspace", "--lib", "--bins", "--tests"]
 # A test that hangs is a failure with a name, and does not hold everything up.
 HANGS_S = 1800
+# Seeds of the order in which lanes, warps and blocks run (tests/emu), and multiprocessors with their threads.
+SMALL, LARGE = (2, 1024), (132, 2048)
+ODD = {"part": [(1, LARGE), (2, SMALL)], "whole": [(seed, card) for seed in range(1, 9) for card in (SMALL, LARGE)]}
+# Left out of the part: four fifths of the time.
+SLOW_KERNEL_TESTS = {"dispatch", "force_atlas2", "louvain", "pagerank"}
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
 
 
@@ -61,23 +68,32 @@ def artifacts(arguments):
     return [m for m in lines if m.get("reason") == "compiler-artifact" and m.get("executable") and m["profile"]["test"]]
 
 
-def programs(found, asan):
-    own = [Program(a) for a in found]
+def odd_schedule(artifact, seed, card):
+    multiprocessors, threads = map(str, card)
+    env = {"GRAPHLUME_EMU_SEED": str(seed), "GRAPHLUME_EMU_SMS": multiprocessors, "GRAPHLUME_EMU_SM_THREADS": threads}
+    return Program(artifact, env, f" in order {seed} on {multiprocessors} multiprocessors")
+
+
+def programs(found, asan, odd):
+    own = [Program(a) for a in found] if odd != "whole" else []
+    kernels = [a for a in found if a["manifest_path"].endswith("tests/emu/Cargo.toml") and a["target"]["kind"] == ["test"]]
     if asan:
         env = {"GRAPHLUME_EMU": "asan", "ASAN_OPTIONS": "detect_leaks=0", "LD_PRELOAD": asan}
-        kernels = [a for a in found if a["manifest_path"].endswith("tests/emu/Cargo.toml") and a["target"]["kind"] == ["test"]]
         own += [Program(a, env, " under AddressSanitizer") for a in kernels]
-    return own
+    left_out = SLOW_KERNEL_TESTS if odd == "part" else set()
+    chosen = [a for a in kernels if a["target"]["name"] not in left_out]
+    return own + [odd_schedule(a, *order) for order in ODD.get(odd, []) for a in chosen]
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--times", type=Path)
     p.add_argument("--asan")
+    p.add_argument("--odd", choices=ODD)
     p.add_argument("--log", type=Path)
     p.add_argument("arguments", nargs="*")
     args = p.parse_args()
-    todo = programs(artifacts(args.arguments or ALL), args.asan)
+    todo = programs(artifacts(args.arguments or ALL), args.asan, args.odd)
     if not todo:
         sys.exit("no test program was built")
     times = json.loads(args.times.read_text()) if args.times and args.times.is_file() else {}

@@ -157,11 +157,11 @@ EMU_API Result cuDeviceGetAttribute(int* value, int attribute, int) {
     case 10: *value = 32; break;                     // lanes of a warp
     case 12: *value = 65536; break;                  // registers of a block
     case 13: *value = 1000000; break;                // clock in kHz
-    case 16: *value = 2; break;                      // multiprocessors
+    case 16: *value = (int)setting("GRAPHLUME_EMU_SMS", 2); break;  // multiprocessors
     case 36: *value = 1000000; break;                // memory clock in kHz
     case 37: *value = 64; break;                     // bus width in bits
     case 38: *value = 1 << 20; break;                // L2 bytes
-    case 39: *value = 1024; break;                   // threads of a multiprocessor
+    case 39: *value = (int)setting("GRAPHLUME_EMU_SM_THREADS", 1024); break;  // threads of a multiprocessor
     case 75: *value = 7; break;                      // compute capability
     case 76: *value = 5; break;
     case 81: *value = 64 << 10; break;               // shared memory of a multiprocessor

@@ -3,7 +3,8 @@
 //! The switches act on the whole process. [`crate::fault_test`] runs one test at a time and puts them back
 //! before each; a spawned process takes the same settings from the environment: `GRAPHLUME_EMU_MEMORY` (bytes),
 //! `GRAPHLUME_EMU_REFUSE_MEMORY` (from this allocation on), `GRAPHLUME_EMU_FAIL_LAUNCH` (this launch),
-//! `GRAPHLUME_EMU_DELAY_MS`, and `GRAPHLUME_EMU_SEED` (odd schedules).
+//! `GRAPHLUME_EMU_DELAY_MS`, `GRAPHLUME_EMU_SEED` (odd schedules), `GRAPHLUME_EMU_SMS` (multiprocessors, 2)
+//! and `GRAPHLUME_EMU_SM_THREADS` (threads that each holds at once, 1,024), which decide how large grids become.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
