@@ -78,6 +78,8 @@ pub(crate) struct LabelTest {
     listed: Option<ColumnReader>,
     typed: Option<TypeTest>,
     name: String,
+    /// What a column of truths is called that tells of it.
+    flag_name: String,
 }
 
 /// How to tell whether a text column has one of some words.
@@ -96,6 +98,12 @@ impl LabelTest {
     pub(crate) fn typed_cells(&self) -> Option<&ColumnReader> {
         let alone = self.flag.is_none() && self.listed.is_none();
         self.typed.as_ref().filter(|_| alone).map(TypeTest::cells)
+    }
+
+    /// The column of truths, with its name, where that alone tells.
+    pub(crate) fn flag_cells(&self) -> Option<(&str, &ColumnReader)> {
+        let cells = self.flag.as_ref().filter(|_| self.listed.is_none())?;
+        Some((&self.flag_name, cells))
     }
 
     /// Whether the nodes have no column that could tell of the label.
@@ -384,6 +392,7 @@ impl GraphView {
             listed: self.labels.clone(),
             typed,
             name: name.to_owned(),
+            flag_name: format!("{LABEL}{name}"),
         }
     }
 

@@ -28,6 +28,17 @@ impl Marks {
         Self { words }
     }
 
+    /// Marks from words of 32 rows, as devices give them.
+    #[must_use]
+    pub fn of_words(num_rows: usize, words: &[u32]) -> Self {
+        let pair = |pair: &[u32]| {
+            u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or_default()) << 32
+        };
+        let mut words: Vec<u64> = words.chunks(2).map(pair).collect();
+        words.resize(num_rows.div_ceil(64), 0);
+        Self { words }
+    }
+
     /// Whether a row is marked.
     #[must_use]
     #[inline]

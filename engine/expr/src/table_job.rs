@@ -178,7 +178,7 @@ impl JobTest {
 }
 
 /// Rows that pass a test, counted and aggregated.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TableJob<'c> {
     /// Rows of the table.
     pub rows: usize,
@@ -186,6 +186,8 @@ pub struct TableJob<'c> {
     pub columns: Vec<NamedColumn<'c>>,
     /// Which rows count.
     pub test: Option<JobTest>,
+    /// Whether they are wanted themselves.
+    pub marks: bool,
     /// Columns of numbers whose values are aggregated.
     pub reduced: Vec<usize>,
     /// The column of keys by which rows are grouped, and how many keys there are.
@@ -251,6 +253,8 @@ pub fn places(share: f64, count: usize) -> RangeInclusive<usize> {
 pub struct TableAnswer {
     /// Rows that pass.
     pub rows: u64,
+    /// A bit for each row, set where it passes, when these are wanted.
+    pub marks: Vec<u32>,
     /// Rows that pass, by key of the groups.
     pub by_key: Vec<u32>,
     /// For each of [`TableJob::reduced`]: of all rows that pass, or by key and then of null.
@@ -388,7 +392,17 @@ impl<'c> TableJob<'c> {
                 _ => return None,
             }
         }
-        Some(Self { rows, columns: maker.columns, test, reduced, grouped_by, distinct, placed })
+        let columns = maker.columns;
+        Some(Self { rows, columns, test, marks: false, reduced, grouped_by, distinct, placed })
+    }
+
+    /// What [`marks`](crate::marks) does with the same arguments, likewise.
+    #[must_use]
+    pub fn marking(named: &[NamedColumn<'c>], test: &Test<'c>, rows: usize) -> Option<Self> {
+        let mut maker = Maker { named, columns: Vec::new() };
+        let test = Some(maker.test(test)?);
+        let columns = maker.columns;
+        Some(Self { rows, columns, test, marks: true, ..Self::default() })
     }
 
     /// The answer in the form of [`fold`](crate::fold); `None` where it is not the same to the last bit.

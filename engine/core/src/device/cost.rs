@@ -33,6 +33,8 @@ pub(crate) struct TableWork {
     pub(crate) steps: usize,
     /// Results that are waited for.
     pub(crate) results: usize,
+    /// Bytes of results that are more than numbers.
+    pub(crate) result_bytes: usize,
     /// Bytes that are read of each row.
     pub(crate) row_bytes: usize,
     /// Passes of sorts over all rows.
@@ -55,6 +57,7 @@ impl TableWork {
         read / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
             + launches * GPU_LAUNCH_US
             + self.results as f64 * GPU_RESULT_US
+            + self.result_bytes as f64 / BUS_BYTES_US
             + self.missing_bytes as f64 / BUS_BYTES_US / USES
     }
 }
@@ -202,7 +205,14 @@ mod tests {
     const H200: u32 = 132;
 
     fn filter(rows: usize, missing_bytes: usize) -> TableWork {
-        TableWork { rows, steps: 2, results: 1, row_bytes: 16, sorts: 0, missing_bytes }
+        TableWork {
+            rows,
+            steps: 2,
+            results: 1,
+            row_bytes: 16,
+            missing_bytes,
+            ..TableWork::default()
+        }
     }
 
     #[test]
@@ -232,8 +242,7 @@ mod tests {
                 steps,
                 results,
                 row_bytes,
-                sorts: 0,
-                missing_bytes: 0,
+                ..TableWork::default()
             };
             shapes.iter().map(work).filter(|w| is_faster(*w, 16)).count()
         };

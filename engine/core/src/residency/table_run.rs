@@ -30,6 +30,9 @@ pub(super) fn run(
         Some(test) => Some(device.filter(job.rows, &columns, &predicate(test), cancel)?),
     };
     let mask = mask.as_ref();
+    if let Some(mask) = mask.filter(|_| job.marks) {
+        return Ok(TableAnswer { marks: device.mask_to_words(mask)?, ..TableAnswer::default() });
+    }
     let rows = match mask {
         None => job.rows as u64,
         Some(mask) => device.mask_count(mask)?,

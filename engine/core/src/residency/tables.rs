@@ -102,6 +102,7 @@ impl TableDevice for ResidentTables {
             rows: job.rows,
             steps: job.test.as_ref().map_or(0, JobTest::leaves) + results,
             results: 1 + results,
+            result_bytes: if job.marks { job.rows / 8 } else { 0 },
             row_bytes,
             sorts,
             missing_bytes: job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows,

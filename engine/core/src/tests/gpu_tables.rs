@@ -47,6 +47,13 @@ pub(super) fn columns(rows: i64, seed: i64) -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
+/// Texts of a dictionary.
+fn words(rows: i64, words: [&str; 3]) -> ArrayRef {
+    let keys = UInt32Array::from_iter_values((0..rows).map(|i| (i * i % 7 % 3) as u32));
+    let words = Arc::new(StringArray::from(words.to_vec()));
+    Arc::new(DictionaryArray::<UInt32Type>::try_new(keys, words).expect("keys of the dictionary"))
+}
+
 /// Edges name 30 nodes that the table of nodes has not.
 fn sample() -> Loaded {
     let ends = |by: i64| (0..EDGES).map(move |i| (i * by + i * i) % (NODES + 30));
@@ -55,9 +62,11 @@ fn sample() -> Loaded {
         ("d", Arc::new(Int64Array::from_iter_values(ends(101)))),
     ];
     edges.extend(columns(EDGES, 1));
+    edges.push(("type", words(EDGES, ["SENT", "OWES", "KNOWS"])));
     let mut nodes: Vec<(&str, ArrayRef)> =
         vec![("id", Arc::new(Int64Array::from_iter_values(0..NODES)))];
     nodes.extend(columns(NODES, 2));
+    nodes.push(("type", words(NODES, ["Person", "Firm", "Bank"])));
     let table = |columns| {
         Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
     };
@@ -124,7 +133,20 @@ fn texts() -> Vec<String> {
             }
         }
         all.extend(RESULTS.iter().map(|result| format!("{pattern} RETURN {result}")));
+        let rows = CONDITIONS.iter().step_by(2);
+        all.extend(rows.map(|c| format!("{pattern} WHERE {c} RETURN x.number, x.kind")));
     }
+    let labelled = [
+        "MATCH (x:Person) RETURN count(*), sum(x.number)",
+        "MATCH (x:Person) WHERE x.number > 3 RETURN x.amount, x.type",
+        "MATCH (x:Firm:Bank) WHERE x.ok RETURN count(*)",
+        "MATCH (x:None) WHERE x.number > 3 RETURN count(*)",
+        "MATCH ()-[x:OWES]->() RETURN x.kind, max(x.number)",
+        "MATCH ()-[x:OWES|SENT]->() WHERE x.amount < 90 RETURN x.number, x.type",
+        "MATCH (a)-[x:KNOWS]->(b) WHERE x.number < -700 RETURN a.number, x.type, b.number",
+        "MATCH (x:Bank) WHERE x.kind = 'tax' WITH x.number AS n WHERE n > 4 RETURN n ORDER BY n",
+    ];
+    all.extend(labelled.map(str::to_owned));
     all
 }
 
@@ -225,6 +247,7 @@ fn faulty_cards_cost_a_line_and_not_the_answer() {
         "MATCH (x) WHERE x.amount > 20 RETURN x.kind, count(*)",
         "MATCH ()-[x]->() RETURN x.kind, sum(x.number), max(x.amount)",
         "MATCH ()-[x]->() WHERE x.number > 7 RETURN percentileCont(x.amount, 0.4)",
+        "MATCH (x:Person) WHERE x.number > 3 RETURN x.amount, x.type",
     ]
     .map(str::to_owned);
     let wanted = by_the_cpu(&texts);

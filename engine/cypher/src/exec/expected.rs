@@ -146,6 +146,9 @@ impl Walk<'_, '_> {
     /// As [`Exec::select`] tests rows by columns, of which the operators below the projections are made.
     fn selected(&mut self, op: &Op) {
         if let Some(base) = self.exec.selects(op) {
+            if let (Some(id), Some(side)) = (base.id(), self.exec.selects_on_device(base)) {
+                self.on_gpu.insert(id, side);
+            }
             self.all_below(base);
         }
     }

@@ -32,13 +32,14 @@ struct Compiled<'e> {
     rows: usize,
     by: Keys<'e>,
     folds: Vec<Folds<'e>>,
-    test: Option<Test<'e>>,
 }
 
 impl Exec<'_> {
     /// Whether [`Self::folded`] makes the groups of an aggregate, unless it meets a row that has no value.
     pub(in crate::exec) fn folds(&self, input: &Op, keys: &[(Slot, Ex)], aggs: &[Agg]) -> bool {
-        self.by_columns && self.part.is_none() && self.compiled(input, keys, aggs).is_some()
+        let usual = self.by_columns && self.part.is_none();
+        let compiled = usual.then(|| self.compiled(input, keys, aggs)).flatten();
+        compiled.is_some_and(|c| self.all_tests(&c.pipeline).is_some())
     }
 
     /// Where the GPU of the tables would not do it, and why; `None` where there is none, or where it cannot.
@@ -48,9 +49,9 @@ impl Exec<'_> {
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
     ) -> Option<Result<(), String>> {
-        let Compiled { by, folds, test, rows, .. } = self.compiled(input, keys, aggs)?;
+        let Compiled { pipeline, by, folds, rows } = self.compiled(input, keys, aggs)?;
         let shares = self.shares(aggs);
-        let (device, job) = self.device_job(test.as_ref(), &by, (&folds, &shares), rows)?;
+        let (device, job) = self.folding_job(&pipeline, &by, (&folds, &shares), rows)?;
         Some(device.declines(&job).map_or(Ok(()), Err))
     }
 
@@ -65,8 +66,7 @@ impl Exec<'_> {
         let by = self.grouping_keys(&pipeline, keys)?;
         let folds: Option<Vec<Folds<'_>>> =
             aggs.iter().map(|agg| self.fold_of(&pipeline, agg, by.groups())).collect();
-        let (folds, test) = (folds?, self.all_tests(&pipeline)?);
-        Some(Compiled { pipeline, rows, by, folds, test })
+        Some(Compiled { pipeline, rows, by, folds: folds? })
     }
 
     /// The groups of an aggregate over one table; `None` where rows have to be looked at one by one.
@@ -94,9 +94,10 @@ impl Exec<'_> {
         aggs: &[Agg],
         row: &mut [Value],
     ) -> Result<Groups, Other> {
-        let Compiled { pipeline, rows, by, mut folds, test } =
+        let Compiled { pipeline, rows, by, mut folds } =
             self.compiled(input, keys, aggs).ok_or(Other::ByRow)?;
-        let elsewhere = self.folded_on_device(test.as_ref(), &by, (&folds, aggs), rows);
+        let elsewhere = self.folded_on_device(&pipeline, &by, (&folds, aggs), rows);
+        let test = self.all_tests(&pipeline).ok_or(Other::ByRow)?;
         let (counts, folded) = match elsewhere {
             Some(found) => {
                 self.record(|r| r.took(Some(id), Way::Gpu));

@@ -21,6 +21,7 @@ use graphlume_expr::{Marks, Test, Unfit, marks};
 
 use super::eval::set;
 use super::parallel::Part;
+use super::recorder::Way;
 use super::{Exec, Flow, Sink};
 use crate::column_reader::ColumnReader;
 use crate::error::Res;
@@ -131,7 +132,13 @@ impl Exec<'_> {
         // A filter above a projection tests what is made; those below are one with the scan.
         let below = Pipeline::of(pipeline.base).filter(|p| !p.tests.is_empty());
         let Some(below) = below.filter(|_| !known) else { return Ok(()) };
-        let found = match (self.table_rows(&below), self.all_tests(&below)) {
+        let rows = self.table_rows(&below);
+        if let Some(found) = rows.and_then(|rows| self.marked_on_device(&below, rows)) {
+            self.record(|r| r.took(Some(place), Way::Gpu));
+            self.put_selected(place, Some(Arc::new(found)));
+            return Ok(());
+        }
+        let found = match (rows, self.all_tests(&below)) {
             (Some(rows), Some(test)) => match marks(test.as_ref(), rows, self.cancel) {
                 Ok(found) => Some(Arc::new(found)),
                 Err(Unfit::Cancelled) => return self.cancelled(),
@@ -150,6 +157,14 @@ impl Exec<'_> {
         let below = Pipeline::of(base).filter(|p| !p.tests.is_empty())?;
         let fits = self.table_rows(&below).is_some() && self.all_tests(&below).is_some();
         fits.then_some(base)
+    }
+
+    /// Where the GPU of the tables would not mark the rows that an operator is made of, and why; `None` where there is none,
+    /// or where it cannot.
+    pub(super) fn selects_on_device(&self, base: &Op) -> Option<Result<(), String>> {
+        let below = Pipeline::of(base)?;
+        let (device, job) = self.marking_job(&below, self.table_rows(&below)?)?;
+        Some(device.declines(&job).map_or(Ok(()), Err))
     }
 
     fn put_selected(&self, place: OpId, found: Option<Arc<Marks>>) {
@@ -258,12 +273,26 @@ impl Exec<'_> {
 
     /// All conditions of a pipeline as one; the inner `None` where there is none.
     fn all_tests<'e>(&'e self, pipeline: &Pipeline<'e>) -> Option<Option<Test<'e>>> {
-        let mut all = Vec::new();
-        match pipeline.start {
-            Start::Nodes(_, []) => {}
-            Start::Nodes(_, labels) => all.push(Test::Flags(self.labelled(labels))),
-            Start::Edges(step) if step.types.is_empty() => {}
-            Start::Edges(step) => all.push(self.types_test(step)?),
+        let labelled = match pipeline.start {
+            Start::Nodes(_, labels) if !labels.is_empty() => {
+                vec![Test::Flags(self.labelled(labels))]
+            }
+            _ => Vec::new(),
+        };
+        self.tests_with(labelled, pipeline)
+    }
+
+    /// The same, where these stand for the labels of nodes.
+    fn tests_with<'e>(
+        &'e self,
+        labelled: Vec<Test<'e>>,
+        pipeline: &Pipeline<'e>,
+    ) -> Option<Option<Test<'e>>> {
+        let mut all = labelled;
+        if let Start::Edges(step) = pipeline.start
+            && !step.types.is_empty()
+        {
+            all.push(self.types_test(step)?);
         }
         for test in &pipeline.tests {
             all.push(self.compiled_test(pipeline, test)?);
