@@ -27,7 +27,7 @@ pub fn explain(query: &Query) -> String {
 /// it, or why the CPU would. Only what begins at the graph itself is told: what is made on the way has no copy on a GPU.
 ///
 /// # Errors
-/// [`QueryError`] for filters that do not fit the graph, or because the work was stopped.
+/// [`QueryError`] because the work was stopped. Of filters that do not fit the graph nothing is said, as without a GPU.
 pub fn explain_on(
     graph: &PropertyGraph,
     query: &Query,
@@ -48,7 +48,13 @@ pub fn explain_on(
     let (shared, others) = (Shared::new(), Others::default());
     let scope = Scope { strictness, others: &others, shared: &shared, rows: &NO_ROWS, cancel };
     let ran = match of.clauses.is_empty() {
-        true => side(graph, &steps, scope)?,
+        true => match side(graph, &steps, scope) {
+            Ok(ran) => ran,
+            Err(_) => {
+                cancel.check()?;
+                return Ok(out);
+            }
+        },
         false => Ran::Cpu("conditions along paths are tested by the CPU".to_owned()),
     };
     match ran {

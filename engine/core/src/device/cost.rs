@@ -76,9 +76,13 @@ const HOPS_UNBOUND: u32 = 8;
 /// Work of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ChainWork {
-    /// Conditions on single columns, by the rows that they look at.
-    cells: f64,
-    /// Bytes of these cells.
+    /// Conditions on single columns of nodes and of edges.
+    node_leaves: usize,
+    edge_leaves: usize,
+    nodes: usize,
+    /// Whether hops begin at nodes that are named, so that the CPU tests only what it meets.
+    is_given: bool,
+    /// Bytes of the cells that the GPU tests: all.
     cell_bytes: f64,
     /// Edges that the CPU looks at: those of the nodes where hops begin.
     arcs: f64,
@@ -99,6 +103,7 @@ pub(crate) fn chain_work(job: &ChainJob<'_>, missing_bytes: u64) -> ChainWork {
     let (n, m) = (job.topology.num_nodes() as usize, job.topology.num_edges() as usize);
     let (node_bytes, edge_bytes) = (n.div_ceil(8), m.div_ceil(8));
     let mut work = ChainWork {
+        nodes: job.node_rows,
         edges: m,
         missing_bytes: missing_bytes as f64,
         results: job.wanted_nodes.len() + job.wanted_edges.len(),
@@ -113,14 +118,17 @@ pub(crate) fn chain_work(job: &ChainJob<'_>, missing_bytes: u64) -> ChainWork {
         let edges = match step {
             ChainStep::Existing => m as f64,
             ChainStep::Given(list) => {
+                work.is_given = true;
                 let degree = |v: &u32| f64::from(job.topology.degree(*v));
                 list.iter().map(degree).sum()
             }
             ChainStep::Nodes(test) => {
+                work.node_leaves += test.leaves();
                 work.filter(job.node_rows, test.leaves());
                 m as f64 * LEFT_PART
             }
             ChainStep::Edges(test) => {
+                work.edge_leaves += test.leaves();
                 work.filter(m, test.leaves());
                 m as f64
             }
@@ -147,7 +155,6 @@ pub(crate) fn chain_work(job: &ChainJob<'_>, missing_bytes: u64) -> ChainWork {
 
 impl ChainWork {
     fn filter(&mut self, rows: usize, leaves: usize) {
-        self.cells += (rows * leaves) as f64;
         self.cell_bytes += (rows * leaves * 8) as f64;
         self.launches += leaves;
     }
@@ -178,8 +185,12 @@ impl ChainWork {
     /// On this many threads.
     pub(crate) fn cpu_us(&self, threads: usize) -> f64 {
         let threads = threads.max(1) as f64;
-        let start = if self.cells > 0.0 { CPU_START_US } else { 0.0 };
-        start + (self.cells * CPU_CELLS_US + self.arcs * CPU_ARCS_US) / 1e6 / threads
+        let met =
+            |rows: usize| if self.is_given { (rows as f64).min(self.arcs) } else { rows as f64 };
+        let cells = met(self.nodes) * self.node_leaves as f64
+            + (self.edges as f64).min(self.arcs) * self.edge_leaves as f64;
+        let start = if self.is_given { 0.0 } else { CPU_START_US };
+        start + (cells * CPU_CELLS_US + self.arcs * CPU_ARCS_US) / 1e6 / threads
     }
 
     /// On a GPU of this many multiprocessors.
@@ -200,6 +211,11 @@ impl ChainWork {
 
 #[cfg(test)]
 mod tests {
+    use graphlume_expr::{Cmp, Constant, JobTest};
+    use graphlume_graph::{Direction, Topology};
+    use graphlume_store::EdgeSet;
+    use graphlume_types::hash::h64;
+
     use super::*;
 
     const H200: u32 = 132;
@@ -250,5 +266,65 @@ mod tests {
         // Columns that are not there yet are worth their way for two threads, and for sixteen they are not.
         assert!(is_faster(filter(10_000_000, 160_000_000), 2));
         assert!(!is_faster(filter(1_000_000, 16_000_000), 16));
+    }
+
+    /// Nodes that pass a test or are given, hops along edges that pass another, and any nodes.
+    fn chain(topology: &Topology, given: Option<Vec<u32>>, hops: u32) -> ChainJob<'_> {
+        let test = || JobTest::Compare(0, Cmp::Gt, Constant::Int(5));
+        let hop = ChainHop {
+            direction: Direction::Forward,
+            min: 1,
+            max: Some(hops),
+            seeds: NodeSet(2),
+            from: NodeSet(0),
+            to: NodeSet(0),
+            last: NodeSet(0),
+            edges: Some(EdgeSet(1)),
+            unless_all: None,
+            stays: false,
+        };
+        ChainJob {
+            topology,
+            existing: topology.num_nodes(),
+            node_rows: topology.num_nodes() as usize,
+            node_columns: vec![],
+            edge_columns: vec![],
+            steps: vec![
+                ChainStep::Existing,
+                ChainStep::Edges(test()),
+                given.map_or_else(|| ChainStep::Nodes(test()), ChainStep::Given),
+                ChainStep::Hop(hop),
+            ],
+            wanted_nodes: vec![NodeSet(3)],
+            wanted_edges: vec![EdgeSet(3)],
+            rediscovered: |_, _, seeds| seeds.clone(),
+        }
+    }
+
+    #[test]
+    fn patterns_over_much_of_a_large_graph_go_to_the_gpu() {
+        let graph = |n: u32, m: u64| {
+            let end = |stream| (0..m).map(|i| (h64(1, stream, i) % u64::from(n)) as u32).collect();
+            let (src, dst): (Vec<u32>, Vec<u32>) = (end(1), end(2));
+            Topology::from_coo(n, &src, &dst)
+        };
+        let (small, large) = (graph(200, 1_000), graph(200_000, 2_000_000));
+        let is_faster = |job: &ChainJob<'_>, missing, threads| {
+            let work = chain_work(job, missing);
+            work.gpu_us(H200) < work.cpu_us(threads)
+        };
+        for threads in [2, 16] {
+            for hops in [1, 3] {
+                assert!(!is_faster(&chain(&small, None, hops), 0, threads));
+                assert!(is_faster(&chain(&large, None, hops), 0, threads), "{threads} {hops}");
+            }
+        }
+        // The edges at a given node are counted, and the CPU tests no others.
+        assert!(!is_faster(&chain(&large, Some(vec![3]), 2), 0, 2));
+        assert!(is_faster(&chain(&large, Some((0..60_000).collect()), 2), 0, 2));
+        // What is not there yet is worth its way for two threads, and for sixteen it is not.
+        let bytes = 2_000_000 * (12 + 16);
+        assert!(is_faster(&chain(&large, None, 1), bytes, 2));
+        assert!(!is_faster(&chain(&large, None, 1), bytes, 16));
     }
 }

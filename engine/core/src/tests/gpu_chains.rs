@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use graphlume_device::cuda::{Gpu, GpuOptions};
-use graphlume_emu::emulator::{self, Noticed, Times};
+use graphlume_emu::emulator::{self, Counted, Noticed, Times};
 use graphlume_emu::{fault_test, gpu_test};
 use graphlume_expr::Strictness;
 use graphlume_table::Table;
 use graphlume_types::DatasetId;
+use graphlume_types::hash::h64;
 use serde_json::{Value, json};
 
 use super::gpu::{emptied, on, open_gpu, stop};
 use super::gpu_tables::columns;
 use super::kit::{Engine, config, graph, live_engine};
-use crate::{Config, Loaded, ParsedQuery, QueryAnswer, QueryRequest, ResultMode, block_on};
+use crate::{
+    CollectionRule, Config, Loaded, ParsedQuery, QueryAnswer, QueryRequest, ResultMode, block_on,
+};
 
 const NODES: i64 = 260;
 const EDGES: i64 = 700;
@@ -104,9 +107,6 @@ fn bounds() -> Vec<Value> {
     ]
 }
 
-/// What chains launch.
-const KERNELS: [&str; 6] =
-    ["chain_follow", "col_filter", "mask_combine", "mask_count", "mask_fill", "mask_not"];
 const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
 
 fn chains() -> Vec<Value> {
@@ -261,9 +261,143 @@ fn chains_give_the_same_frames_on_the_gpu() {
                 on_gpu += usize::from(was_there);
             }
         }
-        // All but numbers of hops, duplicates, and nodes that an index finds.
-        let all = 2 * chains.len();
-        assert!(on_gpu * 100 >= all * 97, "{on_gpu} of {all}");
+        // All but numbers of hops, and duplicates.
+        assert_eq!(on_gpu, 2 * chains.len() - 4);
+        stop(e);
+    });
+}
+
+/// Numbers that a seed gives.
+struct Draw(u64, u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.1 += 1;
+        h64(self.0, 77, self.1) % bound
+    }
+
+    fn one<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize].clone()
+    }
+
+    fn test(&mut self) -> Value {
+        if self.below(3) == 0 { json!({}) } else { self.one(&filters()) }
+    }
+
+    /// A graph of this many nodes and edges; a few nodes have most edges where it is `skewed`.
+    fn graph(&mut self, nodes: i64, edges: i64, is_skewed: bool) -> Loaded {
+        let mut end = || {
+            let bound = if is_skewed && self.below(2) == 0 { 3 } else { nodes as u64 + 2 };
+            self.below(bound) as i64
+        };
+        let pairs: Vec<(i64, i64)> = (0..edges).map(|_| (end(), end())).collect();
+        let ends = |f: fn(&(i64, i64)) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(pairs.iter().map(f)))
+        };
+        let mut edge_columns = vec![("s", ends(|p| p.0)), ("d", ends(|p| p.1))];
+        edge_columns.extend(columns(edges, self.0 as i64));
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..nodes));
+        let mut node_columns = vec![("id", ids)];
+        node_columns.extend(columns(nodes, 5 + self.0 as i64));
+        let table = |columns| {
+            Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
+        };
+        Loaded {
+            edges: table(edge_columns),
+            nodes: Some(table(node_columns)),
+            node: Some("id".to_owned()),
+            ..graph(&[])
+        }
+    }
+
+    fn chain(&mut self) -> Value {
+        let mut steps = vec![];
+        let hops = 1 + self.below(3);
+        for i in 0..hops {
+            if i == 0 || self.below(2) == 0 {
+                steps.push(node(self.test(), None));
+            }
+            let mut step = self.one(&bounds());
+            let fields = step.as_object_mut().expect("an object");
+            for side in ["edge_match", "source_node_match", "destination_node_match"] {
+                if self.below(4) == 0 {
+                    fields.insert(side.to_owned(), self.test());
+                }
+            }
+            if self.below(4) == 0 {
+                fields.insert("name".to_owned(), json!(format!("way {i}")));
+            }
+            steps.push(edge(self.one(&DIRECTIONS), step));
+        }
+        if self.below(2) == 0 {
+            steps.push(node(self.test(), None));
+        }
+        json!(steps)
+    }
+}
+
+#[test]
+fn random_chains_over_random_graphs_give_the_same_frames_on_the_gpu() {
+    const CHAINS: u64 = 45;
+    let shapes =
+        [(1, 3, false), (9, 14, false), (33, 40, true), (70, 500, false), (300, 2_100, true)];
+    let cases: Vec<(Loaded, Vec<Value>)> = (0..)
+        .zip(shapes)
+        .map(|(seed, (nodes, edges, is_skewed))| {
+            let mut draw = Draw(seed, 0);
+            (draw.graph(nodes, edges, is_skewed), (0..CHAINS).map(|_| draw.chain()).collect())
+        })
+        .collect();
+    let answers = |e: &Engine| -> Vec<Frames> {
+        let each = (1..).zip(&cases).map(|(n, (graph, chains))| {
+            let data = e.add(n, graph.clone());
+            chains.iter().map(|chain| frames(e, data, chain, true)).collect()
+        });
+        each.collect()
+    };
+    let e = live_engine(config());
+    let wanted = answers(&e);
+    stop(e);
+    gpu_test(&["chain_follow"], |gpu| {
+        let e = live_engine(on(gpu));
+        for (shape, (found, wanted)) in answers(&e).iter().zip(&wanted).enumerate() {
+            for (i, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+                assert_eq!(found, wanted, "graph {shape}: {}", cases[shape].1[i]);
+            }
+        }
+        // At least one hop for each chain, and one for its sizes.
+        assert!(gpu.launches("chain_follow") > 2 * CHAINS * shapes.len() as u64);
+        stop(e);
+    });
+}
+
+/// The elements of collections.
+fn members(e: &Engine, chains: &[Value]) -> Vec<String> {
+    let data = e.add(1, sample());
+    let s = e.open("s", data, 0);
+    let each = chains.iter().map(|chain| {
+        let query = graphlume_gfql::parse(chain).expect("a query");
+        let rule = Arc::new(CollectionRule::Query(query, Strictness::Strict));
+        let found = block_on(e.handle.evaluate_collection(s.clone(), rule)).expect("asked");
+        let found = found.expect("found");
+        // All there is to them: the rule, and the bits of nodes and edges.
+        format!("{} {found:?}", found.count())
+    });
+    each.collect()
+}
+
+#[test]
+fn collections_hold_the_same_elements_on_the_gpu() {
+    let chains: Vec<Value> = chains().into_iter().step_by(4).collect();
+    let e = live_engine(config());
+    let wanted = members(&e, &chains);
+    stop(e);
+    gpu_test(&["chain_follow", "col_filter"], |gpu| {
+        let e = live_engine(on(gpu));
+        for ((found, wanted), chain) in members(&e, &chains).iter().zip(&wanted).zip(&chains) {
+            assert_eq!(found, wanted, "{chain}");
+        }
+        assert!(gpu.launches("chain_follow") > chains.len() as u64);
         stop(e);
     });
 }
@@ -303,37 +437,41 @@ fn faulty_cards_cost_a_line_and_not_the_frames() {
     let wanted = by_the_cpu(&chains);
     fault_test(|| {
         for (chain, wanted) in chains.iter().zip(&wanted[1]) {
-            // What a run without a fault launches and allocates: a fault at each of these, and one beyond.
-            let whole = open_gpu();
-            let calls = |gpu: &Gpu| {
-                let e = live_engine(on(gpu));
+            // What an answer without a fault launches and allocates: a fault at each of these.
+            let calls = [Counted::Launches, Counted::Allocations].map(|what| {
+                let gpu = open_gpu();
+                let e = live_engine(on(&gpu));
                 let data = e.add(1, sample());
-                assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
+                let before = emulator::count(what);
+                ask(&e, data, chain, true, ResultMode::Rows);
+                let calls = emulator::count(what) - before;
                 stop(e);
-            };
-            calls(&whole);
-            let launches: u64 = KERNELS.iter().map(|kernel| whole.launches(kernel)).sum();
-            drop(whole);
-            let ask = |gpu: &Gpu| {
+                calls
+            });
+            assert!(calls[0] > 12 && calls[1] > 12, "{calls:?}");
+            let faulty = |gpu: &Gpu, order: &dyn Fn()| {
                 let e = live_engine(on(gpu));
                 let data = e.add(1, sample());
+                // The graph is loaded, and the GPU has seen nothing of it.
+                plan(&e, data, chain);
+                order();
                 assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
                 emulator::clear();
                 // The next one is fine, on whichever side.
                 assert_eq!(frames(&e, data, chain, true), *wanted, "{chain}");
                 stop(e);
             };
-            // The rows and the sizes launch the same.
-            for at in 1..=launches / 2 + 2 {
+            for at in 1..=calls[0] {
                 for noticed in [Noticed::AtOnce, Noticed::Later] {
                     let gpu = open_gpu();
-                    emulator::fail_launch(at, 700, noticed);
-                    ask(&gpu);
+                    faulty(&gpu, &|| emulator::fail_launch(at, 700, noticed));
+                    emptied(&gpu);
                 }
+            }
+            for at in 1..=calls[1] {
                 for times in [Times::Once, Times::FromThenOn] {
                     let gpu = open_gpu();
-                    emulator::refuse_memory(at, times);
-                    ask(&gpu);
+                    faulty(&gpu, &|| emulator::refuse_memory(at, times));
                     emptied(&gpu);
                 }
             }

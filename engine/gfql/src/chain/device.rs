@@ -124,14 +124,11 @@ impl Program<'_> {
 
 /// What of a step there is no form for; what the steps are is known before anything is bound.
 fn unfit(steps: &[Step]) -> Option<Why> {
-    let is_named = |step: &Step| match step {
-        Step::Node(op) => op.name.is_some(),
-        Step::Edge(op) => op.name.is_some(),
-    };
-    let named = steps.iter().any(is_named);
-    steps.iter().find_map(|step| {
+    steps.iter().enumerate().find_map(|(i, step)| {
         let Step::Edge(op) = step else { return None };
-        if op.needs_labels() || op.min_named && named {
+        // A named node is marked by the hop that reached it, where a least number of them was asked for.
+        let marked = matches!(steps.get(i + 1), Some(Step::Node(op)) if op.name.is_some());
+        if op.needs_labels() || op.min_named && marked {
             return Some("numbers of hops are found by the CPU");
         }
         let far = op.min > 1 && op.max.is_none_or(|max| max > LEAST_HOPS_MAX);

@@ -133,8 +133,9 @@ fn constant(value: &Scalar) -> Option<Constant> {
 }
 
 #[cfg(test)]
+#[allow(clippy::panic)]
 mod tests {
-    use arrow_array::{Array, BooleanArray, Float64Array, Int64Array};
+    use arrow_array::{BooleanArray, Float64Array, Int64Array};
     use graphlume_types::hash::h64;
 
     use super::*;
