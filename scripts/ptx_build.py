@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CRATE = ROOT / "kernels-ptx"
 SOURCES = CRATE / "cu"
 LAUNCHES = ROOT / "engine/device/src/cuda/kernels"
+RESIDENT = ROOT / "engine/device/src/cuda/resident/table.rs"
 VERSION = os.environ["GRAPHLUME_NVRTC_VERSION"]
 FLAGS = ["--gpu-architecture=compute_75", "-std=c++17"]
 RECIPE = f"compiler nvrtc {VERSION}\nflags {' '.join(FLAGS)}\n"
@@ -148,7 +149,8 @@ def main(arguments: list) -> int:
         if flags == ["--report"]:
             import ptx_report
 
-            write({CRATE / "REPORT.md": ptx_report.report(CRATE)}, whole=False)
+            text, table = ptx_report.report(CRATE)
+            write({CRATE / "REPORT.md": text, RESIDENT: ptx_launches.rustfmt(ROOT, table)}, whole=False)
             return 0
         files = outputs(names or sorted(p.stem for p in SOURCES.glob("*.cu")))
     except SourceError as error:

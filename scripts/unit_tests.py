@@ -25,8 +25,9 @@ WORKERS = 2
 ALL = ["--workspace", "--lib", "--bins", "--tests"]
 # A test that hangs is a failure with a name, and does not hold everything up.
 HANGS_S = 1800
-# Seeds of the order in which lanes, warps and blocks run (tests/emu), and multiprocessors with their threads.
-SMALL, LARGE = (2, 1024), (132, 2048)
+# Seeds of the order in which lanes, warps and blocks run (tests/emu), and multiprocessors with their threads
+# and their compute capability.
+SMALL, LARGE = (2, 1024, 75), (132, 2048, 90)
 ODD = {"part": [(1, LARGE), (2, SMALL)], "whole": [(seed, card) for seed in range(1, 9) for card in (SMALL, LARGE)]}
 # Left out of the part: four fifths of the time.
 SLOW_KERNEL_TESTS = {"dispatch", "force_atlas2", "louvain", "pagerank"}
@@ -69,8 +70,9 @@ def artifacts(arguments):
 
 
 def odd_schedule(artifact, seed, card):
-    multiprocessors, threads = map(str, card)
-    env = {"GRAPHLUME_EMU_SEED": str(seed), "GRAPHLUME_EMU_SMS": multiprocessors, "GRAPHLUME_EMU_SM_THREADS": threads}
+    multiprocessors, threads, capability = map(str, card)
+    env = {"GRAPHLUME_EMU_SEED": str(seed), "GRAPHLUME_EMU_SMS": multiprocessors, "GRAPHLUME_EMU_SM_THREADS": threads,
+           "GRAPHLUME_EMU_CAPABILITY": capability}
     return Program(artifact, env, f" in order {seed} on {multiprocessors} multiprocessors")
 
 

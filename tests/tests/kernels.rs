@@ -112,8 +112,15 @@ fn the_ptx_is_what_the_sources_give() {
 }
 
 #[test]
-fn the_report_covers_every_kernel() {
+fn the_report_is_of_this_ptx_and_covers_every_kernel() {
     let report = fs::read_to_string(root().join("kernels-ptx/REPORT.md")).unwrap();
+    let mut whole = Sha256::new();
+    texts("kernels-ptx/ptx", "ptx").values().for_each(|ptx| whole.update(ptx));
+    let digest: String = whole.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    assert!(
+        report.lines().any(|l| l == format!("PTX: {digest}")),
+        "kernels-ptx/REPORT.md was made from other PTX, this is {digest}: run scripts/ptx --report"
+    );
     let rows = report.lines().filter(|l| l.starts_with("| ")).skip(1);
     let reported: BTreeSet<String> =
         rows.filter_map(|l| l.split('|').nth(2)).map(|k| k.trim().to_owned()).collect();

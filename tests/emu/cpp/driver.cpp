@@ -162,8 +162,8 @@ EMU_API Result cuDeviceGetAttribute(int* value, int attribute, int) {
     case 37: *value = 64; break;                     // bus width in bits
     case 38: *value = 1 << 20; break;                // L2 bytes
     case 39: *value = (int)setting("GRAPHLUME_EMU_SM_THREADS", 1024); break;  // threads of a multiprocessor
-    case 75: *value = 7; break;                      // compute capability
-    case 76: *value = 5; break;
+    case 75: *value = (int)setting("GRAPHLUME_EMU_CAPABILITY", 75) / 10; break;  // compute capability
+    case 76: *value = (int)setting("GRAPHLUME_EMU_CAPABILITY", 75) % 10; break;
     case 81: *value = 64 << 10; break;               // shared memory of a multiprocessor
     case 97: *value = (int)kSharedBytesMax; break;   // shared memory of a block, opted in
     case 115: *value = 1; break;                     // memory pools
@@ -204,6 +204,8 @@ EMU_API Result cuCtxSynchronize() {
 
 EMU_API Result cuModuleLoadData(void** out, const void* image) {
   EMU_ENTER(true);
+  // A driver may have to stop the device for it, which a recording does not survive.
+  if (recording_here()) return kCaptureUnsupported;
   std::string ptx(static_cast<const char*>(image));
   if (ptx.find(".version ") == std::string::npos || ptx.find(".target ") == std::string::npos) return kInvalidPtx;
   Module* module = new Module{std::move(ptx)};
@@ -229,6 +231,7 @@ EMU_API Result cuModuleUnload(void* module) {
 }
 EMU_API Result cuModuleGetFunction(void** out, void* module, const char* name) {
   EMU_ENTER(true);
+  if (recording_here()) return kCaptureUnsupported;
   std::lock_guard<std::mutex> hold(state().lock);
   if (!state().modules.count(module)) emu::die("a module is used that is not loaded");
   // The kernel must be in the PTX that ships, and not only in the sources.
@@ -323,6 +326,8 @@ EMU_API uint64_t graphlume_emu_count(int what) {
     case 8: return s.events.size();
     case 9: return s.graphs.size() + s.replays.size();
     case 10: return s.modules.size();
+    case 11: return s.waits;
+    case 12: return s.unpinned;
     default: return 0;
   }
 }

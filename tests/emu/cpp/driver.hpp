@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernel.hpp"
@@ -36,6 +37,7 @@ using Work = std::function<Result()>;
 struct Recording {
   std::vector<Work> work;
   bool invalid = false;
+  std::thread::id thread = std::this_thread::get_id();
 };
 struct Stream {
   std::unique_ptr<Recording> recording;
@@ -68,6 +70,8 @@ struct State {
   std::set<void*> streams, events, modules, graphs, replays;
   size_t memory_limit, memory_used = 0, memory_peak = 0;
   uint64_t calls = 0, allocations = 0, launches = 0;
+  uint64_t waits = 0;      // Of streams for events of others.
+  uint64_t unpinned = 0;   // Downloads into memory that is not pinned: a driver answers when they are done.
   uint64_t seed = 0;
   Result sticky = kSuccess;
   Countdown refuse_memory, refuse_pinned, fail_launch;
@@ -89,6 +93,8 @@ void* context();
 Stream* stream_of(void* handle);  // Ends the process when the handle is not alive.
 // Queues work on a stream, or records it.
 Result submit(void* stream, Work work);
+// Whether the calling thread records a stream.
+bool recording_here();
 bool inside(Pointer at, size_t bytes);
 bool is_pinned(const void* at, size_t bytes);
 // Waits until the injected delay of earlier work is over.

@@ -48,6 +48,16 @@ Result driver::submit(void* handle, Work work) {
   return kSuccess;
 }
 
+bool driver::recording_here() {
+  State& s = state();
+  std::lock_guard<std::mutex> hold(s.lock);
+  for (void* stream : s.streams) {
+    const auto& recording = static_cast<Stream*>(stream)->recording;
+    if (recording && recording->thread == std::this_thread::get_id()) return true;
+  }
+  return false;
+}
+
 void driver::wait_until(Time time) {
   if (time > Clock::now()) std::this_thread::sleep_until(time);
 }
@@ -84,6 +94,10 @@ EMU_API Result cuStreamWaitEvent(void* handle, void* event, unsigned) {
   Stream* stream = stream_of(handle);
   Event* other = event_of(event);
   if (stream->recording) return kCaptureUnsupported;
+  {
+    std::lock_guard<std::mutex> hold(state().lock);
+    ++state().waits;
+  }
   stream->busy_until = std::max(stream->busy_until, other->at);
   return kSuccess;
 }

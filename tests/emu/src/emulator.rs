@@ -3,8 +3,9 @@
 //! The switches act on the whole process. [`crate::fault_test`] runs one test at a time and puts them back
 //! before each; a spawned process takes the same settings from the environment: `GRAPHLUME_EMU_MEMORY` (bytes),
 //! `GRAPHLUME_EMU_REFUSE_MEMORY` (from this allocation on), `GRAPHLUME_EMU_FAIL_LAUNCH` (this launch),
-//! `GRAPHLUME_EMU_DELAY_MS`, `GRAPHLUME_EMU_SEED` (odd schedules), `GRAPHLUME_EMU_SMS` (multiprocessors, 2)
-//! and `GRAPHLUME_EMU_SM_THREADS` (threads that each holds at once, 1,024), which decide how large grids become.
+//! `GRAPHLUME_EMU_DELAY_MS`, `GRAPHLUME_EMU_SEED` (odd schedules), `GRAPHLUME_EMU_SMS` (multiprocessors, 2),
+//! `GRAPHLUME_EMU_SM_THREADS` (threads that each holds at once, 1,024) and `GRAPHLUME_EMU_CAPABILITY` (75 for 7.5), which
+//! decide how large grids become.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -197,6 +198,10 @@ pub enum Counted {
     LiveGraphs = 9,
     /// Modules that are loaded.
     LiveModules = 10,
+    /// Waits of a stream for an event so far.
+    Waits = 11,
+    /// Downloads into memory that is not pinned so far: a driver answers them when they are done.
+    UnpinnedDownloads = 12,
 }
 
 /// The value of a counter.

@@ -39,6 +39,11 @@ pub fn gpu_test(kernels: &[&str], body: impl FnOnce(&Gpu)) {
         Ok(gpu) => gpu,
         Err(e) => panic!("{}: {e}", if emulated { "the emulator" } else { "the GPU" }),
     };
+    // As the server does at its start. On the emulator they are loaded when first used, so that whoever records a stream
+    // without having loaded its kernels is found.
+    if !emulated && let Err(e) = gpu.load_kernels() {
+        panic!("the kernels of the GPU: {e}");
+    }
     let counts: Vec<u64> = kernels.iter().map(|k| gpu.launches(k)).collect();
     body(&gpu);
     if let Err(e) = gpu.sync() {

@@ -229,6 +229,7 @@ fn a_replay_does_again_what_was_recorded() {
 #[test]
 fn a_replay_keeps_the_memory_that_it_uses() {
     gpu_test(&["canary_answer"], |gpu| {
+        gpu.load_family("canary").unwrap();
         let mut kept = answers(gpu, 2);
         let mut dropped = answers(gpu, 2);
         let replay = gpu.capture(|| {
@@ -289,6 +290,7 @@ fn a_recording_refuses_what_it_cannot_hold_and_goes_on() {
 #[test]
 fn a_failed_recording_leaves_the_stream_usable() {
     gpu_test(&["canary_answer"], |gpu| {
+        gpu.load_family("canary").unwrap();
         let mut buf = answers(gpu, 2);
         let own = DeviceError::Absent { reason: "of this test".to_owned() };
         let failed = gpu.capture(|| {

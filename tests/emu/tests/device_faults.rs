@@ -236,6 +236,7 @@ fn faulty_a_fatal_launch_loses_the_device_for_good() {
 fn faulty_a_device_lost_while_recording_ends_the_recording() {
     fault_test(|| {
         let gpu = open();
+        gpu.load_family("canary").unwrap();
         let other = gpu.stream().unwrap();
         let mut buf = gpu.zeros::<u32>("answers", 2).unwrap();
         let mut there = other.zeros::<u32>("answers", 2).unwrap();
@@ -291,6 +292,125 @@ fn faulty_a_busy_device_lets_the_canary_wait_no_longer_than_it_may() {
             still_busy
         };
         assert!((0..5).any(|_| gave_up_while_it_was_busy()));
+    });
+}
+
+/// Calls that wait for another stream, made by `work`.
+fn waits(work: impl FnOnce()) -> u64 {
+    let before = emulator::count(Counted::Waits);
+    work();
+    emulator::count(Counted::Waits) - before
+}
+
+#[test]
+fn faulty_readers_of_one_buffer_do_not_wait_for_each_other() {
+    fault_test(|| {
+        let gpu = open();
+        let mut shared = gpu.upload("a graph", &[1_u32, 2, 3]).unwrap();
+        let readers: Vec<Gpu> = (0..3).map(|_| gpu.stream().unwrap()).collect();
+        let mut own: Vec<_> =
+            readers.iter().map(|r| r.zeros::<u32>("a result", 3).unwrap()).collect();
+        let mut read = |times: usize, shared: &Buf<u32>| {
+            for _ in 0..times {
+                for (reader, own) in readers.iter().zip(&mut own) {
+                    reader.copy(shared.view(), own.view_mut()).unwrap();
+                }
+            }
+        };
+        assert_eq!(waits(|| read(1, &shared)), 3, "each waits for the upload");
+        assert_eq!(waits(|| read(5, &shared)), 0, "and then for nobody");
+        let replay_of = |own: &mut Buf<u32>| {
+            let replay = readers[0].capture(|| readers[0].copy(shared.view(), own.view_mut()));
+            replay.unwrap()
+        };
+        let mut result = readers[0].zeros::<u32>("a result", 3).unwrap();
+        let replay = replay_of(&mut result);
+        assert_eq!(waits(|| replay.launch().unwrap()), 0, "nor does a replay that reads it");
+        assert_eq!(waits(|| drop(gpu.read(shared.view()).unwrap())), 0, "nor does the home stream");
+        assert_eq!(
+            waits(|| gpu.zero(shared.view_mut()).unwrap()),
+            3,
+            "a write waits for all readers"
+        );
+        assert_eq!(waits(|| gpu.zero(shared.view_mut()).unwrap()), 0, "once");
+        assert_eq!(waits(|| read(1, &shared)), 3, "each waits for the write");
+        assert_eq!(waits(|| drop(replay)), 0, "what a replay has read is shared still");
+        assert_eq!(waits(|| drop(shared)), 3, "the release waits for all readers");
+        for (reader, own) in readers.iter().zip(&own) {
+            assert_eq!(reader.read(own.view()).unwrap(), [0; 3]);
+        }
+    });
+}
+
+#[test]
+fn faulty_a_write_on_another_stream_waits_for_readers_on_a_third_that_is_gone() {
+    fault_test(|| {
+        let gpu = open();
+        let mut shared = gpu.upload("a graph", &[1_u32, 2]).unwrap();
+        let reader = gpu.stream().unwrap();
+        let mut own = reader.zeros::<u32>("a result", 2).unwrap();
+        reader.copy(shared.view(), own.view_mut()).unwrap();
+        let copied = reader.read(own.view()).unwrap();
+        drop((own, reader));
+        let writer = gpu.stream().unwrap();
+        let made = waits(|| writer.zero(shared.view_mut()).unwrap());
+        assert_eq!(made, 3, "for the home stream, for the reader, and the home stream for it");
+        assert_eq!((copied, gpu.read(shared.view()).unwrap()), (vec![1, 2], vec![0, 0]));
+    });
+}
+
+#[test]
+fn faulty_many_readers_that_are_over_are_forgotten() {
+    fault_test(|| {
+        let gpu = open();
+        let shared = gpu.upload("a graph", &[1_u32, 2]).unwrap();
+        let before = emulator::count(Counted::LiveEvents);
+        for _ in 0..50 {
+            let reader = gpu.stream().unwrap();
+            assert_eq!(reader.read(shared.view()).unwrap(), [1, 2]);
+        }
+        let kept = emulator::count(Counted::LiveEvents) - before;
+        assert!(kept <= 8, "{kept} events of streams that are gone");
+    });
+}
+
+#[test]
+fn faulty_small_downloads_do_not_hold_the_stream() {
+    fault_test(|| {
+        let gpu = open();
+        let host: Vec<u32> = (0..16_000).collect();
+        let there = gpu.upload("numbers", &host).unwrap();
+        let unpinned = emulator::count(Counted::UnpinnedDownloads);
+        for len in [1, 2, 1000, 16_000] {
+            assert!(gpu.read(there.slice(..len)).unwrap() == host[..len], "{len}");
+        }
+        let pinned = emulator::count(Counted::LivePinned);
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| assert!(gpu.read(there.view()).unwrap() == host));
+            }
+        });
+        assert_eq!(emulator::count(Counted::UnpinnedDownloads), unpinned);
+        assert!(emulator::count(Counted::LivePinned) < pinned + 8, "blocks are used again");
+        emulator::refuse_pinned(1, Times::FromThenOn);
+        let fresh = open();
+        let numbers = fresh.upload("numbers", &[4_u32, 5]).unwrap();
+        assert_eq!(fresh.read(numbers.view()).unwrap(), [4, 5], "without pinned memory too");
+    });
+}
+
+#[test]
+fn faulty_kernels_that_are_not_loaded_cannot_be_recorded() {
+    fault_test(|| {
+        let gpu = open();
+        let mut buf = gpu.zeros::<u32>("answers", 2).unwrap();
+        let refused = gpu.capture(|| ask(&gpu, 1, &mut buf)).map(drop);
+        assert!(matches!(refused, Err(DeviceError::Module { .. })), "{refused:?}");
+        assert!(matches!(gpu.load_family("no such family"), Err(DeviceError::Module { .. })));
+        gpu.load_family("canary").unwrap();
+        let replay = gpu.capture(|| ask(&gpu, 1, &mut buf)).unwrap();
+        replay.launch().unwrap();
+        assert_ne!(gpu.read(buf.view()).unwrap(), [0, 0]);
     });
 }
 

@@ -84,6 +84,7 @@ impl Search {
     ) -> Result<(), AlgoError> {
         let (n, m) = (graph.num_nodes(), graph.num_edges());
         cancel.check()?;
+        gpu.load_family("paths")?;
         kernels::bfs_start(
             gpu,
             one_wave(gpu, n as usize),

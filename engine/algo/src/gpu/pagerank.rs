@@ -413,6 +413,7 @@ impl<'a> Run<'a> {
     /// From equal ranks in single precision.
     fn narrow(&mut self, cancel: &CancelToken) -> Result<Buf<f32>, AlgoError> {
         let (gpu, plan, n) = (self.gpu, self.plan, self.graph.num_nodes());
+        gpu.load_family("pagerank")?;
         let Arrays { mut ranks, sent: [mut a, mut b] } = Arrays::<f32>::new(gpu, n as usize)?;
         let grid = one_wave(gpu, n as usize);
         let (r, s, p) = (ranks.view_mut(), a.view_mut(), self.partials.view_mut());

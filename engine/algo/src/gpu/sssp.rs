@@ -104,6 +104,7 @@ impl Search {
         cancel: &CancelToken,
     ) -> Result<(), AlgoError> {
         let n = graph.num_nodes();
+        gpu.load_family("paths")?;
         kernels::sp_start(
             gpu,
             one_wave(gpu, n as usize),

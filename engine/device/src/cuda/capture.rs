@@ -9,6 +9,7 @@ use super::Gpu;
 use super::error::DeviceError;
 use super::memory::Memory;
 use super::module::Function;
+use super::order::Touch;
 use super::stream::{Step, Stream};
 
 /// What [`Gpu::record`](Gpu::capture) recorded: kernels, copies and fills, in their order.
@@ -23,7 +24,8 @@ use super::stream::{Step, Stream};
 pub struct Replay {
     stream: Arc<Stream>,
     graph: sys::CUgraphExec,
-    memory: Vec<Arc<Memory>>,
+    /// With whether it is written.
+    memory: Vec<(Arc<Memory>, bool)>,
     kernels: Vec<Arc<Function>>,
 }
 
@@ -40,7 +42,8 @@ impl Replay {
     /// [`DeviceError::Recording`] inside another recording, [`DeviceError::Lost`], or what the
     /// driver says.
     pub fn launch(&self) -> Result<(), DeviceError> {
-        let touched: Vec<&Arc<Memory>> = self.memory.iter().collect();
+        let touched: Vec<Touch<'_>> =
+            self.memory.iter().map(|(memory, writes)| Touch { memory, writes: *writes }).collect();
         self.stream.submit(Step::immediate("a replay"), &touched, |raw| {
             // SAFETY: the graph lives as long as `self`, and the memory it uses too.
             unsafe { sys::cuGraphLaunch(self.graph, raw) }
@@ -95,7 +98,8 @@ impl Gpu {
     /// Inside, this handle and its clones refuse to allocate, read, write from the host, wait and
     /// measure, as they do from other threads meanwhile; launches on handles with another stream
     /// run at once and are not recorded, and a buffer of this stream cannot be used there. Memory
-    /// dropped inside is freed when the recording ends.
+    /// dropped inside is freed when the recording ends. The kernels must be loaded before, by a
+    /// launch, [`Self::load_family`] or [`Self::load_kernels`].
     ///
     /// # Errors
     /// Those of `record`, [`DeviceError::Recording`] when the stream records already, or what the

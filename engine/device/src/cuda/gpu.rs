@@ -13,6 +13,7 @@ use super::error::DeviceError;
 use super::health::GpuState;
 use super::kernels::FAMILIES;
 use super::memory::{Buf, View, ViewMut};
+use super::order::Touch;
 use super::probe::{self, GpuInfo};
 use super::staging;
 use super::stream::{Step, Stream};
@@ -102,14 +103,28 @@ impl Gpu {
         kernels.try_for_each(|kernel| self.stream.cx.function(kernel).map(drop))
     }
 
+    /// Loads the kernels of one family. Called before a recording, which must not be the first to use them: a driver
+    /// may have to stop the device to load code. One that is loaded costs nothing.
+    ///
+    /// # Errors
+    /// [`DeviceError::Module`] also when there is no such family, [`DeviceError::Lost`].
+    pub fn load_family(&self, family: &'static str) -> Result<(), DeviceError> {
+        let Some((_, kernels)) = FAMILIES.iter().find(|(name, _)| *name == family) else {
+            let log = "this build holds no such kernels".to_owned();
+            let status = super::Status::NOT_FOUND;
+            return Err(DeviceError::Module { module: family, status, log });
+        };
+        kernels.iter().try_for_each(|kernel| self.stream.cx.function(kernel).map(drop))
+    }
+
     /// A handle on the same device with a stream of its own, whose work may overlap with that of
     /// others.
     ///
-    /// A buffer stays usable from every handle. When a call uses a buffer that a handle of another
-    /// stream made, the two streams are put in order: this call waits for all that the buffer's
-    /// stream has queued, and what that stream queues later waits for this call. So results are
-    /// right without further care, and overlap is had by letting each stream work on buffers of its
-    /// own.
+    /// A buffer stays usable from every handle. A call that reads a buffer of another stream waits for what that stream
+    /// had queued when the buffer was last written, and not for other readers; what later writes or frees the buffer
+    /// waits for the call. A call that writes a buffer of another stream puts the two in order: it waits for all that
+    /// the other has queued, and what the other queues later waits for it. So results are right without further care,
+    /// streams may share what they read, and overlap is had by letting each write buffers of its own.
     ///
     /// # Errors
     /// [`DeviceError::Lost`], or what the driver says.
@@ -170,7 +185,7 @@ impl Gpu {
         if view.is_empty() {
             return self.stream.cx.health.check();
         }
-        self.stream.submit(Step::recordable("a fill"), &[view.memory()], |raw| {
+        self.stream.submit(Step::recordable("a fill"), &[Touch::writes(view.memory())], |raw| {
             // SAFETY: the view's bytes live until the fill is done.
             unsafe { sys::cuMemsetD8Async(view.ptr(), 0, view.len(), raw) }
         })
@@ -186,7 +201,8 @@ impl Gpu {
         if from.is_empty() {
             return self.stream.cx.health.check();
         }
-        self.stream.submit(Step::recordable("a copy"), &[from.memory(), to.memory()], |raw| {
+        let touched = [Touch::reads(from.memory()), Touch::writes(to.memory())];
+        self.stream.submit(Step::recordable("a copy"), &touched, |raw| {
             // SAFETY: both views have this many bytes, which live until the copy is done.
             unsafe { sys::cuMemcpyDtoDAsync_v2(to.ptr(), from.ptr(), from.len(), raw) }
         })

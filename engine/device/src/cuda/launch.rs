@@ -1,14 +1,14 @@
 //! Launches. The typed ones in `kernels` are generated; they reach the driver through [`Launch`].
 
 use std::ffi::c_void;
-use std::sync::Arc;
 
 use bytemuck::Pod;
 use cudarc::driver::sys;
 
 use super::Gpu;
 use super::error::DeviceError;
-use super::memory::{Memory, View, ViewMut};
+use super::memory::{View, ViewMut};
+use super::order::Touch;
 use super::stream::Step;
 
 /// Blocks that a covering grid holds at most, as a multiple of what the device runs at once: enough
@@ -76,7 +76,7 @@ pub(crate) struct Launch<'a, const N: usize> {
     kernel: &'static Kernel,
     /// Each value in the low bytes of a word; the driver reads as many as the parameter has.
     values: [u64; N],
-    touched: [Option<&'a Arc<Memory>>; N],
+    touched: [Option<Touch<'a>>; N],
     count: usize,
     shared: u64,
     error: Option<DeviceError>,
@@ -87,10 +87,10 @@ impl<'a, const N: usize> Launch<'a, N> {
         Self { kernel, values: [0; N], touched: [None; N], count: 0, shared: 0, error: None }
     }
 
-    fn push(mut self, value: u64, memory: Option<&'a Arc<Memory>>) -> Self {
+    fn push(mut self, value: u64, touch: Option<Touch<'a>>) -> Self {
         assert!(self.count < N, "{} has {N} parameters", self.kernel.name);
         self.values[self.count] = value;
-        self.touched[self.count] = memory;
+        self.touched[self.count] = touch;
         self.count += 1;
         self
     }
@@ -111,17 +111,19 @@ impl<'a, const N: usize> Launch<'a, N> {
         need: Option<u64>,
     ) -> Self {
         self.demand(param, view.len() as u64, need.unwrap_or(0));
-        self.push(view.ptr(), Some(view.memory()))
+        self.push(view.ptr(), Some(Touch::reads(view.memory())))
     }
 
     /// The next parameter, an array that is written, of at least `need` values.
     pub(crate) fn output<T>(
-        self,
+        mut self,
         param: &'static str,
         view: ViewMut<'a, T>,
         need: Option<u64>,
     ) -> Self {
-        self.input(param, view.shared(), need)
+        let view = view.shared();
+        self.demand(param, view.len() as u64, need.unwrap_or(0));
+        self.push(view.ptr(), Some(Touch::writes(view.memory())))
     }
 
     /// States the bytes of dynamic shared memory that the kernel needs at least.
@@ -156,7 +158,7 @@ impl<'a, const N: usize> Launch<'a, N> {
         }
         let stream = gpu.stream_of();
         let function = stream.cx.function(self.kernel)?;
-        let mut touched: Vec<&Arc<Memory>> = Vec::with_capacity(N);
+        let mut touched: Vec<Touch<'_>> = Vec::with_capacity(N);
         touched.extend(self.touched.iter().flatten());
         let mut pointers = self.values.each_mut().map(|v| std::ptr::from_mut(v).cast::<c_void>());
         let step = Step { name, recordable: true, function: Some(&function) };

@@ -11,7 +11,8 @@ use graphlume_types::Reservation;
 
 use super::Gpu;
 use super::error::{DeviceError, Status};
-use super::stream::Stream;
+use super::order::Uses;
+use super::stream::{Freed, Stream};
 
 /// What the driver rounds an allocation up to; the budget pays for the rounded size.
 const GRANULE_BYTES: u64 = 512;
@@ -22,6 +23,7 @@ pub(crate) struct Memory {
     pointer: sys::CUdeviceptr,
     pub(crate) bytes: usize,
     pub(crate) home: Arc<Stream>,
+    pub(crate) uses: Uses,
     paid: Option<Reservation>,
 }
 
@@ -42,7 +44,8 @@ impl Memory {
             return Err(DeviceError::TooLarge { what, need: u64::MAX, limit });
         };
         if bytes == 0 {
-            return Ok(Arc::new(Self { pointer: 0, bytes, home: home.clone(), paid: None }));
+            let uses = Uses::default();
+            return Ok(Arc::new(Self { pointer: 0, bytes, home: home.clone(), uses, paid: None }));
         }
         let paid = cx.budget.try_reserve(need).map_err(|refused| match refused.never_fits() {
             true => DeviceError::TooLarge { what, need, limit },
@@ -60,8 +63,9 @@ impl Memory {
             answer = home.allocate(bytes);
         }
         match answer {
-            Ok(pointer) => {
-                Ok(Arc::new(Self { pointer, bytes, home: home.clone(), paid: Some(paid) }))
+            Ok((pointer, queued)) => {
+                let (home, uses) = (home.clone(), Uses::since(queued));
+                Ok(Arc::new(Self { pointer, bytes, home, uses, paid: Some(paid) }))
             }
             Err(e) if is_full(&e) => {
                 let (free, _) = cx.free_and_total()?;
@@ -80,7 +84,8 @@ fn is_full(error: &DeviceError) -> bool {
 impl Drop for Memory {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            self.home.release(self.pointer, self.paid.take());
+            let (paid, readers) = (self.paid.take(), self.uses.take_readers());
+            self.home.release(Freed { pointer: self.pointer, paid, readers });
         }
     }
 }
@@ -259,7 +264,17 @@ impl<'a, T> ViewMut<'a, T> {
         ViewMut(self.0)
     }
 
-    /// The same, to be read.
+    /// The same, to be read while nothing is written:
+    ///
+    /// ```compile_fail,E0502
+    /// use graphlume_device::cuda::{DeviceError, Gpu, ViewMut};
+    ///
+    /// fn reads_what_is_written(gpu: &Gpu, mut out: ViewMut<'_, u32>) -> Result<(), DeviceError> {
+    ///     let reader = out.as_view();
+    ///     gpu.zero(out.reborrow())?;
+    ///     gpu.read(reader).map(drop)
+    /// }
+    /// ```
     #[must_use]
     pub const fn as_view(&self) -> View<'_, T> {
         self.0

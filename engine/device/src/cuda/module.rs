@@ -69,6 +69,13 @@ impl Context {
             Err(DeviceError::Driver { code, .. }) => return Err(missing(code)),
             answer => answer?,
         }
+        // A driver loads the code when it is first needed, which can be while a stream is recorded or while another
+        // kernel runs that is waited for; asking for an attribute makes it do so now.
+        let mut registers = 0;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        // SAFETY: writes one number; the function is of a module that stays loaded.
+        let asked = unsafe { sys::cuFuncGetAttribute(&mut registers, attribute, raw) };
+        self.check("loading a kernel", asked)?;
         let mut known = self.functions.write().unwrap_or_else(PoisonError::into_inner);
         let function = known.entry(kernel.name).or_insert_with(|| {
             Arc::new(Function { name: kernel.name, raw, launches: AtomicU64::new(0) })

@@ -1,5 +1,7 @@
 //! Copies between host and device. Larger ones go through pinned blocks, two at a time: while the
-//! device moves one, the processor fills or empties the other.
+//! device moves one, the processor fills or empties the other. Small downloads go through a small
+//! pinned block: into other memory the driver answers only when the copy is done, and the stream
+//! would be locked meanwhile, for all that is queued before it.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
@@ -11,12 +13,15 @@ use super::context::Context;
 use super::error::DeviceError;
 use super::lock;
 use super::memory::{View, ViewMut};
+use super::order::Touch;
 use super::stream::{Step, Stream};
 
-/// From here on a copy is staged; below, the driver's own path is as fast.
+/// From here on a copy is staged; below, the driver's own path is as fast for an upload.
 const STAGED_BYTES_MIN: usize = 64 << 10;
 /// Bytes of a pinned block.
 pub(crate) const BLOCK_BYTES: usize = 2 << 20;
+/// Small blocks of a context; one more small download at the same time goes unstaged.
+const SMALL_MAX: usize = 8;
 /// Pairs of blocks of a context; one more copy at the same time goes unstaged.
 const PAIRS_MAX: usize = 4;
 
@@ -33,13 +38,15 @@ struct Pair([Block; 2]);
 // SAFETY: plain memory and an event; a pair has one owner at a time.
 unsafe impl Send for Pair {}
 
-/// The pairs of a context that no copy uses at the moment.
+/// The blocks of a context that no copy uses at the moment.
 pub(crate) struct Staging(Mutex<Idle>);
 
 #[derive(Default)]
 struct Idle {
     pairs: Vec<Pair>,
     made: usize,
+    small: Vec<Block>,
+    small_made: usize,
 }
 
 impl Staging {
@@ -66,18 +73,37 @@ impl Staging {
         Ok(pair?.map(|pair| Taken { staging: self, cx, pair: Some(pair) }))
     }
 
+    /// A block for one small download; `None` as for a pair.
+    fn take_small<'a>(&'a self, cx: &'a Context) -> Result<Option<Small<'a>>, DeviceError> {
+        {
+            let mut idle = lock(&self.0);
+            if let Some(block) = idle.small.pop() {
+                return Ok(Some(Small { staging: self, cx, block: Some(block) }));
+            }
+            if idle.small_made == SMALL_MAX {
+                return Ok(None);
+            }
+            idle.small_made += 1;
+        }
+        let block = Block::new(cx, STAGED_BYTES_MIN);
+        if !matches!(block, Ok(Some(_))) {
+            lock(&self.0).small_made -= 1;
+        }
+        Ok(block?.map(|block| Small { staging: self, cx, block: Some(block) }))
+    }
+
     /// Gives everything back. The context is current and nothing uses it any more.
     pub(crate) fn free(&self, cx: &Context) {
-        for pair in lock(&self.0).pairs.drain(..) {
-            pair.free(cx);
-        }
+        let mut idle = lock(&self.0);
+        idle.pairs.drain(..).for_each(|pair| pair.free(cx));
+        idle.small.drain(..).for_each(|block| block.free(cx));
     }
 }
 
 impl Pair {
     fn new(cx: &Context) -> Result<Option<Self>, DeviceError> {
-        let Some(first) = Block::new(cx)? else { return Ok(None) };
-        match Block::new(cx) {
+        let Some(first) = Block::new(cx, BLOCK_BYTES)? else { return Ok(None) };
+        match Block::new(cx, BLOCK_BYTES) {
             Ok(Some(second)) => Ok(Some(Self([first, second]))),
             other => {
                 first.free(cx);
@@ -92,11 +118,11 @@ impl Pair {
 }
 
 impl Block {
-    fn new(cx: &Context) -> Result<Option<Self>, DeviceError> {
+    fn new(cx: &Context, len: usize) -> Result<Option<Self>, DeviceError> {
         cx.enter()?;
         let mut bytes: *mut c_void = std::ptr::null_mut();
         // SAFETY: writes one address through a valid pointer.
-        let pinned = unsafe { sys::cuMemHostAlloc(&mut bytes, BLOCK_BYTES, 0) };
+        let pinned = unsafe { sys::cuMemHostAlloc(&mut bytes, len, 0) };
         match cx.check("pinning memory", pinned) {
             Ok(()) => {}
             Err(DeviceError::Driver { .. }) => return Ok(None),
@@ -107,7 +133,7 @@ impl Block {
             Ok(event) => {
                 // SAFETY: the block has this many bytes. The system hands it out zeroed, which the
                 // driver does not promise.
-                unsafe { bytes.write_bytes(0, BLOCK_BYTES) };
+                unsafe { bytes.write_bytes(0, len) };
                 Ok(Some(Self { bytes, event, busy: false }))
             }
             Err(e) => {
@@ -139,9 +165,11 @@ impl Block {
     /// Queues a copy between the block and the device, with the event behind it.
     fn copy(&mut self, stream: &Stream, part: &Part<'_>, up: bool) -> Result<(), DeviceError> {
         let (bytes, event) = (self.bytes.cast::<c_void>(), self.event);
-        stream.submit(Step::immediate(part.step), &[part.view.memory()], |raw| {
+        let memory = part.view.memory();
+        let touch = if up { Touch::writes(memory) } else { Touch::reads(memory) };
+        stream.submit(Step::immediate(part.step), &[touch], |raw| {
             self.busy = true;
-            // SAFETY: the block holds `BLOCK_BYTES` or more than the part, the view's memory lives
+            // SAFETY: the block holds the part, which its owner made no longer; the view's memory lives
             // until the copy is done, and no thread touches the block before its event.
             unsafe {
                 let (at, len) = (part.view.ptr(), part.view.len());
@@ -179,6 +207,41 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// A small block that goes back when the download is over.
+struct Small<'a> {
+    staging: &'a Staging,
+    cx: &'a Context,
+    block: Option<Block>,
+}
+
+impl Small<'_> {
+    /// Downloads at most `STAGED_BYTES_MIN` bytes. The stream is locked while the copy is queued, and not until it is
+    /// done.
+    fn download(
+        &mut self,
+        stream: &Stream,
+        part: &Part<'_>,
+        host: &mut [u8],
+    ) -> Result<(), DeviceError> {
+        let Some(block) = &mut self.block else { return Ok(()) };
+        block.idle(self.cx)?;
+        block.copy(stream, part, false)?;
+        stream.wait_event(block.event, part.step)?;
+        block.busy = false;
+        // SAFETY: the block is no shorter than the part, which its copy has written and no call uses.
+        unsafe { block.bytes.copy_to_nonoverlapping(host.as_mut_ptr(), host.len()) };
+        Ok(())
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        if let Some(block) = self.block.take() {
+            lock(&self.staging.0).small.push(block);
+        }
+    }
+}
+
 /// Copies `host` to the device. The host's bytes are read before this returns; the device has them
 /// in the stream's order.
 pub(crate) fn upload<T: Pod>(
@@ -196,7 +259,7 @@ pub(crate) fn upload<T: Pod>(
     {
         return taken.upload(stream, view, host, STEP);
     }
-    stream.submit(Step::immediate(STEP), &[view.memory()], |raw| {
+    stream.submit(Step::immediate(STEP), &[Touch::writes(view.memory())], |raw| {
         // SAFETY: both sides have `host.len()` bytes. From memory that is not pinned the driver
         // copies to its own before it returns.
         unsafe { sys::cuMemcpyHtoDAsync_v2(view.ptr(), host.as_ptr().cast(), host.len(), raw) }
@@ -219,7 +282,12 @@ pub(crate) fn download<T: Pod>(
     {
         return taken.download(stream, view, host, STEP);
     }
-    stream.submit(Step::immediate(STEP), &[view.memory()], |raw| {
+    if host.len() < STAGED_BYTES_MIN
+        && let Some(mut small) = stream.cx.staging.take_small(&stream.cx)?
+    {
+        return small.download(stream, &Part { step: STEP, view }, host);
+    }
+    stream.submit(Step::immediate(STEP), &[Touch::reads(view.memory())], |raw| {
         // SAFETY: both sides have `host.len()` bytes, and `host` stays borrowed until the wait
         // below.
         unsafe { sys::cuMemcpyDtoHAsync_v2(host.as_mut_ptr().cast(), view.ptr(), host.len(), raw) }

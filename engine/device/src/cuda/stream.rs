@@ -1,7 +1,7 @@
 //! A queue of the device. All work goes through [`Stream::submit`], which keeps the order between
 //! streams and the rules of a recording.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use super::error::{DeviceError, Status};
 use super::lock;
 use super::memory::Memory;
 use super::module::Function;
+use super::order::{Mark, Touch};
 
 /// How long a wait asks again and again before it sleeps: most reads of a count are over by then.
 const POLL: Duration = Duration::from_micros(60);
@@ -22,13 +23,23 @@ const POLL: Duration = Duration::from_micros(60);
 pub(crate) struct Stream {
     pub(crate) cx: Arc<Context>,
     raw: sys::CUstream,
+    /// Tells it from the other streams of the process.
+    number: u64,
     /// Recorded behind the work that is waited for, on the host or in another stream.
-    done: sys::CUevent,
+    done: Arc<Mark>,
+    /// Recorded behind the last call that read memory of another stream.
+    read: Arc<Mark>,
     state: Mutex<State>,
 }
 
+static STREAMS: AtomicU64 = AtomicU64::new(1);
+
 #[derive(Default)]
 struct State {
+    /// Calls so far.
+    queued: u64,
+    /// How many calls of other streams this one is ordered behind.
+    seen: Vec<(u64, u64)>,
     recording: Option<Recording>,
     last_kernel: Option<&'static str>,
 }
@@ -36,10 +47,20 @@ struct State {
 /// What a recording has touched so far; the replay keeps it alive.
 pub(crate) struct Recording {
     thread: ThreadId,
-    pub(crate) memory: Vec<Arc<Memory>>,
+    /// With whether it is written.
+    pub(crate) memory: Vec<(Arc<Memory>, bool)>,
     pub(crate) kernels: Vec<Arc<Function>>,
     /// Memory dropped meanwhile: freeing it at once would become part of the recording.
-    dropped: Vec<(sys::CUdeviceptr, Option<Reservation>)>,
+    dropped: Vec<Freed>,
+}
+
+/// Memory on its way back to the driver.
+pub(crate) struct Freed {
+    pub(crate) pointer: sys::CUdeviceptr,
+    /// Released when the driver has it.
+    pub(crate) paid: Option<Reservation>,
+    /// What other streams still read of it.
+    pub(crate) readers: Vec<(u64, Arc<Mark>)>,
 }
 
 /// A call to the driver and what it is called in messages.
@@ -71,31 +92,30 @@ unsafe impl Sync for Stream {}
 
 impl Stream {
     pub(crate) fn new(cx: &Arc<Context>) -> Result<Arc<Self>, DeviceError> {
-        let done = cx.new_event(false)?;
+        let (done, read) = (Mark::new(cx)?, Mark::new(cx)?);
         let mut raw = std::ptr::null_mut();
         let kind = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: writes one handle through a valid pointer.
         let made = unsafe { sys::cuStreamCreate(&mut raw, kind) };
-        if let Err(e) = cx.check("creating a stream", made) {
-            cx.drop_event(done);
-            return Err(e);
-        }
-        Ok(Arc::new(Self { cx: cx.clone(), raw, done, state: Mutex::default() }))
+        cx.check("creating a stream", made)?;
+        let number = STREAMS.fetch_add(1, Ordering::Relaxed);
+        Ok(Arc::new(Self { cx: cx.clone(), raw, number, done, read, state: Mutex::default() }))
     }
 
     /// Enqueues `call`, which uses the memory in `touched`.
     ///
-    /// Memory whose home is another stream is safe to use: this stream first waits for what the
-    /// other one has queued, and the other one then waits for this call before anything queued
-    /// later, the release of the memory included.
+    /// Memory whose home is another stream is safe to use. A call that reads it first waits for what the home stream
+    /// had queued when the contents last changed, once; what later changes or frees the memory waits for the call. A
+    /// call that changes it waits for all that is queued on the home stream and by readers, and the home stream then
+    /// waits for the call.
     pub(crate) fn submit(
         &self,
         step: Step<'_>,
-        touched: &[&Arc<Memory>],
+        touched: &[Touch<'_>],
         call: impl FnOnce(sys::CUstream) -> sys::CUresult,
     ) -> Result<(), DeviceError> {
         self.cx.enter()?;
-        if touched.iter().any(|m| !Arc::ptr_eq(&m.home.cx, &self.cx)) {
+        if touched.iter().any(|t| !Arc::ptr_eq(&t.memory.home.cx, &self.cx)) {
             return Err(DeviceError::OtherDevice { step: step.name });
         }
         let mut state = self.turn(step)?;
@@ -103,24 +123,87 @@ impl Stream {
             recording.keep(touched);
             return self.run(&mut state, step, call);
         }
-        let homes = self.other_homes(touched);
-        if homes.is_empty() {
-            return self.run(&mut state, step, call);
+        let homes = self.unseen_homes(&state, touched);
+        if !homes.is_empty() {
+            drop(state);
+            let marked: Result<Vec<u64>, _> = homes.iter().map(|home| home.mark(step)).collect();
+            let marked = marked?;
+            state = self.turn(step)?;
+            for (home, queued) in homes.iter().zip(marked) {
+                self.wait_for(&home.done)?;
+                state.saw(home.number, queued);
+            }
         }
-        drop(state);
-        for home in &homes {
-            home.mark(step)?;
-        }
-        let mut state = self.turn(step)?;
-        for home in &homes {
-            // SAFETY: both handles live; the event was recorded above, outside any recording.
-            let waits = unsafe { sys::cuStreamWaitEvent(self.raw, home.done, 0) };
-            self.cx.check("waiting for another stream", waits)?;
-        }
+        self.wait_for_readers(touched)?;
         self.run(&mut state, step, call)?;
+        self.note(state, step, touched)
+    }
+
+    /// The other streams that a call must wait for.
+    fn unseen_homes<'a>(&self, state: &State, touched: &[Touch<'a>]) -> Vec<&'a Arc<Self>> {
+        let mut homes: Vec<&Arc<Self>> = Vec::new();
+        for Touch { memory, writes } in touched.iter().filter(|t| self.is_foreign(t.memory)) {
+            let home = &memory.home;
+            let unseen = *writes || state.seen_of(home.number) < memory.uses.written();
+            if unseen && !homes.iter().any(|h| Arc::ptr_eq(h, home)) {
+                homes.push(home);
+            }
+        }
+        homes
+    }
+
+    fn is_foreign(&self, memory: &Memory) -> bool {
+        memory.bytes > 0 && memory.home.number != self.number
+    }
+
+    /// Orders a call that changes memory behind those that read it on other streams.
+    fn wait_for_readers(&self, touched: &[Touch<'_>]) -> Result<(), DeviceError> {
+        let mut waited: Vec<u64> = vec![self.number];
+        for touch in touched.iter().filter(|t| t.writes) {
+            for (reader, mark) in touch.memory.uses.take_readers() {
+                if !waited.contains(&reader) {
+                    self.wait_for(&mark)?;
+                    waited.push(reader);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers what a queued call has used.
+    fn note(
+        &self,
+        state: MutexGuard<'_, State>,
+        step: Step<'_>,
+        touched: &[Touch<'_>],
+    ) -> Result<(), DeviceError> {
+        for touch in touched.iter().filter(|t| t.writes && !self.is_foreign(t.memory)) {
+            touch.memory.uses.changed(state.queued);
+        }
+        let foreign = || touched.iter().filter(|t| self.is_foreign(t.memory));
+        if foreign().any(|t| !t.writes) {
+            // SAFETY: both handles live.
+            let marked = unsafe { sys::cuEventRecord(self.read.event, self.raw) };
+            self.cx.judge(step.name, state.last_kernel, marked.into())?;
+            for touch in foreign().filter(|t| !t.writes) {
+                touch.memory.uses.read_by(self.number, &self.read);
+            }
+        }
         drop(state);
-        self.mark(step)?;
-        homes.iter().try_for_each(|home| home.follow(self))
+        if foreign().any(|t| t.writes) {
+            self.mark(step)?;
+        }
+        for touch in foreign().filter(|t| t.writes) {
+            touch.memory.uses.changed(touch.memory.home.follow(self)?);
+        }
+        Ok(())
+    }
+
+    /// Orders whatever is queued here from now on behind what was last recorded in `mark`.
+    fn wait_for(&self, mark: &Mark) -> Result<(), DeviceError> {
+        // SAFETY: both handles live; the event is recorded outside of any recording.
+        let waits = unsafe { sys::cuStreamWaitEvent(self.raw, mark.event, 0) };
+        self.cx.check("waiting for another stream", waits)
     }
 
     /// The stream's lock, if the step may be taken now.
@@ -141,6 +224,7 @@ impl Stream {
         call: impl FnOnce(sys::CUstream) -> sys::CUresult,
     ) -> Result<(), DeviceError> {
         let last = state.last_kernel;
+        state.queued += 1;
         if let Some(function) = step.function {
             state.last_kernel = Some(function.name);
         }
@@ -153,51 +237,51 @@ impl Stream {
         Ok(())
     }
 
-    /// The streams that own `touched` memory, this one left out.
-    fn other_homes<'a>(&self, touched: &[&'a Arc<Memory>]) -> Vec<&'a Arc<Self>> {
-        let mut homes: Vec<&Arc<Self>> = Vec::new();
-        for memory in touched.iter().filter(|m| m.bytes > 0) {
-            let home = &memory.home;
-            let known =
-                std::ptr::eq(Arc::as_ptr(home), self) || homes.iter().any(|h| Arc::ptr_eq(h, home));
-            if !known {
-                homes.push(home);
-            }
-        }
-        homes
-    }
-
-    /// Records `done` behind everything queued so far.
-    fn mark(&self, step: Step<'_>) -> Result<(), DeviceError> {
+    /// Records `done` behind everything queued so far, and says how much that is.
+    fn mark(&self, step: Step<'_>) -> Result<u64, DeviceError> {
         let state = lock(&self.state);
         if state.recording.is_some() {
             return Err(DeviceError::Recording { step: step.name });
         }
         // SAFETY: both handles live.
-        let marked = unsafe { sys::cuEventRecord(self.done, self.raw) };
-        self.cx.judge(step.name, state.last_kernel, marked.into())
+        let marked = unsafe { sys::cuEventRecord(self.done.event, self.raw) };
+        self.cx.judge(step.name, state.last_kernel, marked.into())?;
+        Ok(state.queued)
     }
 
-    /// Orders whatever is queued here from now on behind what `other` has marked.
-    fn follow(&self, other: &Self) -> Result<(), DeviceError> {
-        {
-            let state = lock(&self.state);
-            if state.recording.is_none() {
-                // SAFETY: both handles live; the event was recorded by the caller.
-                let waits = unsafe { sys::cuStreamWaitEvent(self.raw, other.done, 0) };
-                return self.cx.check("waiting for another stream", waits);
-            }
+    /// Orders whatever is queued here from now on behind what `other` has marked; the number of this step.
+    fn follow(&self, other: &Self) -> Result<u64, DeviceError> {
+        let mut state = lock(&self.state);
+        state.queued += 1;
+        let queued = state.queued;
+        if state.recording.is_none() {
+            self.wait_for(&other.done)?;
+            return Ok(queued);
         }
+        drop(state);
         // Another thread began to record here meanwhile; a recording must not wait for work outside
         // of it.
-        self.cx.wait_event(other.done, "waiting for another stream")
+        self.cx.wait_event(other.done.event, "waiting for another stream")?;
+        Ok(queued)
     }
 
     /// Waits until everything queued so far is done; its failure, if any, is answered.
     pub(crate) fn sync(&self, step: &'static str) -> Result<(), DeviceError> {
         self.cx.enter()?;
         self.mark(Step::immediate(step))?;
-        let waited = self.cx.poll_event(self.done, POLL);
+        let waited = self.cx.poll_event(self.done.event, POLL);
+        let last = lock(&self.state).last_kernel;
+        self.cx.judge(step, last, waited)
+    }
+
+    /// Waits for an event that a call on this stream has recorded.
+    pub(crate) fn wait_event(
+        &self,
+        event: sys::CUevent,
+        step: &'static str,
+    ) -> Result<(), DeviceError> {
+        self.cx.enter()?;
+        let waited = self.cx.poll_event(event, POLL);
         let last = lock(&self.state).last_kernel;
         self.cx.judge(step, last, waited)
     }
@@ -213,7 +297,7 @@ impl Stream {
         let start = Instant::now();
         loop {
             // SAFETY: the event lives as long as `self`.
-            let status = Status::from(unsafe { sys::cuEventQuery(self.done) });
+            let status = Status::from(unsafe { sys::cuEventQuery(self.done.event) });
             if status != Status::NOT_READY {
                 let last = lock(&self.state).last_kernel;
                 return self.cx.judge(step, last, status);
@@ -226,8 +310,8 @@ impl Stream {
         }
     }
 
-    /// Allocates from the device's pool in this stream's order.
-    pub(crate) fn allocate(&self, bytes: usize) -> Result<sys::CUdeviceptr, DeviceError> {
+    /// Allocates from the device's pool in this stream's order; the address, and the number of the call.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<(sys::CUdeviceptr, u64), DeviceError> {
         self.cx.enter()?;
         let mut pointer = 0;
         let pooled = self.cx.pool.is_some();
@@ -241,7 +325,7 @@ impl Stream {
                 }
             }
         })?;
-        Ok(pointer)
+        Ok((pointer, state.queued))
     }
 
     /// Waits for this stream and makes the pool give back what it keeps.
@@ -253,16 +337,21 @@ impl Stream {
         self.cx.check("making room", trimmed)
     }
 
-    /// Gives memory back behind everything queued so far. `paid` is released here, or after the
-    /// recording.
-    pub(crate) fn release(&self, pointer: sys::CUdeviceptr, paid: Option<Reservation>) {
+    /// Gives memory back behind everything queued so far and behind its readers on other streams. What was paid for it
+    /// is released here, or after the recording.
+    pub(crate) fn release(&self, freed: Freed) {
         if self.cx.enter().is_err() {
             return;
         }
         let mut state = lock(&self.state);
         if let Some(recording) = &mut state.recording {
-            recording.dropped.push((pointer, paid));
+            recording.dropped.push(freed);
             return;
+        }
+        let Freed { pointer, paid: _until_freed, readers } = freed;
+        for (_, mark) in &readers {
+            // A failed wait condemns the context, and the release below is then refused.
+            self.wait_for(mark).ok();
         }
         // SAFETY: the address came from `allocate`, and its only owner is being dropped. Without a
         // pool the release is not ordered, so the work that may use the memory is waited for.
@@ -308,18 +397,32 @@ impl Stream {
         });
         let mut recording = state.recording.take();
         drop(state);
-        for (pointer, paid) in recording.iter_mut().flat_map(|r| r.dropped.drain(..)) {
-            self.release(pointer, paid);
+        for freed in recording.iter_mut().flat_map(|r| r.dropped.drain(..)) {
+            self.release(freed);
         }
         (recording, ended.map(|()| graph))
     }
 }
 
+impl State {
+    fn seen_of(&self, stream: u64) -> u64 {
+        self.seen.iter().find(|(number, _)| *number == stream).map_or(0, |(_, queued)| *queued)
+    }
+
+    fn saw(&mut self, stream: u64, queued: u64) {
+        match self.seen.iter_mut().find(|(number, _)| *number == stream) {
+            Some((_, seen)) => *seen = queued.max(*seen),
+            None => self.seen.push((stream, queued)),
+        }
+    }
+}
+
 impl Recording {
-    fn keep(&mut self, touched: &[&Arc<Memory>]) {
-        for memory in touched.iter().filter(|m| m.bytes > 0) {
-            if !self.memory.iter().any(|m| Arc::ptr_eq(m, memory)) {
-                self.memory.push(Arc::clone(memory));
+    fn keep(&mut self, touched: &[Touch<'_>]) {
+        for Touch { memory, writes } in touched.iter().filter(|t| t.memory.bytes > 0) {
+            match self.memory.iter_mut().find(|(m, _)| Arc::ptr_eq(m, memory)) {
+                Some((_, written)) => *written |= writes,
+                None => self.memory.push((Arc::clone(memory), *writes)),
             }
         }
     }
@@ -332,7 +435,6 @@ impl Drop for Stream {
         }
         // SAFETY: this is the only owner of the stream; the driver finishes what is queued before it goes.
         unsafe { sys::cuStreamDestroy_v2(self.raw) };
-        self.cx.drop_event(self.done);
     }
 }
 

@@ -3,6 +3,7 @@
 use bytemuck::Pod;
 
 use super::{Chunks, THREADS, count, within};
+use crate::cuda::resident::resident;
 use crate::cuda::{Buf, DeviceError, Gpu, Grid, View, ViewMut, kernels};
 
 /// Bits of a pass.
@@ -11,9 +12,6 @@ const DIGITS: u32 = 1 << DIGIT_BITS;
 /// Pairs of a tile of the scatter kernels.
 const TILE_U32: u32 = 4096;
 const TILE_U64: u32 = 3072;
-/// Blocks for each multiprocessor, as the registers and the shared memory of the scatter kernels
-/// allow.
-const BLOCKS_PER_SM: u32 = 4;
 
 /// Stable ascending sorts of pairs of a key (u32 or u64) and a u32 value, up to a stated length:
 /// least significant digit first, 8 bits and three launches a pass. Scratch memory: a second copy
@@ -37,6 +35,8 @@ enum Keys {
 trait Key: Pod {
     const BITS: u32;
     const TILE: u32;
+    /// The scatter kernel, which needs the most registers and shared memory: a block of it gets one chunk.
+    const SCATTER: &'static str;
     fn count_digits(
         gpu: &Gpu,
         pass: Pass,
@@ -73,6 +73,7 @@ macro_rules! key {
         impl Key for $key {
             const BITS: u32 = <$key>::BITS;
             const TILE: u32 = $tile;
+            const SCATTER: &'static str = stringify!($scatter);
 
             fn count_digits(
                 gpu: &Gpu,
@@ -119,7 +120,7 @@ impl Sort {
     /// # Errors
     /// [`DeviceError::OutOfMemory`]; [`DeviceError::TooLarge`] from 2^32 pairs on.
     pub fn new_u32(gpu: &Gpu, max_len: usize) -> Result<Self, DeviceError> {
-        Self::new(gpu, max_len, TILE_U32, Keys::Narrow(gpu.alloc("sorted keys", max_len)?))
+        Self::new::<u32>(gpu, max_len, Keys::Narrow(gpu.alloc("sorted keys", max_len)?))
     }
 
     /// As [`Self::new_u32`], for u64 keys.
@@ -127,11 +128,12 @@ impl Sort {
     /// # Errors
     /// As [`Self::new_u32`].
     pub fn new_u64(gpu: &Gpu, max_len: usize) -> Result<Self, DeviceError> {
-        Self::new(gpu, max_len, TILE_U64, Keys::Wide(gpu.alloc("sorted keys", max_len)?))
+        Self::new::<u64>(gpu, max_len, Keys::Wide(gpu.alloc("sorted keys", max_len)?))
     }
 
-    fn new(gpu: &Gpu, max_len: usize, tile: u32, keys: Keys) -> Result<Self, DeviceError> {
-        let chunks = Chunks::bound(gpu, count("a sort", max_len)?, tile, BLOCKS_PER_SM);
+    fn new<K: Key>(gpu: &Gpu, max_len: usize, keys: Keys) -> Result<Self, DeviceError> {
+        let blocks = resident(gpu, K::SCATTER);
+        let chunks = Chunks::bound(gpu, count("a sort", max_len)?, K::TILE, blocks);
         Ok(Self {
             gpu: gpu.clone(),
             max_len,
@@ -213,7 +215,7 @@ fn sort<K: Key>(
     if n < 2 || bits == 0 {
         return Ok(());
     }
-    let chunks = Chunks::new(gpu, n, K::TILE, BLOCKS_PER_SM);
+    let chunks = Chunks::new(gpu, n, K::TILE, resident(gpu, K::SCATTER));
     let passes = bits.div_ceil(DIGIT_BITS);
     let Scratch { keys: other_keys, values: other_values, counts, totals } = scratch;
     let mut here =
