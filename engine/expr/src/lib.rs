@@ -14,6 +14,7 @@
 
 mod best;
 mod blocks;
+mod bracket;
 mod cmp;
 mod error;
 mod fold;
@@ -24,6 +25,7 @@ mod number;
 mod quote;
 mod ranked;
 mod scalar;
+mod table_answer;
 mod table_job;
 mod temporal;
 mod test;
@@ -35,19 +37,20 @@ mod vector;
 
 pub use best::best;
 pub use blocks::{Blocks, best_of_blocks};
+pub use bracket::near;
 pub use cmp::Cmp;
 pub use error::{ErrorCode, QueryError, listed, nearest};
 pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
 pub use mark::{Marks, marks};
-pub use near::{Near, float_of, near, ordered_bits};
+pub use near::{Near, float_of, ordered_bits};
 pub use number::{Arithmetic, Number};
 pub use quote::quote;
 pub use ranked::Ranked;
 pub use scalar::{Mixed, Scalar};
+pub use table_answer::{Placed, Reduction, TableAnswer, places};
 pub use table_job::{
-    Constant, JobTest, NamedColumn, Placed, RawCells, Reduction, Side, TableAnswer, TableArray,
-    TableDevice, TableJob, places,
+    Constant, JobTest, NamedColumn, RawCells, Side, TableArray, TableDevice, TableJob,
 };
 pub use temporal::{Temporal, Zoned, write_fraction};
 pub use test::Test;
