@@ -164,9 +164,10 @@ impl Shown<'_> {
     fn side(&self, id: OpId) -> String {
         let was_gpu = self.ran.map(|(recorder, _)| recorder.has_taken(id, Way::Gpu));
         match (was_gpu, self.expected.on_gpu.get(&id)) {
-            (Some(true), _) | (None, Some(Ok(()))) => " on the GPU".to_owned(),
+            (Some(true) | None, Some(Ok(effort))) => format!(" on the GPU: {effort}"),
+            (Some(true), _) => " on the GPU".to_owned(),
             (_, Some(Err(why))) => format!(" on the CPU: {why}"),
-            (Some(false), Some(Ok(()))) => " on the CPU: the GPU failed".to_owned(),
+            (Some(false), Some(Ok(_))) => " on the CPU: the GPU failed".to_owned(),
             (_, None) => String::new(),
         }
     }

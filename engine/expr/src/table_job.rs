@@ -85,6 +85,18 @@ impl<'c> TableArray<'c> {
         }
     }
 
+    /// Whether a row has no value, NaN apart.
+    #[must_use]
+    pub fn has_nulls(self) -> bool {
+        self.array().null_count() > 0
+    }
+
+    /// Whether its values are integers.
+    #[must_use]
+    pub const fn is_int(self) -> bool {
+        matches!(self, Self::Ints(_))
+    }
+
     /// Bytes of a cell on the device.
     #[must_use]
     pub const fn width(self) -> usize {
@@ -201,6 +213,9 @@ pub struct TableJob<'c> {
 pub trait TableDevice: Send + Sync + std::fmt::Debug {
     /// Why the CPU is to do it; none where the device is faster.
     fn declines(&self, job: &TableJob<'_>) -> Option<String>;
+
+    /// What it takes there, for whoever asks how a query is answered.
+    fn effort(&self, job: &TableJob<'_>) -> String;
 
     /// Does it; `None` where the CPU has to, because the device failed (which it logs) or the token was cancelled.
     fn run(&self, job: &TableJob<'_>, cancel: &CancelToken) -> Option<TableAnswer>;

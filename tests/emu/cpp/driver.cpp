@@ -328,6 +328,7 @@ EMU_API uint64_t graphlume_emu_count(int what) {
     case 10: return s.modules.size();
     case 11: return s.waits;
     case 12: return s.unpinned;
+    case 13: return s.downloaded;
     default: return 0;
   }
 }

@@ -72,6 +72,7 @@ struct State {
   uint64_t calls = 0, allocations = 0, launches = 0;
   uint64_t waits = 0;      // Of streams for events of others.
   uint64_t unpinned = 0;   // Downloads into memory that is not pinned: a driver answers when they are done.
+  uint64_t downloaded = 0;  // bytes
   uint64_t seed = 0;
   Result sticky = kSuccess;
   Countdown refuse_memory, refuse_pinned, fail_launch;

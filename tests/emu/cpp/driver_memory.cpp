@@ -66,9 +66,11 @@ Result to_device(Pointer to, const void* from, size_t bytes, void* stream) {
 
 Result to_host(void* to, Pointer from, size_t bytes, void* stream) {
   if (!recordable(stream, to, bytes)) return kCaptureUnsupported;
-  if (!is_pinned(to, bytes)) {
+  const bool pinned = is_pinned(to, bytes);
+  {
     std::lock_guard<std::mutex> hold(state().lock);
-    ++state().unpinned;
+    state().unpinned += !pinned;
+    state().downloaded += bytes;
   }
   return submit(stream, [=] {
     if (!inside(from, bytes)) return kInvalidValue;

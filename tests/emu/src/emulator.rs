@@ -202,6 +202,8 @@ pub enum Counted {
     Waits = 11,
     /// Downloads into memory that is not pinned so far: a driver answers them when they are done.
     UnpinnedDownloads = 12,
+    /// Bytes that were downloaded so far.
+    DownloadedBytes = 13,
 }
 
 /// The value of a counter.

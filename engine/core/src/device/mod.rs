@@ -6,6 +6,7 @@ pub(crate) mod cost;
 mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
+pub(crate) mod table_work;
 
 pub(crate) use gpu_device::{ColumnKey, MayBeShort};
 pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

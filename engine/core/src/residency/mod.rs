@@ -15,7 +15,7 @@ mod load;
 mod resident;
 mod store;
 mod table_run;
-mod tables;
+pub(crate) mod tables;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

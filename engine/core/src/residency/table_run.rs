@@ -9,11 +9,7 @@ use graphlume_expr::{Placed, Reduction, TableAnswer, TableJob, ordered_bits, pla
 use graphlume_types::CancelToken;
 
 use super::tables::predicate;
-
-/// Rows at least of a part of a group that is summed by itself; one warp sums a part.
-const PART_ROWS: usize = 4_096;
-/// Parts of all groups at most, but for one a group.
-const PARTS: usize = 1 << 16;
+use crate::device::table_work::part_rows;
 
 const NOT_NULL: Predicate = Predicate::NotNull { column: 0 };
 
@@ -156,7 +152,7 @@ impl<'d> Grouped<'d> {
         let bits = (counts.len().max(2) - 1).ilog2() + 1;
         let (_, rows) = device.sort_pairs(&keys, &rows, bits, cancel)?;
         let total: usize = counts.iter().map(|n| *n as usize).sum();
-        let part_rows = PART_ROWS.max(total.div_ceil(PARTS));
+        let part_rows = part_rows(total);
         let (mut offsets, mut keys, mut at) = (vec![0], Vec::new(), 0);
         for (key, count) in counts.iter().enumerate() {
             let end = at + *count as usize;

@@ -12,8 +12,8 @@ use graphlume_types::{CancelToken, DatasetId};
 
 use super::table_run;
 use crate::context::EngineContext;
-use crate::device::cost::TableWork;
 use crate::device::gpu_device::GpuDevice;
+use crate::device::table_work::TableWork;
 use crate::device::{ColumnKey, MayBeShort};
 
 /// The GPU, and the graph whose columns it keeps.
@@ -50,6 +50,12 @@ impl ResidentTables {
             by_position: false,
             name: column.name.to_owned(),
         }
+    }
+
+    fn work(&self, gpu: &GpuDevice, job: &TableJob<'_>) -> TableWork {
+        let missing = |c: &&NamedColumn<'_>| !gpu.has_column(&self.column_key(c));
+        let width = |c: &NamedColumn<'_>| c.cells.width();
+        TableWork::of(job, job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows)
     }
 
     fn answer(
@@ -92,25 +98,23 @@ impl TableDevice for ResidentTables {
         if self.ctx.config.gpu_edges_min == 0 {
             return None;
         }
-        let missing = |c: &&NamedColumn<'_>| !gpu.has_column(&self.column_key(c));
-        let width = |c: &NamedColumn<'_>| c.cells.width();
-        let grouped = usize::from(job.grouped_by.is_some());
-        let results = job.reduced.len() + grouped + job.distinct.len() + job.placed.len();
-        // A pass of a sort reads and writes pairs of a key and a row; keys of groups take one or two, numbers eight.
-        let sorts = 2 * grouped * usize::from(!job.reduced.is_empty()) + 8 * job.placed.len();
-        let work = TableWork {
-            rows: job.rows,
-            steps: job.test.as_ref().map_or(0, JobTest::leaves) + results,
-            results: 1 + results,
-            result_bytes: if job.marks { job.rows / 8 } else { 0 },
-            row_bytes,
-            sorts,
-            missing_bytes: job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows,
-        };
-        let (cpu, own) = (work.cpu_us(self.ctx.threads()), work.gpu_us(gpu.gpu.info().sm_count));
+        let work = self.work(gpu, job);
+        let cpu = work.cpu_us(self.ctx.threads());
+        let own = work.effort.gpu_us(gpu.gpu.info().sm_count);
         (own >= cpu).then(|| {
             format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")
         })
+    }
+
+    fn effort(&self, job: &TableJob<'_>) -> String {
+        let Some(gpu) = self.ctx.usable_gpu() else { return String::new() };
+        let effort = self.work(gpu, job).effort;
+        let (kernels, bytes) = (effort.launches, effort.result_bytes);
+        let copies = match effort.missing_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes of columns copied first"),
+        };
+        format!("{kernels} kernels, {bytes} bytes back{copies}")
     }
 
     fn run(&self, job: &TableJob<'_>, cancel: &CancelToken) -> Option<TableAnswer> {

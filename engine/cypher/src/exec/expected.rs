@@ -24,7 +24,7 @@ pub(crate) struct Expected {
     /// Operators that read columns.
     pub by_columns: HashSet<OpId>,
     /// Of those that a GPU could do: that it will, or why it will not.
-    pub on_gpu: HashMap<OpId, Result<(), String>>,
+    pub on_gpu: HashMap<OpId, Result<String, String>>,
     /// About how many rows operators give, where something tells.
     pub rows: HashMap<OpId, f64>,
 }
@@ -88,7 +88,7 @@ struct Walk<'w, 'a> {
     exec: &'w Exec<'a>,
     row: &'w mut [Value],
     found: HashSet<OpId>,
-    on_gpu: HashMap<OpId, Result<(), String>>,
+    on_gpu: HashMap<OpId, Result<String, String>>,
 }
 
 impl Walk<'_, '_> {

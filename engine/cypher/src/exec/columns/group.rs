@@ -42,17 +42,17 @@ impl Exec<'_> {
         compiled.is_some_and(|c| self.all_tests(&c.pipeline).is_some())
     }
 
-    /// Where the GPU of the tables would not do it, and why; `None` where there is none, or where it cannot.
+    /// What it takes the GPU of the tables, or why that would not do it; `None` where there is none, or where it cannot.
     pub(in crate::exec) fn folds_on_device(
         &self,
         input: &Op,
         keys: &[(Slot, Ex)],
         aggs: &[Agg],
-    ) -> Option<Result<(), String>> {
+    ) -> Option<Result<String, String>> {
         let Compiled { pipeline, by, folds, rows } = self.compiled(input, keys, aggs)?;
         let shares = self.shares(aggs);
         let (device, job) = self.folding_job(&pipeline, &by, (&folds, &shares), rows)?;
-        Some(device.declines(&job).map_or(Ok(()), Err))
+        Some(device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err))
     }
 
     fn compiled<'e>(

@@ -159,12 +159,12 @@ impl Exec<'_> {
         fits.then_some(base)
     }
 
-    /// Where the GPU of the tables would not mark the rows that an operator is made of, and why; `None` where there is none,
-    /// or where it cannot.
-    pub(super) fn selects_on_device(&self, base: &Op) -> Option<Result<(), String>> {
+    /// What marking the rows that an operator is made of takes the GPU of the tables, or why that would not do it; `None`
+    /// where there is none, or where it cannot.
+    pub(super) fn selects_on_device(&self, base: &Op) -> Option<Result<String, String>> {
         let below = Pipeline::of(base)?;
         let (device, job) = self.marking_job(&below, self.table_rows(&below)?)?;
-        Some(device.declines(&job).map_or(Ok(()), Err))
+        Some(device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err))
     }
 
     fn put_selected(&self, place: OpId, found: Option<Arc<Marks>>) {
