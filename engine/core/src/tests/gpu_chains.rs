@@ -420,6 +420,51 @@ fn walks_that_lead_back_on_themselves_are_cut_alike() {
     });
 }
 
+#[test]
+fn tables_without_rows_are_no_trap() {
+    let listed = |pairs: &[(i64, i64)], nodes: i64| {
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..nodes));
+        let table = RecordBatch::try_from_iter([("id", ids)]).expect("ids");
+        Loaded {
+            nodes: Some(Table::try_new(table).expect("a table")),
+            node: Some("id".to_owned()),
+            ..graph(pairs)
+        }
+    };
+    // Nothing at all, nodes that no edge names, and edges whose nodes no row describes.
+    let graphs = [graph(&[]), listed(&[], 0), listed(&[], 40), listed(&[(0, 1), (1, 1)], 0)];
+    let chains = [
+        json!([node(json!({"id": {"type": "GE", "val": 0}}), None)]),
+        json!([edge("forward", json!({}))]),
+        json!([
+            node(json!({"id": {"type": "GE", "val": 1}}), None),
+            edge("undirected", json!({"hops": 2}))
+        ]),
+        json!([
+            edge("reverse", json!({"min_hops": 2, "max_hops": 3})),
+            node(json!({"id": 1}), None)
+        ]),
+    ];
+    let answers = |e: &Engine| -> Frames {
+        let mut all = vec![];
+        for (n, graph) in (1..).zip(&graphs) {
+            let data = e.add(n, graph.clone());
+            for chain in &chains {
+                all.extend([false, true].map(|drawn| frames(e, data, chain, drawn)));
+            }
+        }
+        all
+    };
+    let e = live_engine(config());
+    let wanted = answers(&e);
+    stop(e);
+    gpu_test(&["chain_follow"], |gpu| {
+        let e = live_engine(on(gpu));
+        assert_eq!(answers(&e), wanted);
+        stop(e);
+    });
+}
+
 /// The elements of collections.
 fn members(e: &Engine, chains: &[Value]) -> Vec<String> {
     let data = e.add(1, sample());
