@@ -56,6 +56,10 @@ def test_chains_on_the_gpu_agree_with_the_client(tmp_path):
             if differs:
                 wrong.append(f"case {number - 1}: {differs[0]}: {differs[1]}\n  {case}")
         assert not wrong, f"{len(wrong)} of {asked} differ with GRAPHLUME_ORACLE_SEED={SEED}:\n" + "\n".join(wrong[:5])
+        api = server.api()
+        plan = api("POST", f"/api/v2/etl/datasets/{graph._dataset_id}/gfql/nodes",
+                   json={"gfql_operations": [{"type": "Edge", "direction": "forward"}], "format": "json", "explain": True})
+        assert plan.status_code == 200 and "the pattern on the GPU" in plan.text, plan.text
         # A dataset's graph is copied once, by the first pattern that runs there. Hop numbers are left to the CPU.
         copies = server.metric("device_uploads_total")
         assert copies > asked / 3, f"{copies} of {asked} ran on the GPU"

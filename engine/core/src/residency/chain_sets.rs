@@ -257,3 +257,46 @@ impl Sets<'_> {
         Ok(Nodes::Of(Arc::new(self.device.mask_from_words(self.num_nodes(), &words)?)))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use graphlume_emu::gpu_test;
+    use graphlume_graph::Topology;
+    use graphlume_types::CancelReason;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_launched_once_the_work_is_stopped() {
+        gpu_test(&["chain_follow"], |gpu| {
+            let topology = Topology::from_coo(40, &[0, 1, 2, 39], &[1, 2, 0, 39]);
+            let cancel = CancelToken::new();
+            let sets = Sets {
+                gpu: gpu.clone(),
+                device: Device::Cuda(gpu.clone()),
+                graph: Arc::new(GpuGraph::upload(gpu, &topology).unwrap()),
+                cancel: &cancel,
+            };
+            let some = sets.nodes_from_host(&IdSet::List(vec![0, 2, 39])).unwrap();
+            let direction = Direction::Forward;
+            let along = Along { direction, edges: None, from: &some, to: &Nodes::All };
+            let kept = sets.kept(&along).unwrap();
+            assert_eq!(sets.on_host(&kept).unwrap().to_vec(), [0, 2, 3]);
+            assert_eq!(sets.nodes_on_host(&some).unwrap().to_vec(), [0, 2, 39]);
+            let launches =
+                || ["chain_follow", "mask_combine", "mask_count"].map(|k| gpu.launches(k));
+            let before = launches();
+            cancel.cancel(CancelReason::ClientGone);
+            let stopped = [
+                sets.kept(&along).err(),
+                sets.and(&some, &some).err(),
+                sets.count(&some).err(),
+                sets.left(direction, &kept).err(),
+                sets.on_host(&kept).err(),
+            ];
+            assert!(stopped.iter().all(|e| e.as_ref().is_some_and(ChainError::is_stopped)));
+            assert_eq!(launches(), before);
+        });
+    }
+}

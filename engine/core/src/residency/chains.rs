@@ -303,6 +303,10 @@ impl ChainDevice for ResidentChains {
         match self.answer(gpu, job, cancel) {
             Ok(answer) => Some(answer),
             Err(error) if error.is_stopped() => None,
+            Err(error @ ChainError::TooDeep(_)) => {
+                tracing::info!(dataset = %self.key.0, %error, "a pattern is answered by the CPU instead of the GPU");
+                None
+            }
             Err(error) => {
                 tracing::warn!(dataset = %self.key.0, %error, "a pattern is answered by the CPU instead of the GPU");
                 None

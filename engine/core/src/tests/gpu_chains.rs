@@ -371,6 +371,100 @@ fn random_chains_over_random_graphs_give_the_same_frames_on_the_gpu() {
     });
 }
 
+#[test]
+fn walks_that_lead_back_on_themselves_are_cut_alike() {
+    let begin = |ids: Value| node(json!({"id": {"type": "IsIn", "options": ids}}), None);
+    let then = || edge("forward", json!({"name": "then"}));
+    let cases = [
+        // Node 1 is met by the first hop from 0, and what it leads to is followed from 1 itself by then: it did not get far
+        // enough, and nothing leads on from it.
+        (
+            vec![(0, 1), (1, 2), (2, 3), (3, 4)],
+            json!([
+                begin(json!([0, 1])),
+                edge("forward", json!({"min_hops": 2, "max_hops": 2})),
+                then()
+            ]),
+        ),
+        // The edge from 2 to 3 is the third of a walk and the second before the end, so on no walk of three.
+        (
+            vec![(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)],
+            json!([begin(json!([0])), edge("forward", json!({"hops": 3})), begin(json!([4]))]),
+        ),
+        // A cycle, a pair of edges, a loop, and a seed that hangs on a cycle.
+        (
+            vec![(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (4, 5), (6, 6), (7, 8)],
+            json!([begin(json!([3, 4, 6, 7])), edge("undirected", json!({"hops": 3}))]),
+        ),
+        (
+            (0..90).map(|i| (i, i + 1)).collect(),
+            json!([begin(json!([0])), edge("forward", json!({"to_fixed_point": true}))]),
+        ),
+    ];
+    let answers = |e: &Engine| -> Frames {
+        let each = (1..).zip(&cases).map(|(n, (pairs, chain))| {
+            let data = e.add(n, graph(pairs));
+            frames(e, data, chain, true)
+        });
+        each.collect()
+    };
+    let e = live_engine(config());
+    let wanted = answers(&e);
+    stop(e);
+    // The header, and the edges: all; all but one; those of walks; all.
+    assert_eq!(wanted.iter().map(|w| w.1.len()).collect::<Vec<_>>(), [4, 3, 9, 91]);
+    gpu_test(&["chain_follow"], |gpu| {
+        let e = live_engine(on(gpu));
+        assert_eq!(answers(&e), wanted);
+        stop(e);
+    });
+}
+
+#[test]
+fn tables_without_rows_are_no_trap() {
+    let listed = |pairs: &[(i64, i64)], nodes: i64| {
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..nodes));
+        let table = RecordBatch::try_from_iter([("id", ids)]).expect("ids");
+        Loaded {
+            nodes: Some(Table::try_new(table).expect("a table")),
+            node: Some("id".to_owned()),
+            ..graph(pairs)
+        }
+    };
+    // Nothing at all, nodes that no edge names, and edges whose nodes no row describes.
+    let graphs = [graph(&[]), listed(&[], 0), listed(&[], 40), listed(&[(0, 1), (1, 1)], 0)];
+    let chains = [
+        json!([node(json!({"id": {"type": "GE", "val": 0}}), None)]),
+        json!([edge("forward", json!({}))]),
+        json!([
+            node(json!({"id": {"type": "GE", "val": 1}}), None),
+            edge("undirected", json!({"hops": 2}))
+        ]),
+        json!([
+            edge("reverse", json!({"min_hops": 2, "max_hops": 3})),
+            node(json!({"id": 1}), None)
+        ]),
+    ];
+    let answers = |e: &Engine| -> Frames {
+        let mut all = vec![];
+        for (n, graph) in (1..).zip(&graphs) {
+            let data = e.add(n, graph.clone());
+            for chain in &chains {
+                all.extend([false, true].map(|drawn| frames(e, data, chain, drawn)));
+            }
+        }
+        all
+    };
+    let e = live_engine(config());
+    let wanted = answers(&e);
+    stop(e);
+    gpu_test(&["chain_follow"], |gpu| {
+        let e = live_engine(on(gpu));
+        assert_eq!(answers(&e), wanted);
+        stop(e);
+    });
+}
+
 /// The elements of collections.
 fn members(e: &Engine, chains: &[Value]) -> Vec<String> {
     let data = e.add(1, sample());

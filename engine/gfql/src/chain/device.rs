@@ -461,3 +461,114 @@ impl<'a> Chain<'a, '_> {
         NodeSet(self.writer.push(ChainStep::Left(direction, edges)))
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use graphlume_expr::{ErrorCode, Strictness};
+    use graphlume_store::{Bindings, ChainAnswer, ChainDevice};
+    use graphlume_table::Table;
+    use graphlume_types::{CancelReason, CancelToken};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What a device does that has no GPU.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Does {
+        Declines,
+        Fails,
+        IsStopped,
+        FindsNothing,
+    }
+
+    #[derive(Debug)]
+    struct Fake {
+        does: Does,
+        asked: AtomicUsize,
+        steps: Mutex<Vec<usize>>,
+    }
+
+    impl ChainDevice for Fake {
+        fn declines(&self, job: &ChainJob<'_>) -> Option<String> {
+            self.steps.lock().unwrap().push(job.steps.len());
+            (self.does == Does::Declines).then(|| "it is small".to_owned())
+        }
+
+        fn run(&self, job: &ChainJob<'_>, cancel: &CancelToken) -> Option<ChainAnswer> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            match self.does {
+                Does::Declines | Does::Fails => None,
+                Does::IsStopped => {
+                    cancel.cancel(CancelReason::ClientGone);
+                    None
+                }
+                Does::FindsNothing => Some(ChainAnswer {
+                    nodes: vec![IdSet::empty(); job.wanted_nodes.len()],
+                    edges: vec![IdSet::empty(); job.wanted_edges.len()],
+                }),
+            }
+        }
+    }
+
+    fn graph(does: Does) -> (PropertyGraph, Arc<Fake>) {
+        let ints = |v: &[i64]| -> ArrayRef { Arc::new(Int64Array::from(v.to_vec())) };
+        let edges = [("s", ints(&[0, 1, 2])), ("d", ints(&[1, 2, 3])), ("w", ints(&[5, 6, 7]))];
+        let edges = Table::try_new(RecordBatch::try_from_iter(edges).unwrap()).unwrap();
+        let name = |name: &str| Some(name.to_owned());
+        let bindings = Bindings { node: None, source: name("s"), destination: name("d") };
+        let device = Arc::new(Fake { does, asked: AtomicUsize::new(0), steps: Mutex::default() });
+        let graph = PropertyGraph::new(None, Some(edges), bindings).unwrap();
+        (graph.with_chain_device(Some(device.clone())), device)
+    }
+
+    fn ask(graph: &PropertyGraph, chain: &Value) -> Result<usize, QueryError> {
+        let query = crate::parse(chain).unwrap();
+        let found = crate::run(graph, &query, None, Strictness::Strict, &CancelToken::new())?;
+        Ok(found.graph.edges().map_or(0, Table::num_rows))
+    }
+
+    #[test]
+    fn the_cpu_answers_where_the_device_does_not() {
+        let heavy = json!([{"type": "Edge", "direction": "forward", "edge_match": {"w": {"type": "GT", "val": 5}}}]);
+        for (does, edges, asked) in
+            [(Does::Declines, 2, 0), (Does::Fails, 2, 1), (Does::FindsNothing, 0, 1)]
+        {
+            let (graph, device) = graph(does);
+            assert_eq!(ask(&graph, &heavy).unwrap(), edges, "{does:?}");
+            assert_eq!(device.asked.load(Ordering::Relaxed), asked, "{does:?}");
+        }
+        let (graph, _) = graph(Does::IsStopped);
+        assert_eq!(ask(&graph, &heavy).unwrap_err().error_code(), ErrorCode::Stopped);
+    }
+
+    #[test]
+    fn what_has_no_form_for_a_device_is_not_offered_and_the_plan_says_why() {
+        let (graph, device) = graph(Does::FindsNothing);
+        let edge = |more: Value| {
+            let mut edge = json!({"type": "Edge", "direction": "forward"});
+            edge.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+            json!([edge, {"type": "Node", "name": "end"}])
+        };
+        for (chain, edges, why) in [
+            (edge(json!({"label_edge_hops": "hop"})), 3, "numbers of hops"),
+            (edge(json!({"min_hops": 1, "max_hops": 2})), 3, "numbers of hops"),
+            (edge(json!({"edge_query": "w > 5"})), 2, "a column that no GPU keeps"),
+            (json!([{"type": "Edge", "direction": "forward", "min_hops": 2}]), 3, "so many hops"),
+        ] {
+            assert_eq!(ask(&graph, &chain).unwrap(), edges, "{chain}");
+            let query = crate::parse(&chain).unwrap();
+            let cancel = CancelToken::new();
+            let plan = crate::explain_on(&graph, &query, Strictness::Strict, &cancel).unwrap();
+            assert!(plan.contains("the pattern on the CPU: ") && plan.contains(why), "{plan}");
+        }
+        assert!(device.steps.lock().unwrap().is_empty());
+        let query = crate::parse(&edge(json!({}))).unwrap();
+        let plan = crate::explain_on(&graph, &query, Strictness::Strict, &CancelToken::new());
+        assert!(plan.unwrap().ends_with("  the pattern on the GPU\n"));
+    }
+}
