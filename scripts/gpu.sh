@@ -1,23 +1,28 @@
 #!/usr/bin/env bash
 # Proof on a real GPU, in two halves because GPU machines often have neither Rust nor a network.
-#   scripts/gpu.sh build   builds the device tests and the benches into .gpu/ (ignored by git; self-contained)
-#   scripts/gpu.sh run     on the GPU machine: device tests, compute-sanitizer and benches; results go to $OUT or .gpu/out.
-#                          `run tests`, `run sanitize` and `run bench` do one of the three, each within ten minutes
+#   scripts/gpu.sh build   builds the suite of figures and the device tests into .gpu/ (ignored by git; self-contained)
+#   scripts/gpu.sh run     on the GPU machine, within nine minutes: rates and tasks as a line of JSON a row, then the
+#                          device tests, then compute-sanitizer over some of them; results go to $OUT or .gpu/out.
+#                          `run suite`, `run tests` and `run sanitize` do one of the three; sanitize then takes all tests
 #   scripts/gpu.sh         all of it here
 # Without a GPU `run` says so and fails: it never passes by doing nothing.
 set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
 
+# What the GPU machine is known to have, and what a machine that is lent for one call takes with it.
+NEWEST_GLIBC=2.39
+PAYLOAD_BYTES_MAX=$((48 << 20))
+
 build() {
     # shellcheck source=scripts/lib.sh
     source scripts/lib.sh
     need_rust
     need_apt objdump binutils
-    build_web
     rm -rf .gpu && mkdir -p .gpu/tests
-    say "building the device tests and the benches"
-    build_server
+    say "building the suite and the device tests"
+    # By target and not by package, as in lib.sh: other features would mean a second build.
+    cargo build --locked --quiet --workspace --bin graphlume-gpu-suite
     kernel_tests
     local file
     cargo test --locked --quiet "${KERNEL_TESTS[@]}" --no-run --message-format=json | python3 -c '
@@ -28,18 +33,19 @@ for line in sys.stdin:
         print(m["target"]["name"], m["executable"])' | while read -r name path; do
         cp "$path" ".gpu/tests/$name"
     done
-    cp "$BIN" .gpu/graphlume
-    mkdir -p .gpu/bench && cp bench/*.py .gpu/bench/
-    strip --strip-all .gpu/graphlume .gpu/tests/*
-    local newest=2.39
-    for file in .gpu/graphlume .gpu/tests/*; do
+    cp "$CARGO_TARGET_DIR/debug/graphlume-gpu-suite" .gpu/
+    strip --strip-all .gpu/graphlume-gpu-suite .gpu/tests/*
+    for file in .gpu/graphlume-gpu-suite .gpu/tests/*; do
         local needs
         needs=$(objdump -T "$file" | grep -o 'GLIBC_2\.[0-9]*' | sort -Vu | tail -n1)
-        [ "$(printf '%s\nGLIBC_%s\n' "$needs" "$newest" | sort -V | tail -n1)" = "GLIBC_$newest" ] \
-            || die "$file needs $needs; the GPU machine is only known to have $newest"
+        [ "$(printf '%s\nGLIBC_%s\n' "$needs" "$NEWEST_GLIBC" | sort -V | tail -n1)" = "GLIBC_$NEWEST_GLIBC" ] \
+            || die "$file needs $needs; the GPU machine is only known to have $NEWEST_GLIBC"
     done
     tar -C .gpu -czf .gpu.tar.gz . && rm -rf .gpu && mkdir .gpu && mv .gpu.tar.gz .gpu/payload.tar.gz
-    say "ready: .gpu/payload.tar.gz, $(du -h .gpu/payload.tar.gz | cut -f1)"
+    local bytes
+    bytes=$(stat -c %s .gpu/payload.tar.gz)
+    [ "$bytes" -le "$PAYLOAD_BYTES_MAX" ] || die "the payload has $bytes bytes; at most $PAYLOAD_BYTES_MAX can be taken along"
+    say "ready: .gpu/payload.tar.gz, $bytes bytes"
 }
 
 # step NAME SECONDS COMMAND...: runs with a limit, keeps the log, remembers failures.
@@ -47,37 +53,52 @@ step() {
     local name=$1 limit=$2
     shift 2
     printf '==> %s\n' "$name"
-    if timeout "$limit" "$@" >"$OUT/$name.log" 2>&1; then
-        tail -n 3 "$OUT/$name.log"
+    if timeout "$limit" "$@" >"$work/logs/$name.log" 2>&1; then
+        tail -n 3 "$work/logs/$name.log"
     else
         printf 'FAILED (%s): %s\n' "$?" "$name"
-        tail -n 25 "$OUT/$name.log"
+        tail -n 25 "$work/logs/$name.log"
         failed+=("$name")
     fi
+}
+
+# All figures in one process. Each line is in the file as soon as it is measured.
+part_suite() {
+    echo "==> suite"
+    local rc=0
+    # shellcheck disable=SC2086
+    timeout 320 "$work/graphlume-gpu-suite" ${GRAPHLUME_GPU_SUITE:---seconds 280} 2>"$work/logs/suite.log" \
+        | tee "$OUT/suite.jsonl" || rc=$?
+    [ $rc -eq 0 ] || { echo "FAILED ($rc): suite"; cat "$work/logs/suite.log"; failed+=(suite); }
 }
 
 # The device tests, one program a kernel family. Tests of planted faults need the stand-in driver.
 part_tests() {
     for test in "$work"/tests/*; do
-        step "test-$(basename "$test")" 90 "$test" --test-threads=1 --skip faulty_
+        step "test-$(basename "$test")" 60 "$test" --test-threads=1 --skip faulty_
     done
 }
 
-# Every tool over every program. A tool slows a run 10 to 100 times, so four run side by side.
+# Tools over programs: part_sanitize SECONDS TOOL... -- PROGRAM...; several side by side, since a tool slows a run 10 to
+# 100 times. What does not come to its end in time is named, and fails.
 part_sanitize() {
     if ! command -v compute-sanitizer >/dev/null; then
         echo "compute-sanitizer is not on this machine: it was NOT run"
         failed+=("compute-sanitizer missing")
         return
     fi
-    local tool test pids=() names=()
-    for tool in memcheck racecheck initcheck synccheck; do
-        for test in "$work"/tests/*; do
-            while [ "$(jobs -pr | wc -l)" -ge 4 ]; do wait -n || true; done
-            timeout 120 compute-sanitizer --tool "$tool" --error-exitcode 9 --require-cuda-init=no \
-                "$test" --test-threads=1 --skip faulty_ >"$OUT/$tool-$(basename "$test").log" 2>&1 &
+    local limit=$1 tools=() tool test pids=() names=()
+    shift
+    while [ "$1" != -- ]; do tools+=("$1"); shift; done
+    shift
+    for tool in "${tools[@]}"; do
+        for test in "$@"; do
+            [ -x "$work/tests/$test" ] || continue
+            while [ "$(jobs -pr | wc -l)" -ge 8 ]; do wait -n || true; done
+            timeout "$limit" compute-sanitizer --tool "$tool" --error-exitcode 9 --require-cuda-init=no \
+                "$work/tests/$test" --test-threads=1 --skip faulty_ >"$work/logs/$tool-$test.log" 2>&1 &
             pids+=($!)
-            names+=("$tool-$(basename "$test")")
+            names+=("$tool-$test")
         done
     done
     local i
@@ -86,15 +107,16 @@ part_sanitize() {
             echo "ok ${names[$i]}"
         else
             echo "FAILED ($?): ${names[$i]}"
-            grep -m 12 -E '=========|panicked' "$OUT/${names[$i]}.log" || tail -n 5 "$OUT/${names[$i]}.log"
+            grep -m 12 -E '=========|panicked' "$work/logs/${names[$i]}.log" || tail -n 5 "$work/logs/${names[$i]}.log"
             failed+=("${names[$i]}")
         fi
     done
 }
 
-part_bench() {
-    step bench 580 python3 "$work/bench/gpu.py" --bin "$work/graphlume" --out "$OUT/gpu-bench.md"
-    [ ! -f "$OUT/gpu-bench.md" ] || cat "$OUT/gpu-bench.md"
+# One file of logs, also when the call is ended from outside.
+put_away() {
+    tar -C "$work" -czf "$OUT/logs.tar.gz" logs
+    rm -rf "$work"
 }
 
 run() {
@@ -102,32 +124,41 @@ run() {
     OUT=${OUT:-$ROOT/.gpu/out}
     mkdir -p "$OUT"
     if ! nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | tee "$OUT/gpu.txt"; then
-        echo "NO GPU: nvidia-smi found none, so no device test, no sanitizer and no device bench was run" >&2
+        echo "NO GPU: nvidia-smi found none, so no figure, no device test and no sanitizer was run" >&2
         exit 1
     fi
     work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
+    mkdir "$work/logs"
+    trap put_away EXIT
+    trap 'exit 143' TERM INT
     tar -C "$work" -xzf .gpu/payload.tar.gz
     failed=()
-    export GRAPHLUME_GPU_TESTS=device RUST_BACKTRACE=1
+    # The driver compiles the kernels once, and the test programs find what the suite made it compile.
+    export CUDA_MODULE_LOADING=EAGER CUDA_CACHE_PATH=$work/cache
+    export GRAPHLUME_GPU_TESTS=${GRAPHLUME_GPU_TESTS:-device} RUST_BACKTRACE=1
     case ${1:-all} in
+    suite) part_suite ;;
     tests) part_tests ;;
-    sanitize) part_sanitize ;;
-    bench) part_bench ;;
-    all) part_tests; part_sanitize; part_bench ;;
-    *) echo "error: no part called $1; there are tests, sanitize and bench" >&2; exit 2 ;;
+    sanitize)
+        local all
+        mapfile -t all < <(ls "$work/tests")
+        part_sanitize 120 memcheck racecheck initcheck synccheck -- "${all[@]}" ;;
+    all)
+        part_suite
+        part_tests
+        part_sanitize 110 memcheck racecheck -- scan sort frontier components csr paths ;;
+    *) echo "error: no part called $1; there are suite, tests and sanitize" >&2; exit 2 ;;
     esac
-    (cd "$OUT" && find . -maxdepth 1 -name '*.log' | tar -czf logs.tar.gz -T - && rm -f ./*.log)
     if [ ${#failed[@]} -gt 0 ]; then
         printf 'FAILED: %s\n' "${failed[*]}"
         exit 1
     fi
-    echo "passed; logs and tables are in $OUT"
+    echo "passed; figures and logs are in $OUT"
 }
 
 case ${1:-both} in
 build) build ;;
 run) run "${2:-all}" ;;
 both) (build) && run all ;;
-*) sed -n '2,8p' "$0" >&2; exit 2 ;;
+*) sed -n '2,9p' "$0" >&2; exit 2 ;;
 esac

@@ -60,7 +60,7 @@ run() {
         older_python_client
         folder=$records/packed.folder
         rm -rf "$folder" && mkdir -p "$folder"
-        for beside in graphlume-dump graphlume-gfql graphlume-hypergraph build; do ln -s "$CARGO_TARGET_DIR/debug/$beside" "$folder/$beside"; done
+        for beside in graphlume-dump graphlume-gfql graphlume-hypergraph graphlume-gpu-suite build; do ln -s "$CARGO_TARGET_DIR/debug/$beside" "$folder/$beside"; done
         cp "$CARGO_TARGET_DIR/dist/graphlume" "$folder/graphlume"
         GRAPHLUME_BIN=$folder/graphlume "$VENV/bin/python" -m pytest tests/e2e -q -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder
         echo "$bytes bytes" ;;

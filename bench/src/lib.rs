@@ -4,7 +4,6 @@ mod cancel;
 pub mod clock;
 mod cpu;
 mod cuda;
-pub mod generate;
 mod input;
 mod layout;
 pub mod probe;
@@ -13,3 +12,5 @@ mod rows;
 mod sql;
 pub mod task;
 pub mod work;
+
+pub use graphlume_generate as generate;

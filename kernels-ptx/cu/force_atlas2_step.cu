@@ -72,10 +72,11 @@ fa_pull_wide(u32 n, u32 count, const u32* GL_RESTRICT nodes, const u32* GL_RESTR
   }
 }
 
-// Adds the pull on the bodies of the nodes `nodes`, a block each: hubs.
+// Adds the pull on the bodies of the nodes `nodes`, a block each: hubs. Blocks are as large as they can be, because a
+// hub's arcs are gone over by one block, and the largest hub decides how long the kernel takes.
 //@ nodes: count, body_of: n, points: n, radii: *, spans: 2 * n, outs: *, ins: *, out_factors: *,
 //@ in_factors: *, knobs: 16, forces: n
-GL_KERNEL void GL_BOUNDS(256)
+GL_KERNEL void GL_BOUNDS(1024)
 fa_pull_hubs(u32 n, u32 count, const u32* GL_RESTRICT nodes, const u32* GL_RESTRICT body_of,
              const float2* GL_RESTRICT points, const f32* GL_RESTRICT radii, const u64* GL_RESTRICT spans,
              const u32* GL_RESTRICT outs, const u32* GL_RESTRICT ins, const f32* GL_RESTRICT out_factors,

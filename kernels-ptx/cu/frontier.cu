@@ -11,6 +11,7 @@
 #define FR_NODES 4u     // Only to nodes in `nodes`.
 #define FR_EDGES 8u     // Only along edges in `edges`, by row.
 #define FR_MARK 16u     // Mark the edges used in `used`, by row.
+#define FR_LAST 32u     // No hop follows: what is reached is counted and not listed.
 
 // The nodes of a mask as a list. The list's length is counts[0]. 4 bytes a node at most. Any grid
 // of whole warps.
@@ -44,10 +45,12 @@ struct FrHop {
   u32* used;
   u32* next;
   u32* next_count;
+  u32 found;  // By this lane, on a last hop.
 };
 
-// Follows the edge at position `p` of a direction's lists. All 32 lanes must take part.
-GL_DEVICE void fr_follow(const FrHop& hop, const u32* GL_RESTRICT ends,
+// Follows the edge at position `p` of a direction's lists. All 32 lanes must take part. A last hop counts what it
+// reaches and lists nothing: nobody goes on from there, and a place in the list costs an atomic that is waited for.
+GL_DEVICE void fr_follow(FrHop& hop, const u32* GL_RESTRICT ends,
                          const u32* GL_RESTRICT rows, u32 p, bool active) {
   u32 v = 0;
   bool fresh = false;
@@ -60,7 +63,19 @@ GL_DEVICE void fr_follow(const FrHop& hop, const u32* GL_RESTRICT ends,
       fresh = graph_set_bit(hop.reached, v);
     }
   }
+  if (hop.flags & FR_LAST) {
+    hop.found += fresh ? 1u : 0u;
+    return;
+  }
   graph_append(fresh, v, hop.next, hop.next_count);
+}
+
+// Adds what the lanes of a last hop have found. All 32 lanes must take part.
+GL_DEVICE void fr_end(const FrHop& hop) {
+  if (hop.flags & FR_LAST) {
+    const u32 found = warp_sum(hop.found);
+    if (gl_lane() == 0 && found != 0) atomicAdd(hop.next_count, found);
+  }
 }
 
 // A hop from every node on hop `h`'s list, a lane a node and then all lanes on their lists
@@ -74,7 +89,7 @@ GL_KERNEL void GL_BOUNDS(256)
             const u32* GL_RESTRICT in_src, const u32* GL_RESTRICT in_row,
             const u32* GL_RESTRICT nodes, const u32* GL_RESTRICT edges, u32* reached, u32* used,
             u32* next, u32* big, u32* counts) {
-  const FrHop hop = {flags, nodes, edges, reached, used, next, counts + 2 * h + 2};
+  FrHop hop = {flags, nodes, edges, reached, used, next, counts + 2 * h + 2, 0};
   const u32 count = counts[2 * h];
   const u32 share = graph_share(count);
   for (u64 base = gl_first_warp() * share; base < count; base += gl_step_warps() * share) {
@@ -92,6 +107,7 @@ GL_KERNEL void GL_BOUNDS(256)
       fr_follow(hop, in_src, in_row, p, active);
     });
   }
+  fr_end(hop);
 }
 
 // The same for the nodes on `big`, a block or several a node. Any grid of whole warps.
@@ -104,7 +120,7 @@ GL_KERNEL void GL_BOUNDS(256)
                 const u32* GL_RESTRICT in_src, const u32* GL_RESTRICT in_row,
                 const u32* GL_RESTRICT nodes, const u32* GL_RESTRICT edges, u32* reached, u32* used,
                 u32* next, u32* counts) {
-  const FrHop hop = {flags, nodes, edges, reached, used, next, counts + 2 * h + 2};
+  FrHop hop = {flags, nodes, edges, reached, used, next, counts + 2 * h + 2, 0};
   graph_each_big(counts[2 * h + 1], [&](u32 item, u32 part, u32 parts) {
     const u32 u = big[item];
     const u64 step = (u64)parts * blockDim.x, first = (u64)part * blockDim.x;
@@ -119,4 +135,5 @@ GL_KERNEL void GL_BOUNDS(256)
       fr_follow(hop, in_src, in_row, in_offsets[u] + (u32)k, k < in_length);
     }
   });
+  fr_end(hop);
 }

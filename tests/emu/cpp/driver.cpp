@@ -35,6 +35,8 @@ void clear(State& s) {
   s.delayed.clear();
   s.wrong.clear();
   s.memory_peak = s.memory_used;
+  // A device that was lost while a stream was recorded never ended the recording.
+  for (void* stream : s.streams) static_cast<Stream*>(stream)->recording.reset();
 }
 
 // Makes the first result of a kernel wrong by one bit.

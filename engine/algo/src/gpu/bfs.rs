@@ -33,12 +33,28 @@ pub fn run(
     depth_limit: Option<u32>,
     cancel: &CancelToken,
 ) -> Result<Levels, AlgoError> {
+    let [distance, predecessor] = levels(gpu, graph, source, directed, depth_limit, cancel)?;
+    let distance = gpu.read(distance.view())?;
+    Ok(Levels { distance, predecessor: gpu.read(predecessor.view())? })
+}
+
+/// Distances and predecessors as [`run`] finds them, left on the device.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn levels(
+    gpu: &Gpu,
+    graph: &GpuGraph,
+    source: u32,
+    directed: bool,
+    depth_limit: Option<u32>,
+    cancel: &CancelToken,
+) -> Result<[Buf<u32>; 2], AlgoError> {
     let mut search = Search::new(gpu, graph, directed, depth_limit)?;
     if graph.num_nodes() > 0 {
         search.run(gpu, graph, source, cancel)?;
     }
-    let distance = gpu.read(search.distance.view())?;
-    Ok(Levels { distance, predecessor: gpu.read(search.predecessor.view())? })
+    Ok([search.distance, search.predecessor])
 }
 
 struct Search {

@@ -19,6 +19,7 @@ const BACKWARD: u32 = 2;
 const NODES: u32 = 4;
 const EDGES: u32 = 8;
 const MARK: u32 = 16;
+const LAST: u32 = 32;
 
 /// Which edges a hop may take: as [`crate::path::expand::Hop`], with masks on the device.
 #[derive(Clone, Copy)]
@@ -209,7 +210,7 @@ impl Expander {
                 counts[0] = last;
                 self.gpu.write(reached.counts.view_mut(), &counts)?;
             }
-            self.hop(graph, hop, h % 2 == 0, reached)?;
+            self.hop(graph, hop, [h % 2 == 0, h + 1 == hops], reached)?;
             reached.since += 1;
         }
         Ok(())
@@ -219,10 +220,11 @@ impl Expander {
         &mut self,
         graph: &GpuGraph,
         hop: &Hop<'_>,
-        even: bool,
+        [even, last]: [bool; 2],
         reached: &mut Reached,
     ) -> Result<(), DeviceError> {
-        let (n, h, flags) = (graph.num_nodes(), reached.since, hop.flags());
+        let (n, h) = (graph.num_nodes(), reached.since);
+        let flags = hop.flags() | if last { LAST } else { 0 };
         let Self { gpu, lists: [a, b], big, in_rows } = self;
         let (list, next) = if even { (a, b) } else { (b, a) };
         let none = gpu.alloc::<u32>("no mask", 0)?;

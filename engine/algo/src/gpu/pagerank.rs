@@ -6,6 +6,8 @@
 //! (1 - alpha)` of the exact ones, in the sum of the differences; so with a `tol` of 5e-8 both
 //! agree to 1e-6.
 
+mod timing;
+
 use graphlume_device::cuda::prim::{Scan, Sort};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, Grid, View, kernels};
 use graphlume_types::CancelToken;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 use cudarc::driver::sys;
+use rayon::prelude::*;
 
 use super::context::Context;
 use super::error::DeviceError;
@@ -22,6 +23,8 @@ const STAGED_BYTES_MIN: usize = 64 << 10;
 pub(crate) const BLOCK_BYTES: usize = 2 << 20;
 /// Small blocks of a context; one more small download at the same time goes unstaged.
 const SMALL_MAX: usize = 8;
+/// Bytes of a block that one thread copies out of it.
+const COPY_BYTES: usize = 512 << 10;
 /// Pairs of blocks of a context; one more copy at the same time goes unstaged.
 const PAIRS_MAX: usize = 4;
 
@@ -344,7 +347,11 @@ impl Taken<'_> {
                 block.idle(cx)?;
                 // SAFETY: the block holds the bytes of this part, which its copy has written, and
                 // is idle.
-                unsafe { block.bytes.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+                let from = unsafe { std::slice::from_raw_parts(block.bytes, bytes.len()) };
+                // Several threads: the pages of the host's side are often new, and making them takes
+                // longer than the copy.
+                let parts = bytes.par_chunks_mut(COPY_BYTES).zip(from.par_chunks(COPY_BYTES));
+                parts.for_each(|(to, from)| to.copy_from_slice(from));
             }
         }
         Ok(())

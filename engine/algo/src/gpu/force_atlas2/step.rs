@@ -29,6 +29,9 @@ fn pull_blocks(bodies: u32) -> u32 {
     bodies.div_ceil(THREADS / 4).clamp(1, PULL_BLOCKS_MAX)
 }
 
+/// Threads of the block that goes over the arcs of a hub.
+const HUB_THREADS: u32 = 1024;
+
 /// Blocks of [`kernels::fa_move`] and others with a thread a body.
 fn move_blocks(bodies: u32) -> u32 {
     bodies.div_ceil(THREADS).clamp(1, MOVE_BLOCKS_MAX)
@@ -206,15 +209,15 @@ impl GpuForceAtlas2 {
 
     fn pull(&mut self) -> Result<(), DeviceError> {
         let (gpu, n, b, a) = (&self.gpu, self.nodes, &self.bodies[self.side], &self.arcs);
-        let wide = (&self.wide, kernels::fa_pull_wide as PullListed, 32);
-        let hubs = (&self.hubs, kernels::fa_pull_hubs as PullListed, 256);
-        for (nodes, launch, lanes) in [wide, hubs] {
+        let wide = (&self.wide, kernels::fa_pull_wide as PullListed, 32, THREADS);
+        let hubs = (&self.hubs, kernels::fa_pull_hubs as PullListed, HUB_THREADS, HUB_THREADS);
+        for (nodes, launch, lanes, threads) in [wide, hubs] {
             if nodes.is_empty() {
                 continue;
             }
             launch(
                 gpu,
-                Grid::cover(gpu, nodes.len() * lanes, THREADS),
+                Grid::cover(gpu, nodes.len() * lanes as usize, threads),
                 n,
                 nodes.len() as u32,
                 nodes.view(),

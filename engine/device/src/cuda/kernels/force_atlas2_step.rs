@@ -73,9 +73,10 @@ pub fn fa_pull_wide(
     unsafe { launch.run(gpu, grid) }
 }
 
-static FA_PULL_HUBS: Kernel = Kernel::new("force_atlas2_step", "fa_pull_hubs", 256);
+static FA_PULL_HUBS: Kernel = Kernel::new("force_atlas2_step", "fa_pull_hubs", 1024);
 
-/// Adds the pull on the bodies of the nodes `nodes`, a block each: hubs.
+/// Adds the pull on the bodies of the nodes `nodes`, a block each: hubs. Blocks are as large as they can be, because a
+/// hub's arcs are gone over by one block, and the largest hub decides how long the kernel takes.
 ///
 /// # Errors
 /// A length or a grid that the kernel does not allow, a lost device, or what the driver answers.

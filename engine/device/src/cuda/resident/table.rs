@@ -54,7 +54,7 @@ pub(super) static RESIDENT: [(&str, [u8; 5]); 150] = [
     ("fa_pin", [4, 8, 8, 8, 6]),
     ("fa_positions", [4, 8, 8, 8, 6]),
     ("fa_pull", [4, 6, 6, 6, 5]),
-    ("fa_pull_hubs", [4, 8, 8, 8, 6]),
+    ("fa_pull_hubs", [1, 2, 2, 2, 1]),
     ("fa_pull_wide", [4, 6, 6, 6, 6]),
     ("fa_relabel", [4, 8, 8, 8, 6]),
     ("fa_repel", [4, 9, 9, 9, 7]),

@@ -2,7 +2,7 @@
 
 use graphlume_types::hash::h64;
 
-use super::{EdgeList, SpecError, in_range};
+use crate::{EdgeList, SpecError, in_range};
 
 /// Parameters of [`ba`].
 #[derive(Debug, Clone, PartialEq, Eq)]

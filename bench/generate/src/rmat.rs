@@ -3,7 +3,7 @@
 use graphlume_types::hash::{h64, mix64};
 use rayon::prelude::*;
 
-use super::{EdgeList, SpecError, in_range};
+use crate::{EdgeList, SpecError, in_range};
 
 /// A bijection on `0..2^bits`: three rounds of odd multiply, add and xor-shift.
 fn permute_pow2(x: u64, bits: u32, seed: u64) -> u64 {

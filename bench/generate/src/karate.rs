@@ -1,6 +1,6 @@
 //! Zachary's karate club (J. Anthropological Research 33, 1977): 34 people, 78 friendships, two camps.
 
-use super::EdgeList;
+use crate::EdgeList;
 
 /// For each person the friends with a larger number.
 const FRIENDS: &[(u32, &[u32])] = &[

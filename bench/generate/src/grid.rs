@@ -1,6 +1,6 @@
 //! A square grid: its right drawing is known and its diameter is large.
 
-use super::{EdgeList, SpecError, in_range, orient, shuffle_by_hash};
+use crate::{EdgeList, SpecError, in_range, orient, shuffle_by_hash};
 
 /// `side * side` nodes joined to their right and lower neighbours, edges in hashed order.
 ///

@@ -3,7 +3,7 @@
 use graphlume_types::hash::h64;
 use rayon::prelude::*;
 
-use super::{EdgeList, SpecError, in_range, orient, shuffle_by_hash};
+use crate::{EdgeList, SpecError, in_range, orient, shuffle_by_hash};
 
 /// Parameters of [`sbm`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use graphlume_types::hash::h64;
 
-use super::{EdgeList, SpecError, in_range, orient};
+use crate::{EdgeList, SpecError, in_range, orient};
 
 /// Node `v > 0` hangs on a hashed earlier node; `num_edges - (num_nodes - 1)` further edges join
 /// nodes at most 64 ids apart.

@@ -3,7 +3,7 @@
 
 use graphlume_types::hash::{h64, unit_f64};
 
-use super::{EdgeList, SpecError, in_range};
+use crate::{EdgeList, SpecError, in_range};
 
 /// Parameters of [`lfr`].
 #[derive(Debug, Clone, PartialEq)]
@@ -173,9 +173,9 @@ pub fn lfr(spec: &LfrSpec) -> Result<EdgeList, SpecError> {
     pairs.sort_unstable();
     pairs.dedup();
     let keyed = |_: usize, (a, b): (u32, u32)| u64::from(a) * n as u64 + u64::from(b);
-    let (src, dst) = super::shuffle_by_hash(&pairs, spec.seed, keyed)
+    let (src, dst) = crate::shuffle_by_hash(&pairs, spec.seed, keyed)
         .into_iter()
-        .map(|(a, b)| super::orient(a, b, n as u64, spec.seed))
+        .map(|(a, b)| crate::orient(a, b, n as u64, spec.seed))
         .unzip();
     Ok(EdgeList { num_nodes: spec.num_nodes, src, dst, community: Some(community) })
 }
