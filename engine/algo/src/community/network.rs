@@ -2,6 +2,7 @@
 //! [`GraphView`] share. Every sum is added in one order, so that its bits do not depend on the threads.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -20,7 +21,8 @@ const COPIES_MAX: f64 = 0.5;
 pub(crate) struct Network {
     /// Where each node's list starts; one more than nodes.
     pub(crate) offsets: Vec<usize>,
-    pub(crate) ends: Vec<u32>,
+    /// Those of the view where it has them in this form.
+    pub(crate) ends: Arc<Vec<u32>>,
     /// Weights of the list entries; `None` means that each is 1.
     pub(crate) weights: Option<Vec<f64>>,
     /// Weight of each node's loops, as often as the view counts them.
@@ -56,6 +58,14 @@ impl Network {
         }
         let loops = counts.into_iter().map(|c| c.1).collect();
         let weighted = view.is_weighted();
+        if let Some(ends) = view.out().shared_neighbors()
+            && !view.is_directed()
+            && ends.len() == at
+        {
+            // Without loops the lists are those of the view.
+            let weights = view.out().all_weights().map(<[f64]>::to_vec);
+            return Self { offsets, ends, weights, loops };
+        }
         let (mut ends, mut weights) = (vec![0; at], vec![0.0; if weighted { at } else { 0 }]);
         let parts = split_lists(by_arcs(&offsets), &offsets, &mut ends, &mut weights);
         parts.into_par_iter().for_each(|(nodes, ends, weights)| {
@@ -75,7 +85,7 @@ impl Network {
                 }
             }
         });
-        Self { offsets, ends, weights: weighted.then_some(weights), loops }
+        Self { offsets, ends: Arc::new(ends), weights: weighted.then_some(weights), loops }
     }
 
     pub(crate) fn num_nodes(&self) -> usize {
@@ -206,7 +216,7 @@ impl Network {
         }
         ends.truncate(at);
         weights.truncate(at);
-        Self { offsets, ends, weights: weighted.then_some(weights), loops }
+        Self { offsets, ends: Arc::new(ends), weights: weighted.then_some(weights), loops }
     }
 
     /// The member at a place; members lie anywhere, so the lists of those to come are asked for.

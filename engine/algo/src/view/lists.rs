@@ -162,6 +162,14 @@ impl<'a> Lists<'a> {
         &self.neighbors
     }
 
+    /// The same, to keep, where they are not borrowed of the graph.
+    pub(crate) fn shared_neighbors(&self) -> Option<Arc<Vec<u32>>> {
+        match &self.neighbors {
+            Array::Borrowed(_) => None,
+            Array::Shared(values) => Some(Arc::clone(values)),
+        }
+    }
+
     /// The rows of all arcs, list after list; made by the first who asks.
     #[must_use]
     pub fn all_rows(&self) -> &[u32] {

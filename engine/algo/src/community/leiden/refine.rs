@@ -104,6 +104,8 @@ struct State<S> {
     starts: Vec<usize>,
     links: Tally<f64>,
     choices: Vec<(u32, f64)>,
+    /// How likely each choice is.
+    odds: Vec<f64>,
     number: Vec<u32>,
 }
 
@@ -254,7 +256,8 @@ impl<S: Size> Community<'_, S> {
         if state.choices.is_empty() {
             return;
         }
-        let to = self.draw(v, best.0, best.1, &state.choices) as usize;
+        let State { choices, odds, .. } = state;
+        let to = self.draw(v, best.0, best.1, (choices, odds)) as usize;
         if to == k {
             return;
         }
@@ -275,19 +278,26 @@ impl<S: Size> Community<'_, S> {
     }
 
     /// One of the choices, each as likely as the exponential of its gain.
-    fn draw(&self, v: usize, best: u32, most: f64, choices: &[(u32, f64)]) -> u32 {
-        if self.rule.beta <= 0.0 {
+    fn draw(
+        &self,
+        v: usize,
+        best: u32,
+        most: f64,
+        (choices, odds): (&[(u32, f64)], &mut Vec<f64>),
+    ) -> u32 {
+        if self.rule.beta <= 0.0 || choices.len() == 1 {
             return best;
         }
-        let odds = |gain: f64| {
+        odds.clear();
+        odds.extend(choices.iter().map(|(_, gain)| {
             let exponent = (gain - most) / self.rule.beta;
             // Most are far below the best, where the exponential is 0.
             if exponent < EXP_ZERO { 0.0 } else { exponent.exp() }
-        };
-        let all: f64 = choices.iter().map(|c| odds(c.1)).sum();
+        }));
+        let all: f64 = odds.iter().sum();
         let mut left = unit_f64(self.rule.seed, 1 << 20, v as u64) * all;
-        for (part, gain) in choices {
-            left -= odds(*gain);
+        for ((part, _), odds) in choices.iter().zip(odds) {
+            left -= *odds;
             if left < 0.0 {
                 return *part;
             }
