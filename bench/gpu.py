@@ -132,7 +132,7 @@ def cells(task, doc):
         rate = f"{r['arcs_per_s'] / 1e9:.2f} G arcs/s"
     extra = [f"{k} {r[k]:.5f}" for k in ("modularity",) if k in r]
     extra += [f"off the processor's by {r[k]:.1e}" for k in ("distance_to_cpu",) if k in r]
-    each = best / rounds if task in ("pagerank", "fa2") else best
+    each = r.get("iteration_ms") or (best / rounds if task == "fa2" else best)
     return f"{each:.3f}", rate, f"{r['share_of_floor']:.0%}", f"{r['device_peak_bytes'] / 2**20:.0f}", "; ".join(extra)
 
 
