@@ -125,15 +125,13 @@ fn a_long_spine_is_scanned_in_several_steps() {
 fn inputs_for_a_whole_grid_and_more_are_scanned() {
     gpu_test(&["scan_sums_u32", "scan_spine_u32", "scan_apply_u32"], |gpu| {
         let whole = gpu.info().sm_count as usize * 8 * 4096;
-        let mut scan = Scan::new(gpu, whole + 1).unwrap();
-        for n in [whole - 1, whole + 1] {
-            let host = values(12, n, 100);
-            let input = gpu.upload("input", &host).unwrap();
-            let mut out = gpu.alloc("sums", n + 1).unwrap();
-            scan.exclusive(input.view(), out.view_mut()).unwrap();
-            let want: Vec<u32> = sums(&host).iter().map(|s| *s as u32).collect();
-            assert!(gpu.read(out.view()).unwrap() == want, "{n}");
-        }
+        let host = values(12, whole + 1, 100);
+        let mut scan = Scan::new(gpu, host.len()).unwrap();
+        let input = gpu.upload("input", &host).unwrap();
+        let mut out = gpu.alloc("sums", host.len() + 1).unwrap();
+        scan.exclusive(input.view(), out.view_mut()).unwrap();
+        let want: Vec<u32> = sums(&host).iter().map(|s| *s as u32).collect();
+        assert!(gpu.read(out.view()).unwrap() == want, "{} values", host.len());
     });
 }
 

@@ -64,11 +64,12 @@ fn many_tiles_in_few_chunks_are_sorted_too() {
     });
 }
 
-/// A tile more than one for each block of a whole grid, so that some blocks have two tiles and some have none.
+/// A tile more than one for each block of a whole grid, of which no card has more than three for each multiprocessor:
+/// blocks then have two tiles, and the last may have less.
 #[test]
 fn pairs_for_a_whole_grid_and_more_are_sorted() {
     gpu_test(NARROW, |gpu| {
-        let n = gpu.info().sm_count as usize * 4 * 4096 + 1;
+        let n = gpu.info().sm_count as usize * 3 * 4096 + 1;
         let mut sort = Sort::new_u32(gpu, n).unwrap();
         let host: Vec<u32> = keys(0, n).iter().map(|k| *k as u32).collect();
         check_u32(gpu, &mut sort, &host, 11);
