@@ -351,10 +351,14 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_query() {
                 // The first time copies the columns.
                 run();
                 let counted = || [Counted::Launches, Counted::DownloadedBytes].map(emulator::count);
-                let before = counted();
-                run();
-                let after = counted();
-                let taken = [after[0] - before[0], after[1] - before[1]];
+                let asked = (0..3).map(|_| {
+                    let before = counted();
+                    run();
+                    let after = counted();
+                    [after[0] - before[0], after[1] - before[1]]
+                });
+                // The engine asks the card now and then whether it is well.
+                let taken = asked.min().expect("three runs");
                 let plan = graphlume_cypher::explain_on(&graph, &query, &none, &cancel);
                 let plan = plan.expect("a plan");
                 let said = plan.split("on the GPU: ").nth(1).expect("what it takes");
@@ -367,6 +371,7 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_query() {
         }
         println!("{table}");
         assert_eq!(wrong, 0, "kernels and bytes\n{table}");
+        drop((graph, ctx));
         stop(e);
     });
 }

@@ -6,6 +6,7 @@ mod collections;
 mod gpu;
 mod gpu_chains;
 mod gpu_tables;
+mod gpu_tck;
 mod kit;
 mod loading;
 mod loop_and_queues;
