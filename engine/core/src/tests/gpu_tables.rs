@@ -309,6 +309,7 @@ fn columns_make_room_for_each_other_on_a_small_card() {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "the table of bench/results")]
 fn the_router_knows_the_kernels_and_the_bytes_of_a_query() {
     // Each part of a pattern that is left out here runs on the card as it is written.
     let texts = [

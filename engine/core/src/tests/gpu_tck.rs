@@ -125,7 +125,6 @@ fn the_reads_of_the_compatibility_kit_are_the_same_on_the_gpu() {
             on_gpu += u32::from(emulator::count(Counted::Launches) > before);
             assert_eq!(found, answer(&graph), "{}: {}", scenario.feature, scenario.name);
         }
-        println!("{asked} queries, {on_gpu} of them on the card");
         // Most queries ask for no aggregate and no filter of a whole table.
         assert!(asked > 2_900 && on_gpu > 40, "{asked} queries, {on_gpu} of them on the card");
         drop(ctx);
