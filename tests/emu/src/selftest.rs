@@ -84,13 +84,8 @@ impl Raw {
         assert_eq!(call!(c"cuMemFree_v2" as fn(u64) -> c_int, at), SUCCESS);
     }
 
-    fn launch(
-        &self,
-        name: &str,
-        grid: (u32, u32, u32),
-        stream: *mut c_void,
-        values: &[u64],
-    ) -> c_int {
+    /// A kernel by its name, or the driver's code.
+    fn function(&self, name: &str) -> Result<*mut c_void, c_int> {
         let name = CString::new(name).unwrap();
         let mut function = std::ptr::null_mut();
         let found = call!(
@@ -99,7 +94,26 @@ impl Raw {
             self.module,
             name.as_ptr()
         );
-        assert_eq!(found, SUCCESS, "{name:?}");
+        if found == SUCCESS { Ok(function) } else { Err(found) }
+    }
+
+    fn launch(
+        &self,
+        name: &str,
+        grid: (u32, u32, u32),
+        stream: *mut c_void,
+        values: &[u64],
+    ) -> c_int {
+        self.launch_of(self.function(name).unwrap(), grid, stream, values)
+    }
+
+    fn launch_of(
+        &self,
+        function: *mut c_void,
+        grid: (u32, u32, u32),
+        stream: *mut c_void,
+        values: &[u64],
+    ) -> c_int {
         let mut values = values.to_vec();
         let mut list: Vec<*mut c_void> = values.iter_mut().map(|v| (&raw mut *v).cast()).collect();
         call!(
@@ -205,14 +219,16 @@ fn a_recording_is_replayed_with_the_arguments_of_its_time() {
     fault_test(|| {
         let raw = Raw::new();
         let (a, b) = (raw.upload(&[1, 2, 3]), raw.upload(&[0; 3]));
+        let double = raw.function("st_double").unwrap();
         let mut stream = std::ptr::null_mut();
         let mut graph = std::ptr::null_mut();
         let mut replay = std::ptr::null_mut();
         let ok = |code: c_int| assert_eq!(code, SUCCESS);
         ok(call!(c"cuStreamCreate" as fn(*mut *mut c_void, c_uint) -> c_int, &raw mut stream, 1));
         ok(call!(c"cuStreamBeginCapture_v2" as fn(*mut c_void, c_int) -> c_int, stream, 0));
-        ok(raw.launch("st_double", (1, 32, 0), stream, &[3, a, b]));
-        ok(raw.launch("st_double", (1, 32, 0), stream, &[3, b, a]));
+        assert_eq!(raw.function("st_double").unwrap_err(), 900, "nothing is loaded meanwhile");
+        ok(raw.launch_of(double, (1, 32, 0), stream, &[3, a, b]));
+        ok(raw.launch_of(double, (1, 32, 0), stream, &[3, b, a]));
         ok(call!(
             c"cuStreamEndCapture" as fn(*mut c_void, *mut *mut c_void) -> c_int,
             stream,
