@@ -341,8 +341,9 @@ impl EngineHandle {
     }
 
     /// Gives a session its collections; `members` holds those that [`Self::evaluate_collection`] has just evaluated.
-    /// Answers when the picture shows them, or at once while the graph is not there. The command is sent before this
-    /// returns: whoever does not wait for the answer still stands behind it in the queue with the next command.
+    /// Answers when the picture shows them, or at once while the graph is not there. The command is in
+    /// the engine's queue when this returns, before the answer is awaited: a session that is being opened sends it and
+    /// goes on, and its next command is then carried out after this one.
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; [`EngineError::Memory`] when there is none to paint with.

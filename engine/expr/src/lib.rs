@@ -42,7 +42,7 @@ pub use cmp::Cmp;
 pub use error::{ErrorCode, QueryError, listed, nearest};
 pub use fold::{Fold, Folded, Folds, fold};
 pub use group::{GROUPS_MAX, Keys};
-pub use mark::{Marks, marks};
+pub use mark::{Marks, marks, wide_words};
 pub use near::{Near, float_of, ordered_bits};
 pub use number::{Arithmetic, Number};
 pub use quote::quote;

@@ -31,10 +31,7 @@ impl Marks {
     /// Marks from words of 32 rows, as devices give them.
     #[must_use]
     pub fn of_words(num_rows: usize, words: &[u32]) -> Self {
-        let pair = |pair: &[u32]| {
-            u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or_default()) << 32
-        };
-        let mut words: Vec<u64> = words.chunks(2).map(pair).collect();
+        let mut words = wide_words(words);
         words.resize(num_rows.div_ceil(64), 0);
         Self { words }
     }
@@ -65,6 +62,14 @@ impl Marks {
         });
         ones.filter(move |row| range.contains(row))
     }
+}
+
+/// Words of 64 bits from those of 32 that a device gives, the first of two in the lower half.
+#[must_use]
+pub fn wide_words(words: &[u32]) -> Vec<u64> {
+    let pair =
+        |pair: &[u32]| u64::from(pair[0]) | pair.get(1).map_or(0, |high| u64::from(*high) << 32);
+    words.chunks(2).map(pair).collect()
 }
 
 /// Marks the rows for which the test is true; all of them without one.

@@ -214,7 +214,7 @@ pub trait TableDevice: Send + Sync + std::fmt::Debug {
     /// Why the CPU is to do it; none where the device is faster.
     fn declines(&self, job: &TableJob<'_>) -> Option<String>;
 
-    /// What it takes there, for whoever asks how a query is answered.
+    /// The kernels that the job launches and the bytes that it brings back, as a text for `explain` and `profile`.
     fn effort(&self, job: &TableJob<'_>) -> String;
 
     /// Does it; `None` where the CPU has to, because the device failed (which it logs) or the token was cancelled.

@@ -7,6 +7,7 @@ use graphlume_algo::gpu::GpuGraph;
 use graphlume_algo::gpu::chain::{Follow, Followed, follow};
 use graphlume_device::cuda::{Buf, DeviceError, Gpu, View};
 use graphlume_device::prim::{Device, Mask, MaskOp, PrimError};
+use graphlume_expr::wide_words;
 use graphlume_graph::Direction;
 use graphlume_store::ids::IdSet;
 use graphlume_types::{CancelToken, Cancelled};
@@ -236,10 +237,7 @@ impl Sets<'_> {
     pub(super) fn on_host(&self, mask: &Mask) -> Result<IdSet, ChainError> {
         self.cancel.check()?;
         let words = self.device.mask_to_words(mask)?;
-        let pair = |pair: &[u32]| {
-            u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or_default()) << 32
-        };
-        let set = IdSet::of_words(words.chunks(2).map(pair).collect());
+        let set = IdSet::of_words(wide_words(&words));
         Ok(match u64::from(set.len()) * LISTED_PART < mask.rows() as u64 {
             true => IdSet::List(set.to_vec()),
             false => set,

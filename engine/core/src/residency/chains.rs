@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graphlume_device::prim::{Cells as PrimCells, Device, DeviceColumn, Mask};
+use graphlume_device::prim::{Device, DeviceColumn, Mask};
 use graphlume_expr::{JobTest, RawCells, Side, TableArray};
 use graphlume_graph::Topology;
 use graphlume_store::{
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::chain_hops::{HopSets, Walk};
 use super::chain_sets::{Along, ChainError, Edges, Nodes, Sets};
-use super::tables::predicate;
+use super::tables::{predicate, upload};
 use crate::context::EngineContext;
 use crate::device::ColumnKey;
 use crate::device::cost::{ChainWork, chain_work};
@@ -154,20 +154,6 @@ fn ordered_bits(bits: &[u32], order: &[u32]) -> Vec<u32> {
         rows.iter().enumerate().fold(0, |word, (i, row)| word | u32::from(bit(row)) << i)
     };
     order.par_chunks(32).map(word).collect()
-}
-
-fn upload(
-    device: &Device,
-    cells: &RawCells<'_>,
-    valid: Option<&[u32]>,
-) -> Result<DeviceColumn, graphlume_device::prim::PrimError> {
-    let cells = match cells {
-        RawCells::Ints(v) => PrimCells::I64(v),
-        RawCells::Floats(v) => PrimCells::F64(v),
-        RawCells::Codes(v) => PrimCells::Codes(v),
-        RawCells::Truths(v) => PrimCells::Bytes(v),
-    };
-    device.upload(cells, valid)
 }
 
 /// A column of a type of which no device keeps copies: the program is wrong.

@@ -69,14 +69,7 @@ impl ResidentTables {
         let columns = job.columns.iter().map(|column| {
             gpu.column(self.column_key(column), || {
                 let valid = column.cells.valid();
-                let values = column.cells.values();
-                let cells = match &values {
-                    RawCells::Ints(v) => PrimCells::I64(v),
-                    RawCells::Floats(v) => PrimCells::F64(v),
-                    RawCells::Codes(v) => PrimCells::Codes(v),
-                    RawCells::Truths(v) => PrimCells::Bytes(v),
-                };
-                device.upload(cells, valid.as_deref())
+                upload(&device, &column.cells.values(), valid.as_deref())
             })
         });
         let columns: Vec<Arc<DeviceColumn>> = columns.collect::<Result<_, _>>()?;
@@ -129,6 +122,21 @@ impl TableDevice for ResidentTables {
             }
         }
     }
+}
+
+/// A copy of a column's cells on a device; `valid` has a bit for each row with a value, and all have one without it.
+pub(super) fn upload(
+    device: &Device,
+    cells: &RawCells<'_>,
+    valid: Option<&[u32]>,
+) -> Result<DeviceColumn, PrimError> {
+    let cells = match cells {
+        RawCells::Ints(v) => PrimCells::I64(v),
+        RawCells::Floats(v) => PrimCells::F64(v),
+        RawCells::Codes(v) => PrimCells::Codes(v),
+        RawCells::Truths(v) => PrimCells::Bytes(v),
+    };
+    device.upload(cells, valid)
 }
 
 /// A condition as the primitives take it.

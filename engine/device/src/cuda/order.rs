@@ -1,5 +1,6 @@
-//! The order between streams that use the same memory: whoever reads waits for who wrote, whoever writes or frees
-//! waits for all who use it, and readers do not wait for each other.
+//! The order between streams that use the same memory. A call that reads an allocation waits for the call that wrote it
+//! last; a call that writes or frees it waits for every call before that reads or writes it; two calls that read it, such
+//! as two queries on the graph of one dataset, do not wait for each other.
 
 use std::sync::{Arc, Mutex};
 

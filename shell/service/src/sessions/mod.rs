@@ -331,7 +331,8 @@ impl Sessions {
                 continue;
             }
             let (engine, id) = (self.ctx.engine.clone(), session.clone());
-            // A task: the session is closed even when whoever waits here goes away.
+            // In a task of its own, because a client that hangs up drops this future, and the session that was taken off the
+            // list would then stay open in the engine.
             let closed = tokio::spawn(async move { engine.close(id).await }).await;
             if let Ok(Err(EngineError::Busy { .. })) = closed {
                 return self.registry.leave(vec![session]);
