@@ -23,7 +23,7 @@ const NODES: i64 = 260;
 const EDGES: i64 = 700;
 
 /// Self-loops, edges that there are several times, nodes without edges, and ten nodes that only edges name.
-fn sample() -> Loaded {
+pub(super) fn sample() -> Loaded {
     let end = |by: i64| {
         (0..EDGES).map(move |i| match i % 9 {
             0 => i / 9 % 40,
@@ -109,7 +109,7 @@ fn bounds() -> Vec<Value> {
 
 const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
 
-fn chains() -> Vec<Value> {
+pub(super) fn chains() -> Vec<Value> {
     let tests = filters();
     let mut at = 0;
     let mut test = || {

@@ -5,6 +5,7 @@ mod checkpoints;
 mod collections;
 mod gpu;
 mod gpu_chains;
+mod gpu_router;
 mod gpu_tables;
 mod gpu_tck;
 mod kit;
