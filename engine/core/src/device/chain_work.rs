@@ -198,16 +198,7 @@ impl Counting<'_> {
                     (a.is_reached || a.is_all) && (b.is_reached || b.is_all) && !is_all;
                 Made { is_all, same_as, is_reached, ..nodes(a.arcs.min(b.arcs)) }
             }
-            ChainStep::Or(all) => {
-                self.launch(self.node_bytes());
-                let mut made = nodes(0.0);
-                for set in all.iter().map(|set| self.set(*set)).collect::<Vec<_>>() {
-                    self.with_nodes(made.is_all, set.is_all);
-                    let is_all = made.is_all || set.is_all;
-                    made = Made { is_all, ..nodes(made.arcs.max(set.arcs)) };
-                }
-                made
-            }
+            ChainStep::Or(all) => self.any_of(all),
             ChainStep::OrEdges(all) => {
                 self.launch(self.edge_bytes());
                 all.iter().for_each(|_| self.of_edges());
@@ -228,6 +219,17 @@ impl Counting<'_> {
                 Made { is_reached: true, ..nodes(edges) }
             }
         }
+    }
+
+    fn any_of(&mut self, all: &[NodeSet]) -> Made {
+        self.launch(self.node_bytes());
+        let mut made = Made::new(0.0);
+        for set in all.iter().map(|set| self.set(*set)).collect::<Vec<_>>() {
+            self.with_nodes(made.is_all, set.is_all);
+            let is_all = made.is_all || set.is_all;
+            made = Made { is_all, ..Made::new(made.arcs.max(set.arcs)) };
+        }
+        made
     }
 
     /// The edges that the CPU looks at for a hop, or several; gives those at the nodes that it reaches.

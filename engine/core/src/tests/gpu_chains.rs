@@ -208,7 +208,7 @@ fn rows(table: Option<&Table>) -> Vec<String> {
 }
 
 /// The frames that a chain gives, and how large they are.
-fn frames(
+pub(super) fn frames(
     e: &Engine,
     data: DatasetId,
     chain: &Value,
@@ -528,6 +528,10 @@ fn faulty_cards_cost_a_line_and_not_the_frames() {
             node(json!({"number": {"type": "LT", "val": 0}}), Some("begin")),
             edge("undirected", json!({"hops": 2})),
             node(json!({"amount": {"type": "GT", "val": 10}}), None),
+        ]),
+        json!([
+            node(json!({"id": {"type": "IsIn", "options": [3, 7, 40]}}), None),
+            edge("forward", json!({"min_hops": 2, "max_hops": 2})),
         ]),
     ];
     let wanted = by_the_cpu(&chains);

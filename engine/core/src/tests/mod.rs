@@ -8,6 +8,7 @@ mod gpu_chains;
 mod gpu_router;
 mod gpu_tables;
 mod gpu_tck;
+mod gpu_zoo;
 mod kit;
 mod loading;
 mod loop_and_queues;
