@@ -5,7 +5,7 @@ use crate::centrality::{
 };
 use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
-use crate::layout::{circle, force_atlas2, grid, random, sphere, star};
+use crate::layout::{circle, force_atlas2, grid, random, reingold_tilford, sphere, star};
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
@@ -104,6 +104,8 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &sphere::SPHERE,
     &random::RANDOM,
     &random::RANDOM_3D,
+    &reingold_tilford::RT,
+    &reingold_tilford::RT_CIRCULAR,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.

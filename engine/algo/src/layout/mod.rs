@@ -7,5 +7,6 @@ pub mod force_atlas2;
 pub(crate) mod grid;
 pub mod initial_layout;
 pub(crate) mod random;
+pub(crate) mod reingold_tilford;
 pub(crate) mod sphere;
 pub(crate) mod star;
