@@ -5,7 +5,9 @@ use crate::centrality::{
 };
 use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
-use crate::layout::{circle, force_atlas2, grid, random, reingold_tilford, sphere, star};
+use crate::layout::{
+    bipartite, circle, force_atlas2, grid, random, reingold_tilford, sphere, star, sugiyama,
+};
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
@@ -106,6 +108,8 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &random::RANDOM_3D,
     &reingold_tilford::RT,
     &reingold_tilford::RT_CIRCULAR,
+    &bipartite::BIPARTITE,
+    &sugiyama::SUGIYAMA,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.

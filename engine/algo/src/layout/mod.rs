@@ -1,5 +1,6 @@
 //! Layouts: coordinates for nodes. A layout is a file or a folder with its specification beside its code.
 
+pub(crate) mod bipartite;
 pub(crate) mod circle;
 pub mod component_packing;
 pub(crate) mod coordinates;
@@ -10,3 +11,4 @@ pub(crate) mod random;
 pub(crate) mod reingold_tilford;
 pub(crate) mod sphere;
 pub(crate) mod star;
+pub(crate) mod sugiyama;
