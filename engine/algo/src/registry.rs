@@ -5,18 +5,17 @@ use crate::centrality::{
 };
 use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
+use crate::layout::{circle, force_atlas2, grid, random, sphere, star};
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
 use crate::tree::{gomory_hu, spanning};
 use crate::triangle::{count, lcc, truss};
 use crate::{AlgoError, AlgorithmSpec, Kind, networkx, util};
 
-mod layouts;
-
 pub use crate::community::louvain_spec::louvain_options;
 pub use crate::dispatch::run;
 pub use crate::input::hub;
-pub use layouts::force_atlas2_params;
+pub use crate::layout::force_atlas2::spec::force_atlas2_params;
 
 /// Every algorithm, in the order in which they are documented.
 pub static ALGORITHMS: &[&AlgorithmSpec] = &[
@@ -97,14 +96,14 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &networkx::STRONG,
     &networkx::CORE_NUMBER,
     &networkx::K_CORE,
-    &layouts::FORCE_ATLAS2,
-    &layouts::CIRCLE,
-    &layouts::STAR,
-    &layouts::GRID,
-    &layouts::GRID_3D,
-    &layouts::SPHERE,
-    &layouts::RANDOM,
-    &layouts::RANDOM_3D,
+    &force_atlas2::spec::FORCE_ATLAS2,
+    &circle::CIRCLE,
+    &star::STAR,
+    &grid::GRID,
+    &grid::GRID_3D,
+    &sphere::SPHERE,
+    &random::RANDOM,
+    &random::RANDOM_3D,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.

@@ -449,7 +449,7 @@ mod tests {
     #[test]
     fn a_grid_starts_unfolded_and_ends_better_than_from_a_random_start() {
         let t = testkit::grid(40);
-        let random: Vec<[f32; 2]> = super::super::closed::random(1600, 3)
+        let random: Vec<[f32; 2]> = super::super::random::random(1600, 3)
             .into_iter()
             .map(|p| p.map(|v| 1000.0 * v as f32))
             .collect();

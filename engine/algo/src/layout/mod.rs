@@ -1,6 +1,11 @@
-//! Layouts: coordinates for nodes.
+//! Layouts: coordinates for nodes. A layout is a file or a folder with its specification beside its code.
 
-pub mod closed;
+pub(crate) mod circle;
 pub mod component_packing;
+pub(crate) mod coordinates;
 pub mod force_atlas2;
+pub(crate) mod grid;
 pub mod initial_layout;
+pub(crate) mod random;
+pub(crate) mod sphere;
+pub(crate) mod star;

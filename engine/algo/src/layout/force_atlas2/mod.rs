@@ -21,6 +21,7 @@ mod profile;
 mod repulse;
 mod settle;
 pub(crate) mod simd;
+pub mod spec;
 mod speed;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,138 @@
+//! The specification of ForceAtlas2: the parameters of cuGraph's, and the run from a request.
+
+use super::{ForceAtlas2, Params};
+use crate::layout::coordinates::{XY, coordinates};
+use crate::layout::initial_layout;
+use crate::layout::random::random;
+use crate::spec::{RANDOM_STATE, cugraph, ignored, only, param};
+use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues};
+
+const ANY_SCALE: Option<(f64, f64)> = Some((0.0, 1e6));
+
+/// ForceAtlas2, as a request names it.
+pub(crate) static FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
+    id: "force_atlas2",
+    names: &[cugraph("force_atlas2")],
+    kind: Kind::Layout,
+    params: &[
+        param("max_iter", Dtype::Int, "500", Some((0.0, 1e6)), "iterations"),
+        param(
+            "outbound_attraction_distribution",
+            Dtype::Bool,
+            "true",
+            None,
+            "push hubs to the rim",
+        ),
+        param(
+            "lin_log_mode",
+            Dtype::Bool,
+            "false",
+            None,
+            "logarithmic attraction: tighter clusters",
+        ),
+        param("prevent_overlapping", Dtype::Bool, "false", None, "push overlapping nodes apart"),
+        param(
+            "vertex_radius",
+            Dtype::Float,
+            "1.0",
+            ANY_SCALE,
+            "radius of every node, for prevent_overlapping",
+        ),
+        param(
+            "overlap_scaling_ratio",
+            Dtype::Float,
+            "100.0",
+            ANY_SCALE,
+            "push between overlapping nodes",
+        ),
+        param(
+            "edge_weight_influence",
+            Dtype::Float,
+            "1.0",
+            Some((-10.0, 10.0)),
+            "exponent of the edge weight",
+        ),
+        param(
+            "jitter_tolerance",
+            Dtype::Float,
+            "1.0",
+            Some((1e-3, 1e3)),
+            "swinging that is tolerated",
+        ),
+        param("barnes_hut_optimize", Dtype::Bool, "true", None, "approximate the far field"),
+        param("barnes_hut_theta", Dtype::Float, "0.5", Some((0.0, 2.0)), "smaller is more exact"),
+        param("scaling_ratio", Dtype::Float, "2.0", Some((1e-6, 1e6)), "strength of the repulsion"),
+        param("strong_gravity_mode", Dtype::Bool, "false", None, "gravity grows with the distance"),
+        param("gravity", Dtype::Float, "1.0", ANY_SCALE, "pull to the origin"),
+        param(
+            "double_attraction",
+            Dtype::Bool,
+            "true",
+            None,
+            "attract from both ends of each edge, as cuGraph does",
+        ),
+        param(
+            "multilevel_start",
+            Dtype::Bool,
+            "true",
+            None,
+            "start from a coarse picture instead of at random",
+        ),
+        RANDOM_STATE,
+    ],
+    accepted: &[
+        ignored("verbose"),
+        only("pos_list", "[]"),
+        only("callback", "[]"),
+        only("vertex_mobility", "[]"),
+        only("vertex_mass", "[]"),
+    ],
+    outputs: XY,
+    doc: "ForceAtlas2 (Jacomy et al. 2014).",
+    run: force_atlas2,
+    ..AlgorithmSpec::BASE
+};
+
+/// The layout's own parameters out of those of a request.
+#[must_use]
+pub fn force_atlas2_params(p: &ParamValues) -> Params {
+    let default = Params::cugraph();
+    let number = |name, default| p.float(name).unwrap_or(default);
+    Params {
+        outbound_attraction_distribution: p.bool("outbound_attraction_distribution"),
+        lin_log_mode: p.bool("lin_log_mode"),
+        prevent_overlapping: p.bool("prevent_overlapping"),
+        overlap_scaling_ratio: number("overlap_scaling_ratio", default.overlap_scaling_ratio),
+        edge_weight_influence: number("edge_weight_influence", default.edge_weight_influence),
+        jitter_tolerance: number("jitter_tolerance", default.jitter_tolerance),
+        barnes_hut_optimize: p.bool("barnes_hut_optimize"),
+        barnes_hut_theta: number("barnes_hut_theta", default.barnes_hut_theta),
+        scaling_ratio: number("scaling_ratio", default.scaling_ratio),
+        strong_gravity_mode: p.bool("strong_gravity_mode"),
+        gravity: number("gravity", default.gravity),
+        double_attraction: p.bool("double_attraction"),
+        ..default
+    }
+}
+
+fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
+    let params = force_atlas2_params(p);
+    let n = input.num_nodes() as usize;
+    let seed = p.count("random_state");
+    let begin = if p.bool("multilevel_start") {
+        initial_layout::place(input.topology, seed, input.cancel)?
+    } else {
+        random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
+    };
+    let radii = vec![p.float("vertex_radius").unwrap_or(1.0) as f32; n];
+    let weights: Option<Vec<f32>> = input.weights.map(|w| w.iter().map(|w| *w as f32).collect());
+    let weights = weights.as_deref();
+    let mut layout =
+        ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)?;
+    for _ in 0..p.count("max_iter") {
+        layout.iterate(input.cancel)?;
+    }
+    let mut out = Vec::new();
+    layout.positions(&mut out);
+    Ok(coordinates(&out.iter().map(|q| q.map(f64::from)).collect::<Vec<_>>()))
+}
