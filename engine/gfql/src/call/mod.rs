@@ -1,6 +1,7 @@
 //! Calls before and after a pattern.
 
 mod algorithm;
+mod collapse;
 mod graph;
 mod group;
 mod hop;

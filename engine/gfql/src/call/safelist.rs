@@ -4,7 +4,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use serde_json::Value;
 
-use super::{Params, graph, group, hop, hypergraph, layout, levels, rows};
+use super::{Params, collapse, graph, group, hop, hypergraph, layout, levels, rows};
 use crate::scope::Scope;
 
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
@@ -89,7 +89,6 @@ const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
 const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
 
 const IN_THE_CLIENT: &str = "compute this layout in the client and upload its x and y columns";
-const COLLAPSE: &str = "collapse the graph in the client and upload its nodes and edges";
 const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
 const GRAPHVIZ: &str = "use layout_igraph with \"sugiyama\" or \"reingold_tilford\" where it is \
                         available, or compute the layout in the client";
@@ -181,9 +180,9 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "collapse",
-        Does::Refused(COLLAPSE),
-        &[],
-        &["node", "attribute", "column", "self_edges", "unwrap", "verbose"],
+        of_graph(collapse::run),
+        &["node", "attribute", "column"],
+        &["self_edges", "unwrap", "verbose"],
     ),
     entry(
         "hypergraph",

@@ -85,7 +85,7 @@ fn numbers(table: &Table, name: &str) -> Result<Vec<f64>, QueryError> {
 }
 
 /// The cells of a column of the nodes.
-fn cells(table: &Table, name: &str) -> Result<Vec<Cell>, QueryError> {
+pub(super) fn cells(table: &Table, name: &str) -> Result<Vec<Cell>, QueryError> {
     let column = named(table, name)?;
     let reader = Reader::new(column).ok_or_else(|| {
         let text = format!("the column {name:?} of the nodes has a type that is not read");
