@@ -164,11 +164,11 @@ fn downwards(part: &mut Part, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> 
         }
     }
     merge(&mut part.edges);
-    let layer = layering::longest_paths(n, &part.edges, &place);
-    if n > SHORTEST_NODES || part.edges.len() > SHORTEST_EDGES {
-        return Ok(layer);
+    let mut layer = layering::longest_paths(n, &part.edges, &place);
+    layering::settle(&mut layer, &part.edges, &place, input.cancel)?;
+    if n <= SHORTEST_NODES && part.edges.len() <= SHORTEST_EDGES {
+        layer = layering::shortest(layer, &part.edges, input.cancel)?;
     }
-    let mut layer = layering::shortest(layer, &part.edges, input.cancel)?;
     let least = layer.iter().copied().min().unwrap_or(0);
     layer.iter_mut().for_each(|l| *l -= least);
     Ok(layer)
