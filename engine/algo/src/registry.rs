@@ -6,7 +6,7 @@ use crate::centrality::{
 use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
 use crate::layout::{
-    bipartite, circle, force_atlas2, grid, random, reingold_tilford, sphere, star, sugiyama,
+    bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star, sugiyama,
 };
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
@@ -110,6 +110,7 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &reingold_tilford::RT_CIRCULAR,
     &bipartite::BIPARTITE,
     &sugiyama::SUGIYAMA,
+    &mds::MDS,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.
