@@ -163,6 +163,10 @@ mod tests {
 
     use Kind::{Compute, Layout};
 
+    /// Layouts that ask nothing, because a formula gives each place.
+    const CLOSED: [&str; 7] =
+        ["circle", "star", "grid", "grid_3d", "sphere", "random", "random_3d"];
+
     fn run_with(
         spec: &'static AlgorithmSpec,
         t: &Arc<Topology>,
@@ -210,6 +214,8 @@ mod tests {
                     Err(AlgoError::NotConverged { .. }) => None,
                     // An exact method, which says so.
                     Err(AlgoError::TooLarge { limit: 200, size: 201.., .. }) => None,
+                    // Graphs that have no two sides.
+                    Err(AlgoError::Unfit { algorithm: "bipartite", .. }) => None,
                     Err(e) => panic!("{what}: {e}"),
                 });
                 let Some(out) = &results[0] else { continue };
@@ -248,7 +254,7 @@ mod tests {
         cancel.cancel(CancelReason::ClientGone);
         let data = Unnamed(t.num_nodes());
         let input = Input::plain(&t, &data, &cancel);
-        for spec in ALGORITHMS.iter().filter(|s| s.kind == Compute || s.id == "force_atlas2") {
+        for spec in ALGORITHMS.iter().filter(|s| s.kind == Compute || !CLOSED.contains(&s.id)) {
             let r = run(spec, &input, &ParamValues::defaults(spec));
             assert!(matches!(r, Err(AlgoError::Cancelled(_))), "{}", spec.id);
         }

@@ -28,9 +28,10 @@ const BENDS_MAX: u64 = 1_000_000;
 pub(crate) const GAP: Option<(f64, f64)> = Some((0.0, 1e6));
 /// The room between neighbours of a layer.
 pub(crate) const HGAP: ParamSpec =
-    param("hgap", Dtype::Float, "1", GAP, "least distance of neighbours in a layer");
+    param("hgap", Dtype::Float, "1.0", GAP, "least distance of neighbours in a layer");
 /// The room between layers.
-pub(crate) const VGAP: ParamSpec = param("vgap", Dtype::Float, "1", GAP, "distance of the layers");
+pub(crate) const VGAP: ParamSpec =
+    param("vgap", Dtype::Float, "1.0", GAP, "distance of the layers");
 /// Sweeps.
 pub(crate) const MAXITER: ParamSpec = param(
     "maxiter",
