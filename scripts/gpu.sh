@@ -48,11 +48,26 @@ for line in sys.stdin:
     say "ready: .gpu/payload.tar.gz, $bytes bytes"
 }
 
+# Seconds that `run` may take in all: what a machine that is lent for one call allows, less its transfers.
+GPU_SECONDS=${GRAPHLUME_GPU_SECONDS:-540}
+
+# within SECONDS: as many of them as are left of the call. What finds none left is not run, and counts as failed.
+within() {
+    local left=$((GPU_SECONDS - SECONDS))
+    echo $((left < $1 ? left : $1))
+}
+
 # step NAME SECONDS COMMAND...: runs with a limit, keeps the log, remembers failures.
 step() {
-    local name=$1 limit=$2
+    local name=$1 limit
+    limit=$(within "$2")
     shift 2
     printf '==> %s\n' "$name"
+    if [ "$limit" -le 0 ]; then
+        echo "NOT RUN: the $GPU_SECONDS seconds of this call are over"
+        failed+=("$name")
+        return
+    fi
     if timeout "$limit" "$@" >"$work/logs/$name.log" 2>&1; then
         tail -n 3 "$work/logs/$name.log"
     else
@@ -67,7 +82,7 @@ part_suite() {
     echo "==> suite"
     local rc=0
     # shellcheck disable=SC2086
-    timeout 320 "$work/graphlume-gpu-suite" ${GRAPHLUME_GPU_SUITE:---seconds 280} 2>"$work/logs/suite.log" \
+    timeout "$(within 320)" "$work/graphlume-gpu-suite" ${GRAPHLUME_GPU_SUITE:---seconds 280} 2>"$work/logs/suite.log" \
         | tee "$OUT/suite.jsonl" || rc=$?
     [ $rc -eq 0 ] || { echo "FAILED ($rc): suite"; cat "$work/logs/suite.log"; failed+=(suite); }
 }
@@ -87,7 +102,7 @@ part_sanitize() {
         failed+=("compute-sanitizer missing")
         return
     fi
-    local limit=$1 tools=() tool test pids=() names=()
+    local limit=$1 seconds tools=() tool test pids=() names=()
     shift
     while [ "$1" != -- ]; do tools+=("$1"); shift; done
     shift
@@ -95,7 +110,13 @@ part_sanitize() {
         for test in "$@"; do
             [ -x "$work/tests/$test" ] || continue
             while [ "$(jobs -pr | wc -l)" -ge 8 ]; do wait -n || true; done
-            timeout "$limit" compute-sanitizer --tool "$tool" --error-exitcode 9 --require-cuda-init=no \
+            seconds=$(within "$limit")
+            if [ "$seconds" -le 0 ]; then
+                echo "NOT RUN: $tool-$test, the $GPU_SECONDS seconds of this call are over"
+                failed+=("$tool-$test")
+                continue
+            fi
+            timeout "$seconds" compute-sanitizer --tool "$tool" --error-exitcode 9 --require-cuda-init=no \
                 "$work/tests/$test" --test-threads=1 --skip faulty_ >"$work/logs/$tool-$test.log" 2>&1 &
             pids+=($!)
             names+=("$tool-$test")
@@ -121,6 +142,8 @@ put_away() {
 
 run() {
     [ -f .gpu/payload.tar.gz ] || { echo "error: nothing to run; call scripts/gpu.sh build first" >&2; exit 2; }
+    # Bash counts from here on.
+    SECONDS=0
     OUT=${OUT:-$ROOT/.gpu/out}
     mkdir -p "$OUT"
     if ! nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | tee "$OUT/gpu.txt"; then

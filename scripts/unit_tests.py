@@ -3,8 +3,8 @@
 usage: unit_tests.py [--times FILE] [--asan LIBRARY] [--odd part|whole] [--log FILE] [--] [ARGUMENTS OF cargo test ...]
 
 cargo runs one test program after the other, and half of them use one core. The programs are those that `cargo test` with
-the given arguments (the whole workspace by default) builds. With --asan the programs of the kernels run once more with
-the kernels under AddressSanitizer, whose LIBRARY is loaded first. With --odd part the quicker of them run again with lanes,
+the given arguments (the whole workspace by default) builds. With --asan the programs of the kernels, and the engine's tests
+of its operators over many graphs, run once more with the kernels under AddressSanitizer, whose LIBRARY is loaded first. With --odd part the quicker of them run again with lanes,
 warps and blocks in other orders, once on a card of 132 multiprocessors; --odd whole runs all of them in eight orders on a
 small and on that card, and nothing else. --times is where the seconds of the last run are kept,
 by which the order is chosen. Every line of every test goes to --log; what failed, and the numbers, are printed.
@@ -31,24 +31,26 @@ SMALL, LARGE = (2, 1024, 75), (132, 2048, 90)
 ODD = {"part": [(1, LARGE), (2, SMALL)], "whole": [(seed, card) for seed in range(1, 9) for card in (SMALL, LARGE)]}
 # Left out of the part: four fifths of the time.
 SLOW_KERNEL_TESTS = {"dispatch", "force_atlas2", "louvain", "pagerank"}
+# The engine's tests of what queries run on the GPU.
+OPERATORS = ("tests::gpu_zoo",)
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
 
 
 class Program:
     """A compiled test program, and how it is started."""
 
-    def __init__(self, artifact, env=None, suffix=""):
+    def __init__(self, artifact, env=None, suffix="", only=()):
         package = Path(artifact["manifest_path"]).parent
         kind = artifact["target"]["kind"][0]
         self.name = f"{package.name}/{artifact['target']['name']} ({kind}){suffix}"
-        self.path, self.package, self.env = artifact["executable"], package, env or {}
+        self.path, self.package, self.env, self.only = artifact["executable"], package, env or {}, only
 
     def run(self):
         """(exit status, output, seconds); the status is None when it hung."""
         began = time.monotonic()
         env = {**os.environ, **self.env, "CARGO_MANIFEST_DIR": str(self.package), "RUSTC_BOOTSTRAP": "1"}
         # The harness tells how long each test took; for that it wants to be told that unstable options are welcome.
-        process = subprocess.Popen([self.path, "-Z", "unstable-options", "--report-time"], cwd=self.package, env=env,
+        process = subprocess.Popen([self.path, "-Z", "unstable-options", "--report-time", *self.only], cwd=self.package, env=env,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
         try:
             output, _ = process.communicate(timeout=HANGS_S)
@@ -82,6 +84,8 @@ def programs(found, asan, odd):
     if asan:
         env = {"GRAPHLUME_EMU": "asan", "ASAN_OPTIONS": "detect_leaks=0", "LD_PRELOAD": asan}
         own += [Program(a, env, " under AddressSanitizer") for a in kernels]
+        engine = [a for a in found if a["manifest_path"].endswith("engine/core/Cargo.toml") and a["target"]["kind"] == ["lib"]]
+        own += [Program(a, env, " under AddressSanitizer", OPERATORS) for a in engine]
     left_out = SLOW_KERNEL_TESTS if odd == "part" else set()
     chosen = [a for a in kernels if a["target"]["name"] not in left_out]
     return own + [odd_schedule(a, *order) for order in ODD.get(odd, []) for a in chosen]

@@ -35,7 +35,10 @@ class Machine:
         program(self.tools / "nvidia-smi", "echo 'A card, 580.1, 1 MiB'")
         program(self.tools / "compute-sanitizer", 'echo "sanitizer $*"')
         (at / ".gpu").mkdir()
-        subprocess.run(["tar", "-C", payload, "-czf", at / ".gpu/payload.tar.gz", "."], check=True)
+        self.pack()
+
+    def pack(self):
+        subprocess.run(["tar", "-C", self.at / "payload", "-czf", self.at / ".gpu/payload.tar.gz", "."], check=True)
 
     def run(self, *arguments, **settings):
         env = {**os.environ, **driver(), "PATH": f"{self.tools}:{os.environ['PATH']}", "OUT": str(self.out),
@@ -86,3 +89,13 @@ def test_without_a_gpu_or_a_sanitizer_nothing_passes(machine):
     program(machine.tools / "nvidia-smi", "exit 9")
     ran = machine.run()
     assert ran.returncode == 1 and "NO GPU" in ran.stderr and not (machine.out / "suite.jsonl").exists()
+
+
+def test_what_is_left_when_the_time_of_the_call_is_over_is_named_and_not_run(machine):
+    program(machine.at / "payload/tests/scan", "exec sleep 600")
+    program(machine.at / "payload/tests/sort", "echo sorted")
+    machine.pack()
+    ran = machine.run("tests", GRAPHLUME_GPU_SECONDS="2")
+    assert ran.returncode == 1 and "FAILED (124): test-scan" in ran.stdout, ran.stdout + ran.stderr
+    assert "NOT RUN: the 2 seconds of this call are over" in ran.stdout
+    assert ran.stdout.splitlines()[-1] == "FAILED: test-scan test-sort" and "test-sort.log" not in machine.logs()

@@ -93,6 +93,10 @@ impl Shown<'_> {
         if let Some((_, rows)) = self.ran {
             out.push_str(&format!(" (rows {rows})"));
         }
+        // Operators that read columns say it themselves.
+        if self.expected.has_gpu && self.expected.on_gpu.is_empty() {
+            out.push_str(" on the CPU: no operator tests or groups a whole table by columns");
+        }
         out.push('\n');
         self.write(&self.plan.root, 1, &mut out);
         out

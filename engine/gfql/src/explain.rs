@@ -59,7 +59,7 @@ pub fn explain_on(
     };
     match ran {
         Ran::NoDevice => {}
-        Ran::Gpu => line(&mut out, 1, "the pattern on the GPU"),
+        Ran::Gpu(effort) => line(&mut out, 1, &format!("the pattern on the GPU: {effort}")),
         Ran::Cpu(why) => line(&mut out, 1, &format!("the pattern on the CPU: {why}")),
     }
     Ok(out)

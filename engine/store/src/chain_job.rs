@@ -131,6 +131,9 @@ pub trait ChainDevice: Send + Sync + std::fmt::Debug {
     /// Why the CPU is to do it; none where the device is faster.
     fn declines(&self, job: &ChainJob<'_>) -> Option<String>;
 
+    /// What it would take there, for a plan.
+    fn effort(&self, job: &ChainJob<'_>) -> String;
+
     /// Does it; `None` where the CPU has to, because the device failed (which it logs) or the token was cancelled.
     fn run(&self, job: &ChainJob<'_>, cancel: &CancelToken) -> Option<ChainAnswer>;
 }

@@ -2,6 +2,7 @@
 //! Everything here works without the loop, so that workers never wait for it.
 
 mod cache;
+pub(crate) mod chain_work;
 pub(crate) mod cost;
 mod free_list;
 pub(crate) mod gpu_device;

@@ -16,7 +16,8 @@ use super::chain_sets::{Along, ChainError, Edges, Nodes, Sets};
 use super::tables::{predicate, upload};
 use crate::context::EngineContext;
 use crate::device::ColumnKey;
-use crate::device::cost::{ChainWork, chain_work};
+use crate::device::chain_work::ChainWork;
+use crate::device::cost::slower;
 use crate::device::gpu_device::GpuDevice;
 
 /// The GPU, and the graph that it keeps a copy of.
@@ -271,7 +272,7 @@ impl ChainDevice for ResidentChains {
             return Some("the GPU keeps another graph".to_owned());
         }
         let (bytes, missing) = self.bytes(gpu, job);
-        let work = chain_work(job, missing);
+        let work = ChainWork::of(job, missing);
         let (need, limit) = (bytes + work.set_bytes, gpu.gpu.budget().limit());
         if need > limit {
             return Some(format!("the pattern takes {need} bytes and the GPU may hold {limit}"));
@@ -280,8 +281,13 @@ impl ChainDevice for ResidentChains {
             return None;
         }
         let threads = self.ctx.threads();
-        let (cpu, own) = (work.cpu_us(threads), work.gpu_us(gpu.gpu.info().sm_count));
-        (own >= cpu).then(|| ChainWork::slower(cpu, own))
+        let (cpu, own) = (work.cpu_us(threads), work.effort.gpu_us(gpu.gpu.info().sm_count));
+        (own >= cpu).then(|| slower(cpu, own))
+    }
+
+    fn effort(&self, job: &ChainJob<'_>) -> String {
+        let Some(gpu) = self.ctx.usable_gpu() else { return String::new() };
+        ChainWork::of(job, self.bytes(gpu, job).1).effort.to_string()
     }
 
     fn run(&self, job: &ChainJob<'_>, cancel: &CancelToken) -> Option<ChainAnswer> {

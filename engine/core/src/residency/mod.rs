@@ -9,7 +9,7 @@ mod accelerator;
 mod algorithms;
 mod chain_hops;
 mod chain_sets;
-mod chains;
+pub(crate) mod chains;
 mod event;
 mod load;
 mod resident;

@@ -12,6 +12,7 @@ use graphlume_types::{CancelToken, DatasetId};
 
 use super::table_run;
 use crate::context::EngineContext;
+use crate::device::cost::slower;
 use crate::device::gpu_device::GpuDevice;
 use crate::device::table_work::TableWork;
 use crate::device::{ColumnKey, MayBeShort};
@@ -94,20 +95,12 @@ impl TableDevice for ResidentTables {
         let work = self.work(gpu, job);
         let cpu = work.cpu_us(self.ctx.threads());
         let own = work.effort.gpu_us(gpu.gpu.info().sm_count);
-        (own >= cpu).then(|| {
-            format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")
-        })
+        (own >= cpu).then(|| slower(cpu, own))
     }
 
     fn effort(&self, job: &TableJob<'_>) -> String {
         let Some(gpu) = self.ctx.usable_gpu() else { return String::new() };
-        let effort = self.work(gpu, job).effort;
-        let (kernels, bytes) = (effort.launches, effort.result_bytes);
-        let copies = match effort.missing_bytes {
-            0 => String::new(),
-            bytes => format!(", {bytes} bytes of columns copied first"),
-        };
-        format!("{kernels} kernels, {bytes} bytes back{copies}")
+        self.work(gpu, job).effort.to_string()
     }
 
     fn run(&self, job: &TableJob<'_>, cancel: &CancelToken) -> Option<TableAnswer> {

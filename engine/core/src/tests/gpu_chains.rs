@@ -23,7 +23,7 @@ const NODES: i64 = 260;
 const EDGES: i64 = 700;
 
 /// Self-loops, edges that there are several times, nodes without edges, and ten nodes that only edges name.
-fn sample() -> Loaded {
+pub(super) fn sample() -> Loaded {
     let end = |by: i64| {
         (0..EDGES).map(move |i| match i % 9 {
             0 => i / 9 % 40,
@@ -109,7 +109,7 @@ fn bounds() -> Vec<Value> {
 
 const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
 
-fn chains() -> Vec<Value> {
+pub(super) fn chains() -> Vec<Value> {
     let tests = filters();
     let mut at = 0;
     let mut test = || {
@@ -208,7 +208,7 @@ fn rows(table: Option<&Table>) -> Vec<String> {
 }
 
 /// The frames that a chain gives, and how large they are.
-fn frames(
+pub(super) fn frames(
     e: &Engine,
     data: DatasetId,
     chain: &Value,
@@ -528,6 +528,10 @@ fn faulty_cards_cost_a_line_and_not_the_frames() {
             node(json!({"number": {"type": "LT", "val": 0}}), Some("begin")),
             edge("undirected", json!({"hops": 2})),
             node(json!({"amount": {"type": "GT", "val": 10}}), None),
+        ]),
+        json!([
+            node(json!({"id": {"type": "IsIn", "options": [3, 7, 40]}}), None),
+            edge("forward", json!({"min_hops": 2, "max_hops": 2})),
         ]),
     ];
     let wanted = by_the_cpu(&chains);

@@ -25,6 +25,8 @@ pub(crate) struct Expected {
     pub by_columns: HashSet<OpId>,
     /// Of those that a GPU could do: that it will, or why it will not.
     pub on_gpu: HashMap<OpId, Result<String, String>>,
+    /// Whether the tables have a GPU.
+    pub has_gpu: bool,
     /// About how many rows operators give, where something tells.
     pub rows: HashMap<OpId, f64>,
 }
@@ -80,7 +82,8 @@ fn expected(plan: &Plan, view: &GraphView, setting: &Setting<'_>) -> Result<Expe
         Err(e) if e.error_code() == ErrorCode::MissingField => Default::default(),
         Err(e) => return Err(e),
     };
-    Ok(Expected { by_columns, on_gpu, rows })
+    let has_gpu = view.graph().table_device().is_some();
+    Ok(Expected { by_columns, on_gpu, has_gpu, rows })
 }
 
 /// A walk over the operators that a run sets up.

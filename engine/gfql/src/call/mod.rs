@@ -6,6 +6,7 @@ mod group;
 mod hop;
 mod hypergraph;
 mod internal;
+mod layout;
 mod levels;
 mod matching;
 mod paths;

@@ -4,7 +4,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use serde_json::Value;
 
-use super::{Params, graph, group, hop, hypergraph, levels, rows};
+use super::{Params, graph, group, hop, hypergraph, layout, levels, rows};
 use crate::scope::Scope;
 
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
@@ -89,7 +89,6 @@ const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
 const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
 
 const IN_THE_CLIENT: &str = "compute this layout in the client and upload its x and y columns";
-const WEIGHTS: &str = "compute the weights in the client and upload them as a column of the edges";
 const COLLAPSE: &str = "collapse the graph in the client and upload its nodes and edges";
 const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
 const GRAPHVIZ: &str = "use layout_igraph with \"sugiyama\" or \"reingold_tilford\" where it is \
@@ -252,10 +251,10 @@ pub const CALLS: &[Callable] = &[
             "featurize",
         ],
     ),
-    entry("mercator_layout", Does::Refused(IN_THE_CLIENT), &[], &["scale_for_graphistry"]),
+    entry("mercator_layout", of_graph(layout::mercator), &[], &["scale_for_graphistry"]),
     entry(
         "modularity_weighted_layout",
-        Does::Refused(WEIGHTS),
+        of_graph(layout::modularity_weighted),
         &[],
         &[
             "community_col",
@@ -269,7 +268,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "circle_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::circle),
         &[],
         &[
             "bounding_box",
@@ -285,7 +284,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "ring_continuous_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::continuous),
         &[],
         &[
             "ring_col",
@@ -307,7 +306,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "ring_categorical_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::categorical),
         &["ring_col"],
         &[
             "order",
@@ -326,7 +325,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "time_ring_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::time_ring),
         &["time_col"],
         &[
             "time_start",
@@ -359,7 +358,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "group_in_a_box_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::group_in_a_box),
         &[],
         &[
             "partition_alg",

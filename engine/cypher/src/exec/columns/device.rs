@@ -70,6 +70,17 @@ impl Exec<'_> {
         self.device_job(pipeline, |named, test| TableJob::marking(named, test?, rows))
     }
 
+    /// What a job takes the GPU of the tables, or why that would not do it; `None` where there is none.
+    pub(super) fn side_of(&self, job: Option<Job<'_>>) -> Option<Result<String, String>> {
+        self.view.graph().table_device()?;
+        Some(match job {
+            None => Err("the GPU has no kernels or no columns for it".to_owned()),
+            Some((device, job)) => {
+                device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err)
+            }
+        })
+    }
+
     fn device_job<'e>(
         &'e self,
         pipeline: &Pipeline<'e>,

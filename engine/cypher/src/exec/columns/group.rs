@@ -42,7 +42,7 @@ impl Exec<'_> {
         compiled.is_some_and(|c| self.all_tests(&c.pipeline).is_some())
     }
 
-    /// What it takes the GPU of the tables, or why that would not do it; `None` where there is none, or where it cannot.
+    /// What it takes the GPU of the tables, or why that would not do it; `None` where there is none.
     pub(in crate::exec) fn folds_on_device(
         &self,
         input: &Op,
@@ -51,8 +51,7 @@ impl Exec<'_> {
     ) -> Option<Result<String, String>> {
         let Compiled { pipeline, by, folds, rows } = self.compiled(input, keys, aggs)?;
         let shares = self.shares(aggs);
-        let (device, job) = self.folding_job(&pipeline, &by, (&folds, &shares), rows)?;
-        Some(device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err))
+        self.side_of(self.folding_job(&pipeline, &by, (&folds, &shares), rows))
     }
 
     fn compiled<'e>(

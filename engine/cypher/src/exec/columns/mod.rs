@@ -160,11 +160,10 @@ impl Exec<'_> {
     }
 
     /// What marking the rows that an operator is made of takes the GPU of the tables, or why that would not do it; `None`
-    /// where there is none, or where it cannot.
+    /// where there is none.
     pub(super) fn selects_on_device(&self, base: &Op) -> Option<Result<String, String>> {
         let below = Pipeline::of(base)?;
-        let (device, job) = self.marking_job(&below, self.table_rows(&below)?)?;
-        Some(device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err))
+        self.side_of(self.marking_job(&below, self.table_rows(&below)?))
     }
 
     fn put_selected(&self, place: OpId, found: Option<Arc<Marks>>) {

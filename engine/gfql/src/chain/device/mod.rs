@@ -1,16 +1,16 @@
 //! Chains on the GPU, where the graph has one and it is faster: the passes of a chain written down as a program of set
 //! operations, step by step as [`Pass`] takes them.
 
-use graphlume_expr::{JobTest, QueryError, Side as TableSide, TableArray};
-use graphlume_graph::{Direction, Topology};
-use graphlume_store::ids::IdSet;
-use graphlume_store::{
-    ChainColumn, ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet, PropertyGraph,
-};
+mod writer;
 
+use graphlume_expr::QueryError;
+use graphlume_graph::Direction;
+use graphlume_store::ids::IdSet;
+use graphlume_store::{ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet, PropertyGraph};
+
+use self::writer::{Bound, Writer};
 use super::{Pass, check_names, closed};
 use crate::filter::{NodeFilter, row_filter};
-use crate::hop::rediscovered;
 use crate::scope::{Scope, Side, Step};
 use crate::select::{Added, Selection};
 use crate::wire::EdgeOp;
@@ -22,8 +22,8 @@ const LEAST_HOPS_MAX: u32 = 32;
 pub(crate) enum Ran {
     /// The graph has no GPU, so there is no choice.
     NoDevice,
-    /// On the GPU.
-    Gpu,
+    /// On the GPU, with what it takes there.
+    Gpu(String),
     /// On the CPU, for a reason.
     Cpu(String),
 }
@@ -57,16 +57,22 @@ pub(crate) fn side(
     scope: Scope<'_>,
 ) -> Result<Ran, QueryError> {
     let Some(device) = graph.chain_device() else { return Ok(Ran::NoDevice) };
-    if let [Step::Node(op)] = steps
-        && op.filter.is_empty()
-    {
-        return Ok(Ran::Cpu("nothing is tested".to_owned()));
-    }
-    Ok(match program(graph, &closed(steps), scope)? {
+    let job = match steps {
+        [Step::Node(op)] if op.filter.is_empty() => {
+            return Ok(Ran::Cpu("nothing is tested".to_owned()));
+        }
+        [Step::Node(op)] => {
+            let table = graph.node_table(scope.cancel)?;
+            let filter = row_filter(graph, &table, Side::Nodes, op, scope)?;
+            filter_job(graph, &NodeFilter::Rows(filter, graph), scope)?
+        }
+        _ => program(graph, &closed(steps), scope)?.map(|program| program.job),
+    };
+    Ok(match job {
         Err(why) => Ran::Cpu(why.to_owned()),
-        Ok(program) => match device.declines(&program.job) {
+        Ok(job) => match device.declines(&job) {
             Some(why) => Ran::Cpu(why),
-            None => Ran::Gpu,
+            None => Ran::Gpu(device.effort(&job)),
         },
     })
 }
@@ -81,21 +87,38 @@ pub(crate) fn passing(
     if !matches!(filter, NodeFilter::Rows(..)) {
         return Ok(None);
     }
-    let Ok(mut writer) = Writer::new(graph, scope)? else { return Ok(None) };
-    let Ok(Some(set)) = writer.filter(filter) else { return Ok(None) };
-    let existing = writer.push(ChainStep::Existing);
-    let set = writer.and(set, NodeSet(existing));
-    writer.job.wanted_nodes.push(set);
-    if device.declines(&writer.job).is_some() {
+    let Ok(job) = filter_job(graph, filter, scope)? else { return Ok(None) };
+    if device.declines(&job).is_some() {
         return Ok(None);
     }
-    let Some(answer) = device.run(&writer.job, scope.cancel) else {
+    let Some(answer) = device.run(&job, scope.cancel) else {
         scope.cancel.check()?;
         return Ok(None);
     };
     let found = answer.nodes.into_iter().next();
     scope.cancel.take(found.as_ref().map_or(0, IdSet::bytes))?;
     Ok(found)
+}
+
+/// The program of a filter of nodes by itself.
+fn filter_job<'a>(
+    graph: &'a PropertyGraph,
+    filter: &NodeFilter<'_>,
+    scope: Scope<'a>,
+) -> Result<Result<ChainJob<'a>, Why>, QueryError> {
+    let mut writer = match Writer::new(graph, scope)? {
+        Ok(writer) => writer,
+        Err(why) => return Ok(Err(why)),
+    };
+    let set = match writer.filter(filter) {
+        Ok(Some(set)) => set,
+        Ok(None) => return Ok(Err("nothing is tested")),
+        Err(why) => return Ok(Err(why)),
+    };
+    let existing = NodeSet(writer.push(ChainStep::Existing));
+    let set = writer.and(set, existing);
+    writer.job.wanted_nodes.push(set);
+    Ok(Ok(writer.job))
 }
 
 /// Why a chain has no form for a GPU.
@@ -161,129 +184,6 @@ fn program<'a>(
     let ahead = chain.forward();
     let kept = chain.backward(&ahead);
     Ok(Ok(chain.combine(&ahead, &kept)))
-}
-
-/// Writes a program.
-struct Writer<'a> {
-    graph: &'a PropertyGraph,
-    pass: Pass<'a>,
-    job: ChainJob<'a>,
-}
-
-/// The sets of a step that are known before any is followed; all nodes or edges without one.
-enum Bound {
-    Node(Option<NodeSet>),
-    Edge { edges: Option<EdgeSet>, source: Option<NodeSet>, destination: Option<NodeSet> },
-}
-
-impl<'a> Writer<'a> {
-    fn new(graph: &'a PropertyGraph, scope: Scope<'a>) -> Result<Result<Self, Why>, QueryError> {
-        let cancel = scope.cancel;
-        if graph.edges().is_none() || graph.is_rows() {
-            return Ok(Err("a GPU keeps graphs with edges only"));
-        }
-        let frame = graph.frame(cancel)?;
-        let existing = graph.existing(cancel)?.len();
-        let rows = graph.nodes().map_or(existing as usize, graphlume_table::Table::num_rows);
-        if !graph.rows_are_nodes(frame) || rows != existing as usize {
-            return Ok(Err("several rows describe one node"));
-        }
-        let topology: &'a Topology = &frame.topology;
-        let job = ChainJob {
-            topology,
-            existing,
-            node_rows: rows,
-            node_columns: vec![],
-            edge_columns: vec![],
-            steps: vec![],
-            wanted_nodes: vec![],
-            wanted_edges: vec![],
-            rediscovered,
-        };
-        Ok(Ok(Self { graph, pass: Pass { graph, scope, t: topology }, job }))
-    }
-
-    fn push(&mut self, step: ChainStep) -> usize {
-        self.job.steps.push(step);
-        self.job.steps.len() - 1
-    }
-
-    fn and(&mut self, a: NodeSet, b: NodeSet) -> NodeSet {
-        if a == b { a } else { NodeSet(self.push(ChainStep::And(a, b))) }
-    }
-
-    /// The nodes in both, where a set that is not there is that of all.
-    fn within(&mut self, some: Option<NodeSet>, all: NodeSet) -> NodeSet {
-        some.map_or(all, |some| self.and(some, all))
-    }
-
-    /// A filter of rows as a condition; `None` where it tests nothing.
-    fn condition(
-        &mut self,
-        side: TableSide,
-        filter: &graphlume_store::filter::RowFilter,
-    ) -> Result<Option<JobTest>, Why> {
-        if filter.is_trivial() {
-            return Ok(None);
-        }
-        let graph = self.graph;
-        let columns = match side {
-            TableSide::Nodes => &mut self.job.node_columns,
-            TableSide::Edges => &mut self.job.edge_columns,
-        };
-        let condition = filter.condition(&mut |column| {
-            if let Some(known) =
-                columns.iter().position(|c| std::sync::Arc::ptr_eq(&c.column, column))
-            {
-                return Some(known);
-            }
-            TableArray::of(column)?;
-            let name = graph.name_of(side == TableSide::Edges, column)?;
-            columns.push(ChainColumn { side, name, column: column.clone() });
-            Some(columns.len() - 1)
-        });
-        condition.map(Some).ok_or("a filter reads a column that no GPU keeps")
-    }
-
-    fn filter(&mut self, filter: &NodeFilter<'_>) -> Result<Option<NodeSet>, Why> {
-        let step = match filter {
-            NodeFilter::Any => return Ok(None),
-            NodeFilter::Set(ids) => ChainStep::Given(ids.to_vec()),
-            NodeFilter::Rows(filter, _) => match self.condition(TableSide::Nodes, filter)? {
-                None => return Ok(None),
-                Some(test) => ChainStep::Nodes(test),
-            },
-        };
-        Ok(Some(NodeSet(self.push(step))))
-    }
-
-    /// Binds the filters of a step, in the order in which [`Pass`] does it.
-    fn bind(&mut self, step: &Step) -> Result<Result<Bound, Why>, QueryError> {
-        let op = match step {
-            Step::Node(op) => {
-                let filter = self.pass.filter(op)?;
-                return Ok(self.filter(&filter).map(Bound::Node));
-            }
-            Step::Edge(op) => op,
-        };
-        let Some(table) = self.graph.edges() else { return Ok(Err("the graph has no edges")) };
-        let edges = row_filter(self.graph, table, Side::Edges, &op.edge, self.pass.scope)?;
-        let source = self.pass.filter(&op.source)?;
-        let destination = self.pass.filter(&op.destination)?;
-        Ok(self.edge(&edges, &source, &destination))
-    }
-
-    fn edge(
-        &mut self,
-        edges: &graphlume_store::filter::RowFilter,
-        source: &NodeFilter<'_>,
-        destination: &NodeFilter<'_>,
-    ) -> Result<Bound, Why> {
-        let edges = self.condition(TableSide::Edges, edges)?;
-        let edges = edges.map(|test| EdgeSet(self.push(ChainStep::Edges(test))));
-        let (source, destination) = (self.filter(source)?, self.filter(destination)?);
-        Ok(Bound::Edge { edges, source, destination })
-    }
 }
 
 /// What a pass leaves of a step.
@@ -499,6 +399,10 @@ mod tests {
             (self.does == Does::Declines).then(|| "it is small".to_owned())
         }
 
+        fn effort(&self, job: &ChainJob<'_>) -> String {
+            format!("{} steps", job.steps.len())
+        }
+
         fn run(&self, job: &ChainJob<'_>, cancel: &CancelToken) -> Option<ChainAnswer> {
             self.asked.fetch_add(1, Ordering::Relaxed);
             match self.does {
@@ -569,6 +473,10 @@ mod tests {
         assert!(device.steps.lock().unwrap().is_empty());
         let query = crate::parse(&edge(json!({}))).unwrap();
         let plan = crate::explain_on(&graph, &query, Strictness::Strict, &CancelToken::new());
-        assert!(plan.unwrap().ends_with("  the pattern on the GPU\n"));
+        let plan = plan.unwrap();
+        assert!(
+            plan.contains("  the pattern on the GPU: ") && plan.ends_with(" steps\n"),
+            "{plan}"
+        );
     }
 }

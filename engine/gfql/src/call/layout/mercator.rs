@@ -1,0 +1,34 @@
+//! Positions on a map.
+
+use graphlume_expr::QueryError;
+use graphlume_store::PropertyGraph;
+
+use super::{floats, numbers, placed, with_all};
+use crate::call::Params;
+use crate::scope::Scope;
+
+/// Radius of the earth in metres (WGS 84), and what the page shows instead.
+const EARTH_METRES: f64 = 6_378_137.0;
+const EARTH_SHOWN: f64 = 637.8137;
+
+/// Web Mercator (Snyder, Map Projections: A Working Manual, USGS 1987) of the columns `latitude` and `longitude`, in degrees.
+/// At the poles and beyond there is no position.
+pub(in crate::call) fn mercator(
+    graph: &PropertyGraph,
+    params: &Params<'_>,
+    scope: Scope<'_>,
+) -> Result<PropertyGraph, QueryError> {
+    let radius = match params.flag("scale_for_graphistry", true)? {
+        true => EARTH_SHOWN,
+        false => EARTH_METRES,
+    };
+    let table = graph.node_table(scope.cancel)?;
+    let (latitude, longitude) = (numbers(&table, "latitude")?, numbers(&table, "longitude")?);
+    let x = longitude.iter().map(|v| radius * v.to_radians());
+    let y = latitude.iter().map(|v| {
+        let y = radius * (std::f64::consts::FRAC_PI_4 + v.to_radians() / 2.0).tan().ln();
+        if y.is_finite() { y } else { f64::NAN }
+    });
+    let nodes = with_all(&table, vec![("x", floats(x)), ("y", floats(y))])?;
+    placed(graph, nodes, ("x", "y"), 0.into())
+}
