@@ -174,6 +174,23 @@ impl ParamValues {
         self.get(name).as_array()?.iter().map(Value::as_f64).collect()
     }
 
+    /// The numbers of a [`Dtype::Matrix`] parameter of `n` rows and columns, row by row.
+    pub(crate) fn matrix(&self, name: &str, n: usize) -> Result<Option<Vec<f64>>, AlgoError> {
+        let Some(rows) = self.get(name).as_array() else { return Ok(None) };
+        let row = |row: &Value| -> Option<Vec<f64>> {
+            let row = row.as_array().filter(|row| row.len() == n)?;
+            row.iter().map(Value::as_f64).collect()
+        };
+        let numbers: Option<Vec<Vec<f64>>> = rows.iter().map(row).collect();
+        match numbers.filter(|rows| rows.len() == n) {
+            Some(rows) => Ok(Some(rows.concat())),
+            None => {
+                let given = format!("{} rows", rows.len());
+                Err(self.bad(name, given, format!("{n} rows of {n} numbers, one for each node")))
+            }
+        }
+    }
+
     /// The rows of a table of two columns: an object of two lists, a list of objects with two members, or of pairs. The
     /// id comes first, or is called `vertex`, `node`, `first` or `source`.
     pub(crate) fn table(&self, name: &str) -> Result<Option<Vec<(Value, Value)>>, AlgoError> {
@@ -318,6 +335,8 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
             Value::Number(n) if n.as_i64().is_some_and(|n| in_range(n as f64)) => Ok(v.clone()),
             _ => Err(bad()),
         },
+        Dtype::Matrix if v.is_array() => Ok(v.clone()),
+        Dtype::Matrix => Err(bad()),
         Dtype::Pairs | Dtype::NodeValues | Dtype::IntList => match v {
             Value::Array(_) | Value::Object(_) => Ok(v.clone()),
             Value::String(_) if p.dtype == Dtype::NodeValues => Ok(v.clone()),

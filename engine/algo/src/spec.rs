@@ -49,6 +49,8 @@ pub enum Dtype {
     EdgeColumn,
     /// A list of whole numbers for each node.
     IntList,
+    /// A row of numbers for each node, each a list.
+    Matrix,
 }
 
 impl Dtype {
@@ -69,6 +71,7 @@ impl Dtype {
             }
             Self::EdgeColumn => "name of an edge column".to_owned(),
             Self::IntList => "list of ints".to_owned(),
+            Self::Matrix => "table of numbers, a list for each node".to_owned(),
         }
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod coordinates;
 pub mod force_atlas2;
 pub(crate) mod grid;
 pub mod initial_layout;
+pub(crate) mod mds;
+pub(crate) mod packing;
 pub(crate) mod random;
 pub(crate) mod reingold_tilford;
 pub(crate) mod sphere;

@@ -2,6 +2,7 @@
 //! sweeps (Sugiyama, Tagawa and Toda 1981) and exchanges of neighbours, of which the order with the fewest crossings stays.
 
 use graphlume_types::CancelToken;
+use graphlume_types::hash::h64;
 
 use crate::AlgoError;
 
@@ -14,6 +15,9 @@ const ALL_SWEEPS: usize = 200_000;
 const LEAST_SWEEPS: usize = 4;
 /// Sweeps at most.
 pub(crate) const SWEEPS: usize = 24;
+/// Orders that a small graph is swept from, and the segments that all of them may have.
+const STARTS: usize = 12;
+const START_SEGMENTS: usize = 12_000;
 /// Sweeps in a row that may bring nothing.
 const PATIENCE: usize = 6;
 /// Nodes between two looks at the token.
@@ -154,27 +158,58 @@ impl Layered {
             (SWEEPS * ALL_SWEEPS / segments).max(LEAST_SWEEPS)
         };
         let mut best = (self.crossings(cancel)?, self.rows.clone());
-        let mut idle = 0;
-        for sweep in 0..2 * sweeps.min(allowed) {
-            if best.0 == 0 || idle == 2 * PATIENCE {
+        let starts = (START_SEGMENTS / segments.max(1)).clamp(1, STARTS);
+        for start in 0..starts as u64 {
+            if best.0 == 0 {
                 break;
             }
-            self.sweep(sweep % 2 == 0, (sweep / 2) % 2 == 1, cancel)?;
-            if segments <= EXCHANGE_MAX {
-                self.exchange(cancel)?;
+            if start > 0 {
+                self.shuffle(start);
             }
-            let now = self.crossings(cancel)?;
-            idle += 1;
-            if now < best.0 {
-                best = (now, self.rows.clone());
-                idle = 0;
-            }
+            self.search(sweeps.min(allowed), &mut best, cancel)?;
         }
         self.rows = best.1;
         (0..self.rows.len()).for_each(|row| self.number(row));
         self.up.sort(&self.place);
         self.down.sort(&self.place);
         Ok(())
+    }
+
+    /// Sweeps down and up from the present order on, as long as it helps, and keeps the best order in `best`.
+    fn search(
+        &mut self,
+        sweeps: usize,
+        best: &mut (u64, Vec<Vec<u32>>),
+        cancel: &CancelToken,
+    ) -> Result<(), AlgoError> {
+        let (mut idle, mut least) = (0, u64::MAX);
+        for sweep in 0..2 * sweeps {
+            if best.0 == 0 || idle == 2 * PATIENCE {
+                break;
+            }
+            self.sweep(sweep % 2 == 0, (sweep / 2) % 2 == 1, cancel)?;
+            if self.down.all().len() <= EXCHANGE_MAX {
+                self.exchange(cancel)?;
+            }
+            let now = self.crossings(cancel)?;
+            idle += 1;
+            if now < least {
+                least = now;
+                idle = 0;
+            }
+            if now < best.0 {
+                *best = (now, self.rows.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the nodes of each layer into an order that only `start` and their numbers decide.
+    fn shuffle(&mut self, start: u64) {
+        for row in 0..self.rows.len() {
+            self.rows[row].sort_unstable_by_key(|v| (h64(0, start, u64::from(*v)), *v));
+            self.number(row);
+        }
     }
 
     /// Sorts each layer by the mean place of its neighbours in the layer before it, downwards or upwards; `turned` puts

@@ -28,9 +28,10 @@ const BENDS_MAX: u64 = 1_000_000;
 pub(crate) const GAP: Option<(f64, f64)> = Some((0.0, 1e6));
 /// The room between neighbours of a layer.
 pub(crate) const HGAP: ParamSpec =
-    param("hgap", Dtype::Float, "1", GAP, "least distance of neighbours in a layer");
+    param("hgap", Dtype::Float, "1.0", GAP, "least distance of neighbours in a layer");
 /// The room between layers.
-pub(crate) const VGAP: ParamSpec = param("vgap", Dtype::Float, "1", GAP, "distance of the layers");
+pub(crate) const VGAP: ParamSpec =
+    param("vgap", Dtype::Float, "1.0", GAP, "distance of the layers");
 /// Sweeps.
 pub(crate) const MAXITER: ParamSpec = param(
     "maxiter",
@@ -164,11 +165,11 @@ fn downwards(part: &mut Part, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> 
         }
     }
     merge(&mut part.edges);
-    let layer = layering::longest_paths(n, &part.edges, &place);
-    if n > SHORTEST_NODES || part.edges.len() > SHORTEST_EDGES {
-        return Ok(layer);
+    let mut layer = layering::longest_paths(n, &part.edges, &place);
+    layering::settle(&mut layer, &part.edges, &place, input.cancel)?;
+    if n <= SHORTEST_NODES && part.edges.len() <= SHORTEST_EDGES {
+        layer = layering::shortest(layer, &part.edges, input.cancel)?;
     }
-    let mut layer = layering::shortest(layer, &part.edges, input.cancel)?;
     let least = layer.iter().copied().min().unwrap_or(0);
     layer.iter_mut().for_each(|l| *l -= least);
     Ok(layer)
