@@ -174,6 +174,16 @@ impl ParamValues {
         self.get(name).as_array()?.iter().map(Value::as_f64).collect()
     }
 
+    /// The entries of a list.
+    pub(crate) fn rows(&self, name: &str) -> Option<&[Value]> {
+        self.get(name).as_array().map(Vec::as_slice)
+    }
+
+    /// The members of an object.
+    pub(crate) fn settings(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.get(name).as_object()
+    }
+
     /// The rows of a table of two columns: an object of two lists, a list of objects with two members, or of pairs. The
     /// id comes first, or is called `vertex`, `node`, `first` or `source`.
     pub(crate) fn table(&self, name: &str) -> Result<Option<Vec<(Value, Value)>>, AlgoError> {
@@ -316,6 +326,13 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
         Dtype::IntOrNodes => match v {
             Value::Array(ids) if ids.iter().all(is_id) => Ok(v.clone()),
             Value::Number(n) if n.as_i64().is_some_and(|n| in_range(n as f64)) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
+        Dtype::Positions if v.is_array() => Ok(v.clone()),
+        Dtype::Positions => Err(bad()),
+        Dtype::Preset(words) => match v {
+            Value::Object(_) => Ok(v.clone()),
+            Value::String(word) if words.contains(&word.as_str()) => Ok(v.clone()),
             _ => Err(bad()),
         },
         Dtype::Pairs | Dtype::NodeValues | Dtype::IntList => match v {

@@ -49,6 +49,10 @@ pub enum Dtype {
     EdgeColumn,
     /// A list of whole numbers for each node.
     IntList,
+    /// The coordinates of every node: a list of lists, in the order of the nodes.
+    Positions,
+    /// One of these words, or an object of settings.
+    Preset(&'static [&'static str]),
 }
 
 impl Dtype {
@@ -69,6 +73,8 @@ impl Dtype {
             }
             Self::EdgeColumn => "name of an edge column".to_owned(),
             Self::IntList => "list of ints".to_owned(),
+            Self::Positions => "list of coordinates for each node".to_owned(),
+            Self::Preset(words) => format!("one of {}, or an object of settings", words.join(", ")),
         }
     }
 }

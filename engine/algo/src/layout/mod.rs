@@ -3,9 +3,16 @@
 pub(crate) mod circle;
 pub mod component_packing;
 pub(crate) mod coordinates;
+pub(crate) mod davidson_harel;
 pub mod force_atlas2;
+pub(crate) mod force_directed;
+#[cfg(test)]
+mod force_tests;
+pub(crate) mod given;
 pub(crate) mod grid;
 pub mod initial_layout;
+pub(crate) mod parts;
 pub(crate) mod random;
 pub(crate) mod sphere;
 pub(crate) mod star;
+pub(crate) mod stress;
