@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use graphlume_algo::layout::{force_atlas2, initial_layout};
 use graphlume_algo::registry::{find_any, force_atlas2_params};
-use graphlume_algo::{AlgorithmSpec, Column, Input, Kind, Output, ParamValues, Place, Values};
+use graphlume_algo::{
+    AlgorithmSpec, Column, Dtype, Input, Kind, Output, ParamValues, Place, Values,
+};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
@@ -80,7 +82,8 @@ fn force_atlas2(
 
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
 pub fn params_with(spec: &AlgorithmSpec, user: &[String], given: &[(&str, String)]) -> Vec<String> {
-    let has = |name: &str| spec.params.iter().any(|p| p.name == name);
+    // igraph's `seed` of positions is no seed of random numbers.
+    let has = |name: &str| spec.params.iter().any(|p| p.name == name && p.dtype == Dtype::Int);
     let set = |name: &str| user.iter().any(|p| p.split('=').next().map(str::trim) == Some(name));
     let extra = given.iter().filter(|(name, _)| has(name) && !set(name));
     extra.map(|(name, value)| format!("{name}={value}")).chain(user.iter().cloned()).collect()

@@ -191,6 +191,16 @@ impl ParamValues {
         }
     }
 
+    /// The entries of a list.
+    pub(crate) fn rows(&self, name: &str) -> Option<&[Value]> {
+        self.get(name).as_array().map(Vec::as_slice)
+    }
+
+    /// The members of an object.
+    pub(crate) fn settings(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.get(name).as_object()
+    }
+
     /// The rows of a table of two columns: an object of two lists, a list of objects with two members, or of pairs. The
     /// id comes first, or is called `vertex`, `node`, `first` or `source`.
     pub(crate) fn table(&self, name: &str) -> Result<Option<Vec<(Value, Value)>>, AlgoError> {
@@ -270,7 +280,7 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
     let bad = || {
         let mut expected = format!("a value of type {}", p.dtype.describe());
         if let Some((low, high)) = p.range {
-            expected.push_str(&format!(" from {low} to {high}"));
+            expected.push_str(&format!(" from {} to {}", util::bound(low), util::bound(high)));
         }
         if p.default == "null" {
             expected.push_str(", or null");
@@ -337,6 +347,13 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
         },
         Dtype::Matrix if v.is_array() => Ok(v.clone()),
         Dtype::Matrix => Err(bad()),
+        Dtype::Positions if v.is_array() => Ok(v.clone()),
+        Dtype::Positions => Err(bad()),
+        Dtype::Preset(words) => match v {
+            Value::Object(_) => Ok(v.clone()),
+            Value::String(word) if words.contains(&word.as_str()) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
         Dtype::Pairs | Dtype::NodeValues | Dtype::IntList => match v {
             Value::Array(_) | Value::Object(_) => Ok(v.clone()),
             Value::String(_) if p.dtype == Dtype::NodeValues => Ok(v.clone()),

@@ -57,7 +57,12 @@ fn section(page: &mut String, spec: &AlgorithmSpec) {
     if !spec.params.is_empty() {
         page.push_str("\n| parameter | type | default | meaning |\n|---|---|---|---|\n");
         for p in spec.params {
-            let range = p.range.map(|(low, high)| format!(", {low} to {high}")).unwrap_or_default();
+            let range = p
+                .range
+                .map(|(low, high)| {
+                    format!(", {} to {}", crate::util::bound(low), crate::util::bound(high))
+                })
+                .unwrap_or_default();
             let dtype = p.dtype.describe().replace('|', "\\|");
             let _ = writeln!(page, "| {} | {dtype}{range} | {} | {} |", p.name, p.default, p.doc);
         }

@@ -5,6 +5,9 @@ use crate::centrality::{
 };
 use crate::community::{leiden, louvain_spec, optimal, specs};
 use crate::component::{articulation, core_number, cores, strong, weak};
+use crate::layout::davidson_harel::DAVIDSON_HAREL;
+use crate::layout::force_directed::{drl, fruchterman_reingold, graphopt, lgl};
+use crate::layout::stress::kamada_kawai;
 use crate::layout::{
     bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star, sugiyama,
 };
@@ -111,6 +114,15 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &bipartite::BIPARTITE,
     &sugiyama::SUGIYAMA,
     &mds::MDS,
+    &kamada_kawai::KAMADA_KAWAI,
+    &kamada_kawai::KAMADA_KAWAI_3D,
+    &fruchterman_reingold::FRUCHTERMAN_REINGOLD,
+    &fruchterman_reingold::FRUCHTERMAN_REINGOLD_3D,
+    &drl::DRL,
+    &drl::DRL_3D,
+    &lgl::LGL,
+    &graphopt::GRAPHOPT,
+    &DAVIDSON_HAREL,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.
@@ -206,7 +218,11 @@ mod tests {
     fn every_algorithm_works_on_every_graph_of_the_zoo() {
         for spec in ALGORITHMS {
             for (name, t) in testkit::zoo() {
-                let pairs: &[&str] = if spec.id == "force_atlas2" { &["max_iter=40"] } else { &[] };
+                let pairs: &[&str] = match spec.id {
+                    "force_atlas2" => &["max_iter=40"],
+                    "davidson_harel" => &["maxiter=1", "fineiter=1"],
+                    _ => &[],
+                };
                 let what = format!("{} on {name}", spec.id);
                 let results = testkit::at_1_2_3_threads(|| match run_with(spec, &t, pairs) {
                     Ok(output) => Some(output),

@@ -51,6 +51,10 @@ pub enum Dtype {
     IntList,
     /// A row of numbers for each node, each a list.
     Matrix,
+    /// The coordinates of every node: a list of lists, in the order of the nodes.
+    Positions,
+    /// One of these words, or an object of settings.
+    Preset(&'static [&'static str]),
 }
 
 impl Dtype {
@@ -72,6 +76,8 @@ impl Dtype {
             Self::EdgeColumn => "name of an edge column".to_owned(),
             Self::IntList => "list of ints".to_owned(),
             Self::Matrix => "table of numbers, a list for each node".to_owned(),
+            Self::Positions => "list of coordinates for each node".to_owned(),
+            Self::Preset(words) => format!("one of {}, or an object of settings", words.join(", ")),
         }
     }
 }

@@ -26,6 +26,13 @@ pub fn distinct_edges(topology: &Arc<Topology>) -> Arc<Topology> {
     Arc::new(Topology::from_rows(topology.num_nodes(), &src, &dst, Some(&rows)))
 }
 
+/// A bound of a range as people write it.
+#[must_use]
+pub fn bound(value: f64) -> String {
+    let size = value.abs();
+    if size >= 1e16 || size > 0.0 && size < 1e-6 { format!("{value:e}") } else { value.to_string() }
+}
+
 /// ` (did you mean "x"?)` when a candidate is close to `name`, else nothing.
 #[must_use]
 pub fn did_you_mean(name: &str, candidates: &[&str]) -> String {

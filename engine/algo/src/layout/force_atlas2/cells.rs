@@ -5,58 +5,59 @@
 use rayon::prelude::*;
 
 /// Bodies of a leaf.
-pub(super) const LEAF: usize = 16;
+pub(in crate::layout) const LEAF: usize = 16;
 /// Cells below a cell.
-pub(super) const FAN: usize = 4;
+pub(in crate::layout) const FAN: usize = 4;
 /// The level whose cells are the units of parallel work.
-pub(super) const TASK_LEVEL: usize = 3;
+pub(in crate::layout) const TASK_LEVEL: usize = 3;
 /// Bodies under a cell of the task level.
-pub(super) const TASK: usize = LEAF * FAN.pow(TASK_LEVEL as u32);
+pub(in crate::layout) const TASK: usize = LEAF * FAN.pow(TASK_LEVEL as u32);
 
 /// Where a cell is: the centre of its mass, and the radius of a disc about it that holds its bodies.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Geo {
-    pub(super) x: f32,
-    pub(super) y: f32,
-    pub(super) r: f32,
+pub(in crate::layout) struct Geo {
+    pub(in crate::layout) x: f32,
+    pub(in crate::layout) y: f32,
+    pub(in crate::layout) r: f32,
 }
 
 /// Moments about the centre of mass, in coordinates multiplied by the scale of [`Cells`]: the sums over
 /// the bodies of `m`, `m z^2` and `m z^3` as complex numbers. The sum of `m z` is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Moments {
-    pub(super) m: f32,
-    pub(super) a2: [f32; 2],
-    pub(super) a3: [f32; 2],
+pub(in crate::layout) struct Moments {
+    pub(in crate::layout) m: f32,
+    pub(in crate::layout) a2: [f32; 2],
+    pub(in crate::layout) a3: [f32; 2],
 }
 
 /// An axis-parallel box.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Bounds {
-    pub(super) low: [f32; 2],
-    pub(super) high: [f32; 2],
+pub(in crate::layout) struct Bounds {
+    pub(in crate::layout) low: [f32; 2],
+    pub(in crate::layout) high: [f32; 2],
 }
 
 impl Bounds {
-    pub(super) const EMPTY: Self = Self { low: [f32::INFINITY; 2], high: [f32::NEG_INFINITY; 2] };
+    pub(in crate::layout) const EMPTY: Self =
+        Self { low: [f32::INFINITY; 2], high: [f32::NEG_INFINITY; 2] };
 
-    pub(super) fn of(points: &[[f32; 2]]) -> Self {
+    pub(in crate::layout) fn of(points: &[[f32; 2]]) -> Self {
         points.iter().fold(Self::EMPTY, |b, p| b.with(*p))
     }
 
-    pub(super) fn with(self, p: [f32; 2]) -> Self {
+    pub(in crate::layout) fn with(self, p: [f32; 2]) -> Self {
         Self {
             low: [self.low[0].min(p[0]), self.low[1].min(p[1])],
             high: [self.high[0].max(p[0]), self.high[1].max(p[1])],
         }
     }
 
-    pub(super) fn union(self, o: Self) -> Self {
+    pub(in crate::layout) fn union(self, o: Self) -> Self {
         self.with(o.low).with(o.high)
     }
 
     /// The larger side, 0 of an empty box.
-    pub(super) fn side(self) -> f32 {
+    pub(in crate::layout) fn side(self) -> f32 {
         (self.high[0] - self.low[0]).max(self.high[1] - self.low[1]).max(0.0)
     }
 
@@ -70,10 +71,10 @@ impl Bounds {
 
 /// Cells of one level, level 0 being the leaves.
 #[derive(Default)]
-pub(super) struct Level {
-    pub(super) geo: Vec<Geo>,
-    pub(super) moments: Vec<Moments>,
-    pub(super) bounds: Vec<Bounds>,
+pub(in crate::layout) struct Level {
+    pub(in crate::layout) geo: Vec<Geo>,
+    pub(in crate::layout) moments: Vec<Moments>,
+    pub(in crate::layout) bounds: Vec<Bounds>,
 }
 
 impl Level {
@@ -85,22 +86,22 @@ impl Level {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::layout) fn len(&self) -> usize {
         self.geo.len()
     }
 }
 
 /// The cells of all levels.
-pub(super) struct Cells {
-    pub(super) levels: Vec<Level>,
+pub(in crate::layout) struct Cells {
+    pub(in crate::layout) levels: Vec<Level>,
     /// Factor from coordinates to those of the moments: a power of two that brings the whole layout into
     /// the unit box, so that no moment leaves the range of single precision.
-    pub(super) scale: f32,
+    pub(in crate::layout) scale: f32,
 }
 
 impl Cells {
     /// The cells over `n` bodies, at least one level.
-    pub(super) fn new(n: usize) -> Self {
+    pub(in crate::layout) fn new(n: usize) -> Self {
         let mut levels = vec![Level::with_len(n.div_ceil(LEAF))];
         let mut len = levels[0].len();
         while len > 1 {
@@ -111,7 +112,7 @@ impl Cells {
     }
 
     /// Recomputes every cell from the bodies, whose box is `bounds`.
-    pub(super) fn refit(&mut self, points: &[[f32; 2]], masses: &[f32], bounds: Bounds) {
+    pub(in crate::layout) fn refit(&mut self, points: &[[f32; 2]], masses: &[f32], bounds: Bounds) {
         self.scale = scale_of(bounds);
         let scale = self.scale;
         let task_levels = self.levels.len().min(TASK_LEVEL + 1);

@@ -10,15 +10,15 @@
 
 mod arc_order;
 mod attract;
-mod cells;
+pub(super) mod cells;
 mod engine;
 mod inputs;
 #[cfg(test)]
 mod naive;
-mod order;
+pub(super) mod order;
 mod params;
 mod profile;
-mod repulse;
+pub(super) mod repulse;
 mod settle;
 pub(crate) mod simd;
 pub mod spec;

@@ -55,14 +55,14 @@ pub(super) fn hilbert(x: u32, y: u32) -> u64 {
 
 /// Buffers of the sort, kept between calls.
 #[derive(Default)]
-pub(super) struct Sorter {
+pub(in crate::layout) struct Sorter {
     items: Vec<AtomicU64>,
     spare: Vec<AtomicU64>,
 }
 
 impl Sorter {
     /// Indices of `points` along the curve over the box `low..high`, written to `order`.
-    pub(super) fn sort(
+    pub(in crate::layout) fn sort(
         &mut self,
         points: &[[f32; 2]],
         low: [f32; 2],

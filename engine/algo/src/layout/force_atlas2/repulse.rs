@@ -23,15 +23,15 @@ const RATIO_MAX: f32 = 0.9;
 
 /// How pairs of bodies push each other.
 #[derive(Clone, Copy)]
-pub(super) struct Law<'a> {
+pub(in crate::layout) struct Law<'a> {
     /// Radii of the bodies when overlap is prevented.
-    pub(super) radii: Option<&'a [f32]>,
+    pub(in crate::layout) radii: Option<&'a [f32]>,
     /// Factor of the push between overlapping bodies, relative to the usual one.
-    pub(super) overlap: f32,
+    pub(in crate::layout) overlap: f32,
     /// Twice the largest radius.
-    pub(super) clearance: f32,
+    pub(in crate::layout) clearance: f32,
     /// Ratio up to which a cell is far, or `None` to sum all pairs.
-    pub(super) ratio: Option<f32>,
+    pub(in crate::layout) ratio: Option<f32>,
 }
 
 /// The ratio for a user's theta.
@@ -41,13 +41,13 @@ pub(crate) fn ratio(theta: f64) -> f32 {
 
 /// What a task did: whether the tree still fits the bodies shows in these numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Work {
+pub(in crate::layout) struct Work {
     /// Pairs of leaves that were summed body by body.
-    pub(super) near: u64,
+    pub(in crate::layout) near: u64,
     /// Sources evaluated at the bodies of a leaf.
-    pub(super) middle: u64,
+    pub(in crate::layout) middle: u64,
     /// Cell-to-cell translations.
-    pub(super) far: u64,
+    pub(in crate::layout) far: u64,
 }
 
 impl Work {
@@ -66,7 +66,7 @@ type Local = [[f32; 2]; 4];
 
 /// Lists of one task, kept between tasks of a thread.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(in crate::layout) struct Scratch {
     /// Sources that the children of the present target must look at.
     kept: List,
     /// Sources to be opened.
@@ -172,17 +172,22 @@ impl FarList {
 
 /// Everything that a task reads.
 #[derive(Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub(super) isa: Isa,
-    pub(super) cells: &'a Cells,
-    pub(super) points: &'a [[f32; 2]],
-    pub(super) masses: &'a [f32],
-    pub(super) law: Law<'a>,
+pub(in crate::layout) struct Field<'a> {
+    pub(in crate::layout) isa: Isa,
+    pub(in crate::layout) cells: &'a Cells,
+    pub(in crate::layout) points: &'a [[f32; 2]],
+    pub(in crate::layout) masses: &'a [f32],
+    pub(in crate::layout) law: Law<'a>,
 }
 
 impl Field<'_> {
     /// Adds to `out` the push on the bodies of task `task`, without the factor of their own masses.
-    pub(super) fn task(&self, task: usize, scratch: &mut Scratch, out: &mut [[f32; 2]]) -> Work {
+    pub(in crate::layout) fn task(
+        &self,
+        task: usize,
+        scratch: &mut Scratch,
+        out: &mut [[f32; 2]],
+    ) -> Work {
         let mut work = Work::default();
         let Some(ratio) = self.law.ratio else {
             let all: Vec<u32> = (0..self.cells.levels[0].len() as u32).collect();
