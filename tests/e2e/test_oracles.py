@@ -1,8 +1,9 @@
-"""Every algorithm by the command line against tests/data/oracles.json: results of ten graphs that igraph, NetworkX, SciPy and
+"""Every algorithm, and the exact layouts, by the command line against tests/data/oracles.json: results of ten graphs that igraph, NetworkX, SciPy and
 plain formulas gave, most of them twice."""
 
 import csv
 import json
+import math
 import os
 import pathlib
 
@@ -16,6 +17,8 @@ GRAPHS = ORACLES["graphs"]
 LEFT_OUT = {"pairs=two_hop", "kind"}
 EXACT = {"katz_centrality": ["tol=1e-12", "max_iter=100000"], "hits": ["tol=1e-13", "max_iter=20000"],
          "pagerank": ["tol=1e-13", "max_iter=5000"]}
+
+LAYERED = {"rt", "tree", "reingold_tilford", "rt_circular", "reingold_tilford_circular", "sugiyama"}
 
 
 def is_left_out(case):
@@ -50,8 +53,10 @@ def computed(files, case, out, check=True):
     edges, nodes, one = files[case["graph"]]
     if case["alg"].startswith("community_") and case["view"] == "undirected":
         edges = one
-    args = ["compute", case["alg"], edges, "--library", case["ns"], "--out", out]
     params = dict(case["params"])
+    if case["ns"] == "layout.igraph":
+        return laid_out(case, edges, nodes, out, params, check)
+    args = ["compute", case["alg"], edges, "--library", case["ns"], "--out", out]
     weighted = params.pop("weighted", params.pop("use_weight", None))
     args += ["--nodes", nodes]
     if case["view"] == "directed":
@@ -79,6 +84,69 @@ def computed(files, case, out, check=True):
     return rows[0], rows[1:]
 
 
+def laid_out(case, edges, nodes, out, params, check):
+    args = ["layout", f"igraph.{case['alg']}", edges, "--nodes", nodes, "--out", out]
+    if case["alg"] in LAYERED:
+        params["directed"] = case["view"] == "directed"
+    if case["alg"] == "bipartite":
+        # The kinds that igraph was given are those of the rows on record.
+        params["types"] = [int(y == 0) for y in case["value"]]
+    for key, value in params.items():
+        args += ["-p", f"{key}={json.dumps(value)}"]
+    done = run_cli(*args, check=check)
+    with out.open() as f:
+        rows = list(csv.reader(f))
+    return rows[0], rows[1:]
+
+
+def points(case, rows):
+    by = {int(r[0]): [float(x) for x in r[1:]] for r in rows}
+    return [by[v] for v in range(GRAPHS[case["graph"]]["n"])]
+
+
+def crossings(edges, at):
+    """Pairs of edges between two rows that cross."""
+    ends = [(at[a][0], at[b][0]) if at[a][1] > at[b][1] else (at[b][0], at[a][0]) for a, b in edges]
+    return sum((p[0] - q[0]) * (p[1] - q[1]) < 0 for i, p in enumerate(ends) for q in ends[:i])
+
+
+def check_layout(case, rows):
+    kind, want, tol, at = case["kind"], case["value"], case["tol"], points(case, rows)
+    edges = GRAPHS[case["graph"]]["edges"]
+    if kind in ("xy", "xyz"):
+        wrong = [(v, p, w) for v, (p, w) in enumerate(zip(at, want)) if max(abs(a - b) for a, b in zip(p, w)) > tol]
+        assert not wrong and len(at) == len(want) and len(at[0]) == len(want[0]), wrong[:3]
+    elif kind == "rows":
+        assert [p[1] for p in at] == want
+        for row in set(want):
+            xs = sorted(p[0] for p in at if p[1] == row)
+            assert all(b - a > case["params"]["hgap"] - tol for a, b in zip(xs, xs[1:]))
+        assert crossings(edges, at) <= case["crossings_accept_max"]
+    elif kind == "levels":
+        spans = [at[b][1] - at[a][1] for a, b in edges]
+        assert min(spans) >= 1 and sum(spans) <= case["igraph_total_span"], spans
+        assert max(p[1] for p in at) == max(want)
+    elif kind == "xy_rule":
+        layers = {}
+        for x, y in at:
+            layers.setdefault(round(y, 6), []).append(x)
+        gaps = [b - a for xs in layers.values() for a, b in zip(sorted(xs), sorted(xs)[1:])]
+        assert all(gap > case["params"]["hgap"] - tol for gap in gaps)
+    elif kind == "pair_distances":
+        got = [math.dist(at[a], at[b]) for a in range(len(at)) for b in range(a + 1, len(at))]
+        # Where eigenvalues are equal, an axis may be any of their plane, and distances are bounded by those of the graph.
+        assert len(got) == len(want)
+        if case["unique"]:
+            wrong = [(g, w) for g, w in zip(got, want) if abs(g - w) > tol * max(1, w)]
+            assert not wrong, wrong[:3]
+        else:
+            assert abs(sum(g * g for g in got) - sum(w * w for w in want)) < 1e-4 * sum(w * w for w in want)
+    elif kind == "bounds":
+        assert all(lo <= x <= hi for p in at for x, lo, hi in zip(p, want["lo"], want["hi"])) and len(set(map(tuple, at))) == len(at)
+    else:
+        raise AssertionError(kind)
+
+
 def number(text):
     return None if text == "" else float(text)
 
@@ -101,6 +169,8 @@ def modularity(case, labels, weighted):
 
 
 def check(case, head, rows):
+    if case["ns"] == "layout.igraph":
+        return check_layout(case, rows)
     kind, want, tol = case["kind"], case["value"], case["tol"]
     directed = case["view"] == "directed"
     if kind == "node":

@@ -1,9 +1,8 @@
 //! Two rows, with the geometry of python-igraph's layout of the same name.
 
 use super::coordinates::{XY, coordinates};
-use super::sugiyama::layered::Layered;
 use super::sugiyama::parts::parts;
-use super::sugiyama::{HGAP, MAXITER, VGAP, edges};
+use super::sugiyama::{HGAP, MAXITER, VGAP, across, edges, point_down};
 use crate::component::weak;
 use crate::input::ColumnError;
 use crate::spec::{igraph, param};
@@ -30,7 +29,8 @@ pub(crate) static BIPARTITE: AlgorithmSpec = AlgorithmSpec {
         MAXITER,
     ],
     outputs: XY,
-    doc: "Nodes of the first kind in a row at y = vgap, the others at 0, in an order of few crossings.",
+    doc: "Nodes of the first kind in a row at y = vgap, the others at 0, in an order of few crossings, and \
+          nodes over the middle of their neighbours where there is room; parts lie side by side.",
     paper: "Sugiyama, Tagawa and Toda 1981, IEEE Trans. Syst. Man Cybern. 11(2)",
     cost: Cost::LogLinear,
     run: |input, p| Ok(coordinates(&draw(input, p)?)),
@@ -39,35 +39,27 @@ pub(crate) static BIPARTITE: AlgorithmSpec = AlgorithmSpec {
 
 fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> {
     let second = kinds(input, p)?;
-    let mut all = edges(input, None)?;
-    // An edge within a row crosses nothing.
-    all.retain(|e| second[e.from as usize] != second[e.to as usize]);
+    let all = edges(input, None)?;
     let labels = weak::run(input.topology, input.cancel)?;
     let (hgap, vgap) = (p.float("hgap").unwrap_or(1.0), p.float("vgap").unwrap_or(1.0));
     let mut points = vec![[0.0; 2]; input.num_nodes() as usize];
-    let mut next = [0.0f64; 2];
-    for (i, part) in parts(&labels, &all).iter().enumerate() {
+    let sweeps = p.count("maxiter") as usize;
+    let mut left = 0.0;
+    for (i, part) in parts(&labels, &all).iter_mut().enumerate() {
         if i % 64 == 0 {
             input.cancel.check()?;
         }
-        let side = |local: u32| u32::from(second[part.nodes[local as usize] as usize]);
-        let layer: Vec<u32> = (0..part.nodes.len() as u32).map(side).collect();
-        let down = |e: &super::sugiyama::Edge| match layer[e.from as usize] {
-            0 => (e.from, e.to),
-            _ => (e.to, e.from),
-        };
-        let mut pairs: Vec<(u32, u32)> = part.edges.iter().map(down).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
-        let mut g = Layered::new(&layer, &pairs, u32::MAX);
-        g.reduce(p.count("maxiter") as usize, input.cancel)?;
-        for (row, nodes) in g.rows.iter().enumerate() {
-            for local in nodes {
-                let y = if row == 0 { vgap } else { 0.0 };
-                points[part.nodes[*local as usize] as usize] = [next[row] * hgap, y];
-                next[row] += 1.0;
-            }
+        // The first kind is the layer above.
+        let side = |v: &u32| i64::from(second[*v as usize]);
+        let layer: Vec<i64> = part.nodes.iter().map(side).collect();
+        point_down(part, &layer);
+        let x = across(part, &layer, u32::MAX, sweeps, input)?;
+        let mut width = 0.0f64;
+        for ((v, x), layer) in part.nodes.iter().zip(&x).zip(&layer) {
+            points[*v as usize] = [(left + x) * hgap, (1 - layer) as f64 * vgap];
+            width = width.max(*x);
         }
+        left += width + 1.0;
     }
     Ok(points)
 }
@@ -140,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_hold_the_kinds_and_places_are_ranks() {
+    fn rows_hold_the_kinds_and_nodes_lie_over_their_neighbours() {
         let edges = [(0, 3), (1, 4), (2, 5), (0, 5)];
         let points = run(6, &edges, &["types=[0,0,0,1,1,1]", "hgap=2", "vgap=3"]).unwrap();
         let rows: Vec<f64> = points.iter().map(|p| p[1]).collect();
@@ -154,6 +146,9 @@ mod tests {
         let order = |a: usize, b: usize| points[a][0] < points[b][0];
         assert_eq!(order(0, 2), order(3, 5));
         assert_eq!(run(6, &edges, &[]).unwrap()[0][1], 1.0);
+        // The middle of a star lies over the middle of its leaves.
+        let star = run(4, &[(0, 1), (0, 2), (0, 3)], &["types=[0,1,1,1]"]).unwrap();
+        assert_eq!(star[0], [1.0, 1.0]);
         let one_kind = run(3, &[(0, 1), (1, 2), (2, 0)], &["types=[0,0,0]"]).unwrap();
         assert!(one_kind.iter().all(|p| p[1] == 1.0));
     }

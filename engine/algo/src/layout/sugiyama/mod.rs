@@ -2,7 +2,7 @@
 //! straight long edges.
 
 mod acyclic;
-pub(crate) mod layered;
+mod layered;
 mod layering;
 pub(crate) mod parts;
 mod place;
@@ -113,13 +113,7 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
             None if p.bool("directed") => downwards(&mut part, input)?,
             None => hops(&part),
         };
-        part.edges.retain_mut(|e| {
-            let (from, to) = (layer[e.from as usize], layer[e.to as usize]);
-            if from > to {
-                std::mem::swap(&mut e.from, &mut e.to);
-            }
-            from != to
-        });
+        point_down(&mut part, &layer);
         made.push((part, layer));
     }
     drop(all);
@@ -141,6 +135,17 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
         left += width + 1.0;
     }
     Ok(points)
+}
+
+/// Turns edges that lead upwards round, and takes those within a layer out, which cross nothing.
+pub(crate) fn point_down(part: &mut Part, layer: &[i64]) {
+    part.edges.retain_mut(|e| {
+        let (from, to) = (layer[e.from as usize], layer[e.to as usize]);
+        if from > to {
+            std::mem::swap(&mut e.from, &mut e.to);
+        }
+        from != to
+    });
 }
 
 /// The layers of a request.
@@ -239,7 +244,7 @@ fn ranks(layer: &[i64]) -> Vec<u32> {
 }
 
 /// The abscissae of a part's nodes, and behind them those of its bends, from 0 on.
-fn across(
+pub(crate) fn across(
     part: &Part,
     layer: &[i64],
     reach: u32,
