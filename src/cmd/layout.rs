@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use graphlume_algo::layout::{force_atlas2, initial_layout};
 use graphlume_algo::registry::{find_any, force_atlas2_params};
-use graphlume_algo::{AlgorithmSpec, Column, Dtype, Input, Kind, Output, ParamValues, Place, Values};
+use graphlume_algo::{
+    AlgorithmSpec, Column, Dtype, Input, Kind, Output, ParamValues, Place, Values,
+};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
