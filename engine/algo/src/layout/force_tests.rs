@@ -294,3 +294,14 @@ fn a_cancelled_layout_ends_at_once() {
         assert!(matches!(e, AlgoError::Cancelled(_)), "{name}: {e}");
     }
 }
+
+#[test]
+fn in_space_a_layout_of_many_nodes_is_that_of_all_pairs() {
+    use super::force_directed::Repulsion::{Inverse, InverseSquare};
+    use super::force_directed::repulsion_error;
+    // A ball with some nodes far outside, whose leaves are wide.
+    for law in [Inverse, InverseSquare] {
+        let error = repulsion_error(law, 3000);
+        assert!(error < 0.05, "{law:?}: {error}");
+    }
+}

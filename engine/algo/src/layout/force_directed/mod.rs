@@ -394,3 +394,33 @@ fn clamp<const D: usize>(at: &mut [f32; D], bounds: &Bounds<D>) {
     given::clamp(&mut wide, bounds);
     *at = wide.map(|x| x as f32);
 }
+
+/// The mean error of the push on `n` points in space over its mean size.
+#[cfg(test)]
+pub(crate) fn repulsion_error(law: Repulsion, n: usize) -> f64 {
+    let points: Vec<[f32; 3]> = (0..n)
+        .map(|v| {
+            let far = if v % 50 == 0 { 20.0 } else { 1.0 };
+            [0, 1, 2].map(|c| far * (unit_f64(3, c, v as u64) as f32 - 0.5))
+        })
+        .collect();
+    let mut pushes = vec![[0.0; 3]; n];
+    let cancel = CancelToken::new();
+    if Field::new(n, law).push(&points, &mut pushes, &cancel).is_err() {
+        return f64::INFINITY;
+    }
+    let (mut wrong, mut size) = (0.0, 0.0);
+    for v in (0..n).step_by(7) {
+        let mut exact = [0.0f64; 3];
+        for u in (0..n).filter(|u| *u != v) {
+            let by = [0, 1, 2].map(|c| f64::from(points[v][c]) - f64::from(points[u][c]));
+            let square: f64 = by.iter().map(|x| x * x).sum();
+            let falls = if law == Repulsion::Inverse { square } else { square.powf(1.5) };
+            (0..3).for_each(|c| exact[c] += by[c] / falls);
+        }
+        let off = [0, 1, 2].map(|c| exact[c] - f64::from(pushes[v][c]));
+        wrong += off.iter().map(|x| x * x).sum::<f64>().sqrt();
+        size += exact.iter().map(|x| x * x).sum::<f64>().sqrt();
+    }
+    wrong / size
+}

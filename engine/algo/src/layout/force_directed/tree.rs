@@ -16,6 +16,8 @@ const LEAF: usize = 16;
 const FAN: usize = 4;
 /// Leaves of one unit of parallel work.
 const TASK_LEAVES: usize = 32;
+/// Sources that the bodies of a leaf share at most: where the leaf is wide, each of them walks the tree by itself.
+const SHARED_MAX: usize = 1024;
 /// Radius of a cell over its distance up to which it counts as one body.
 const RATIO: f32 = 0.65;
 /// Terms that are summed side by side.
@@ -124,8 +126,13 @@ impl<const D: usize> Tree<D> {
             cancel.check()?;
             for (i, out) in out.chunks_mut(LEAF).enumerate() {
                 let leaf = task * TASK_LEAVES + i;
-                self.collect(leaf, points, sources);
+                let target = self.levels[0][leaf];
+                let shared = self.collect(target, SHARED_MAX, points, sources);
                 for (at, out) in points[leaf * LEAF..].iter().zip(out) {
+                    if !shared {
+                        let alone = Cell { centre: *at, radius: 0.0, count: 1.0 };
+                        self.collect(alone, usize::MAX, points, sources);
+                    }
                     *out = sum(law, *at, sources);
                 }
             }
@@ -133,11 +140,20 @@ impl<const D: usize> Tree<D> {
         })
     }
 
-    fn collect(&self, leaf: usize, points: &[[f32; D]], sources: &mut Sources<D>) {
+    /// Collects what pushes the bodies of `target`; whether there is no more than `most` of it.
+    fn collect(
+        &self,
+        target: Cell<D>,
+        most: usize,
+        points: &[[f32; D]],
+        sources: &mut Sources<D>,
+    ) -> bool {
         sources.clear();
-        let target = self.levels[0][leaf];
         let mut open = vec![(self.levels.len() - 1, 0)];
         while let Some((level, i)) = open.pop() {
+            if sources.count.len() > most {
+                return false;
+            }
             let cell = &self.levels[level][i];
             let square: f32 = (0..D).map(|c| (cell.centre[c] - target.centre[c]).powi(2)).sum();
             if cell.radius <= RATIO * (square.sqrt() - target.radius) {
@@ -151,6 +167,7 @@ impl<const D: usize> Tree<D> {
             }
         }
         sources.pad();
+        true
     }
 }
 
