@@ -83,7 +83,8 @@ fn force_atlas2(
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
 pub fn params_with(spec: &AlgorithmSpec, user: &[String], given: &[(&str, String)]) -> Vec<String> {
     // igraph's `seed` of positions is no seed of random numbers.
-    let has = |name: &str| spec.params.iter().any(|p| p.name == name && p.dtype == Dtype::Int);
+    let has =
+        |name: &str| spec.params.iter().any(|p| p.name == name && p.dtype != Dtype::Positions);
     let set = |name: &str| user.iter().any(|p| p.split('=').next().map(str::trim) == Some(name));
     let extra = given.iter().filter(|(name, _)| has(name) && !set(name));
     extra.map(|(name, value)| format!("{name}={value}")).chain(user.iter().cloned()).collect()

@@ -51,9 +51,10 @@ def at(server):
             if g.is_bipartite():
                 nodes["kind"] = [int(t) for t in g.is_bipartite(return_types=True)[1]]
             edges = pd.DataFrame(g.get_edgelist(), columns=["s", "d"])
-            uploaded[id(g)] = graphistry.nodes(nodes, "id").edges(edges, "s", "d").upload(validate=False)
+            # With the graph itself, so that no other one gets its id.
+            uploaded[id(g)] = g, graphistry.nodes(nodes, "id").edges(edges, "s", "d").upload(validate=False)
         given = {"layout": layout, "params": params or {}, "directed": g.is_directed(), **more}
-        out = uploaded[id(g)].gfql_remote([call("layout_igraph", given)])._nodes.set_index("id")
+        out = uploaded[id(g)][1].gfql_remote([call("layout_igraph", given)])._nodes.set_index("id")
         return out.loc[range(g.vcount()), [c for c in ("x", "y", "z") if c in out]].to_numpy(dtype=float)
 
     return run
