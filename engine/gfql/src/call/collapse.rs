@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
         let mut steps = 0_usize;
         while let Some(frame) = stack.last_mut() {
             steps += 1;
-            if steps % STEPS == 0 {
+            if steps.is_multiple_of(STEPS) {
                 self.cancel.check()?;
             }
             let next = frame.ends.get(frame.at).copied();

@@ -161,9 +161,9 @@ impl<'a> Energy<'a> {
             sum += w.node_dist * near;
         }
         if w.border != 0.0 {
-            for c in 0..2 {
+            for (c, x) in at.iter().enumerate() {
                 for side in [self.frame.low[c], self.frame.high[c]] {
-                    sum += w.border / (at[c] - f64::from(side)).powi(2).max(CLOSE);
+                    sum += w.border / (x - f64::from(side)).powi(2).max(CLOSE);
                 }
             }
         }
@@ -239,8 +239,8 @@ impl<'a> Energy<'a> {
     pub(super) fn try_move(&mut self, v: usize, by: [f64; 2], temperature: f64, draw: f64) {
         let from = self.points[v];
         let mut to = [from[0] + by[0], from[1] + by[1]];
-        for c in 0..2 {
-            to[c] = to[c].clamp(f64::from(self.frame.low[c]), f64::from(self.frame.high[c]));
+        for (c, x) in to.iter_mut().enumerate() {
+            *x = x.clamp(f64::from(self.frame.low[c]), f64::from(self.frame.high[c]));
         }
         let change = self.of(v, to) - self.of(v, from);
         if change < 0.0 || temperature > 0.0 && draw < (-change / temperature).exp() {

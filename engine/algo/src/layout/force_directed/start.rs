@@ -84,9 +84,9 @@ fn around<const D: usize>(
         }
     }
     // What no way leads to stands around the root as well.
-    for v in 0..n {
-        if parent[v] == usize::MAX {
-            parent[v] = root;
+    for (v, parent) in parent.iter_mut().enumerate() {
+        if *parent == usize::MAX {
+            *parent = root;
             order.push(v);
         }
     }

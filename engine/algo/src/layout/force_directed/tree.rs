@@ -59,7 +59,7 @@ impl<const D: usize> Sources<D> {
     }
 
     fn pad(&mut self) {
-        while self.count.len() % LANES != 0 {
+        while !self.count.len().is_multiple_of(LANES) {
             // Far away, and nothing.
             self.push([1e15; D], 0.0);
         }
@@ -176,9 +176,7 @@ fn merge<const D: usize>(cells: impl Iterator<Item = Cell<D>> + Clone) -> Cell<D
     let (mut centre, mut count) = ([0.0; D], 0.0);
     for cell in cells.clone() {
         count += cell.count;
-        for c in 0..D {
-            centre[c] += cell.count * cell.centre[c];
-        }
+        centre.iter_mut().zip(cell.centre).for_each(|(sum, x)| *sum += cell.count * x);
     }
     centre.iter_mut().for_each(|x| *x /= count);
     let mut radius = 0.0f32;

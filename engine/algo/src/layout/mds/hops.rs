@@ -54,7 +54,7 @@ impl<'a> Local<'a> {
     ///
     /// # Errors
     /// [`AlgoError::Cancelled`].
-    pub(super) fn from_one(
+    pub(super) fn to_all(
         &self,
         nodes: &[u32],
         source: u32,
@@ -87,7 +87,7 @@ impl<'a> Local<'a> {
     ///
     /// # Errors
     /// [`AlgoError::Cancelled`].
-    pub(super) fn from_many(
+    pub(super) fn to_all_of_many(
         &self,
         nodes: &[u32],
         sources: &[u32],
@@ -151,7 +151,7 @@ impl<'a> Local<'a> {
             cancel.check()?;
             let first = (block * LANES) as u32;
             let sources: Vec<u32> = (first..first + (rows.len() / n) as u32).collect();
-            self.from_many(nodes, &sources, cancel, |v, mut bits, hops| {
+            self.to_all_of_many(nodes, &sources, cancel, |v, mut bits, hops| {
                 while bits != 0 {
                     rows[bits.trailing_zeros() as usize * n + v] = hops as u16;
                     bits &= bits - 1;

@@ -92,7 +92,7 @@ fn distances(
     let mut nearest = vec![u32::MAX; n];
     let far = FAR.min(many);
     for column in 0..far {
-        let hops = local.from_one(nodes, pivot as u32, cancel)?;
+        let hops = local.to_all(nodes, pivot as u32, cancel)?;
         for (v, d) in hops.iter().enumerate() {
             table[v * many + column] = square(*d);
             nearest[v] = nearest[v].min(*d);
@@ -101,7 +101,7 @@ fn distances(
     }
     let drawn = (far..many).map(|i| (h64(0, 50, i as u64) % n as u64) as u32);
     let drawn: Vec<u32> = drawn.collect();
-    local.from_many(nodes, &drawn, cancel, |v, mut bits, hops| {
+    local.to_all_of_many(nodes, &drawn, cancel, |v, mut bits, hops| {
         while bits != 0 {
             table[v * many + far + bits.trailing_zeros() as usize] = square(hops);
             bits &= bits - 1;

@@ -92,7 +92,7 @@ impl Sides {
             offsets[child] = at;
             sum += at;
         }
-        if parent as usize % LOOK == 0 {
+        if (parent as usize).is_multiple_of(LOOK) {
             cancel.check()?;
         }
         let mean = sum / many;

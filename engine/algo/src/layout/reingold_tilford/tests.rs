@@ -102,7 +102,7 @@ fn bent_trees_have_their_depth_as_radius() {
     bend(&mut points);
     let near = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]) < 1e-4;
     assert!(near(points[1], [1.0, 0.0]) && near(points[2], [-0.866, 0.5]), "{points:?}");
-    assert!(near(points[5], [-1.4142, -1.4142]), "{points:?}");
+    assert!(near(points[5], [-std::f64::consts::SQRT_2; 2]), "{points:?}");
 }
 
 #[test]

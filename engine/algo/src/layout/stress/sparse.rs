@@ -82,7 +82,7 @@ impl Terms {
         let mut points = if job.start.is_some() {
             start_of(job, 0, longest / 2.0)
         } else {
-            self.from_pivots(job)
+            self.start_at_pivots(job)
         };
         let first = if job.start.is_some() { shortest * longest } else { longest * longest };
         let last = 0.1 / f64::from(self.heaviest);
@@ -110,15 +110,15 @@ impl Terms {
     }
 
     /// A start from the distances to pivots far from each other, one an axis, with some noise that parts equal nodes.
-    fn from_pivots<const D: usize>(&self, job: &Job<'_, D>) -> Vec<[f64; D]> {
+    fn start_at_pivots<const D: usize>(&self, job: &Job<'_, D>) -> Vec<[f64; D]> {
         let noise = start_of(job, 1, 0.25 * f64::from(self.longest));
         (0..job.part.len())
             .map(|v| {
                 let mut at = noise[v];
-                for c in 0..D {
-                    let distance =
-                        |p: usize| self.pivots.get(p).map_or(0.0, |p| f64::from(p.distance[v]));
-                    at[c] += 0.5 * (distance(2 * c) - distance(2 * c + 1));
+                let distance =
+                    |p: usize| self.pivots.get(p).map_or(0.0, |p| f64::from(p.distance[v]));
+                for (c, x) in at.iter_mut().enumerate() {
+                    *x += 0.5 * (distance(2 * c) - distance(2 * c + 1));
                 }
                 at
             })

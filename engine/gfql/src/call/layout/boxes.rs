@@ -176,7 +176,7 @@ impl Groups {
     fn within(&self, at: &[f64], part: impl Fn(usize) -> (f64, f64)) -> Vec<f64> {
         let mut of: Vec<Vec<f64>> = vec![vec![]; self.sizes.len()];
         for (v, group) in at.iter().zip(&self.of_row) {
-            group.into_iter().for_each(|group| of[*group].push(*v));
+            group.iter().for_each(|group| of[*group].push(*v));
         }
         let bounds: Vec<(f64, f64)> =
             of.into_iter().map(|values| ends(values).unwrap_or((0.0, 0.0))).collect();

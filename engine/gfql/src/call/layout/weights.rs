@@ -43,7 +43,7 @@ pub(in crate::call) fn modularity_weighted(
         if let (Some(a), Some(b)) = (of_node(src), of_node(dst)) {
             pairs[row as usize] = Some(!a.is_null() && a.key() == b.key());
         }
-        if p % (1 << 16) == 0 {
+        if p.is_multiple_of(1 << 16) {
             scope.cancel.check()?;
         }
     }
