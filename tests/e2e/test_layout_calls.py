@@ -123,3 +123,27 @@ def test_bad_parameters_are_refused_by_name(server, graph, name, options, words)
     assert reply.status_code in (400, 422), reply.text
     for word in words:
         assert word in reply.text.replace('\\"', '"'), reply.text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("prog", ["dot", "neato", "fdp", "sfdp", "circo", "twopi", "osage", "patchwork"])
+def test_programs_of_graphviz_have_a_layout_that_stands_in(graph, prog):
+    options = {"prog": prog, "directed": True, "x_out_col": "px", "y_out_col": "py", "graph_attr": {"rankdir": "TB"}}
+    found = graph.gfql_remote([call("layout_graphviz", options)])._nodes
+    assert found[["px", "py"]].notna().all().all() and (found[["x", "y"]].to_numpy() == NODES[["x", "y"]].to_numpy()).all()
+    places = found[["px", "py"]].drop_duplicates()
+    assert len(places) == len(NODES), "no two nodes in one place"
+
+
+def test_what_dot_draws_falls(server):
+    api = server.api("alice")
+    file = api.file(b"s,d\na,b\na,c\nb,d\nc,d\n", "csv")
+    dataset = api.dataset([file["file_id"]])
+    ask = {"type": "Call", "function": "layout_graphviz", "params": {}}
+    reply = api("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", json={"gfql_operations": [ask], "format": "json"})
+    assert reply.status_code == 200, reply.text
+    y = {next(v for k, v in row.items() if v in list("abcd")): row["y"] for row in reply.json()}
+    assert y["a"] > y["b"] == y["c"] > y["d"], y
+    ask["params"] = {"prog": "dott"}
+    reply = api("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", json={"gfql_operations": [ask], "format": "json"})
+    assert reply.status_code in (400, 422) and "prog" in reply.text and "sfdp" in reply.text, reply.text

@@ -90,8 +90,6 @@ const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_m
 
 const IN_THE_CLIENT: &str = "compute this layout in the client and upload its x and y columns";
 const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
-const GRAPHVIZ: &str = "use layout_igraph with \"sugiyama\" or \"reingold_tilford\" where it is \
-                        available, or compute the layout in the client";
 
 /// Every function that may be called.
 pub const CALLS: &[Callable] = &[
@@ -376,7 +374,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "layout_graphviz",
-        Does::Refused(GRAPHVIZ),
+        of_graph(layout::graphviz),
         &[],
         &[
             "prog",

@@ -2,6 +2,7 @@
 
 mod boxes;
 mod circle;
+mod graphviz;
 mod mercator;
 mod rings;
 mod squarify;
@@ -23,6 +24,7 @@ use crate::expr::{Cell, Reader};
 
 pub(super) use boxes::group_in_a_box;
 pub(super) use circle::circle;
+pub(super) use graphviz::graphviz;
 pub(super) use mercator::mercator;
 pub(super) use rings::{categorical, continuous};
 pub(super) use time::time_ring;
