@@ -228,7 +228,7 @@ SAFELIST = {
     "collapse": ([], {"node": "a", "attribute": "person", "column": "type"}, None),
     "layout_graphviz": ([], {"prog": "dot"}, None),
     "circle_layout": ([], {"bounding_box": [0, 0, 3, 4]}, None),
-    "tree_layout": ([], {}, REFUSED),
+    "tree_layout": ([], {}, None),
     "mercator_layout": ([], {}, "column-not-found"),
     "modularity_weighted_layout": ([], {}, None),
     "ring_continuous_layout": ([], {}, None),

@@ -147,3 +147,27 @@ def test_what_dot_draws_falls(server):
     ask["params"] = {"prog": "dott"}
     reply = api("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", json={"gfql_operations": [ask], "format": "json"})
     assert reply.status_code in (400, 422) and "prog" in reply.text and "sfdp" in reply.text, reply.text
+
+
+def trees():
+    """Edges of rooted trees whose nodes are numbered level by level."""
+    for seed in range(6):
+        r = np.random.default_rng(seed)
+        n = int(r.integers(5, 30))
+        yield sorted((int(r.integers(max(0, v - 5), v)), v) for v in range(1, n))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("options", [{}, {"width": 30, "height": 5}, {"rotate": 90, "level_col": "depth"}], ids=lambda v: "-".join(v) or "plain")
+def test_trees_have_the_levels_of_the_local_call(server, options):
+    graphistry.register(api=3, protocol="http", server=server.server, username="alice", password=PASSWORD)
+    for pairs in trees():
+        graph = graphistry.edges(pd.DataFrame(pairs, columns=["s", "d"]), "s", "d").materialize_nodes()
+        local = graph.tree_layout(**options)._nodes.set_index("id")
+        found = graph.upload(validate=False).gfql_remote([call("tree_layout", options)])._nodes.set_index("id").loc[local.index]
+        assert sorted(found) == sorted(local)
+        level, across, along = options.get("level_col", "level"), *(("x", "y") if "rotate" in options else ("y", "x"))
+        assert (found[level] == local[level]).all() and np.allclose(found[across], local[across])
+        # Levels are as wide as asked, and no two nodes of one meet.
+        assert np.isclose(np.ptp(found[along]), np.ptp(local[along]))
+        assert not found.duplicated([level, along]).any()

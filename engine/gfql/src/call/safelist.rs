@@ -88,7 +88,6 @@ const COLORS: &[&str] =
 const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
 const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
 
-const IN_THE_CLIENT: &str = "compute this layout in the client and upload its x and y columns";
 const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
 
 /// Every function that may be called.
@@ -340,7 +339,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "tree_layout",
-        Does::Refused(IN_THE_CLIENT),
+        of_graph(layout::tree),
         &[],
         &[
             "level_col",

@@ -7,6 +7,7 @@ mod mercator;
 mod rings;
 mod squarify;
 mod time;
+mod tree;
 mod weights;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub(super) use graphviz::graphviz;
 pub(super) use mercator::mercator;
 pub(super) use rings::{categorical, continuous};
 pub(super) use time::time_ring;
+pub(super) use tree::tree;
 pub(super) use weights::modularity_weighted;
 
 /// A column of numbers; NaN becomes null.
