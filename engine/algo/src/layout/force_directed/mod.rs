@@ -118,11 +118,12 @@ pub(crate) fn run<const D: usize>(
             places.push(part_of(part, plan, &pictures, input.cancel)?);
         }
     }
-    let length = mean_length(&parts, &places);
+    let length = mean_length(&parts, &places, input.cancel)?;
     if !whole && parts.len() > 1 {
         // An edge is as long in every component, where no other component pushes.
         for (part, place) in parts.iter().zip(&mut places) {
-            let own = mean_length(std::slice::from_ref(part), std::slice::from_ref(place));
+            let (part, own) = (std::slice::from_ref(part), std::slice::from_ref(place));
+            let own = mean_length(part, own, input.cancel)?;
             place.iter_mut().flatten().for_each(|x| *x *= length / own);
         }
     }
@@ -135,10 +136,17 @@ pub(crate) fn run<const D: usize>(
 }
 
 /// The mean length of all edges, 1 without any.
-fn mean_length<const D: usize>(parts: &[Part], places: &[Vec<[f64; D]>]) -> f64 {
+fn mean_length<const D: usize>(
+    parts: &[Part],
+    places: &[Vec<[f64; D]>],
+    cancel: &CancelToken,
+) -> Result<f64, AlgoError> {
     let (mut sum, mut count) = (0.0, 0usize);
     for (part, places) in parts.iter().zip(places) {
         for (v, at) in places.iter().enumerate() {
+            if v.is_multiple_of(CHUNK) {
+                cancel.check()?;
+            }
             for (u, _) in part.edges(v) {
                 let square: f64 = (0..D).map(|c| (at[c] - places[u][c]).powi(2)).sum();
                 sum += square.sqrt();
@@ -146,7 +154,7 @@ fn mean_length<const D: usize>(parts: &[Part], places: &[Vec<[f64; D]>]) -> f64 
             }
         }
     }
-    if count > 0 && sum > 0.0 { sum / count as f64 } else { 1.0 }
+    Ok(if count > 0 && sum > 0.0 { sum / count as f64 } else { 1.0 })
 }
 
 /// Lays one part out. `pictures` are starts by node of the graph, in the plane.
@@ -265,6 +273,9 @@ impl<'a, const D: usize> Engine<'a, D> {
             Attraction::Spring(own) => (1, own),
         };
         for v in 0..self.points.len() {
+            if v.is_multiple_of(CHUNK) {
+                cancel.check()?;
+            }
             for (u, w) in self.part.edges(v).filter(|(u, _)| *u > v) {
                 let d = f64::from(distance(self.points[v], self.points[u]));
                 pull += f64::from(w) * d.powi(power + 1);
