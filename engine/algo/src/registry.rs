@@ -9,7 +9,8 @@ use crate::layout::davidson_harel::DAVIDSON_HAREL;
 use crate::layout::force_directed::{drl, fruchterman_reingold, graphopt, lgl};
 use crate::layout::stress::kamada_kawai;
 use crate::layout::{
-    bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star, sugiyama,
+    auto, bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star,
+    sugiyama,
 };
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
@@ -123,6 +124,7 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &lgl::LGL,
     &graphopt::GRAPHOPT,
     &DAVIDSON_HAREL,
+    &auto::AUTO,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.
@@ -210,6 +212,17 @@ mod tests {
                 let pair = format!("{}={}", p.name, p.default);
                 let given = ParamValues::from_pairs(spec, &[pair]).unwrap();
                 assert_eq!(given, ParamValues::defaults(spec), "{} {}", spec.id, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_that_the_interface_promises_is_found() {
+        for library in crate::schema::LIBRARIES {
+            for (kind, names) in [(Compute, library.compute), (Layout, library.layout)] {
+                for name in names {
+                    assert!(find(kind, library.name, name).is_some(), "{} {name}", library.name);
+                }
             }
         }
     }
