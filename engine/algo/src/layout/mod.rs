@@ -14,6 +14,7 @@ pub(crate) mod given;
 pub(crate) mod grid;
 pub mod initial_layout;
 pub(crate) mod mds;
+pub(crate) mod overlap;
 pub(crate) mod packing;
 pub(crate) mod parts;
 pub(crate) mod random;
