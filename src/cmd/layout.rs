@@ -2,11 +2,8 @@
 
 use std::time::Instant;
 
-use graphlume_algo::layout::{force_atlas2, initial_layout};
-use graphlume_algo::registry::{find_any, force_atlas2_params};
-use graphlume_algo::{
-    AlgorithmSpec, Column, Dtype, Input, Kind, Output, ParamValues, Place, Values,
-};
+use graphlume_algo::registry::{find_any, force_atlas2_end, force_atlas2_start};
+use graphlume_algo::{AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues, Place};
 use graphlume_device::CpuPool;
 use graphlume_types::CancelToken;
 use serde_json::json;
@@ -16,13 +13,21 @@ use crate::cli::{GraphFiles, LayoutArgs, RunOptions};
 use crate::graph_files::{self, Loaded};
 use crate::{output, progress};
 
+/// What layouts call the number of their iterations.
+const ITERATIONS: [&str; 3] = ["max_iter", "niter", "maxiter"];
+
 /// Lays the graph out and writes node id, x and y.
 pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
     let layout = find_any(Kind::Layout, &args.alg)?;
     let mut given =
         vec![("random_state", args.run.seed.to_string()), ("seed", args.run.seed.to_string())];
     if let Some(n) = args.iterations {
-        given.push(("max_iter", n.to_string()));
+        let known = |name: &&str| layout.params.iter().any(|p| p.name == *name);
+        let Some(name) = ITERATIONS.into_iter().find(known) else {
+            let text = format!("--iterations {n}: {} has no iterations; leave it out", args.alg);
+            return Err(failure(text));
+        };
+        given.push((name, n.to_string()));
     }
     let params = ParamValues::from_pairs(layout, &params_with(layout, &args.run.params, &given))?;
     Run::new(&args.run, &args.files)?.finish(|loaded| {
@@ -37,7 +42,7 @@ pub fn run(args: &LayoutArgs) -> Result<(), Failure> {
         let plain = Input::plain(&loaded.graph.topology, &columns, &cancel);
         let input = Input { weights: loaded.weights.as_deref(), ..plain };
         let output = (layout.run)(&input, &params)?;
-        Ok(Outcome { output, iterations: params.int("max_iter"), seconds: None })
+        Ok(Outcome { output, iterations: iterations(&params), seconds: None })
     })
 }
 
@@ -47,37 +52,37 @@ fn force_atlas2(
     params: &ParamValues,
     loaded: &Loaded,
 ) -> Result<Outcome, Failure> {
-    let topology = &loaded.graph.topology;
     let cancel = CancelToken::new();
-    let from = match &args.start {
-        Some(path) => graph_files::positions(path, &loaded.graph)?,
-        None => initial_layout::place(topology, args.run.seed, &cancel)?,
-    };
-    let settings = force_atlas2_params(params);
-    let weights: Option<Vec<f32>> =
-        loaded.weights.as_ref().map(|w| w.iter().map(|w| *w as f32).collect());
-    let weights = weights.as_deref();
-    let mut layout =
-        force_atlas2::ForceAtlas2::new(topology, weights, settings, &from, None, None, None)?;
-    let iterations = args.iterations.unwrap_or(500);
+    let columns = graph_files::Columns::new(loaded);
+    let plain = Input::plain(&loaded.graph.topology, &columns, &cancel);
+    let input = Input { weights: loaded.weights.as_deref(), ..plain };
+    let start = args.start.as_deref().map(|path| graph_files::positions(path, &loaded.graph));
+    let mut layout = force_atlas2_start(&input, params, start.transpose()?)?;
+    let iterations = params.count("max_iter");
+    // Nobody said how many.
+    let ends_at_rest = args.iterations.is_none() && !is_set(&args.run.params, "max_iter");
     let bar = progress::bar(iterations, "iterations");
     for _ in 0..iterations {
         layout.iterate(&cancel)?;
         bar.inc(1);
-        if args.iterations.is_none() && layout.settled() {
+        if ends_at_rest && layout.settled() {
             break;
         }
     }
     bar.finish();
-    let mut positions = Vec::new();
-    layout.positions(&mut positions);
-    let axis = |name, a: usize| Column {
-        name,
-        values: Values::F64(positions.iter().map(|p| f64::from(p[a])).collect()),
-    };
     let iterations = i64::try_from(layout.iterations()).ok();
-    let output = Output::nodes(vec![axis("x", 0), axis("y", 1)]);
+    let output = force_atlas2_end(&input, params, &layout)?;
     Ok(Outcome { output, iterations, seconds: None })
+}
+
+/// The iterations that the parameters ask for, where the layout has any.
+fn iterations(params: &ParamValues) -> Option<i64> {
+    ITERATIONS.into_iter().find_map(|name| params.int(name))
+}
+
+/// Whether the user gave the parameter by `--param`.
+fn is_set(user: &[String], name: &str) -> bool {
+    user.iter().any(|p| p.split('=').next().map(str::trim) == Some(name))
 }
 
 /// The `--param` texts, preceded by those of `given` that the algorithm has and the user did not set.
@@ -85,8 +90,7 @@ pub fn params_with(spec: &AlgorithmSpec, user: &[String], given: &[(&str, String
     // igraph's `seed` of positions is no seed of random numbers.
     let has =
         |name: &str| spec.params.iter().any(|p| p.name == name && p.dtype != Dtype::Positions);
-    let set = |name: &str| user.iter().any(|p| p.split('=').next().map(str::trim) == Some(name));
-    let extra = given.iter().filter(|(name, _)| has(name) && !set(name));
+    let extra = given.iter().filter(|(name, _)| has(name) && !is_set(user, name));
     extra.map(|(name, value)| format!("{name}={value}")).chain(user.iter().cloned()).collect()
 }
 

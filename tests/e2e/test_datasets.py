@@ -87,7 +87,7 @@ def test_everything_that_is_drawn_or_will_be_is_kept_as_it_was_sent(alice):
     assert got["node_encodings"] == {"bindings": bindings, "complex": COMPLEX}
     assert got["edge_encodings"] == {"bindings": edge_bindings, "complex": edge_complex}
     assert got["metadata"] == METADATA and got["layout"] == layout and got["description"] == "d"
-    assert {n["slug"] for n in got["notices"]} == {"encoding-not-drawn", "field-without-effect", "nodes-without-a-place"}, got["notices"]
+    assert {n["slug"] for n in got["notices"]} == {"encoding-not-drawn", "layout-not-run", "nodes-without-a-place"}, got["notices"]
     # The other address, with and without the slash, and the list show the same record.
     for path in (f"/api/v2/datasets/{dataset}", f"/api/v2/datasets/{dataset}/"):
         r = alice("GET", path)

@@ -9,7 +9,8 @@ use crate::layout::davidson_harel::DAVIDSON_HAREL;
 use crate::layout::force_directed::{drl, fruchterman_reingold, graphopt, lgl};
 use crate::layout::stress::kamada_kawai;
 use crate::layout::{
-    bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star, sugiyama,
+    auto, bipartite, circle, force_atlas2, grid, mds, random, reingold_tilford, sphere, star,
+    sugiyama,
 };
 use crate::path::{bfs, distances, ego, walks};
 use crate::similarity::{cocitation, pairs};
@@ -20,7 +21,9 @@ use crate::{AlgoError, AlgorithmSpec, Kind, networkx, util};
 pub use crate::community::louvain_spec::louvain_options;
 pub use crate::dispatch::run;
 pub use crate::input::hub;
-pub use crate::layout::force_atlas2::spec::force_atlas2_params;
+pub use crate::layout::force_atlas2::spec::{
+    force_atlas2_end, force_atlas2_params, force_atlas2_start,
+};
 
 /// Every algorithm, in the order in which they are documented.
 pub static ALGORITHMS: &[&AlgorithmSpec] = &[
@@ -123,6 +126,7 @@ pub static ALGORITHMS: &[&AlgorithmSpec] = &[
     &lgl::LGL,
     &graphopt::GRAPHOPT,
     &DAVIDSON_HAREL,
+    &auto::AUTO,
 ];
 
 /// The algorithm of `kind` that `library` calls `name`.
@@ -210,6 +214,17 @@ mod tests {
                 let pair = format!("{}={}", p.name, p.default);
                 let given = ParamValues::from_pairs(spec, &[pair]).unwrap();
                 assert_eq!(given, ParamValues::defaults(spec), "{} {}", spec.id, p.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_name_that_the_interface_promises_is_found() {
+        for library in crate::schema::LIBRARIES {
+            for (kind, names) in [(Compute, library.compute), (Layout, library.layout)] {
+                for name in names {
+                    assert!(find(kind, library.name, name).is_some(), "{} {name}", library.name);
+                }
             }
         }
     }

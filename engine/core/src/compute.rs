@@ -1,10 +1,12 @@
-//! Algorithms that a dataset names: checked when it is made. The load of its graph runs them, and they are
-//! seen as columns of its nodes.
+//! Algorithms and layouts that a dataset names: checked when it is made. The load of its graph runs them, and they are
+//! seen as columns of its nodes; those of a layout are where the nodes are drawn.
 
 use graphlume_algo::schema::{self, LIBRARIES};
-use graphlume_algo::{AlgorithmSpec, Column, Gives, Kind, Output, OutputSpec, Subgraph, Values};
+use graphlume_algo::{
+    AlgorithmSpec, Column, Gives, Kind, Output, OutputSpec, ParamValues, Subgraph, Values,
+};
 use graphlume_types::{Code, Coded};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What the schema route shows.
 #[must_use]
@@ -21,6 +23,7 @@ pub struct ComputeRequest {
     pub(crate) column: String,
     pub(crate) library: &'static str,
     pub(crate) algorithm: &'static AlgorithmSpec,
+    pub(crate) params: ParamValues,
 }
 
 /// Why an algorithm is not run.
@@ -30,8 +33,10 @@ pub enum ComputeError {
     #[error("library {0:?} is unknown; use cugraph or igraph")]
     Library(String),
     /// No such algorithm in the libraries named.
-    #[error("{alg:?} is no algorithm of {libraries}{hint}; its algorithms are: {known}")]
+    #[error("{alg:?} is no {kind} of {libraries}{hint}; there are: {known}")]
     Algorithm {
+        /// `algorithm` or `layout`.
+        kind: &'static str,
         /// The name given.
         alg: String,
         /// The libraries named.
@@ -49,12 +54,20 @@ pub enum ComputeError {
         /// What is there, as `library.name`.
         known: String,
     },
+    /// A parameter that the algorithm does not have, or a value that it cannot have.
+    #[error("{text}")]
+    Param {
+        /// The parameter.
+        name: String,
+        /// What is wrong and what is legal.
+        text: String,
+    },
 }
 
 impl Coded for ComputeError {
     fn code(&self) -> Code {
         match self {
-            Self::Library(_) | Self::Algorithm { .. } => Code::InvalidArgument,
+            Self::Library(_) | Self::Algorithm { .. } | Self::Param { .. } => Code::InvalidArgument,
             Self::NotAvailable { .. } => Code::Unsupported,
         }
     }
@@ -64,6 +77,7 @@ impl Coded for ComputeError {
             Self::Library(_) => "library-not-found",
             Self::Algorithm { .. } => "algorithm-not-found",
             Self::NotAvailable { .. } => "algorithm-not-available",
+            Self::Param { .. } => "parameter-invalid",
         }
     }
 }
@@ -74,26 +88,60 @@ impl ComputeRequest {
     /// # Errors
     /// [`ComputeError`]: a name that the interface does not know, or that this server cannot run yet.
     pub fn new(column: &str, libraries: &[&str], alg: &str) -> Result<Self, ComputeError> {
+        Self::find(Kind::Compute, column, libraries, alg, &Map::new())
+    }
+
+    /// The layout `alg` of the first of `libraries` that has it, which is called `name` in what is said of it, with its
+    /// parameters. Its columns are `x`, `y` and, in space, `z`.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; and a parameter that the layout does not have, or a value that it cannot have.
+    pub fn layout(
+        name: &str,
+        libraries: &[&str],
+        alg: &str,
+        params: &Map<String, Value>,
+    ) -> Result<Self, ComputeError> {
+        Self::find(Kind::Layout, name, libraries, alg, params)
+    }
+
+    fn find(
+        kind: Kind,
+        name: &str,
+        libraries: &[&str],
+        alg: &str,
+        params: &Map<String, Value>,
+    ) -> Result<Self, ComputeError> {
         let shown = |name: &str| name.chars().take(64).collect::<String>();
+        let names = |l: &schema::Library| match kind {
+            Kind::Compute => l.compute,
+            Kind::Layout => l.layout,
+        };
         let found: Vec<_> = libraries
             .iter()
             .map(|l| schema::library(l).ok_or_else(|| ComputeError::Library(shown(l))))
             .collect::<Result<_, _>>()?;
         for library in &found {
-            if let Some(algorithm) = graphlume_algo::find(Kind::Compute, library.name, alg) {
-                return Ok(Self { column: column.to_owned(), library: library.name, algorithm });
+            if let Some(algorithm) = graphlume_algo::find(kind, library.name, alg) {
+                let params = ParamValues::from_json(algorithm, params).map_err(|e| {
+                    let name = e.field().unwrap_or_default().to_owned();
+                    ComputeError::Param { name, text: e.to_string() }
+                })?;
+                let column = name.to_owned();
+                return Ok(Self { column, library: library.name, algorithm, params });
             }
         }
-        let known: Vec<&str> = found.iter().flat_map(|l| l.compute).copied().collect();
+        let known: Vec<&str> = found.iter().flat_map(|l| names(l)).copied().collect();
         if known.contains(&alg) {
-            return Err(ComputeError::NotAvailable { alg: shown(alg), known: available() });
+            return Err(ComputeError::NotAvailable { alg: shown(alg), known: available(kind) });
         }
-        let elsewhere = LIBRARIES.iter().find(|l| l.compute.contains(&alg));
+        let elsewhere = LIBRARIES.iter().find(|l| names(l).contains(&alg));
         let hint = match elsewhere {
             Some(library) => format!(" (it is one of {})", library.name),
             None => schema::hint(alg, &known),
         };
         Err(ComputeError::Algorithm {
+            kind: if kind == Kind::Layout { "layout" } else { "algorithm" },
             alg: shown(alg),
             libraries: libraries.join(" or "),
             hint,
@@ -101,10 +149,27 @@ impl ComputeRequest {
         })
     }
 
+    /// Whether the columns are where the nodes are drawn.
+    pub(crate) fn is_layout(&self) -> bool {
+        self.algorithm.kind == Kind::Layout
+    }
+
+    /// The member of the dataset that asks for it, as notices name it.
+    pub(crate) fn field(&self) -> String {
+        format!("{}.{}", self.algorithm.kind.as_str(), self.column)
+    }
+
     /// The columns that the nodes get: the first is called as asked, further ones have the name of the
     /// output behind it. An algorithm that gives a graph marks the nodes that belong to it.
     #[must_use]
     pub fn columns(&self) -> Vec<String> {
+        if self.is_layout() {
+            // A layout of either number of dimensions declares those of the plane.
+            let in_space = self.params.int("dim") == Some(3);
+            let declared = self.algorithm.outputs.len();
+            let axes = ["x", "y", "z"].into_iter().take(if in_space { 3 } else { declared });
+            return axes.map(str::to_owned).collect();
+        }
         match (self.algorithm.gives, self.algorithm.outputs) {
             (Gives::Edges, _) => Vec::new(),
             (Gives::Graph, []) => vec![self.column.clone()],
@@ -129,6 +194,9 @@ impl ComputeRequest {
 
     /// The name of the column of the output at `position`.
     pub(crate) fn column_name(&self, position: usize, output: &str) -> String {
+        if self.is_layout() {
+            return output.to_owned();
+        }
         if position == 0 { self.column.clone() } else { format!("{}_{output}", self.column) }
     }
 
@@ -166,9 +234,9 @@ impl ComputeRequest {
 }
 
 /// What can be run, as `library.name`.
-fn available() -> String {
-    let compute = graphlume_algo::ALGORITHMS.iter().filter(|a| a.kind == Kind::Compute);
-    let names = compute.flat_map(|a| a.names);
+fn available(kind: Kind) -> String {
+    let of_kind = graphlume_algo::ALGORITHMS.iter().filter(|a| a.kind == kind);
+    let names = of_kind.flat_map(|a| a.names);
     names.map(|n| format!("{}.{}", n.library, n.name)).collect::<Vec<_>>().join(", ")
 }
 
@@ -183,6 +251,26 @@ mod tests {
         assert_eq!((r.library, r.columns()), ("igraph", vec!["rank".to_owned()]));
         let r = ComputeRequest::new("hops", &["igraph", "cugraph"], "bfs").unwrap();
         assert_eq!((r.library, r.columns()[1].as_str()), ("cugraph", "hops_predecessor"));
+    }
+
+    #[test]
+    fn a_layout_has_columns_of_its_own_and_its_parameters_are_checked() {
+        let params = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
+        let made = |alg: &str, given: &str| {
+            ComputeRequest::layout("at", &["cugraph", "igraph"], alg, &params(given))
+        };
+        assert_eq!(made("circle", "{}").unwrap().columns(), ["x", "y"]);
+        assert_eq!(made("circle", r#"{"dim": 3}"#).unwrap().columns(), ["x", "y", "z"]);
+        assert_eq!(made("fr_3d", "{}").unwrap().columns(), ["x", "y", "z"]);
+        assert_eq!(made("force_atlas2", "{}").unwrap().field(), "layout.at");
+        let e = made("fr", r#"{"nitter": 5}"#).unwrap_err();
+        assert!(matches!(&e, ComputeError::Param { name, .. } if name == "nitter"), "{e:?}");
+        assert!(e.to_string().contains("did you mean \"niter\"?"), "{e}");
+        let e = made("fr", r#"{"niter": -1}"#).unwrap_err();
+        assert!(e.to_string().contains("from 0 to"), "{e}");
+        let e = made("circel", "{}").unwrap_err().to_string();
+        assert!(e.contains("no layout of cugraph or igraph") && e.contains("\"circle\""), "{e}");
+        assert!(made("pagerank", "{}").is_err());
     }
 
     #[test]

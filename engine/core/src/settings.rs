@@ -19,6 +19,9 @@ pub struct LayoutSettings {
     /// How much the layout runs once the graph is loaded and a viewer is attached, as the milliseconds that
     /// the size of the graph turns into a number of iterations; 0 keeps the given positions.
     pub play: u64,
+    /// Whether somebody said so: without a word, a graph that its dataset lays out is left alone.
+    #[serde(skip)]
+    pub play_is_set: bool,
     /// Logarithmic attraction: tighter communities. Without a value, graphs of some size have it,
     /// because otherwise their communities lie over each other.
     pub lin_log: Option<bool>,
@@ -46,6 +49,7 @@ impl Default for LayoutSettings {
     fn default() -> Self {
         Self {
             play: limits::PLAY_MILLIS_DEFAULT,
+            play_is_set: false,
             lin_log: None,
             strong_gravity: false,
             dissuade_hubs: false,
@@ -105,7 +109,7 @@ const NUMBER: Expected = "expected a finite number";
 const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
 const KNOBS: &[Knob] = &[
-    Knob { name: "play", set: Set::Time(|s, v| s.play = v) },
+    Knob { name: "play", set: Set::Time(|s, v| (s.play, s.play_is_set) = (v, true)) },
     Knob { name: "linLog", set: Set::Flag(|s, v| s.lin_log = Some(v)) },
     Knob { name: "strongGravity", set: Set::Flag(|s, v| s.strong_gravity = v) },
     Knob { name: "dissuadeHubs", set: Set::Flag(|s, v| s.dissuade_hubs = v) },

@@ -337,6 +337,11 @@ fn procedures_are_calls_and_enrich_the_graph_or_make_rows() {
     );
     let ranked = call("graphistry.cugraph.pagerank", json!({"out_col": "rank", "alpha": 0.5}));
     assert_eq!(ranked.nodes().unwrap().column_names(), ["nodeId", "rank"]);
+    let placed = call("graphistry.layout.circle", json!({"x_out_col": "at", "order": ["b", "a"]}));
+    assert_eq!(placed.nodes().unwrap().column_names(), ["nodeId", "at", "y"]);
+    let placed = call("graphistry.layout.random.write", json!({"dim": 3}));
+    let columns = placed.nodes().unwrap().column_names();
+    assert!(["x", "y", "z"].iter().all(|axis| columns.contains(axis)), "{columns:?}");
 }
 
 #[test]

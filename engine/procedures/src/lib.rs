@@ -10,7 +10,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value as Json};
 
-/// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*` and `graphistry.nx.*`. One is made for a query: a
+/// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*`, `graphistry.nx.*` and `graphistry.layout.*`. One is made for a query: a
 /// procedure that is called for every row runs once for equal arguments.
 #[derive(Debug, Default)]
 pub struct Algorithms {
@@ -127,6 +127,28 @@ mod tests {
         let text = "UNWIND [1, 2] AS i CALL graphistry.igraph.pagerank({damping: 0.5}) \
                     YIELD nodeId, pagerank RETURN count(pagerank) AS n";
         assert_eq!(ask(text).unwrap(), json!([{"n": 8}]));
+    }
+
+    #[test]
+    fn layouts_answer_with_coordinates() {
+        let text = "CALL graphistry.layout.grid({width: 4}) YIELD nodeId, x, y \
+                    RETURN nodeId, x, y ORDER BY x";
+        let row = |id: i64, x: f64| json!({"nodeId": id, "x": x, "y": 0.0});
+        let want = json!([row(1, 0.0), row(2, 1.0), row(3, 2.0), row(9, 3.0)]);
+        assert_eq!(ask(text).unwrap(), want);
+        let text = "CALL graphistry.layout.kk_3d({maxiter: 10}) YIELD nodeId, z \
+                    RETURN count(z) AS n";
+        assert_eq!(ask(text).unwrap(), json!([{"n": 4}]));
+        let text = "CALL graphistry.layout.force_atlas2({max_iter: 3}) YIELD x, y \
+                    RETURN count(x) AS n, count(y) AS m";
+        assert_eq!(ask(text).unwrap(), json!([{"n": 4, "m": 4}]));
+        for (call, said) in [
+            ("graphistry.layout.circel()", "did you mean \"circle\"?"),
+            ("graphistry.layout.grid({wide: 4})", "\"wide\""),
+        ] {
+            let text = ask(&format!("CALL {call} YIELD x RETURN x")).unwrap_err();
+            assert!(text.contains(said), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Layouts: coordinates for nodes. A layout is a file or a folder with its specification beside its code.
 
+pub(crate) mod auto;
 pub(crate) mod bipartite;
 pub(crate) mod circle;
 pub mod component_packing;
@@ -13,6 +14,7 @@ pub(crate) mod given;
 pub(crate) mod grid;
 pub mod initial_layout;
 pub(crate) mod mds;
+pub(crate) mod overlap;
 pub(crate) mod packing;
 pub(crate) mod parts;
 pub(crate) mod random;

@@ -1,11 +1,13 @@
-//! The algorithms that a dataset names, run while its graph is loaded.
+//! The algorithms and layouts that a dataset names, run while its graph is loaded.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
-use graphlume_algo::{Accelerator, AlgoError, ColumnError, GraphData, Input, ParamValues};
+use graphlume_algo::{Accelerator, AlgoError, ColumnError, GraphData, Input};
 use graphlume_graph::Graph;
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{CancelToken, Notice, note};
+use serde_json::{Value, json};
 
 use crate::compute::ComputeRequest;
 use crate::error::EngineError;
@@ -23,7 +25,8 @@ pub(crate) fn footprint(loaded: &Loaded, num_nodes: u32) -> u64 {
 }
 
 /// Runs what was asked for and puts the results into the edge table and the node table, which gets a row for every node.
-/// An algorithm that fails costs its column and nothing else: the reason becomes a notice.
+/// An algorithm that fails costs its column and nothing else: the reason becomes a notice, and the request is dropped. The
+/// columns of a layout are bound as the positions.
 pub(crate) fn run(
     graph: &mut Graph,
     loaded: &mut Loaded,
@@ -33,10 +36,10 @@ pub(crate) fn run(
     let mut table = whole_node_table(graph, loaded).map_err(|e| EngineError::from_coded(&e))?;
     let weights = edge_weights(loaded);
     let requests = std::mem::take(&mut loaded.compute);
-    for request in &requests {
+    let mut done = Vec::with_capacity(requests.len());
+    for request in requests {
         cancel.check()?;
-        let params = ParamValues::defaults(request.algorithm);
-        let data = Columns { graph, loaded };
+        let data = Columns::new(graph, loaded);
         let input = Input {
             topology: &graph.topology,
             library: request.library,
@@ -47,40 +50,58 @@ pub(crate) fn run(
             cancel,
             device,
         };
-        let output = match graphlume_algo::run(request.algorithm, &input, &params) {
+        let field = request.field();
+        let output = match graphlume_algo::run(request.algorithm, &input, &request.params) {
             Ok(output) => output,
             Err(AlgoError::Cancelled(stopped)) => return Err(stopped.into()),
             Err(e) => {
-                let text = format!("compute.{}: {e}: no such column", request.column);
-                note(&mut loaded.notices, Notice::new("compute-failed", text));
+                note(&mut loaded.notices, without(&request, &e));
                 continue;
             }
         };
-        if let Some(text) = output.place.describe(&format!("compute.{}", request.column)) {
+        if let Some(text) = output.place.describe(&field) {
             note(&mut loaded.notices, Notice::new("computed-on", text));
         }
         let n = graph.topology.num_nodes();
         let (nodes, edges) = request.columns_of(output, n, loaded.edges.num_rows());
+        let mut kept = false;
         for (name, values) in nodes {
             let array = values.array(|v| graph.ids_at(v));
-            if stays(loaded, request, &name, loaded.node.clone().as_slice()) {
+            if stays(loaded, &request, &name, loaded.node.clone().as_slice()) {
+                kept = true;
                 continue;
             }
             table = table.with_column(&name, array).map_err(|e| EngineError::from_coded(&e))?;
         }
         let ends = [loaded.source.clone(), loaded.destination.clone()];
         for (name, values) in edges {
-            if stays(loaded, request, &name, &ends) {
+            if stays(loaded, &request, &name, &ends) {
                 continue;
             }
             let array = values.array(|v| graph.ids_at(v));
             let with = loaded.edges.with_column(&name, array);
             loaded.edges = with.map_err(|e| EngineError::from_coded(&e))?;
         }
+        if request.is_layout() && kept {
+            continue;
+        }
+        if request.is_layout() {
+            bind_positions(&mut loaded.encodings.node);
+        }
+        done.push(request);
     }
-    loaded.compute = requests;
+    loaded.compute = done;
     keep_node_table(graph, loaded, table);
     Ok(())
+}
+
+/// What is said of a request that failed.
+fn without(request: &ComputeRequest, e: &AlgoError) -> Notice {
+    let field = request.field();
+    if request.is_layout() {
+        return Notice::new("layout-failed", format!("{field}: {e}: the page lays the graph out"));
+    }
+    Notice::new("compute-failed", format!("{field}: {e}: no such column"))
 }
 
 /// Whether a column has the name of one that says which node or edge a row is: it is not replaced, which a notice tells.
@@ -89,20 +110,43 @@ fn stays(loaded: &mut Loaded, request: &ComputeRequest, name: &String, ids: &[St
         return false;
     }
     let why = format!("{name:?} is a column of node ids: not replaced");
-    let text = format!("compute.{}: {why}", request.column);
+    let text = format!("{}: {why}", request.field());
     note(&mut loaded.notices, Notice::new("compute-column-kept", text));
     true
 }
 
-/// The columns of a dataset. A dataset names algorithms without parameters, so no node is asked for by its id.
+/// The columns of a layout are where the nodes are drawn, whatever was bound before.
+fn bind_positions(node: &mut Value) {
+    if !node.is_object() {
+        *node = json!({});
+    }
+    if !node["bindings"].is_object() {
+        node["bindings"] = json!({});
+    }
+    for (role, column) in [("node_x", "x"), ("node_y", "y")] {
+        node["bindings"][role] = column.into();
+    }
+}
+
+/// The ids and columns of a dataset.
 struct Columns<'a> {
     graph: &'a Graph,
     loaded: &'a Loaded,
+    /// Nodes by the text of their id; made by the first parameter that names a node.
+    ids: OnceLock<HashMap<String, u32>>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(graph: &'a Graph, loaded: &'a Loaded) -> Self {
+        Self { graph, loaded, ids: OnceLock::new() }
+    }
 }
 
 impl GraphData for Columns<'_> {
-    fn node(&self, _: &str) -> Option<u32> {
-        None
+    fn node(&self, id: &str) -> Option<u32> {
+        let nodes = || 0..self.graph.topology.num_nodes();
+        let ids = || nodes().map(|v| (self.graph.id_text(v), v)).collect();
+        self.ids.get_or_init(ids).get(id).copied()
     }
 
     fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {

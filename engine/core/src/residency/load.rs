@@ -11,6 +11,7 @@ use graphlume_store::Bindings;
 use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
 
+use crate::compute::ComputeRequest;
 use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::frames::{scene_frames, scene_of};
@@ -210,6 +211,7 @@ impl LoadJob {
             edge_columns: columns(&loaded.edges),
             metadata: loaded.encodings.metadata.clone(),
             has_positions: scene.positions.is_some(),
+            is_laid_out: loaded.compute.iter().any(ComputeRequest::is_layout),
             notices,
         };
         Ok(Resident {

@@ -55,6 +55,9 @@ pub struct GraphFacts {
     pub metadata: Value,
     /// Whether positions are bound.
     pub has_positions: bool,
+    /// Whether a layout that the dataset names made them: a page leaves the nodes where they are.
+    #[serde(skip)]
+    pub is_laid_out: bool,
     /// What of the dataset is not shown as asked.
     pub notices: Vec<Notice>,
 }

@@ -180,6 +180,9 @@ impl VizSession {
         self.key_wanted |= !matches!(start, LayoutStart::Continued);
         match start {
             LayoutStart::Continued => {}
+            LayoutStart::Fresh if lease.facts.is_laid_out && !self.settings.play_is_set => {
+                self.run = Run::Settled;
+            }
             LayoutStart::Fresh => self.run = self.run_at_first(),
             LayoutStart::Restored(run) => {
                 self.run = run;

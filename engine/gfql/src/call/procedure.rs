@@ -1,11 +1,12 @@
 //! Procedures: the algorithms under the names that Cypher's CALL gives them.
 //!
 //! `graphistry.degree`, `graphistry.igraph.<algorithm>`, `graphistry.cugraph.<algorithm>` and `graphistry.nx.<algorithm>`
-//! make rows of node ids and values; with `.write` at the end the values become columns of the graph.
+//! make rows of node ids and values, `graphistry.layout.<layout>` rows of node ids and coordinates; with `.write` at the end
+//! the values become columns of the graph.
 
 use std::sync::Arc;
 
-use graphlume_algo::Gives;
+use graphlume_algo::{Gives, Kind};
 use graphlume_expr::{ErrorCode, QueryError, Strictness, nearest};
 use graphlume_store::materialize::{columns, table_of};
 use graphlume_store::{CallOp, PropertyGraph};
@@ -142,6 +143,24 @@ pub(super) fn run(
     }
 }
 
+/// The parameters of the call: options that are its `own`, and under `params` the others, which are the algorithm's.
+fn split(options: &Map<String, Value>, own: &[&str]) -> Map<String, Value> {
+    let (mut params, mut inner) = (Map::new(), Map::new());
+    for (key, value) in options {
+        let into = if own.contains(&key.as_str()) { &mut params } else { &mut inner };
+        match (key.as_str(), value) {
+            ("params", Value::Object(more)) => inner.extend(more.clone()),
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    if !inner.is_empty() {
+        params.insert("params".to_owned(), inner.into());
+    }
+    params
+}
+
 /// The call that does what the procedure means; nothing for those of indexes.
 fn call_of(
     path: &str,
@@ -165,30 +184,24 @@ fn call_of(
         }
         ["graphistry", "create_index" | "drop_index"] => Ok(None),
         ["graphistry", library @ ("cugraph" | "igraph" | "nx"), algorithm] => {
-            let function = format!("compute_{library}");
-            let (mut params, mut inner) = (Map::new(), Map::new());
-            for (key, value) in options {
-                let own = ["out_col", "directed", "kind", "use_vids"].contains(&key.as_str());
-                let into = if own { &mut params } else { &mut inner };
-                match (key.as_str(), value) {
-                    ("params", Value::Object(more)) => inner.extend(more.clone()),
-                    _ => {
-                        into.insert(key.clone(), value.clone());
-                    }
-                }
-            }
+            let mut params = split(options, &["out_col", "directed", "kind", "use_vids"]);
             params.insert("alg".to_owned(), (*algorithm).into());
-            if !inner.is_empty() {
-                params.insert("params".to_owned(), inner.into());
-            }
-            Ok(Some(CallOp { function, params }))
+            Ok(Some(CallOp { function: format!("compute_{library}"), params }))
+        }
+        ["graphistry", "layout", layout] => {
+            let own = ["directed", "bind_position", "x_out_col", "y_out_col", "play"];
+            let mut params = split(options, &own);
+            params.insert("layout".to_owned(), (*layout).into());
+            let of_cugraph = graphlume_algo::find(Kind::Layout, "cugraph", layout).is_some();
+            let function = if of_cugraph { "layout_cugraph" } else { "layout_igraph" };
+            Ok(Some(CallOp { function: function.to_owned(), params }))
         }
         ["graphistry", other] if nearest(other, &["degree"]).is_some() => {
             Err(unknown("did you mean \"graphistry.degree\"?".to_owned()))
         }
         _ => Err(unknown(format!(
             "procedures: {PREFIX}degree, {PREFIX}igraph.<algorithm>, {PREFIX}cugraph.<algorithm>, \
-             {PREFIX}nx.<algorithm>; each may end in .write"
+             {PREFIX}nx.<algorithm>, {PREFIX}layout.<layout>; each may end in .write"
         ))),
     }
 }

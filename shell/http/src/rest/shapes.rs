@@ -162,7 +162,11 @@ const DATASET_FIELDS: [Member; 12] = [
     may("node_files", FILES, "Ids of files, or [id, number of the table]."),
     may("edge_files", FILES, "Ids of files, or [id, number of the table]."),
     may("edge_hypergraph_transform", Any, "Makes a graph of rows of entities."),
-    may("layout", Any, "Settings of the layout."),
+    may(
+        "layout",
+        Any,
+        "By a name: libraries, alg and params of a layout that places the nodes; other forms are kept.",
+    ),
     may("description", Nullable(&Text), "Description for people."),
     may("org_name", Nullable(&Text), "The organization; the active one when absent."),
     may("agent_name", Nullable(&Text), "The program that creates it."),

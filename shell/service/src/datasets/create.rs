@@ -76,18 +76,14 @@ impl Datasets {
         body: &[u8],
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
-        let mut notices = Vec::new();
-        // Here `compute` is no field of the interface: what cannot be run is kept and mentioned.
-        if let Err(e) = compute::requests(map.get("compute")) {
-            note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
-        }
-        self.create_record(who, &map, notices, None).await
+        // Here `compute` and `layout` are no fields of the interface: what cannot be run is kept and mentioned.
+        self.create_record(who, &map, Vec::new(), None).await
     }
 
-    /// [`Self::create`] with algorithms to run (spec 4.8), which must be ones that can be run.
+    /// [`Self::create`] with algorithms and a layout to run (spec 4.8), which must be ones that can be run.
     ///
     /// # Errors
-    /// As there; an unknown library or algorithm, or one that this server does not have yet.
+    /// As there; an unknown library, algorithm or parameter, or one that this server does not have yet.
     pub async fn create_computed(
         &self,
         who: &Principal,
@@ -95,6 +91,7 @@ impl Datasets {
     ) -> Result<DatasetCreated, ServiceError> {
         let map = body::object(body)?;
         compute::requests(map.get("compute"))?;
+        compute::layout(map.get("layout"))?;
         self.create_record(who, &map, Vec::new(), None).await
     }
 
@@ -388,7 +385,7 @@ pub(super) fn check_edges(
 /// A table with the columns that algorithms add to it or replace in it.
 fn with_results(rec: &DatasetRec, schema: &TableSchema, part: Part) -> TableSchema {
     let mut with_results = schema.clone();
-    for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
+    for request in compute::of_record(rec, &mut Vec::new()) {
         let columns = match part {
             Part::Nodes => request.columns(),
             Part::Edges => request.edge_columns(),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use graphlume_engine::{Built, Encodings, LoadError, Loaded, Loader};
 use graphlume_storage::{Batch, Commit, DatasetRec, StoreError, TableRec};
 use graphlume_table::{DataType, Field, RecordBatch, Schema, Table};
-use graphlume_types::{CancelToken, DatasetId, Notice, note};
+use graphlume_types::{CancelToken, DatasetId, Notice};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
@@ -131,11 +131,8 @@ impl TableLoader {
                 format!("no column is bound as {role}"),
             ))),
         };
-        // Datasets may hold a `compute` that was never promised to be run.
-        let compute = compute::requests(Some(&rec.compute)).unwrap_or_else(|e| {
-            note(&mut notices, Notice::new("compute-not-run", format!("{e}: not run")));
-            Vec::new()
-        });
+        // Datasets may hold what was never promised to be run.
+        let compute = compute::of_record(rec, &mut notices);
         Ok(Loaded {
             name: rec.name.clone(),
             description: rec.description.clone(),

@@ -19,6 +19,7 @@ use crate::free_fields::is_empty;
 /// Adds what a graph of the record's tables tells, or one of tables of their shapes, made of one row each. Blocks.
 pub(super) fn notices_of(data: &DataStore, rec: &DatasetRec, notices: &mut Vec<Notice>) {
     without_effect(rec, notices);
+    compute::of_record(rec, notices);
     // One after the other: what is built here counts against nothing.
     let turn = data.previews.lock();
     // A shape that makes no graph was refused before, or will be told when the graph is built.
@@ -30,19 +31,9 @@ pub(super) fn notices_of(data: &DataStore, rec: &DatasetRec, notices: &mut Vec<N
 
 /// What a create body may say that nothing is done about.
 pub(crate) fn without_effect(rec: &DatasetRec, notices: &mut Vec<Notice>) {
-    let parts = [
-        ("metadata.settings", rec.metadata.get("settings"), "the parameters of the page's address"),
-        (
-            "layout",
-            Some(&rec.layout),
-            "the parameters of the page's address, or columns for positions",
-        ),
-    ];
-    for (field, value, instead) in parts {
-        if !is_empty(value) {
-            let text = format!("{field} is kept and changes nothing: use {instead} for it");
-            note(notices, Notice::new("field-without-effect", text));
-        }
+    if !is_empty(rec.metadata.get("settings")) {
+        let text = "metadata.settings is kept and changes nothing: use the parameters of the page's address for it";
+        note(notices, Notice::new("field-without-effect", text));
     }
 }
 
@@ -51,7 +42,9 @@ type Rows = (Table, Option<Table>);
 
 /// The tables themselves, where they are few rows and nothing adds columns to them.
 fn small(data: &DataStore, rec: &DatasetRec) -> Option<Rows> {
-    if !rec.edge_hypergraph_transform.is_empty() || !is_empty(Some(&rec.compute)) {
+    let adds_columns = || compute::layout(Some(&rec.layout)).is_ok_and(|layout| layout.is_some());
+    if !rec.edge_hypergraph_transform.is_empty() || !is_empty(Some(&rec.compute)) || adds_columns()
+    {
         return None;
     }
     let pick = |direct: &Option<TableRec>, pinned: &[TableRec]| match direct {
@@ -126,7 +119,7 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
 /// The columns of the nodes with those that algorithms will add.
 pub(super) fn with_results(rec: &DatasetRec, dtypes: &Map<String, Value>) -> Map<String, Value> {
     let mut out = dtypes.clone();
-    for request in compute::requests(Some(&rec.compute)).unwrap_or_default() {
+    for request in compute::of_record(rec, &mut Vec::new()) {
         for column in request.columns() {
             out.insert(column, Value::from("float64"));
         }

@@ -2,8 +2,8 @@
 
 use super::{ForceAtlas2, Params};
 use crate::layout::coordinates::{XY, coordinates};
-use crate::layout::initial_layout;
 use crate::layout::random::random;
+use crate::layout::{initial_layout, overlap};
 use crate::spec::{RANDOM_STATE, cugraph, ignored, only, param};
 use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues};
 
@@ -115,24 +115,57 @@ pub fn force_atlas2_params(p: &ParamValues) -> Params {
     }
 }
 
-fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
-    let params = force_atlas2_params(p);
+/// The layout that a request asks for, before its first iteration. `start` replaces the start that its parameters choose.
+///
+/// # Errors
+/// As [`ForceAtlas2::new`], and [`AlgoError::Cancelled`].
+pub fn force_atlas2_start(
+    input: &Input<'_>,
+    p: &ParamValues,
+    start: Option<Vec<[f32; 2]>>,
+) -> Result<ForceAtlas2, AlgoError> {
     let n = input.num_nodes() as usize;
     let seed = p.count("random_state");
-    let begin = if p.bool("multilevel_start") {
-        initial_layout::place(input.topology, seed, input.cancel)?
-    } else {
-        random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect()
+    let begin = match start {
+        Some(start) => start,
+        None if p.bool("multilevel_start") => {
+            initial_layout::place(input.topology, seed, input.cancel)?
+        }
+        None => random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect(),
     };
-    let radii = vec![p.float("vertex_radius").unwrap_or(1.0) as f32; n];
+    let radii = vec![radius(p) as f32; n];
     let weights: Option<Vec<f32>> = input.weights.map(|w| w.iter().map(|w| *w as f32).collect());
+    let params = force_atlas2_params(p);
     let weights = weights.as_deref();
-    let mut layout =
-        ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)?;
+    ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)
+}
+
+/// The positions after the last iteration. Where overlap is to be prevented, what the forces left of it is undone.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub fn force_atlas2_end(
+    input: &Input<'_>,
+    p: &ParamValues,
+    layout: &ForceAtlas2,
+) -> Result<Output, AlgoError> {
+    let mut out = Vec::new();
+    layout.positions(&mut out);
+    let mut points: Vec<[f64; 2]> = out.iter().map(|q| q.map(f64::from)).collect();
+    if p.bool("prevent_overlapping") {
+        overlap::remove(&mut points, radius(p), p.count("random_state"), input.cancel)?;
+    }
+    Ok(coordinates(&points))
+}
+
+fn radius(p: &ParamValues) -> f64 {
+    p.float("vertex_radius").unwrap_or(1.0)
+}
+
+fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
+    let mut layout = force_atlas2_start(input, p, None)?;
     for _ in 0..p.count("max_iter") {
         layout.iterate(input.cancel)?;
     }
-    let mut out = Vec::new();
-    layout.positions(&mut out);
-    Ok(coordinates(&out.iter().map(|q| q.map(f64::from)).collect::<Vec<_>>()))
+    force_atlas2_end(input, p, &layout)
 }
