@@ -1,5 +1,6 @@
 //! What a chain asks of either side: the kernels of `residency/chains.rs` and `residency/chain_hops.rs`, counted before they
-//! run. Walks that may end early, because nothing more is reached, are counted to their bound.
+//! run. Walks that may end early, because nothing more is reached, are counted to their bound, and to [`HOPS_EXPECTED`] at
+//! most: a bound far above that is there to be safe, and says little of where a walk ends.
 
 use graphlume_graph::Direction;
 use graphlume_store::{ChainHop, ChainJob, ChainStep, NodeSet};
@@ -14,8 +15,8 @@ const CELL_BYTES: usize = 8;
 const COUNT_BYTES: usize = 8;
 /// The part of the rows that a condition is expected to leave.
 const LEFT_PART: f64 = 0.25;
-/// Hops that a walk without a bound is expected to take.
-const HOPS_UNBOUND: u32 = 8;
+/// Hops that a walk without a bound, or with a higher one, is expected to take.
+const HOPS_EXPECTED: u32 = 8;
 
 /// Work of a chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,6 +89,11 @@ impl Made {
     const fn new(arcs: f64) -> Self {
         Self { arcs, is_all: false, same_as: None, is_reached: false, seeds: None }
     }
+}
+
+/// Hops that a walk is counted with.
+fn expected(hop: &ChainHop) -> u32 {
+    hop.max.unwrap_or(HOPS_EXPECTED).min(HOPS_EXPECTED)
 }
 
 struct Counting<'j> {
@@ -236,7 +242,7 @@ impl Counting<'_> {
     fn cpu_hop(&mut self, hop: &ChainHop) -> f64 {
         let degree = 2.0 * self.edges() / f64::from(self.job.topology.num_nodes().max(1));
         let mut arcs = self.set(hop.seeds).arcs.min(self.edges());
-        for _ in 0..hop.max.unwrap_or(HOPS_UNBOUND).min(HOPS_UNBOUND) {
+        for _ in 0..expected(hop) {
             self.work.arcs += arcs;
             arcs = (arcs * degree.max(1.0)).min(self.edges());
         }
@@ -282,7 +288,7 @@ impl Counting<'_> {
     }
 
     fn near(&mut self, hop: &ChainHop) {
-        for taken in 1..=hop.max.unwrap_or(HOPS_UNBOUND) {
+        for taken in 1..=expected(hop) {
             let is_last = hop.max == Some(taken);
             self.walk_step(hop, taken == 1);
             if taken > 1 {
@@ -300,7 +306,7 @@ impl Counting<'_> {
     fn far(&mut self, hop: &ChainHop) {
         self.launch(self.node_bytes());
         self.launch(self.edge_bytes());
-        let hops = hop.max.unwrap_or(hop.min.max(HOPS_UNBOUND));
+        let hops = expected(hop).max(hop.min);
         for taken in 1..=hops {
             self.walk_step(hop, taken == 1);
             (0..2).for_each(|_| self.of_edges());
@@ -416,6 +422,8 @@ mod tests {
         // The edges at a given node are counted, and the CPU tests no others.
         assert!(!is_faster(&chain(&large, Some(vec![3]), 2), 0, 2));
         assert!(is_faster(&chain(&large, Some((0..60_000).collect()), 2), 0, 2));
+        // A bound that no walk comes near costs no more than none.
+        assert!(is_faster(&chain(&large, None, 10_000), 0, 16));
         // What is not there yet is worth its way for two threads, and for sixteen it is not.
         let bytes = 2_000_000 * (12 + 16);
         assert!(is_faster(&chain(&large, None, 1), bytes, 2));

@@ -9,11 +9,10 @@ use graphlume_emu::{fault_test, gpu_test};
 use graphlume_expr::Strictness;
 use graphlume_table::Table;
 use graphlume_types::DatasetId;
-use graphlume_types::hash::h64;
 use serde_json::{Value, json};
 
 use super::gpu::{emptied, on, open_gpu, stop};
-use super::gpu_tables::columns;
+use super::gpu_tables::{columns, loaded};
 use super::kit::{Engine, config, graph, live_engine};
 use crate::{
     CollectionRule, Config, Loaded, ParsedQuery, QueryAnswer, QueryRequest, ResultMode, block_on,
@@ -33,27 +32,19 @@ pub(super) fn sample() -> Loaded {
     };
     let strange = |end: i64, i: i64| if i % 37 == 5 { NODES + i % 10 } else { end };
     let ends = |by| end(by).zip(0..).map(move |(end, i)| strange(end, i));
-    let mut edges: Vec<(&str, ArrayRef)> = vec![
+    let mut edges: Vec<(&'static str, ArrayRef)> = vec![
         ("s", Arc::new(Int64Array::from_iter_values(ends(17)))),
         ("d", Arc::new(Int64Array::from_iter_values(ends(101)))),
     ];
     edges.extend(columns(EDGES, 1));
-    let mut nodes: Vec<(&str, ArrayRef)> =
+    let mut nodes: Vec<(&'static str, ArrayRef)> =
         vec![("id", Arc::new(Int64Array::from_iter_values(0..NODES)))];
     nodes.extend(columns(NODES, 2));
-    let table = |columns| {
-        Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
-    };
-    Loaded {
-        edges: table(edges),
-        nodes: Some(table(nodes)),
-        node: Some("id".to_owned()),
-        ..graph(&[])
-    }
+    loaded(nodes, edges)
 }
 
 /// Tests of the columns of either table.
-fn filters() -> Vec<Value> {
+pub(super) fn filters() -> Vec<Value> {
     vec![
         json!({"number": {"type": "GT", "val": 100}}),
         json!({"number": {"type": "LE", "val": -3}, "kind": "fee"}),
@@ -78,11 +69,11 @@ fn filters() -> Vec<Value> {
     ]
 }
 
-fn node(filter: Value, name: Option<&str>) -> Value {
+pub(super) fn node(filter: Value, name: Option<&str>) -> Value {
     json!({"type": "Node", "filter_dict": filter, "name": name})
 }
 
-fn edge(direction: &str, more: Value) -> Value {
+pub(super) fn edge(direction: &str, more: Value) -> Value {
     let mut edge = json!({"type": "Edge", "direction": direction});
     if let (Some(edge), Some(more)) = (edge.as_object_mut(), more.as_object()) {
         edge.extend(more.clone());
@@ -91,7 +82,7 @@ fn edge(direction: &str, more: Value) -> Value {
 }
 
 /// How far an edge step goes.
-fn bounds() -> Vec<Value> {
+pub(super) fn bounds() -> Vec<Value> {
     vec![
         json!({}),
         json!({"hops": 2}),
@@ -107,7 +98,7 @@ fn bounds() -> Vec<Value> {
     ]
 }
 
-const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
+pub(super) const DIRECTIONS: [&str; 3] = ["forward", "reverse", "undirected"];
 
 pub(super) fn chains() -> Vec<Value> {
     let tests = filters();
@@ -228,7 +219,7 @@ fn plan(e: &Engine, data: DatasetId, chain: &Value) -> String {
     plan
 }
 
-type Frames = Vec<(Vec<String>, Vec<String>, String)>;
+pub(super) type Frames = Vec<(Vec<String>, Vec<String>, String)>;
 
 /// Without a GPU, over the tables and over the graph that is drawn.
 fn by_the_cpu(chains: &[Value]) -> [Frames; 2] {
@@ -263,110 +254,6 @@ fn chains_give_the_same_frames_on_the_gpu() {
         }
         // All but numbers of hops, and duplicates.
         assert_eq!(on_gpu, 2 * chains.len() - 4);
-        stop(e);
-    });
-}
-
-/// Numbers that a seed gives.
-struct Draw(u64, u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.1 += 1;
-        h64(self.0, 77, self.1) % bound
-    }
-
-    fn one<T: Clone>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize].clone()
-    }
-
-    fn test(&mut self) -> Value {
-        if self.below(3) == 0 { json!({}) } else { self.one(&filters()) }
-    }
-
-    /// A graph of this many nodes and edges; a few nodes have most edges where it is `skewed`.
-    fn graph(&mut self, nodes: i64, edges: i64, is_skewed: bool) -> Loaded {
-        let mut end = || {
-            let bound = if is_skewed && self.below(2) == 0 { 3 } else { nodes as u64 + 2 };
-            self.below(bound) as i64
-        };
-        let pairs: Vec<(i64, i64)> = (0..edges).map(|_| (end(), end())).collect();
-        let ends = |f: fn(&(i64, i64)) -> i64| -> ArrayRef {
-            Arc::new(Int64Array::from_iter_values(pairs.iter().map(f)))
-        };
-        let mut edge_columns = vec![("s", ends(|p| p.0)), ("d", ends(|p| p.1))];
-        edge_columns.extend(columns(edges, self.0 as i64));
-        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..nodes));
-        let mut node_columns = vec![("id", ids)];
-        node_columns.extend(columns(nodes, 5 + self.0 as i64));
-        let table = |columns| {
-            Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
-        };
-        Loaded {
-            edges: table(edge_columns),
-            nodes: Some(table(node_columns)),
-            node: Some("id".to_owned()),
-            ..graph(&[])
-        }
-    }
-
-    fn chain(&mut self) -> Value {
-        let mut steps = vec![];
-        let hops = 1 + self.below(3);
-        for i in 0..hops {
-            if i == 0 || self.below(2) == 0 {
-                steps.push(node(self.test(), None));
-            }
-            let mut step = self.one(&bounds());
-            let fields = step.as_object_mut().expect("an object");
-            for side in ["edge_match", "source_node_match", "destination_node_match"] {
-                if self.below(4) == 0 {
-                    fields.insert(side.to_owned(), self.test());
-                }
-            }
-            if self.below(4) == 0 {
-                fields.insert("name".to_owned(), json!(format!("way {i}")));
-            }
-            steps.push(edge(self.one(&DIRECTIONS), step));
-        }
-        if self.below(2) == 0 {
-            steps.push(node(self.test(), None));
-        }
-        json!(steps)
-    }
-}
-
-#[test]
-fn random_chains_over_random_graphs_give_the_same_frames_on_the_gpu() {
-    const CHAINS: u64 = 45;
-    let shapes =
-        [(1, 3, false), (9, 14, false), (33, 40, true), (70, 500, false), (300, 2_100, true)];
-    let cases: Vec<(Loaded, Vec<Value>)> = (0..)
-        .zip(shapes)
-        .map(|(seed, (nodes, edges, is_skewed))| {
-            let mut draw = Draw(seed, 0);
-            (draw.graph(nodes, edges, is_skewed), (0..CHAINS).map(|_| draw.chain()).collect())
-        })
-        .collect();
-    let answers = |e: &Engine| -> Vec<Frames> {
-        let each = (1..).zip(&cases).map(|(n, (graph, chains))| {
-            let data = e.add(n, graph.clone());
-            chains.iter().map(|chain| frames(e, data, chain, true)).collect()
-        });
-        each.collect()
-    };
-    let e = live_engine(config());
-    let wanted = answers(&e);
-    stop(e);
-    gpu_test(&["chain_follow"], |gpu| {
-        let e = live_engine(on(gpu));
-        for (shape, (found, wanted)) in answers(&e).iter().zip(&wanted).enumerate() {
-            for (i, (found, wanted)) in found.iter().zip(wanted).enumerate() {
-                assert_eq!(found, wanted, "graph {shape}: {}", cases[shape].1[i]);
-            }
-        }
-        // At least one hop for each chain, and one for its sizes.
-        assert!(gpu.launches("chain_follow") > 2 * CHAINS * shapes.len() as u64);
         stop(e);
     });
 }

@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array};
 use graphlume_device::cuda::Gpu;
 use graphlume_emu::emulator::{self, Counted};
 use graphlume_emu::gpu_test;
 use graphlume_expr::Strictness;
 use graphlume_store::{Bindings, PropertyGraph};
-use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId};
 use serde_json::{Value, json};
 
 use super::gpu::{on, stop};
-use super::kit::{graph, live_engine};
+use super::kit::live_engine;
 use super::{gpu_chains, gpu_tables};
 use crate::Loaded;
 use crate::residency::chains::ResidentChains;
@@ -122,15 +121,7 @@ fn long_graph() -> Loaded {
     let all: ArrayRef = Arc::new(Int64Array::from_iter_values(0..NODES));
     let mut nodes = vec![("id", all)];
     nodes.extend(gpu_tables::columns(NODES, 2));
-    let table = |columns| {
-        Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
-    };
-    Loaded {
-        edges: table(edges),
-        nodes: Some(table(nodes)),
-        node: Some("id".to_owned()),
-        ..graph(&[])
-    }
+    gpu_tables::loaded(nodes, edges)
 }
 
 /// Chains whose walks go on for as long as they may over [`long_graph`].

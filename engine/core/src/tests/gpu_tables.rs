@@ -57,25 +57,29 @@ fn words(rows: i64, words: [&str; 3]) -> ArrayRef {
 /// Edges name 30 nodes that the table of nodes has not.
 pub(super) fn sample() -> Loaded {
     let ends = |by: i64| (0..EDGES).map(move |i| (i * by + i * i) % (NODES + 30));
-    let mut edges: Vec<(&str, ArrayRef)> = vec![
+    let mut edges: Vec<(&'static str, ArrayRef)> = vec![
         ("s", Arc::new(Int64Array::from_iter_values(ends(17)))),
         ("d", Arc::new(Int64Array::from_iter_values(ends(101)))),
     ];
     edges.extend(columns(EDGES, 1));
     edges.push(("type", words(EDGES, ["SENT", "OWES", "KNOWS"])));
-    let mut nodes: Vec<(&str, ArrayRef)> =
+    let mut nodes: Vec<(&'static str, ArrayRef)> =
         vec![("id", Arc::new(Int64Array::from_iter_values(0..NODES)))];
     nodes.extend(columns(NODES, 2));
     nodes.push(("type", words(NODES, ["Person", "Firm", "Bank"])));
+    loaded(nodes, edges)
+}
+
+/// A graph of tables of these columns: `id` of the nodes, `s` and `d` of the edges, and others.
+pub(super) fn loaded(
+    nodes: Vec<(&'static str, ArrayRef)>,
+    edges: Vec<(&'static str, ArrayRef)>,
+) -> Loaded {
     let table = |columns| {
         Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
     };
-    Loaded {
-        edges: table(edges),
-        nodes: Some(table(nodes)),
-        node: Some("id".to_owned()),
-        ..graph(&[])
-    }
+    let (edges, nodes) = (table(edges), Some(table(nodes)));
+    Loaded { edges, nodes, node: Some("id".to_owned()), ..graph(&[]) }
 }
 
 /// Conditions on `x`, a node or a relationship.

@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array};
 use graphlume_device::cuda::Gpu;
 use graphlume_emu::{Zoo, gpu_test};
-use graphlume_table::Table;
 use serde_json::{Value, json};
 
 use super::gpu::{on, stop};
-use super::kit::{Engine, config, graph, live_engine};
+use super::kit::{Engine, config, live_engine};
 use super::{gpu_chains, gpu_tables};
 use crate::{Config, Loaded};
 
@@ -26,11 +25,7 @@ fn loaded(zoo: &Zoo) -> Loaded {
     let all: ArrayRef = Arc::new(Int64Array::from_iter_values(0..i64::from(n)));
     let mut nodes = vec![("id", all)];
     nodes.extend(gpu_tables::columns(i64::from(n), 2));
-    let table = |columns| {
-        Table::try_new(RecordBatch::try_from_iter(columns).expect("columns")).expect("a table")
-    };
-    let (edges, nodes) = (table(edges), Some(table(nodes)));
-    Loaded { edges, nodes, node: Some("id".to_owned()), ..graph(&[]) }
+    gpu_tables::loaded(nodes, edges)
 }
 
 /// Filters, sums, averages, ends, groups, distinct texts, percentiles and rows, of nodes and of edges.

@@ -4,6 +4,7 @@
 mod checkpoints;
 mod collections;
 mod gpu;
+mod gpu_chain_draws;
 mod gpu_chains;
 mod gpu_router;
 mod gpu_tables;

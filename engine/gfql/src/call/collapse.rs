@@ -58,8 +58,8 @@ pub(super) fn run(
     let key = attribute.key();
     let has: Vec<bool> = cells(&nodes, column)?.iter().map(|cell| cell.key() == key).collect();
     let mut walk = Walk::new(&ids, &has, scope.cancel);
-    if walk.number.contains_key(start.as_str()) {
-        walk.run(walk.number[start.as_str()])?;
+    if let Some(start) = walk.number.get(start.as_str()).copied() {
+        walk.run(start)?;
     }
     let name = |id: &String| walk.name(id);
     let finish = |name: Option<String>, id: &String| {

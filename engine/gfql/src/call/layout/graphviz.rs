@@ -46,9 +46,7 @@ pub(in crate::call) fn graphviz(
         let error = params.wrong("prog", "a program of Graphviz", &Value::from(name));
         error.suggest(format!("the programs are: {}", known.join(", ")))
     })?;
-    for flag in ["directed", "strict"] {
-        params.flag(flag, true)?;
-    }
+    params.flag("strict", true)?;
     params.text("args")?;
     for object in ["graph_attr", "node_attr", "edge_attr"] {
         if let Some(value) = params.get(object).filter(|value| !value.is_object()) {

@@ -84,14 +84,12 @@ pub(in crate::call) fn continuous(
     let (low, high) = ends(values.iter().copied()).unwrap_or((0.0, 0.0));
     let start = params.number("v_start")?.unwrap_or(low);
     let end = params.number("v_end")?.unwrap_or(high);
-    let (mut inner, mut outer) = radii(params)?;
+    let (inner, outer) = radii(params)?;
     let mut at: Vec<f64> = if params.flag("normalize_ring_col", true)? {
         let scale = if end == start { 0.0 } else { (outer - inner) / (end - start) };
         values.iter().map(|v| (v - start) * scale + inner).collect()
     } else {
-        // Radii as they are; what is not said follows from them.
-        inner = params.number("min_r")?.unwrap_or(inner);
-        outer = params.number("max_r")?.unwrap_or(outer);
+        // The values are the radii.
         values
     };
     let reverse = params.flag("reverse", false)?;

@@ -1,5 +1,6 @@
 //! Edge weights by communities, from which the page's layout makes room between these.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array};
@@ -32,7 +33,15 @@ pub(in crate::call) fn modularity_weighted(
         None => with_communities(graph, params, scope)?,
     };
     let table = graph.node_table(scope.cancel)?;
-    let communities = cells(&table, &column)?;
+    // A number for each community, so that edges compare no texts.
+    let mut numbers = HashMap::new();
+    let communities: Vec<Option<usize>> = cells(&table, &column)?
+        .iter()
+        .map(|cell| {
+            let next = numbers.len();
+            (!cell.is_null()).then(|| *numbers.entry(cell.key()).or_insert(next))
+        })
+        .collect();
     let frame = graph.frame(scope.cancel)?;
     let edges = edge_table(&graph)?;
     let of_node = |v: u32| graph.node_row(frame, v).and_then(|row| communities.get(row as usize));
@@ -41,7 +50,7 @@ pub(in crate::call) fn modularity_weighted(
     for p in 0..topology.num_edges() {
         let (src, dst, row) = topology.edge(p);
         if let (Some(a), Some(b)) = (of_node(src), of_node(dst)) {
-            pairs[row as usize] = Some(!a.is_null() && a.key() == b.key());
+            pairs[row as usize] = Some(a.is_some() && a == b);
         }
         if p.is_multiple_of(1 << 16) {
             scope.cancel.check()?;
