@@ -41,6 +41,9 @@ pub struct Running {
     pub addr: SocketAddr,
     /// Address of the internal listener.
     pub internal_addr: Option<SocketAddr>,
+    /// Tells the listeners alone to close.
+    unlisten: CancellationToken,
+    listeners: TaskTracker,
     stop: CancellationToken,
     abort: CancellationToken,
     tasks: TaskTracker,
@@ -51,6 +54,11 @@ impl Running {
     /// Stops: no new connections, requests in progress finish, websockets are closed with 1012; what
     /// is left after the drain time is cut off.
     pub async fn stop(&self) {
+        // A client whose idle connection is closed opens another one at once: by then nobody may listen, or it would
+        // be taken into the backlog and cut off there.
+        self.unlisten.cancel();
+        self.listeners.close();
+        self.listeners.wait().await;
         self.stop.cancel();
         self.tasks.close();
         if tokio::time::timeout(self.drain, self.tasks.wait()).await.is_err() {
@@ -60,7 +68,7 @@ impl Running {
         }
     }
 
-    /// A token that is cancelled when the server begins to stop.
+    /// A token that is cancelled when the server stops and nobody listens any more.
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.stop.clone()
@@ -69,6 +77,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        self.unlisten.cancel();
         self.stop.cancel();
         self.abort.cancel();
     }
@@ -103,6 +112,8 @@ pub async fn serve_on(
     let stop = CancellationToken::new();
     let abort = CancellationToken::new();
     let tasks = TaskTracker::new();
+    let unlisten = CancellationToken::new();
+    let accepting = TaskTracker::new();
     let drain = config.drain;
     let connections = Arc::new(Semaphore::new(config.connections_max));
     let peers = Peers::new(config.connections_per_peer_max);
@@ -117,15 +128,16 @@ pub async fn serve_on(
             Listener::Internal => Arc::new(Semaphore::new(64)),
         },
         peers: Arc::clone(&peers),
+        unlisten: unlisten.clone(),
         stop: stop.clone(),
         abort: abort.clone(),
         tasks: tasks.clone(),
     };
-    tasks.spawn(accept(public, Listener::Public).run());
+    accepting.spawn(accept(public, Listener::Public).run());
     if let Some(listener) = internal {
-        tasks.spawn(accept(listener, Listener::Internal).run());
+        accepting.spawn(accept(listener, Listener::Internal).run());
     }
-    Ok(Running { addr, internal_addr, stop, abort, tasks, drain })
+    Ok(Running { addr, internal_addr, unlisten, listeners: accepting, stop, abort, tasks, drain })
 }
 
 /// The sockets that a server listens on.
@@ -181,6 +193,7 @@ struct Acceptor {
     shell: Arc<Shell>,
     connections: Arc<Semaphore>,
     peers: Arc<Peers>,
+    unlisten: CancellationToken,
     stop: CancellationToken,
     abort: CancellationToken,
     tasks: TaskTracker,
@@ -192,7 +205,7 @@ impl Acceptor {
         loop {
             let accepted = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return,
+                () = self.unlisten.cancelled() => return,
                 accepted = self.listener.accept() => accepted,
             };
             match accepted {
@@ -209,7 +222,7 @@ impl Acceptor {
                     pause =
                         (pause * 2).clamp(Duration::from_millis(10), Duration::from_millis(500));
                     tokio::select! {
-                        () = self.stop.cancelled() => return,
+                        () = self.unlisten.cancelled() => return,
                         () = tokio::time::sleep(pause) => {}
                     }
                 }
