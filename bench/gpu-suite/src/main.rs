@@ -20,9 +20,11 @@ use serde_json::json;
 
 use rows::{Out, Row};
 
-const USAGE: &str = "usage: graphlume-gpu-suite [--seconds N] [--small]
+const USAGE: &str = "usage: graphlume-gpu-suite [--seconds N] [--small] [--only NAME]... [--once]
   --seconds N   rows are begun for so long (default 280)
-  --small       graphs of some hundred nodes, to try the program out";
+  --small       graphs of some hundred nodes, to try the program out
+  --only NAME   rows of this name and the graphs that they need, for a profiler; may stand several times
+  --once        what is timed runs once, after one run to warm up";
 
 /// Why a row has no figures.
 #[derive(Debug, thiserror::Error)]
@@ -43,14 +45,23 @@ pub(crate) enum SuiteError {
 struct Asked {
     patience: Duration,
     small: bool,
+    only: Vec<String>,
+    once: bool,
 }
 
 fn asked() -> Result<Asked, String> {
-    let mut asked = Asked { patience: Duration::from_secs(280), small: false };
+    let mut asked =
+        Asked { patience: Duration::from_secs(280), small: false, only: Vec::new(), once: false };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--small" => asked.small = true,
+            "--once" => asked.once = true,
+            "--only" => {
+                asked.only.push(words.next().ok_or_else(|| {
+                    format!("--only: the name of a row is needed, as it is printed\n{USAGE}")
+                })?);
+            }
             "--seconds" => {
                 let value = words.next().unwrap_or_default();
                 let seconds = value.parse().ok().filter(|s| (1..=3600).contains(s));
@@ -81,7 +92,8 @@ fn main() -> ExitCode {
             return ExitCode::from(1);
         }
     };
-    let mut out = Out::new(began, asked.patience);
+    rows::set_repeats(asked.once);
+    let mut out = Out::new(began, asked.patience, asked.only);
     rates::measure(&gpu, asked.small, &mut out);
     tasks::run(&gpu, asked.small, &mut out);
     out.end()

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use graphlume_device::cuda::Gpu;
@@ -11,6 +12,13 @@ use crate::SuiteError;
 
 /// Repeats of what is timed; the best counts.
 pub(crate) const REPEATS: usize = 5;
+/// Whether nothing is repeated.
+static ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Makes [`time`] measure once, as under a profiler, which slows every kernel.
+pub(crate) fn set_repeats(once: bool) {
+    ONCE.store(once, Ordering::Relaxed);
+}
 
 /// One line.
 pub(crate) struct Row(Map<String, Value>);
@@ -69,7 +77,8 @@ pub(crate) fn time<T>(
 ) -> Result<(T, Times), SuiteError> {
     let mut value = work()?;
     let mut best = Times { event_ms: f64::INFINITY, wall_ms: f64::INFINITY };
-    for _ in 0..repeats.max(1) {
+    let repeats = if ONCE.load(Ordering::Relaxed) { 1 } else { repeats.max(1) };
+    for _ in 0..repeats {
         gpu.sync()?;
         let begin = Instant::now();
         let mut timer = gpu.timer()?;
@@ -84,14 +93,21 @@ pub(crate) fn time<T>(
 pub(crate) struct Out {
     began: Instant,
     patience: Duration,
+    /// Names of the rows that are wanted; empty for all.
+    only: Vec<String>,
     failed: Vec<String>,
     left_out: Vec<String>,
     printed: usize,
 }
 
 impl Out {
-    pub(crate) const fn new(began: Instant, patience: Duration) -> Self {
-        Self { began, patience, failed: Vec::new(), left_out: Vec::new(), printed: 0 }
+    pub(crate) const fn new(began: Instant, patience: Duration, only: Vec<String>) -> Self {
+        Self { began, patience, only, failed: Vec::new(), left_out: Vec::new(), printed: 0 }
+    }
+
+    /// Whether any of these rows is wanted, so that what they share is worth making.
+    pub(crate) fn wants(&self, names: &[&str]) -> bool {
+        self.only.is_empty() || names.iter().any(|name| self.only.iter().any(|o| o == name))
     }
 
     /// Whether a further row may be begun.
@@ -106,6 +122,9 @@ impl Out {
         on: &str,
         make: impl FnOnce(Row) -> Result<Row, SuiteError>,
     ) {
+        if name != "graph" && !self.wants(&[name]) {
+            return;
+        }
         if !self.has_time() {
             self.left_out.push(format!("{name} {on}"));
             return;

@@ -16,6 +16,10 @@ use crate::rows::{Out, REPEATS, Row, time};
 const CHECKED_ROWS: usize = 1_000_003;
 /// Values of the text column.
 const KINDS: u32 = 40;
+/// Bars of a histogram beside which a brush is drawn.
+const BARS: u32 = 100;
+/// The part of the rows of the filter that the page's brushes look at.
+const BRUSHED_PART: usize = 10;
 
 /// An amount and a kind a row, on one device.
 struct Columns {
@@ -61,6 +65,60 @@ impl Columns {
     }
 }
 
+/// The columns that brushes are drawn on: an amount, an instant and a score, and a kind.
+struct Brushes {
+    device: Device,
+    rows: usize,
+    columns: [DeviceColumn; 4],
+}
+
+impl Brushes {
+    fn new(device: Device, rows: usize) -> Result<Self, SuiteError> {
+        let hash = |stream, i: usize| h64(12, stream, i as u64);
+        let amounts: Vec<f64> = (0..rows).map(|i| (hash(1, i) % 10_000) as f64).collect();
+        let instants: Vec<i64> = (0..rows).map(|i| (hash(2, i) % 10_000) as i64).collect();
+        let scores: Vec<f32> = (0..rows).map(|i| (hash(3, i) % 10_000) as f32).collect();
+        let kinds: Vec<u32> = (0..rows).map(|i| (hash(4, i) % u64::from(KINDS)) as u32).collect();
+        let columns = [
+            device.upload(Cells::F64(&amounts), None)?,
+            device.upload(Cells::I64(&instants), None)?,
+            device.upload(Cells::F32(&scores), None)?,
+            device.upload(Cells::Codes(&kinds), None)?,
+        ];
+        Ok(Self { device, rows, columns })
+    }
+
+    /// The histogram of each column in the rows that the brushes of the others leave, as the page draws them after one
+    /// brush has moved, and how many rows all of them leave.
+    fn moved(&self) -> Result<(Vec<Vec<u32>>, u64), SuiteError> {
+        let (columns, cancel) = (self.columns.each_ref(), CancelToken::new());
+        let brush = |column: usize| {
+            let (op, value) = match column {
+                3 => (Compare::Lt, Value::Code(KINDS / 2)),
+                _ => (Compare::Gt, Value::Float(2_500.0)),
+            };
+            Predicate::Compare { column, op, value }
+        };
+        let under = |left: &[usize]| {
+            let all = Predicate::And(left.iter().map(|column| brush(*column)).collect());
+            self.device.filter(self.rows, &columns, &all, &cancel)
+        };
+        let mut histograms = Vec::new();
+        for (column, cells) in self.columns.iter().enumerate() {
+            let others: Vec<usize> = (0..4).filter(|c| *c != column).collect();
+            let mask = Some(under(&others)?);
+            histograms.push(match column {
+                3 => self.device.histogram_codes(cells, KINDS, mask.as_ref(), &cancel)?,
+                _ => {
+                    let range = (0.0, 10_000.0);
+                    self.device.histogram_range(cells, range, BARS, mask.as_ref(), &cancel)?
+                }
+            });
+        }
+        Ok((histograms, self.device.mask_count(&under(&[0, 1, 2, 3])?)?))
+    }
+}
+
 type Task<T> = fn(&Columns) -> Result<T, SuiteError>;
 
 /// Compares on both sides and times on the GPU.
@@ -81,16 +139,36 @@ fn task<T: PartialEq>(
         .equal(equal))
 }
 
+fn cpu() -> Result<Device, SuiteError> {
+    let pool = CpuPool::new(0).map_err(|e| SuiteError::Threads(e.to_string()))?;
+    let budget = Budget::new("suite", memory().map_or(u64::MAX, |m| m.total_bytes));
+    Ok(Device::cpu(Arc::new(pool), budget))
+}
+
+fn brushes(gpu: &Gpu, rows: usize, out: &mut Out) {
+    out.row("cross-filter", "table", |row| {
+        let (rows, on) = (rows / BRUSHED_PART, Device::Cuda(gpu.clone()));
+        let checked = rows.min(CHECKED_ROWS);
+        let want = Brushes::new(cpu()?, checked)?.moved()?;
+        let equal = Brushes::new(on.clone(), checked)?.moved()? == want;
+        let large = Brushes::new(on, rows)?;
+        let (_, times) = time(gpu, REPEATS, || large.moved())?;
+        Ok(row.with("rows", rows.into()).timed(times, rows as f64, "rows").equal(equal))
+    });
+}
+
 pub(crate) fn run(gpu: &Gpu, rows: usize, out: &mut Out) {
+    brushes(gpu, rows, out);
+    if !out.wants(&["filter", "aggregate", "group"]) {
+        return;
+    }
     if !out.has_time() {
         return out.row("filter", "table", Ok);
     }
     let made = (|| {
-        let pool = CpuPool::new(0).map_err(|e| SuiteError::Threads(e.to_string()))?;
-        let budget = Budget::new("suite", memory().map_or(u64::MAX, |m| m.total_bytes));
         let checked = rows.min(CHECKED_ROWS);
         Ok([
-            Columns::new(Device::cpu(Arc::new(pool), budget), checked)?,
+            Columns::new(cpu()?, checked)?,
             Columns::new(Device::Cuda(gpu.clone()), checked)?,
             Columns::new(Device::Cuda(gpu.clone()), rows)?,
         ])

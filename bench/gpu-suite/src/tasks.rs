@@ -63,7 +63,7 @@ pub(crate) fn run(gpu: &Gpu, small: bool, out: &mut Out) {
     let sizes = if small { &SMALL } else { &FULL };
     let s = Shared { gpu, sizes, cancel: CancelToken::new() };
     let [large, largest] = sizes.ranked;
-    {
+    if out.wants(&["pagerank", "force_atlas2", "louvain", "hop2", "bfs", "components"]) {
         let made = s.make(large, out);
         let Some(graph) = &made else { return };
         let on = large.name();
@@ -76,6 +76,9 @@ pub(crate) fn run(gpu: &Gpu, small: bool, out: &mut Out) {
     }
     tables::run(gpu, sizes.table_rows, out);
     out.row("force_atlas2", &sizes.layouts[1].name(), |row| s.layout(row, sizes.layouts[1]));
+    if !out.wants(&["pagerank", "louvain"]) {
+        return;
+    }
     if let Some(graph) = &s.make(largest, out) {
         out.row("pagerank", &largest.name(), |row| s.pagerank(row, graph));
         out.row("louvain", &largest.name(), |row| s.louvain(row, graph));
@@ -129,7 +132,8 @@ impl Shared<'_> {
     }
 
     fn layout(&self, row: Row, kind: Kind) -> Result<Row, SuiteError> {
-        let equal = self.first_steps_agree()?;
+        let off = self.first_step_off()?;
+        let [middle, most_nodes, _, most] = off;
         let (host, graph) = kind.both(self.gpu)?;
         let (graph, start) = (Arc::new(graph), square(host.num_nodes()));
         let params = Params::default();
@@ -143,11 +147,16 @@ impl Shared<'_> {
         Ok(sized(row, &graph)
             .with("iterations", iterations.into())
             .timed(times, iterations as f64, "iterations")
-            .equal(equal))
+            .with("first_step_off", json!(off))
+            .equal(middle <= 2e-3 && most_nodes <= 1e-2 && most <= 5e-2))
     }
 
-    /// One iteration from the same start: later ones amplify what rounding differs in.
-    fn first_steps_agree(&self) -> Result<bool, SuiteError> {
+    /// How far one iteration from the same start differs from the CPU's, as parts of the longest move: in the median,
+    /// in all but a hundredth of the nodes, in the root of the mean square, and at the most. Each side has cells of its
+    /// own shape for what is far away (95 of 100 forces are within .03 of the exact ones on both), and later iterations
+    /// amplify that, so the first one is compared. The host-run kernels give the same four numbers as a card to six
+    /// digits.
+    fn first_step_off(&self) -> Result<[f32; 4], SuiteError> {
         let (host, graph) = self.sizes.laid_out.both(self.gpu)?;
         let start = square(host.num_nodes());
         let (host, graph) = (Arc::new(host), Arc::new(graph));
@@ -160,14 +169,13 @@ impl Shared<'_> {
         let (mut want, mut got) = (Vec::new(), Vec::new());
         cpu.positions(&mut want);
         device.positions(&mut got)?;
-        let moved = |at: &[[f32; 2]], i: usize| [0, 1].map(|axis| at[i][axis] - start[i][axis]);
-        let (mut most, mut off) = (0.0_f32, 0.0_f32);
-        for i in 0..start.len() {
-            for (a, b) in moved(&want, i).into_iter().zip(moved(&got, i)) {
-                (most, off) = (most.max(a.abs()), off.max((a - b).abs()));
-            }
-        }
-        Ok(most > 0.0 && off <= 1e-3 * most)
+        let far = |a: [f32; 2], b: [f32; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+        let longest = want.iter().zip(&start).map(|(a, b)| far(*a, *b)).fold(0.0, f32::max);
+        let mut off: Vec<f32> = want.iter().zip(&got).map(|(a, b)| far(*a, *b) / longest).collect();
+        off.sort_by(f32::total_cmp);
+        let at = |share: f64| off[((off.len() - 1) as f64 * share) as usize];
+        let square_mean = off.iter().map(|d| d * d).sum::<f32>() / off.len() as f32;
+        Ok([at(0.5), at(0.99), square_mean.sqrt(), at(1.0)])
     }
 
     fn louvain(&self, row: Row, graph: &GpuGraph) -> Result<Row, SuiteError> {
@@ -181,8 +189,12 @@ impl Shared<'_> {
         let call = || Ok(gpu::louvain::run(self.gpu, graph, None, &options, &self.cancel)?);
         let (labels, times) = time(self.gpu, 2, call)?;
         let groups = labels.iter().max().map_or(0, |l| l + 1);
+        // Without the CPU's part, which takes the small levels over.
+        let whole = || Ok(found(self.gpu, graph, None, &options, tuning, &self.cancel)?);
+        let (_, alone) = time(self.gpu, 1, whole)?;
         Ok(sized(row, graph)
             .with("communities", groups.into())
+            .with("without_cpu_ms", json!(alone.event_ms))
             .timed(times, 2.0 * f64::from(graph.num_edges()), "arcs")
             .equal(want == got))
     }

@@ -27,7 +27,7 @@ fn every_row_is_made_and_agrees_with_the_cpu() {
     let lines: Vec<&str> = text.lines().collect();
     let rows: Vec<&str> = lines.iter().map(|l| field(l, "row").unwrap()).collect();
     let tasks = "card rate rate rate rate rate rate rate graph pagerank force_atlas2 louvain hop2 bfs components \
-                 filter aggregate group force_atlas2 graph pagerank louvain end";
+                 cross-filter filter aggregate group force_atlas2 graph pagerank louvain end";
     assert_eq!(rows.join(" "), tasks.split_whitespace().collect::<Vec<_>>().join(" "));
     for line in &lines {
         assert!(line.starts_with('{') && line.ends_with('}'), "{line}");
@@ -51,6 +51,18 @@ fn rows_that_there_is_no_time_for_are_named_and_fail_the_run() {
     assert_eq!(run.status.code(), Some(1), "{text}");
     let last = text.lines().last().unwrap();
     assert!(last.contains("\"row\":\"end\"") && last.contains("graph rmat9"), "{last}");
+}
+
+#[test]
+fn rows_can_be_chosen_for_a_profiler() {
+    let run = suite(&["--small", "--once", "--only", "filter", "--only", "cross-filter"], &[]);
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{text}\n{}", String::from_utf8_lossy(&run.stderr));
+    let rows: Vec<&str> = text.lines().map(|l| field(l, "row").unwrap()).collect();
+    assert_eq!(rows, ["card", "cross-filter", "filter", "end"]);
+    let run = suite(&["--only"], &[]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("the name of a row"));
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(crate) struct WeightedGraph {
     pub(crate) weights: Weights,
     /// Twice the weight of each node's loops.
     pub(crate) loops: Vec<u64>,
+    /// Strength of nodes that were left out, which counts in the total.
+    pub(crate) aside: u64,
 }
 
 impl WeightedGraph {
@@ -54,7 +56,7 @@ impl WeightedGraph {
         loops: Vec<u64>,
     ) -> Self {
         let weights = if weights.is_empty() { Weights::Unit } else { Weights::Large(weights) };
-        Self { offsets, ends, weights, loops }
+        Self { offsets, ends, weights, loops, aside: 0 }
     }
 
     fn unit(topology: &Topology) -> Self {
@@ -88,7 +90,7 @@ impl WeightedGraph {
                 }
             }
         });
-        Self { offsets, ends, weights: Weights::Unit, loops }
+        Self { offsets, ends, weights: Weights::Unit, loops, aside: 0 }
     }
 
     fn weighted(topology: &Topology, weight: impl Fn(u32) -> u64) -> Self {
@@ -118,7 +120,7 @@ impl WeightedGraph {
                 here += 1;
             }
         }
-        Self { offsets, ends, weights: Weights::Large(weights), loops }
+        Self { offsets, ends, weights: Weights::Large(weights), loops, aside: 0 }
     }
 
     pub(crate) fn num_nodes(&self) -> usize {
@@ -158,6 +160,7 @@ impl WeightedGraph {
             ends: Vec::new(),
             weights: Weights::Unit,
             loops: Vec::with_capacity(nodes.len()),
+            aside: 0,
         };
         let mut weights = Vec::new();
         net.offsets.push(0);
@@ -180,24 +183,43 @@ impl WeightedGraph {
     /// the order in which the members of a group, by index, come upon their neighbours.
     pub(crate) fn contract(&self, labels: &[u32], groups: usize) -> Self {
         let twice: u64 = self.total_strength();
-        match &self.weights {
+        let net = match &self.weights {
             Weights::Unit if u32::try_from(twice).is_ok() => {
                 self.contract_as(labels, groups, |_| 1u32, Weights::Small)
             }
             Weights::Unit => self.contract_as(labels, groups, |_| 1u64, Weights::Large),
             Weights::Small(w) => self.contract_as(labels, groups, |k| w[k], Weights::Small),
             Weights::Large(w) => self.contract_as(labels, groups, |k| w[k], Weights::Large),
-        }
+        };
+        Self { aside: self.aside, ..net }
     }
 
-    /// Twice the weight of all edges.
+    /// The part of the nodes that have neighbours, and these in order; `None` where hardly any have none, so that the
+    /// copy would save nothing.
+    pub(crate) fn linked(&self) -> Option<(Self, Vec<u32>)> {
+        let n = self.num_nodes();
+        let has_neighbours = |v: &u32| self.offsets[*v as usize + 1] > self.offsets[*v as usize];
+        let linked: Vec<u32> = (0..n as u32).filter(has_neighbours).collect();
+        if linked.len() + n / 8 > n {
+            return None;
+        }
+        let mut number = vec![0; n];
+        for (at, v) in linked.iter().enumerate() {
+            number[*v as usize] = at as u32;
+        }
+        let mut part = self.restrict(&linked, &number);
+        part.aside = self.total_strength() - part.total_strength();
+        Some((part, linked))
+    }
+
+    /// Twice the weight of all edges, those of nodes that were left out among them.
     pub(crate) fn total_strength(&self) -> u64 {
         let lists = match &self.weights {
             Weights::Unit => self.ends.len() as u64,
             Weights::Small(w) => w.par_iter().map(|w| u64::from(*w)).sum(),
             Weights::Large(w) => w.par_iter().sum(),
         };
-        lists + self.loops.iter().sum::<u64>()
+        lists + self.loops.iter().sum::<u64>() + self.aside
     }
 
     fn contract_as<W: Weight>(
@@ -329,7 +351,7 @@ fn join<W: Weight>(
         weights.extend_from_slice(&part.weights);
         loops.extend_from_slice(&part.loops);
     }
-    WeightedGraph { offsets, ends, weights: wrap(weights), loops }
+    WeightedGraph { offsets, ends, weights: wrap(weights), loops, aside: 0 }
 }
 
 /// Members of the groups `labels`, by index, and where each group starts.

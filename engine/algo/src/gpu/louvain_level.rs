@@ -94,10 +94,16 @@ impl Level {
         let offsets = gpu.read(self.offsets.view())?;
         let mut ends = gpu.read(self.ends.view())?;
         let mut weights = gpu.read(self.weights.view())?;
-        let mut rows: Vec<(&mut [u32], &mut [u64])> = Vec::with_capacity(self.n as usize);
+        let mut rows: Vec<(&mut [u32], &mut [u64])> = Vec::new();
         let (mut e, mut w) = (ends.as_mut_slice(), weights.as_mut_slice());
         for pair in offsets.windows(2) {
             let len = (pair[1] - pair[0]) as usize;
+            if len < 2 {
+                // In order as it is.
+                e = e.split_at_mut(len).1;
+                w = w.split_at_mut(if self.unit { 0 } else { len }).1;
+                continue;
+            }
             let (row, rest) = e.split_at_mut(len);
             let (row_weights, rest_weights) = w.split_at_mut(if self.unit { 0 } else { len });
             rows.push((row, row_weights));

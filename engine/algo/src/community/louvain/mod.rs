@@ -217,8 +217,33 @@ fn small(
     Ok(Communities { labels, levels: above.levels + 1, visits })
 }
 
-/// Levels from `first` on: nodes move, communities become the nodes of the next level.
+/// Levels from `first` on. Nodes without neighbours stay alone on all of them, so only the others are looked at; a
+/// graph of the web's kind has more of them than of others.
 fn levels(
+    net: WeightedGraph,
+    first: usize,
+    options: &Options,
+    cancel: &CancelToken,
+) -> Result<Communities, AlgoError> {
+    let Some((part, linked)) = net.linked() else {
+        return levels_of_all(net, first, options, cancel);
+    };
+    let found = levels_of_all(part, first, options, cancel)?;
+    // A community of the part is named by the part's numbers, which are below that of its nodes.
+    let mut alone = linked.len() as u32;
+    let mut of_linked = linked.iter().zip(&found.labels).peekable();
+    let labels = (0..net.num_nodes() as u32).map(|v| {
+        if let Some((_, label)) = of_linked.next_if(|(u, _)| **u == v) {
+            return *label;
+        }
+        alone += 1;
+        alone - 1
+    });
+    Ok(Communities { labels: labels.collect(), ..found })
+}
+
+/// Levels from `first` on: nodes move, communities become the nodes of the next level.
+fn levels_of_all(
     mut net: WeightedGraph,
     first: usize,
     options: &Options,
@@ -255,7 +280,7 @@ fn levels(
 }
 
 impl WeightedGraph {
-    /// Modularity when every node is a community of its own.
+    /// Modularity when every node is a community of its own, without what those add that were left out.
     fn modularity(&self, resolution: f64) -> f64 {
         let twice = self.total_strength() as f64;
         if twice == 0.0 {
@@ -303,6 +328,8 @@ pub fn modularity(topology: &Topology, labels: &[u32]) -> f64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 mod tests {
+    use std::collections::HashMap;
+
     use graphlume_types::hash::h64;
 
     use super::*;
@@ -363,6 +390,40 @@ mod tests {
             let [one, two, three] = testkit::at_1_2_3_threads(|| by_sub_rounds(arcs));
             assert!(one == two && two == three);
             assert!(modularity(&t, &one) > batches - 0.005, "{arcs}: {}", modularity(&t, &one));
+        }
+    }
+
+    #[test]
+    fn nodes_without_neighbours_stay_alone_and_change_nothing_else() {
+        let t = testkit::planted(3000, 60, 0.2, 0.002);
+        let (mut src, mut dst) = (Vec::new(), Vec::new());
+        for v in 0..3000 {
+            dst.extend(t.out_neighbors(v).iter().map(|u| u * 3));
+            src.resize(dst.len(), v * 3);
+        }
+        // Two of three have no neighbour; some of these have a loop, which counts in the whole weight.
+        for v in (1..9000).step_by(30) {
+            src.push(v);
+            dst.push(v);
+        }
+        let sparse = Topology::from_coo(9000, &src, &dst);
+        for arcs in [0, usize::MAX] {
+            let [one, two, three] = testkit::at_1_2_3_threads(|| {
+                let options = Options::default();
+                search_from(&sparse, None, &options, arcs, &CancelToken::new()).unwrap().labels
+            });
+            assert!(one == two && two == three);
+            let mut members = HashMap::new();
+            one.iter().for_each(|l| *members.entry(*l).or_insert(0) += 1);
+            assert!((0..9000).all(|v| v % 3 == 0 || members[&one[v]] == 1));
+            let truth: Vec<u32> =
+                (0..9000).map(|v| if v % 3 == 0 { v / 3 % 60 } else { v }).collect();
+            assert!(modularity(&sparse, &one) > modularity(&sparse, &truth) - 0.005, "{arcs}");
+            let mut seen = 0;
+            for label in &one {
+                assert!(*label <= seen, "numbered by first appearance");
+                seen += u32::from(*label == seen);
+            }
         }
     }
 
