@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_device::GpuStatus;
-use graphlume_device::cuda::{Gpu, GpuOptions};
+use graphlume_device::cuda::{DeviceError, Gpu, GpuOptions};
 use graphlume_engine::GpuChoice;
 
 use super::{Failure, rejected};
@@ -74,6 +74,13 @@ fn open(memory: Option<&str>) -> Result<Result<Gpu, String>, ConfigError> {
         };
         options.memory_limit = Some(config::size("device-memory", text, total)?);
     }
-    let checked = Gpu::open(&options).and_then(|gpu| gpu.canary().map(|()| gpu));
-    Ok(checked.map_err(|e| e.to_string()))
+    let checked = || {
+        let gpu = Gpu::open(&options)?;
+        gpu.canary()?;
+        // Now, and not when the first session needs them: the driver compiles them once on each machine, and whoever
+        // waits for that has a deadline.
+        gpu.load_kernels()?;
+        Ok(gpu)
+    };
+    Ok(checked().map_err(|e: DeviceError| e.to_string()))
 }

@@ -160,7 +160,24 @@ def test_the_gpu_is_refused_when_it_is_not_there_or_cannot_count(tmp_path):
         assert r.returncode == 78 and "--backend cuda" in r.stderr, (args, r.stderr)
     r = serve(driver(fail_launch=1), "--backend", "cuda")
     assert r.returncode == 78, r.stderr
+    # All kernels are loaded at the start: the last family as well as the first.
+    for family in (1, 20):
+        r = serve(driver(refuse_module=family), "--backend", "cuda")
+        assert r.returncode == 78 and "do not load on this GPU" in r.stderr and "update the GPU driver" in r.stderr, r.stderr
     assert "cuda" in run_cli("--version").stdout
+
+
+def test_a_driver_that_is_too_old_for_the_kernels_leaves_the_server_on_the_cpu(tmp_path):
+    server = Server(tmp_path / "data", *ALL, env=driver(refuse_module=5)).start()
+    try:
+        log = (tmp_path / "data.log").read_text()
+        assert "computing on the CPU: kernels" in log and "update the GPU driver" in log, log
+        viewer = watch(server, plot(server), "too-old")
+        viewer.until(lambda: viewer.frames > 3)
+        assert said(viewer) == "cpu", viewer.state
+        viewer.close()
+    finally:
+        assert server.stop() == 0, server.output()
 
 
 def test_without_a_driver_the_server_says_so_and_serves(tmp_path):

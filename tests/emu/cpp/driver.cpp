@@ -25,10 +25,11 @@ std::map<std::string, emu::Kernel>& kernels() {
 void clear(State& s) {
   s.memory_limit = setting("GRAPHLUME_EMU_MEMORY", 1ull << 30);
   s.sticky = kSuccess;
-  s.refuse_memory = s.refuse_pinned = s.fail_launch = s.wrong_count = {};
+  s.refuse_memory = s.refuse_pinned = s.fail_launch = s.wrong_count = s.refuse_module = {};
   s.refuse_memory.at = setting("GRAPHLUME_EMU_REFUSE_MEMORY", 0);
   s.refuse_memory.once = false;
   s.fail_launch.at = setting("GRAPHLUME_EMU_FAIL_LAUNCH", 0);
+  s.refuse_module.at = setting("GRAPHLUME_EMU_REFUSE_MODULE", 0);
   s.fail_code = kIllegalAddress;
   s.fail_late = false;
   s.delay_ms = (unsigned)setting("GRAPHLUME_EMU_DELAY_MS", 0);
@@ -212,6 +213,10 @@ EMU_API Result cuModuleLoadData(void** out, const void* image) {
   if (ptx.find(".version ") == std::string::npos || ptx.find(".target ") == std::string::npos) return kInvalidPtx;
   Module* module = new Module{std::move(ptx)};
   std::lock_guard<std::mutex> hold(state().lock);
+  if (state().refuse_module.hit()) {
+    delete module;
+    return kUnsupportedPtxVersion;
+  }
   state().modules.insert(module);
   *out = module;
   return kSuccess;

@@ -24,6 +24,7 @@ enum : Result {
   kInvalidDevice = 101,
   kInvalidContext = 201,
   kInvalidPtx = 218,
+  kUnsupportedPtxVersion = 222,
   kInvalidHandle = 400,
   kNotFound = 500,
   kNotReady = 600,
@@ -75,7 +76,7 @@ struct State {
   uint64_t downloaded = 0;  // bytes
   uint64_t seed = 0;
   Result sticky = kSuccess;
-  Countdown refuse_memory, refuse_pinned, fail_launch;
+  Countdown refuse_memory, refuse_pinned, fail_launch, refuse_module;
   Result fail_code = kIllegalAddress;
   bool fail_late = false;
   unsigned delay_ms = 0;

@@ -2,7 +2,8 @@
 //!
 //! The switches act on the whole process. [`crate::fault_test`] runs one test at a time and puts them back
 //! before each; a spawned process takes the same settings from the environment: `GRAPHLUME_EMU_MEMORY` (bytes),
-//! `GRAPHLUME_EMU_REFUSE_MEMORY` (from this allocation on), `GRAPHLUME_EMU_FAIL_LAUNCH` (this launch),
+//! `GRAPHLUME_EMU_REFUSE_MEMORY` (from this allocation on), `GRAPHLUME_EMU_REFUSE_MODULE` (this loading of kernels),
+//! `GRAPHLUME_EMU_FAIL_LAUNCH` (this launch),
 //! `GRAPHLUME_EMU_DELAY_MS`, `GRAPHLUME_EMU_SEED` (odd schedules), `GRAPHLUME_EMU_SMS` (multiprocessors, 2),
 //! `GRAPHLUME_EMU_SM_THREADS` (threads that each holds at once, 1,024) and `GRAPHLUME_EMU_CAPABILITY` (75 for 7.5), which
 //! decide how large grids become.
