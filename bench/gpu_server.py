@@ -12,6 +12,7 @@ status 1 when answers differ or a part fails.
 """
 
 import argparse
+import faulthandler
 import json
 import os
 import re
@@ -28,6 +29,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests/e2e")]
 REPEATS = 7
 # How long a layout plays before its frames are counted, and while.
 WARM_S, PLAY_S = 2.0, 5.0
+# What takes longer than this hangs; the program then tells where, and goes on.
+PATIENCE_S = 60
 ALGORITHMS = ["pagerank", "louvain", "weakly_connected_components", "bfs", "core_number", "triangle_count"]
 
 
@@ -149,6 +152,16 @@ def algorithms(rows, both, args):
         compare(rows, "algorithm", both, datasets, name, query)
 
 
+def watch(viewer, seconds):
+    """Takes what comes for so long."""
+    end = time.perf_counter() + seconds
+    while (left := end - time.perf_counter()) > 0:
+        try:
+            viewer.step(left)
+        except TimeoutError:
+            return
+
+
 def session(rows, both, args):
     from live import Viewer
 
@@ -156,23 +169,23 @@ def session(rows, both, args):
         data = generated(args, tmp, "tree", "--nodes", "1000000", "--edges", "5000000")
     for side, api in both.items():
         dataset = api.dataset([api.file(data, "parquet")["file_id"]], edges={"source": "src", "destination": "dst"})
+        headers = {"Authorization": api.session.headers["Authorization"]}
         begin = time.perf_counter()
-        viewer = Viewer(api.server, dataset, f"play-{side}", headers={"Authorization": api.session.headers["Authorization"]})
-        viewer.until(lambda: viewer.frames, 120)
-        first = time.perf_counter() - begin
-        viewer.ws.send('{"t": "play", "on": true, "ms": 600000}')
-        end = time.perf_counter() + WARM_S
-        viewer.until(lambda: time.perf_counter() > end, 120)
-        frames, begin = viewer.frames, time.perf_counter()
-        iterations = api.server.metric("device_iterations_total")
-        viewer.until(lambda: time.perf_counter() > begin + PLAY_S, 120)
-        took = time.perf_counter() - begin
-        row = {"row": "session", "on": "tree 1000000/5000000", "side": side, "backend": (viewer.state or {}).get("backend"),
-               "first_frame_s": round(first, 2), "frames_per_s": round((viewer.frames - frames) / took, 1)}
-        if iterations is not None:
-            row["iterations_per_s"] = round((api.server.metric("device_iterations_total") - iterations) / took, 1)
-        viewer.close()
-        rows.add(**row)
+        viewer = Viewer(api.server, dataset, f"play-{side}", headers=headers)
+        try:
+            viewer.until(lambda: viewer.frames, PATIENCE_S)
+            first = time.perf_counter() - begin
+            viewer.say({"t": "play", "on": True, "ms": 600_000})
+            watch(viewer, WARM_S)
+            frames, iterations, begin = viewer.frames, api.server.metric("iterations_total"), time.perf_counter()
+            watch(viewer, PLAY_S)
+            took = time.perf_counter() - begin
+            rows.add(row="session", on="tree 1000000/5000000", side=side, backend=(viewer.state or {}).get("backend"),
+                     first_frame_s=round(first, 2), frames_per_s=round((viewer.frames - frames) / took, 1),
+                     iterations_per_s=round((api.server.metric("iterations_total") - iterations) / took, 1))
+            viewer.say({"t": "play", "on": False})
+        finally:
+            viewer.close()
 
 
 PARTS = {"session": session, "router": router, "algorithms": algorithms, "social": social}
@@ -191,6 +204,7 @@ def main():
     from conftest import Server, until
     import requests
 
+    faulthandler.dump_traceback_later(PATIENCE_S, repeat=True)
     rows = Rows(args.out)
     with tempfile.TemporaryDirectory() as tmp:
         servers = {side: Server(Path(tmp) / side, "--backend", backend).start()
