@@ -66,7 +66,7 @@ class Viewer:
                 self.state = m
             return m
         f = Frame(data)
-        if f.kind in (POS_KEY, POS_DELTA):
+        if f.kind in (POS_KEY, POS_DELTA, POS_F32):
             self.frames += 1
             self.seqs.append(f.seq)
             self.at_rest = not f.flags & RUNNING
@@ -78,6 +78,10 @@ class Viewer:
         return f
 
     def apply(self, f):
+        if f.kind == POS_F32:
+            self.key, self.error = {}, np.zeros(2)
+            self.positions = np.frombuffer(f.payload, "<f4", count=2 * f.count).reshape(-1, 2).astype(float)
+            return
         if f.kind == POS_KEY:
             q = np.frombuffer(f.payload, "<u2", count=2 * f.count).reshape(-1, 2).astype(np.int64)
             self.key = {f.seq: q}

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::wire::{
-    self, Axis, EncodedPositions, FrameSource, PositionEncoder, Stamp, flags,
+    self, Axis, EncodedPositions, FrameSource, PositionEncoder, Quantized, Stamp, flags,
 };
 use graphlume_scene::{EdgeOrder, Encodings, Scene};
 use graphlume_table::Table;
@@ -14,6 +14,9 @@ use crate::error::EngineError;
 
 /// Smaller frames are not worth the time to compress them.
 const DEFLATE_NODES_MIN: usize = 20_000;
+/// Nodes up to which a frame at rest may be exact: twice the bytes, and looking whether that is needed takes some
+/// milliseconds, also while a node of a graph at rest is dragged.
+const EXACT_NODES_MAX: usize = 100_000;
 
 /// Colours, sizes and labels as binary frames, encoded once for all viewers.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +102,24 @@ impl FrameEncoder {
 
     pub(crate) const fn seq(&self) -> u32 {
         self.seq
+    }
+
+    /// The frame of nodes at rest: exact where the steps of the other frames would put nodes on one another that are
+    /// not, and the graph is small enough to be sent so.
+    pub(crate) fn encode_at_rest(
+        &mut self,
+        positions: &[[f32; 2]],
+        epoch: u32,
+        key: bool,
+        flags: FrameFlags,
+    ) -> PositionFrame {
+        let is_small = positions.len() <= EXACT_NODES_MAX;
+        if !is_small || !Quantized::new(positions).merges(positions) {
+            return self.encode(positions, epoch, key, flags);
+        }
+        // Steps of later frames are not from here.
+        let (seq, _) = self.next(positions.len(), epoch, true);
+        PositionFrame { epoch, seq, base_seq: seq, bytes: self.exact(positions, epoch, flags) }
     }
 
     /// The next frame; a key frame when `key`, and whenever the wire format calls for one.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use graphlume_algo::AlgoError;
 use graphlume_algo::layout::component_packing::ComponentPacking;
-use graphlume_algo::layout::force_atlas2::{ForceAtlas2, Params};
+use graphlume_algo::layout::force_atlas2::{Balance, ForceAtlas2, Params};
 use graphlume_types::{CancelToken, Clock, Reservation};
 
 use crate::checkpoint::Checkpoint;
@@ -55,6 +55,8 @@ pub(crate) struct Layout {
     refusal: Option<Refusal>,
     /// Times that the device was out of memory in a row.
     shortages: u32,
+    /// What keeps forces from giving bound positions another size; looked for when they first move.
+    balance: Option<Option<Balance>>,
     /// Nodes that the forces would not hold together; with the forces.
     rim: Option<ComponentPacking>,
     pins: BTreeMap<u32, [f32; 2]>,
@@ -138,6 +140,7 @@ impl Layout {
             forces: None,
             refusal: None,
             shortages: 0,
+            balance: None,
             rim: None,
             pins,
             encoder: FrameEncoder::new(seq),
@@ -338,7 +341,12 @@ impl Layout {
         }
         self.sync();
         self.copied = Some(now);
-        self.encoder.encode(&self.positions, self.epoch, key, flags)
+        let (encoder, epoch) = (&mut self.encoder, self.epoch);
+        if goes_on {
+            encoder.encode(&self.positions, epoch, key, flags)
+        } else {
+            encoder.encode_at_rest(&self.positions, epoch, key, flags)
+        }
     }
 
     fn change_pin(&mut self, change: PinChange) {
@@ -369,15 +377,16 @@ impl Layout {
         begun: Instant,
         report: &mut SliceReport,
     ) -> Result<(), AlgoError> {
+        let params = self.params(request);
         let forces = match &mut self.forces {
             Some(forces) => {
-                if *forces.params() != request.params {
-                    forces.set_params(request.params.clone())?;
+                if *forces.params() != params {
+                    forces.set_params(params)?;
                 }
                 forces
             }
             None => {
-                let forces = self.start(request)?;
+                let forces = self.start(request, &params)?;
                 self.shortages = 0;
                 self.forces.insert(forces)
             }
@@ -406,8 +415,29 @@ impl Layout {
         done
     }
 
+    /// The parameters that the session asks for, at the size of bound positions.
+    fn params(&mut self, request: &SliceRequest) -> Params {
+        let params = request.params.clone();
+        if !request.lease.facts.has_positions {
+            return params;
+        }
+        let (topology, positions) = (&request.lease.graph.topology, &mut self.positions);
+        let found = self.balance.get_or_insert_with(|| {
+            fill_missing(topology, positions);
+            Balance::at(topology, &params, positions)
+        });
+        match found {
+            Some(balance) => balance.applied(params),
+            None => params,
+        }
+    }
+
     /// The forces from the present positions, on the device when the request names one.
-    fn start(&mut self, request: &SliceRequest) -> Result<Box<dyn LiveLayout>, AlgoError> {
+    fn start(
+        &mut self,
+        request: &SliceRequest,
+        params: &Params,
+    ) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
         // Bound positions are where the uploader wants them.
@@ -419,7 +449,7 @@ impl Layout {
         let mobility = self.rim.as_ref().map(|r| r.mobility(topology.num_nodes()));
         let input = LayoutInput {
             lease: &request.lease,
-            params: &request.params,
+            params,
             positions: &self.positions,
             mobility: mobility.as_deref(),
         };

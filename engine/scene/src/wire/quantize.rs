@@ -24,6 +24,8 @@ pub struct Bounds {
 const GROWTH: f64 = 0.05;
 /// Positions looked at to find out where most nodes are.
 const SAMPLES: usize = 4_096;
+/// Of how many nodes one may be shown on the point of another one.
+const MERGED_SHARE: usize = 100;
 /// A box this many times wider than the middle 96 % of the nodes holds strays that would cost all others
 /// else their precision: they are moved to the border instead.
 const STRAY_RATIO: f64 = 1e3;
@@ -141,8 +143,10 @@ impl Bounds {
 
     fn around([x, y]: [Span; 2]) -> Self {
         let axis = |s: Span| {
-            // A width that a 32-bit float near these coordinates can still resolve.
-            let least = (s.lo.abs().max(s.hi.abs()) * 1e-4).max(1.0);
+            let far = s.lo.abs().max(s.hi.abs());
+            // What has no width gets any; other widths, however small, are those of the graph, as far as 32-bit floats
+            // near these coordinates can tell places apart.
+            let least = if s.width() > 0.0 { far * 1e-6 } else { (far * 1e-4).max(1.0) };
             let width = s.width().max(least);
             let middle = s.lo + s.width() / 2.0;
             let grown = width * (1.0 + GROWTH);
@@ -222,6 +226,21 @@ impl Quantized {
             positions.par_iter().with_min_len(1 << 13).map(|p| bounds.quantize(*p)).collect();
         Self { bounds, pairs }
     }
+
+    /// Whether the steps put more than one in a hundred nodes on the same point as a node that stands elsewhere: then
+    /// a part of the picture is smaller than a step, and cannot be seen at any zoom.
+    #[must_use]
+    pub fn merges(&self, positions: &[[f32; 2]]) -> bool {
+        let mut order: Vec<u32> = (0..self.pairs.len().min(positions.len()) as u32).collect();
+        let pair = |v: u32| self.pairs[v as usize];
+        order.retain(|v| pair(*v) != ABSENT);
+        order.par_sort_unstable_by_key(|v| (pair(*v), positions[*v as usize].map(f32::to_bits)));
+        let merged = order.windows(2).filter(|w| {
+            let is_apart = positions[w[0] as usize] != positions[w[1] as usize];
+            pair(w[0]) == pair(w[1]) && is_apart
+        });
+        merged.count() * MERGED_SHARE > order.len()
+    }
 }
 
 #[cfg(test)]
@@ -253,6 +272,38 @@ mod tests {
         let b = Bounds::of(&[[-10.0, 100.0], [90.0, 500.0]]);
         assert!((b.x0 - -12.5).abs() < 1e-4 && (b.y0 - 90.0).abs() < 1e-4, "{b:?}");
         assert!((b.sx * 65_534.0 - 105.0).abs() < 1e-3 && (b.sy * 65_534.0 - 420.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_graph_in_a_tiny_part_of_the_plane_has_steps_of_its_size() {
+        for (middle, width) in [(0.0, 1e-5), (0.3, 1e-5), (700.0, 1e-2), (-1e-20, 1e-19)] {
+            let ring: Vec<[f32; 2]> = (0..60)
+                .map(|i| f64::from(i) / 60.0 * std::f64::consts::TAU)
+                .map(|a| [middle + a.cos() * width, middle + a.sin() * width].map(|v| v as f32))
+                .collect();
+            let q = Quantized::new(&ring);
+            assert!(!q.merges(&ring), "{middle} {width}");
+            for (p, pair) in ring.iter().zip(&q.pairs) {
+                let back = q.bounds.position(*pair);
+                let off = f64::from((p[0] - back[0]).abs().max((p[1] - back[1]).abs()));
+                // A float near the middle has steps of its own.
+                assert!(off <= width * 1e-3 + middle.abs() * 2e-7, "{off} {middle} {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_part_that_is_smaller_than_a_step_is_noticed() {
+        let mut positions = cloud(1_000, 800.0);
+        assert!(!Quantized::new(&positions).merges(&positions));
+        // Nodes that stand on one another are no loss.
+        positions.extend([[5.0, 5.0]; 500]);
+        assert!(!Quantized::new(&positions).merges(&positions));
+        positions.extend((0..60).map(|i| [1.0 + i as f32 * 1e-5, 1.0]));
+        assert!(Quantized::new(&positions).merges(&positions));
+        let wild = [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0], [1e30, 0.0], [f32::NAN, 0.0]];
+        assert!(Quantized::new(&wild).merges(&wild));
+        assert!(!Quantized::new(&[]).merges(&[]));
     }
 
     #[test]

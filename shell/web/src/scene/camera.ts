@@ -107,25 +107,44 @@ const WHOLE_MAX = 10;
 
 /**
  * The box for positions that somebody gave: all of them, for the root of a tree is as far out as an outlier.
- * Only an axis that would be many times as long as both sides of the percentile box is cut to that.
+ * Only those that are many times as far from most of the others as these are from one another do not count.
  */
 export function givenBox(xy: Float32Array, origin: { x: number; y: number }): Box | null {
-  const most = percentileBox(xy, origin);
-  if (!most) return null;
-  const whole = { ...most };
+  const core = coreBox(xy);
+  if (!core) return null;
+  const reach = Math.max(core.maxX - core.minX, core.maxY - core.minY) * WHOLE_MAX || Infinity;
+  const box = { minX: Infinity, maxX: -Infinity, minY: Infinity, maxY: -Infinity };
   for (let i = 0; i < xy.length; i += 2) {
-    if (!isPlaced(xy[i]) || !isPlaced(xy[i + 1])) continue;
-    const x = xy[i] + origin.x;
-    const y = xy[i + 1] + origin.y;
-    if (x < whole.minX) whole.minX = x;
-    if (x > whole.maxX) whole.maxX = x;
-    if (y < whole.minY) whole.minY = y;
-    if (y > whole.maxY) whole.maxY = y;
+    const x = xy[i];
+    const y = xy[i + 1];
+    if (!isPlaced(x) || !isPlaced(y)) continue;
+    if (x < core.minX - reach || x > core.maxX + reach) continue;
+    if (y < core.minY - reach || y > core.maxY + reach) continue;
+    box.minX = Math.min(box.minX, x);
+    box.maxX = Math.max(box.maxX, x);
+    box.minY = Math.min(box.minY, y);
+    box.maxY = Math.max(box.maxY, y);
   }
-  const side = Math.max(most.maxX - most.minX, most.maxY - most.minY);
-  if (side === 0) return whole;
-  const { minX, maxX } = whole.maxX - whole.minX > side * WHOLE_MAX ? most : whole;
-  const { minY, maxY } = whole.maxY - whole.minY > side * WHOLE_MAX ? most : whole;
+  const { x, y } = origin;
+  return { minX: box.minX + x, maxX: box.maxX + x, minY: box.minY + y, maxY: box.maxY + y };
+}
+
+/** The box of the positions without the outermost ones of each side: one of few, 0.2 of a hundred of many. */
+function coreBox(xy: Float32Array): Box | null {
+  const n = xy.length / 2;
+  const step = Math.max(1, Math.floor(n / SAMPLE_MAX));
+  const xs: number[] = [];
+  const ys: number[] = [];
+  for (let i = 0; i < n; i += step) {
+    if (!isPlaced(xy[2 * i]) || !isPlaced(xy[2 * i + 1])) continue;
+    xs.push(xy[2 * i]);
+    ys.push(xy[2 * i + 1]);
+  }
+  if (xs.length === 0) return null;
+  const sorted = [Float32Array.from(xs).sort(), Float32Array.from(ys).sort()];
+  // Of three nodes none can be told to be the odd one.
+  const cut = xs.length < 4 ? 0 : Math.max(1, Math.floor(0.002 * xs.length));
+  const [[minX, maxX], [minY, maxY]] = sorted.map((v) => [v[cut], v[v.length - 1 - cut]]);
   return { minX, maxX, minY, maxY };
 }
 

@@ -118,6 +118,20 @@ test('given positions are in the box to the last, even a lone root', () => {
   assert.equal(givenBox(new Float32Array(4).fill(ABSENT), { x: 0, y: 0 }), null);
 });
 
+test('one wild coordinate does not empty the picture of a small graph', () => {
+  const four = Float32Array.of(0, 0, 1, 0, 0.5, 1, 1e30, 0.2);
+  assert.deepEqual(givenBox(four, { x: 0, y: 0 }), { minX: 0, maxX: 1, minY: 0, maxY: 1 });
+  const many = new Float32Array(400).map((_, i) => (i * 7919) % 1000 / 1000);
+  many[0] = 50;
+  const box = givenBox(many, { x: 0, y: 0 });
+  assert.ok(box && box.maxX <= 1 && box.minX >= 0, JSON.stringify(box));
+  // Three nodes, and a chain that leads away by and by, have no odd ones.
+  const three = Float32Array.of(0, 0, 1, 0, 90, 5);
+  assert.deepEqual(givenBox(three, { x: 0, y: 0 }), { minX: 0, maxX: 90, minY: 0, maxY: 5 });
+  const chain = new Float32Array(60).map((_, i) => (i % 2 === 0 ? i * i : 0));
+  assert.equal(givenBox(chain, { x: 0, y: 0 })?.maxX, 58 * 58);
+});
+
 test('a flight starts and ends where it should and zooms out on the way', () => {
   const to = { cx: 4000, cy: 900, scale: 5 };
   const { at } = flight(view, to, size);

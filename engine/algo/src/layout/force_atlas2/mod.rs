@@ -12,6 +12,7 @@ mod arc_order;
 mod attract;
 pub(super) mod cells;
 mod engine;
+mod given;
 mod inputs;
 #[cfg(test)]
 mod naive;
@@ -38,6 +39,7 @@ pub(crate) use attract::mean;
 use attract::{Arcs, Strength};
 use cells::{Bounds, Cells, TASK};
 pub(crate) use engine::PINNED;
+pub use given::Balance;
 pub(crate) use inputs::{check_inputs, masses};
 pub use params::Params;
 pub use profile::{Clock, Profile};
