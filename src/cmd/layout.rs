@@ -71,7 +71,7 @@ fn force_atlas2(
     }
     bar.finish();
     let iterations = i64::try_from(layout.iterations()).ok();
-    let output = force_atlas2_end(&input, params, &layout)?;
+    let output = force_atlas2_end(&input, params, &layout, args.start.is_some())?;
     Ok(Outcome { output, iterations, seconds: None })
 }
 

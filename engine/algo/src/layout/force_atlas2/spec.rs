@@ -1,6 +1,7 @@
 //! The specification of ForceAtlas2: the parameters of cuGraph's, and the run from a request.
 
 use super::{ForceAtlas2, Params};
+use crate::layout::component_packing::ComponentPacking;
 use crate::layout::coordinates::{XY, coordinates};
 use crate::layout::random::random;
 use crate::layout::{initial_layout, overlap};
@@ -140,7 +141,9 @@ pub fn force_atlas2_start(
     ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)
 }
 
-/// The positions after the last iteration. Where overlap is to be prevented, what the forces left of it is undone.
+/// The positions after the last iteration. Small components that nothing holds are packed around the main one, as a live
+/// session shows them, unless their places were `given`: the forces drive them away for ever, so that the picture of a
+/// longer run would have more emptiness in it. Where overlap is to be prevented, what the forces left of it is undone.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`].
@@ -148,9 +151,13 @@ pub fn force_atlas2_end(
     input: &Input<'_>,
     p: &ParamValues,
     layout: &ForceAtlas2,
+    given: bool,
 ) -> Result<Output, AlgoError> {
     let mut out = Vec::new();
     layout.positions(&mut out);
+    if !given && let Some(rim) = ComponentPacking::new(input.topology, &out, input.cancel)? {
+        rim.place(&mut out, |_| false);
+    }
     let mut points: Vec<[f64; 2]> = out.iter().map(|q| q.map(f64::from)).collect();
     if p.bool("prevent_overlapping") {
         overlap::remove(&mut points, radius(p), p.count("random_state"), input.cancel)?;
@@ -167,5 +174,44 @@ fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError>
     for _ in 0..p.count("max_iter") {
         layout.iterate(input.cancel)?;
     }
-    force_atlas2_end(input, p, &layout)
+    force_atlas2_end(input, p, &layout, false)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+mod tests {
+    use graphlume_types::CancelToken;
+
+    use super::*;
+    use crate::input::Unnamed;
+    use crate::{Values, testkit};
+
+    /// The part of the picture that the middle nine tenths of the nodes take, both ways.
+    fn filled(iterations: u32) -> f64 {
+        let planted = testkit::planted(400, 8, 0.2, 0.01);
+        let mut edges: Vec<(u32, u32)> =
+            (0..400).flat_map(|v| planted.out_neighbors(v).iter().map(move |u| (v, *u))).collect();
+        // Pairs and lone nodes, which nothing holds.
+        edges.extend([(400, 401), (402, 403)]);
+        let t = testkit::from_edges(406, &edges);
+        let (data, cancel) = (Unnamed(406), CancelToken::new());
+        let max_iter = format!("max_iter={iterations}");
+        let p = ParamValues::from_pairs(&FORCE_ATLAS2, &[max_iter.as_str()]).unwrap();
+        let out = force_atlas2(&Input::plain(&t, &data, &cancel), &p).unwrap();
+        let side = |axis: &str| {
+            let column = out.columns.iter().find(|c| c.name == axis).unwrap();
+            let Values::F64(values) = &column.values else { panic!("{axis}") };
+            let mut values = values.clone();
+            values.sort_by(f64::total_cmp);
+            let at = |share: f64| values[(values.len() as f64 * share) as usize];
+            (at(0.95) - at(0.05)) / (at(0.999) - at(0.0))
+        };
+        side("x") * side("y")
+    }
+
+    #[test]
+    fn a_longer_run_leaves_no_more_of_the_picture_empty() {
+        let (short, long) = (filled(200), filled(2_000));
+        assert!(short > 0.25 && long > 0.9 * short, "{short} {long}");
+    }
 }
