@@ -36,6 +36,25 @@ struct List {
     new: Vec<u32>,
 }
 
+impl List {
+    /// Takes the next neighbours, and returns how many were not there.
+    fn replace(&mut self, nearest: Nearest, pace: &Pace<'_>) -> Result<usize, AlgoError> {
+        pace.piece(64 * self.nearest.items.len())?;
+        let mut before: Vec<u32> = self.nearest.items.iter().map(|item| item.1).collect();
+        before.sort_unstable();
+        let mut came = 0;
+        let is_new = |id: &u32| {
+            let is_there = before.binary_search(id).is_ok();
+            came += usize::from(!is_there);
+            !is_there || self.new.binary_search(id).is_ok()
+        };
+        let mut new: Vec<u32> = nearest.items.iter().map(|item| item.1).filter(is_new).collect();
+        new.sort_unstable();
+        *self = Self { nearest, new };
+        Ok(came)
+    }
+}
+
 /// The nearest rows, nearly all of them.
 pub(super) fn nearest(
     rows: &Features,
@@ -62,20 +81,9 @@ pub(super) fn nearest(
             let others = reached(&candidates, i);
             offer(rows, metric, i, lists[i].nearest.clone(), others, pace)
         })?;
-        let mut changes = 0;
-        for (list, nearest) in lists.iter_mut().zip(found) {
-            let mut before: Vec<u32> = list.nearest.items.iter().map(|item| item.1).collect();
-            before.sort_unstable();
-            let ids = nearest.items.iter().map(|item| item.1);
-            let is_new = |id: &u32| {
-                let came = before.binary_search(id).is_err();
-                changes += usize::from(came);
-                came || list.new.binary_search(id).is_ok()
-            };
-            let mut new: Vec<u32> = ids.filter(is_new).collect();
-            new.sort_unstable();
-            *list = List { nearest, new };
-        }
+        let changes: Result<Vec<usize>, AlgoError> =
+            lists.par_iter_mut().zip(found).map(|(list, near)| list.replace(near, pace)).collect();
+        let changes: usize = changes?.iter().sum();
         if changes as f64 <= ENOUGH * (rows.rows * limit) as f64 {
             break;
         }
@@ -128,10 +136,11 @@ fn candidates(
     pace: &Pace<'_>,
 ) -> Result<Vec<Candidates>, AlgoError> {
     let draw = |from: usize, to: u32| h64(seed, 0, (from as u64) << 32 | u64::from(to));
-    let mut found: Vec<Candidates> = lists
+    let found: Result<Vec<Candidates>, AlgoError> = lists
         .par_iter_mut()
         .enumerate()
         .map(|(i, list)| {
+            pace.piece(64 * list.nearest.items.len())?;
             let (mut new, mut old) = (Vec::new(), Vec::new());
             for (_, id) in &list.nearest.items {
                 let is_new = list.new.binary_search(id).is_ok();
@@ -139,9 +148,10 @@ fn candidates(
             }
             let new = drawn(new);
             list.new.retain(|id| !new.contains(id));
-            Candidates { new, old: drawn(old) }
+            Ok(Candidates { new, old: drawn(old) })
         })
         .collect();
+    let mut found = found?;
     // The rows that name a row, of which again some are drawn.
     let mut back: Vec<[Vec<(u64, u32)>; 2]> = vec![[Vec::new(), Vec::new()]; lists.len()];
     let piece = Pace::items(8 * SAMPLED);
@@ -160,10 +170,12 @@ fn candidates(
             }
         }
     }
-    found.par_iter_mut().zip(back).for_each(|(of_row, [new, old])| {
+    found.par_iter_mut().zip(back).try_for_each(|(of_row, [new, old])| {
+        pace.piece(64 * (new.len() + old.len()))?;
         of_row.new.extend(drawn(new));
         of_row.old.extend(drawn(old));
-    });
+        Ok::<(), AlgoError>(())
+    })?;
     Ok(found)
 }
 

@@ -41,14 +41,15 @@ impl Fuzzy {
         self.weights.iter().fold(0.0, |most, w| most.max(*w))
     }
 
-    fn of_rows(rows: Vec<Vec<(u32, f32)>>) -> Self {
+    fn of_rows(rows: Vec<Vec<(u32, f32)>>, pace: &Pace<'_>) -> Result<Self, AlgoError> {
         let mut made = Self { offsets: vec![0], ..Self::default() };
         for row in rows {
+            pace.piece(row.len())?;
             made.ids.extend(row.iter().map(|item| item.0));
             made.weights.extend(row.iter().map(|item| item.1));
             made.offsets.push(made.ids.len());
         }
-        made
+        Ok(made)
     }
 }
 
@@ -62,9 +63,7 @@ pub(super) fn graph(
     let all: f64 = neighbors.distances.iter().map(|d| f64::from(*d)).sum();
     let mean = all / neighbors.distances.len().max(1) as f64;
     let of_row = |i: usize| {
-        if i.is_multiple_of(Pace::items(HALVINGS * neighbors.width)) {
-            pace.piece(Pace::items(HALVINGS * neighbors.width) * HALVINGS * neighbors.width)?;
-        }
+        pace.piece(8 * HALVINGS * neighbors.width)?;
         let (ids, distances) = neighbors.row(i);
         let (nearest, bandwidth) = bandwidth(distances, options.local_connectivity, mean);
         let certain = |d: f32| {
@@ -142,6 +141,7 @@ fn united(rows: Vec<Vec<(u32, f32)>>, mix: f32, pace: &Pace<'_>) -> Result<Fuzzy
         row.iter().for_each(|(id, w)| back[*id as usize].push((i as u32, *w)));
     }
     let both = |(there, back): (Vec<(u32, f32)>, Vec<(u32, f32)>)| {
+        pace.piece(4 * (there.len() + back.len()))?;
         let mut made = Vec::with_capacity(there.len() + back.len());
         let (mut a, mut b) = (there.iter().peekable(), back.iter().peekable());
         loop {
@@ -160,11 +160,10 @@ fn united(rows: Vec<Vec<(u32, f32)>>, mix: f32, pace: &Pace<'_>) -> Result<Fuzzy
                 made.push((id, weight));
             }
         }
-        made
+        Ok(made)
     };
-    pace.piece(0)?;
-    let rows: Vec<_> = rows.into_par_iter().zip(back).map(both).collect();
-    Ok(Fuzzy::of_rows(rows))
+    let rows: Result<Vec<_>, AlgoError> = rows.into_par_iter().zip(back).map(both).collect();
+    Fuzzy::of_rows(rows?, pace)
 }
 
 /// The graph in which rows of different labels are neighbours with less certainty (the same paper's supervised form).
@@ -179,6 +178,7 @@ pub(super) fn with_labels(
     let unknown = (-UNKNOWN).exp();
     let of_row = |i: usize| {
         let (ids, weights) = graph.row(i);
+        pace.piece(4 * ids.len())?;
         let factor = |j: u32| match (labels[i], labels[j as usize]) {
             (None, _) | (_, None) => unknown,
             (Some(a), Some(b)) if a != b => apart,
@@ -188,11 +188,11 @@ pub(super) fn with_labels(
             ids.iter().zip(weights).map(|(j, w)| (*j, w * factor(*j))).collect();
         let most = row.iter().fold(0.0_f32, |most, item| most.max(item.1));
         let scale = if most > 0.0 { most } else { 1.0 };
-        row.into_iter().map(|(j, w)| (j, w / scale)).filter(|item| item.1 > 0.0).collect()
+        Ok(row.into_iter().map(|(j, w)| (j, w / scale)).filter(|item| item.1 > 0.0).collect())
     };
-    pace.piece(0)?;
-    let rows = (0..graph.num_rows()).into_par_iter().map(of_row).collect();
-    united(rows, 1.0, pace)
+    let rows: Result<Vec<_>, AlgoError> =
+        (0..graph.num_rows()).into_par_iter().map(of_row).collect();
+    united(rows?, 1.0, pace)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 use super::Features;
+use super::pace::Pace;
+use crate::AlgoError;
 
 /// Numbers that are added side by side.
 const LANES: usize = 8;
@@ -61,14 +63,19 @@ impl Metric {
 
     /// The rows as [`Metric::between`] takes them: for angles all of length 1, with one more number that only the rows
     /// without a direction have.
-    pub(super) fn prepared<'a>(self, features: &'a Features) -> Cow<'a, Features> {
+    pub(super) fn prepared<'a>(
+        self,
+        features: &'a Features,
+        pace: &Pace<'_>,
+    ) -> Result<Cow<'a, Features>, AlgoError> {
         if !matches!(self, Self::Cosine | Self::Correlation) {
-            return Cow::Borrowed(features);
+            return Ok(Cow::Borrowed(features));
         }
         let columns = features.columns + 1;
         let mut values = Vec::with_capacity(features.rows * columns);
         for i in 0..features.rows {
             let row = features.row(i);
+            pace.piece(4 * row.len())?;
             let mean = match self {
                 Self::Correlation => {
                     row.iter().map(|x| f64::from(*x)).sum::<f64>() / row.len().max(1) as f64
@@ -84,7 +91,7 @@ impl Metric {
             values.extend(row.iter().map(|x| ((f64::from(*x) - mean) * scale) as f32));
             values.push(if has_direction { 0.0 } else { 1.0 });
         }
-        Cow::Owned(Features { rows: features.rows, columns, values })
+        Ok(Cow::Owned(Features { rows: features.rows, columns, values }))
     }
 
     /// The distance of two prepared rows.
@@ -126,7 +133,10 @@ fn sum(a: &[f32], b: &[f32], term: impl Fn(f32, f32) -> f32) -> f32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use graphlume_types::CancelToken;
+
     use super::*;
 
     #[test]
@@ -147,14 +157,16 @@ mod tests {
             (Metric::BrayCurtis, 7.0 / 11.0),
             (Metric::Hamming, 2.0 / 3.0),
         ];
+        let token = CancelToken::new();
+        let pace = Pace::new(&token);
         for (metric, distance) in want {
-            let rows = metric.prepared(&rows);
+            let rows = metric.prepared(&rows, &pace).unwrap();
             let found = metric.between(rows.row(0), rows.row(1));
             assert!((found - distance).abs() < 1e-5, "{metric:?} {found}");
             assert!(metric.between(rows.row(2), rows.row(2)) < 1e-6, "{metric:?}");
         }
         for (metric, equal) in [(Metric::Cosine, 2), (Metric::Correlation, 3)] {
-            let rows = metric.prepared(&rows);
+            let rows = metric.prepared(&rows, &pace).unwrap();
             assert!((metric.between(rows.row(0), rows.row(equal)) - 1.0).abs() < 1e-6);
         }
         let names: Vec<&str> = Metric::names().collect();

@@ -24,12 +24,12 @@ use pace::Pace;
 pub use clusters::clusters;
 pub use metric::Metric;
 
-/// Rows at most: the axes of the start would take more than some gigabytes.
-pub const ROWS_MAX: usize = 2_000_000;
+/// Rows at most: with more, the start would ask the token too seldom.
+pub const ROWS_MAX: usize = 1_000_000;
 /// Numbers of a table at most: a gigabyte.
 pub const VALUES_MAX: usize = 1 << 28;
 /// Neighbours of all rows at most.
-pub const NEIGHBORS_MAX: usize = 1 << 27;
+pub const NEIGHBORS_MAX: usize = 1 << 26;
 /// Rows up to which a table has many epochs; how many, and how many others have.
 const EPOCHS: (usize, u64, u64) = (10_000, 500, 200);
 /// The width of the result.
@@ -152,6 +152,13 @@ pub fn check_size(rows: usize, columns: usize, neighbors: usize) -> Result<(), A
     check("neighbours, rows times n_neighbors", near, NEIGHBORS_MAX, "lower n_neighbors")
 }
 
+/// Bytes that an embedding takes at most beside the table: lists of neighbours in both directions, and some vectors of the
+/// start.
+#[must_use]
+pub fn bytes(rows: usize, neighbors: usize) -> u64 {
+    rows as u64 * (320 + 64 * neighbors.min(rows) as u64)
+}
+
 /// Lays a table out. The same options give the same bits at any number of threads.
 ///
 /// # Errors
@@ -192,7 +199,7 @@ fn run(
     let mut points = start::positions(features, &graph, options, pace)?;
     stretch(&mut points, options.dims);
     let points = optimize::run(&graph, points, curve, options, pace)?;
-    Ok(Embedding { points, edges: edges(&graph) })
+    Ok(Embedding { points, edges: edges(&graph, pace)? })
 }
 
 /// Each coordinate from 0 to 10.
@@ -208,11 +215,12 @@ fn stretch(points: &mut [f32], dims: usize) {
     }
 }
 
-fn edges(graph: &Fuzzy) -> Vec<(u32, u32, f32)> {
+fn edges(graph: &Fuzzy, pace: &Pace<'_>) -> Result<Vec<(u32, u32, f32)>, AlgoError> {
     let mut edges = Vec::with_capacity(graph.ids.len());
     for i in 0..graph.num_rows() {
+        pace.piece(graph.row(i).0.len())?;
         let (ids, weights) = graph.row(i);
         edges.extend(ids.iter().zip(weights).map(|(j, w)| (i as u32, *j, *w)));
     }
-    edges
+    Ok(edges)
 }

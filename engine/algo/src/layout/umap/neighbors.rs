@@ -52,7 +52,7 @@ pub(super) fn nearest(
     seed: u64,
     pace: &Pace<'_>,
 ) -> Result<Neighbors, AlgoError> {
-    let rows = metric.prepared(features);
+    let rows = metric.prepared(features, pace)?;
     let (n, columns) = (rows.rows as u64, rows.columns as u64);
     if rows.rows <= EXACT_ROWS || n * n * columns <= EXACT_READS {
         exact(&rows, metric, width, pace)

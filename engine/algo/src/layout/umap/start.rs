@@ -13,6 +13,8 @@ use crate::eigen::{Search, largest};
 const HALF: f64 = 10.0;
 /// Noise that parts rows of one place.
 const NOISE: f64 = 1e-3;
+/// Parts up to which each has as much room as is between it and the nearest.
+const ROOM_PARTS: usize = 1000;
 /// Rows of one unit of parallel work.
 const CHUNK: usize = 1 << 12;
 /// Streams of the random numbers, apart from each other by more than there are dimensions.
@@ -64,6 +66,7 @@ fn principal(
     let (n, columns) = (features.rows, features.columns);
     let mut means = vec![0.0; columns];
     for i in 0..n {
+        pace.piece(columns)?;
         means.iter_mut().zip(features.row(i)).for_each(|(m, x)| *m += f64::from(*x));
     }
     means.iter_mut().for_each(|m| *m /= n as f64);
@@ -92,8 +95,13 @@ fn principal(
     };
     let search = Search { count: dims, seed, ..SEARCH };
     let axes = largest(columns, search, apply, pace.cancel())?.vectors;
-    let mut made: Vec<Vec<f64>> =
-        axes.iter().map(|axis| (0..n).into_par_iter().map(|i| along(axis, i)).collect()).collect();
+    let place = |axis: &[f64], i: usize| {
+        pace.piece(columns)?;
+        Ok(along(axis, i))
+    };
+    let made: Result<Vec<Vec<f64>>, AlgoError> =
+        axes.iter().map(|axis| (0..n).into_par_iter().map(|i| place(axis, i)).collect()).collect();
+    let mut made = made?;
     // Tables of fewer columns have nothing to tell of the other axes.
     made.resize(dims, vec![0.0; n]);
     Ok(made)
@@ -107,7 +115,7 @@ fn spectral(
     options: &Options,
     pace: &Pace<'_>,
 ) -> Result<Vec<Vec<f64>>, AlgoError> {
-    let parts = parts(graph);
+    let parts = parts(graph, pace)?;
     let n = graph.num_rows();
     if parts.len() == 1 {
         let rows: Vec<u32> = (0..n as u32).collect();
@@ -116,11 +124,16 @@ fn spectral(
     let centers = centers(features, &parts, options, pace)?;
     let mut made = vec![vec![0.0; n]; options.dims];
     for (p, rows) in parts.iter().enumerate() {
+        pace.piece(parts.len().min(ROOM_PARTS) * options.dims)?;
         let away = |q: &Vec<f64>| -> f64 {
             centers[p].iter().zip(q).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
         };
         let others = centers.iter().enumerate().filter(|(q, _)| *q != p).map(|(_, c)| away(c));
-        let room = others.fold(f64::INFINITY, f64::min) / 2.0;
+        let room = if parts.len() <= ROOM_PARTS {
+            others.fold(f64::INFINITY, f64::min) / 2.0
+        } else {
+            1.0 / (parts.len() as f64).sqrt()
+        };
         let inner = of_part(graph, rows, options, pace)?;
         let most = inner.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
         let scale = if most > 0.0 { room / most } else { 0.0 };
@@ -134,7 +147,7 @@ fn spectral(
 }
 
 /// The rows of each part of the graph.
-fn parts(graph: &Fuzzy) -> Vec<Vec<u32>> {
+fn parts(graph: &Fuzzy, pace: &Pace<'_>) -> Result<Vec<Vec<u32>>, AlgoError> {
     let mut part = vec![false; graph.num_rows()];
     let mut found = Vec::new();
     for first in 0..graph.num_rows() {
@@ -145,6 +158,7 @@ fn parts(graph: &Fuzzy) -> Vec<Vec<u32>> {
         let mut at = 0;
         while let Some(i) = rows.get(at).copied() {
             at += 1;
+            pace.piece(8 * graph.row(i as usize).0.len())?;
             for j in graph.row(i as usize).0 {
                 if !std::mem::replace(&mut part[*j as usize], true) {
                     rows.push(*j);
@@ -154,7 +168,7 @@ fn parts(graph: &Fuzzy) -> Vec<Vec<u32>> {
         rows.sort_unstable();
         found.push(rows);
     }
-    found
+    Ok(found)
 }
 
 /// Where the parts stand, in the order of the parts: a circle's points for parts that the table puts in one place.
@@ -169,6 +183,7 @@ fn centers(
     for rows in parts {
         let mut mean = vec![0.0_f64; columns];
         for i in rows {
+            pace.piece(columns)?;
             mean.iter_mut().zip(features.row(*i as usize)).for_each(|(m, x)| *m += f64::from(*x));
         }
         values.extend(mean.iter().map(|m| (m / rows.len() as f64) as f32));

@@ -213,14 +213,14 @@ fn small_and_uniform_tables_have_places() {
 fn tables_that_are_too_large_are_refused_before_they_are_read() {
     assert!(check_size(ROWS_MAX, 100, 12).is_ok());
     for (rows, columns, neighbors, what) in [
-        (3_000_000, 1, 12, "rows"),
-        (2_000_000, 200, 12, "numbers"),
-        (2_000_000, 2, 900, "n_neighbors"),
+        (2_000_000, 1, 12, "rows"),
+        (1_000_000, 300, 12, "numbers"),
+        (1_000_000, 2, 900, "n_neighbors"),
     ] {
         let e = check_size(rows, columns, neighbors).unwrap_err();
         assert!(matches!(e, AlgoError::TooLarge { .. }) && e.to_string().contains(what), "{e}");
     }
     // The table itself is never looked at.
-    let table = Features { rows: 3_000_000, columns: 1, values: Vec::new() };
+    let table = Features { rows: 2_000_000, columns: 1, values: Vec::new() };
     assert!(embed(&table, None, &Options::default(), &CancelToken::new()).is_err());
 }
