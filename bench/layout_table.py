@@ -81,7 +81,7 @@ def measure(records, program, graph, key, options):
             return records.add(key, ended=True, seconds=options.limit, begun=False)
         points, seconds = peer(graph.folder, name, options.limit)
         if points is None:
-            return records.add(key, **({"ended": True, "seconds": options.limit} if seconds else {"refused": "igraph has no such layout"}))
+            return records.add(key, **({"ended": True, "seconds": options.limit} if seconds else {"refused": "igraph ends with an error, or has no such layout"}))
     if points is None:
         return records.add(key, refused=seconds)
     stress, kept = quality(points, graph.distance, graph.sources)
@@ -164,7 +164,7 @@ def placed(program, server, graph, caller, library, name):
                 "layout": {"places": {"libraries": [library], "alg": name}}}
         dataset = server.ask("POST", "/api/v1/datasets/", body)["data"]["dataset_id"]
         rows = server.ask("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", {"gfql_operations": [], "format": "json"})
-    return sum(np.isfinite([float(row["x"]), float(row["y"])]).all() for row in rows)
+    return sum(bool(np.isfinite([float(row["x"]), float(row["y"])]).all()) for row in rows)
 
 
 def call_all(records, program, layouts, ends):
