@@ -161,6 +161,8 @@ import igraph, numpy as np
 random.seed(1)
 data = np.load(sys.argv[1])
 graph = igraph.Graph(int(data["n"]), data["pairs"].tolist())
+if sys.argv[2] == "bipartite":
+    graph.vs["type"] = graph.is_bipartite(return_types=True)[1]
 begin = time.perf_counter()
 made = graph.layout(sys.argv[2])
 seconds = time.perf_counter() - begin

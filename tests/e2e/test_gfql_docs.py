@@ -235,7 +235,7 @@ SAFELIST = {
     "ring_categorical_layout": ([], {"ring_col": "type"}, None),
     "time_ring_layout": ([], {"time_col": "timestamp"}, "column-not-found"),
     "group_in_a_box_layout": ([], {}, None),
-    "umap": ([], {}, REFUSED),
+    "umap": ([], {}, None),
 }
 
 

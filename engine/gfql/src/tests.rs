@@ -14,6 +14,7 @@ use crate::{parse, run};
 
 mod client;
 mod times;
+mod umap;
 
 fn graph() -> PropertyGraph {
     let nodes = RecordBatch::try_from_iter([
@@ -124,7 +125,6 @@ fn refusals_name_the_field_and_what_to_write() {
             "operation_index: 1",
         ),
         (json!([{"type": "Call", "function": "get_degree"}]), "did you mean \"get_degrees\"?"),
-        (json!([{"type": "Call", "function": "umap"}]), "[unsupported-operation] call \"umap\""),
         (
             json!({"type": "Let", "bindings": {"a": {"type": "Ref", "ref": "b"}}}),
             "[unresolved-graph-reference]",
@@ -298,7 +298,7 @@ fn calls_refuse_what_they_do_not_know() {
     starts(refusal("get_degree", json!({})), "[invalid-node-reference]");
     starts(refusal("get_degrees", json!({"colm": "x"})), "[invalid-node-reference]");
     starts(refusal("limit", json!({})), "[missing-required-field]");
-    starts(refusal("umap", json!({})), "[unsupported-operation]");
+    starts(refusal("umap", json!({"feature_engine": "torch"})), "[unsupported-operation]");
     starts(refusal("encode_point_color", json!({"column": "nope"})), "[column-not-found]");
     let palette = json!({"column": "kind", "palette": ["red"]});
     starts(refusal("encode_point_color", palette), "[missing-required-field]");

@@ -23,3 +23,4 @@ pub(crate) mod sphere;
 pub(crate) mod star;
 pub(crate) mod stress;
 pub(crate) mod sugiyama;
+pub mod umap;

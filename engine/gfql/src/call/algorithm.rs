@@ -373,7 +373,8 @@ fn values(
     ParamValues::from_json(spec, &given).map_err(|e| failed(e, params))
 }
 
-fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
+/// The refusal of an algorithm, for a client.
+pub(super) fn failed(e: AlgoError, params: &Params<'_>) -> QueryError {
     match e {
         AlgoError::Cancelled(stopped) => stopped.into(),
         AlgoError::UnknownParam { .. } | AlgoError::BadParam { .. } => {

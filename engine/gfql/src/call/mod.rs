@@ -17,6 +17,7 @@ mod safelist;
 mod shortest;
 mod show;
 mod trails;
+mod umap;
 
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::{CallOp, PropertyGraph};
@@ -119,7 +120,7 @@ fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
 /// A chain whose calls make another graph in the middle: what stands before that call, or the call, and
 /// the rest.
 fn parts(chain: &Chain) -> Option<(Chain, Chain)> {
-    let makes = |op: &Op| matches!(op, Op::Call(call) if call.function == "hypergraph");
+    let makes = |op: &Op| matches!(op, Op::Call(call) if ["hypergraph", "umap"].contains(&call.function.as_str()));
     let at = chain.ops.iter().position(makes)?;
     if chain.ops.len() == 1 {
         return None;
@@ -174,7 +175,7 @@ fn function(
         Does::Graph(call) => (call.0)(graph, &params, scope),
         Does::Algorithm => algorithm::run(graph, &params, scope),
         Does::Show => show::noted(graph, call, &params),
-        Does::Index | Does::Refused(_) => Ok(graph.clone()),
+        Does::Index => Ok(graph.clone()),
     }
 }
 

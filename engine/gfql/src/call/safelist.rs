@@ -4,7 +4,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use serde_json::Value;
 
-use super::{Params, collapse, graph, group, hop, hypergraph, layout, levels, rows};
+use super::{Params, collapse, graph, group, hop, hypergraph, layout, levels, rows, umap};
 use crate::scope::Scope;
 
 use graphlume_expr::{ErrorCode, QueryError, listed, nearest};
@@ -41,8 +41,6 @@ pub enum Does {
     Show,
     /// Nothing: indexes never change an answer.
     Index,
-    /// Nothing here; says what to do instead.
-    Refused(&'static str),
 }
 
 /// A function that a query may call.
@@ -87,8 +85,6 @@ const COLORS: &[&str] =
     &["palette", "as_categorical", "as_continuous", "categorical_mapping", "default_mapping"];
 const MAPPING: &[&str] = &["categorical_mapping", "default_mapping"];
 const ICONS: &[&str] = &["categorical_mapping", "continuous_binning", "default_mapping", "as_text"];
-
-const UMAP: &str = "compute the embedding in the client and upload its nodes and edges";
 
 /// Every function that may be called.
 pub const CALLS: &[Callable] = &[
@@ -390,7 +386,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "umap",
-        Does::Refused(UMAP),
+        of_graph(umap::run),
         &[],
         &[
             "X",
@@ -467,15 +463,6 @@ pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
         return Err(
             QueryError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
         );
-    }
-    if let Does::Refused(instead) = found.does {
-        return Err(QueryError::new(
-            ErrorCode::Unsupported,
-            format!("call {name:?} is not available here"),
-        )
-        .field("function")
-        .value(format!("{name:?}"))
-        .suggest(instead));
     }
     Ok(found)
 }
