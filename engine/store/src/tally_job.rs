@@ -18,6 +18,8 @@ pub struct TallyRelation {
     pub loops: Arc<[(u32, u32)]>,
     /// Nodes that relationships leave, and nodes that they lead to.
     pub places: [u32; 2],
+    /// The most relationships that leave a node, and that lead to one.
+    pub longest: [u32; 2],
 }
 
 /// A step along which paths are counted.

@@ -5,8 +5,8 @@ use graphlume_graph::Topology;
 
 use super::graph::{arcs, device_bytes};
 
-/// Entries of a chunk of a list, as the kernels have it.
-const CHUNK: u32 = 2_048;
+/// Entries of a chunk of a list, as the kernels have it: longer lists take a kernel of their own.
+pub const CHUNK: u32 = 2_048;
 
 /// The lists of one direction.
 #[derive(Debug)]
@@ -95,12 +95,6 @@ impl Relation {
     #[must_use]
     pub const fn num_edges(&self) -> u32 {
         self.num_edges
-    }
-
-    /// Launches that lists longer than a chunk take beside the others, by direction.
-    #[must_use]
-    pub fn has_chunks(&self, forward: bool) -> bool {
-        self.lists(forward).chunks() > 0
     }
 
     /// The lists of where a step leads to, or of where it comes from.

@@ -131,7 +131,7 @@ impl<'g> Count<'g> {
     /// Upper bound of the device bytes that a count takes: the list, what marks, and the numbers of three steps.
     #[must_use]
     pub const fn footprint(num_nodes: u64, room: u64) -> u64 {
-        device_bytes(STATE as u64 + 2 * room, 8) + 3 * device_bytes(num_nodes, 8) + (1 << 16)
+        device_bytes(STATE as u64 + 2 * room, 8) + 3 * device_bytes(num_nodes, 8) + (1 << 14)
     }
 
     fn check(&self, step: &Step<'_>, paths: Paths<'_>) -> Result<(), AlgoError> {

@@ -18,8 +18,8 @@ use graphlume_types::CancelToken;
 
 use crate::cache::{Cache, CacheKey, made};
 use crate::chain_job::ChainDevice;
-use crate::tally_job::TallyDevice;
 use crate::ids::IdSet;
+use crate::tally_job::TallyDevice;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
