@@ -24,4 +24,5 @@ pub static MODULES: &[Module] = &[
     Module { name: "reduce", ptx: include_str!("../ptx/reduce.ptx") },
     Module { name: "scan", ptx: include_str!("../ptx/scan.ptx") },
     Module { name: "sort", ptx: include_str!("../ptx/sort.ptx") },
+    Module { name: "tally", ptx: include_str!("../ptx/tally.ptx") },
 ];

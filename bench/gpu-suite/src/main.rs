@@ -7,6 +7,7 @@
 mod graphs;
 mod rates;
 mod rows;
+mod social;
 mod tables;
 mod tasks;
 
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
     rows::set_repeats(asked.once);
     let mut out = Out::new(began, asked.patience, asked.only);
     rates::measure(&gpu, asked.small, &mut out);
+    social::run(&gpu, if asked.small { 300 } else { 1_000_000 }, &mut out);
     tasks::run(&gpu, asked.small, &mut out);
     out.end()
 }

@@ -156,6 +156,8 @@ impl Shown<'_> {
         let mut text = String::new();
         if by_columns {
             text.push_str(" by columns");
+        }
+        if by_columns || matches!(op, Op::Tally { .. }) {
             text.push_str(&self.side(id));
         }
         if !notes.is_empty() {

@@ -32,6 +32,7 @@ pub mod filter;
 pub mod ids;
 pub mod materialize;
 mod property_graph;
+mod tally_job;
 mod tuning;
 
 pub use cache::{CacheKey, made};
@@ -40,4 +41,5 @@ pub use chain_job::{
     Rediscovered,
 };
 pub use property_graph::{Bindings, CallOp, PropertyGraph};
+pub use tally_job::{TallyAnswer, TallyDevice, TallyJob, TallyRelation, TallyStep, TallyWanted};
 pub use tuning::{Tuning, tuning};

@@ -50,6 +50,7 @@ const FIXED_GRIDS: &[&str] = &[
     "scan_spine_u64",
     "sp_close",
     "sp_turn",
+    "tally_least",
 ];
 
 fn each_kernel(mut check: impl FnMut(&Kernel<'_>)) {

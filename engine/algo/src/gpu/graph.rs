@@ -352,7 +352,7 @@ pub(crate) const SORT_BYTES: u64 = 16 << 20;
 pub(crate) const SCAN_BYTES: u64 = 1 << 20;
 
 /// `len` list entries as the kernels count them.
-fn arcs(what: &'static str, len: u64) -> Result<u32, DeviceError> {
+pub(super) fn arcs(what: &'static str, len: u64) -> Result<u32, DeviceError> {
     match u32::try_from(len) {
         Ok(m) if len <= ARCS_MAX => Ok(m),
         _ => Err(DeviceError::TooLarge { what, need: len, limit: ARCS_MAX }),

@@ -16,6 +16,8 @@ mod louvain_aggregate;
 mod louvain_level;
 mod louvain_move;
 pub mod pagerank;
+pub mod relation;
 pub mod sssp;
+pub mod tally;
 
 pub use graph::GpuGraph;

@@ -69,6 +69,24 @@ pub(crate) fn cpu_hops_us(cells: f64, arcs: f64, has_start: bool, threads: usize
     start + (cells * CPU_CELLS_US + arcs * CPU_ARCS_US) / 1e6 / threads.max(1) as f64
 }
 
+/// Microseconds of one thread where paths are counted: for a million nodes a step, for a million relationships whose ends are
+/// looked up, and for a million nodes whose numbers are wanted themselves.
+const CPU_STEP_US: f64 = 2_500.0;
+const CPU_PATHS_US: f64 = 1_100.0;
+const CPU_ENDS_US: f64 = 35_000.0;
+
+/// Microseconds of a CPU with so many threads for conditions on cells, for so many nodes of all steps and so many relationships
+/// of those that are looked up, and for ends whose numbers are wanted.
+pub(crate) fn cpu_paths_us(
+    cells: usize,
+    (nodes, arcs): (f64, f64),
+    ends: f64,
+    threads: usize,
+) -> f64 {
+    let steps = nodes * CPU_STEP_US + arcs * CPU_PATHS_US + ends * CPU_ENDS_US;
+    cpu_cells_us(cells, threads) + steps / 1e6 / threads.max(1) as f64
+}
+
 /// What is said of a job that the CPU does sooner.
 pub(crate) fn slower(cpu: f64, own: f64) -> String {
     format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")

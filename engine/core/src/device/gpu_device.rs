@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::gpu::GpuGraph;
+use graphlume_algo::gpu::relation::Relation;
 use graphlume_device::cuda::{DeviceError, Gpu, GpuState};
 use graphlume_device::prim::{DeviceColumn, PrimError};
 use graphlume_graph::Topology;
@@ -98,6 +99,22 @@ impl CopyKey for ColumnKey {
     }
 }
 
+/// Names the copy of the relationships of some types.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RelationKey {
+    pub(crate) graph: Key,
+    /// Between the nodes of a table that has what only edges name, too.
+    pub(crate) drawn: bool,
+    /// In ascending order.
+    pub(crate) types: Vec<String>,
+}
+
+impl CopyKey for RelationKey {
+    fn graph(&self) -> Key {
+        self.graph
+    }
+}
+
 /// A GPU in use.
 pub(crate) struct GpuDevice {
     pub(crate) gpu: Gpu,
@@ -106,6 +123,7 @@ pub(crate) struct GpuDevice {
     canary: Mutex<Option<(Canary, Instant)>>,
     graphs: Cache<Key, GpuGraph>,
     columns: Cache<ColumnKey, DeviceColumn>,
+    relations: Cache<RelationKey, Relation>,
     deferred: FreeList,
     clock: Arc<dyn Clock>,
     /// Requests refused for lack of device memory even after eviction.
@@ -122,6 +140,7 @@ impl GpuDevice {
             canary: Mutex::new(None),
             graphs: Cache::new(),
             columns: Cache::new(),
+            relations: Cache::new(),
             deferred: FreeList::default(),
             clock,
             refusals: AtomicU64::new(0),
@@ -194,10 +213,36 @@ impl GpuDevice {
     ) -> Result<Arc<DeviceColumn>, PrimError> {
         self.reclaim();
         let now = self.clock.monotonic();
-        // Columns make room for each other first, and then graphs for them.
+        // Columns make room for each other first, then relations for them, and then graphs.
         self.graphs.with_room(PrimError::is_short, || {
-            self.columns.get_or_make(key.clone(), now, PrimError::is_short, &mut make)
+            self.relations.with_room(PrimError::is_short, || {
+                self.columns.get_or_make(key.clone(), now, PrimError::is_short, &mut make)
+            })
         })
+    }
+
+    /// The copy of the relationships of some types, made by `make` if it is not there. On a worker.
+    ///
+    /// # Errors
+    /// What the device says, after every idle copy has made room.
+    pub(crate) fn relation(
+        &self,
+        key: RelationKey,
+        mut make: impl FnMut(&Gpu) -> Result<Relation, AlgoError>,
+    ) -> Result<Arc<Relation>, AlgoError> {
+        self.reclaim();
+        let now = self.clock.monotonic();
+        self.graphs.with_room(AlgoError::is_short, || {
+            self.columns.with_room(AlgoError::is_short, || {
+                let make = || make(&self.gpu);
+                self.relations.get_or_make(key.clone(), now, AlgoError::is_short, make)
+            })
+        })
+    }
+
+    /// Whether there is a copy of the relationships of some types.
+    pub(crate) fn has_relation(&self, key: &RelationKey) -> bool {
+        self.relations.has(key)
     }
 
     /// Whether there is a copy of a graph.
@@ -211,7 +256,7 @@ impl GpuDevice {
     }
 
     /// Runs `make`, which takes device memory, evicting idle copies for as long as it is short: columns first, which are
-    /// copied again sooner than graphs. On a worker.
+    /// copied again sooner than relations and graphs. On a worker.
     ///
     /// # Errors
     /// The last error of `make`.
@@ -220,8 +265,9 @@ impl GpuDevice {
         mut make: impl FnMut() -> Result<R, E>,
     ) -> Result<R, E> {
         self.reclaim();
-        let made =
-            self.graphs.with_room(E::is_short, || self.columns.with_room(E::is_short, &mut make));
+        let made = self.graphs.with_room(E::is_short, || {
+            self.relations.with_room(E::is_short, || self.columns.with_room(E::is_short, &mut make))
+        });
         self.note(made)
     }
 
@@ -237,7 +283,10 @@ impl GpuDevice {
         for gone in self.graphs.take_unless(&is_kept) {
             self.free_later(Box::new(gone));
         }
-        for gone in self.columns.take_unless(is_kept) {
+        for gone in self.columns.take_unless(&is_kept) {
+            self.free_later(Box::new(gone));
+        }
+        for gone in self.relations.take_unless(is_kept) {
             self.free_later(Box::new(gone));
         }
     }

@@ -8,6 +8,7 @@ mod free_list;
 pub(crate) mod gpu_device;
 pub(crate) mod steps;
 pub(crate) mod table_work;
+pub(crate) mod tally_work;
 
-pub(crate) use gpu_device::{ColumnKey, MayBeShort};
+pub(crate) use gpu_device::{ColumnKey, MayBeShort, RelationKey};
 pub use gpu_device::{GpuChoice, GpuReport, OnDeviceLost};

@@ -23,6 +23,7 @@ use crate::residency::chains::ResidentChains;
 use crate::residency::event::{ResidencyEvent, evict_for};
 use crate::residency::resident::{ColumnInfo, GraphFacts, Positions, Resident, SEED, placed};
 use crate::residency::tables::ResidentTables;
+use crate::residency::tallies::ResidentTallies;
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
@@ -218,6 +219,8 @@ impl LoadJob {
             accelerator: self.accelerator(&graph),
             tables: [false, true]
                 .map(|drawn| ResidentTables::of(&self.ctx, (self.dataset, self.epoch), drawn)),
+            tallies: [false, true]
+                .map(|drawn| ResidentTallies::of(&self.ctx, (self.dataset, self.epoch), drawn)),
             chains: [false, true].map(|drawn| {
                 let key = (self.dataset, self.epoch);
                 ResidentChains::of(&self.ctx, key, &graph.topology, drawn)

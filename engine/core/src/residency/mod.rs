@@ -16,6 +16,8 @@ mod resident;
 mod store;
 mod table_run;
 pub(crate) mod tables;
+pub(crate) mod tallies;
+mod tally_run;
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use graphlume_device::CpuPool;
 use graphlume_expr::{QueryError, TableDevice};
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::{EdgeOrder, Encodings};
-use graphlume_store::{Bindings, ChainDevice, PropertyGraph};
+use graphlume_store::{Bindings, ChainDevice, PropertyGraph, TallyDevice};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId, Notice, Reservation};
 use rayon::prelude::*;
@@ -74,6 +74,8 @@ pub(crate) struct Resident {
     pub(super) tables: [Option<Arc<dyn TableDevice>>; 2],
     /// The GPU on which patterns of these graphs may be looked for.
     pub(super) chains: [Option<Arc<dyn ChainDevice>>; 2],
+    /// The GPU on which paths of these graphs may be counted.
+    pub(super) tallies: [Option<Arc<dyn TallyDevice>>; 2],
     pub(super) bindings: Bindings,
     pub(crate) nodes: Option<Table>,
     pub(crate) edges: Table,
@@ -133,6 +135,7 @@ impl Resident {
         // Only a graph that is not the one of the tables takes another device.
         let graph = graph.with_table_device(self.tables[1].clone());
         let graph = graph.with_chain_device(self.chains[1].clone());
+        let graph = graph.with_tally_device(self.tallies[1].clone());
         Ok(self.drawn.get_or_init(|| graph))
     }
 
@@ -146,7 +149,8 @@ impl Resident {
             let graph = PropertyGraph::with_frame(nodes, edges, bindings, frame);
             let graph = graph.with_weight(weight).with_accelerator(self.accelerator.clone());
             let graph = graph.with_table_device(self.tables[0].clone());
-            graph.with_chain_device(self.chains[0].clone())
+            let graph = graph.with_chain_device(self.chains[0].clone());
+            graph.with_tally_device(self.tallies[0].clone())
         })
     }
 

@@ -19,10 +19,10 @@ use crate::device::{ColumnKey, MayBeShort};
 
 /// The GPU, and the graph whose columns it keeps.
 pub(crate) struct ResidentTables {
-    ctx: Arc<EngineContext>,
-    key: (DatasetId, u32),
+    pub(super) ctx: Arc<EngineContext>,
+    pub(super) key: (DatasetId, u32),
     /// Whether the table of nodes has what only edges name, too.
-    drawn: bool,
+    pub(super) drawn: bool,
 }
 
 impl std::fmt::Debug for ResidentTables {
@@ -39,10 +39,14 @@ impl ResidentTables {
         drawn: bool,
     ) -> Option<Arc<dyn TableDevice>> {
         ctx.usable_gpu()?;
-        Some(Arc::new(Self { ctx: ctx.clone(), key, drawn }))
+        Some(Arc::new(Self::new(ctx.clone(), key, drawn)))
     }
 
-    fn column_key(&self, column: &NamedColumn<'_>) -> ColumnKey {
+    pub(super) const fn new(ctx: Arc<EngineContext>, key: (DatasetId, u32), drawn: bool) -> Self {
+        Self { ctx, key, drawn }
+    }
+
+    pub(super) fn column_key(&self, column: &NamedColumn<'_>) -> ColumnKey {
         let of_edges = column.side == Side::Edges;
         ColumnKey {
             graph: self.key,
@@ -59,6 +63,22 @@ impl ResidentTables {
         TableWork::of(job, job.columns.iter().filter(missing).map(width).sum::<usize>() * job.rows)
     }
 
+    /// The copies of a job's columns.
+    pub(super) fn copies(
+        &self,
+        gpu: &GpuDevice,
+        device: &Device,
+        job: &TableJob<'_>,
+    ) -> Result<Vec<Arc<DeviceColumn>>, PrimError> {
+        let columns = job.columns.iter().map(|column| {
+            gpu.column(self.column_key(column), || {
+                let valid = column.cells.valid();
+                upload(device, &column.cells.values(), valid.as_deref())
+            })
+        });
+        columns.collect()
+    }
+
     fn answer(
         &self,
         gpu: &GpuDevice,
@@ -67,13 +87,7 @@ impl ResidentTables {
     ) -> Result<TableAnswer, PrimError> {
         // A stream of its own: the slices of layouts do not wait behind it.
         let device = Device::Cuda(gpu.gpu.stream()?);
-        let columns = job.columns.iter().map(|column| {
-            gpu.column(self.column_key(column), || {
-                let valid = column.cells.valid();
-                upload(&device, &column.cells.values(), valid.as_deref())
-            })
-        });
-        let columns: Vec<Arc<DeviceColumn>> = columns.collect::<Result<_, _>>()?;
+        let columns = self.copies(gpu, &device, job)?;
         cancel.check()?;
         gpu.with_room(|| table_run::run(&device, job, &columns, cancel))
     }

@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 
 use super::gpu::{on, stop};
 use super::kit::live_engine;
-use super::{gpu_chains, gpu_tables};
+use super::{gpu_chains, gpu_tables, gpu_tallies};
 use crate::Loaded;
 use crate::residency::chains::ResidentChains;
 use crate::residency::tables::ResidentTables;
+use crate::residency::tallies::ResidentTallies;
 
 fn key() -> (DatasetId, u32) {
     (DatasetId::from_bytes([9; 16]), 1)
@@ -48,7 +49,7 @@ fn taken(run: &dyn Fn()) -> [u64; 2] {
 
 /// The same, as the router tells it in a plan.
 fn known(plan: &str) -> [u64; 2] {
-    let said = plan.split("on the GPU: ").nth(1).expect("what it takes");
+    let said = plan.split("on the GPU: ").nth(1).unwrap_or_else(|| panic!("on the CPU: {plan}"));
     let number = |at: usize| said.split(' ').nth(at)?.parse::<u64>().ok();
     [0, 2].map(|at| number(at).expect("a number"))
 }
@@ -104,6 +105,46 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_query() {
         println!("{table}");
         assert_eq!(wrong, 0, "kernels and bytes\n{table}");
         drop((graph, ctx));
+        stop(e);
+    });
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "the table of bench/results")]
+fn the_router_knows_the_kernels_and_the_bytes_of_a_count() {
+    let more = [
+        "MATCH (a)-[:FOLLOWS]->(b) RETURN count(*)",
+        "MATCH (a)-[:FOLLOWS]->(b)-[:LIVES_IN]->(c)-[:CITY_IN]->(d:State) RETURN count(*)",
+        "MATCH (a)-[:FOLLOWS]->(b) RETURN b.id, count(*)",
+        "MATCH (a)<-[:FOLLOWS]-(b) WHERE a.age > 3 RETURN b.id, count(*)",
+        "MATCH (a:Person)-[:FOLLOWS]->(b)-[:LIVES_IN]->(c:City) RETURN c.name, count(*)",
+        "MATCH (a)-[:FOLLOWS]->(b)-[:FOLLOWS]->(c) RETURN c.id, count(*) AS n ORDER BY n DESC LIMIT 20",
+    ];
+    let questions = [0, 1, 3, 7, 8].map(|q: usize| gpu_tallies::QUESTIONS[q]);
+    gpu_test(&[], |gpu| {
+        let e = live_engine(on(gpu));
+        let ctx = e.handle.remains().upgrade().expect("a context");
+        let (mut table, mut wrong) = (String::new(), 0);
+        // Lists of many persons come back in two parts.
+        for (version, persons) in [(1, gpu_tallies::PERSONS), (2, 5_000)] {
+            let device = ResidentTallies::of(&ctx, (key().0, version), true);
+            let graph = without_scheduler(gpu_tallies::social(persons)).with_tally_device(device);
+            let none = serde_json::Map::new();
+            for text in questions.iter().chain(&more) {
+                let query = graphlume_cypher::parse(text).expect("a query");
+                let cancel = CancelToken::new();
+                let taken = taken(&|| {
+                    graphlume_cypher::run(&graph, &query, &none, Strictness::Lenient, &cancel)
+                        .expect("rows");
+                });
+                let plan = graphlume_cypher::explain_on(&graph, &query, &none, &cancel);
+                let known = known(&plan.expect("a plan"));
+                wrong += usize::from(!line(&mut table, text, known, taken));
+            }
+        }
+        println!("{table}");
+        assert_eq!(wrong, 0, "kernels and bytes\n{table}");
+        drop(ctx);
         stop(e);
     });
 }

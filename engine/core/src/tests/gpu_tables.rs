@@ -155,7 +155,7 @@ fn texts() -> Vec<String> {
 }
 
 /// What a query over the graph that is drawn gives.
-fn ask(
+pub(super) fn ask(
     e: &Engine,
     data: DatasetId,
     text: &str,
@@ -174,7 +174,7 @@ fn ask(
 }
 
 /// The plan of a query, as text.
-fn plan(e: &Engine, data: DatasetId, text: &str) -> String {
+pub(super) fn plan(e: &Engine, data: DatasetId, text: &str) -> String {
     let found = ask(e, data, text, ResultMode::Plan).expect("a plan");
     let QueryAnswer::Plan(plan) = found else { panic!("a plan") };
     plan

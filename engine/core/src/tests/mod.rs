@@ -8,6 +8,7 @@ mod gpu_chain_draws;
 mod gpu_chains;
 mod gpu_router;
 mod gpu_tables;
+mod gpu_tallies;
 mod gpu_tck;
 mod gpu_zoo;
 mod kit;

@@ -6,7 +6,7 @@ use super::groups::Groups;
 use super::numbers::Numbers;
 use super::parallel::Cut;
 use super::recorder::Way;
-use super::tally::Counted;
+use super::tally::{Counted, Tally};
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::Res;
 use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot};
@@ -149,7 +149,17 @@ impl<'p> Grouper<'p> {
     }
 }
 
+/// Whether an aggregate is the number of paths.
+fn counts_paths(agg: &Agg) -> bool {
+    agg.kind == AggKind::CountRows && agg.weight.is_some()
+}
+
 impl Exec<'_> {
+    /// Whether groups are nodes with the number of paths that lead to them.
+    pub(super) fn is_by_paths(&self, keys: &[(Slot, Ex)], aggs: &[Agg], input: &Op) -> bool {
+        determining(self, keys, input).is_some() && aggs.iter().all(counts_paths)
+    }
+
     pub(super) fn aggregate(
         &self,
         of: (OpId, &Op),
@@ -158,7 +168,7 @@ impl Exec<'_> {
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Flow {
-        let grouped = self.grouping(of, keys, aggs, row)?;
+        let grouped = self.grouping(of, keys, (aggs, None), row)?;
         for group in 0..grouped.len() {
             self.tick()?;
             self.put_group(&grouped, group, row)?;
@@ -167,22 +177,22 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// The groups of the rows of an operator's input.
+    /// The groups of the rows of an operator's input. Where only the first so many by the number of paths are wanted, others may be
+    /// left out.
     pub(super) fn grouping<'p>(
         &self,
         (id, input): (OpId, &Op),
         keys: &'p [(Slot, Ex)],
-        aggs: &'p [Agg],
+        (aggs, first): (&'p [Agg], Option<u32>),
         row: &mut [Value],
     ) -> Res<Grouped<'p>> {
         let node = determining(self, keys, input);
-        let counts = |a: &Agg| a.kind == AggKind::CountRows && a.weight.is_some();
-        if let (Some(node), Op::Tally { id: tally, input, from, steps, ends, .. }) = (node, input)
-            && aggs.iter().all(counts)
-            && let Counted::Each(nodes) = self.counted(input, *from, steps, *ends, row)?
+        if let (Some(node), Some(tally)) = (node, Tally::of(input, first))
+            && aggs.iter().all(counts_paths)
+            && let Counted::Each(nodes) = self.counted(&tally, row)?
         {
             self.hold(nodes.len(), nodes.len())?;
-            self.record(|r| r.ran(Some(*tally), nodes.len() as u64));
+            self.record(|r| r.ran(Some(tally.id), nodes.len() as u64));
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
         }
         if let Some(groups) = self.folded((id, input), keys, aggs, row)? {

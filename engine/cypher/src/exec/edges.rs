@@ -316,7 +316,7 @@ impl Exec<'_> {
         Ok(made)
     }
 
-    fn type_words(&self, numbers: &[usize]) -> Vec<String> {
+    pub(super) fn type_words(&self, numbers: &[usize]) -> Vec<String> {
         numbers.iter().filter_map(|i| self.type_names.get(*i).cloned()).collect()
     }
 

@@ -11,6 +11,7 @@ use graphlume_store::PropertyGraph;
 use super::estimate::estimates;
 use super::recorder::Recorder;
 use super::statistics::Known;
+use super::tally::Tally;
 use super::{Exec, Setting, Shared, answered, missing_of, part_of_plan, plan_for, view_of};
 use crate::answer::Answer;
 use crate::graph_view::GraphView;
@@ -82,7 +83,8 @@ fn expected(plan: &Plan, view: &GraphView, setting: &Setting<'_>) -> Result<Expe
         Err(e) if e.error_code() == ErrorCode::MissingField => Default::default(),
         Err(e) => return Err(e),
     };
-    let has_gpu = view.graph().table_device().is_some();
+    let graph = view.graph();
+    let has_gpu = graph.table_device().is_some() || graph.tally_device().is_some();
     Ok(Expected { by_columns, on_gpu, has_gpu, rows })
 }
 
@@ -103,7 +105,7 @@ impl Walk<'_, '_> {
             // An error is that of the run.
             if self.exec.cut_at(input, self.row).is_ok_and(|cut| cut.is_some()) {
                 let keys: Vec<_> = slots.iter().map(|s| (*s, Ex::Slot(*s))).collect();
-                return self.grouping((*id, input), &keys, &[]);
+                return self.grouping((*id, input), &keys, (&[], None));
             }
         }
         self.operator(&plan.root);
@@ -121,9 +123,9 @@ impl Walk<'_, '_> {
             }
             match op {
                 Op::Aggregate { id, input, keys, aggs } => {
-                    return self.grouping((*id, input), keys, aggs);
+                    return self.grouping((*id, input), keys, (aggs, None));
                 }
-                Op::Tally { input, from, .. } => return self.starts(input, *from),
+                Op::Tally { .. } => return self.tally(op, None),
                 Op::Sort { id, input, keys, top, .. } => {
                     match self.best(input, keys, top.as_ref()) {
                         Some(0) => return,
@@ -131,6 +133,10 @@ impl Walk<'_, '_> {
                         None => {}
                     }
                     self.selected(input);
+                    if let Op::Aggregate { id, input, keys: by, aggs } = &**input {
+                        let first = self.first(keys, top.as_ref(), aggs);
+                        return self.grouping((*id, input), by, (aggs, first));
+                    }
                 }
                 // An error is that of the run.
                 Op::Limit { count, .. }
@@ -157,7 +163,12 @@ impl Walk<'_, '_> {
     }
 
     /// As [`Exec::grouping`] finds groups.
-    fn grouping(&mut self, (id, input): (OpId, &Op), keys: &[(Slot, Ex)], aggs: &[Agg]) {
+    fn grouping(
+        &mut self,
+        (id, input): (OpId, &Op),
+        keys: &[(Slot, Ex)],
+        (aggs, first): (&[Agg], Option<u32>),
+    ) {
         if self.exec.folds(input, keys, aggs) {
             self.found.insert(id);
             if let Some(side) = self.exec.folds_on_device(input, keys, aggs) {
@@ -165,10 +176,36 @@ impl Walk<'_, '_> {
             }
             return self.all_below(input);
         }
-        if !matches!(input, Op::Tally { .. }) {
-            self.selected(input);
+        if matches!(input, Op::Tally { .. }) {
+            return self.tally(input, first.filter(|_| self.exec.is_by_paths(keys, aggs, input)));
         }
+        self.selected(input);
         self.operator(input);
+    }
+
+    /// How many of the first groups by their paths a sort wants.
+    fn first(
+        &mut self,
+        keys: &[(Ex, bool)],
+        top: Option<&(Option<Ex>, Ex)>,
+        aggs: &[Agg],
+    ) -> Option<u32> {
+        // An error is that of the run.
+        let wanted = self.exec.wanted_rows(top, self.row).ok()?;
+        Exec::first_by_paths(keys, aggs, wanted)
+    }
+
+    /// As [`Exec::counted`] counts paths.
+    fn tally(&mut self, op: &Op, first: Option<u32>) {
+        let Some(of) = Tally::of(op, first) else { return };
+        if let Some(side) = self.exec.tallies_on_device(&of) {
+            let is_gpu = side.is_ok();
+            self.on_gpu.insert(of.id, side);
+            if is_gpu {
+                return self.all_below(of.input);
+            }
+        }
+        self.starts(of.input, of.from);
     }
 
     /// As [`Exec::sort`] marks the first rows; how many there are, where it does.

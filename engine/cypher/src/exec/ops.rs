@@ -6,6 +6,7 @@ use super::coder::{Coder, Joint};
 use super::edges::StepTest;
 use super::eval::set;
 use super::recorder::Way;
+use super::tally::Tally;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, type_error, value_error};
 use crate::plan::{Ex, Op, OpId, Plan, Slot};
@@ -122,9 +123,10 @@ impl Exec<'_> {
                 let mut made = StepTest::default();
                 self.run(input, row, &mut |row| self.expand(row, step, &mut made, sink))
             }
-            Op::Tally { input, from, steps, weight, ends, .. } => {
-                self.tally(input, (*from, *weight), steps, *ends, row, sink)
-            }
+            Op::Tally { weight, .. } => match Tally::of(op, None) {
+                Some(of) => self.tally(&of, *weight, row, sink),
+                None => Ok(()),
+            },
             Op::Ends { input, step, from_bound, .. } => {
                 self.run(input, row, &mut |row| self.ends(row, step, *from_bound, sink))
             }
@@ -400,7 +402,8 @@ impl Exec<'_> {
         };
         let rows = match (input, self.cut(input, row)?) {
             (Op::Aggregate { id, input, keys: by, aggs }, _) => {
-                let grouped = self.grouping((*id, input), by, aggs, row)?;
+                let first = Self::first_by_paths(keys, aggs, wanted);
+                let grouped = self.grouping((*id, input), by, (aggs, first), row)?;
                 self.record(|r| r.ran(Some(*id), grouped.len() as u64));
                 self.rows_of_groups(&grouped, (keys, keep), wanted, row)?
             }

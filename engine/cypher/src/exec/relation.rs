@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use graphlume_graph::Topology;
-use graphlume_store::CacheKey;
+use graphlume_store::{CacheKey, TallyRelation};
 use graphlume_types::CancelToken;
 
 use super::Flow;
@@ -23,11 +23,15 @@ impl CacheKey for RelationOf {
 /// Adjacency of the relationships of some types between nodes that exist.
 #[derive(Debug)]
 pub(crate) struct Relation {
-    topology: Topology,
+    topology: Arc<Topology>,
     /// Rows in the edge table, parallel to the sources of the in-lists.
     in_rows: Vec<u32>,
     /// Nodes with loops, and how many they have.
-    loops: Vec<(u32, u32)>,
+    loops: Arc<[(u32, u32)]>,
+    /// Nodes that relationships leave, and nodes that they lead to.
+    places: [u32; 2],
+    /// The most relationships that leave a node, and that lead to one.
+    longest: [u32; 2],
 }
 
 /// Relationships between two looks at the token.
@@ -38,6 +42,14 @@ const EDGES_PER_CHECK: usize = 1 << 16;
 pub(crate) fn is_kept(graph: &graphlume_store::PropertyGraph, words: &[&str]) -> bool {
     let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
     graph.kept(&Relation::name(&words)).is_some()
+}
+
+/// How long the lists are that begin at these offsets.
+fn lengths(offsets: &[u32]) -> impl Iterator<Item = u32> {
+    offsets.windows(2).map(|w| match w {
+        [from, to] => to - from,
+        _ => 0,
+    })
 }
 
 impl Relation {
@@ -98,7 +110,11 @@ impl Relation {
                 _ => loops.push((*v, 1)),
             }
         }
-        let made = Arc::new(Self { topology, in_rows, loops });
+        let both = [topology.out_offsets(), topology.in_offsets()];
+        let places = both.map(|offsets| lengths(offsets).filter(|len| *len > 0).count() as u32);
+        let longest = both.map(|offsets| lengths(offsets).max().unwrap_or(0));
+        let (topology, loops) = (Arc::new(topology), loops.into());
+        let made = Arc::new(Self { topology, in_rows, loops, places, longest });
         view.graph().keep(name, &made, bytes, cancel);
         Ok(Some(made))
     }
@@ -115,7 +131,15 @@ impl Relation {
         RelationOf(words)
     }
 
-    pub(super) const fn topology(&self) -> &Topology {
+    /// The relationships as a device takes them; `words` are the types that they were made for.
+    pub(super) fn for_device(&self, words: &[String]) -> TallyRelation {
+        let RelationOf(types) = Self::name(words);
+        let (topology, loops) = (Arc::clone(&self.topology), Arc::clone(&self.loops));
+        let (places, longest) = (self.places, self.longest);
+        TallyRelation { types, topology, loops, places, longest }
+    }
+
+    pub(super) fn topology(&self) -> &Topology {
         &self.topology
     }
 

@@ -8,6 +8,7 @@ use graphlume_graph::canon::Column;
 
 use super::PropertyGraph;
 use crate::chain_job::ChainDevice;
+use crate::tally_job::TallyDevice;
 
 impl PropertyGraph {
     /// The graph, with the GPU on which algorithms over it may run. Only for a graph that is not shared yet.
@@ -55,6 +56,21 @@ impl PropertyGraph {
     #[must_use]
     pub fn chain_device(&self) -> Option<&dyn ChainDevice> {
         self.inner.chain_device.as_deref()
+    }
+
+    /// The graph, with the GPU that counts its paths. Only for a graph that is not shared yet, and not taken over either.
+    #[must_use]
+    pub fn with_tally_device(mut self, device: Option<Arc<dyn TallyDevice>>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.tally_device = device;
+        }
+        self
+    }
+
+    /// The GPU that counts paths.
+    #[must_use]
+    pub fn tally_device(&self) -> Option<&dyn TallyDevice> {
+        self.inner.tally_device.as_deref()
     }
 
     /// The name under which [`PropertyGraph::column`] gave a column of one of the tables.

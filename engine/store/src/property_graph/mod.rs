@@ -19,6 +19,7 @@ use graphlume_types::CancelToken;
 use crate::cache::{Cache, CacheKey, made};
 use crate::chain_job::ChainDevice;
 use crate::ids::IdSet;
+use crate::tally_job::TallyDevice;
 
 /// Name of the id column of nodes that only edges mention.
 const ID: &str = "id";
@@ -70,6 +71,8 @@ struct Inner {
     table_device: Option<Arc<dyn TableDevice>>,
     /// The GPU that keeps a copy of this graph.
     chain_device: Option<Arc<dyn ChainDevice>>,
+    /// The GPU on which paths of this graph are counted.
+    tally_device: Option<Arc<dyn TallyDevice>>,
     frame: OnceLock<Arc<Graph>>,
     columns: Mutex<HashMap<(bool, String), Arc<Column>>>,
     ids: OnceLock<Vec<(u64, u32)>>,
@@ -168,6 +171,7 @@ impl PropertyGraph {
             accelerator: None,
             table_device: None,
             chain_device: None,
+            tally_device: None,
             frame,
             columns: Mutex::default(),
             ids: OnceLock::new(),

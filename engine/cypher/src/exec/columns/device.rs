@@ -10,7 +10,7 @@ use super::{Pipeline, Start};
 use crate::column_reader::ColumnReader;
 use crate::exec::Exec;
 use crate::graph_view::TYPE;
-use crate::plan::Agg;
+use crate::plan::{Agg, Ex, Op, Slot};
 
 /// A job and the GPU that is to do it.
 type Job<'e> = (&'e dyn TableDevice, TableJob<'e>);
@@ -43,6 +43,24 @@ impl Exec<'_> {
             return None;
         }
         Some(Marks::of_words(rows, &device.run(&job, self.cancel)?.marks))
+    }
+
+    /// Marking the nodes that have labels and meet conditions as a job for a device: the inner `None` where all nodes do, the
+    /// outer one where columns alone do not tell. `below` is what the conditions stand above.
+    pub(in crate::exec) fn nodes_job<'e>(
+        &'e self,
+        slot: Slot,
+        (labels, tests): (&'e [usize], Vec<&'e Ex>),
+        below: &'e Op,
+    ) -> Option<Option<TableJob<'e>>> {
+        if labels.is_empty() && tests.is_empty() {
+            return Some(None);
+        }
+        let start = Start::Nodes(slot, labels);
+        let pipeline = Pipeline { start, tests, items: Vec::new(), base: below };
+        let rows = self.table_rows(&pipeline)?;
+        let test = self.tests_with(self.label_tests(labels)?, &pipeline)??;
+        Some(Some(TableJob::marking(&self.named_columns(), &test, rows)?))
     }
 
     /// Which percentile each aggregate is, if it is one.

@@ -1,10 +1,12 @@
 //! How many paths lead to each node, step by step.
 
 mod advance;
+mod device;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use graphlume_store::TallyWanted;
 use graphlume_types::MemoryReservation;
 use rayon::prelude::*;
 
@@ -13,7 +15,7 @@ use super::expand::node_at;
 use super::hash::Keyed;
 use super::{Exec, Flow, Sink, Stop};
 use crate::error::{Res, limit_error};
-use crate::plan::{Ex, Op, Slot, Step, Tallied};
+use crate::plan::{Ex, Op, OpId, Slot, Step, Tallied};
 use crate::tuning::tuning;
 use crate::value::Value;
 use advance::{Advance, Before, Lists, Paths};
@@ -29,6 +31,31 @@ pub(super) enum Counted {
     Total(u64),
 }
 
+/// What is to be counted: the paths from the nodes of a scan along at least one step.
+#[derive(Clone, Copy)]
+pub(super) struct Tally<'p> {
+    pub(super) id: OpId,
+    pub(super) input: &'p Op,
+    pub(super) from: Slot,
+    pub(super) steps: &'p [Tallied],
+    /// The ends are told apart where something looks at them. Of nodes that are not among the first by their number, where
+    /// only those are wanted, some may be left out.
+    pub(super) wanted: TallyWanted,
+}
+
+impl<'p> Tally<'p> {
+    /// For an operator that counts paths, of which the first so many ends by their number are wanted, or all.
+    pub(super) fn of(op: &'p Op, first: Option<u32>) -> Option<Self> {
+        let Op::Tally { id, input, from, steps, ends, .. } = op else { return None };
+        let wanted = match (*ends, first) {
+            (false, _) => TallyWanted::Total,
+            (true, None) => TallyWanted::Each,
+            (true, Some(first)) => TallyWanted::First(first),
+        };
+        Some(Self { id: *id, input, from: *from, steps, wanted })
+    }
+}
+
 fn too_many() -> Box<graphlume_expr::QueryError> {
     limit_error(format!("the pattern has more than {} matches", i64::MAX))
 }
@@ -36,22 +63,20 @@ fn too_many() -> Box<graphlume_expr::QueryError> {
 impl Exec<'_> {
     pub(super) fn tally(
         &self,
-        input: &Op,
-        (from, weight): (Slot, Slot),
-        steps: &[Tallied],
-        ends: bool,
+        of: &Tally<'_>,
+        weight: Slot,
         row: &mut [Value],
         sink: &mut Sink<'_>,
     ) -> Flow {
         let int = |count| i64::try_from(count).map_err(|_| too_many());
-        match self.counted(input, from, steps, ends, row)? {
+        match self.counted(of, row)? {
             Counted::Total(0) => {}
             Counted::Total(count) => {
                 set(row, weight, Value::int(int(count)?));
                 sink(row)?;
             }
             Counted::Each(nodes) => {
-                let Some(last) = steps.last() else { return Ok(()) };
+                let Some(last) = of.steps.last() else { return Ok(()) };
                 for (v, count) in nodes {
                     self.tick()?;
                     set(row, last.step.to, Value::Node(v));
@@ -63,15 +88,14 @@ impl Exec<'_> {
         Ok(())
     }
 
-    /// Counts the paths along at least one step; the `ends` are told apart where something looks at them.
-    pub(super) fn counted(
-        &self,
-        input: &Op,
-        from: Slot,
-        steps: &[Tallied],
-        ends: bool,
-        row: &mut [Value],
-    ) -> Res<Counted> {
+    /// Counts the paths.
+    pub(super) fn counted(&self, of: &Tally<'_>, row: &mut [Value]) -> Res<Counted> {
+        if let Some(found) = self.counted_on_device(of) {
+            return Ok(found);
+        }
+        self.cancelled()?;
+        let Tally { input, from, steps, wanted, .. } = *of;
+        let ends = wanted != TallyWanted::Total;
         let mut paths = self.starts(input, from, row)?;
         let mut before = Paths::default();
         let mut last: Option<&Step> = None;

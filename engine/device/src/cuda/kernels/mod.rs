@@ -24,6 +24,7 @@ mod paths;
 mod reduce;
 mod scan;
 mod sort;
+mod tally;
 
 pub use canary::*;
 pub use chain::*;
@@ -45,6 +46,7 @@ pub use paths::*;
 pub use reduce::*;
 pub use scan::*;
 pub use sort::*;
+pub use tally::*;
 
 /// Every kernel, by family.
 pub(crate) static FAMILIES: &[(&str, &[&Kernel])] = &[
@@ -68,4 +70,5 @@ pub(crate) static FAMILIES: &[(&str, &[&Kernel])] = &[
     ("reduce", reduce::KERNELS),
     ("scan", scan::KERNELS),
     ("sort", sort::KERNELS),
+    ("tally", tally::KERNELS),
 ];

@@ -4,7 +4,7 @@
 pub(super) const CAPABILITIES: [(u32, u32); 5] = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)];
 
 /// How many blocks of its greatest size a multiprocessor of each of them holds at once, by kernel.
-pub(super) static RESIDENT: [(&str, [u8; 5]); 150] = [
+pub(super) static RESIDENT: [(&str, [u8; 5]); 159] = [
     ("bfs_close", [4, 8, 8, 8, 6]),
     ("bfs_narrow", [4, 8, 8, 8, 6]),
     ("bfs_pull", [4, 8, 8, 8, 6]),
@@ -155,4 +155,13 @@ pub(super) static RESIDENT: [(&str, [u8; 5]); 150] = [
     ("sp_push_big", [4, 8, 8, 8, 6]),
     ("sp_start", [4, 8, 8, 8, 6]),
     ("sp_turn", [16, 32, 32, 32, 24]),
+    ("tally_covered", [4, 8, 8, 8, 6]),
+    ("tally_histogram", [4, 8, 8, 8, 6]),
+    ("tally_least", [4, 8, 8, 8, 6]),
+    ("tally_list", [4, 8, 8, 8, 6]),
+    ("tally_loops", [4, 8, 8, 8, 6]),
+    ("tally_pull", [4, 8, 8, 8, 6]),
+    ("tally_pull_chunks", [4, 8, 8, 8, 6]),
+    ("tally_total", [4, 8, 8, 8, 6]),
+    ("tally_total_chunks", [4, 8, 8, 8, 6]),
 ];

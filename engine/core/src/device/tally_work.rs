@@ -1,0 +1,264 @@
+//! What a count of paths asks of either side: the kernels of `residency/tally_run.rs`, counted before they run.
+
+use graphlume_algo::gpu::relation::CHUNK;
+use graphlume_algo::gpu::tally::AT_ONCE;
+use graphlume_expr::JobTest;
+use graphlume_store::{TallyJob, TallyRelation, TallyStep, TallyWanted};
+
+use super::cost::{Effort, cpu_paths_us};
+
+/// Bytes that a relationship costs whose end is looked up: its place in the list, and a part of a sector that is cached; of a
+/// mask, or of the numbers of paths, which are cached less well.
+const MARK_ARC_BYTES: usize = 8;
+const PATH_ARC_BYTES: usize = 24;
+/// Bytes of the words that come back with every count, and of a node with its number.
+const STATE_BYTES: usize = 64;
+const NODE_BYTES: usize = 16;
+/// Bytes of the numbers by which the nodes with most paths are found.
+const BUCKET_BYTES: usize = 8_192;
+/// The part of all nodes below which the CPU keeps those that it meets by hash, and how much dearer one is then.
+const FEW_PART: f64 = 16.0;
+const FEW_COST: f64 = 8.0;
+
+/// Work of a count.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TallyWork {
+    /// On a GPU.
+    pub(crate) effort: Effort,
+    /// Cells that take part in conditions.
+    cells: usize,
+    /// What the CPU looks at: nodes of all steps, relationships, ends.
+    nodes: f64,
+    arcs: f64,
+    ends: f64,
+}
+
+impl TallyWork {
+    /// For a job, for which so many bytes have to be copied first.
+    pub(crate) fn of(job: &TallyJob<'_>, missing_bytes: u64) -> Self {
+        let effort = Effort { missing_bytes: missing_bytes as usize, ..Effort::default() };
+        let mut counting = Counting { job, work: Self { effort, ..Self::default() } };
+        counting.marks();
+        let last = job.steps.len().saturating_sub(1);
+        let mut met = job.starts;
+        counting.work.cells = counting.leaves(job.from) * counting.nodes();
+        for (i, step) in job.steps.iter().enumerate() {
+            let is_total = i == last && job.wanted == TallyWanted::Total;
+            if is_total {
+                counting.total(i, step);
+            } else {
+                counting.pull(i, step);
+            }
+            met = counting.cpu_step(i, step, is_total, met);
+        }
+        counting.end(met);
+        counting.work
+    }
+
+    /// Microseconds on this many threads.
+    pub(crate) fn cpu_us(&self, threads: usize) -> f64 {
+        cpu_paths_us(self.cells, (self.nodes, self.arcs), self.ends, threads)
+    }
+}
+
+struct Counting<'j> {
+    job: &'j TallyJob<'j>,
+    work: TallyWork,
+}
+
+/// Relationships of a step.
+fn arcs(relation: &TallyRelation) -> usize {
+    relation.topology.num_edges() as usize
+}
+
+impl Counting<'_> {
+    const fn nodes(&self) -> usize {
+        self.job.num_nodes as usize
+    }
+
+    fn launch(&mut self, bytes: usize) {
+        self.work.effort.launches += 1;
+        self.work.effort.memory_bytes += bytes;
+    }
+
+    const fn result(&mut self, bytes: usize) {
+        self.work.effort.results += 1;
+        self.work.effort.result_bytes += bytes;
+    }
+
+    fn marks(&mut self) {
+        for marks in &self.job.marks {
+            let width: usize = marks.columns.iter().map(|c| c.cells.width()).sum();
+            self.launch(self.nodes() * width + self.nodes() / 8);
+        }
+    }
+
+    /// Conditions on single columns that stand on nodes.
+    fn leaves(&self, marks: Option<usize>) -> usize {
+        let test = marks.and_then(|place| self.job.marks.get(place)?.test.as_ref());
+        test.map_or(0, JobTest::leaves)
+    }
+
+    /// Whether conditions other than one, such as a label, stand on nodes.
+    fn is_narrowed(&self, marks: Option<usize>) -> bool {
+        self.leaves(marks) > 1
+    }
+
+    /// A look at the lengths of the lists of marked nodes.
+    fn covered(&mut self) {
+        self.launch(4 * self.nodes() + self.nodes() / 8);
+    }
+
+    /// Which of the two numbers of a relation are those of where a step leads to.
+    const fn far(step: &TallyStep) -> usize {
+        if step.forward { 1 } else { 0 }
+    }
+
+    fn loops(&mut self, step: &TallyStep) {
+        if step.apart && !step.relation.loops.is_empty() {
+            self.launch(step.relation.loops.len() * 32);
+        }
+    }
+
+    fn pull(&mut self, place: usize, step: &TallyStep) {
+        let is_first = place == 0;
+        if is_first && self.job.from.is_some() {
+            self.covered();
+        }
+        let each = match (is_first, self.job.from) {
+            (true, None) => 0,
+            (true, Some(_)) => MARK_ARC_BYTES,
+            (false, _) => PATH_ARC_BYTES,
+        };
+        self.launch(12 * self.nodes() + arcs(&step.relation) * each);
+        if step.relation.longest[Self::far(step)] > CHUNK && each > 0 {
+            self.launch(0);
+        }
+        self.loops(step);
+    }
+
+    fn total(&mut self, place: usize, step: &TallyStep) {
+        if step.to.is_some() {
+            self.covered();
+        }
+        let each = if self.is_narrowed(step.to) { MARK_ARC_BYTES } else { 0 };
+        let numbers = if place == 0 { 0 } else { 8 };
+        self.launch((4 + numbers) * self.nodes() + arcs(&step.relation) * each);
+        if step.relation.longest[1 - Self::far(step)] > CHUNK && step.to.is_some() {
+            self.launch(0);
+        }
+        self.loops(step);
+        self.result(STATE_BYTES);
+    }
+
+    /// What the CPU looks at for a step from so many nodes; gives about how many it leads to.
+    fn cpu_step(&mut self, place: usize, step: &TallyStep, is_total: bool, from: f64) -> f64 {
+        let far = Self::far(step);
+        let [near_places, far_places] =
+            [1 - far, far].map(|side| f64::from(step.relation.places[side]).max(1.0));
+        let all = arcs(&step.relation) as f64;
+        let arcs = all * (from / near_places).min(1.0);
+        let leaves = self.leaves(step.to);
+        if arcs * FEW_PART < self.nodes() as f64 {
+            self.work.cells += arcs as usize * leaves;
+            self.work.arcs += arcs * FEW_COST;
+        } else {
+            self.work.cells += self.nodes() * leaves;
+            self.work.nodes += self.nodes() as f64;
+            let by_lengths = match is_total {
+                true => !self.is_narrowed(step.to),
+                false => place == 0 && from >= near_places,
+            };
+            self.work.arcs += if by_lengths { 0.0 } else { arcs };
+        }
+        arcs.min(far_places)
+    }
+
+    /// What comes back of so many ends.
+    fn end(&mut self, met: f64) {
+        let Some(last) = self.job.steps.last() else { return };
+        let ends = last.relation.places[Self::far(last)] as usize;
+        if self.job.wanted == TallyWanted::Total {
+            return;
+        }
+        self.work.ends = met;
+        if let TallyWanted::First(_) = self.job.wanted {
+            self.launch(8 * self.nodes());
+            self.launch(BUCKET_BYTES);
+        }
+        self.launch(8 * self.nodes());
+        self.result(STATE_BYTES + NODE_BYTES * AT_ONCE.min(self.nodes()));
+        let more = match self.job.wanted {
+            TallyWanted::First(first) => ends.min(first as usize),
+            _ => ends,
+        };
+        if more > AT_ONCE {
+            self.result(NODE_BYTES * (more - AT_ONCE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int64Array;
+    use graphlume_algo::gpu::relation::Relation;
+    use graphlume_expr::{Cmp, Constant, NamedColumn, Side, TableArray, TableJob};
+    use graphlume_graph::Topology;
+    use graphlume_types::hash::h64;
+
+    use super::*;
+
+    const H200: u32 = 132;
+
+    fn relation(n: u32, m: u64) -> TallyRelation {
+        let end = |stream| (0..m).map(|i| (h64(1, stream, i) % u64::from(n)) as u32).collect();
+        let (src, dst): (Vec<u32>, Vec<u32>) = (end(1), end(2));
+        let topology = Arc::new(Topology::from_coo(n, &src, &dst));
+        let (places, longest) = ([n, n], [60, 60]);
+        TallyRelation { types: vec![], topology, loops: Arc::new([]), places, longest }
+    }
+
+    /// Whether the GPU takes two steps from so many nodes that meet a condition, to those that do.
+    fn is_taken(
+        relation: &TallyRelation,
+        starts: f64,
+        wanted: TallyWanted,
+        missing: u64,
+        threads: usize,
+    ) -> bool {
+        let cells = Int64Array::from(vec![1, 2]);
+        let column =
+            NamedColumn { side: Side::Nodes, name: "age", cells: TableArray::Ints(&cells) };
+        let num_nodes = relation.topology.num_nodes();
+        let marks = TableJob {
+            rows: num_nodes as usize,
+            columns: vec![column],
+            test: Some(JobTest::Compare(0, Cmp::Gt, Constant::Int(5))),
+            marks: true,
+            ..TableJob::default()
+        };
+        let step =
+            || TallyStep { relation: relation.clone(), forward: true, to: Some(0), apart: false };
+        let steps = vec![step(), step()];
+        let job = TallyJob { num_nodes, marks: vec![marks], from: Some(0), starts, steps, wanted };
+        let work = TallyWork::of(&job, missing);
+        work.effort.gpu_us(H200) < work.cpu_us(threads)
+    }
+
+    #[test]
+    fn counts_over_much_of_a_large_graph_go_to_the_gpu() {
+        let (small, large) = (relation(300, 2_000), relation(200_000, 2_000_000));
+        for wanted in [TallyWanted::Total, TallyWanted::Each, TallyWanted::First(3)] {
+            assert!(!is_taken(&small, 300.0, wanted, 0, 2), "{wanted:?}");
+            assert!(is_taken(&large, 200_000.0, wanted, 0, 2), "{wanted:?}");
+        }
+        // What comes back is worth its way for two threads, and for many it is not.
+        assert!(!is_taken(&large, 200_000.0, TallyWanted::Each, 0, 64));
+        assert!(is_taken(&large, 200_000.0, TallyWanted::First(3), 0, 64));
+        // So is what has to be copied first.
+        let bytes = Relation::footprint(200_000, 2_000_000, 0);
+        assert!(is_taken(&large, 200_000.0, TallyWanted::First(3), bytes, 2));
+    }
+}

@@ -1,0 +1,89 @@
+//! Counts of paths in the form that another device than the CPU takes: how many lead to each node, step by step along the
+//! relationships of some types, between nodes that meet conditions on their columns.
+
+use std::sync::Arc;
+
+use graphlume_expr::TableJob;
+use graphlume_graph::Topology;
+use graphlume_types::CancelToken;
+
+/// The relationships of some types between nodes that exist.
+#[derive(Clone, Debug)]
+pub struct TallyRelation {
+    /// The types, in ascending order: with the graph they name the copy that a device keeps.
+    pub types: Vec<String>,
+    /// The adjacency.
+    pub topology: Arc<Topology>,
+    /// Nodes with relationships to themselves, in ascending order, and how many they have.
+    pub loops: Arc<[(u32, u32)]>,
+    /// Nodes that relationships leave, and nodes that they lead to.
+    pub places: [u32; 2],
+    /// The most relationships that leave a node, and that lead to one.
+    pub longest: [u32; 2],
+}
+
+/// A step along which paths are counted.
+#[derive(Clone, Debug)]
+pub struct TallyStep {
+    /// The relationships.
+    pub relation: TallyRelation,
+    /// Whether they are followed from their sources.
+    pub forward: bool,
+    /// The condition on the nodes that it leads to, by its place in [`TallyJob::marks`]; none where all may be reached.
+    pub to: Option<usize>,
+    /// Whether the relationship must differ from that of the step before, which has the same relation and direction.
+    pub apart: bool,
+}
+
+/// What is wanted of the numbers of paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TallyWanted {
+    /// Their sum.
+    Total,
+    /// That of each node to which any lead.
+    Each,
+    /// Those of all nodes that may be among the first so many by their number; others may be left out.
+    First(u32),
+}
+
+/// A count of paths for a device.
+#[derive(Debug)]
+pub struct TallyJob<'t> {
+    /// Nodes, each of which has a row in the table of nodes.
+    pub num_nodes: u32,
+    /// Conditions on nodes, each as a job that marks the rows that meet it.
+    pub marks: Vec<TableJob<'t>>,
+    /// The condition on the nodes that paths begin at, by its place; none where they begin at all.
+    pub from: Option<usize>,
+    /// About how many paths begin.
+    pub starts: f64,
+    /// The steps, at least one.
+    pub steps: Vec<TallyStep>,
+    /// What is wanted.
+    pub wanted: TallyWanted,
+}
+
+/// What a device has counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TallyAnswer {
+    /// All paths, of which there are no more than 2^63 - 1.
+    Total(u64),
+    /// Nodes in ascending order, each with the number of paths that lead to it, which is not zero and no more than 2^63 - 1.
+    Each(Vec<(u32, u64)>),
+}
+
+/// Another device than the CPU, which keeps copies of relations and of columns.
+pub trait TallyDevice: Send + Sync + std::fmt::Debug {
+    /// Whether a job may be worth looking at which begins at so many of all nodes: before relations are made for it.
+    fn may_pay(&self, nodes: u32, starts: f64) -> bool;
+
+    /// Why the CPU is to do it; none where the device is faster.
+    fn declines(&self, job: &TallyJob<'_>) -> Option<String>;
+
+    /// What it would take there, for a plan.
+    fn effort(&self, job: &TallyJob<'_>) -> String;
+
+    /// Does it; `None` where the CPU has to, because a number is too large, the device failed (both of which it logs) or the token
+    /// was cancelled.
+    fn run(&self, job: &TallyJob<'_>, cancel: &CancelToken) -> Option<TallyAnswer>;
+}
