@@ -214,6 +214,7 @@ fn counts_of_paths_are_the_same_on_the_gpu() {
         // The others go either way, along any type, or along two of which one must not be taken twice.
         assert!(count * 3 > texts.len(), "{count} of {}", texts.len());
         stop(e);
+        emptied(gpu);
     });
 }
 
@@ -252,6 +253,7 @@ fn counts_of_paths_are_the_same_over_every_kind_of_graph() {
                 assert_eq!(found, wanted, "{}: {text}", zoo.name);
             }
         }
+        emptied(gpu);
     });
 }
 
@@ -276,6 +278,7 @@ fn too_many_paths_are_refused_alike() {
     assert!(!wanted[0][0].contains("more than"), "{wanted:?}");
     gpu_test(&["tally_pull", "tally_total"], |gpu| {
         assert_eq!(answers(on(gpu), &graph, &texts), wanted);
+        emptied(gpu);
     });
 }
 
