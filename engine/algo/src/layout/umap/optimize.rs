@@ -43,7 +43,7 @@ pub(super) fn run(
     pace: &Pace<'_>,
 ) -> Result<Vec<f32>, AlgoError> {
     let (n, dims) = (graph.num_rows(), options.dims);
-    let epochs = options.epochs.unwrap_or_else(|| if n <= EPOCHS.0 { EPOCHS.1 } else { EPOCHS.2 });
+    let epochs = options.epochs.unwrap_or(if n <= EPOCHS.0 { EPOCHS.1 } else { EPOCHS.2 });
     let force = Force {
         a: a as f32,
         b: b as f32,
