@@ -88,13 +88,13 @@ pub(crate) fn largest(
         let residual = |i: usize| (rest * small.vectors[i][size - 1]).abs();
         let enough = (0..count).all(|i| residual(i) <= search.tolerance * scale.max(1e-300));
         if enough || restart == search.restarts || basis.len() <= size {
-            let vectors = combine(&basis[..size], &small.vectors[..count]);
+            let vectors = combine(&basis[..size], &small.vectors[..count], cancel)?;
             return Ok(Eigenpairs { values: small.values[..count].to_vec(), vectors });
         }
         // The best of the basis and the direction in which it grows.
         let keep = (count + (size - count) / 2).min(size - 1);
         let next = basis.swap_remove(size);
-        basis = combine(&basis[..size], &small.vectors[..keep]);
+        basis = combine(&basis[..size], &small.vectors[..keep], cancel)?;
         basis.push(next);
         projected.iter_mut().for_each(|row| row.fill(0.0));
         for (i, value) in small.values[..keep].iter().enumerate() {
@@ -144,14 +144,19 @@ fn orthogonalise(w: &mut [f64], basis: &[Vec<f64>]) -> Vec<f64> {
 }
 
 /// Sums of the basis with the given shares.
-fn combine(basis: &[Vec<f64>], shares: &[Vec<f64>]) -> Vec<Vec<f64>> {
+fn combine(
+    basis: &[Vec<f64>],
+    shares: &[Vec<f64>],
+    cancel: &CancelToken,
+) -> Result<Vec<Vec<f64>>, AlgoError> {
     let n = basis.first().map_or(0, Vec::len);
     let one = |share: &Vec<f64>| {
         let mut sum = vec![0.0; n];
         for (b, s) in basis.iter().zip(share) {
+            cancel.check()?;
             sum.iter_mut().zip(b).for_each(|(x, y)| *x += s * y);
         }
-        sum
+        Ok(sum)
     };
     shares.par_iter().map(one).collect()
 }

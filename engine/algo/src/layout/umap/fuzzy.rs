@@ -15,8 +15,8 @@ const BANDWIDTH_MIN: f64 = 1e-3;
 /// How much less certain it is that rows are neighbours when a label is not known.
 const UNKNOWN: f32 = 1.0;
 
-/// A neighbour and how certain it is that it is one.
-type Edge = (u32, f32);
+/// The neighbours of a row that is being made, and how certain they are.
+type Row = Vec<(u32, f32)>;
 
 /// A symmetric graph by row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +44,7 @@ impl Fuzzy {
         self.weights.iter().fold(0.0, |most, w| most.max(*w))
     }
 
-    fn of_rows(rows: Vec<Vec<Edge>>, pace: &Pace<'_>) -> Result<Self, AlgoError> {
+    fn of_rows(rows: Vec<Row>, pace: &Pace<'_>) -> Result<Self, AlgoError> {
         let mut made = Self { offsets: vec![0], ..Self::default() };
         for row in rows {
             pace.piece(row.len())?;
@@ -73,7 +73,7 @@ pub(super) fn graph(
             let over = f64::from(d) - nearest;
             if over <= 0.0 || bandwidth == 0.0 { 1.0 } else { (-over / bandwidth).exp() as f32 }
         };
-        let mut row: Vec<Edge> = ids[1..]
+        let mut row: Row = ids[1..]
             .iter()
             .zip(&distances[1..])
             .map(|(id, d)| (*id, certain(*d)))
@@ -132,9 +132,9 @@ fn bandwidth(distances: &[f32], local_connectivity: f64, mean: f64) -> (f64, f64
 }
 
 /// Both directions of each pair as one: the probabilistic union for a `mix` of 1, the intersection for 0.
-fn united(rows: Vec<Vec<Edge>>, mix: f32, pace: &Pace<'_>) -> Result<Fuzzy, AlgoError> {
+fn united(rows: Vec<Row>, mix: f32, pace: &Pace<'_>) -> Result<Fuzzy, AlgoError> {
     let n = rows.len();
-    let mut back: Vec<Vec<Edge>> = vec![Vec::new(); n];
+    let mut back: Vec<Row> = vec![Vec::new(); n];
     let width = rows.iter().map(Vec::len).max().unwrap_or(0);
     let piece = Pace::items(8 * width);
     for (i, row) in rows.iter().enumerate() {
@@ -143,7 +143,7 @@ fn united(rows: Vec<Vec<Edge>>, mix: f32, pace: &Pace<'_>) -> Result<Fuzzy, Algo
         }
         row.iter().for_each(|(id, w)| back[*id as usize].push((i as u32, *w)));
     }
-    let both = |(there, back): (Vec<Edge>, Vec<Edge>)| {
+    let both = |(there, back): (Row, Row)| {
         pace.piece(4 * (there.len() + back.len()))?;
         let mut made = Vec::with_capacity(there.len() + back.len());
         let (mut a, mut b) = (there.iter().peekable(), back.iter().peekable());
@@ -187,7 +187,7 @@ pub(super) fn with_labels(
             (Some(a), Some(b)) if a != b => apart,
             _ => 1.0,
         };
-        let row: Vec<Edge> = ids.iter().zip(weights).map(|(j, w)| (*j, w * factor(*j))).collect();
+        let row: Row = ids.iter().zip(weights).map(|(j, w)| (*j, w * factor(*j))).collect();
         let most = row.iter().fold(0.0_f32, |most, item| most.max(item.1));
         let scale = if most > 0.0 { most } else { 1.0 };
         Ok(row.into_iter().map(|(j, w)| (j, w / scale)).filter(|item| item.1 > 0.0).collect())

@@ -29,7 +29,7 @@ pub const ROWS_MAX: usize = 1_000_000;
 /// Numbers of a table at most: a gigabyte.
 pub const VALUES_MAX: usize = 1 << 28;
 /// Neighbours of all rows at most.
-pub const NEIGHBORS_MAX: usize = 1 << 26;
+pub const NEIGHBORS_MAX: usize = 1 << 25;
 /// Rows up to which a table has many epochs; how many, and how many others have.
 const EPOCHS: (usize, u64, u64) = (10_000, 500, 200);
 /// The width of the result.

@@ -103,7 +103,7 @@ impl Nearest {
     #[inline]
     pub(super) fn offer(&mut self, distance: f32, id: u32) {
         let order = |a: &(f32, u32)| a.0.total_cmp(&distance).then(a.1.cmp(&id)).is_lt();
-        if self.items.len() == self.limit && self.items.last().is_none_or(&order) {
+        if self.items.len() == self.limit && self.items.last().is_none_or(order) {
             return;
         }
         let at = self.items.partition_point(order);

@@ -170,7 +170,8 @@ fn the_token_is_asked_before_every_few_steps_and_ends_the_work() {
 fn labels_pull_their_rows_together() {
     // No column says which rows belong together.
     let features = blobs(400, 3, 1);
-    let labels: Vec<Option<u32>> = (0..400).map(|i| (i % 10 != 0).then_some(i % 2)).collect();
+    let labels: Vec<Option<u32>> =
+        (0..400).map(|i| (!i.is_multiple_of(10)).then_some(i % 2)).collect();
     let parted = |labels: Option<&Labels>, target_weight| {
         let options = Options { target_weight, ..Options::default() };
         let made = embedded(&features, labels, &options);

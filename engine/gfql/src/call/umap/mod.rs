@@ -11,7 +11,7 @@ use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::materialize::{table_of, with};
 use graphlume_store::{Bindings, CallOp, PropertyGraph};
 use graphlume_table::Table;
-use graphlume_types::Notice;
+use graphlume_types::{CancelToken, Notice};
 use serde_json::{Map, Value};
 
 use super::Params;
@@ -27,6 +27,9 @@ const WEIGHT: &str = "_weight";
 const CLUSTER: &str = "_dbscan";
 /// What the client widens the range of weights by before it compares.
 const MARGIN: f32 = 0.001;
+
+/// Edges between two looks at the token.
+const STEPS: usize = 1 << 16;
 
 /// Which rows are placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,7 +100,7 @@ pub(super) fn run(
     }
     match rows {
         Rows::Edges => graph.with_edges(placed),
-        Rows::Nodes => asked.shown(graph, placed, &made),
+        Rows::Nodes => asked.shown(graph, placed, &made, scope.cancel),
     }
 }
 
@@ -166,13 +169,14 @@ impl Asked {
         graph: &PropertyGraph,
         nodes: Table,
         made: &Embedding,
+        cancel: &CancelToken,
     ) -> Result<PropertyGraph, QueryError> {
         let note = |graph: PropertyGraph, function: &str, name: &str, value: Value| {
             let params = Map::from_iter([(name.to_owned(), value)]);
             graph.noted(&CallOp { function: function.to_owned(), params })
         };
         let mut found = if self.encode_weight {
-            let edges = self.edges(&nodes, graph.node_column(), made)?;
+            let edges = self.edges(&nodes, graph.node_column(), made, cancel)?;
             let bindings = Bindings {
                 node: Some(graph.node_column().to_owned()),
                 source: Some(SOURCE.to_owned()),
@@ -196,24 +200,41 @@ impl Asked {
     }
 
     /// The edges of neighbours, without those that weigh too little.
-    fn edges(&self, nodes: &Table, id: &str, made: &Embedding) -> Result<Table, QueryError> {
+    fn edges(
+        &self,
+        nodes: &Table,
+        id: &str,
+        made: &Embedding,
+        cancel: &CancelToken,
+    ) -> Result<Table, QueryError> {
         let ids = nodes.column(id);
         let ids = ids.ok_or_else(|| QueryError::no_column(id, "node", &nodes.column_names()))?;
-        let weights = || made.edges.iter().map(|edge| edge.2);
-        let most = weights().fold(f32::NEG_INFINITY, f32::max) + MARGIN;
-        let least = weights().fold(f32::INFINITY, f32::min) - MARGIN;
-        let from = (most - self.scale).max(least);
-        let kept: Vec<&(u32, u32, f32)> = made.edges.iter().filter(|edge| edge.2 >= from).collect();
-        let end = |of: fn(&(u32, u32, f32)) -> u32| {
-            let rows = UInt32Array::from_iter_values(kept.iter().map(|edge| of(edge)));
-            arrow_select::take::take(ids.as_ref(), &rows, None)
-        };
+        let (mut most, mut least) = (f32::NEG_INFINITY, f32::INFINITY);
+        for some in made.edges.chunks(STEPS) {
+            cancel.check()?;
+            for (_, _, weight) in some {
+                (most, least) = (most.max(*weight), least.min(*weight));
+            }
+        }
+        let from = (most + MARGIN - self.scale).max(least - MARGIN);
+        let (mut sources, mut destinations, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for some in made.edges.chunks(STEPS) {
+            cancel.check()?;
+            for (source, destination, weight) in some.iter().filter(|edge| edge.2 >= from) {
+                sources.push(*source);
+                destinations.push(*destination);
+                weights.push(*weight);
+            }
+        }
+        let rows = weights.len();
+        let end =
+            |of: Vec<u32>| arrow_select::take::take(ids.as_ref(), &UInt32Array::from(of), None);
         let columns = vec![
-            (SOURCE.to_owned(), end(|edge| edge.0)?),
-            (DESTINATION.to_owned(), end(|edge| edge.1)?),
-            (self.weight.clone(), floats(kept.iter().map(|edge| edge.2))),
+            (SOURCE.to_owned(), end(sources)?),
+            (DESTINATION.to_owned(), end(destinations)?),
+            (self.weight.clone(), floats(weights.into_iter())),
         ];
-        table_of(columns, kept.len())
+        table_of(columns, rows)
     }
 }
 
