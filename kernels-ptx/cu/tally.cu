@@ -251,6 +251,17 @@ GL_KERNEL void GL_BOUNDS(256)
   }
 }
 
+// The nodes that any path leads to, as a mask. Bytes: 8 a node, and a bit written. Whole warps, any grid.
+//@ counts: n, marks: div_up(n, 32)
+GL_KERNEL void GL_BOUNDS(256)
+    tally_marks(u32 n, const u64* GL_RESTRICT counts, u32* GL_RESTRICT marks) {
+  for (u64 base = gl_first() - gl_lane(); base < n; base += gl_step()) {
+    const u64 v = base + gl_lane();
+    const u32 word = __ballot_sync(GL_FULL, v < n && counts[v] != 0);
+    if (gl_lane() == 0) marks[base / 32] = word;
+  }
+}
+
 // Numbers below 32 have a bucket each, greater ones share one with those of the same highest six bits.
 GL_DEVICE u32 tally_bucket(u64 count) {
   if (count < 32) return (u32)count;

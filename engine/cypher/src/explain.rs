@@ -157,7 +157,13 @@ impl Shown<'_> {
         if by_columns {
             text.push_str(" by columns");
         }
-        if by_columns || matches!(op, Op::Tally { .. }) {
+        // A grouping by columns that runs row by row has no side.
+        let counts = match op {
+            Op::Tally { .. } => true,
+            Op::Aggregate { .. } => !self.expected.by_columns.contains(&id),
+            _ => false,
+        };
+        if by_columns || counts {
             text.push_str(&self.side(id));
         }
         if !notes.is_empty() {

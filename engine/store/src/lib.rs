@@ -41,5 +41,8 @@ pub use chain_job::{
     Rediscovered,
 };
 pub use property_graph::{Bindings, CallOp, PropertyGraph};
-pub use tally_job::{TallyAnswer, TallyDevice, TallyJob, TallyRelation, TallyStep, TallyWanted};
+pub use tally_job::{
+    TallyAnswer, TallyBranch, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyStep,
+    TallyWanted,
+};
 pub use tuning::{Tuning, tuning};

@@ -35,9 +35,31 @@ pub struct TallyStep {
     pub apart: bool,
 }
 
+/// The nodes that meet a condition.
+#[derive(Debug)]
+pub enum TallyMarks<'t> {
+    /// Those whose rows a job marks.
+    Table(TableJob<'t>),
+    /// These, in ascending order, which are few.
+    Nodes(Vec<u32>),
+}
+
+/// A pattern that leads to the nodes at which paths begin, and of which only that counts.
+#[derive(Clone, Debug)]
+pub struct TallyBranch {
+    /// The condition on its first nodes, by its place in [`TallyJob::marks`]; none where all may be first.
+    pub from: Option<usize>,
+    /// About how many there are.
+    pub starts: f64,
+    /// The steps, at least one, from there on. Relationships need not differ, and the last step leads to where paths begin.
+    pub steps: Vec<TallyStep>,
+}
+
 /// What is wanted of the numbers of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TallyWanted {
+    /// How many nodes paths begin at; no step is taken.
+    Starts,
     /// Their sum.
     Total,
     /// That of each node to which any lead.
@@ -51,13 +73,15 @@ pub enum TallyWanted {
 pub struct TallyJob<'t> {
     /// Nodes, each of which has a row in the table of nodes.
     pub num_nodes: u32,
-    /// Conditions on nodes, each as a job that marks the rows that meet it.
-    pub marks: Vec<TableJob<'t>>,
+    /// Conditions on nodes.
+    pub marks: Vec<TallyMarks<'t>>,
     /// The condition on the nodes that paths begin at, by its place; none where they begin at all.
     pub from: Option<usize>,
+    /// Patterns each of which leads to all nodes that paths begin at.
+    pub branches: Vec<TallyBranch>,
     /// About how many paths begin.
     pub starts: f64,
-    /// The steps, at least one.
+    /// The steps; at least one, but where none is wanted.
     pub steps: Vec<TallyStep>,
     /// What is wanted.
     pub wanted: TallyWanted,
@@ -66,7 +90,7 @@ pub struct TallyJob<'t> {
 /// What a device has counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TallyAnswer {
-    /// All paths, of which there are no more than 2^63 - 1.
+    /// All paths, or all nodes where paths begin, of which there are no more than 2^63 - 1.
     Total(u64),
     /// Nodes in ascending order, each with the number of paths that lead to it, which is not zero and no more than 2^63 - 1.
     Each(Vec<(u32, u64)>),

@@ -306,6 +306,19 @@ impl<'g> Count<'g> {
         Ok(())
     }
 
+    /// The nodes that paths lead to, as a mask.
+    ///
+    /// # Errors
+    /// [`AlgoError::Length`] when `counts` are not those of all nodes, [`AlgoError::Device`].
+    pub fn marks(&self, counts: &Buf<u64>) -> Result<Buf<u32>, AlgoError> {
+        let n = self.num_nodes;
+        AlgoError::check_len("counts", counts.len(), n as usize, "nodes")?;
+        let mut marks = self.gpu.alloc("nodes that paths lead to", mask_words(n))?;
+        let grid = Grid::cover(self.gpu, n as usize, THREADS);
+        kernels::tally_marks(self.gpu, grid, n, counts.view(), marks.view_mut())?;
+        Ok(marks)
+    }
+
     /// The nodes that paths lead to, or those among them that may be the first `wanted` by their number: all with at least the
     /// least number of a bucket, so that there are some more. Waits.
     ///

@@ -3,7 +3,7 @@
 use graphlume_algo::gpu::relation::CHUNK;
 use graphlume_algo::gpu::tally::AT_ONCE;
 use graphlume_expr::JobTest;
-use graphlume_store::{TallyJob, TallyRelation, TallyStep, TallyWanted};
+use graphlume_store::{TallyBranch, TallyJob, TallyMarks, TallyRelation, TallyStep, TallyWanted};
 
 use super::cost::{Effort, cpu_paths_us};
 
@@ -14,6 +14,10 @@ const PATH_ARC_BYTES: usize = 24;
 /// Bytes of the words that come back with every count, and of a node with its number.
 const STATE_BYTES: usize = 64;
 const NODE_BYTES: usize = 16;
+/// Bytes of a number of nodes that comes back.
+const COUNT_BYTES: usize = 8;
+/// Bytes that a word of a mask costs which is written by itself.
+const SECTOR: usize = 32;
 /// Bytes of the numbers by which the nodes with most paths are found.
 const BUCKET_BYTES: usize = 8_192;
 /// The part of all nodes below which the CPU keeps those that it meets by hash, and how much dearer one is then.
@@ -31,6 +35,8 @@ pub(crate) struct TallyWork {
     nodes: f64,
     arcs: f64,
     ends: f64,
+    /// Rows that it makes.
+    rows: f64,
 }
 
 impl TallyWork {
@@ -39,17 +45,26 @@ impl TallyWork {
         let effort = Effort { missing_bytes: missing_bytes as usize, ..Effort::default() };
         let mut counting = Counting { job, work: Self { effort, ..Self::default() } };
         counting.marks();
+        job.branches.iter().for_each(|branch| counting.branch(branch));
+        if job.wanted == TallyWanted::Starts {
+            counting.launch(counting.nodes() / 8);
+            counting.result(COUNT_BYTES);
+            return counting.work;
+        }
         let last = job.steps.len().saturating_sub(1);
+        let is_marked = job.from.is_some() || !job.branches.is_empty();
+        let mut source = if is_marked { Source::Marks } else { Source::One };
         let mut met = job.starts;
         counting.work.cells = counting.leaves(job.from) * counting.nodes();
         for (i, step) in job.steps.iter().enumerate() {
             let is_total = i == last && job.wanted == TallyWanted::Total;
             if is_total {
-                counting.total(i, step);
+                counting.total(source, step);
             } else {
-                counting.pull(i, step);
+                counting.pull(source, step);
+                source = Source::Each;
             }
-            met = counting.cpu_step(i, step, is_total, met);
+            met = counting.cpu_step((i == 0, is_total), step, met);
         }
         counting.end(met);
         counting.work
@@ -57,8 +72,16 @@ impl TallyWork {
 
     /// Microseconds on this many threads.
     pub(crate) fn cpu_us(&self, threads: usize) -> f64 {
-        cpu_paths_us(self.cells, (self.nodes, self.arcs), self.ends, threads)
+        cpu_paths_us(self.cells, (self.nodes, self.arcs), (self.ends, self.rows), threads)
     }
+}
+
+/// How the paths to the nodes are known that a step begins at.
+#[derive(Clone, Copy, PartialEq)]
+enum Source {
+    One,
+    Marks,
+    Each,
 }
 
 struct Counting<'j> {
@@ -88,20 +111,37 @@ impl Counting<'_> {
 
     fn marks(&mut self) {
         for marks in &self.job.marks {
-            let width: usize = marks.columns.iter().map(|c| c.cells.width()).sum();
-            self.launch(self.nodes() * width + self.nodes() / 8);
+            match marks {
+                TallyMarks::Table(marks) => {
+                    let width: usize = marks.columns.iter().map(|c| c.cells.width()).sum();
+                    self.launch(self.nodes() * width + self.nodes() / 8);
+                }
+                TallyMarks::Nodes(nodes) => {
+                    self.work.cells += nodes.len();
+                    self.launch(SECTOR * nodes.len() + self.nodes() / 8);
+                }
+            }
         }
     }
 
     /// Conditions on single columns that stand on nodes.
     fn leaves(&self, marks: Option<usize>) -> usize {
-        let test = marks.and_then(|place| self.job.marks.get(place)?.test.as_ref());
-        test.map_or(0, JobTest::leaves)
+        match marks.and_then(|place| self.job.marks.get(place)) {
+            Some(TallyMarks::Table(marks)) => marks.test.as_ref().map_or(0, JobTest::leaves),
+            Some(TallyMarks::Nodes(_)) | None => 0,
+        }
     }
 
     /// Whether conditions other than one, such as a label, stand on nodes.
     fn is_narrowed(&self, marks: Option<usize>) -> bool {
-        self.leaves(marks) > 1
+        let marks = marks.and_then(|place| self.job.marks.get(place));
+        match marks {
+            Some(TallyMarks::Table(marks)) => {
+                marks.test.as_ref().is_some_and(|test| test.leaves() > 1)
+            }
+            Some(TallyMarks::Nodes(_)) => true,
+            None => false,
+        }
     }
 
     /// A look at the lengths of the lists of marked nodes.
@@ -120,15 +160,29 @@ impl Counting<'_> {
         }
     }
 
-    fn pull(&mut self, place: usize, step: &TallyStep) {
-        let is_first = place == 0;
-        if is_first && self.job.from.is_some() {
+    /// The nodes that a pattern leads to; the CPU makes a row for each of its steps.
+    fn branch(&mut self, branch: &TallyBranch) {
+        let mut source = if branch.from.is_some() { Source::Marks } else { Source::One };
+        let mut met = branch.starts;
+        self.work.cells += self.leaves(branch.from) * self.nodes();
+        for step in &branch.steps {
+            self.pull(source, step);
+            self.launch(8 * self.nodes());
+            source = Source::Marks;
+            let near = f64::from(step.relation.places[1 - Self::far(step)]).max(1.0);
+            met = arcs(&step.relation) as f64 * (met / near).min(1.0);
+            self.work.rows += met;
+        }
+    }
+
+    fn pull(&mut self, source: Source, step: &TallyStep) {
+        if source == Source::Marks {
             self.covered();
         }
-        let each = match (is_first, self.job.from) {
-            (true, None) => 0,
-            (true, Some(_)) => MARK_ARC_BYTES,
-            (false, _) => PATH_ARC_BYTES,
+        let each = match source {
+            Source::One => 0,
+            Source::Marks => MARK_ARC_BYTES,
+            Source::Each => PATH_ARC_BYTES,
         };
         self.launch(12 * self.nodes() + arcs(&step.relation) * each);
         if step.relation.longest[Self::far(step)] > CHUNK && each > 0 {
@@ -137,12 +191,12 @@ impl Counting<'_> {
         self.loops(step);
     }
 
-    fn total(&mut self, place: usize, step: &TallyStep) {
+    fn total(&mut self, source: Source, step: &TallyStep) {
         if step.to.is_some() {
             self.covered();
         }
         let each = if self.is_narrowed(step.to) { MARK_ARC_BYTES } else { 0 };
-        let numbers = if place == 0 { 0 } else { 8 };
+        let numbers = if source == Source::Each { 8 } else { 0 };
         self.launch((4 + numbers) * self.nodes() + arcs(&step.relation) * each);
         if step.relation.longest[1 - Self::far(step)] > CHUNK && step.to.is_some() {
             self.launch(0);
@@ -152,7 +206,7 @@ impl Counting<'_> {
     }
 
     /// What the CPU looks at for a step from so many nodes; gives about how many it leads to.
-    fn cpu_step(&mut self, place: usize, step: &TallyStep, is_total: bool, from: f64) -> f64 {
+    fn cpu_step(&mut self, (is_first, is_total): (bool, bool), step: &TallyStep, from: f64) -> f64 {
         let far = Self::far(step);
         let [near_places, far_places] =
             [1 - far, far].map(|side| f64::from(step.relation.places[side]).max(1.0));
@@ -167,7 +221,7 @@ impl Counting<'_> {
             self.work.nodes += self.nodes() as f64;
             let by_lengths = match is_total {
                 true => !self.is_narrowed(step.to),
-                false => place == 0 && from >= near_places,
+                false => is_first && from >= near_places,
             };
             self.work.arcs += if by_lengths { 0.0 } else { arcs };
         }
@@ -242,7 +296,8 @@ mod tests {
         let step =
             || TallyStep { relation: relation.clone(), forward: true, to: Some(0), apart: false };
         let steps = vec![step(), step()];
-        let job = TallyJob { num_nodes, marks: vec![marks], from: Some(0), starts, steps, wanted };
+        let (marks, from, branches) = (vec![TallyMarks::Table(marks)], Some(0), vec![]);
+        let job = TallyJob { num_nodes, marks, from, branches, starts, steps, wanted };
         let work = TallyWork::of(&job, missing);
         work.effort.gpu_us(H200) < work.cpu_us(threads)
     }

@@ -8,7 +8,7 @@ use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::Count;
 use graphlume_device::prim::Device;
 use graphlume_expr::TableJob;
-use graphlume_store::{TallyAnswer, TallyDevice, TallyJob, TallyRelation, TallyWanted};
+use graphlume_store::{TallyAnswer, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyWanted};
 use graphlume_types::{CancelToken, DatasetId};
 
 use super::chain_sets::ChainError;
@@ -54,7 +54,10 @@ impl ResidentTallies {
     /// Bytes of all that the job takes, and of the copies that have to be made first.
     fn bytes(&self, gpu: &GpuDevice, job: &TallyJob<'_>) -> (u64, u64) {
         let nodes = u64::from(job.num_nodes);
-        let room = if job.wanted == TallyWanted::Total { 0 } else { nodes };
+        let room = match job.wanted {
+            TallyWanted::Starts | TallyWanted::Total => 0,
+            TallyWanted::Each | TallyWanted::First(_) => nodes,
+        };
         let marks = job.marks.len() as u64 * nodes.div_ceil(8);
         let (mut all, mut missing) = (Count::footprint(nodes, room) + marks, 0);
         let mut add = |bytes: u64, is_there: bool| {
@@ -62,7 +65,7 @@ impl ResidentTallies {
             missing += if is_there { 0 } else { bytes };
         };
         let mut seen = HashSet::new();
-        for relation in job.steps.iter().map(|step| &step.relation) {
+        for relation in relations(job) {
             let key = self.relation_key(relation);
             let edges = u64::from(relation.topology.num_edges());
             let is_there = gpu.has_relation(&key);
@@ -71,7 +74,7 @@ impl ResidentTallies {
             }
         }
         let mut seen = HashSet::new();
-        for column in job.marks.iter().flat_map(|marks| &marks.columns) {
+        for column in tables(job).flat_map(|marks| &marks.columns) {
             let key = self.tables.column_key(column);
             let is_there = gpu.has_column(&key);
             if seen.insert(key) {
@@ -90,11 +93,13 @@ impl ResidentTallies {
         // A stream of its own: the slices of layouts do not wait behind it.
         let stream = gpu.gpu.stream()?;
         let device = Device::Cuda(stream.clone());
-        let columns = |marks: &TableJob<'_>| self.tables.copies(gpu, &device, marks);
+        let columns = |marks: &TallyMarks<'_>| match marks {
+            TallyMarks::Table(marks) => self.tables.copies(gpu, &device, marks),
+            TallyMarks::Nodes(_) => Ok(Vec::new()),
+        };
         let columns = job.marks.iter().map(columns).collect::<Result<_, _>>()?;
         cancel.check()?;
-        let relations = job.steps.iter().map(|step| {
-            let relation = &step.relation;
+        let relations = relations(job).map(|relation| {
             gpu.relation(self.relation_key(relation), |gpu| {
                 Ok::<_, AlgoError>(Relation::upload(gpu, &relation.topology, &relation.loops)?)
             })
@@ -104,6 +109,20 @@ impl ResidentTallies {
         let copies = Copies { columns, relations };
         gpu.with_room(|| tally_run::run((&stream, &device), job, &copies, cancel))
     }
+}
+
+/// The conditions that are tested on the device.
+fn tables<'j, 't>(job: &'j TallyJob<'t>) -> impl Iterator<Item = &'j TableJob<'t>> {
+    job.marks.iter().filter_map(|marks| match marks {
+        TallyMarks::Table(marks) => Some(marks),
+        TallyMarks::Nodes(_) => None,
+    })
+}
+
+/// The relations of all steps, those of branches first.
+fn relations<'j>(job: &'j TallyJob<'_>) -> impl Iterator<Item = &'j TallyRelation> {
+    let branches = job.branches.iter().flat_map(|branch| &branch.steps);
+    branches.chain(&job.steps).map(|step| &step.relation)
 }
 
 impl TallyDevice for ResidentTallies {

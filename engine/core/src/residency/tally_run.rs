@@ -5,8 +5,8 @@ use std::sync::Arc;
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
 use graphlume_device::cuda::{Buf, Gpu, View};
-use graphlume_device::prim::{Device, DeviceColumn, Mask};
-use graphlume_store::{TallyAnswer, TallyJob, TallyWanted};
+use graphlume_device::prim::{Cells, Device, DeviceColumn, Mask};
+use graphlume_store::{TallyAnswer, TallyBranch, TallyJob, TallyMarks, TallyWanted};
 use graphlume_types::CancelToken;
 
 use super::chain_sets::ChainError;
@@ -16,7 +16,7 @@ use super::tables::predicate;
 pub(super) struct Copies {
     /// Of each condition.
     pub(super) columns: Vec<Vec<Arc<DeviceColumn>>>,
-    /// Of each step.
+    /// Of each step, those of branches first.
     pub(super) relations: Vec<Arc<Relation>>,
 }
 
@@ -28,25 +28,84 @@ pub(super) fn run(
     cancel: &CancelToken,
 ) -> Result<Option<TallyAnswer>, ChainError> {
     let masks = masks(device, job, copies, cancel)?;
-    let of = |place: Option<usize>| -> Result<Option<View<'_, u32>>, ChainError> {
+    let marks = Marks { masks: &masks };
+    let mut relations = copies.relations.iter();
+    // The nodes that all patterns have led to so far.
+    let mut met: Option<Buf<u32>> = None;
+    for branch in &job.branches {
+        let own = relations.by_ref().take(branch.steps.len());
+        let within = met.as_ref().map(Buf::view).or(marks.of(job.from)?);
+        met = Some(led_to(gpu, (job, branch), own, (&marks, within), cancel)?);
+    }
+    if job.wanted == TallyWanted::Starts {
+        let words =
+            met.ok_or_else(|| ChainError::Program("no pattern leads to nodes".to_owned()))?;
+        cancel.check()?;
+        let nodes = device.mask_count(&Mask::of_words(job.num_nodes as usize, words)?)?;
+        return Ok(Some(TallyAnswer::Total(nodes)));
+    }
+    let first = met.as_ref().map(Buf::view).or(marks.of(job.from)?);
+    let first = first.map_or(Paths::One, Paths::Marks);
+    counted(gpu, job, relations, (&marks, first), cancel)
+}
+
+/// The nodes that meet the conditions, by their places.
+struct Marks<'m> {
+    masks: &'m [Mask],
+}
+
+impl<'m> Marks<'m> {
+    fn of(&self, place: Option<usize>) -> Result<Option<View<'m, u32>>, ChainError> {
         let Some(place) = place else { return Ok(None) };
-        let marks = masks.get(place).and_then(Mask::words);
+        let marks = self.masks.get(place).and_then(Mask::words);
         let missing = || ChainError::Program(format!("condition {place} has no marks on the GPU"));
         marks.map(Some).ok_or_else(missing)
-    };
-    let first = of(job.from)?.map_or(Paths::One, Paths::Marks);
+    }
+}
+
+/// The nodes that a pattern leads to, of those within a set.
+fn led_to<'c>(
+    gpu: &Gpu,
+    (job, branch): (&TallyJob<'_>, &TallyBranch),
+    relations: impl Iterator<Item = &'c Arc<Relation>>,
+    (marks, within): (&Marks<'_>, Option<View<'_, u32>>),
+    cancel: &CancelToken,
+) -> Result<Buf<u32>, ChainError> {
+    let mut count = Count::new(gpu, job.num_nodes, 0)?;
+    let first = marks.of(branch.from)?.map_or(Paths::One, Paths::Marks);
+    let mut met: Option<Buf<u32>> = None;
+    for (i, (step, relation)) in branch.steps.iter().zip(relations).enumerate() {
+        cancel.check()?;
+        let is_last = i + 1 == branch.steps.len();
+        let to = if is_last { within } else { marks.of(step.to)? };
+        let from = met.as_ref().map_or(first, |words| Paths::Marks(words.view()));
+        let taken = Step { relation, forward: step.forward, to, before: None };
+        let counts = count.pull(&taken, from)?;
+        met = Some(count.marks(&counts)?);
+    }
+    met.ok_or_else(|| ChainError::Program("a pattern without a step".to_owned()))
+}
+
+/// The steps behind the nodes where paths begin.
+fn counted<'c>(
+    gpu: &Gpu,
+    job: &TallyJob<'_>,
+    relations: impl Iterator<Item = &'c Arc<Relation>>,
+    (marks, first): (&Marks<'_>, Paths<'_>),
+    cancel: &CancelToken,
+) -> Result<Option<TallyAnswer>, ChainError> {
+    fn paths<'v>(held: Option<&'v Buf<u64>>, first: Paths<'v>) -> Paths<'v> {
+        held.map_or(first, |counts| Paths::Each(counts.view()))
+    }
     let room = if job.wanted == TallyWanted::Total { 0 } else { job.num_nodes as usize };
     let mut count = Count::new(gpu, job.num_nodes, room)?;
     // The numbers after the last step, and after the one before it; none where paths begin.
     let (mut now, mut before): (Option<Buf<u64>>, Option<Buf<u64>>) = (None, None);
-    for (i, (step, relation)) in job.steps.iter().zip(&copies.relations).enumerate() {
+    for (i, (step, relation)) in job.steps.iter().zip(relations).enumerate() {
         cancel.check()?;
-        fn paths<'v>(held: Option<&'v Buf<u64>>, first: Paths<'v>) -> Paths<'v> {
-            held.map_or(first, |counts| Paths::Each(counts.view()))
-        }
         let earlier = step.apart.then(|| paths(before.as_ref(), first));
-        let forward = step.forward;
-        let taken = Step { relation, forward, to: of(step.to)?, before: earlier };
+        let (forward, to) = (step.forward, marks.of(step.to)?);
+        let taken = Step { relation, forward, to, before: earlier };
         let from = paths(now.as_ref(), first);
         if i + 1 == job.steps.len() && job.wanted == TallyWanted::Total {
             return Ok(answer(count.total(&taken, from)?));
@@ -59,7 +118,7 @@ pub(super) fn run(
     cancel.check()?;
     let wanted = match job.wanted {
         TallyWanted::First(wanted) => Some(wanted),
-        TallyWanted::Each | TallyWanted::Total => None,
+        _ => None,
     };
     Ok(answer(count.list(&counts, wanted)?))
 }
@@ -80,6 +139,14 @@ fn masks(
     cancel: &CancelToken,
 ) -> Result<Vec<Mask>, ChainError> {
     let marked = job.marks.iter().zip(&copies.columns).map(|(marks, columns)| {
+        let marks = match marks {
+            TallyMarks::Table(marks) => marks,
+            TallyMarks::Nodes(nodes) => {
+                cancel.check()?;
+                let listed = device.upload(Cells::U32(nodes), None)?;
+                return Ok(device.mask_from_rows(job.num_nodes as usize, &listed)?);
+            }
+        };
         let columns: Vec<&DeviceColumn> = columns.iter().map(AsRef::as_ref).collect();
         let no_test = || ChainError::Program("a condition without a test".to_owned());
         let test = marks.test.as_ref().ok_or_else(no_test)?;

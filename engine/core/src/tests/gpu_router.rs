@@ -120,7 +120,7 @@ fn the_router_knows_the_kernels_and_the_bytes_of_a_count() {
         "MATCH (a:Person)-[:FOLLOWS]->(b)-[:LIVES_IN]->(c:City) RETURN c.name, count(*)",
         "MATCH (a)-[:FOLLOWS]->(b)-[:FOLLOWS]->(c) RETURN c.id, count(*) AS n ORDER BY n DESC LIMIT 20",
     ];
-    let questions = [0, 1, 3, 7, 8].map(|q: usize| gpu_tallies::QUESTIONS[q]);
+    let questions = [0, 1, 3, 4, 5, 6, 7, 8].map(|q: usize| gpu_tallies::QUESTIONS[q]);
     gpu_test(&[], |gpu| {
         let e = live_engine(on(gpu));
         let ctx = e.handle.remains().upgrade().expect("a context");

@@ -136,11 +136,15 @@ fn patterns(count: u64) -> Vec<String> {
             text.push_str(&format!(" WHERE {}", tests.join(" AND ")));
         }
         let end = format!("n{steps}");
-        text.push_str(&match i % 5 {
+        let middle = format!("n{}", steps / 2);
+        text.push_str(&match i % 8 {
             0 | 1 => " RETURN count(*)".to_owned(),
             2 => format!(" RETURN {end}.name, count(*)"),
             3 => format!(" RETURN {end}.id AS id, count(*) AS c ORDER BY c DESC, id LIMIT 7"),
-            _ => format!(" WITH {end}, count(*) AS c ORDER BY c DESC, {end}.id SKIP 2 LIMIT 3 RETURN {end}.id, c"),
+            4 => format!(" WITH {end}, count(*) AS c ORDER BY c DESC, {end}.id SKIP 2 LIMIT 3 RETURN {end}.id, c"),
+            5 => format!(" RETURN count(DISTINCT {middle})"),
+            6 => format!(" WITH DISTINCT {middle} MATCH ({middle})-[:LIVES_IN]->(t:City) RETURN t.name, count(*)"),
+            _ => format!(" WITH DISTINCT {end} MATCH ({end})<-[:FOLLOWS]-(x)-[:LIVES_IN]->(y) RETURN count(*)"),
         });
         all.push(text);
     }
@@ -161,10 +165,18 @@ fn texts() -> Vec<String> {
         "MATCH (a)-[:FOLLOWS]->(b) RETURN b.id AS id, count(*) AS c ORDER BY c DESC, id LIMIT 10000",
         "MATCH (a)-[:FOLLOWS]->(b) RETURN b.id AS id, count(*) AS c ORDER BY c, id LIMIT 5",
         "MATCH (a)-[:FOLLOWS]->(b) RETURN b.gender AS g, count(*) AS c ORDER BY c DESC, g LIMIT 1",
+        "MATCH (a:Person)-[:FOLLOWS]->(b:Person), (a)-[:LIVES_IN]->(t:City {name: 'n605'}) RETURN count(DISTINCT a)",
+        "MATCH (a:Person)-[:FOLLOWS]->(b:Person) WHERE b.age > 30 RETURN count(DISTINCT b)",
+        "MATCH (a:Person)-[:FOLLOWS]->(b:Person)-[:LIVES_IN]->(c) WHERE c.name = 'n607' RETURN count(DISTINCT a)",
+        "MATCH (a:Person)-[:FOLLOWS]->(b)-[:FOLLOWS]->(c) RETURN count(DISTINCT b)",
+        "MATCH (a:Person)-[:FOLLOWS]->(b), (a)-[:FOLLOWS]->(c:City) RETURN count(DISTINCT a)",
+        "MATCH (p:Person)-[:HAS_INTEREST]->(i) WITH DISTINCT p MATCH (p)-[:FOLLOWS]->(q)-[:FOLLOWS]->(r) RETURN count(*)",
+        "MATCH (p:Person)-[:HAS_INTEREST]->(i) WITH DISTINCT i MATCH (i)<-[:HAS_INTEREST]-(q) RETURN q.id AS id, count(*) AS c ORDER BY c DESC, id LIMIT 3",
+        "MATCH (p:Person)-[:HAS_INTEREST]->(i) WITH DISTINCT p, i MATCH (p)-[:FOLLOWS]->(q) RETURN count(*)",
         "MATCH (a:Person)-[:LIVES_IN]->(t) RETURN t.name AS name, count(a) AS c ORDER BY c DESC, name LIMIT 2",
     ];
     all.extend(more.map(str::to_owned));
-    all.extend(patterns(120));
+    all.extend(patterns(240));
     all
 }
 
@@ -185,6 +197,7 @@ fn counts_of_paths_are_the_same_on_the_gpu() {
     let texts = texts();
     let wanted = answers(config(), &social(PERSONS), &texts);
     let kernels = [
+        "tally_marks",
         "tally_covered",
         "tally_pull",
         "tally_total",
@@ -202,14 +215,15 @@ fn counts_of_paths_are_the_same_on_the_gpu() {
             assert_eq!(rows(&e, data, text), *wanted, "{text}");
             let was_there = launches(gpu) != before;
             let said = plan(&e, data, text);
-            let counted = said.lines().find(|line| line.contains("CountPaths"));
-            let on = counted.is_some_and(|line| line.contains("on the GPU"));
+            let mut lines =
+                said.lines().filter(|l| l.contains("CountPaths") || l.contains("Aggregate"));
+            // A grouping by columns has a side, too.
+            let on = lines.any(|l| l.contains("on the GPU") && !l.contains("by columns"));
             assert_eq!(on, was_there, "{text}: {said}");
+            let must = QUESTIONS.contains(&text.as_str()) && !text.contains("avg(");
+            assert!(was_there || !must, "{said}");
             on_gpu.push(was_there);
         }
-        let questions: Vec<usize> =
-            (1..).zip(&on_gpu).take(9).filter(|q| *q.1).map(|q| q.0).collect();
-        assert!([1, 2, 4, 8, 9].iter().all(|q| questions.contains(q)), "{questions:?}");
         let count = on_gpu.iter().filter(|on| **on).count();
         // The others go either way, along any type, or along two of which one must not be taken twice.
         assert!(count * 3 > texts.len(), "{count} of {}", texts.len());
@@ -298,7 +312,7 @@ fn a_small_count_stays_on_the_cpu() {
 
 #[test]
 fn faulty_cards_cost_a_line_and_not_the_count() {
-    let texts: Vec<String> = [0, 3, 8].map(|q: usize| QUESTIONS[q].to_owned()).to_vec();
+    let texts: Vec<String> = [0, 6, 8].map(|q: usize| QUESTIONS[q].to_owned()).to_vec();
     let wanted = answers(config(), &social(PERSONS), &texts);
     fault_test(|| {
         for (text, wanted) in texts.iter().zip(&wanted) {
@@ -323,15 +337,19 @@ fn faulty_cards_cost_a_line_and_not_the_count() {
                 calls
             });
             assert!(calls[0] > 3 && calls[1] > 3, "{text}: {calls:?}");
+            // Every call fails once at least, the first dozen in each way.
+            let is_due = |at: u64, odd: bool| at <= 12 || (at % 2 == 1) == odd;
             for at in 1..=calls[0] {
-                for noticed in [Noticed::AtOnce, Noticed::Later] {
+                let each = [(Noticed::AtOnce, true), (Noticed::Later, false)];
+                for noticed in each.iter().filter(|way| is_due(at, way.1)).map(|way| way.0) {
                     let gpu = open_gpu();
                     emulator::fail_launch(at, 700, noticed);
                     ask(&gpu);
                 }
             }
             for at in 1..=calls[1] {
-                for times in [Times::Once, Times::FromThenOn] {
+                let each = [(Times::Once, true), (Times::FromThenOn, false)];
+                for times in each.iter().filter(|way| is_due(at, way.1)).map(|way| way.0) {
                     let gpu = open_gpu();
                     emulator::refuse_memory(at, times);
                     ask(&gpu);

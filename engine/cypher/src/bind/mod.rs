@@ -18,6 +18,7 @@ use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 use crate::types::Ty;
 pub(crate) use pattern::seek_of;
 pub(crate) use start::{Given, HOPS_UNBOUND, Statistics, Wanted};
+pub(crate) use tally::cannot_fail;
 
 type Bound<T> = Result<T, QueryError>;
 

@@ -43,6 +43,9 @@ pub(crate) trait Statistics {
 
     /// About how many relationships have one of the types; all without any.
     fn relationships(&self, types: &[&str]) -> f64;
+
+    /// Whether the graph has a GPU that counts paths, so that more of them are worth counting.
+    fn has_device(&self) -> bool;
 }
 
 /// A pattern with what is known of its parts.

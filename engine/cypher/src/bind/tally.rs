@@ -22,10 +22,26 @@ impl Binder<'_> {
         if self.nested {
             return Ok((input, None));
         }
+        // From nodes that another pattern has led to the CPU walks as soon.
+        if begins_apart(&input) {
+            self.open = true;
+            if !self.statistics.is_some_and(super::Statistics::has_device) {
+                return Ok((input, None));
+            }
+        }
         let known: Vec<&Ex> = keys.iter().map(|(_, e)| e).chain(arguments(aggs)).collect();
         let Some(chain) = Chain::new(input.clone(), &known) else { return Ok((input, None)) };
         let weight = self.slot("")?;
         Ok((chain.into_op(weight), Some(weight)))
+    }
+}
+
+/// Whether a pattern begins at nodes of which each was kept once.
+fn begins_apart(op: &Op) -> bool {
+    match op {
+        Op::Expand { input, .. } | Op::Filter { input, .. } => begins_apart(input),
+        Op::Distinct { slots, .. } => slots.len() == 1,
+        _ => false,
     }
 }
 
@@ -54,7 +70,11 @@ impl Chain {
     /// The path below a grouping that looks at `known`; `None` where counting does not pay or is not allowed.
     fn new(op: Op, known: &[&Ex]) -> Option<Self> {
         let (scan, links) = links(op)?;
-        let Op::Scan { slot, .. } = root(&scan) else { return None };
+        let slot = match root(&scan) {
+            Op::Scan { slot, .. } => slot,
+            Op::Distinct { slots, .. } => slots.first()?,
+            _ => return None,
+        };
         let mut live = Vec::new();
         if !known.iter().all(|e| slots_of(e, &mut live)) {
             return None;
@@ -158,6 +178,7 @@ fn links(op: Op) -> Option<(Op, Vec<Link>)> {
             Some((scan, links))
         }
         Op::Scan { ref input, .. } if matches!(**input, Op::Argument) => Some((op, Vec::new())),
+        Op::Distinct { ref slots, .. } if slots.len() == 1 => Some((op, Vec::new())),
         _ => None,
     }
 }
@@ -251,7 +272,7 @@ fn slots_of(e: &Ex, into: &mut Vec<Slot>) -> bool {
 }
 
 /// Whether a condition looks at nothing but the node in `slot`, and has an answer for every node.
-fn cannot_fail(e: &Ex, slot: Slot) -> bool {
+pub(crate) fn cannot_fail(e: &Ex, slot: Slot) -> bool {
     let plain = |e: &Ex| match e {
         Ex::Const(_) | Ex::Param(_) => true,
         Ex::Prop(base, _) => matches!(**base, Ex::Slot(s) if s == slot),

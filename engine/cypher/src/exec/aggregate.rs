@@ -27,6 +27,8 @@ enum Held {
     Nodes(Slot, Groups),
     /// The same where all aggregates are the number of paths to the node.
     Paths(Slot, Vec<(u32, u64)>),
+    /// One group, whose only aggregate is this number.
+    Number(u64),
 }
 
 impl Grouped<'_> {
@@ -34,6 +36,7 @@ impl Grouped<'_> {
         match &self.groups {
             Held::Values(groups) | Held::Nodes(_, groups) => groups.len(),
             Held::Paths(_, nodes) => nodes.len(),
+            Held::Number(_) => 1,
         }
     }
 
@@ -51,6 +54,7 @@ impl Grouped<'_> {
                 // More were refused.
                 Ok(Value::int(i64::try_from(paths).unwrap_or(i64::MAX)))
             }
+            Held::Number(number) => Ok(Value::int(i64::try_from(*number).unwrap_or(i64::MAX))),
         }
     }
 }
@@ -149,12 +153,40 @@ impl<'p> Grouper<'p> {
     }
 }
 
+/// The slot whose nodes are counted, each once, where that is all that is asked of a pattern.
+pub(super) fn nodes_counted(keys: &[(Slot, Ex)], aggs: &[Agg], input: &Op) -> Option<Slot> {
+    let (true, [agg]) = (keys.is_empty(), aggs) else { return None };
+    let Some(Ex::Slot(slot)) = agg.arg else { return None };
+    let counts = agg.kind == AggKind::Count && agg.distinct;
+    (counts && is_walked(input) && binds_node(input, slot)).then_some(slot)
+}
+
+/// Whether rows are made by steps from node to node.
+fn is_walked(op: &Op) -> bool {
+    match op {
+        Op::Expand { .. } | Op::Tally { .. } => true,
+        Op::Filter { input, .. } => is_walked(input),
+        _ => false,
+    }
+}
+
 /// Whether an aggregate is the number of paths.
 fn counts_paths(agg: &Agg) -> bool {
     agg.kind == AggKind::CountRows && agg.weight.is_some()
 }
 
 impl Exec<'_> {
+    /// The number of nodes that [`nodes_counted`] is about, where the GPU counts them.
+    fn nodes_on_device(
+        &self,
+        (id, input): (OpId, &Op),
+        keys: &[(Slot, Ex)],
+        aggs: &[Agg],
+    ) -> Option<u64> {
+        let slot = nodes_counted(keys, aggs, input).filter(|_| self.part.is_none())?;
+        self.starts_on_device(id, input, slot)
+    }
+
     /// Whether groups are nodes with the number of paths that lead to them.
     pub(super) fn is_by_paths(&self, keys: &[(Slot, Ex)], aggs: &[Agg], input: &Op) -> bool {
         determining(self, keys, input).is_some() && aggs.iter().all(counts_paths)
@@ -194,6 +226,9 @@ impl Exec<'_> {
             self.hold(nodes.len(), nodes.len())?;
             self.record(|r| r.ran(Some(tally.id), nodes.len() as u64));
             return Ok(Grouped { keys, aggs, groups: Held::Paths(node, nodes) });
+        }
+        if let Some(number) = self.nodes_on_device((id, input), keys, aggs) {
+            return Ok(Grouped { keys, aggs, groups: Held::Number(number) });
         }
         if let Some(groups) = self.folded((id, input), keys, aggs, row)? {
             self.record(|r| r.took(Some(id), Way::Columns));
@@ -268,6 +303,7 @@ impl Exec<'_> {
             }
             Held::Nodes(slot, groups) => (*slot, groups.key(group).first().cloned()),
             Held::Paths(slot, nodes) => (*slot, nodes.get(group).map(|n| Value::Node(n.0))),
+            Held::Number(_) => return Ok(Value::NULL),
         };
         set(row, slot, node.unwrap_or_default());
         grouped.keys.get(key).map_or(Ok(Value::NULL), |(_, key)| self.eval(key, row))

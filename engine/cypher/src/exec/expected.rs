@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
 
+use super::aggregate::nodes_counted;
 use super::estimate::estimates;
 use super::recorder::Recorder;
 use super::statistics::Known;
@@ -179,6 +180,16 @@ impl Walk<'_, '_> {
         if matches!(input, Op::Tally { .. }) {
             return self.tally(input, first.filter(|_| self.exec.is_by_paths(keys, aggs, input)));
         }
+        if let Some(slot) = nodes_counted(keys, aggs, input) {
+            let of = Tally::starts(id, input, slot);
+            if let Some(side) = self.exec.tallies_on_device(&of) {
+                let is_gpu = side.is_ok();
+                self.on_gpu.insert(id, side);
+                if is_gpu {
+                    return;
+                }
+            }
+        }
         self.selected(input);
         self.operator(input);
     }
@@ -202,7 +213,10 @@ impl Walk<'_, '_> {
             let is_gpu = side.is_ok();
             self.on_gpu.insert(of.id, side);
             if is_gpu {
-                return self.all_below(of.input);
+                if Exec::masked_by_device(of.input) {
+                    self.all_below(of.input);
+                }
+                return;
             }
         }
         self.starts(of.input, of.from);

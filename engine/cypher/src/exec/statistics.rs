@@ -184,6 +184,10 @@ impl Statistics for Known<'_> {
         labels.chain(wanted).fold(f64::from(self.view.num_nodes()), f64::min)
     }
 
+    fn has_device(&self) -> bool {
+        self.view.graph().tally_device().is_some()
+    }
+
     fn relationships(&self, types: &[&str]) -> f64 {
         let all = self.view.topology().num_edges();
         if types.is_empty() {

@@ -4,17 +4,24 @@ use std::sync::Arc;
 
 use graphlume_expr::TableJob;
 use graphlume_graph::Direction;
-use graphlume_store::{TallyAnswer, TallyDevice, TallyJob, TallyRelation, TallyStep};
+use graphlume_store::{
+    TallyAnswer, TallyBranch, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyStep,
+};
 
+use super::within::{Branch, Place, Within};
 use super::{Counted, Tally, scanned};
 use crate::bind::Statistics;
 use crate::exec::Exec;
+use crate::exec::eval::set;
 use crate::exec::recorder::Way;
 use crate::exec::statistics::Known;
-use crate::plan::{Agg, AggKind, Ex, Tallied};
+use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot, Step, Tallied};
+use crate::value::Value;
 
 /// The part of the nodes that conditions are expected to leave.
 const LEFT_PART: f64 = 0.25;
+/// Nodes with a label that are looked at one by one at most.
+const FEW_NODES: usize = 1 << 13;
 
 /// A job and the GPU that is to do it.
 type Job<'e> = (&'e dyn TallyDevice, TallyJob<'e>);
@@ -25,25 +32,106 @@ type Why = &'static str;
 /// The conditions on nodes of a job, each once.
 #[derive(Default)]
 struct Conditions<'e> {
-    all: Vec<TableJob<'e>>,
+    all: Vec<TallyMarks<'e>>,
+}
+
+/// Whether both are the same condition.
+fn are_same(a: &TallyMarks<'_>, b: &TallyMarks<'_>) -> bool {
+    match (a, b) {
+        (TallyMarks::Nodes(a), TallyMarks::Nodes(b)) => a == b,
+        (TallyMarks::Table(a), TallyMarks::Table(b)) => {
+            let names = |job: &TableJob<'_>| {
+                job.columns.iter().map(|c| c.name.to_owned()).collect::<Vec<_>>()
+            };
+            a.test == b.test && names(a) == names(b)
+        }
+        _ => false,
+    }
 }
 
 impl<'e> Conditions<'e> {
     /// The place of a condition.
-    fn place(&mut self, job: TableJob<'e>) -> usize {
-        let is_it = |known: &TableJob<'e>| {
-            let names = |job: &TableJob<'e>| job.columns.iter().map(|c| c.name).collect::<Vec<_>>();
-            known.test == job.test && names(known) == names(&job)
-        };
-        if let Some(known) = self.all.iter().position(is_it) {
+    fn place(&mut self, marks: TallyMarks<'e>) -> usize {
+        if let Some(known) = self.all.iter().position(|known| are_same(known, &marks)) {
             return known;
         }
-        self.all.push(job);
+        self.all.push(marks);
         self.all.len() - 1
     }
 }
 
+/// Where paths begin: what holds for these nodes, and the pattern that has led to them, if one has.
+struct Begin<'e> {
+    place: Place<'e>,
+    within: Within<'e>,
+}
+
+fn begin<'e>(of: &Tally<'e>) -> Option<Begin<'e>> {
+    let inner = match of.input {
+        Op::Distinct { input, .. } => &**input,
+        op => op,
+    };
+    let within = Within::of(inner, of.from)?;
+    Some(Begin { place: within.place(of.from)?, within })
+}
+
+/// A job as it is made.
+struct Making<'e> {
+    exec: &'e Exec<'e>,
+    below: &'e Op,
+    conditions: Conditions<'e>,
+}
+
+impl<'e> Making<'e> {
+    /// The place of the condition that nodes have to meet; none where all do.
+    fn condition(&mut self, place: &Place<'e>) -> Result<Option<usize>, Why> {
+        let of = (place.labels, place.tests.clone());
+        let marks = match self.exec.nodes_job(place.slot, of, self.below) {
+            Some(None) => return Ok(None),
+            Some(Some(job)) => Some(TallyMarks::Table(job)),
+            None => self.exec.few_nodes(place).map(TallyMarks::Nodes),
+        };
+        let marks = marks.ok_or("the GPU has no kernels or no columns for a condition on nodes")?;
+        Ok(Some(self.conditions.place(marks)))
+    }
+
+    /// About how many nodes meet a condition.
+    fn expected(&self, place: &Place<'_>, condition: Option<usize>) -> f64 {
+        match condition.and_then(|condition| self.conditions.all.get(condition)) {
+            Some(TallyMarks::Nodes(nodes)) => nodes.len() as f64,
+            _ => self.exec.expected(place),
+        }
+    }
+
+    fn branch(&mut self, within: &Within<'e>, branch: &Branch<'e>) -> Result<TallyBranch, Why> {
+        let place = |slot| within.place(slot).ok_or("a step leads to a node that nothing names");
+        let first = place(branch.from)?;
+        let from = self.condition(&first)?;
+        let starts = self.expected(&first, from);
+        let mut steps = Vec::new();
+        for taken in &branch.steps {
+            let to = self.condition(&place(taken.to)?)?;
+            let relation = self.exec.device_relation(taken.step)?;
+            steps.push(TallyStep { relation, forward: taken.forward, to, apart: false });
+        }
+        Ok(TallyBranch { from, starts, steps })
+    }
+}
+
 impl Exec<'_> {
+    /// How many nodes of a slot there are in the matches of a pattern, where the GPU counts them.
+    pub(in crate::exec) fn starts_on_device(
+        &self,
+        id: OpId,
+        input: &Op,
+        slot: Slot,
+    ) -> Option<u64> {
+        match self.counted_on_device(&Tally::starts(id, input, slot))? {
+            Counted::Total(nodes) => Some(nodes),
+            Counted::Each(_) => None,
+        }
+    }
+
     /// What [`Exec::counted`] gives; `None` where the CPU has to count.
     pub(super) fn counted_on_device(&self, of: &Tally<'_>) -> Option<Counted> {
         let (device, job) = self.tally_job(of)?.ok()?;
@@ -57,9 +145,14 @@ impl Exec<'_> {
         self.record(|r| {
             r.took(Some(of.id), Way::Gpu);
             r.took(of.input.id(), Way::Absorbed);
-            r.below(of.input, true);
+            r.below(of.input, Self::masked_by_device(of.input));
         });
         Some(found)
+    }
+
+    /// Whether paths begin at the nodes of a scan, which the GPU tests by columns.
+    pub(in crate::exec) fn masked_by_device(input: &Op) -> bool {
+        scanned(input, &mut Vec::new()).is_some()
     }
 
     /// What the count takes the GPU, or why that would not do it; `None` where there is none.
@@ -95,38 +188,95 @@ impl Exec<'_> {
         of: &Tally<'e>,
         device: &'e dyn TallyDevice,
     ) -> Result<TallyJob<'e>, Why> {
-        let mut tests = Vec::new();
-        let labels =
-            scanned(of.input, &mut tests).ok_or("paths begin at nodes that are looked up")?;
-        let starts = self.expected_starts(labels, &tests);
-        if !device.may_pay(self.view.num_nodes(), starts) {
+        let begin = begin(of).ok_or("paths begin at nodes that are looked up")?;
+        let num_nodes = self.view.num_nodes();
+        let starts = self.expected_starts(&begin);
+        if !device.may_pay(num_nodes, starts.0.max(starts.1)) {
             return Err("paths begin at few nodes");
         }
-        let no_columns = "the GPU has no kernels or no columns for a condition on nodes";
-        let mut conditions = Conditions::default();
-        let mut place = |slot, labels, tests| -> Result<Option<usize>, Why> {
-            let job = self.nodes_job(slot, (labels, tests), of.input).ok_or(no_columns)?;
-            Ok(job.map(|job| conditions.place(job)))
-        };
-        let from = place(of.from, labels, tests)?;
+        let mut making = Making { exec: self, below: of.input, conditions: Conditions::default() };
+        let from = making.condition(&begin.place)?;
+        let mut branches = Vec::new();
+        for branch in &begin.within.branches {
+            branches.push(making.branch(&begin.within, branch)?);
+        }
         let mut steps: Vec<TallyStep> = Vec::new();
         for tallied in of.steps {
-            let step = &tallied.step;
-            let to = place(step.to, step.labels.as_slice(), tallied.tests.iter().collect())?;
+            let (step, tests) = (&tallied.step, tallied.tests.iter().collect());
+            let to = making.condition(&Place { slot: step.to, labels: &step.labels, tests })?;
             steps.push(self.device_step(tallied, steps.last(), to)?);
         }
-        let (num_nodes, wanted) = (self.view.num_nodes(), of.wanted);
-        Ok(TallyJob { num_nodes, marks: conditions.all, from, starts, steps, wanted })
+        let (starts, wanted) = (making.expected(&begin.place, from), of.wanted);
+        let marks = making.conditions.all;
+        Ok(TallyJob { num_nodes, marks, from, branches, starts, steps, wanted })
     }
 
-    /// About how many nodes paths begin at.
-    fn expected_starts(&self, labels: &[usize], tests: &[&Ex]) -> f64 {
+    /// About how many nodes paths begin at, and how many are met to find them.
+    fn expected_starts(&self, begin: &Begin<'_>) -> (f64, f64) {
+        let starts = self.expected(&begin.place);
+        let within = &begin.within;
+        let met = within.branches.iter().map(|branch| {
+            let first = within.place(branch.from).map_or(0.0, |place| self.expected(&place));
+            branch.steps.iter().fold(first, |met, taken| {
+                let step = taken.step;
+                let near = if taken.to == step.to { step.from } else { step.to };
+                let all = within.place(near).map_or(1.0, |place| self.labelled_as(&place));
+                met * self.related(step) / all.max(1.0)
+            })
+        });
+        (starts, met.fold(0.0, f64::max))
+    }
+
+    /// About how many nodes meet what is asked of a place.
+    fn expected(&self, place: &Place<'_>) -> f64 {
+        self.labelled_as(place) * if place.tests.is_empty() { 1.0 } else { LEFT_PART }
+    }
+
+    fn labelled_as(&self, place: &Place<'_>) -> f64 {
         let params = serde_json::Map::new();
         let (view, cancel) = (self.view, self.cancel);
         let known = Known { view, params: &params, cancel, searches: false };
-        let labels: Vec<&str> =
-            labels.iter().filter_map(|l| Some(self.labels.get(*l)?.name())).collect();
-        known.nodes(&labels, &[]) * if tests.is_empty() { 1.0 } else { LEFT_PART }
+        let names = place.labels.iter().filter_map(|l| Some(self.labels.get(*l)?.name()));
+        known.nodes(&names.collect::<Vec<_>>(), &[])
+    }
+
+    /// The nodes that meet what is asked of a place, looked at one by one, where only few have its label.
+    fn few_nodes(&self, place: &Place<'_>) -> Option<Vec<u32>> {
+        let (first, others) = place.labels.split_first()?;
+        if self.labelled_as(place) > FEW_NODES as f64 {
+            return None;
+        }
+        self.prepare_labels(place.labels);
+        let mut nodes = self.view.nodes_with(self.labels.get(*first)?, FEW_NODES)?;
+        nodes.retain(|v| self.has_labels(*v, others));
+        let mut row = vec![Value::NULL; place.slot + 1];
+        for test in &place.tests {
+            let mut passed = Vec::with_capacity(nodes.len());
+            for v in nodes {
+                set(&mut row, place.slot, Value::Node(v));
+                if self.test(test, &mut row).ok()? == Some(true) {
+                    passed.push(v);
+                }
+            }
+            nodes = passed;
+        }
+        Some(nodes)
+    }
+
+    fn related(&self, step: &Step) -> f64 {
+        let params = serde_json::Map::new();
+        let (view, cancel) = (self.view, self.cancel);
+        let known = Known { view, params: &params, cancel, searches: false };
+        let words = self.type_words(&step.types);
+        known.relationships(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// The relationships of a step, apart from all others.
+    fn device_relation(&self, step: &Step) -> Result<TallyRelation, Why> {
+        let test = self.prepared_test(step).ok();
+        let found = test.as_ref().and_then(|test| test.relation());
+        let relation = found.ok_or("the relationships of a step are not kept by themselves")?;
+        Ok(relation.for_device(&self.type_words(&step.types)))
     }
 
     fn device_step(

@@ -2,6 +2,7 @@
 
 mod advance;
 mod device;
+mod within;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +45,11 @@ pub(super) struct Tally<'p> {
 }
 
 impl<'p> Tally<'p> {
+    /// The nodes of a slot, each once, that the operators below `id` lead to.
+    pub(super) const fn starts(id: OpId, input: &'p Op, from: Slot) -> Self {
+        Self { id, input, from, steps: &[], wanted: TallyWanted::Starts }
+    }
+
     /// For an operator that counts paths, of which the first so many ends by their number are wanted, or all.
     pub(super) fn of(op: &'p Op, first: Option<u32>) -> Option<Self> {
         let Op::Tally { id, input, from, steps, ends, .. } = op else { return None };

@@ -15,6 +15,7 @@ pub(super) static KERNELS: &[&Kernel] = &[
     &TALLY_TOTAL,
     &TALLY_TOTAL_CHUNKS,
     &TALLY_LOOPS,
+    &TALLY_MARKS,
     &TALLY_HISTOGRAM,
     &TALLY_LEAST,
     &TALLY_LIST,
@@ -262,6 +263,32 @@ pub fn tally_loops(
         .input("before", before, None)
         .output("counts", counts, None)
         .output("state", state, Some(8));
+    // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
+    // source states.
+    unsafe { launch.run(gpu, grid) }
+}
+
+static TALLY_MARKS: Kernel = Kernel::new("tally", "tally_marks", 256);
+
+/// The nodes that any path leads to, as a mask. Bytes: 8 a node, and a bit written. Whole warps, any grid.
+///
+/// # Errors
+/// A length or a grid that the kernel does not allow, a lost device, or what the driver answers.
+pub fn tally_marks(
+    gpu: &Gpu,
+    grid: Grid,
+    n: u32,
+    counts: View<'_, u64>,
+    marks: ViewMut<'_, u32>,
+) -> Result<(), DeviceError> {
+    let launch = Launch::<3>::new(&TALLY_MARKS)
+        .scalar(n)
+        .input("counts", counts, Some(items(i128::from(n))))
+        .output(
+            "marks",
+            marks,
+            Some(items(quotient(i128::from(n).saturating_add(32_i128).saturating_sub(1), 32_i128))),
+        );
     // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
     // source states.
     unsafe { launch.run(gpu, grid) }
