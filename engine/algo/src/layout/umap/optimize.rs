@@ -151,7 +151,7 @@ impl Force {
     fn attract(&self, here: &mut [f32], there: &[f32], step: f32) {
         let square = square(here, there);
         if square > 0.0 {
-            let power = square.powf(self.b);
+            let power = power(square, self.b);
             let factor = -2.0 * self.a * self.b * power / square / (self.a * power + 1.0);
             shift(here, there, factor, step);
         }
@@ -162,12 +162,35 @@ impl Force {
     fn repel(&self, here: &mut [f32], there: &[f32], step: f32) {
         let square = square(here, there);
         if square > 0.0 {
-            let power = square.powf(self.b);
+            let power = power(square, self.b);
             let factor =
                 2.0 * self.repulsion * self.b / ((0.001 + square) * (self.a * power + 1.0));
             shift(here, there, factor, step);
         }
     }
+}
+
+/// `x` to the power of `b` for numbers above 0, as exactly as seven digits have it, in a few nanoseconds: the binary
+/// logarithm by the series of the area tangent, and the power of two by that of the exponential.
+#[inline]
+fn power(x: f32, b: f32) -> f32 {
+    /// The bits of the root of a half, where the mantissas begin.
+    const ROOT: u32 = 0x3F35_04F3;
+    /// Added and taken away again, it leaves a whole number.
+    const WHOLE: f32 = 12_582_912.0;
+    let bits = x.max(f32::MIN_POSITIVE).to_bits();
+    let exponent = bits.wrapping_sub(ROOT).cast_signed() >> 23;
+    let mantissa = f32::from_bits(bits.wrapping_sub((exponent << 23).cast_unsigned()));
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let tt = t * t;
+    let series = t * (1.0 + tt * (1.0 / 3.0 + tt * (1.0 / 5.0 + tt * (1.0 / 7.0))));
+    let log = exponent as f32 + series * (2.0 * std::f32::consts::LOG2_E);
+    let y = (b * log).clamp(-126.0, 126.0);
+    let whole = (y + WHOLE) - WHOLE;
+    let u = (y - whole) * std::f32::consts::LN_2;
+    let rest = u * (1.0 / 24.0 + u * (1.0 / 120.0 + u * (1.0 / 720.0)));
+    let fraction = 1.0 + u * (1.0 + u * (0.5 + u * (1.0 / 6.0 + rest)));
+    f32::from_bits(((whole as i32 + 127) << 23).cast_unsigned()) * fraction
 }
 
 #[inline]
@@ -179,5 +202,23 @@ fn square(here: &[f32], there: &[f32]) -> f32 {
 fn shift(here: &mut [f32], there: &[f32], factor: f32, step: f32) {
     for (x, y) in here.iter_mut().zip(there) {
         *x += step * (factor * (*x - y)).clamp(-MOVE_MAX, MOVE_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_are_those_of_the_standard_library() {
+        for b in [0.5_f32, 0.79, 0.895, 1.0, 1.92, 3.0] {
+            for k in -600..600 {
+                let x = (k as f32 * 0.03).exp();
+                let want = f64::from(x).powf(f64::from(b));
+                let off = (f64::from(power(x, b)) / want - 1.0).abs();
+                assert!(off < 2e-5, "{x} {b} {off}");
+            }
+        }
+        assert!(power(0.0, 0.9) >= 0.0 && power(1e38, 3.0).is_finite() && power(1e-38, 3.0) > 0.0);
     }
 }

@@ -171,7 +171,7 @@ fn labels_pull_their_rows_together() {
     // No column says which rows belong together.
     let features = blobs(400, 3, 1);
     let labels: Vec<Option<u32>> =
-        (0..400).map(|i| (!i.is_multiple_of(10)).then_some(i % 2)).collect();
+        (0..400_u32).map(|i| (!i.is_multiple_of(10)).then_some(i % 2)).collect();
     let parted = |labels: Option<&Labels>, target_weight| {
         let options = Options { target_weight, ..Options::default() };
         let made = embedded(&features, labels, &options);
