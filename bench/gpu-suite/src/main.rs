@@ -84,7 +84,6 @@ fn main() -> ExitCode {
     };
     let mut out = Out::new(began, asked.patience);
     rates::measure(&gpu, asked.small, &mut out);
-    social::run(&gpu, if asked.small { 300 } else { 1_000_000 }, &mut out);
     tasks::run(&gpu, asked.small, &mut out);
     out.end()
 }
