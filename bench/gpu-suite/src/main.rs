@@ -96,7 +96,6 @@ fn main() -> ExitCode {
     rows::set_repeats(asked.once);
     let mut out = Out::new(began, asked.patience, asked.only);
     rates::measure(&gpu, asked.small, &mut out);
-    social::run(&gpu, if asked.small { 300 } else { 1_000_000 }, &mut out);
     tasks::run(&gpu, asked.small, &mut out);
     out.end()
 }

@@ -74,6 +74,7 @@ pub(crate) fn run(gpu: &Gpu, small: bool, out: &mut Out) {
         out.row("bfs", &on, |row| s.bfs(row, graph));
         out.row("components", &on, |row| s.components(row, graph));
     }
+    crate::social::run(gpu, if small { 300 } else { 1_000_000 }, out);
     tables::run(gpu, sizes.table_rows, out);
     out.row("force_atlas2", &sizes.layouts[1].name(), |row| s.layout(row, sizes.layouts[1]));
     if !out.wants(&["pagerank", "louvain"]) {

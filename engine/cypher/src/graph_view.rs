@@ -414,19 +414,10 @@ impl GraphView {
         self.rows_are_nodes
     }
 
-    /// The nodes with a label, in ascending order; `None` where it takes a look at each node to tell, or more than so many have it.
-    pub(crate) fn nodes_with(&self, test: &LabelTest, most: usize) -> Option<Vec<u32>> {
-        let bits = test.typed.as_ref().filter(|_| test.flag.is_none()).and_then(|t| t.bits.get());
-        let bits = bits.filter(|_| self.rows_are_nodes && test.listed.is_none())?;
-        let mut nodes = Vec::new();
-        for (first, word) in (0..).step_by(64).zip(bits.iter()).filter(|(_, word)| **word != 0) {
-            if nodes.len() > most {
-                return None;
-            }
-            nodes.extend((0..64).filter(|i| *word >> i & 1 == 1).map(|i| first + i));
-        }
-        nodes.retain(|v| *v < self.exists);
-        (nodes.len() <= most).then_some(nodes)
+    /// A bit for each node, set where it has the label; `None` before that is known, or where no column alone tells.
+    pub(crate) fn bits_of<'t>(&self, test: &'t LabelTest) -> Option<&'t [u64]> {
+        let typed = test.typed_cells().and(test.typed.as_ref()).filter(|_| self.rows_are_nodes)?;
+        typed.bits.get().map(|bits| bits.as_slice())
     }
 
     /// Clears the marks of the nodes from `from` on that lack a label.

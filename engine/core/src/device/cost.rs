@@ -1,20 +1,21 @@
 //! What work over a whole table costs on the CPU and on a GPU, in microseconds: the one place where that is decided.
 //!
-//! The CPU's rates are those of bench/results/2026-11-26-columns.md. The GPU's are what its memory and the driver allow
-//! (bench/results/h200-predicted.md); they were not measured on a card yet.
+//! The CPU's rates are those of bench/results/2026-11-26-columns.md, the GPU's those that an H100 gave
+//! (bench/results/2026-11-26-h100.md).
 
 /// Microseconds of one thread for a condition, or an aggregate, on a million cells.
 const CPU_CELLS_US: f64 = 1_600.0;
 /// Microseconds until a CPU's threads have begun.
 const CPU_START_US: f64 = 20.0;
-/// Bytes in a microsecond that a multiprocessor reads from device memory, at half of what an H200's reads.
-const GPU_BYTES_US: f64 = 16_000.0;
-/// Microseconds from the launch of a kernel to the next.
-const GPU_LAUNCH_US: f64 = 3.5;
+/// Bytes in a microsecond that a multiprocessor reads from device memory, as in a filter of 100 million rows.
+const GPU_BYTES_US: f64 = 18_000.0;
+/// Microseconds from a kernel to the next that waits for it; the driver takes one to launch it.
+const GPU_LAUNCH_US: f64 = 2.5;
 /// Microseconds that a result takes to the host.
-const GPU_RESULT_US: f64 = 30.0;
-/// Bytes in a microsecond over the bus.
-const BUS_BYTES_US: f64 = 8_000.0;
+const GPU_RESULT_US: f64 = 10.0;
+/// Bytes in a microsecond over the bus to the device and back.
+const BUS_UP_BYTES_US: f64 = 8_000.0;
+const BUS_DOWN_BYTES_US: f64 = 4_000.0;
 /// Queries that a copy is expected to serve, and so share its cost.
 const USES: f64 = 8.0;
 
@@ -50,8 +51,8 @@ impl Effort {
         self.memory_bytes as f64 / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
             + self.launches as f64 * GPU_LAUNCH_US
             + self.results as f64 * GPU_RESULT_US
-            + self.result_bytes as f64 / BUS_BYTES_US
-            + self.missing_bytes as f64 / BUS_BYTES_US / USES
+            + self.result_bytes as f64 / BUS_DOWN_BYTES_US
+            + self.missing_bytes as f64 / BUS_UP_BYTES_US / USES
     }
 }
 
@@ -76,7 +77,7 @@ const CPU_PATHS_US: f64 = 1_100.0;
 const CPU_ENDS_US: f64 = 35_000.0;
 const CPU_ROWS_US: f64 = 15_000.0;
 
-/// Microseconds of a CPU with so many threads for conditions on cells, for so many nodes of all steps and so many relationships
+/// Microseconds of a CPU with so many threads for conditions on cells, and of one thread for so many nodes of all steps and so many relationships
 /// of those that are looked up, and for ends whose numbers are wanted and rows that are made.
 pub(crate) fn cpu_paths_us(
     cells: usize,
@@ -86,7 +87,9 @@ pub(crate) fn cpu_paths_us(
 ) -> f64 {
     let steps = nodes * CPU_STEP_US + arcs * CPU_PATHS_US;
     let steps = steps + ends * CPU_ENDS_US + rows * CPU_ROWS_US;
-    cpu_cells_us(cells, threads) + steps / 1e6 / threads.max(1) as f64
+    // Not by all threads: most of it one of them does, and sixteen took as long as two for the nine questions of a social
+    // network, as long as seventy milliseconds.
+    cpu_cells_us(cells, threads) + steps / 1e6
 }
 
 /// What is said of a job that the CPU does sooner.

@@ -306,6 +306,15 @@ fn a_small_count_stays_on_the_cpu() {
         assert_eq!(launches(gpu), 0);
         let said = plan(&e, data, text);
         assert!(said.contains("on the CPU: paths begin at few nodes"), "{said}");
+        // A node that is named is no reason to copy the relationships of a large graph.
+        let data = e.add(2, social(20_000));
+        for text in [
+            "MATCH (p:Person {id: 5})-[:FOLLOWS]->(q:Person) RETURN q.id AS id, count(*)",
+            "MATCH (p:Person {id: 5})-[:FOLLOWS]->(q:Person) WITH DISTINCT q MATCH (q)-[:LIVES_IN]->(t) RETURN t.name, count(*)",
+        ] {
+            let said = plan(&e, data, text);
+            assert!(said.contains("on the CPU: paths begin at few nodes"), "{text}: {said}");
+        }
         stop(e);
     });
 }

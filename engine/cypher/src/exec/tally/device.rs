@@ -10,7 +10,7 @@ use graphlume_store::{
 
 use super::within::{Branch, Place, Within};
 use super::{Counted, Tally, scanned};
-use crate::bind::Statistics;
+use crate::bind::{Given, Statistics, Wanted};
 use crate::exec::Exec;
 use crate::exec::eval::set;
 use crate::exec::recorder::Way;
@@ -191,7 +191,7 @@ impl Exec<'_> {
         let begin = begin(of).ok_or("paths begin at nodes that are looked up")?;
         let num_nodes = self.view.num_nodes();
         let starts = self.expected_starts(&begin);
-        if !device.may_pay(num_nodes, starts.0.max(starts.1)) {
+        if !device.may_pay(num_nodes, starts) {
             return Err("paths begin at few nodes");
         }
         let mut making = Making { exec: self, below: of.input, conditions: Conditions::default() };
@@ -203,7 +203,7 @@ impl Exec<'_> {
         let mut steps: Vec<TallyStep> = Vec::new();
         for tallied in of.steps {
             let (step, tests) = (&tallied.step, tallied.tests.iter().collect());
-            let to = making.condition(&Place { slot: step.to, labels: &step.labels, tests })?;
+            let to = making.condition(&Place::new(step.to, &step.labels, tests))?;
             steps.push(self.device_step(tallied, steps.last(), to)?);
         }
         let (starts, wanted) = (making.expected(&begin.place, from), of.wanted);
@@ -211,9 +211,8 @@ impl Exec<'_> {
         Ok(TallyJob { num_nodes, marks, from, branches, starts, steps, wanted })
     }
 
-    /// About how many nodes paths begin at, and how many are met to find them.
-    fn expected_starts(&self, begin: &Begin<'_>) -> (f64, f64) {
-        let starts = self.expected(&begin.place);
+    /// About how many nodes paths begin at, or how many ways lead to them.
+    fn expected_starts(&self, begin: &Begin<'_>) -> f64 {
         let within = &begin.within;
         let met = within.branches.iter().map(|branch| {
             let first = within.place(branch.from).map_or(0.0, |place| self.expected(&place));
@@ -224,20 +223,36 @@ impl Exec<'_> {
                 met * self.related(step) / all.max(1.0)
             })
         });
-        (starts, met.fold(0.0, f64::max))
+        met.reduce(f64::max).unwrap_or_else(|| self.expected(&begin.place))
     }
 
     /// About how many nodes meet what is asked of a place.
     fn expected(&self, place: &Place<'_>) -> f64 {
-        self.labelled_as(place) * if place.tests.is_empty() { 1.0 } else { LEFT_PART }
+        if place.seeks.is_empty() {
+            return self.labelled_as(place) * if place.tests.is_empty() { 1.0 } else { LEFT_PART };
+        }
+        let wanted = place.seeks.iter().map(|seek| Wanted {
+            key: seek.key.and_then(|key| self.keys.get(key)).map(|key| &*key.name),
+            value: match &seek.value {
+                Ex::Const(value) => Given::Value(value),
+                Ex::Param(i) => self.params.get(*i).map_or(Given::Unknown, Given::Value),
+                _ => Given::Unknown,
+            },
+            any: seek.any,
+        });
+        self.nodes_with(place.labels, &wanted.collect::<Vec<_>>())
     }
 
     fn labelled_as(&self, place: &Place<'_>) -> f64 {
+        self.nodes_with(place.labels, &[])
+    }
+
+    fn nodes_with(&self, labels: &[usize], wanted: &[Wanted<'_>]) -> f64 {
         let params = serde_json::Map::new();
         let (view, cancel) = (self.view, self.cancel);
         let known = Known { view, params: &params, cancel, searches: false };
-        let names = place.labels.iter().filter_map(|l| Some(self.labels.get(*l)?.name()));
-        known.nodes(&names.collect::<Vec<_>>(), &[])
+        let names = labels.iter().filter_map(|l| Some(self.labels.get(*l)?.name()));
+        known.nodes(&names.collect::<Vec<_>>(), wanted)
     }
 
     /// The nodes that meet what is asked of a place, looked at one by one, where only few have its label.
@@ -247,7 +262,8 @@ impl Exec<'_> {
             return None;
         }
         self.prepare_labels(place.labels);
-        let mut nodes = self.view.nodes_with(self.labels.get(*first)?, FEW_NODES)?;
+        let bits = self.view.bits_of(self.labels.get(*first)?)?;
+        let mut nodes = listed(bits, FEW_NODES)?;
         nodes.retain(|v| self.has_labels(*v, others));
         let mut row = vec![Value::NULL; place.slot + 1];
         for test in &place.tests {
@@ -305,6 +321,17 @@ impl Exec<'_> {
             false => Ok(TallyStep { relation, forward, to, apart }),
         }
     }
+}
+
+/// The numbers of the bits that are set; `None` where there are more than so many.
+fn listed(bits: &[u64], most: usize) -> Option<Vec<u32>> {
+    let count: usize = bits.iter().map(|word| word.count_ones() as usize).sum();
+    let some = (0..).step_by(64).zip(bits).filter(|(_, word)| **word != 0);
+    let of = |(first, word): (u32, &u64)| {
+        let word = *word;
+        (0..64).filter(move |i| word >> i & 1 == 1).map(move |i| first + i)
+    };
+    (count <= most).then(|| some.flat_map(of).collect())
 }
 
 /// Whether a relationship may be of both.

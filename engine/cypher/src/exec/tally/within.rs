@@ -1,7 +1,7 @@
 //! Patterns of which only the nodes in one place count: a device finds them from the other ends.
 
 use crate::bind::cannot_fail;
-use crate::plan::{Ex, Op, Slot, Step};
+use crate::plan::{Ex, Op, Seek, Slot, Step};
 use graphlume_graph::Direction;
 
 /// A node of a pattern, with what holds for it.
@@ -10,6 +10,14 @@ pub(super) struct Place<'e> {
     pub(super) slot: Slot,
     pub(super) labels: &'e [usize],
     pub(super) tests: Vec<&'e Ex>,
+    /// What a scan looks for, which is a condition above it, too.
+    pub(super) seeks: &'e [Seek],
+}
+
+impl<'e> Place<'e> {
+    pub(super) const fn new(slot: Slot, labels: &'e [usize], tests: Vec<&'e Ex>) -> Self {
+        Self { slot, labels, tests, seeks: &[] }
+    }
 }
 
 /// A step as it is taken, which may be against the one that is written.
@@ -45,7 +53,7 @@ impl<'e> Within<'e> {
                 }
                 Op::Expand { input, step, .. } if !step.closes => {
                     steps.push(step);
-                    places.push(Place { slot: step.to, labels: &step.labels, tests: Vec::new() });
+                    places.push(Place::new(step.to, &step.labels, Vec::new()));
                     at = input;
                 }
                 // Of numbers of paths it counts only whether there are any.
@@ -53,13 +61,12 @@ impl<'e> Within<'e> {
                     for tallied in taken.iter().rev() {
                         let (step, tests) = (&tallied.step, tallied.tests.iter().collect());
                         steps.push(step);
-                        places.push(Place { slot: step.to, labels: &step.labels, tests });
+                        places.push(Place::new(step.to, &step.labels, tests));
                     }
                     at = input;
                 }
-                // What a scan looks for is a condition above it, too.
-                Op::Scan { input, slot, labels, .. } if matches!(**input, Op::Argument) => {
-                    places.push(Place { slot: *slot, labels, tests: Vec::new() });
+                Op::Scan { input, slot, labels, seek, .. } if matches!(**input, Op::Argument) => {
+                    places.push(Place { seeks: seek, ..Place::new(*slot, labels, Vec::new()) });
                     break;
                 }
                 _ => return None,
