@@ -11,6 +11,8 @@ const CPU_START_US: f64 = 20.0;
 const GPU_BYTES_US: f64 = 18_000.0;
 /// Microseconds from a kernel to the next that waits for it; the driver takes one to launch it.
 const GPU_LAUNCH_US: f64 = 2.5;
+/// Microseconds until a stream and the copies are found and the first kernel runs; assumed.
+const GPU_START_US: f64 = 20.0;
 /// Microseconds that a result takes to the host.
 const GPU_RESULT_US: f64 = 10.0;
 /// Bytes in a microsecond over the bus to the device and back.
@@ -48,7 +50,8 @@ impl std::fmt::Display for Effort {
 impl Effort {
     /// Microseconds on a GPU of this many multiprocessors.
     pub(crate) fn gpu_us(&self, multiprocessors: u32) -> f64 {
-        self.memory_bytes as f64 / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
+        GPU_START_US
+            + self.memory_bytes as f64 / (GPU_BYTES_US * f64::from(multiprocessors.max(1)))
             + self.launches as f64 * GPU_LAUNCH_US
             + self.results as f64 * GPU_RESULT_US
             + self.result_bytes as f64 / BUS_DOWN_BYTES_US
@@ -77,8 +80,8 @@ const CPU_PATHS_US: f64 = 1_100.0;
 const CPU_ENDS_US: f64 = 35_000.0;
 const CPU_ROWS_US: f64 = 15_000.0;
 
-/// Microseconds of a CPU with so many threads for conditions on cells, and of one thread for so many nodes of all steps and so many relationships
-/// of those that are looked up, and for ends whose numbers are wanted and rows that are made.
+/// Microseconds of a CPU with so many threads for conditions on cells, and of one thread for so many nodes of all steps, so many
+/// relationships of those that are looked up, ends whose numbers are wanted, and rows that are made.
 pub(crate) fn cpu_paths_us(
     cells: usize,
     (nodes, arcs): (f64, f64),

@@ -1,6 +1,6 @@
 //! The handle.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::Pod;
@@ -92,32 +92,15 @@ impl Gpu {
         known.get(kernel).map_or(0, |f| f.launches.load(Ordering::Relaxed))
     }
 
-    /// Loads every kernel of this build, several families at a time. Without it each family is loaded when it is first
-    /// used; a server does it at its start, so that a driver that cannot compile them shows then, and no request waits
-    /// for the compiler: that takes seconds on a machine that has not seen these kernels. The driver keeps what it
-    /// compiled in `CUDA_CACHE_PATH`.
+    /// Loads every kernel of this build. Without it each family is loaded when it is first used; a
+    /// server does it at its start, so that a driver that cannot compile them shows then, and no
+    /// request waits for the compiler. The driver keeps what it compiled in `CUDA_CACHE_PATH`.
     ///
     /// # Errors
     /// [`DeviceError::Module`], [`DeviceError::Lost`].
     pub fn load_kernels(&self) -> Result<(), DeviceError> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let next = AtomicUsize::new(0);
-        let load = || {
-            while let Some((_, kernels)) = FAMILIES.get(next.fetch_add(1, Ordering::Relaxed)) {
-                kernels.iter().try_for_each(|kernel| self.stream.cx.function(kernel).map(drop))?;
-            }
-            Ok(())
-        };
-        std::thread::scope(|scope| {
-            let others: Vec<_> =
-                (1..threads.min(FAMILIES.len())).map(|_| scope.spawn(load)).collect();
-            let mut done = load();
-            for other in others {
-                let other = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                done = done.and(other);
-            }
-            done
-        })
+        let mut kernels = FAMILIES.iter().flat_map(|(_, kernels)| kernels.iter());
+        kernels.try_for_each(|kernel| self.stream.cx.function(kernel).map(drop))
     }
 
     /// Loads the kernels of one family. Called before a recording, which must not be the first to use them: a driver

@@ -2,7 +2,6 @@
 //! compiles the PTX then, or finds it in its cache.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ffi::{CStr, CString, c_uint, c_void};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
@@ -85,24 +84,17 @@ impl Context {
     }
 
     fn module(&self, family: &'static str) -> Result<sys::CUmodule, DeviceError> {
-        if let Some(module) = lock(&self.modules).0.get(family) {
+        let mut modules = lock(&self.modules);
+        if let Some(module) = modules.0.get(family) {
             return Ok(*module);
         }
         let Some(compiled) = graphlume_kernels::Module::of(family) else {
             let log = "this build holds no such kernels".to_owned();
             return Err(DeviceError::Module { module: family, status: Status::NOT_FOUND, log });
         };
-        // Not under the lock: the compiler takes its time, and other families need not wait for it.
         let module = self.load(family, compiled.ptx)?;
-        let mut modules = lock(&self.modules);
-        match modules.0.entry(family) {
-            Entry::Vacant(place) => Ok(*place.insert(module)),
-            Entry::Occupied(first) => {
-                // Another thread was sooner. SAFETY: loaded above, and nothing of it has been handed out.
-                unsafe { sys::cuModuleUnload(module) };
-                Ok(*first.get())
-            }
-        }
+        modules.0.insert(family, module);
+        Ok(module)
     }
 
     /// Hands PTX to the driver's compiler.
