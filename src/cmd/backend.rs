@@ -77,8 +77,9 @@ fn open(memory: Option<&str>) -> Result<Result<Gpu, String>, ConfigError> {
     let checked = || {
         let gpu = Gpu::open(&options)?;
         gpu.canary()?;
-        // Now, and not when the first session needs them: the driver compiles them once on each machine, and whoever
-        // waits for that has a deadline.
+        // At the start, because the driver compiles the kernels when they are first loaded on a machine, for 5 to 7
+        // seconds: a session that had to wait for it was reported as stuck after 2 seconds, and its search for
+        // communities ran out of time.
         gpu.load_kernels()?;
         Ok(gpu)
     };

@@ -54,8 +54,9 @@ impl Running {
     /// Stops: no new connections, requests in progress finish, websockets are closed with 1012; what
     /// is left after the drain time is cut off.
     pub async fn stop(&self) {
-        // A client whose idle connection is closed opens another one at once: by then nobody may listen, or it would
-        // be taken into the backlog and cut off there.
+        // The listeners close before `stop` closes idle connections. A client whose idle connection ends connects
+        // again at once; while a listener was open the kernel would accept that connection into its backlog, and reset
+        // it when the listener closes. Now it is refused, and the client knows that the server is gone.
         self.unlisten.cancel();
         self.listeners.close();
         self.listeners.wait().await;
@@ -68,7 +69,7 @@ impl Running {
         }
     }
 
-    /// A token that is cancelled when the server stops and nobody listens any more.
+    /// A token that [`Self::stop`] cancels once both listeners are closed, and that a drop cancels at once.
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.stop.clone()

@@ -98,15 +98,12 @@ impl Level {
         let (mut e, mut w) = (ends.as_mut_slice(), weights.as_mut_slice());
         for pair in offsets.windows(2) {
             let len = (pair[1] - pair[0]) as usize;
-            if len < 2 {
-                // In order as it is.
-                e = e.split_at_mut(len).1;
-                w = w.split_at_mut(if self.unit { 0 } else { len }).1;
-                continue;
-            }
             let (row, rest) = e.split_at_mut(len);
             let (row_weights, rest_weights) = w.split_at_mut(if self.unit { 0 } else { len });
-            rows.push((row, row_weights));
+            // Rows of fewer are in order, and a level can have millions of empty ones.
+            if len > 1 {
+                rows.push((row, row_weights));
+            }
             (e, w) = (rest, rest_weights);
         }
         rows.into_par_iter().with_min_len(256).for_each(|(row, row_weights)| {

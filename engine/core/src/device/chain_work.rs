@@ -5,14 +5,12 @@
 use graphlume_graph::Direction;
 use graphlume_store::{ChainHop, ChainJob, ChainStep, NodeSet};
 
-use super::cost::{Effort, cpu_hops_us};
+use super::cost::{COUNT_BYTES, Effort, cpu_hops_us};
 
 /// Bytes that the kernel of hops moves for an edge: its end, and its part of masks of nodes that are cached.
 const ARC_BYTES: usize = 8;
 /// Bytes of a cell that a condition reads.
 const CELL_BYTES: usize = 8;
-/// Bytes of a number of members that comes back.
-const COUNT_BYTES: usize = 8;
 /// The part of the rows that a condition is expected to leave.
 const LEFT_PART: f64 = 0.25;
 /// Hops that a walk without a bound, or with a higher one, is expected to take.

@@ -21,6 +21,9 @@ const BUS_DOWN_BYTES_US: f64 = 4_000.0;
 /// Queries that a copy is expected to serve, and so share its cost.
 const USES: f64 = 8.0;
 
+/// Bytes of a number of rows or nodes that comes back to the host.
+pub(crate) const COUNT_BYTES: usize = 8;
+
 /// What a job asks of a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Effort {

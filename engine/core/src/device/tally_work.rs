@@ -5,7 +5,7 @@ use graphlume_algo::gpu::tally::AT_ONCE;
 use graphlume_expr::JobTest;
 use graphlume_store::{TallyBranch, TallyJob, TallyMarks, TallyRelation, TallyStep, TallyWanted};
 
-use super::cost::{Effort, cpu_paths_us};
+use super::cost::{COUNT_BYTES, Effort, cpu_paths_us};
 
 /// Bytes that a relationship costs whose end is looked up: its place in the list, and a part of a sector that is cached; of a
 /// mask, or of the numbers of paths, which are cached less well.
@@ -14,8 +14,6 @@ const PATH_ARC_BYTES: usize = 24;
 /// Bytes of the words that come back with every count, and of a node with its number.
 const STATE_BYTES: usize = 64;
 const NODE_BYTES: usize = 16;
-/// Bytes of a number of nodes that comes back.
-const COUNT_BYTES: usize = 8;
 /// Bytes that a word of a mask costs which is written by itself.
 const SECTOR: usize = 32;
 /// Bytes of the numbers by which the nodes with most paths are found.

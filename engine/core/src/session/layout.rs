@@ -55,8 +55,9 @@ pub(crate) struct Layout {
     refusal: Option<Refusal>,
     /// Times that the device was out of memory in a row.
     shortages: u32,
-    /// What keeps forces from giving bound positions another size; looked for when they first move.
-    balance: Option<Option<Balance>>,
+    /// What keeps forces from giving bound positions another size, and for which of the modes linLog and strongGravity
+    /// it was found.
+    balance: Option<([bool; 2], Option<Balance>)>,
     /// Nodes that the forces would not hold together; with the forces.
     rim: Option<ComponentPacking>,
     pins: BTreeMap<u32, [f32; 2]>,
@@ -421,11 +422,16 @@ impl Layout {
         if !request.lease.facts.has_positions {
             return params;
         }
-        let (topology, positions) = (&request.lease.graph.topology, &mut self.positions);
-        let found = self.balance.get_or_insert_with(|| {
-            fill_missing(topology, positions);
-            Balance::at(topology, &params, positions)
-        });
+        let modes = [params.lin_log_mode, params.strong_gravity_mode];
+        let found = match self.balance {
+            Some((of, found)) if of == modes => found,
+            _ => {
+                let topology = &request.lease.graph.topology;
+                fill_missing(topology, &mut self.positions);
+                Balance::at(topology, &params, &self.positions)
+            }
+        };
+        self.balance = Some((modes, found));
         match found {
             Some(balance) => balance.applied(params),
             None => params,
