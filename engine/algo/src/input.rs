@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::dispatch::Accelerator;
 use crate::spec::Dtype;
 use crate::view::{Copies, GraphView, KeptView, Loops, Shape};
-use crate::{AlgoError, AlgorithmSpec, ParamValues};
+use crate::{AlgoError, AlgorithmSpec, ParamValues, util};
 
 /// The names and columns behind the indices of a graph; who calls an algorithm knows them.
 pub trait GraphData: Sync {
@@ -290,7 +290,32 @@ impl<'a> Input<'a> {
         Ok(Some(values))
     }
 
-    fn resolved(&self, p: &ParamValues, name: &str, id: &str) -> Result<u32, AlgoError> {
+    /// The numbers of a [`Dtype::FloatOrNodeValues`] parameter, by node; a node that a table leaves out has none.
+    ///
+    /// # Errors
+    /// As [`Self::node_values`], and for a number that is not in the parameter's range.
+    ///
+    /// [`Dtype::FloatOrNodeValues`]: crate::Dtype::FloatOrNodeValues
+    pub fn float_or_node_values(
+        &self,
+        p: &ParamValues,
+        name: &str,
+    ) -> Result<Option<Vec<Option<f64>>>, AlgoError> {
+        if let Some(number) = p.float(name) {
+            return Ok(Some(vec![Some(number); self.num_nodes() as usize]));
+        }
+        let Some(values) = self.node_values(p, name)? else { return Ok(None) };
+        let range = p.spec().params.iter().find(|param| param.name == name).and_then(|p| p.range);
+        let Some((low, high)) = range else { return Ok(Some(values)) };
+        match values.iter().flatten().find(|x| !(low..=high).contains(*x)) {
+            Some(wrong) => Err(p.bad(name, wrong.to_string(), {
+                format!("numbers from {} to {}", util::bound(low), util::bound(high))
+            })),
+            None => Ok(Some(values)),
+        }
+    }
+
+    pub(crate) fn resolved(&self, p: &ParamValues, name: &str, id: &str) -> Result<u32, AlgoError> {
         let expected = || "the id of a node of the graph".to_owned();
         self.data.node(id).ok_or_else(|| p.bad(name, format!("{id:?}"), expected()))
     }

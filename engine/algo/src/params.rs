@@ -313,7 +313,11 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
                 _ => Err(bad()),
             }
         }
-        Dtype::Float => match v.as_f64() {
+        Dtype::FloatOrNodeValues if !v.is_number() => match v {
+            Value::Array(_) | Value::Object(_) | Value::String(_) => Ok(v.clone()),
+            _ => Err(bad()),
+        },
+        Dtype::Float | Dtype::FloatOrNodeValues => match v.as_f64() {
             Some(x) if in_range(x) => Ok(Value::from(x)),
             _ => Err(bad()),
         },
@@ -354,7 +358,7 @@ fn check(spec: &AlgorithmSpec, p: &ParamSpec, v: &Value) -> Result<Value, AlgoEr
             Value::String(word) if words.contains(&word.as_str()) => Ok(v.clone()),
             _ => Err(bad()),
         },
-        Dtype::Pairs | Dtype::NodeValues | Dtype::IntList => match v {
+        Dtype::Pairs | Dtype::NodeValues | Dtype::IntList | Dtype::PositionTable => match v {
             Value::Array(_) | Value::Object(_) => Ok(v.clone()),
             Value::String(_) if p.dtype == Dtype::NodeValues => Ok(v.clone()),
             _ => Err(bad()),

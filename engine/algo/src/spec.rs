@@ -45,6 +45,8 @@ pub enum Dtype {
     /// Numbers of some nodes: `{"vertex": [...], "values": [...]}`, a list of such rows or of pairs, or the name of a
     /// column of the nodes, or one number for each node.
     NodeValues,
+    /// A finite number for all nodes, or a table as [`Self::NodeValues`].
+    FloatOrNodeValues,
     /// The name of a column of the edges.
     EdgeColumn,
     /// A list of whole numbers for each node.
@@ -53,6 +55,8 @@ pub enum Dtype {
     Matrix,
     /// The coordinates of every node: a list of lists, in the order of the nodes.
     Positions,
+    /// Coordinates of some nodes: `{"vertex": [...], "x": [...], "y": [...]}` or a list of such rows.
+    PositionTable,
     /// One of these words, or an object of settings.
     Preset(&'static [&'static str]),
 }
@@ -73,10 +77,14 @@ impl Dtype {
             Self::NodeValues => {
                 "table of node ids and numbers, or name of a node column".to_owned()
             }
+            Self::FloatOrNodeValues => {
+                "float, table of node ids and numbers, or name of a node column".to_owned()
+            }
             Self::EdgeColumn => "name of an edge column".to_owned(),
             Self::IntList => "list of ints".to_owned(),
             Self::Matrix => "table of numbers, a list for each node".to_owned(),
             Self::Positions => "list of coordinates for each node".to_owned(),
+            Self::PositionTable => "table of node ids, x and y".to_owned(),
             Self::Preset(words) => format!("one of {}, or an object of settings", words.join(", ")),
         }
     }

@@ -1,5 +1,8 @@
 //! What igraph's force and stress layouts may be given: positions to start from, and bounds.
 
+use serde_json::Value;
+
+use crate::input::id_text;
 use crate::spec::param;
 use crate::{AlgoError, Dtype, Input, ParamSpec, ParamValues};
 
@@ -56,6 +59,62 @@ pub(crate) fn start<const D: usize>(
         Ok(at)
     };
     rows.iter().enumerate().map(row).collect::<Result<_, _>>().map(Some)
+}
+
+/// The coordinates that a [`Dtype::PositionTable`] parameter gives, by node; a node that it leaves out has none.
+///
+/// # Errors
+/// [`AlgoError::BadParam`] for what is no such table, an id that no node has, a node named twice, and a coordinate that
+/// is no number or beyond 1e12.
+pub(crate) fn positions(
+    input: &Input<'_>,
+    p: &ParamValues,
+    name: &str,
+) -> Result<Option<Vec<Option<[f64; 2]>>>, AlgoError> {
+    let Some(rows) = position_rows(p, name)? else { return Ok(None) };
+    let mut places = vec![None; input.num_nodes() as usize];
+    for [id, x, y] in rows {
+        let coordinate = |value: &Value| {
+            let wrong = || p.bad(name, format!("{value} for {id}"), "a finite number".to_owned());
+            value.as_f64().filter(|x| x.abs() <= 1e12).ok_or_else(wrong)
+        };
+        let at = [coordinate(x)?, coordinate(y)?];
+        let v = input.resolved(p, name, &id_text(id))?;
+        if places[v as usize].replace(at).is_some() {
+            return Err(p.bad(name, format!("{id} twice"), "each node at most once".to_owned()));
+        }
+    }
+    Ok(Some(places))
+}
+
+/// Id, x and y of each row of a table of positions, which is an object of three lists or a list of objects.
+fn position_rows<'a>(
+    p: &'a ParamValues,
+    name: &str,
+) -> Result<Option<Vec<[&'a Value; 3]>>, AlgoError> {
+    const COLUMNS: [&str; 3] = ["vertex", "x", "y"];
+    let wrong = |value: &Value| {
+        let shown: String = value.to_string().chars().take(80).collect();
+        let legal = r#"a table like {"vertex": ["a"], "x": [1], "y": [2]}, or a list of its rows"#;
+        p.bad(name, shown, legal.to_owned())
+    };
+    if let Some(table) = p.settings(name) {
+        let column = |name: &str| table.get(name).and_then(Value::as_array);
+        let [Some(ids), Some(xs), Some(ys)] = COLUMNS.map(column) else {
+            return Err(wrong(&Value::Object(table.clone())));
+        };
+        if ids.len() != xs.len() || ids.len() != ys.len() {
+            let given = format!("{} ids, {} x and {} y", ids.len(), xs.len(), ys.len());
+            return Err(p.bad(name, given, "three lists of one length".to_owned()));
+        }
+        return Ok(Some(ids.iter().zip(xs).zip(ys).map(|((id, x), y)| [id, x, y]).collect()));
+    }
+    let Some(rows) = p.rows(name) else { return Ok(None) };
+    let row = |row: &'a Value| match COLUMNS.map(|column| row.get(column)) {
+        [Some(id), Some(x), Some(y)] => Ok([id, x, y]),
+        _ => Err(wrong(row)),
+    };
+    rows.iter().map(row).collect::<Result<_, _>>().map(Some)
 }
 
 /// The bounds of every node; `None` when no parameter gives any.

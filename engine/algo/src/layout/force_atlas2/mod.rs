@@ -24,6 +24,7 @@ mod settle;
 pub(crate) mod simd;
 pub mod spec;
 mod speed;
+mod tables;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,6 @@
 //! The specification of ForceAtlas2: the parameters of cuGraph's, and the run from a request.
 
-use super::{ForceAtlas2, Params};
+use super::{ForceAtlas2, Params, tables};
 use crate::layout::component_packing::ComponentPacking;
 use crate::layout::coordinates::{XY, coordinates};
 use crate::layout::random::random;
@@ -32,13 +32,7 @@ pub(crate) static FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
             "logarithmic attraction: tighter clusters",
         ),
         param("prevent_overlapping", Dtype::Bool, "false", None, "push overlapping nodes apart"),
-        param(
-            "vertex_radius",
-            Dtype::Float,
-            "1.0",
-            ANY_SCALE,
-            "radius of every node, for prevent_overlapping",
-        ),
+        tables::RADII,
         param(
             "overlap_scaling_ratio",
             Dtype::Float,
@@ -79,15 +73,12 @@ pub(crate) static FORCE_ATLAS2: AlgorithmSpec = AlgorithmSpec {
             None,
             "start from a coarse picture instead of at random",
         ),
+        tables::POSITIONS,
+        tables::MASSES,
+        tables::MOBILITIES,
         RANDOM_STATE,
     ],
-    accepted: &[
-        ignored("verbose"),
-        only("pos_list", "[]"),
-        only("callback", "[]"),
-        only("vertex_mobility", "[]"),
-        only("vertex_mass", "[]"),
-    ],
+    accepted: &[ignored("verbose"), only("callback", "[]")],
     outputs: XY,
     doc: "ForceAtlas2 (Jacomy et al. 2014).",
     run: force_atlas2,
@@ -129,16 +120,27 @@ pub fn force_atlas2_start(
     let seed = p.count("random_state");
     let begin = match start {
         Some(start) => start,
-        None if p.bool("multilevel_start") => {
-            initial_layout::place(input.topology, seed, input.cancel)?
-        }
-        None => random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect(),
+        None => match tables::start(input, p)? {
+            Some(start) => start,
+            None if p.bool("multilevel_start") => {
+                initial_layout::place(input.topology, seed, input.cancel)?
+            }
+            None => random(n, seed).iter().map(|q| q.map(|v| 100.0 * v as f32)).collect(),
+        },
     };
-    let radii = vec![radius(p) as f32; n];
+    let radii: Vec<f32> = tables::radii(input, p)?.iter().map(|r| *r as f32).collect();
+    let mass = tables::masses(input, p)?;
+    let mobility = tables::mobilities(input, p)?;
     let weights: Option<Vec<f32>> = input.weights.map(|w| w.iter().map(|w| *w as f32).collect());
-    let params = force_atlas2_params(p);
-    let weights = weights.as_deref();
-    ForceAtlas2::new(input.topology, weights, params, &begin, Some(&radii), None, None)
+    ForceAtlas2::new(
+        input.topology,
+        weights.as_deref(),
+        force_atlas2_params(p),
+        &begin,
+        Some(&radii),
+        mass.as_deref(),
+        mobility.as_deref(),
+    )
 }
 
 /// The positions after the last iteration. Small components that nothing holds are packed around the main one, as a live
@@ -155,18 +157,18 @@ pub fn force_atlas2_end(
 ) -> Result<Output, AlgoError> {
     let mut out = Vec::new();
     layout.positions(&mut out);
+    let mobility = tables::mobilities(input, p)?;
+    let held = |v: usize| mobility.as_ref().is_some_and(|factors| factors[v] == 0.0);
+    let given = given || p.is_given(tables::POSITIONS.name);
     if !given && let Some(rim) = ComponentPacking::new(input.topology, &out, input.cancel)? {
-        rim.place(&mut out, |_| false);
+        rim.place(&mut out, |v| held(v as usize));
     }
     let mut points: Vec<[f64; 2]> = out.iter().map(|q| q.map(f64::from)).collect();
     if p.bool("prevent_overlapping") {
-        overlap::remove(&mut points, radius(p), p.count("random_state"), input.cancel)?;
+        let radii = tables::radii(input, p)?;
+        overlap::remove(&mut points, &radii, held, p.count("random_state"), input.cancel)?;
     }
     Ok(coordinates(&points))
-}
-
-fn radius(p: &ParamValues) -> f64 {
-    p.float("vertex_radius").unwrap_or(1.0)
 }
 
 fn force_atlas2(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
