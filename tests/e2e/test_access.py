@@ -78,7 +78,8 @@ def test_who_comes_later_watches(rig):
     assert hello["steers"] and hello["key"] and hello["user"] == ""
     later, told = open_page("")
     assert not told["steers"] and told["key"] is None
-    for message in ({"t": "play", "on": True}, {"t": "pin", "index": 0, "x": 1, "y": 1}, {"t": "settings", "gravity": 7}):
+    for message in ({"t": "play", "on": True}, {"t": "pin", "index": 0, "x": 1, "y": 1}, {"t": "settings", "gravity": 7},
+                    {"t": "layout", "name": "circle"}):
         later.send(json.dumps(message))
         refused = next(m for m in messages(later) if m.get("t") == "error")
         assert refused["slug"] == "not-yours" and "without session=" in refused["message"]

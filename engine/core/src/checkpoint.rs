@@ -56,6 +56,8 @@ pub struct CheckpointMetadata {
     pub settings: LayoutSettings,
     /// Nodes that are held where they are.
     pub pins: Vec<u32>,
+    /// The layout that was named last and placed the nodes, or nothing.
+    pub placed_by: String,
 }
 
 /// Tells graphs apart whose nodes or edges differ, or whose bound positions do.

@@ -66,6 +66,7 @@ pub use session::collections::{
 };
 pub use session::control::Control;
 pub use session::events::{Backend, Phase, SessionState, ViewerEvent};
+pub use session::placement::Placement;
 pub use session::viewer::Viewer;
 pub use settings::LayoutSettings;
 pub use stats::EngineStats;

@@ -64,5 +64,7 @@ pub use reply::{
 };
 pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;
-pub use sessions::{AboutReply, Arrival, OpenPage, Opened, PageControl, Sessions, ViewerGrant};
+pub use sessions::{
+    AboutReply, Arrival, NamedLayout, OpenPage, Opened, PageControl, Sessions, ViewerGrant,
+};
 pub use upkeep::Upkeep;

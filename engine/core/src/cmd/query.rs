@@ -92,6 +92,14 @@ pub struct QueryResult {
 #[derive(Clone, Default)]
 pub struct GraphsInUse(Vec<Lease>);
 
+impl GraphsInUse {
+    /// The element set of the graph that was asked first.
+    #[must_use]
+    pub fn epoch(&self) -> Option<u32> {
+        self.0.first().map(|lease| lease.facts.epoch)
+    }
+}
+
 impl fmt::Debug for GraphsInUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(Lease::key)).finish()

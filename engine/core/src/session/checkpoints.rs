@@ -177,6 +177,7 @@ impl VizSession {
             iterations: self.iterations,
             settings: self.settings,
             pins,
+            placed_by: self.placed.by.clone(),
         };
         Checkpoint { dataset: self.dataset, fingerprint: 0, metadata, positions }
     }
@@ -187,7 +188,7 @@ impl VizSession {
         let can_copy = self.away || (self.layout.is_some() && self.lease.is_some());
         k.writing
             || (k.ready.is_some() && self.lease.is_some())
-            || ((k.changed || !self.pin_changes.is_empty()) && can_copy)
+            || ((k.changed || !self.pin_changes.is_empty() || self.placement.is_some()) && can_copy)
     }
 }
 
@@ -279,6 +280,7 @@ impl Sessions {
         let start = match &checkpoint {
             Some(checkpoint) => {
                 session.settings = checkpoint.metadata.settings;
+                session.placed.by.clone_from(&checkpoint.metadata.placed_by);
                 LayoutStart::Restored(run_of(checkpoint))
             }
             None => LayoutStart::Fresh,

@@ -1,5 +1,6 @@
 //! What viewers may do to the layout.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use graphlume_types::limits;
@@ -8,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::error::EngineError;
 use crate::session::layout::PinChange;
 use crate::session::machine::VizSession;
+use crate::session::placement::Placement;
 use crate::session::state::{GraphState, Remaining, Run};
 
 /// Iterations that a viewer's "play" runs even when the layout was at rest.
@@ -37,6 +39,8 @@ pub enum Control {
         /// Node index.
         node: u32,
     },
+    /// Moves all nodes; those that are held stay.
+    Place(Arc<Placement>),
 }
 
 impl VizSession {
@@ -44,7 +48,7 @@ impl VizSession {
     ///
     /// # Errors
     /// [`EngineError::Setting`], [`EngineError::Index`], [`EngineError::NotLoaded`],
-    /// [`EngineError::Busy`] past the limit of pins.
+    /// [`EngineError::Busy`] past the limit of pins, [`EngineError::Epoch`] for places of another element set.
     pub(crate) fn control(&mut self, control: Control, now: Instant) -> Result<(), EngineError> {
         match control {
             Control::Play { on: true, for_millis } => {
@@ -75,6 +79,7 @@ impl VizSession {
                 self.change_pin(node, PinChange::Pin { node, at })?;
             }
             Control::Unpin { node } => self.change_pin(node, PinChange::Unpin { node })?,
+            Control::Place(placement) => self.place(placement, now)?,
         }
         Ok(())
     }

@@ -60,6 +60,10 @@ pub struct SessionState {
     pub backend: Backend,
     /// Why that is the CPU although the server has a GPU, or nothing.
     pub backend_reason: String,
+    /// The layout that was named last and placed the nodes, or nothing; forces keep its size.
+    pub placed_by: String,
+    /// How often nodes were placed so: after each the page shows all of them.
+    pub placements: u32,
     /// The knobs.
     pub settings: LayoutSettings,
 }
@@ -95,7 +99,7 @@ impl ViewerEvent {
                 v["has_edge_colors"] = json!(scene.edge_color.is_some());
                 v["layout"] = json!({
                     "state": s.state, "playing": s.playing, "iterations": s.iterations,
-                    "settings": s.settings,
+                    "settings": s.settings, "placed_by": s.placed_by, "placements": s.placements,
                 });
                 Some(v)
             }

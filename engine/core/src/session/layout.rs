@@ -20,6 +20,7 @@ use crate::session::events::Backend;
 use crate::session::force_atlas2;
 use crate::session::live_layout::{LayoutInput, LiveLayout};
 use crate::session::missing::fill_missing;
+use crate::session::placement::Placement;
 
 /// Iterations of one slice at most, so that tiny graphs give the loop its turn too.
 pub(crate) const SLICE_ITERATIONS_MAX: u64 = 256;
@@ -86,6 +87,10 @@ pub(crate) struct SliceRequest {
     pub(crate) run: bool,
     pub(crate) params: Params,
     pub(crate) pin_changes: Vec<PinChange>,
+    /// Where all nodes move first.
+    pub(crate) placement: Option<Arc<Placement>>,
+    /// Whether forces keep the size of the picture: somebody gave the nodes their places.
+    pub(crate) keeps_size: bool,
     pub(crate) frame: FrameRequest,
     pub(crate) flags: FrameFlags,
     /// Whether exact positions are wanted too.
@@ -280,11 +285,14 @@ impl Layout {
     /// Runs one slice; on a worker, inside the CPU pool.
     pub(crate) fn slice(&mut self, request: &SliceRequest, clock: &dyn Clock) -> SliceReport {
         let begun = clock.monotonic();
+        if let Some(placement) = &request.placement {
+            self.place(placement);
+        }
         for change in &request.pin_changes {
             self.change_pin(*change);
         }
         let mut report = SliceReport {
-            moved_by_viewers: !request.pin_changes.is_empty(),
+            moved_by_viewers: request.placement.is_some() || !request.pin_changes.is_empty(),
             ..SliceReport::default()
         };
         // The first picture does not wait for forces.
@@ -347,6 +355,18 @@ impl Layout {
             encoder.encode(&self.positions, epoch, key, flags)
         } else {
             encoder.encode_at_rest(&self.positions, epoch, key, flags)
+        }
+    }
+
+    /// Moves all nodes that are not held, and whose place is finite.
+    fn place(&mut self, placement: &Placement) {
+        self.sync();
+        self.drop_forces();
+        self.balance = None;
+        for (v, (at, to)) in (0..).zip(self.positions.iter_mut().zip(&placement.positions)) {
+            if to.iter().all(|x| x.is_finite()) && !self.pins.contains_key(&v) {
+                *at = *to;
+            }
         }
     }
 
@@ -419,7 +439,7 @@ impl Layout {
     /// The parameters that the session asks for, at the size of bound positions.
     fn params(&mut self, request: &SliceRequest) -> Params {
         let params = request.params.clone();
-        if !request.lease.facts.has_positions {
+        if !request.keeps_size {
             return params;
         }
         let modes = [params.lin_log_mode, params.strong_gravity_mode];
@@ -446,8 +466,8 @@ impl Layout {
     ) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
-        // Bound positions are where the uploader wants them.
-        if !request.lease.facts.has_positions {
+        // Given positions are where somebody wants them.
+        if !request.keeps_size {
             self.rim = ComponentPacking::new(topology, &self.positions, &request.cancel)?;
         }
         // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the

@@ -18,6 +18,7 @@ use crate::session::checkpoints::{Checkpointing, LayoutStart, STOPPED};
 use crate::session::collections::SessionCollections;
 use crate::session::events::{Backend, Phase, SessionState};
 use crate::session::layout::{Layout, PinChange, SliceReport};
+use crate::session::placement::{Placed, Placement};
 use crate::session::state::{GraphState, Remaining, Run};
 use crate::settings::{LayoutSettings, play_iterations};
 
@@ -42,6 +43,9 @@ pub(crate) struct VizSession {
     pub(super) away: bool,
     pub(super) queued: bool,
     pub(super) pin_changes: Vec<PinChange>,
+    /// Where the next slice moves the nodes.
+    pub(super) placement: Option<Arc<Placement>>,
+    pub(super) placed: Placed,
     pub(super) key_wanted: bool,
     /// The layout has been quick enough and rests until then.
     pub(super) rest_until: Option<Instant>,
@@ -80,6 +84,8 @@ impl VizSession {
             viewers: 0,
             backend: Backend::Cpu,
             backend_reason: String::new(),
+            placed_by: String::new(),
+            placements: 0,
             settings,
         };
         let mut session = Self {
@@ -96,6 +102,8 @@ impl VizSession {
             away: false,
             queued: false,
             pin_changes: Vec::new(),
+            placement: None,
+            placed: Placed::default(),
             key_wanted: false,
             rest_until: None,
             exact_waiters: Vec::new(),
@@ -163,6 +171,7 @@ impl VizSession {
                 || self.key_wanted
                 || self.checkpoints.wants_slice()
                 || !self.pin_changes.is_empty()
+                || self.placement.is_some()
                 || !self.exact_waiters.is_empty())
     }
 
@@ -231,6 +240,7 @@ impl VizSession {
         self.layout = None;
         self.lease = None;
         self.pin_changes.clear();
+        (self.placement, self.placed) = (None, Placed::default());
         self.collections.release();
         self.checkpoints.reset();
         for waiter in self.exact_waiters.drain(..) {
@@ -461,6 +471,8 @@ impl VizSession {
             viewers: self.viewers(),
             backend: self.backend.0,
             backend_reason: self.backend.1.clone(),
+            placed_by: self.placed.by.clone(),
+            placements: self.placed.count,
             settings: self.settings,
         }
     }

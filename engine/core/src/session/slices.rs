@@ -250,8 +250,10 @@ fn slice_of(
     let request = SliceRequest {
         run: session.is_running() && !is_stranded,
         params: session.settings.params(lease.facts.node_count),
+        keeps_size: lease.facts.has_positions || !session.placed.by.is_empty(),
         lease,
         pin_changes: std::mem::take(&mut session.pin_changes),
+        placement: session.placement.take(),
         frame: if std::mem::take(&mut session.key_wanted) {
             FrameRequest::Key
         } else {

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::kit::{
     Engine, checkpointing_engine, config, grid, next, next_frame, placed_path, restless, until,
 };
-use crate::{Checkpoint, CheckpointStore, Control, Phase, ViewerEvent, block_on};
+use crate::{Checkpoint, CheckpointStore, Control, Phase, Placement, ViewerEvent, block_on};
 
 /// Keeps in memory and remembers what happened.
 #[derive(Default)]
@@ -162,6 +162,29 @@ fn the_next_engine_shows_the_same_positions_and_waits_for_somebody_to_resume() {
     until("it to go on", || iterations(&e, &s) > done + 20);
     let now = exact(&e, &s);
     assert!(now != before && now[7] == at, "a pinned node stays");
+}
+
+#[test]
+fn a_placement_is_kept() {
+    let (e, store) = rig(config());
+    let data = e.add(1, grid(5));
+    let s = e.open("s", data, 0);
+    let mut viewer = e.attach(&s);
+    let epoch = next_frame(&mut viewer).epoch;
+    let positions: Vec<[f32; 2]> = (0_u8..25).map(|v| [f32::from(v), 0.5]).collect();
+    let placement = Placement { epoch, positions: positions.clone(), by: "line".to_owned() };
+    block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement)))).expect("placed");
+    block_on(e.handle.suspend()).expect("written");
+    drop((viewer, e));
+
+    let e = checkpointing_engine(config(), store);
+    let data = e.add(1, grid(5));
+    let s = e.open("s", data, 600_000);
+    let mut viewer = e.attach(&s);
+    next_frame(&mut viewer);
+    assert_eq!(exact(&e, &s), positions);
+    let state = block_on(e.handle.info(s.clone())).expect("known").state;
+    assert_eq!((state.state, state.placed_by.as_str()), (Phase::Settled, "line"));
 }
 
 #[test]

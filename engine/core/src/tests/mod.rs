@@ -15,6 +15,7 @@ mod kit;
 mod loading;
 mod loop_and_queues;
 mod memory;
+mod placement;
 mod reading;
 mod sessions;
 mod viewers;

@@ -7,6 +7,7 @@
 mod codec;
 mod goodbye;
 mod handshake;
+mod laying;
 mod page;
 mod viewer;
 

@@ -26,6 +26,11 @@ pub(super) enum Said {
     Unpin {
         index: u32,
     },
+    Layout {
+        name: String,
+        #[serde(default)]
+        params: Map<String, Value>,
+    },
     Hidden,
     Visible,
     Resume {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{Control, EngineError, Viewer, ViewerEvent};
-use graphlume_service::{Arrival, OpenPage, PageControl, Principal, ViewerGrant};
+use graphlume_service::{
+    Arrival, NamedLayout, OpenPage, PageControl, Principal, ServiceError, ViewerGrant,
+};
 use graphlume_types::{Code, Coded, limits};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
@@ -18,6 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::codec::{Message, ReadError, Reader, Writer, close};
 use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
+use super::laying::Laying;
 use super::page::{Credit, Said};
 use crate::query;
 use crate::request::{Reply, Req};
@@ -124,6 +127,7 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
         writer: Writer::new(write),
         credit: Credit::default(),
         heard: Instant::now(),
+        laying: Laying::default(),
     };
     let request_id = Arc::clone(&asked.request_id);
     let end = match admit(shell, asked).await {
@@ -185,6 +189,7 @@ struct Link<'a> {
     writer: Writer<WriteHalf<Socket>>,
     credit: Credit,
     heard: Instant,
+    laying: Laying<'a>,
 }
 
 /// What happened next.
@@ -197,6 +202,8 @@ enum Turn {
     Expired,
     Read(Result<Message, ReadError>),
     Tell(ViewerEvent),
+    /// The layout that the page had named is shown, or was refused.
+    Laid(Result<(), ServiceError>),
 }
 
 impl Link<'_> {
@@ -240,6 +247,7 @@ impl Link<'_> {
                 () = tokio::time::sleep_until(silent_at) => Turn::Silent,
                 _ = ping.tick() => Turn::Ping,
                 Ok(()) = access.changed() => Turn::Recheck,
+                placed = self.laying.done() => Turn::Laid(placed.map(drop)),
                 event = viewer.next(self.credit.allows_frame()) => Turn::Tell(event),
             };
             match turn {
@@ -270,9 +278,14 @@ impl Link<'_> {
                         let why = "too many messages";
                         return Err(End::Close(Goodbye::new(close::POLICY, why)));
                     }
-                    self.hear(message, viewer, &grant, page_control.controls).await?;
+                    self.hear(message, viewer, who, &grant, page_control.controls).await?;
                 }
                 Turn::Tell(event) => self.tell(event).await?,
+                Turn::Laid(Ok(())) => {}
+                Turn::Laid(Err(error)) => {
+                    let error = ApiError::from(error);
+                    self.complain(&error.slug, &error.message).await?;
+                }
             }
         }
     }
@@ -358,6 +371,7 @@ impl Link<'_> {
         &mut self,
         message: Message,
         viewer: &mut Viewer,
+        who: &Principal,
         grant: &ViewerGrant,
         controls: bool,
     ) -> Result<(), End> {
@@ -400,6 +414,11 @@ impl Link<'_> {
             Said::Settings(knobs) => Control::Settings(knobs),
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },
             Said::Unpin { index } => Control::Unpin { node: index },
+            Said::Layout { name, params } if controls => {
+                self.laying.begin(self.shell, who, grant, NamedLayout { name, params });
+                return Ok(());
+            }
+            Said::Layout { .. } => return self.complain("not-yours", WATCHING).await,
         };
         if !controls {
             return self.complain("not-yours", WATCHING).await;

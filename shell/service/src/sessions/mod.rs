@@ -6,6 +6,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod collections;
 mod control;
 mod list;
+mod placing;
 mod presence;
 mod registry;
 mod stored;
@@ -32,6 +33,7 @@ use stored::{from_record, keep, record, seen};
 
 pub use about::AboutReply;
 pub use control::{Arrival, PageControl};
+pub use placing::NamedLayout;
 pub use presence::OpenPage;
 pub(crate) use registry::SessionMeta;
 pub(crate) use stored::{forget_old, keep_collections};

@@ -3,6 +3,7 @@ import * as act from '../state/actions.ts';
 import { layoutWord, playWords, whyNoPlay } from '../state/layout-words.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
+import { LayoutPicker } from './layout-picker.tsx';
 import { SearchBox } from './search-box.tsx';
 import { Account } from './sign-in.tsx';
 
@@ -97,6 +98,7 @@ function Tools(): JSX.Element {
   return (
     <>
       <PlayButton />
+      <LayoutPicker />
       <button class="button" type="button" id="fit" title="Show everything (f)" onClick={act.fit}>
         <icons.Fit />
         <span class="text">Fit</span>

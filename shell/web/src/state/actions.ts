@@ -18,6 +18,13 @@ export function playPause(): void {
   if (store.phase.value === 'ready') viewer?.play(!store.playing.value);
 }
 
+/** Lays the graph out by name; an empty one runs the forces. */
+export function layOut(name: string): void {
+  if (store.phase.value !== 'ready') return;
+  if (name === '') viewer?.play(true);
+  else viewer?.layOut(name);
+}
+
 export function fit(): void {
   viewer?.fit();
 }

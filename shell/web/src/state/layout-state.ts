@@ -12,6 +12,17 @@ export function showLayout(message: Message): void {
   store.layoutEnd.value = state === 'stopped' ? `The layout ${String(message.detail ?? 'stopped')}.` : '';
   store.playing.value = message.playing === undefined ? state === 'running' : message.playing === true;
   store.iterations.value = Number(message.iterations ?? store.iterations.value);
+  store.placedBy.value = String(message.placed_by ?? store.placedBy.value);
+  if (message.placements !== undefined && message.placements !== store.placements.value) {
+    store.placements.value = Number(message.placements);
+    store.laying.value = '';
+  }
   store.iterationsPerSecond.value = Number(message.iterations_per_s ?? 0);
   if (was !== store.playing.value) store.announcement.value = layoutNews(store.layout.value);
+}
+
+/** Says why the server did not do what the page asked for. */
+export function showRefusal(message: Message): void {
+  store.laying.value = '';
+  store.notice.value = String(message.message ?? message.slug ?? '');
 }

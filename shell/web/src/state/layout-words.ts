@@ -11,11 +11,13 @@ export interface LayoutFacts {
   end: string;
   /** The positions are the dataset's own. */
   given: boolean;
+  /** The layout that was named last and placed the nodes; empty when none was. */
+  placedBy: string;
 }
 
 /** The server calls every layout settled that has nothing left to do, also one that never began. */
-function neverRan({ state, playing, iterations }: LayoutFacts): boolean {
-  return !playing && state === 'settled' && iterations === 0;
+function neverRan({ state, playing, iterations, placedBy }: LayoutFacts): boolean {
+  return !playing && state === 'settled' && iterations === 0 && placedBy === '';
 }
 
 /** The word beside the dot, and what there is to say about it; null when the connection is all there is. */

@@ -77,6 +77,11 @@ export const layoutEnd = signal('');
 export const playing = signal(false);
 export const iterations = signal(0);
 export const iterationsPerSecond = signal(0);
+/** The layout that was named last and placed the nodes, and how often nodes were placed so. */
+export const placedBy = signal('');
+export const placements = signal(0);
+/** The layout that this page has named and that is being found. */
+export const laying = signal('');
 /** The positions are the dataset's own. */
 export const givenPositions = signal(false);
 export const layout = computed<LayoutFacts>(() => ({
@@ -85,6 +90,7 @@ export const layout = computed<LayoutFacts>(() => ({
   iterations: iterations.value,
   end: layoutEnd.value,
   given: givenPositions.value,
+  placedBy: placedBy.value,
 }));
 
 export const legend = signal<Legend | null>(null);

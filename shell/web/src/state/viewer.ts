@@ -12,7 +12,7 @@ import { Dragging } from './dragging.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
-import { showLayout } from './layout-state.ts';
+import { showLayout, showRefusal } from './layout-state.ts';
 import { readLegend } from './legend.ts';
 import { showLink } from './link-state.ts';
 import { showNotices } from './notices.ts';
@@ -42,6 +42,8 @@ export class Viewer {
   onDraw: () => void = () => undefined;
   private edgesLoading: AbortController | null = null;
   private edgesDone = true;
+  /** The next positions at rest are those of a layout by name: show all of them. */
+  private fitSoon = false;
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -114,7 +116,7 @@ export class Viewer {
       else if (message.t === 'state') this.onState(message);
       else if (message.t === 'collections') this.onCollections(message);
       else if (message.t === 'legend') this.onLegend(message.legend ?? message);
-      else if (message.t === 'error') store.notice.value = String(message.message ?? message.slug ?? '');
+      else if (message.t === 'error') showRefusal(message);
     });
   }
 
@@ -234,7 +236,9 @@ export class Viewer {
       this.onPhase(state, String(message.detail ?? ''));
       return;
     }
+    const placements = store.placements.value;
     showLayout(message);
+    if (store.placements.value !== placements) this.fitSoon = true;
     if (typeof message.viewers === 'number') store.viewers.value = message.viewers;
   }
 
@@ -276,6 +280,10 @@ export class Viewer {
     const now = performance.now();
     const { header } = frame;
     if (this.picture.applyFrame(frame, now)) {
+      if (this.fitSoon && !(header.flags & FLAG.RUNNING)) {
+        this.fitSoon = false;
+        this.fit();
+      }
       this.seq = header.seq;
       document.body.dataset.seq = String(header.seq);
       this.drag.hold(now);
@@ -293,6 +301,11 @@ export class Viewer {
     if (!maySteer() || !this.link.send({ t: 'play', on })) return;
     store.playing.value = on;
     if (!on) store.iterationsPerSecond.value = 0;
+  }
+
+  /** Has the server lay the graph out, for everybody who looks at it. */
+  layOut(name: string): void {
+    if (maySteer() && this.link.send({ t: 'layout', name })) store.laying.value = name;
   }
 
   /** Shows everything, and follows the layout again while it runs. */

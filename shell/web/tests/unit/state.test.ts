@@ -185,6 +185,7 @@ const layout = (more: Partial<LayoutFacts>): LayoutFacts => ({
   iterations: 400,
   end: '',
   given: false,
+  placedBy: '',
   ...more,
 });
 
@@ -197,6 +198,7 @@ test('what was never laid out is not called settled', () => {
   assert.equal(layoutNews(layout({ iterations: 0 })), 'No layout was run.');
   assert.equal(layoutWord(layout({ state: 'running', playing: true, iterations: 0 })), null);
   assert.equal(layoutWord(layout({ state: 'paused', iterations: 0 })), null);
+  assert.equal(layoutWord(layout({ iterations: 0, placedBy: 'kk' }))?.word, 'settled');
   const stopped = layout({ state: 'stopped', end: 'The layout stopped.' });
   assert.deepEqual(layoutWord(stopped), { word: 'stopped', title: 'The layout stopped.' });
 });

@@ -1,0 +1,121 @@
+//! Layouts by name on a session that is open: found like the answer to a query, and shown to all who look.
+
+use std::sync::Arc;
+
+use graphlume_engine::{
+    ComputeRequest, Control, ParsedQuery, Placement, QueryAnswer, QueryRequest, QueryResult,
+    ResultMode, SessionState,
+};
+use graphlume_expr::{QueryError, Strictness};
+use graphlume_identity::Principal;
+use graphlume_store::PropertyGraph;
+use serde_json::{Map, Value, json};
+
+use super::{Sessions, ViewerGrant};
+use crate::error::ServiceError;
+
+/// Layouts that are calls of their own, with columns of the nodes as parameters.
+const CALLS: [&str; 9] = [
+    "circle_layout",
+    "fa2_layout",
+    "group_in_a_box_layout",
+    "layout_graphviz",
+    "mercator_layout",
+    "ring_categorical_layout",
+    "ring_continuous_layout",
+    "time_ring_layout",
+    "tree_layout",
+];
+/// Libraries whose layouts are known by their names.
+const LIBRARIES: [&str; 2] = ["igraph", "cugraph"];
+
+/// A layout that a viewer names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedLayout {
+    /// A layout of igraph or cuGraph, or a call that lays out.
+    pub name: String,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+}
+
+impl NamedLayout {
+    /// The call that lays out.
+    fn call(&self) -> Result<Value, ServiceError> {
+        let (name, params) = (self.name.as_str(), &self.params);
+        if CALLS.contains(&name) {
+            return Ok(json!({"type": "Call", "function": name, "params": params}));
+        }
+        let found = LIBRARIES
+            .into_iter()
+            .find(|library| ComputeRequest::layout("layout", &[library], name, params).is_ok());
+        let Some(library) = found else {
+            // The error of both says what there is, or what is wrong with the parameters.
+            let refused = ComputeRequest::layout("layout", &LIBRARIES, name, params);
+            return Err(refused.err().map_or_else(
+                || ServiceError::invalid("name", format!("the layout {name:?} does not exist")),
+                |e| {
+                    ServiceError::invalid("layout", format!("{e}; or a call: {}", CALLS.join(", ")))
+                },
+            ));
+        };
+        let params = json!({"layout": name, "params": params});
+        Ok(json!({"type": "Call", "function": format!("layout_{library}"), "params": params}))
+    }
+}
+
+impl Sessions {
+    /// Lays the nodes of a session out by name, for a page that [`Sessions::may_control`], and answers the new state. The
+    /// layout takes turns with the queries of the account, and has their time and memory; dropping the future ends it.
+    ///
+    /// # Errors
+    /// A layout or parameter that does not exist, with the field; [`ServiceError::Query`] for what the layout refuses, and
+    /// past the time of a query; a dataset whose elements are others by now.
+    pub async fn lay_out(
+        &self,
+        who: &Principal,
+        grant: &ViewerGrant,
+        layout: &NamedLayout,
+    ) -> Result<Arc<SessionState>, ServiceError> {
+        let query = graphlume_gfql::parse(&json!([layout.call()?]))?;
+        let request = QueryRequest {
+            ask: ParsedQuery::Gfql(Arc::new(query), None),
+            drawn: true,
+            strictness: Strictness::Strict,
+            mode: ResultMode::Rows,
+            user: who.user(),
+            others: Vec::new(),
+        };
+        let QueryResult { answer, graphs, memory, .. } =
+            self.ctx.engine.query(grant.dataset, request).await??;
+        let QueryAnswer::Graph(graph) = answer else {
+            return Err(ServiceError::invalid("layout", "the layout gave no graph".to_owned()));
+        };
+        let epoch = graphs.epoch().unwrap_or_default();
+        let positions = self.ctx.blocking(move |_| places(&graph)).await?;
+        let placement = Placement { epoch, positions, by: layout.name.clone() };
+        let placed = self.control(grant, Control::Place(Arc::new(placement))).await;
+        drop((graphs, memory));
+        Ok(placed?)
+    }
+}
+
+/// Where a layout put the nodes, in their order; not a number where it gave a node no place.
+fn places(graph: &PropertyGraph) -> Result<Vec<[f32; 2]>, ServiceError> {
+    let axis = |function: &str, usual: &'static str| -> Result<Vec<f32>, ServiceError> {
+        let noted = graph.notes().iter().rev().find(|note| note.function == function);
+        let name = noted.and_then(|n| n.params.get("column")).and_then(Value::as_str);
+        let name = name.unwrap_or(usual);
+        let table = graph.nodes();
+        let column = table.and_then(|table| table.column(name)).ok_or_else(|| {
+            let known = table.map(|table| table.column_names()).unwrap_or_default();
+            QueryError::no_column(name, "node", &known)
+        })?;
+        let numbers = graphlume_table::to_f64(column.as_ref());
+        let numbers = numbers.ok_or_else(|| {
+            ServiceError::invalid("layout", format!("the column {name} holds no numbers"))
+        })?;
+        Ok(numbers.into_iter().map(|x| x as f32).collect())
+    };
+    let (x, y) = (axis("encode_point_x", "x")?, axis("encode_point_y", "y")?);
+    Ok(x.into_iter().zip(y).map(|(x, y)| [x, y]).collect())
+}
