@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { asked, changed, pixels, settle, stopped, until } from './browser.mjs';
-import { GRAPH, newSession, withPage } from './context.mjs';
+import { GRAPH, SPARSE, isMock, newSession, withPage } from './context.mjs';
 import { PositionLog } from '../position-log.mjs';
 
 const seq = (page) => page.evaluate(() => window.__viewer.seq);
@@ -156,5 +156,41 @@ test('a first visit without websockets shows the graph by polling', async () => 
     await page.waitForFunction(() => window.__viewer.labels.length > 0);
     assert.ok(await page.isDisabled('#play'));
     assert.match(await page.getAttribute('#play', 'title'), /websocket/);
+  });
+});
+
+test('a layout by name is shown to all, fills the view and is undone by forces', { skip: isMock }, async () => {
+  const session = newSession();
+  await withPage(`dataset=${SPARSE}&play=0&session=${session}&test=1`, {}, async (page) => {
+    await settle(page);
+    assert.equal(await page.inputValue('#layouts'), '');
+    await page.selectOption('#layouts', 'circle');
+    await page.waitForFunction(
+      () => document.querySelector('#layouts[aria-busy="false"]')?.value === 'circle',
+    );
+    const ring = async () => {
+      const at = await places(page);
+      const middle = [0, 1].map((c) => at.reduce((sum, p) => sum + p[c], 0) / at.length);
+      const radii = at.map((p) => Math.hypot(p[0] - middle[0], p[1] - middle[1]));
+      return { least: Math.min(...radii), most: Math.max(...radii) };
+    };
+    await until(async () => {
+      await settle(page);
+      const { size } = await page.evaluate(() => window.__viewer.doc);
+      const { least, most } = await ring();
+      return most < 1.02 * least && 2 * most > 0.6 * Math.min(size.w, size.h);
+    });
+    await withPage(`dataset=${SPARSE}&session=${session}&test=1`, {}, async (other) => {
+      await other.waitForFunction(() => document.querySelector('#layouts').value === 'circle');
+      assert.ok(await other.locator('#layouts').isDisabled(), 'who watches is not offered it');
+    });
+    await page.selectOption('#layouts', 'kk');
+    await until(async () => {
+      await settle(page);
+      const { least, most } = await ring();
+      return most > 1.5 * least;
+    });
+    await page.click('#play');
+    await page.waitForFunction(() => window.__viewer.doc.iterations > 0);
   });
 });
