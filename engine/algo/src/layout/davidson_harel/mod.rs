@@ -11,6 +11,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::unit_f64;
 
 use super::coordinates::{XY, coordinates};
+use super::force_directed::balanced;
 use super::given::{self, START};
 use super::parts::{Part, assemble, parts};
 use super::stress::{Job, PAIRS_NODES_MAX, Terms, epochs_for};
@@ -124,7 +125,7 @@ fn weights_of(p: &ParamValues, n: usize, m: u32) -> Weights {
     }
 }
 
-/// A start of little stress.
+/// A start of little stress in which forces have drawn neighbours together.
 fn drawn(part: &Part, seed: u64, cancel: &CancelToken) -> Result<Vec<[f64; 2]>, AlgoError> {
     let job = Job {
         part,
@@ -136,7 +137,8 @@ fn drawn(part: &Part, seed: u64, cancel: &CancelToken) -> Result<Vec<[f64; 2]>, 
         seed,
         cancel,
     };
-    Terms::new(&job, PAIRS_NODES_MAX, usize::MAX)?.solve(&job)
+    let start = Terms::new(&job, PAIRS_NODES_MAX, usize::MAX)?.solve(&job)?;
+    balanced(part, &start, seed, cancel)
 }
 
 /// The rounds of annealing, then those that take better places alone.

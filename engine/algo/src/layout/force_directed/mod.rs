@@ -33,6 +33,9 @@ const ALL_ITERATIONS_NODES: f64 = 300.0;
 const SHARE_MIN: f64 = 0.02;
 const ITERATIONS_MIN: u64 = 12;
 
+/// Iterations in which a part comes to the balance of forces.
+const BALANCING: u32 = 100;
+
 /// How the push of two nodes falls with their distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repulsion {
@@ -133,6 +136,31 @@ pub(crate) fn run<const D: usize>(
         given::clamp(at, bounds);
     }
     Ok(points)
+}
+
+/// A part at the balance of Fruchterman and Reingold's forces, from a start that is nearly right.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(crate) fn balanced(
+    part: &Part,
+    start: &[[f64; 2]],
+    seed: u64,
+    cancel: &CancelToken,
+) -> Result<Vec<[f64; 2]>, AlgoError> {
+    let points = start.iter().map(|at| at.map(|x| x as f32)).collect();
+    let mut engine = Engine::new(part, fruchterman_reingold::FORCES, points, None);
+    engine.part_equal(seed);
+    engine.fit(cancel)?;
+    let first = (part.len() as f32).sqrt() / 10.0;
+    for k in 0..BALANCING {
+        cancel.check()?;
+        let limit = first * (1.0 - k as f32 / BALANCING as f32);
+        if engine.iterate(&Step { limit, speed: 1.0, pull: 1.0, cut: None }, cancel)? < REST {
+            break;
+        }
+    }
+    Ok(engine.points.iter().map(|at| at.map(f64::from)).collect())
 }
 
 /// The mean length of all edges, 1 without any.
