@@ -30,8 +30,8 @@ pub(crate) static DRL: AlgorithmSpec = AlgorithmSpec {
     params: &[WEIGHTS, START, OPTIONS, DIM, RANDOM_STATE],
     accepted: &[ignored("fixed")],
     outputs: XY,
-    doc: "The phases of DrL or OpenOrd (Martin et al. 2011) with repulsion by a tree: long edges between groups let go. From \
-          a start of our own, large graphs do a share of the iterations. Components lie side by side.",
+    doc: "The phases of DrL or OpenOrd (Martin et al. 2011) with repulsion by a tree: long edges between groups let go, \
+          unless that tears the picture apart (options keep it). From a start of our own, large graphs do a share of the iterations. Components lie side by side.",
     paper: "Martin, Brown, Klavans and Boyack 2011; Davidson, Wylie and Boyack 2001",
     cost: Cost::LogLinear,
     run: |input, p| if is_3d(p) { lay_out::<3>(input, p) } else { lay_out::<2>(input, p) },
@@ -55,8 +55,10 @@ const SAID: [&str; 4] = ["iterations", "temperature", "attraction", "damping_mul
 const EXPANSION: usize = 2;
 /// The temperature at which a node may move as far as at the start of Fruchterman and Reingold's layout.
 const HOT: f64 = 2000.0;
-/// Lengths over the mean at which edges let go without a cut.
+/// Lengths over the mean at which edges let go without a cut; by the usual one it is the mean.
 const UNCUT: f64 = 12.0;
+/// Times as many iterations of large graphs as other layouts do, in the plane: groups part slowly.
+const PATIENCE: u64 = 7;
 
 /// Iterations, temperature, attraction and damping of each phase.
 type Phases = [[f64; 4]; 6];
@@ -139,11 +141,14 @@ fn wrong(p: &ParamValues, name: &str, value: &Value, high: f64) -> AlgoError {
     p.bad(&format!("options.{name}"), value.to_string(), format!("a number from 0 to {high}"))
 }
 
-/// The iterations of all phases for `n` nodes of a part, in a graph in which a hot node may move `farthest`.
-fn steps(cut: f64, phases: &Phases, n: usize, own: bool, farthest: f64) -> Vec<Step> {
-    let wanted: f64 = phases.iter().map(|phase| phase[0].ceil()).sum();
-    let count = iterations(wanted as u64, n, own);
-    let share = count as f64 / wanted.max(1.0);
+/// The iterations that the phases ask for.
+fn wanted(phases: &Phases) -> u64 {
+    phases.iter().map(|phase| phase[0].ceil() as u64).sum()
+}
+
+/// `count` iterations of all phases, in a graph in which a hot node may move `farthest`.
+fn steps(cut: f64, phases: &Phases, count: u64, farthest: f64) -> Vec<Step> {
+    let share = count as f64 / wanted(phases).max(1) as f64;
     let mut steps = Vec::new();
     let mut before = 0.0;
     for (k, [many, temperature, attraction, damping]) in phases.iter().enumerate() {
@@ -155,7 +160,7 @@ fn steps(cut: f64, phases: &Phases, n: usize, own: bool, farthest: f64) -> Vec<S
             // A phase ends at the temperature of the next, where that is lower.
             let along = i as f64 / own;
             let now = temperature + (next.min(*temperature) - temperature) * along;
-            let long = UNCUT * (1.0 - cut) + 1.0;
+            let long = UNCUT.powf(1.0 - cut / EDGE_CUT);
             steps.push(Step {
                 limit: (farthest * now / HOT) as f32,
                 speed: (1.0 / (1.0 + damping)) as f32,
@@ -171,7 +176,10 @@ fn lay_out<const D: usize>(input: &Input<'_>, p: &ParamValues) -> Result<Output,
     let weights = input.weights(p, Sign::Positive)?;
     let (cut, phases) = options(p)?;
     let farthest = f64::from(input.num_nodes()).sqrt() / 10.0;
-    let steps = |n: usize, own: bool| steps(cut, &phases, n, own, farthest);
+    let (all, patience) = (wanted(&phases), if D == 2 { PATIENCE } else { 1 });
+    let steps = |n: usize, own: bool| {
+        steps(cut, &phases, iterations(patience * all, n, own).min(all), farthest)
+    };
     let points = run(
         input,
         &Plan {
@@ -188,6 +196,7 @@ fn lay_out<const D: usize>(input: &Input<'_>, p: &ParamValues) -> Result<Output,
             start: given::start::<D>(input, p)?,
             bounds: None,
             root: None,
+            may_mend: p.settings("options").is_none(),
             seed: p.count("random_state"),
         },
     )?;

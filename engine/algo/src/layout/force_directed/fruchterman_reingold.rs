@@ -96,6 +96,7 @@ fn lay_out<const D: usize>(input: &Input<'_>, p: &ParamValues) -> Result<Output,
             start: given::start::<D>(input, p)?,
             bounds: given::bounds::<D>(input, p)?,
             root: None,
+            may_mend: false,
             seed: p.count("random_state"),
         },
     )?;

@@ -66,6 +66,7 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
             start: given::start::<2>(input, p)?,
             bounds: None,
             root: None,
+            may_mend: false,
             seed: p.count("random_state"),
         },
     )?;

@@ -85,6 +85,7 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
             start: None,
             bounds: None,
             root: input.node(p, "root")?,
+            may_mend: false,
             seed: p.count("random_state"),
         },
     )?;

@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use super::given::{self, Bounds};
 use super::parts::{Part, assemble, parts};
+use super::stress::sampled;
 use crate::{AlgoError, Input};
 use field::Field;
 
@@ -33,6 +34,9 @@ const ALL_ITERATIONS_NODES: f64 = 300.0;
 const SHARE_MIN: f64 = 0.02;
 const ITERATIONS_MIN: u64 = 12;
 
+/// Stress over that before edges let go, and a share of all, above which they pull again.
+const TORN: f64 = 1.15;
+const TORN_LEAST: f64 = 0.002;
 /// Iterations in which a part comes to the balance of forces.
 const BALANCING: u32 = 100;
 
@@ -93,6 +97,8 @@ pub(crate) struct Plan<'a, const D: usize> {
     pub(crate) bounds: Option<Vec<Bounds<D>>>,
     /// A node in the middle of the start, around which the others stand by their hops from it.
     pub(crate) root: Option<u32>,
+    /// Whether edges that have let go pull again where their letting go tears the picture apart.
+    pub(crate) may_mend: bool,
     /// Seed of everything random.
     pub(crate) seed: u64,
 }
@@ -210,14 +216,20 @@ fn part_of<const D: usize>(
         engine.fit(cancel)?;
     }
     engine.clamp();
-    // At rest, a layout waits for the next phase, whose edges pull in another way.
-    let mut rested: Option<&Step> = None;
-    for step in &steps {
-        cancel.check()?;
-        if rested.is_some_and(|at| at.pull == step.pull && at.cut == step.cut) {
-            continue;
+    let first_cut = steps.iter().position(|step| step.cut.is_some()).unwrap_or(steps.len());
+    let (whole, cut) = steps.split_at(first_cut);
+    engine.take(whole, cancel)?;
+    if plan.may_mend && !cut.is_empty() {
+        let before = engine.points.clone();
+        let limit = TORN * sampled(part, &before, cancel)? + TORN_LEAST;
+        engine.take(cut, cancel)?;
+        if sampled(part, &engine.points, cancel)? > limit {
+            engine.points = before;
+            let uncut: Vec<Step> = cut.iter().map(|step| Step { cut: None, ..*step }).collect();
+            engine.take(&uncut, cancel)?;
         }
-        rested = (engine.iterate(step, cancel)? < REST).then_some(step);
+    } else {
+        engine.take(cut, cancel)?;
     }
     Ok(engine.points.iter().map(|at| at.map(f64::from)).collect())
 }
@@ -283,6 +295,19 @@ impl<'a, const D: usize> Engine<'a, D> {
                 *x += spread * (unit_f64(seed, 70 + c as u64, v as u64) as f32 - 0.5);
             }
         }
+    }
+
+    /// Does these steps. At rest, a layout waits for the next phase, whose edges pull in another way.
+    fn take(&mut self, steps: &[Step], cancel: &CancelToken) -> Result<(), AlgoError> {
+        let mut rested: Option<&Step> = None;
+        for step in steps {
+            cancel.check()?;
+            if rested.is_some_and(|at| at.pull == step.pull && at.cut == step.cut) {
+                continue;
+            }
+            rested = (self.iterate(step, cancel)? < REST).then_some(step);
+        }
+        Ok(())
     }
 
     fn clamp(&mut self) {

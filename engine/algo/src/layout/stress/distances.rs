@@ -38,7 +38,12 @@ pub(super) fn from(
     if part.weights.is_empty() { hops(part, source, cancel) } else { lengths(part, source, cancel) }
 }
 
-fn hops(part: &Part, source: usize, cancel: &CancelToken) -> Result<Vec<f32>, AlgoError> {
+/// The hops from `source`, infinite where no way leads.
+pub(super) fn hops(
+    part: &Part,
+    source: usize,
+    cancel: &CancelToken,
+) -> Result<Vec<f32>, AlgoError> {
     let mut distance = vec![f32::INFINITY; part.len()];
     let mut queue = vec![source as u32];
     distance[source] = 0.0;

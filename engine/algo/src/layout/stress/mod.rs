@@ -20,6 +20,8 @@ use crate::AlgoError;
 /// Up to this many nodes of a component all pairs count.
 pub(crate) const PAIRS_NODES_MAX: usize = 5000;
 /// Epochs of a graph with few nodes, and of others.
+/// Nodes from which hops are counted for the stress of a picture.
+const SAMPLED: usize = 12;
 const EPOCHS_FEW: u64 = 60;
 const EPOCHS: u64 = 30;
 const FEW: usize = 500;
@@ -83,6 +85,28 @@ impl Terms {
             Self::Sparse(terms) => terms.solve(job),
         }
     }
+}
+
+/// The stress of the hops from some nodes at the best scale: 0 is none, 1 is all.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(crate) fn sampled<const D: usize>(
+    part: &Part,
+    points: &[[f32; D]],
+    cancel: &CancelToken,
+) -> Result<f64, AlgoError> {
+    let (n, many) = (part.len(), part.len().min(SAMPLED));
+    let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+    for source in (0..many).map(|k| k * n / many) {
+        let hops = distances::hops(part, source, cancel)?;
+        for (at, far) in points.iter().zip(hops).filter(|(_, far)| *far > 0.0 && far.is_finite()) {
+            let square: f32 = (0..D).map(|c| (at[c] - points[source][c]).powi(2)).sum();
+            let ratio = f64::from(square.sqrt() / far);
+            (sum, squares, count) = (sum + ratio, squares + ratio * ratio, count + 1.0);
+        }
+    }
+    Ok(if squares > 0.0 { 1.0 - sum * sum / (count * squares) } else { 0.0 })
 }
 
 /// The epochs of a part of `n` nodes.
