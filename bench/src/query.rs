@@ -11,6 +11,7 @@ use graphlume_types::CancelToken;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::cancel::{Ending, lateness};
 use crate::clock::measure;
 use crate::input::read;
 use crate::task::{Report, Spec, TaskError, finish};
@@ -36,7 +37,8 @@ enum Query {
 
 /// Parameters: `queries` (a file, see [`Asked`]), `nodes` (a table, with the column `id`), `source` and
 /// `destination` (columns, `src` and `dst` by default). Every query runs once unmeasured and then as
-/// often as asked; parsing it is not counted, making its answer is.
+/// often as asked; parsing it is not counted, making its answer is. With `after=MS` (several with commas) each is run and
+/// stopped after so many milliseconds instead, and the result says how late it ended, as the task `cancel` does.
 pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let param = |name: &str| {
         let pairs = spec.params.iter().filter_map(|p| p.split_once('='));
@@ -47,11 +49,18 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let asked: Vec<Asked> = serde_json::from_slice(&text).map_err(|e| bad(file, &e.to_string()))?;
     let (graph, load) = measure(|| graph(spec.edges, &param));
     let graph = graph?;
+    if let Some(after) = param("after") {
+        let (result, took) = measure(|| stopped(&graph, &asked, after));
+        return Ok(finish(vec![took], load.seconds, result?, Vec::new(), None));
+    }
     let mut all = Vec::new();
     let mut names: Vec<(String, Vec<f64>, Vec<f64>, Value)> = Vec::new();
     for one in asked {
         let query = parse(&one).map_err(|e| bad(&one.name, &e.to_string()))?;
-        let ask = || answer(&graph, &query, one.shape).map_err(|e| bad(&one.name, &e.to_string()));
+        let ask = || {
+            let cancel = CancelToken::new();
+            answer(&graph, &query, one.shape, &cancel).map_err(|e| bad(&one.name, &e.to_string()))
+        };
         let size = ask()?;
         let at = names.iter().position(|n| n.0 == one.name).unwrap_or_else(|| {
             names.push((one.name.clone(), Vec::new(), Vec::new(), size));
@@ -79,6 +88,27 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
         result.insert(name, sorted);
     }
     Ok(finish(all, load.seconds, result, Vec::new(), None))
+}
+
+/// How late each query ended that was stopped at these moments, in milliseconds with commas.
+fn stopped(
+    graph: &PropertyGraph,
+    asked: &[Asked],
+    after: &str,
+) -> Result<Map<String, Value>, TaskError> {
+    let moments: Result<Vec<u64>, _> = after.split(',').map(str::parse).collect();
+    let moments = moments.map_err(|e| bad("--param after", &e.to_string()))?;
+    let mut late = Map::new();
+    for one in asked {
+        let query = parse(one).map_err(|e| bad(&one.name, &e.to_string()))?;
+        let ended = lateness(&moments, |cancel| match answer(graph, &query, one.shape, cancel) {
+            Ok(_) => Ending::Done,
+            Err(_) if cancel.check().is_err() => Ending::Stopped,
+            Err(e) => Ending::Refused(e.to_string()),
+        });
+        late.insert(one.name.clone(), ended);
+    }
+    Ok(late)
 }
 
 /// The mean without the first quarter, for the first rounds make what all later ones use. No median: the clock of
@@ -115,16 +145,21 @@ fn parse(asked: &Asked) -> Result<Query, QueryError> {
     }
 }
 
-fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, QueryError> {
-    let (cancel, strictness) = (CancelToken::new(), Strictness::default());
+fn answer(
+    graph: &PropertyGraph,
+    query: &Query,
+    shape: bool,
+    cancel: &CancelToken,
+) -> Result<Value, QueryError> {
+    let strictness = Strictness::default();
     match query {
         Query::Gfql(query) if shape => {
             let (sizes, _) =
-                graphlume_gfql::sizes(graph, &Others::default(), query, None, strictness, &cancel)?;
+                graphlume_gfql::sizes(graph, &Others::default(), query, None, strictness, cancel)?;
             Ok(json!([sizes.nodes, sizes.edges]))
         }
         Query::Gfql(query) => {
-            let graph = graphlume_gfql::run(graph, query, None, strictness, &cancel)?.graph;
+            let graph = graphlume_gfql::run(graph, query, None, strictness, cancel)?.graph;
             let rows = |t: Option<&graphlume_table::Table>| t.map_or(0, |t| t.num_rows());
             Ok(json!([rows(graph.nodes()), rows(graph.edges())]))
         }
@@ -135,7 +170,7 @@ fn answer(graph: &PropertyGraph, query: &Query, shape: bool) -> Result<Value, Qu
                 &Map::new(),
                 strictness,
                 &Algorithms::default(),
-                &cancel,
+                cancel,
             )?;
             Ok(json!([rows.table()?.num_rows(), 0]))
         }
