@@ -63,6 +63,8 @@ def test_one_wild_coordinate_costs_the_others_nothing(server):
             frame = viewer.step()
         assert frame.kind == POS_F32
         assert np.abs(viewer.positions[:3] - np.array(xy[:3])).max() < 1e-6
+        far = [n["text"] for n in viewer.graph["notices"] if n["slug"] == "nodes-far-out"]
+        assert len(far) == 1 and '1 of 4 nodes' in far[0] and '"3"' in far[0], viewer.graph["notices"]
     finally:
         viewer.close()
 

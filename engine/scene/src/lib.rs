@@ -6,6 +6,7 @@ mod card;
 mod collection;
 mod css;
 mod error;
+mod far;
 mod hues;
 mod labels;
 mod mapping;

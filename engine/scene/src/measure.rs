@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
+use crate::far::tell_far;
 use crate::mapping::{Mapping, NONE, number};
 
 /// Numbers of elements; NaN where there is none.
@@ -171,7 +172,7 @@ pub(crate) fn positions(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
     told(cx, places, lon, lat)
 }
 
-/// Says how many nodes of the node table have no place of their own.
+/// Says how many nodes of the node table have no place of their own, and which are far from the others.
 fn told(cx: &mut Cx<'_>, places: Option<Vec<[f32; 2]>>, x: &str, y: &str) -> Option<Vec<[f32; 2]>> {
     let known = cx.graph.nodes_in_table as usize;
     let of_table = places.iter().flatten().take(known);
@@ -181,6 +182,9 @@ fn told(cx: &mut Cx<'_>, places: Option<Vec<[f32; 2]>>, x: &str, y: &str) -> Opt
             "{lost} of {known} nodes have no usable number in position column {x:?} or {y:?}; fill the missing values in"
         );
         note(&mut cx.notices, Notice::new("nodes-without-a-place", text).about(lost));
+    }
+    if let Some(places) = &places {
+        tell_far(cx, places);
     }
     places
 }
