@@ -7,7 +7,7 @@ use graphlume_device::CpuPool;
 use graphlume_expr::Strictness;
 use graphlume_graph::GraphSpec;
 use graphlume_ingest::{ExportFormat, export};
-use graphlume_procedures::Algorithms;
+use graphlume_procedures::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -30,27 +30,31 @@ pub fn run(args: &QueryArgs) -> Result<(), Failure> {
     let cancel = CancelToken::new();
     let pool = CpuPool::new(args.threads)?;
     if let Some(text) = &args.cypher {
-        let query = graphlume_cypher::parse(text)?;
+        let text = graphlume_cypher::parse_text(text)?;
         let params = params(&args.params)?;
         let graph = pool.install(|| graph(&args.files))?;
         if args.explain {
-            let plan =
-                pool.install(|| graphlume_cypher::explain_on(&graph, &query, &params, &cancel))?;
+            let plan = pool.install(|| explain_text(&graph, &text, &params, &cancel))?;
             return output::print_with(|out| Ok(out.write_all(plan.as_bytes())?));
         }
-        let procedures = Algorithms::default();
+        let setting = TextSetting { params: &params, strictness, cancel: &cancel };
         if args.profile {
-            let told = pool.install(|| {
-                graphlume_cypher::profile(&graph, &query, &params, strictness, &procedures, &cancel)
-            })?;
-            say(&told.notices);
-            return output::print_with(|out| Ok(out.write_all(told.text.as_bytes())?));
+            let (told, notices) = pool.install(|| profile_text(&graph, &text, setting))?;
+            say(&notices);
+            return output::print_with(|out| Ok(out.write_all(told.as_bytes())?));
         }
-        let rows = pool.install(|| {
-            graphlume_cypher::run_with(&graph, &query, &params, strictness, &procedures, &cancel)
-        })?;
-        say(rows.notices());
-        return answer(args, args.output.unwrap_or(QueryOutputArg::Nodes), &rows.table()?, None);
+        return match pool.install(|| run_text(&graph, &text, setting))? {
+            TextAnswer::Rows(rows) => {
+                say(rows.notices());
+                let wanted = args.output.unwrap_or(QueryOutputArg::Nodes);
+                answer(args, wanted, &rows.table()?, None)
+            }
+            TextAnswer::Graph(made, notices) => {
+                say(&notices);
+                let wanted = args.output.unwrap_or(QueryOutputArg::All);
+                answer(args, wanted, &made.node_table(&cancel)?, made.edges())
+            }
+        };
     }
     let Some(path) = &args.gfql else { return Err(failure("name a query with --gfql")) };
     let query = graphlume_gfql::parse(&json(path)?)?;

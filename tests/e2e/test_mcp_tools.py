@@ -40,6 +40,8 @@ def test_queries_in_both_languages_and_their_shapes(on):
     rows = on("query_graph", gfql_operations="MATCH (n) RETURN n.kind AS kind, count(*) AS n ORDER BY kind",
               output_type="nodes")
     assert rows["rows"] == [{"kind": "x", "n": 3}, {"kind": "y", "n": 3}] and rows["limit"] == 50
+    stage = on("query_graph", gfql_operations="GRAPH { MATCH (n {kind: 'x'}) }", output_type="all")
+    assert (stage["result"], stage["node_count"], stage["edge_count"]) == ("graph", 3, 0) and "n" in stage["nodes"][0]
 
 
 def test_collections_are_made_listed_changed_moved_and_removed(on, page, agent):

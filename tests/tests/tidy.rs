@@ -23,7 +23,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("store", &["types", "table", "graph", "expr", "algo"]),
     ("gfql", &["types", "table", "graph", "expr", "store", "algo"]),
     ("cypher", &["types", "table", "graph", "expr", "store"]),
-    ("procedures", &["types", "table", "expr", "store", "gfql", "cypher"]),
+    ("procedures", &["types", "table", "graph", "expr", "store", "gfql", "cypher"]),
     ("scene", &["types", "table", "graph"]),
     ("kernels", &[]),
     ("device", &["types", "kernels"]),

@@ -16,6 +16,34 @@ impl PartialEq for Name {
     }
 }
 
+/// A whole text: stages that make graphs, and what is asked for in rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Text {
+    pub stages: Vec<Stage>,
+    /// The query behind the stages; without it the graph of the last stage is the answer.
+    pub rows: Option<Union>,
+    /// The stage whose graph that query reads; `None` for that of the dataset.
+    pub from: Option<usize>,
+}
+
+/// `GRAPH name = GRAPH { ... }`, or the same without a name.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stage {
+    pub name: Option<Name>,
+    /// The stage that this one begins with; `None` for the graph of the dataset.
+    pub from: Option<usize>,
+    /// The steps, and each as it was written.
+    pub steps: Vec<(StageStep, String)>,
+}
+
+/// What a stage does, one step after the other, each to the graph of the one before.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum StageStep {
+    /// MATCH clauses next to each other: one pattern.
+    Match(Vec<Match>),
+    Call(Call),
+}
+
 /// Parts of a union; of one part the flags are empty.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Union {

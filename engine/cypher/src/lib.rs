@@ -31,6 +31,7 @@
 //! | Module | Does |
 //! |---|---|
 //! | `lex`, `parse`, `ast` | text to syntax tree |
+//! | `stage` | texts whose stages make graphs, as queries for their elements |
 //! | `bind` | names to slots, checks, patterns to operators |
 //! | `plan`, `explain` | the operators, and how they and a profile of them are shown |
 //! | `exec` | rows through operators, by several threads where that pays |
@@ -54,6 +55,7 @@ mod procedures;
 mod query;
 mod render;
 mod row_buffer;
+mod stage;
 #[doc(hidden)]
 pub mod testkit;
 #[cfg(test)]
@@ -66,7 +68,10 @@ mod value;
 pub use answer::Answer;
 pub use explain::{Profile, explain, explain_on, profile};
 pub use procedures::{ProcedureTable, Procedures};
-pub use query::{Query, parse};
+pub use query::Query;
+pub use stage::{
+    Comparison, Does, Element, Hop, Stage, Step, Text, Variable, Walks, parse, parse_text,
+};
 pub use value::temporal::{Duration, Temporal, Zoned};
 pub use value::{Edge, Entries, Path, Shared, Value};
 

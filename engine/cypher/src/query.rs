@@ -41,12 +41,3 @@ impl Query {
         &self.plan.params
     }
 }
-
-/// Reads a query.
-///
-/// # Errors
-/// [`QueryError`] that says what is wrong at which character, and what to write instead.
-pub fn parse(text: &str) -> Result<Query, QueryError> {
-    let tree = crate::parse::parse(text)?;
-    Query::new(text, tree)
-}

@@ -47,10 +47,18 @@ codes! {
     Output = "E109", "output-requires-let-query";
     /// An operation that this server does not do.
     Unsupported = "E110", "unsupported-operation";
+    /// Two graphs of one name.
+    DuplicateGraph = "E150", "duplicate-graph-binding";
     /// A name that no binding has.
     Unresolved = "E151", "unresolved-graph-reference";
+    /// A graph that is named before it is made.
+    ForwardGraph = "E152", "forward-graph-reference";
     /// Bindings that need each other.
     Circular = "E153", "circular-graph-reference";
+    /// A clause that makes rows where a graph is made.
+    GraphClause = "E154", "disallowed-graph-constructor-clause";
+    /// A graph of no clauses.
+    EmptyGraph = "E155", "empty-graph-constructor";
     /// A value of the wrong type.
     Type = "E201", "type-mismatch";
     /// A predicate that does not exist or has wrong parameters.

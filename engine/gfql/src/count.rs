@@ -66,10 +66,6 @@ pub(crate) fn sizes(
         return Ok(Some(sized(graph, table, nodes, edges)));
     }
     let seeds = pass.filter(from).map_err(|e| e.at(0))?.and(&existing, scope.cancel)?;
-    // Edges between several first nodes that go either way may lead nowhere.
-    if op.direction == Direction::Undirected && seeds.len() > 1 {
-        return Ok(None);
-    }
     let (nodes, edges) = reached(t, &seeds, op.direction, hops, scope.cancel)?;
     Ok(Some(sized(graph, table, nodes, edges)))
 }

@@ -1,5 +1,7 @@
-//! The procedures that Cypher's CALL may name on every graph: the calls of GFQL, whose algorithms answer as rows. The two
-//! languages do not know each other; what may be called is listed once, with the calls.
+//! The procedures that Cypher's CALL may name on every graph: the calls of GFQL, whose algorithms answer as rows; and texts whose
+//! stages make graphs. The two languages do not know each other; what may be called is listed once, with the calls.
+
+mod stages;
 
 use std::sync::Mutex;
 
@@ -10,12 +12,21 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value as Json};
 
+pub use stages::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
+
 /// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*`, `graphistry.nx.*` and `graphistry.layout.*`. One is made for a query: a
 /// procedure that is called for every row runs once for equal arguments.
 #[derive(Debug, Default)]
 pub struct Algorithms {
     made: Mutex<Vec<(String, Json, ProcedureTable)>>,
     notices: Mutex<Vec<Notice>>,
+}
+
+impl Algorithms {
+    /// Those of a query behind stages, of which there is this to say.
+    fn after(notices: Vec<Notice>) -> Self {
+        Self { notices: Mutex::new(notices), ..Self::default() }
+    }
 }
 
 impl Procedures for Algorithms {
@@ -37,9 +48,9 @@ impl Procedures for Algorithms {
         }
         if name.ends_with(".write") {
             let text = format!("{name:?} makes a graph, and this query makes rows");
-            return Err(QueryError::new(ErrorCode::Query, text)
-                .field("query")
-                .suggest("leave .write out, or write GRAPH { CALL ... } around it"));
+            return Err(QueryError::new(ErrorCode::Query, text).field("query").suggest(
+                "leave .write out, or make the graph first: GRAPH g = GRAPH { CALL ... } USE g ...",
+            ));
         }
         let mut notices = Vec::new();
         let made = procedure(graph, name, &options, Strictness::Lenient, cancel, &mut notices);

@@ -14,7 +14,7 @@ use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_ingest::{
     Compression, Format, ParseCx, ParseSpec, Source, options_from_query, parse, sql_transforms,
 };
-use graphlume_procedures::Algorithms;
+use graphlume_procedures::{TextAnswer, TextSetting, explain_text, run_text};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Buffer, Table};
 use graphlume_types::{Budget, CancelToken, MemoryConsumer};
@@ -174,26 +174,23 @@ fn gfql(data: &[u8]) {
     }
 }
 
-/// Text as a query in Cypher.
+/// Text in Cypher, with or without stages.
 fn cypher(data: &[u8]) {
     let Some((choice, text)) = data.split_first() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let strictness = [Strictness::Lenient, Strictness::Strict][usize::from(*choice) % 2];
-    let query = match graphlume_cypher::parse(text) {
-        Ok(query) => query,
+    let text = match graphlume_cypher::parse_text(text) {
+        Ok(text) => text,
         Err(e) => return refused(&e),
     };
-    assert!(!graphlume_cypher::explain(&query).is_empty());
     let params = map(r#"{"a": 1, "b": ["x", null], "c": {"d": 2.5}}"#);
-    match graphlume_cypher::run_with(
-        graph(),
-        &query,
-        &params,
-        strictness,
-        &Algorithms::default(),
-        &limits(),
-    ) {
-        Ok(rows) => drop(rows.table().expect("rows become a table")),
+    let cancel = limits();
+    if let Ok(plan) = explain_text(graph(), &text, &params, &cancel) {
+        assert!(!plan.is_empty());
+    }
+    match run_text(graph(), &text, TextSetting { params: &params, strictness, cancel: &cancel }) {
+        Ok(TextAnswer::Rows(rows)) => drop(rows.table().expect("rows become a table")),
+        Ok(TextAnswer::Graph(made, _)) => drop(made.node_table(&CancelToken::new())),
         Err(e) => refused(&e),
     }
 }

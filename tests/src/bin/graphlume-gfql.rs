@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use graphlume_expr::{QueryError, Strictness};
 use graphlume_gfql::{parse, run};
-use graphlume_procedures::Algorithms;
+use graphlume_procedures::{TextAnswer, TextSetting, run_text};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::{Buffer, Table};
 use graphlume_types::CancelToken;
@@ -36,17 +36,13 @@ fn evaluate(case: &Value) -> Result<Result<PropertyGraph, QueryError>, Box<dyn E
     let output = name("output");
     let answer = PropertyGraph::new(nodes, edges, bindings).and_then(|graph| {
         if let Value::String(text) = &case["query"] {
-            let query = graphlume_cypher::parse(text)?;
+            let text = graphlume_cypher::parse_text(text)?;
             let (params, cancel) = (Map::new(), CancelToken::new());
-            let answer = graphlume_cypher::run_with(
-                &graph,
-                &query,
-                &params,
-                strictness,
-                &Algorithms::default(),
-                &cancel,
-            )?;
-            return Ok(PropertyGraph::of_rows(answer.table()?, None));
+            let setting = TextSetting { params: &params, strictness, cancel: &cancel };
+            return match run_text(&graph, &text, setting)? {
+                TextAnswer::Rows(rows) => Ok(PropertyGraph::of_rows(rows.table()?, None)),
+                TextAnswer::Graph(made, _) => Ok(made),
+            };
         }
         let query = parse(&case["query"])?;
         let outcome = run(&graph, &query, output.as_deref(), strictness, &CancelToken::new())?;

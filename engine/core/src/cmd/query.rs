@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_gfql::{Others, Query, Sizes};
-use graphlume_procedures::Algorithms;
+use graphlume_procedures::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
 use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::{
@@ -58,8 +58,8 @@ pub enum ResultMode {
 pub enum ParsedQuery {
     /// Operations, and the name of the binding to return.
     Gfql(Arc<Query>, Option<String>),
-    /// A Cypher query, and its parameters.
-    Cypher(Arc<graphlume_cypher::Query>, Map<String, Value>),
+    /// A text in Cypher, whose stages may make graphs, and its parameters.
+    Cypher(Arc<graphlume_cypher::Text>, Map<String, Value>),
 }
 
 /// What a query yields.
@@ -237,32 +237,55 @@ fn answer(
                 graphlume_gfql::run_with(graph, others, query, output, strictness, cancel)?;
             Ok((QueryAnswer::Graph(outcome.graph), outcome.notices))
         }
-        ParsedQuery::Cypher(query, params) => {
-            if request.mode == ResultMode::Plan {
-                let plan = graphlume_cypher::explain_on(graph, query, params, cancel)?;
-                return Ok((QueryAnswer::Plan(plan), vec![]));
-            }
-            let procedures = Algorithms::default();
-            if request.mode == ResultMode::Profile {
-                let told = graphlume_cypher::profile(
-                    graph,
-                    query,
-                    params,
-                    strictness,
-                    &procedures,
-                    cancel,
-                )?;
-                return Ok((QueryAnswer::Plan(told.text), told.notices));
-            }
-            let rows =
-                graphlume_cypher::run_with(graph, query, params, strictness, &procedures, cancel)?;
-            let notices = rows.notices().to_vec();
-            if request.mode == ResultMode::Sizes {
-                let (nodes, node_columns) = (rows.num_rows(), rows.names().len());
-                let sizes = Sizes { nodes, node_columns, edges: 0, edge_columns: 0 };
-                return Ok((QueryAnswer::Sizes(sizes), notices));
-            }
-            Ok((QueryAnswer::Rows(rows.table()?), notices))
+        ParsedQuery::Cypher(text, params) => {
+            text_answer(graph, text, request.mode, TextSetting { params, strictness, cancel })
         }
     }
+}
+
+/// The answer to a text in Cypher.
+fn text_answer(
+    graph: &PropertyGraph,
+    text: &graphlume_cypher::Text,
+    mode: ResultMode,
+    setting: TextSetting<'_>,
+) -> Result<(QueryAnswer, Vec<Notice>), QueryError> {
+    match mode {
+        ResultMode::Plan => {
+            let plan = explain_text(graph, text, setting.params, setting.cancel)?;
+            return Ok((QueryAnswer::Plan(plan), vec![]));
+        }
+        ResultMode::Profile => {
+            let (told, notices) = profile_text(graph, text, setting)?;
+            return Ok((QueryAnswer::Plan(told), notices));
+        }
+        ResultMode::Rows | ResultMode::Sizes => {}
+    }
+    let sizes_only = mode == ResultMode::Sizes;
+    match run_text(graph, text, setting)? {
+        TextAnswer::Rows(rows) => {
+            let notices = rows.notices().to_vec();
+            let sizes = (rows.num_rows(), rows.names().len());
+            let answer = match sizes_only {
+                true => QueryAnswer::Sizes(sizes_of(sizes, None)),
+                false => QueryAnswer::Rows(rows.table()?),
+            };
+            Ok((answer, notices))
+        }
+        TextAnswer::Graph(made, notices) => {
+            let nodes = made.node_table(setting.cancel)?;
+            let answer = match sizes_only {
+                true => {
+                    QueryAnswer::Sizes(sizes_of((nodes.num_rows(), nodes.num_cols()), made.edges()))
+                }
+                false => QueryAnswer::Graph(made),
+            };
+            Ok((answer, notices))
+        }
+    }
+}
+
+fn sizes_of((nodes, node_columns): (usize, usize), edges: Option<&Table>) -> Sizes {
+    let (edges, edge_columns) = edges.map_or((0, 0), |t| (t.num_rows(), t.num_cols()));
+    Sizes { nodes, node_columns, edges, edge_columns }
 }

@@ -161,7 +161,7 @@ pub(super) fn ask(
     text: &str,
     mode: ResultMode,
 ) -> Result<QueryAnswer, QueryError> {
-    let query = graphlume_cypher::parse(text).expect("a query");
+    let query = graphlume_cypher::parse_text(text).expect("a query");
     let request = QueryRequest {
         ask: ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new()),
         drawn: true,

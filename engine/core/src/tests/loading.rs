@@ -116,7 +116,7 @@ fn queries_see_the_nodes_that_only_edges_name() {
         assert_eq!((rows(found.nodes()), rows(found.edges())), wanted, "drawn: {drawn}");
     }
     let text = "MATCH (a)-->(b) RETURN a.id AS id, a.n AS n ORDER BY id";
-    let query = graphlume_cypher::parse(text).expect("a query");
+    let query = graphlume_cypher::parse_text(text).expect("a query");
     let whole = ParsedQuery::Cypher(Arc::new(query), serde_json::Map::new());
     let QueryAnswer::Rows(found) = answer(whole, false) else { panic!("rows") };
     let column = |name: &str| found.column(name).expect("a column").as_primitive::<Int64Type>();

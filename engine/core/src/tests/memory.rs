@@ -133,7 +133,7 @@ fn a_query_ends_at_its_share_of_the_memory_and_gives_it_back() {
     // A quarter of the budget has room for 418,816 values of 40 bytes, 1,024 at a time.
     let ask = |rows: u32| {
         let text = format!("UNWIND range(1, {rows}) AS i RETURN i");
-        let query = graphlume_cypher::parse(&text).expect("a query");
+        let query = graphlume_cypher::parse_text(&text).expect("a query");
         let request = QueryRequest {
             drawn: false,
             ask: ParsedQuery::Cypher(query.into(), serde_json::Map::new()),

@@ -9,7 +9,7 @@ use crate::plan::{AggKind, Ex, MapItem, Slot};
 use crate::value::Value;
 
 /// Calls `f` with every expression directly inside; subqueries and patterns are not entered.
-pub(super) fn children<'e>(e: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
+pub(crate) fn children<'e>(e: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
     match &e.kind {
         Kind::Prop(a, _)
         | Kind::HasLabels(a, _)

@@ -16,6 +16,7 @@ use crate::ast::{Call, Clause, Expr, Kind, Name, Union};
 use crate::error::placed;
 use crate::plan::{Agg, Ex, Op, OpId, Plan, Slot};
 use crate::types::Ty;
+pub(crate) use expr::children;
 pub(crate) use pattern::seek_of;
 pub(crate) use start::{Given, HOPS_UNBOUND, Statistics, Wanted};
 pub(crate) use tally::cannot_fail;
@@ -324,7 +325,7 @@ impl Binder<'_> {
     }
 
     /// Conditions joined by AND, each on its own.
-    fn conjuncts<'e>(expr: &'e Expr, into: &mut Vec<&'e Expr>) {
+    pub(crate) fn conjuncts<'e>(expr: &'e Expr, into: &mut Vec<&'e Expr>) {
         match &expr.kind {
             Kind::And(list) => list.iter().for_each(|e| Self::conjuncts(e, into)),
             _ => into.push(expr),

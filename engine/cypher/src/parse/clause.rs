@@ -41,11 +41,7 @@ impl Parser<'_> {
             if matches!(clauses.last(), Some(Clause::Return(_))) {
                 return Err(self.unexpected("the end of the query after RETURN"));
             }
-            self.clauses += 1;
-            if self.clauses > CYPHER_CLAUSES_MAX {
-                let what = format!("the query has more than {CYPHER_CLAUSES_MAX} clauses");
-                return Err(placed(ErrorCode::Limit, self.text, self.pos(), what));
-            }
+            self.count_clause()?;
             let clause = self.clause()?;
             clauses.push(clause);
         }
@@ -56,6 +52,16 @@ impl Parser<'_> {
             Some(Clause::Match(_)) if nested => Ok(clauses),
             Some(_) => Err(self.error("a query must end with RETURN").suggest("add RETURN")),
         }
+    }
+
+    /// Counts a clause of the text.
+    pub(super) fn count_clause(&mut self) -> Parsed<()> {
+        self.clauses += 1;
+        if self.clauses > CYPHER_CLAUSES_MAX {
+            let what = format!("the query has more than {CYPHER_CLAUSES_MAX} clauses");
+            return Err(placed(ErrorCode::Limit, self.text, self.pos(), what));
+        }
+        Ok(())
     }
 
     fn clause(&mut self) -> Parsed<Clause> {
@@ -92,7 +98,7 @@ impl Parser<'_> {
         Err(self.unexpected("a clause such as MATCH, WITH or RETURN"))
     }
 
-    fn match_clause(&mut self, optional: bool, at: usize) -> Parsed<Match> {
+    pub(super) fn match_clause(&mut self, optional: bool, at: usize) -> Parsed<Match> {
         let mut parts = vec![self.part(true)?];
         while self.eat(",") {
             parts.push(self.part(true)?);
@@ -146,7 +152,7 @@ impl Parser<'_> {
         Ok(Item { expr, name: Name { text, at }, aliased: false })
     }
 
-    fn call(&mut self) -> Parsed<Call> {
+    pub(super) fn call(&mut self) -> Parsed<Call> {
         let at = self.pos();
         let mut text = self.schema_name("the name of a procedure")?;
         while self.eat(".") {

@@ -4,13 +4,14 @@ mod atom;
 mod clause;
 mod expr;
 mod pattern;
+mod stage;
 
 use std::collections::HashSet;
 
 use graphlume_expr::{ErrorCode, QueryError, nearest};
 use graphlume_types::limits::{CYPHER_DEPTH_MAX, CYPHER_TEXT_CHARS_MAX};
 
-use crate::ast::{Name, Union};
+use crate::ast::Name;
 use crate::error::{placed, syntax};
 use crate::lex::{Tok, Token, lex};
 
@@ -40,20 +41,7 @@ pub(crate) struct Parser<'a> {
     closed_at: Option<usize>,
 }
 
-/// Reads a query.
-pub(crate) fn parse(text: &str) -> Parsed<Union> {
-    let mut parser = Parser::new(text)?;
-    if parser.is_word("GRAPH") || parser.is_word("USE") {
-        let what = "GRAPH { } and USE are not available in a text";
-        return Err(QueryError::new(ErrorCode::Unsupported, what).field("query").suggest(
-            "send the stages as operations: a Let with a binding for each graph, as the Python client does",
-        ));
-    }
-    let union = parser.union(false)?;
-    parser.eat(";");
-    parser.end()?;
-    Ok(union)
-}
+pub(crate) use stage::parse;
 
 impl<'a> Parser<'a> {
     pub(crate) fn new(text: &'a str) -> Parsed<Self> {

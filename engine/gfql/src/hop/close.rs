@@ -3,8 +3,9 @@
 use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
 use graphlume_store::ids::{Grow, IdMap, IdSet};
+use graphlume_types::CancelToken;
 
-use super::{Hops, Reached, ends};
+use super::{Hops, Reached, ends, ends_of, kept_edges};
 use graphlume_graph::Direction;
 
 impl Hops<'_> {
@@ -87,23 +88,28 @@ impl Hops<'_> {
         t: &Topology,
         seeds: &IdSet,
         mut reached: Reached,
+        cancel: &CancelToken,
     ) -> Result<Reached, QueryError> {
         let arrived = reached.nodes;
-        let mut nodes = Grow::new(t.num_nodes());
-        nodes.extend(&arrived);
-        ends(t, &reached.edges, |_, s, d| {
-            nodes.insert(s);
-            nodes.insert(d);
-        });
-        if self.zero_hop_seed && self.min == 0 {
-            let stay = self.stay(seeds);
-            nodes.extend(&stay.nodes);
-        }
-        let mut nodes = nodes.finish();
+        let n = t.num_nodes();
+        let met = if reached.edges.is_many() {
+            ends_of(t, &reached.edges, (true, true), cancel)?
+        } else {
+            let mut met = Grow::new(n);
+            ends(t, &reached.edges, |_, s, d| {
+                met.insert(s);
+                met.insert(d);
+            });
+            met.finish()
+        };
+        let stay = match self.zero_hop_seed && self.min == 0 {
+            true => self.stay(seeds).nodes,
+            false => IdSet::empty(),
+        };
+        let mut nodes = IdSet::union(&[&arrived, &met, &stay], n);
         if self.wavefront && self.min >= 1 {
             let again = if self.direction == Direction::Undirected && self.max != Some(1) {
-                let found = rediscovered(t, &reached.edges, seeds);
-                found.and(&arrived)
+                met_again(t, &reached.edges, seeds, cancel)?.and(&arrived)
             } else {
                 arrived
             };
@@ -138,9 +144,106 @@ fn take_leaves(pairs: &[(usize, usize)], incident: &[Vec<usize>], degree: &mut [
     }
 }
 
+/// The seeds that a walk over `edges` meets again without using an edge twice, for the graph of a device, where nothing is stopped.
+pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
+    met_again(t, edges, seeds, &CancelToken::new()).unwrap_or_else(|_| IdSet::empty())
+}
+
 /// The seeds that a walk over `edges` meets again without using an edge twice: those that share a
 /// component with another seed, and those on a cycle.
-pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
+fn met_again(
+    t: &Topology,
+    edges: &IdSet,
+    seeds: &IdSet,
+    cancel: &CancelToken,
+) -> Result<IdSet, QueryError> {
+    if edges.is_many() {
+        among_many(t, edges, seeds, cancel)
+    } else {
+        Ok(among_few(t, edges, seeds))
+    }
+}
+
+/// Nodes and edges of a graph between two looks at the token.
+const STEPS_PER_CHECK: usize = 1 << 16;
+
+/// [`met_again`] over a set of edges that has bits: all nodes have a place, whether they are met or not.
+fn among_many(
+    t: &Topology,
+    edges: &IdSet,
+    seeds: &IdSet,
+    cancel: &CancelToken,
+) -> Result<IdSet, QueryError> {
+    let n = t.num_nodes();
+    let seeds = seeds.clone().dense(n);
+    // An edge between two seeds, or a loop at one, settles them without a look at the rest.
+    let between = kept_edges(t, edges, &seeds, cancel, |_, _, d| seeds.contains(d))?;
+    let sure = between.both_ends(n);
+    let open = seeds.and(&ends_of(t, edges, (true, true), cancel)?);
+    if sure.len() == open.len() {
+        return Ok(sure);
+    }
+    let _held = cancel.hold(u64::from(n) * 16)?;
+    let mut root: Vec<u32> = (0..n).collect();
+    // Of each node: its edges, and the other ends of these, combined so that a single one that is left can be read.
+    let (mut degree, mut others) = (vec![0_u32; n as usize], vec![0_u32; n as usize]);
+    let mut steps = 0;
+    for s in 0..n {
+        let first = t.out_offsets()[s as usize];
+        steps += 1 + t.out_neighbors(s).len();
+        if steps >= STEPS_PER_CHECK {
+            cancel.check()?;
+            steps = 0;
+        }
+        for (d, position) in t.out_neighbors(s).iter().zip(first..) {
+            if s == *d || !edges.contains(position) {
+                continue;
+            }
+            let (a, b) = (find(&mut root, s), find(&mut root, *d));
+            root[a.max(b) as usize] = a.min(b);
+            for (v, other) in [(s, *d), (*d, s)] {
+                degree[v as usize] += 1;
+                others[v as usize] ^= other;
+            }
+        }
+    }
+    // Takes away nodes with one edge, and that edge, until there are none.
+    let mut leaves: Vec<u32> = (0..n).filter(|v| degree[*v as usize] == 1).collect();
+    while let Some(leaf) = leaves.pop() {
+        steps += 1;
+        if steps >= STEPS_PER_CHECK {
+            cancel.check()?;
+            steps = 0;
+        }
+        if degree[leaf as usize] != 1 {
+            continue;
+        }
+        let other = others[leaf as usize];
+        degree[leaf as usize] = 0;
+        degree[other as usize] -= 1;
+        others[other as usize] ^= leaf;
+        if degree[other as usize] == 1 {
+            leaves.push(other);
+        }
+    }
+    let mut seeds_of = vec![0_u32; n as usize];
+    open.for_each(|v| seeds_of[find(&mut root, v) as usize] += 1);
+    Ok(open.filter(|v| {
+        sure.contains(v) || degree[v as usize] > 0 || seeds_of[find(&mut root, v) as usize] > 1
+    }))
+}
+
+/// The least node that is known to be connected with `v`.
+fn find(root: &mut [u32], mut v: u32) -> u32 {
+    while root[v as usize] != v {
+        root[v as usize] = root[root[v as usize] as usize];
+        v = root[v as usize];
+    }
+    v
+}
+
+/// [`met_again`] over a list of edges: only the nodes at their ends have a place.
+fn among_few(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
     let mut pairs = Vec::with_capacity(edges.len() as usize);
     let mut sure = Grow::new(t.num_nodes());
     let mut open = Grow::new(t.num_nodes());
@@ -163,14 +266,7 @@ pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet 
     let local = IdSet::from_vec(pairs.iter().flat_map(|(s, d)| [*s, *d]).collect()).to_vec();
     let number = |v: u32| local.partition_point(|x| *x < v);
     let pairs: Vec<(usize, usize)> = pairs.iter().map(|(s, d)| (number(*s), number(*d))).collect();
-    let mut root: Vec<usize> = (0..local.len()).collect();
-    fn find(root: &mut [usize], mut v: usize) -> usize {
-        while root[v] != v {
-            root[v] = root[root[v]];
-            v = root[v];
-        }
-        v
-    }
+    let mut root: Vec<u32> = (0..local.len() as u32).collect();
     let mut incident = vec![Vec::new(); local.len()];
     let mut degree = vec![0_u32; local.len()];
     let mut looped = vec![false; local.len()];
@@ -179,8 +275,8 @@ pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet 
             looped[*a] = true;
             continue;
         }
-        let (x, y) = (find(&mut root, *a), find(&mut root, *b));
-        root[x.max(y)] = x.min(y);
+        let (x, y) = (find(&mut root, *a as u32), find(&mut root, *b as u32));
+        root[x.max(y) as usize] = x.min(y);
         for v in [*a, *b] {
             incident[v].push(i);
             degree[v] += 1;
@@ -190,11 +286,12 @@ pub(crate) fn rediscovered(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet 
     let mut seeds_of = vec![0_u32; local.len()];
     for (i, v) in local.iter().enumerate() {
         if seeds.contains(*v) {
-            seeds_of[find(&mut root, i)] += 1;
+            seeds_of[find(&mut root, i as u32) as usize] += 1;
         }
     }
-    let again =
-        |i: usize, root: &mut [usize]| seeds_of[find(root, i)] > 1 || degree[i] > 0 || looped[i];
+    let again = |i: usize, root: &mut [u32]| {
+        seeds_of[find(root, i as u32) as usize] > 1 || degree[i] > 0 || looped[i]
+    };
     let met = local.iter().enumerate().filter(|(_, v)| seeds.contains(**v));
     IdSet::List(met.filter(|(i, _)| again(*i, &mut root)).map(|(_, v)| *v).collect())
 }

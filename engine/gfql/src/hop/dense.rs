@@ -271,26 +271,46 @@ impl Hops<'_> {
         cancel: &CancelToken,
     ) -> Result<Option<Reached>, QueryError> {
         let one = self.max == Some(1) && self.min == 1 && self.wavefront && !self.labels;
-        let (n, m) = (t.num_nodes(), t.num_edges());
+        let m = t.num_edges();
         let dense = |set: Option<&IdSet>| set.is_none_or(IdSet::is_dense);
         if !one || m < tuning().dense_edges_min || !dense(Some(seeds)) || !dense(self.edges) {
             return Ok(None);
         }
-        let at_seeds = edges_at(t, seeds, self.direction);
-        let most = self.edges.map_or(m, IdSet::len);
-        if u64::from(most).min(at_seeds) * tuning().dense_edges_part < u64::from(m) {
+        if !self.is_wide(t, seeds) {
             return Ok(None);
         }
+        if self.edge.is_never() {
+            return Ok(None);
+        }
+        self.sweep(t, seeds, true, cancel).map(Some)
+    }
+
+    /// Whether a hop from these nodes meets a large part of all edges.
+    pub(super) fn is_wide(&self, t: &Topology, from: &IdSet) -> bool {
+        let m = t.num_edges();
+        let most = u64::from(self.edges.map_or(m, IdSet::len));
+        // Asked first, since it takes no look at the nodes.
+        let part = tuning().dense_edges_part;
+        most * part >= u64::from(m) && edges_at(t, from, self.direction) * part >= u64::from(m)
+    }
+
+    /// One hop, perhaps the last, found by a look at all edges. What it reaches are the ends of its edges, and nothing else.
+    pub(super) fn sweep(
+        &self,
+        t: &Topology,
+        seeds: &IdSet,
+        last: bool,
+        cancel: &CancelToken,
+    ) -> Result<Reached, QueryError> {
+        let (n, m) = (t.num_nodes(), t.num_edges());
         let set = |limits: [Option<&IdSet>; 2], all: &IdSet| {
             let limits = limits.into_iter().flatten();
             let set = limits.fold(all.clone(), |set, limit| set.and(limit));
             set.dense(n)
         };
         let from = set([Some(self.existing), self.source], seeds);
-        let to = set([self.destination, self.target], self.existing);
-        if self.edge.is_never() {
-            return Ok(None);
-        }
+        let target = self.target.filter(|_| last);
+        let to = set([self.destination, target], self.existing);
         let (all, trivial) = (IdSet::First(m), self.edge.is_trivial());
         let passes = if trivial { &[][..] } else { self.edge.run() };
         let rows = t.out_row();
@@ -329,7 +349,7 @@ impl Hops<'_> {
             }
         };
         let (node_hops, edge_hops) = (IdMap::default(), IdMap::default());
-        Ok(Some(Reached { nodes, edges: kept, left: Some(left), node_hops, edge_hops }))
+        Ok(Reached { nodes, edges: kept, left: Some(left), node_hops, edge_hops })
     }
 
     /// Whether all edges are followed at the first hop and more hops find nothing new: nothing is tested, and

@@ -2,6 +2,7 @@
 
 mod close;
 mod dense;
+mod wide;
 
 use graphlume_expr::QueryError;
 use graphlume_graph::Topology;
@@ -14,6 +15,7 @@ use crate::tuning::tuning;
 pub(crate) use close::rediscovered;
 pub(crate) use dense::{Marks, edges_at, ends_of, joined, kept_edges, piece_size};
 use graphlume_graph::Direction;
+use wide::Wide;
 
 /// Which edges may be followed and how far.
 pub(crate) struct Hops<'a> {
@@ -232,8 +234,13 @@ impl Hops<'_> {
         let walk = self.min > 1;
         let labels = self.labels || walk;
         let mut walked = Walked::new(n, m);
-        let mut frontier = seeds.to_vec();
-        let (mut hop, mut deepest, mut few) = (0, 0, None);
+        let wide = self.wide(t, seeds, cancel)?;
+        if self.max == Some(wide.hop) || wide.frontier.is_empty() && wide.hop > 0 {
+            return self.close(t, seeds, wide.reached(), cancel);
+        }
+        let mut frontier = wide.frontier.to_vec();
+        let (mut hop, mut deepest, mut few) = (wide.hop, wide.hop, None);
+        walked.begin(wide);
         while self.max.is_none_or(|max| hop < max) && !frontier.is_empty() {
             hop += 1;
             let last = self.max == Some(hop);
@@ -271,7 +278,7 @@ impl Hops<'_> {
         } else if walk {
             self.prune(t, &mut reached);
         }
-        self.close(t, seeds, reached)
+        self.close(t, seeds, reached, cancel)
     }
 }
 
@@ -303,6 +310,13 @@ impl Walked {
             any: false,
             left: Vec::new(),
         }
+    }
+
+    /// Goes on with what the first hops reached.
+    fn begin(&mut self, wide: Wide) {
+        let reached = wide.reached();
+        self.nodes.extend(&reached.nodes);
+        self.edges.extend(&reached.edges);
     }
 
     /// An edge is followed. In the first hop of a walk that keeps its seeds, those come before the nodes they lead to.

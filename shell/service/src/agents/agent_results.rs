@@ -23,10 +23,9 @@ const PROJECTIONS: [&str; 6] = ["select", "with_", "return_", "group_by", "disti
 /// The query of a text, and whether it names the columns of its result.
 pub(crate) fn parse_query(text: &str) -> Result<(ParsedQuery, bool), ServiceError> {
     if !text.trim_start().starts_with(['[', '{']) {
-        return Ok((
-            ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse(text)?), Map::new()),
-            true,
-        ));
+        let text = graphlume_cypher::parse_text(text)?;
+        let projects = text.rows().is_some();
+        return Ok((ParsedQuery::Cypher(Arc::new(text), Map::new()), projects));
     }
     let value: Value = serde_json::from_str(text).map_err(|e| {
         refusal(
@@ -218,6 +217,7 @@ mod tests {
         };
         assert_eq!(kind(" [{\"type\": \"Node\"}]"), "whole");
         assert_eq!(kind("MATCH (n) RETURN n.id"), "cypher");
+        assert!(!parse_query("GRAPH { MATCH (n) }").unwrap().1);
         assert_eq!(kind("[{"), "invalid-json");
         assert_eq!(kind("hello"), "invalid-cypher-syntax");
         let rows = json!([{"type": "Node"}, {"type": "Call", "function": "rows", "params": {}},

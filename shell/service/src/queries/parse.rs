@@ -102,7 +102,7 @@ pub(super) fn parse_query(body: &Map<String, Value>) -> Result<ParsedQuery, Serv
             Some(Value::Object(params)) => params.clone(),
             Some(_) => return Err(ServiceError::invalid("params", "params has to be an object")),
         };
-        return Ok(ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse(text)?), params));
+        return Ok(ParsedQuery::Cypher(Arc::new(graphlume_cypher::parse_text(text)?), params));
     }
     Ok(ParsedQuery::Gfql(Arc::new(graphlume_gfql::parse(query)?), output))
 }
