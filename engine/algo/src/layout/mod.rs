@@ -17,6 +17,7 @@ pub(crate) mod mds;
 pub(crate) mod overlap;
 pub(crate) mod packing;
 pub(crate) mod parts;
+pub(crate) mod point_grid;
 pub(crate) mod random;
 pub(crate) mod reingold_tilford;
 pub(crate) mod sphere;

@@ -9,6 +9,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::unit_f64;
 use rayon::prelude::*;
 
+use super::point_grid::PointGrid;
 use crate::AlgoError;
 
 /// Rounds of moves before the picture is stretched.
@@ -110,10 +111,14 @@ impl<'a> Discs<'a> {
         &self,
         points: &[[f64; 2]],
         cancel: &CancelToken,
-    ) -> Result<Vec<Option<Grid>>, AlgoError> {
+    ) -> Result<Vec<Option<PointGrid>>, AlgoError> {
         let grid = |(halvings, of): (i32, &Vec<u32>)| {
             let wide = 2.0 * self.largest * 0.5f64.powi(halvings) * MARGIN;
-            if of.is_empty() { Ok(None) } else { Grid::new(points, of, wide, cancel).map(Some) }
+            if of.is_empty() {
+                Ok(None)
+            } else {
+                PointGrid::new(points, of, wide, cancel).map(Some)
+            }
         };
         (0..).zip(&self.of_size).map(grid).collect()
     }
@@ -122,7 +127,7 @@ impl<'a> Discs<'a> {
     fn around(
         &self,
         points: &[[f64; 2]],
-        grids: &[Option<Grid>],
+        grids: &[Option<PointGrid>],
         v: usize,
         many: usize,
         mut f: impl FnMut(usize),
@@ -140,7 +145,7 @@ impl<'a> Discs<'a> {
     fn round(
         &self,
         points: &[[f64; 2]],
-        grids: &[Option<Grid>],
+        grids: &[Option<PointGrid>],
         moved: &mut [[f64; 2]],
         cancel: &CancelToken,
     ) -> Result<usize, AlgoError> {
@@ -161,7 +166,7 @@ impl<'a> Discs<'a> {
     }
 
     /// How far a point moves, and whether it overlaps another.
-    fn step(&self, points: &[[f64; 2]], grids: &[Option<Grid>], v: usize) -> ([f64; 2], bool) {
+    fn step(&self, points: &[[f64; 2]], grids: &[Option<PointGrid>], v: usize) -> ([f64; 2], bool) {
         if self.held[v] {
             return ([0.0; 2], false);
         }
@@ -190,7 +195,7 @@ impl<'a> Discs<'a> {
     fn nearest(
         &self,
         points: &[[f64; 2]],
-        grids: &[Option<Grid>],
+        grids: &[Option<PointGrid>],
         cancel: &CancelToken,
     ) -> Result<f64, AlgoError> {
         let chunk = |(chunk, of): (usize, &[[f64; 2]])| -> Result<f64, AlgoError> {
@@ -209,55 +214,6 @@ impl<'a> Discs<'a> {
             points.par_chunks(CHUNK).enumerate().map(chunk).collect::<Result<_, _>>()?;
         Ok(all.into_iter().fold(MARGIN, f64::min))
     }
-}
-
-/// Some of the points by cell: those of cell `k` of `cells` are `order[k.1..]`, in the order of the points.
-struct Grid {
-    wide: f64,
-    /// Cells that hold points, by row and column, with the place of their first point.
-    cells: Vec<([i64; 2], usize)>,
-    order: Vec<u32>,
-}
-
-impl Grid {
-    fn new(
-        points: &[[f64; 2]],
-        of: &[u32],
-        wide: f64,
-        cancel: &CancelToken,
-    ) -> Result<Self, AlgoError> {
-        cancel.check()?;
-        let mut keys: Vec<([i64; 2], u32)> =
-            of.par_iter().map(|v| (cell(points[*v as usize], wide), *v)).collect();
-        keys.par_sort_unstable();
-        cancel.check()?;
-        let mut cells: Vec<([i64; 2], usize)> = Vec::new();
-        for (place, (key, _)) in keys.iter().enumerate() {
-            if cells.last().is_none_or(|(last, _)| last != key) {
-                cells.push((*key, place));
-            }
-        }
-        Ok(Self { wide, cells, order: keys.into_iter().map(|(_, v)| v).collect() })
-    }
-
-    /// The points of a cell.
-    fn of(&self, key: [i64; 2]) -> &[u32] {
-        let Ok(k) = self.cells.binary_search_by_key(&key, |(key, _)| *key) else { return &[] };
-        let end = self.cells.get(k + 1).map_or(self.order.len(), |(_, place)| *place);
-        &self.order[self.cells[k].1..end]
-    }
-
-    /// Calls `f` with the points of the cells around a place, at most `many` of each.
-    fn around(&self, at: [f64; 2], many: usize, mut f: impl FnMut(usize)) {
-        let [row, column] = cell(at, self.wide);
-        for key in (-1..=1).flat_map(|r| (-1..=1).map(move |c| [row + r, column + c])) {
-            self.of(key).iter().take(many).for_each(|u| f(*u as usize));
-        }
-    }
-}
-
-fn cell(at: [f64; 2], wide: f64) -> [i64; 2] {
-    at.map(|x| (x / wide).floor() as i64)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::AlgoError;
 use crate::layout::parts::Part;
 
 /// Squared distances below this count as this.
-const CLOSE: f64 = 1e-6;
+pub(super) const CLOSE: f64 = 1e-6;
 /// Distance of a node from an edge beyond which the term is below a hundredth of its weight.
 const EDGE_REACH: f64 = 10.0;
 /// Edges between two checks for cancellation of the first sum.
@@ -254,7 +254,7 @@ impl<'a> Energy<'a> {
     }
 }
 
-fn square(a: [f64; 2], b: [f64; 2]) -> f64 {
+pub(super) fn square(a: [f64; 2], b: [f64; 2]) -> f64 {
     (a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)
 }
 
@@ -264,13 +264,13 @@ fn turn(a: [f64; 2], b: [f64; 2], c: [f64; 2]) -> f64 {
 }
 
 /// Whether two lines without a common end cross in an inner point of both.
-fn cross(p: [[f64; 2]; 2], q: [[f64; 2]; 2]) -> bool {
+pub(super) fn cross(p: [[f64; 2]; 2], q: [[f64; 2]; 2]) -> bool {
     turn(p[0], p[1], q[0]) * turn(p[0], p[1], q[1]) < 0.0
         && turn(q[0], q[1], p[0]) * turn(q[0], q[1], p[1]) < 0.0
 }
 
 /// The squared distance of a point from a line between two.
-fn from_edge(at: [f64; 2], line: [[f64; 2]; 2]) -> f64 {
+pub(super) fn from_edge(at: [f64; 2], line: [[f64; 2]; 2]) -> f64 {
     let by = [line[1][0] - line[0][0], line[1][1] - line[0][1]];
     let length = by[0] * by[0] + by[1] * by[1];
     let along = (at[0] - line[0][0]) * by[0] + (at[1] - line[0][1]) * by[1];

@@ -6,6 +6,7 @@
 //! still counts are passed over.
 
 mod energy;
+mod near;
 
 use graphlume_types::CancelToken;
 use graphlume_types::hash::unit_f64;
@@ -18,13 +19,14 @@ use super::stress::{Job, PAIRS_NODES_MAX, Terms, epochs_for};
 use crate::spec::{Cost, RANDOM_STATE, igraph, param};
 use crate::{AlgoError, AlgorithmSpec, Dtype, Input, Kind, Output, ParamValues};
 use energy::{Energy, Weights};
+use near::fine_tune;
 
 use Dtype::{Float, Int};
 
-/// Edges that the layout takes: a round looks at every pair of edges.
-const EDGES_MAX: u64 = 5000;
-/// Nodes that it takes: a round looks at every pair of nodes.
-const NODES_MAX: u64 = 20_000;
+/// Edges of a graph that is annealed: a round looks at every pair of edges.
+const EDGES_MAX: u32 = 5000;
+/// Nodes of one that is: a round looks at every pair of nodes.
+const NODES_MAX: usize = 20_000;
 /// Moves of the first round go as far as this share of the side of the picture.
 const FIRST_MOVE: f64 = 0.5;
 /// The same from a start of little stress, and the share of the temperature there.
@@ -32,6 +34,8 @@ const STARTED_MOVE: f64 = 0.03;
 const COLD: f64 = 0.01;
 /// Share of the side that fine-tuning moves at first.
 const FINE_MOVE: f64 = 0.02;
+/// Pivots of the start of a large part.
+const PIVOTS_MAX: usize = 100;
 const WEIGHT: Option<(f64, f64)> = Some((-1e9, 1e9));
 
 pub(crate) static DAVIDSON_HAREL: AlgorithmSpec = AlgorithmSpec {
@@ -75,8 +79,8 @@ pub(crate) static DAVIDSON_HAREL: AlgorithmSpec = AlgorithmSpec {
         RANDOM_STATE,
     ],
     outputs: XY,
-    doc: "Annealing of distances, edge lengths and crossings (Davidson and Harel 1996), from a start of little stress. At \
-          most 5000 edges and 20000 nodes. Components lie side by side.",
+    doc: "Annealing of distances, edge lengths and crossings (Davidson and Harel 1996), from a start of little stress. Of more \
+          than 5000 edges or 20000 nodes the start is fine-tuned by what lies near each node. Components lie side by side.",
     paper: "Davidson and Harel 1996",
     cost: Cost::Quadratic,
     run: lay_out,
@@ -85,14 +89,7 @@ pub(crate) static DAVIDSON_HAREL: AlgorithmSpec = AlgorithmSpec {
 
 fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
     let (n, m) = (input.num_nodes() as usize, input.topology.num_edges());
-    for (what, size, limit) in [("edges", u64::from(m), EDGES_MAX), ("nodes", n as u64, NODES_MAX)]
-    {
-        if size > limit {
-            let instead = "lay it out with fr or kk";
-            let algorithm = p.spec().id;
-            return Err(AlgoError::TooLarge { algorithm, what, size, limit, instead });
-        }
-    }
+    let is_annealed = m <= EDGES_MAX && n <= NODES_MAX;
     let start = given::start::<2>(input, p)?;
     let parts = parts(input.topology, None, start.is_some(), input.cancel)?;
     let weights = weights_of(p, n, m);
@@ -106,7 +103,13 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
             Some(start) => start.clone(),
             None => drawn(part, p.count("random_state"), input.cancel)?,
         };
-        places.push(anneal(part, begin, start.is_some(), &weights, p, input.cancel)?);
+        places.push(if is_annealed {
+            anneal(part, begin, start.is_some(), &weights, p, input.cancel)?
+        } else {
+            let rounds = rounds_of(p, part.len());
+            let seed = p.count("random_state");
+            fine_tune(part, begin, &weights, rounds[0] + rounds[1], seed, input.cancel)?
+        });
     }
     Ok(coordinates(&assemble(n, &parts, places, 2.0)))
 }
@@ -137,8 +140,14 @@ fn drawn(part: &Part, seed: u64, cancel: &CancelToken) -> Result<Vec<[f64; 2]>, 
         seed,
         cancel,
     };
-    let start = Terms::new(&job, PAIRS_NODES_MAX, usize::MAX)?.solve(&job)?;
+    let start = Terms::new(&job, PAIRS_NODES_MAX, PIVOTS_MAX)?.solve(&job)?;
     balanced(part, &start, seed, cancel)
+}
+
+/// How many rounds of annealing and of fine-tuning a part of `n` nodes gets.
+fn rounds_of(p: &ParamValues, n: usize) -> [u64; 2] {
+    let usual = ((n as f64).log2().ceil() as u64).max(10);
+    [p.count("maxiter"), p.limit("fineiter").unwrap_or(usual)]
 }
 
 /// The rounds of annealing, then those that take better places alone.
@@ -151,9 +160,7 @@ fn anneal(
     cancel: &CancelToken,
 ) -> Result<Vec<[f64; 2]>, AlgoError> {
     let n = part.len();
-    let rounds = p.count("maxiter");
-    let usual = ((n as f64).log2().ceil() as u64).max(10);
-    let fine = p.limit("fineiter").unwrap_or(usual);
+    let [rounds, fine] = rounds_of(p, n);
     if rounds + fine == 0 {
         return Ok(begin);
     }
