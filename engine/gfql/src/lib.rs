@@ -50,7 +50,7 @@ mod tests;
 mod tuning;
 pub mod wire;
 
-pub use call::{CALLS, Callable, Does, Made, procedure, shown};
+pub use call::{CALLS, Callable, Does, ENGINES, Made, procedure, shown};
 pub use dag::no_dataset;
 pub use elements::{Elements, elements};
 pub use explain::{explain, explain_on};

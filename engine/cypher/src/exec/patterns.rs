@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use graphlume_expr::QueryError;
+use graphlume_store::filter::NO_LOOK_AROUND;
 use graphlume_types::CancelToken;
 use graphlume_types::limits::PATTERN_BYTES_MAX;
 use regex::{Regex, RegexBuilder};
@@ -112,7 +113,10 @@ fn compile(text: &str, cancel: &CancelToken) -> Res<Regex> {
         .size_limit(PATTERN_BYTES_MAX)
         .dfa_size_limit(PATTERN_BYTES_MAX)
         .build()
-        .map_err(|e| value_error(format!("the regular expression cannot be used: {e}")))
+        .map_err(|e| {
+            let error = value_error(format!("the regular expression cannot be used: {e}"));
+            Box::new(error.suggest(NO_LOOK_AROUND))
+        })
 }
 
 #[cfg(test)]

@@ -49,9 +49,9 @@ pub(super) fn run(
     }
     let frame = graph.frame(scope.cancel)?;
     let weights = if library == "cugraph" { weights(graph)? } else { None };
-    let kind_of_graph = params.text("kind")?.filter(|_| kind == Kind::Compute);
-    let multigraph =
-        libraries::is_multigraph(spec, kind_of_graph).map_err(|e| failed(e, params))?;
+    let many = libraries::is_multigraph(spec, params.text("kind")?);
+    // A layout draws every edge, whatever the kind of its graph.
+    let multigraph = many.map_err(|e| failed(e, params))? && kind == Kind::Compute;
     let input = Input {
         topology: &frame.topology,
         library,
@@ -339,7 +339,6 @@ fn options(params: &Params<'_>) -> Result<(), QueryError> {
     // Rows keep their ids, whichever way a library numbers its vertices.
     params.flag("use_vids", false)?;
     params.flag("directed", true)?;
-    params.text("engine")?;
     Ok(())
 }
 

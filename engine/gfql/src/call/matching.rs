@@ -7,6 +7,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use arrow_schema::DataType;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_store::PropertyGraph;
+use graphlume_store::filter::NO_LOOK_AROUND;
 use graphlume_store::materialize::{columns, table_of, with};
 use graphlume_table::{Table, cell_text};
 use graphlume_types::limits::{PATTERN_BYTES_MAX, QUERY_STATES_MAX};
@@ -160,6 +161,7 @@ fn search(table: &Table, params: &Params<'_>) -> Result<Table, QueryError> {
             QueryError::new(ErrorCode::Predicate, format!("the term is no pattern: {e}"))
                 .field("term")
                 .value(term)
+                .suggest(NO_LOOK_AROUND)
         })?;
     let prefix = format!("{alias}.");
     let dotted = table.column_names().iter().any(|n| n.starts_with(&prefix));

@@ -100,6 +100,27 @@ pub(crate) fn run(
     if schema.identities { internal::without(&state) } else { Ok(state) }
 }
 
+/// Names of the engines that clients have. All give the same here.
+pub const ENGINES: [&str; 7] =
+    ["auto", "pandas", "cudf", "polars", "polars-gpu", "dask", "dask_cudf"];
+/// Those of the call `umap`, besides.
+const UMAP_ENGINES: [&str; 2] = ["umap_learn", "cuml"];
+
+/// Refuses an `engine` of a call that no client has.
+fn check_engine(call: &CallOp) -> Result<(), QueryError> {
+    let Some(value) = call.params.get("engine").filter(|v| !v.is_null()) else { return Ok(()) };
+    let own = if call.function == "umap" { &UMAP_ENGINES[..] } else { &[] };
+    let known = [&ENGINES[..], own].concat();
+    if value.as_str().is_some_and(|name| known.contains(&name)) {
+        return Ok(());
+    }
+    let text = format!("\"engine\" of call {:?} must name an engine", call.function);
+    Err(QueryError::new(ErrorCode::Type, text)
+        .field("params.engine")
+        .value(value)
+        .suggest(format!("leave it out, or name one of {}", known.join(", "))))
+}
+
 /// The steps of a pattern; `before` operations stand before it.
 fn steps_of(ops: &[Op], before: usize) -> Result<Vec<Step>, QueryError> {
     let step = |(i, op): (usize, &Op)| match op {

@@ -464,6 +464,7 @@ pub(super) fn find(call: &CallOp) -> Result<&'static Callable, QueryError> {
             QueryError::new(ErrorCode::MissingField, text).field(format!("params.{missing}"))
         );
     }
+    super::check_engine(call)?;
     Ok(found)
 }
 

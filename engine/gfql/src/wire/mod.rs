@@ -310,10 +310,10 @@ fn binding(value: &Value, depth: usize) -> Result<Binding, QueryError> {
         }
         Some("RemoteGraph") => {
             if object.get("token").is_some_and(|token| !token.is_null()) {
-                let text = "another dataset is read with the rights of the one who asks";
-                return Err(QueryError::new(ErrorCode::Unsupported, text)
-                    .field("token")
-                    .suggest("leave the token out"));
+                let text = "another dataset is read with the rights of the one who asks, and with no token of its own";
+                return Err(QueryError::new(ErrorCode::Unsupported, text).field("token").suggest(
+                    "leave the token out, and have the dataset shared with the account that asks",
+                ));
             }
             Ok(Binding::Remote(op::name(object, "dataset_id")?))
         }

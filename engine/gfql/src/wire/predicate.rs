@@ -268,7 +268,7 @@ impl Params<'_> {
         let test = TextTest::Regex(regex(&pattern, flags).map_err(|e| {
             let (code, hint) = match e {
                 PatternError::Syntax(_) => {
-                    (ErrorCode::Predicate, "look-around and back references are not available")
+                    (ErrorCode::Predicate, graphlume_store::filter::NO_LOOK_AROUND)
                 }
                 PatternError::TooMany => (ErrorCode::Limit, "list plain values with IsIn instead"),
                 PatternError::TooLarge => {

@@ -14,7 +14,7 @@ pub use codes::{SMALL_NULL, kept_small, small, small_set};
 pub use condition::Place;
 pub use histogram::{Buckets, Sure, buckets};
 pub use members::Members;
-pub use pattern::{Pattern, PatternError, within_budget};
+pub use pattern::{NO_LOOK_AROUND, Pattern, PatternError, within_budget};
 pub use predicate::{Calendar, Class, Keep, Predicate, TextTest, order_cells};
 pub use range::Range;
 pub use row_filter::{ColumnTest, RowFilter};

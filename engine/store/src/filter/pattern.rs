@@ -119,6 +119,10 @@ struct Entry {
 /// The programs that were used last, the newest at the back.
 static CACHE: Mutex<VecDeque<Entry>> = Mutex::new(VecDeque::new());
 
+/// What is said of a pattern that cannot be read, since most of these look around or refer back.
+pub const NO_LOOK_AROUND: &str = "look-around and back references are not available, so that no pattern takes longer than a text is \
+    long: ask in two conditions, for what must match and for what must not";
+
 /// Sizes that are tried: the first that suffices is what a pattern is charged, since a program does not tell its size.
 const SIZES: [usize; 4] =
     [PATTERN_BYTES_MAX / 32, PATTERN_BYTES_MAX / 8, PATTERN_BYTES_MAX / 2, PATTERN_BYTES_MAX];

@@ -27,7 +27,9 @@ use crate::datasets::{Datasets, known_for};
 use crate::error::ServiceError;
 use crate::files::Files;
 use keep::Keep;
-use parse::{columns_of, flag_of, format_of, parse_query, strictness_of};
+use parse::{
+    check_engine, check_export_args, columns_of, flag_of, format_of, parse_query, strictness_of,
+};
 use render::{Rendered, render, sized};
 pub use stream::AnswerStream;
 
@@ -119,9 +121,12 @@ struct ResponseOptions {
 
 impl ResponseOptions {
     fn of(body: &Map<String, Value>, output: QueryOutput) -> Result<Self, ServiceError> {
+        let format = format_of(body, output)?;
+        check_engine(body)?;
+        check_export_args(body, format)?;
         Ok(Self {
             output,
-            format: format_of(body, output)?,
+            format,
             node_columns: columns_of(body, "node_col_subset")?,
             edge_columns: columns_of(body, "edge_col_subset")?,
         })

@@ -1,11 +1,12 @@
 //! The body of a query: every complaint names its field.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use graphlume_engine::ParsedQuery;
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_gfql::ENGINES;
 use graphlume_ingest::ExportFormat;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::QueryOutput;
 use crate::error::ServiceError;
@@ -79,6 +80,83 @@ pub(super) fn strictness_of(body: &Map<String, Value>) -> Result<Strictness, Ser
             Err(ServiceError::invalid("strictness", message))
         }
     }
+}
+
+/// Refuses an engine that no client has; all give the same answer.
+pub(super) fn check_engine(body: &Map<String, Value>) -> Result<(), ServiceError> {
+    match text_of(body, "engine")? {
+        Some(name) if !ENGINES.contains(&name.as_str()) => {
+            let names = ENGINES.join(", ");
+            let message =
+                format!("engine {name:?} does not exist; leave it out, or use one of {names}");
+            Err(ServiceError::invalid("engine", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What `df_export_args` may say of each format: what is done anyway.
+fn export_args(format: ExportFormat) -> &'static [(&'static str, Value)] {
+    static CSV: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
+        let texts = [("sep", ","), ("na_rep", ""), ("encoding", "utf-8"), ("lineterminator", "\n")];
+        let texts = texts.map(|(name, value)| (name, json!(value)));
+        texts.into_iter().chain([("index", json!(false)), ("header", json!(true))]).collect()
+    });
+    static JSON: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
+        let flags = [("index", false), ("lines", false), ("force_ascii", false)];
+        let flags = flags.map(|(name, value)| (name, json!(value)));
+        flags.into_iter().chain([("orient", json!("records"))]).collect()
+    });
+    static PARQUET: LazyLock<Vec<(&str, Value)>> = LazyLock::new(|| {
+        vec![
+            ("index", json!(false)),
+            ("compression", json!("snappy")),
+            ("engine", json!("pyarrow")),
+        ]
+    });
+    match format {
+        ExportFormat::Csv => &CSV,
+        ExportFormat::Json => &JSON,
+        ExportFormat::Parquet => &PARQUET,
+    }
+}
+
+/// Refuses what `df_export_args` asks for and is not done. Null says nothing.
+pub(super) fn check_export_args(
+    body: &Map<String, Value>,
+    format: ExportFormat,
+) -> Result<(), ServiceError> {
+    const FIELD: &str = "df_export_args";
+    let given = match body.get(FIELD) {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Object(given)) => given,
+        Some(other) => {
+            let message = format!("{FIELD} is {other}; it has to be an object");
+            return Err(ServiceError::invalid(FIELD, message));
+        }
+    };
+    let known = export_args(format);
+    for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
+        let done = known.iter().find(|(own, _)| own == name).map(|(_, done)| done);
+        let message = match done {
+            Some(done) if done == value => continue,
+            Some(done) => format!(
+                "{FIELD}.{name} is {value}, and answers in {} have {done}; leave it out",
+                format.name()
+            ),
+            None => {
+                let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+                format!(
+                    "{FIELD} has {name:?}, which answers in {} do not have; leave it out, name columns by node_col_subset and \
+                     edge_col_subset; known are: {}",
+                    format.name(),
+                    names.join(", ")
+                )
+            }
+        };
+        return Err(ServiceError::invalid(FIELD, message));
+    }
+    Ok(())
 }
 
 /// The query: `gfql_query` where it is given, else `gfql_operations`.
