@@ -1,4 +1,5 @@
-// The built page: at most 160 KB of JavaScript, 50 KB compressed, nothing inlined, nothing from elsewhere.
+// The built page: at most 50 KB of compressed JavaScript at the start, 120 KB with what is loaded on demand,
+// nothing inlined, nothing from elsewhere.
 
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,14 +8,17 @@ import { gzipSync } from 'node:zlib';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const scripts = readdirSync(join(dist, 'assets')).filter((name) => name.endsWith('.js'));
-const bytes = Buffer.concat(scripts.map((name) => readFileSync(join(dist, 'assets', name))));
-const packed = gzipSync(bytes, { level: 9 }).length;
-console.log(`JavaScript: ${bytes.length} bytes, ${packed} compressed`);
+const read = (name) => readFileSync(join(dist, 'assets', name));
+const packed = (names) => names.reduce((sum, name) => sum + gzipSync(read(name), { level: 9 }).length, 0);
+const bytes = Buffer.concat(scripts.map(read));
+const first = packed(scripts.filter((name) => name.startsWith('graph-')));
+const all = packed(scripts);
+console.log(`JavaScript: ${bytes.length} bytes; compressed ${first} at the start, ${all} in all`);
 
 const html = readFileSync(join(dist, 'graph.html'), 'utf8');
 const faults = [
-  [bytes.length > 160_000, 'more than 160 KB of JavaScript'],
-  [packed > 50_000, 'more than 50 KB of compressed JavaScript'],
+  [first > 50_000, 'more than 50 KB of compressed JavaScript at the start'],
+  [all > 120_000, 'more than 120 KB of compressed JavaScript'],
   [/<script(?![^>]*\ssrc=)/.test(html), 'an inline script'],
   [/<style|\sstyle=/.test(html), 'an inline style'],
   [/(src|href)="(https?:)?\/\//.test(html), 'an address outside the server'],

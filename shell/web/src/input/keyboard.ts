@@ -1,3 +1,5 @@
+import * as act from '../state/actions.ts';
+import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { commandOf, type KeyCommand } from './keys.ts';
@@ -24,7 +26,11 @@ export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: (
     search: focusSearch,
     'let-go': () => {
       if (store.keysShown.value) store.keysShown.value = false;
-      else viewer.select(-1);
+      else if (store.tool.value !== 'pan') store.tool.value = 'pan';
+      else {
+        clearSelection();
+        viewer.select(-1);
+      }
     },
     left: () => pan(PAN, 0),
     right: () => pan(-PAN, 0),
@@ -33,7 +39,11 @@ export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: (
     help: () => {
       store.keysShown.value = !store.keysShown.value;
     },
-    nothing: () => undefined,
+    rectangle: () => act.useTool('rectangle'),
+    lasso: () => act.useTool('lasso'),
+    all: () => act.select('all'),
+    grow: () => act.select('grow'),
+    invert: () => act.select('invert'),
   };
   addEventListener('keydown', (event) => {
     const command = commandOf({

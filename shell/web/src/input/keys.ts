@@ -12,8 +12,11 @@ export type KeyCommand =
   | 'up'
   | 'down'
   | 'help'
-  /** The browser's own, which would only harm here. */
-  | 'nothing';
+  | 'rectangle'
+  | 'lasso'
+  | 'all'
+  | 'grow'
+  | 'invert';
 
 /** A key that went down, and where. */
 export interface Press {
@@ -36,6 +39,10 @@ const COMMANDS: Record<string, KeyCommand> = {
   ' ': 'play',
   '/': 'search',
   '?': 'help',
+  r: 'rectangle',
+  l: 'lasso',
+  g: 'grow',
+  i: 'invert',
   escape: 'let-go',
   arrowleft: 'left',
   arrowright: 'right',
@@ -47,8 +54,8 @@ const COMMANDS: Record<string, KeyCommand> = {
 export function commandOf({ key, ctrl, alt, typing, button }: Press): KeyCommand | null {
   const name = key.toLowerCase();
   if (ctrl && name === 'k') return 'search';
-  // It would mark the texts of all panels, and nothing of the picture.
-  if (ctrl && name === 'a' && !alt && !typing) return 'nothing';
+  // The browser's own would mark the texts of all panels, and nothing of the picture.
+  if (ctrl && name === 'a' && !alt && !typing) return 'all';
   if (ctrl || alt || typing) return null;
   if (name === ' ' && button) return null;
   return COMMANDS[name] ?? null;
@@ -61,6 +68,9 @@ export const KEY_LIST: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ['F'], does: 'Show everything' },
   { keys: ['+', '-'], does: 'Zoom in and out' },
   { keys: ['←', '→', '↑', '↓'], does: 'Move the view' },
-  { keys: ['Esc'], does: 'Let go of the node, close this list' },
+  { keys: ['Shift click', 'Shift drag'], does: 'Select more nodes; with Alt fewer' },
+  { keys: ['R', 'L'], does: 'Drag a rectangle or a lasso to select' },
+  { keys: ['Ctrl A', 'I', 'G'], does: 'Select all, the others, the neighbours' },
+  { keys: ['Esc'], does: 'Let go of what is selected, close this list' },
   { keys: ['?'], does: 'Show or hide this list' },
 ];

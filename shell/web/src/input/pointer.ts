@@ -1,4 +1,6 @@
 import { toGraph } from '../scene/camera.ts';
+import { clearSelection, selecting } from '../state/selecting.ts';
+import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 
 /** Mouse, pen and touch: pan, zoom, pinch, hover, select, drag a node. */
@@ -23,6 +25,8 @@ export class PointerInput {
   private readonly down = new Map<number, Point>();
   private press: Press | null = null;
   private pinch: { distance: number; middle: Point } | null = null;
+  /** The line of a gesture that selects, and how its nodes join the others. */
+  private line: { points: Point[]; tool: store.Tool; how: 'replace' | 'add' | 'remove' } | null = null;
   private hoverAt: Point | null = null;
   private hoverPending = false;
 
@@ -58,6 +62,7 @@ export class PointerInput {
     this.surface.focus({ preventScroll: true });
     this.down.set(event.pointerId, p);
     if (this.down.size === 2) {
+      this.endLine(false);
       this.press = null;
       this.pinch = this.span();
       return;
@@ -66,6 +71,31 @@ export class PointerInput {
     const place = index < 0 ? null : this.viewer.picture.project(index);
     const offset = place ? { x: place[0] - p.x, y: place[1] - p.y } : { x: 0, y: 0 };
     this.press = { start: p, last: p, index, moved: false, offset };
+    const tool = store.tool.value;
+    if (event.button === 0 && (event.shiftKey || tool !== 'pan')) {
+      const how = event.altKey ? 'remove' : event.shiftKey ? 'add' : 'replace';
+      this.line = { points: [p], tool: tool === 'pan' ? 'rectangle' : tool, how };
+    }
+  }
+
+  /** Draws the line of a gesture that selects; answers whether there is one. */
+  private onLine(p: Point): boolean {
+    const { line, press } = this;
+    if (!line || !press) return false;
+    press.moved ||= Math.hypot(p.x - press.start.x, p.y - press.start.y) > CLICK_SLOP;
+    line.points.push(p);
+    if (!press.moved) return true;
+    void selecting(this.viewer).then((tools) => this.line && tools.draw(line.points, line.tool));
+    return true;
+  }
+
+  /** Ends it: selects what is inside, or gives it up. */
+  private endLine(selects: boolean): void {
+    const { line } = this;
+    this.line = null;
+    if (!line) return;
+    const points = selects ? line.points : [];
+    void selecting(this.viewer).then((tools) => tools.finish(points, line.tool, line.how));
   }
 
   private onMove(event: PointerEvent): void {
@@ -77,7 +107,7 @@ export class PointerInput {
     this.down.set(event.pointerId, p);
     this.viewer.picture.touched(performance.now());
     if (this.pinch) this.onPinch();
-    else if (this.press) this.onDrag(p);
+    else if (this.press && !this.onLine(p)) this.onDrag(p);
   }
 
   private onDrag(p: Point): void {
@@ -133,12 +163,25 @@ export class PointerInput {
     const press = this.press;
     this.press = null;
     if (!known || !press) return;
-    if (press.moved) {
+    const up = event.type === 'pointerup';
+    if (this.line && press.moved) {
+      this.endLine(up);
+    } else if (press.moved) {
       if (press.index >= 0) this.viewer.drag.end();
-    } else if (event.type === 'pointerup') {
-      this.viewer.select(press.index);
+    } else if (up) {
+      this.click(press.index, event.shiftKey);
     }
+    this.line = null;
     this.viewer.refresh();
+  }
+
+  private click(index: number, joins: boolean): void {
+    if (joins) {
+      if (index >= 0) void selecting(this.viewer).then((tools) => tools.toggle(index));
+      return;
+    }
+    clearSelection();
+    this.viewer.select(index);
   }
 
   private onWheel(event: WheelEvent): void {

@@ -37,6 +37,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   const listed = store.collections.value;
   const notices = store.notices.value;
   const narrow = store.narrow.value;
+  const Panel = store.selectionPanel.value;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
@@ -46,7 +47,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
       {store.showMenu.value && <TopBar />}
       <main class="stage" ref={stage} style={{ background: store.backdrop.value ?? '' }}>
         <div
-          class={ready ? 'surface shown' : 'surface'}
+          class={`surface ${ready ? 'shown' : ''} ${store.tool.value === 'pan' ? '' : 'selects'}`}
           id="surface"
           tabIndex={0}
           role="img"
@@ -62,6 +63,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
           <LegendPanel />
           <NoticesPanel />
         </div>
+        {Panel && <Panel />}
         <ZoomButtons />
         <TinyTools />
         <Logo />

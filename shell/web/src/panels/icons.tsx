@@ -15,6 +15,15 @@ export const Play = (): JSX.Element =>
 export const Pause = (): JSX.Element => icon(<path d="M4 3h2.6v10H4zM9.4 3H12v10H9.4z" />, true);
 export const Fit = (): JSX.Element =>
   icon(<path d="M2.5 6V2.5H6M10 2.5h3.5V6M13.5 10v3.5H10M6 13.5H2.5V10" stroke-linecap="round" />);
+export const Rectangle = (): JSX.Element =>
+  icon(<path d="M2.5 3.5h11v9h-11z" stroke-dasharray="2.4 1.8" />);
+export const Lasso = (): JSX.Element =>
+  icon(
+    <path
+      d="M8 2.5c3.3 0 5.7 1.6 5.7 3.7S11.3 9.9 8 9.9 2.3 8.3 2.3 6.2 4.7 2.5 8 2.5zM5.2 9.5c-.6 1.6-.2 3 1.6 4"
+      stroke-linecap="round"
+    />,
+  );
 export const Camera = (): JSX.Element =>
   icon(<path d="M8 2.5v7.2M5 7l3 3 3-3M2.8 12.8h10.4" stroke-linecap="round" stroke-linejoin="round" />);
 export const Sun = (): JSX.Element =>

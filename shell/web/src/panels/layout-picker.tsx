@@ -4,7 +4,7 @@ import { whyNoPlay } from '../state/layout-words.ts';
 import { LAYOUTS, layoutName } from '../state/layouts.ts';
 import * as store from '../state/store.ts';
 
-/** Lays the graph out by name, for everybody who looks at it; the button beside it has forces go on from there. */
+/** Lays the graph out by name, for all who look at it; the button beside it has forces go on from there. */
 export function LayoutPicker(): JSX.Element {
   const laying = store.laying.value;
   const shown = laying || store.placedBy.value;

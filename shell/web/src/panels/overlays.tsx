@@ -200,9 +200,28 @@ export function ZoomButtons(): JSX.Element | null {
       >
         <icons.Fit />
       </button>
+      {SELECTING.map(([tool, Icon, title]) => (
+        <button
+          key={tool}
+          type="button"
+          id={`select-${tool}`}
+          class={store.tool.value === tool ? 'button square primary' : 'button square'}
+          aria-label={title}
+          aria-pressed={store.tool.value === tool}
+          title={`${title} (${tool[0]})`}
+          onClick={() => act.useTool(tool)}
+        >
+          <Icon />
+        </button>
+      ))}
     </div>
   );
 }
+
+const SELECTING = [
+  ['rectangle', icons.Rectangle, 'Select by a rectangle'],
+  ['lasso', icons.Lasso, 'Select by a lasso'],
+] as const;
 
 /** In a frame too small for a bar: play, and the way out. */
 export function TinyTools(): JSX.Element | null {

@@ -83,6 +83,8 @@ export class Picture {
   /** Screen rectangles that panels cover. */
   obstacles: () => Rect[] = () => [];
   private rawColor: Uint8Array | null = null;
+  /** Whether many nodes are highlighted, which hovering leaves alone. */
+  private held = false;
   private dim = 0;
   private dimGoal = 0;
   private dimAt = 0;
@@ -120,6 +122,7 @@ export class Picture {
     this.data.current = this.positions.current;
     this.rawColor = null;
     this.lit = null;
+    this.held = false;
     this.dim = this.dimGoal = 0;
     this.near.forget();
     this.data.order = orderBySize(this.data.nodeSize ?? new Uint8Array(numNodes));
@@ -283,8 +286,25 @@ export class Picture {
     return pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
   }
 
+  /** Highlights many nodes with the edges given, until it is told otherwise; null ends that. */
+  lightUp(nodes: number[] | null, edges: readonly number[]): void {
+    this.held = nodes !== null;
+    if (nodes === null) {
+      this.dimGoal = 0;
+      return;
+    }
+    const { data } = this;
+    const size = data.nodeSize;
+    const sorted = size ? nodes.toSorted((a, b) => size[a] - size[b]) : nodes;
+    const list = edgeList([...edges], data.ends, looks(data));
+    this.dimGoal = 1;
+    this.lit = { index: -1, nodes: Uint32Array.from(sorted), edges: list, bundles: [], set: new Set(nodes) };
+    this.change();
+  }
+
   /** Highlights a node and what is around it, or nothing (-1). */
   setLit(index: number): void {
+    if (this.held) return;
     this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
     if (this.dimGoal === 0 || this.lit?.index === index) return;
     const { data, look } = this;

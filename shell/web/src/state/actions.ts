@@ -1,3 +1,5 @@
+import { maySteer } from './helm.ts';
+import { selecting } from './selecting.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
 import type { Viewer } from './viewer.ts';
@@ -22,7 +24,23 @@ export function playPause(): void {
 export function layOut(name: string): void {
   if (store.phase.value !== 'ready') return;
   if (name === '') viewer?.play(true);
-  else viewer?.layOut(name);
+  else if (maySteer() && viewer?.link.send({ t: 'layout', name })) store.laying.value = name;
+}
+
+/** What can be done with the selection. */
+export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'sameColor' | 'fit';
+
+export function select(what: Selecting): void {
+  if (!viewer || store.phase.value !== 'ready') return;
+  void selecting(viewer).then((tools) => {
+    if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
+    else tools[what]();
+  });
+}
+
+/** Chooses what dragging does, or the other way round when it does so already. */
+export function useTool(tool: store.Tool): void {
+  store.tool.value = store.tool.value === tool ? 'pan' : tool;
 }
 
 export function fit(): void {

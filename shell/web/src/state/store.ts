@@ -1,3 +1,4 @@
+import type { JSX } from 'preact';
 import { computed, signal } from '@preact/signals';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
 import type { LayoutFacts } from './layout-words.ts';
@@ -103,6 +104,14 @@ export const notices = signal<Record<'address' | 'dataset' | 'page', Notice[]>>(
 export const legendHere = computed(() => (phase.value === 'ready' ? legend.value : null));
 
 export const collections = signal<Collections>(NO_COLLECTIONS);
+
+/** What dragging over the picture does. */
+export type Tool = 'pan' | 'rectangle' | 'lasso';
+export const tool = signal<Tool>('pan');
+/** How many nodes are selected, beside the one whose card is open. */
+export const selectedCount = signal(0);
+/** The panel of the selection, once somebody has selected. */
+export const selectionPanel = signal<(() => JSX.Element | null) | null>(null);
 
 /** Whether the list of keys is open. */
 export const keysShown = signal(false);

@@ -16,6 +16,7 @@ import { showLayout, showRefusal } from './layout-state.ts';
 import { readLegend } from './legend.ts';
 import { showLink } from './link-state.ts';
 import { showNotices } from './notices.ts';
+import { forgetSelection } from './selecting.ts';
 import * as store from './store.ts';
 import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 
@@ -48,7 +49,7 @@ export class Viewer {
   constructor(
     canvas: HTMLCanvasElement,
     overlay: HTMLCanvasElement,
-    private readonly page: HTMLElement,
+    readonly page: HTMLElement,
     private readonly still: boolean,
   ) {
     const { params } = store;
@@ -174,6 +175,7 @@ export class Viewer {
     this.labels.clear();
     this.names.clear();
     this.picture.setGraph(nodes, edges);
+    forgetSelection();
     const { bounds } = store.params;
     if (bounds && !this.picture.camera.isPlaced) {
       const box = { minX: bounds.left, maxX: bounds.right, minY: bounds.bottom, maxY: bounds.top };
@@ -303,11 +305,6 @@ export class Viewer {
     if (!on) store.iterationsPerSecond.value = 0;
   }
 
-  /** Has the server lay the graph out, for everybody who looks at it. */
-  layOut(name: string): void {
-    if (maySteer() && this.link.send({ t: 'layout', name })) store.laying.value = name;
-  }
-
   /** Shows everything, and follows the layout again while it runs. */
   fit(): void {
     const view = this.picture.fitView();
@@ -320,9 +317,8 @@ export class Viewer {
 
   zoomBy(factor: number): void {
     const { size, camera } = this.picture;
-    const v = camera.view;
     camera.take();
-    camera.fly({ ...v, scale: v.scale * factor }, size, performance.now());
+    camera.fly({ ...camera.view, scale: camera.view.scale * factor }, size, performance.now());
     this.refresh();
   }
 
@@ -342,16 +338,19 @@ export class Viewer {
     return Math.sqrt(this.picture.data.numNodes) / 25;
   }
 
-  hover(index: number): void {
-    if (!this.focus.hover(index)) return;
+  /** What is named may be something else. */
+  relabel(): void {
     this.labelsStale = true;
     this.refresh();
   }
 
+  hover(index: number): void {
+    if (this.focus.hover(index)) this.relabel();
+  }
+
   select(index: number): void {
     this.focus.select(index);
-    this.labelsStale = true;
-    this.refresh();
+    this.relabel();
   }
 
   /** Moves a node with the pointer; the server keeps it there. */

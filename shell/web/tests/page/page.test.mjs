@@ -5,3 +5,4 @@ import './live.mjs';
 import './input.mjs';
 import './names.mjs';
 import './states.mjs';
+import './selection.mjs';

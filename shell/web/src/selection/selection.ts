@@ -1,0 +1,136 @@
+/** Which nodes are selected: a mark for each node, and what can be done with all marks at once. */
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** How what was just found joins what is selected. */
+export type Joining = 'replace' | 'add' | 'remove';
+
+export class Selection {
+  private marks: Uint8Array<ArrayBuffer>;
+  count = 0;
+
+  constructor(numNodes: number) {
+    this.marks = new Uint8Array(numNodes);
+  }
+
+  has(index: number): boolean {
+    return this.marks[index] === 1;
+  }
+
+  /** The selected nodes, ascending; at most `most`. */
+  nodes(most = Infinity): number[] {
+    const out: number[] = [];
+    for (let v = 0; v < this.marks.length && out.length < most; v += 1) if (this.marks[v]) out.push(v);
+    return out;
+  }
+
+  private take(marks: Uint8Array<ArrayBuffer>): void {
+    this.marks = marks;
+    this.count = marks.reduce((sum, mark) => sum + mark, 0);
+  }
+
+  /** Joins what `found` marks. */
+  join(found: Uint8Array, how: Joining): void {
+    const next = how === 'replace' ? new Uint8Array(this.marks.length) : this.marks.slice();
+    const mark = how === 'remove' ? 0 : 1;
+    for (let v = 0; v < next.length; v += 1) if (found[v]) next[v] = mark;
+    this.take(next);
+  }
+
+  toggle(index: number): void {
+    const next = this.marks.slice();
+    next[index] ^= 1;
+    this.take(next);
+  }
+
+  clear(): void {
+    this.take(new Uint8Array(this.marks.length));
+  }
+
+  all(): void {
+    this.take(new Uint8Array(this.marks.length).fill(1));
+  }
+
+  invert(): void {
+    this.take(this.marks.map((mark) => mark ^ 1));
+  }
+
+  /** Adds the neighbours of the selected nodes; `ends` are the two ends of each edge. */
+  grow(ends: Uint32Array): void {
+    const next = this.marks.slice();
+    for (let e = 0; e < ends.length; e += 2) {
+      const [s, d] = [ends[e], ends[e + 1]];
+      if (this.marks[s] || this.marks[d]) next[s] = next[d] = 1;
+    }
+    this.take(next);
+  }
+
+  /** Adds everything that edges connect with a selected node, in however many steps. */
+  component(ends: Uint32Array): void {
+    const above = Uint32Array.from(this.marks, (_, v) => v);
+    const top = (v: number): number => {
+      let at = v;
+      while (above[at] !== at) {
+        above[at] = above[above[at]];
+        at = above[at];
+      }
+      return at;
+    };
+    for (let e = 0; e < ends.length; e += 2) {
+      const [a, b] = [top(ends[e]), top(ends[e + 1])];
+      if (a !== b) above[Math.max(a, b)] = Math.min(a, b);
+    }
+    const wanted = new Uint8Array(this.marks.length);
+    for (let v = 0; v < this.marks.length; v += 1) if (this.marks[v]) wanted[top(v)] = 1;
+    this.take(this.marks.map((_, v) => wanted[top(v)]));
+  }
+
+  /** Adds the nodes that have the colour of a selected one; `rgba` are four bytes a node. */
+  sameColor(rgba: Uint8Array): void {
+    const at = (v: number): number =>
+      (rgba[4 * v] << 24) | (rgba[4 * v + 1] << 16) | (rgba[4 * v + 2] << 8) | rgba[4 * v + 3];
+    const wanted = new Set<number>();
+    for (let v = 0; v < this.marks.length; v += 1) if (this.marks[v]) wanted.add(at(v));
+    this.take(this.marks.map((_, v) => (wanted.has(at(v)) ? 1 : 0)));
+  }
+}
+
+/** The nodes inside a closed line, in the coordinates of the positions; without a position none is. */
+export function inside(xy: Float32Array, line: readonly Point[]): Uint8Array {
+  const found = new Uint8Array(xy.length / 2);
+  if (line.length < 3) return found;
+  const xs = line.map((p) => p.x);
+  const ys = line.map((p) => p.y);
+  const [minX, maxX] = [Math.min(...xs), Math.max(...xs)];
+  const [minY, maxY] = [Math.min(...ys), Math.max(...ys)];
+  for (let v = 0; v < found.length; v += 1) {
+    const x = xy[2 * v];
+    const y = xy[2 * v + 1];
+    if (!(x >= minX && x <= maxX && y >= minY && y <= maxY)) continue;
+    // A ray to the right crosses the line an odd number of times.
+    let odd = false;
+    for (let i = 0, j = line.length - 1; i < line.length; j = i, i += 1) {
+      const [a, b] = [line[i], line[j]];
+      if (a.y > y !== b.y > y && x < ((b.x - a.x) * (y - a.y)) / (b.y - a.y) + a.x) odd = !odd;
+    }
+    if (odd) found[v] = 1;
+  }
+  return found;
+}
+
+/** The corners of the box between two points. */
+export function corners(a: Point, b: Point): Point[] {
+  return [a, { x: b.x, y: a.y }, b, { x: a.x, y: b.y }];
+}
+
+/** The edges with both ends selected, at most `most`. */
+export function edgesWithin(selection: Selection, ends: Uint32Array, most: number): number[] {
+  const found: number[] = [];
+  for (let e = 0; 2 * e < ends.length && found.length < most; e += 1) {
+    if (selection.has(ends[2 * e]) && selection.has(ends[2 * e + 1])) found.push(e);
+  }
+  return found;
+}

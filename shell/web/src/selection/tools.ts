@@ -1,0 +1,133 @@
+import { fitBox, toGraph } from '../scene/camera.ts';
+import * as store from '../state/store.ts';
+import type { Viewer } from '../state/viewer.ts';
+import { SelectionPanel } from './panel.tsx';
+import { corners, edgesWithin, inside, Selection, type Joining, type Point } from './selection.ts';
+
+/** Edges among the selected nodes that are drawn bright. */
+const EDGES_MAX = 20_000;
+
+/** Selecting many nodes: with the pointer, with keys and with the buttons of the panel. */
+export class SelectionTools {
+  selection: Selection;
+  private readonly shape: SVGPolygonElement;
+
+  constructor(
+    private readonly viewer: Viewer,
+    stage: HTMLElement,
+  ) {
+    this.selection = new Selection(viewer.picture.data.numNodes);
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    svg.setAttribute('class', 'selecting');
+    svg.setAttribute('aria-hidden', 'true');
+    this.shape = document.createElementNS('http://www.w3.org/2000/svg', 'polygon');
+    svg.append(this.shape);
+    stage.append(svg);
+    store.selectionPanel.value = SelectionPanel;
+  }
+
+  private get ends(): Uint32Array {
+    const { data } = this.viewer.picture;
+    return data.ends.subarray(0, 2 * data.edgesKnown);
+  }
+
+  /** Another graph is shown. */
+  forget(): void {
+    this.selection = new Selection(this.viewer.picture.data.numNodes);
+    this.show();
+  }
+
+  /** Shows what is selected. */
+  private show(): void {
+    const { selection, viewer } = this;
+    store.selectedCount.value = selection.count;
+    const some = selection.count > 0;
+    viewer.focus.selected = -1;
+    store.pinnedCard.value = null;
+    viewer.picture.lightUp(
+      some ? selection.nodes() : null,
+      some ? edgesWithin(selection, this.ends, EDGES_MAX) : [],
+    );
+    const number = selection.count.toLocaleString('en');
+    store.announcement.value = some ? `${number} nodes are selected.` : 'Nothing is selected.';
+    viewer.relabel();
+  }
+
+  private line(points: readonly Point[], tool: store.Tool): Point[] {
+    return tool === 'rectangle' ? corners(points[0], points[points.length - 1]) : [...points];
+  }
+
+  /** Draws the line around what a gesture is about to select, in pixels. */
+  draw(points: readonly Point[], tool: store.Tool): void {
+    const text = this.line(points, tool).map((p) => `${p.x},${p.y}`);
+    this.shape.setAttribute('points', text.join(' '));
+  }
+
+  /** Ends a gesture; without points it is given up. */
+  finish(points: readonly Point[], tool: store.Tool, how: Joining): void {
+    this.shape.removeAttribute('points');
+    if (points.length === 0) return;
+    const { camera, size, positions } = this.viewer.picture;
+    const line = this.line(points, tool).map((p) => {
+      const [x, y] = toGraph(camera.view, size, p.x, p.y);
+      return { x: x - positions.origin.x, y: y - positions.origin.y };
+    });
+    this.selection.join(inside(positions.current, line), how);
+    this.show();
+  }
+
+  toggle(index: number): void {
+    // The node whose card is open is the first of those that are selected.
+    const one = this.viewer.focus.selected;
+    if (this.selection.count === 0 && one >= 0 && one !== index) this.selection.toggle(one);
+    this.selection.toggle(index);
+    this.show();
+  }
+
+  do(what: 'all' | 'invert' | 'clear'): void {
+    this.selection[what]();
+    this.show();
+  }
+
+  grow(): void {
+    this.start();
+    this.selection.grow(this.ends);
+    this.show();
+  }
+
+  component(): void {
+    this.start();
+    this.selection.component(this.ends);
+    this.show();
+  }
+
+  sameColor(): void {
+    const rgba = this.viewer.picture.data.nodeColor;
+    this.start();
+    if (rgba) this.selection.sameColor(rgba);
+    this.show();
+  }
+
+  /** What is done to the selected nodes is done to the one whose card is open, where no others are. */
+  private start(): void {
+    const one = this.viewer.focus.selected;
+    if (this.selection.count === 0 && one >= 0) this.selection.toggle(one);
+  }
+
+  /** Shows all that is selected. */
+  fit(): void {
+    const { viewer } = this;
+    const { camera, size } = viewer.picture;
+    const places = this.selection.nodes().flatMap((v) => [viewer.picture.at(v) ?? []]);
+    const [xs, ys] = [0, 1].map((c) => places.map((at) => at[c]).filter(Number.isFinite));
+    if (xs.length === 0) return;
+    const least = (of: number[]): number => of.reduce((a, b) => Math.min(a, b));
+    const most = (of: number[]): number => of.reduce((a, b) => Math.max(a, b));
+    const box = { minX: least(xs), maxX: most(xs), minY: least(ys), maxY: most(ys) };
+    const margin = 0.12 * Math.min(size.w, size.h);
+    const free = { x: margin, y: margin, w: size.w - 2 * margin, h: size.h - 2 * margin };
+    camera.take();
+    camera.fly(fitBox(box, free, size), size, performance.now());
+    viewer.refresh();
+  }
+}

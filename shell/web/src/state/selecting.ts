@@ -1,0 +1,21 @@
+import type { SelectionTools } from '../selection/tools.ts';
+import * as store from './store.ts';
+import type { Viewer } from './viewer.ts';
+
+let tools: Promise<SelectionTools> | null = null;
+
+/** The tools of the selection, which are loaded when somebody first selects more than a node. */
+export function selecting(viewer: Viewer): Promise<SelectionTools> {
+  tools ??= import('../selection/tools.ts').then((loaded) => new loaded.SelectionTools(viewer, viewer.page));
+  return tools;
+}
+
+/** Another graph is shown, of which nothing is selected. */
+export function forgetSelection(): void {
+  if (tools) void tools.then((loaded) => loaded.forget());
+}
+
+/** Lets go of the selected nodes, where there are any. */
+export function clearSelection(): void {
+  if (tools && store.selectedCount.value > 0) void tools.then((loaded) => loaded.do('clear'));
+}
