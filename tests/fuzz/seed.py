@@ -93,7 +93,9 @@ CYPHER = ["MATCH (a:A)-[r:X*1..3]->(b) WHERE a.i < b.i RETURN a.t AS t, count(r)
           "OPTIONAL MATCH (a)-->(b) WITH a, collect(b.f) AS fs UNWIND fs AS f RETURN a.id, avg(f), max(fs)",
           "RETURN date('2024-02-29') + duration('P1M') AS d, toString(1.5) + 'x', $a, $c.d, CASE WHEN $a = 1 THEN [1, 2][0] END",
           "MATCH (a), (b) WHERE NOT (a)-->(b) AND EXISTS { (b)-->() } RETURN DISTINCT a.type UNION MATCH (c) RETURN c.t",
-          "RETURN reduce(s = '', x IN split('a,b', ',') | s + x), all(x IN [1, null] WHERE x > 0), {a: {b: [1]}}.a.b"]
+          "RETURN reduce(s = '', x IN split('a,b', ',') | s + x), all(x IN [1, null] WHERE x > 0), {a: {b: [1]}}.a.b",
+          "GRAPH g = GRAPH { MATCH (a:A)-[r:X*1..2]-(b) WHERE a.i > 0 OR b.f < a.f } GRAPH { USE g CALL graphistry.degree.write() MATCH (c {degree: 1}) }",
+          "GRAPH g = GRAPH { MATCH (a)-->(b) WHERE a.i < b.i OPTIONAL MATCH (b)--(c) } USE g MATCH (n) RETURN n.id, n.a"]
 
 
 def seeds():

@@ -70,6 +70,8 @@ pub struct Walks {
     pub elements: Vec<Element>,
     /// Comparisons that hold on every walk.
     pub comparisons: Vec<Comparison>,
+    /// The same as [`Does::Rows`], for graphs without a column that is compared; only where there are comparisons.
+    pub by_rows: Option<(Query, Vec<Variable>)>,
 }
 
 /// A node or an edge of a pattern.
@@ -173,8 +175,16 @@ fn planned(text: &str, step: StageStep, written: String) -> Result<Step, QueryEr
             let whole = matches.iter().cloned().map(Clause::Match);
             query(text, whole.chain([returned(vec![constant()])]).collect())?;
             match walks(text, &matches)? {
-                Some(walks) => Does::Walks(walks),
-                None => row_by_row(text, matches)?,
+                Some(mut walks) => {
+                    if !walks.comparisons.is_empty() {
+                        walks.by_rows = Some(row_by_row(text, matches)?);
+                    }
+                    Does::Walks(walks)
+                }
+                None => {
+                    let (query, variables) = row_by_row(text, matches)?;
+                    Does::Rows(query, variables)
+                }
             }
         }
     };
@@ -239,7 +249,7 @@ fn walks(text: &str, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
             return Ok(None);
         }
         match of.as_slice() {
-            [name] => tests.push((Some(*name), conjunct)),
+            [name] => tests.push((*name, conjunct)),
             [_, _] => match comparison(conjunct) {
                 Some(found) => comparisons.push(found),
                 None => return Ok(None),
@@ -266,7 +276,7 @@ fn walks(text: &str, matches: &[Match]) -> Result<Option<Walks>, QueryError> {
         let hop = Some(Hop { direction: rel.direction, range: rel.range });
         elements.push(Element { name: text_of(&rel.name), test, hop });
     }
-    Ok(Some(Walks { elements, comparisons }))
+    Ok(Some(Walks { elements, comparisons, by_rows: None }))
 }
 
 /// The elements that a part of one variable finds.
@@ -294,14 +304,11 @@ fn bare(name: Option<Name>) -> NodePattern {
 }
 
 /// The tests of a variable, joined.
-fn conjunction(name: &Option<Name>, tests: &[(Option<&str>, &Expr)]) -> Option<Expr> {
+fn conjunction(name: &Option<Name>, tests: &[(&str, &Expr)]) -> Option<Expr> {
     let name = name.as_ref()?;
-    let own = tests.iter().filter(|(of, _)| *of == Some(name.text.as_str()));
-    joined(own.map(|(_, test)| (*test).clone()).collect())
-}
-
-fn joined(mut tests: Vec<Expr>) -> Option<Expr> {
-    if tests.len() < 2 { tests.pop() } else { Some(Expr { kind: Kind::And(tests), at: 0 }) }
+    let own = tests.iter().filter(|(of, _)| *of == name.text);
+    let mut own: Vec<Expr> = own.map(|(_, test)| (*test).clone()).collect();
+    if own.len() < 2 { own.pop() } else { Some(Expr { kind: Kind::And(own), at: 0 }) }
 }
 
 /// `a.x < b.y`.
@@ -320,7 +327,7 @@ fn comparison(e: &Expr) -> Option<Comparison> {
 
 /// The pattern as a query that lists what each variable stood for. Each relationship is looked for by a MATCH of its own, so that
 /// it may be the same as another one, as on the walks of [`Walks`].
-fn row_by_row(text: &str, matches: Vec<Match>) -> Result<Does, QueryError> {
+fn row_by_row(text: &str, matches: Vec<Match>) -> Result<(Query, Vec<Variable>), QueryError> {
     let mut variables = Vec::new();
     let mut clauses = Vec::new();
     for (i, mut found) in matches.into_iter().enumerate() {
@@ -351,7 +358,7 @@ fn row_by_row(text: &str, matches: Vec<Match>) -> Result<Does, QueryError> {
     let variables = variables
         .into_iter()
         .map(|(name, written, edges)| Variable { name: written.then_some(name), edges });
-    Ok(Does::Rows(query(text, clauses)?, variables.collect()))
+    Ok((query(text, clauses)?, variables.collect()))
 }
 
 /// A MATCH as one for each relationship, with the condition behind the last. One that names a path, or is optional, stays whole.

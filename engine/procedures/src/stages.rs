@@ -11,7 +11,9 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Mutex;
 
-use graphlume_cypher::{Answer, Does, ProcedureTable, Procedures, Step, Text, Value, Walks};
+use graphlume_cypher::{
+    Answer, Does, ProcedureTable, Procedures, Query, Step, Text, Value, Variable, Walks,
+};
 use graphlume_expr::{Cmp, QueryError, Strictness};
 use graphlume_gfql::{Made, procedure};
 use graphlume_graph::Direction;
@@ -188,19 +190,33 @@ impl<'a> Run<'a> {
                 let made = writer.made.into_inner().ok().flatten();
                 Ok(made.unwrap_or_else(|| graph.clone()))
             }
-            Does::Walks(walks) => self.walks(graph, walks),
-            Does::Rows(query, variables) => {
-                let answer = self.ask(graph, query, &Algorithms::default())?;
-                marks::part(graph, &answer, variables, self.setting.cancel)
-            }
+            Does::Walks(walks) => match &walks.by_rows {
+                // A chain refuses to compare what is not there, and a text takes it for null.
+                Some((query, variables)) if !has_columns(graph, walks) => {
+                    self.rows(graph, query, variables)
+                }
+                _ => self.walks(graph, walks),
+            },
+            Does::Rows(query, variables) => self.rows(graph, query, variables),
         }
+    }
+
+    /// What a query finds row by row.
+    fn rows(
+        &mut self,
+        graph: &PropertyGraph,
+        query: &Query,
+        variables: &[Variable],
+    ) -> Result<PropertyGraph, QueryError> {
+        let answer = self.ask(graph, query, &Algorithms::default())?;
+        marks::part(graph, &answer, variables, self.setting.cancel)
     }
 
     /// The rows of a query that is part of a stage.
     fn ask(
         &mut self,
         graph: &PropertyGraph,
-        query: &graphlume_cypher::Query,
+        query: &Query,
         procedures: &dyn Procedures,
     ) -> Result<Answer, QueryError> {
         let TextSetting { params, strictness, cancel } = self.setting;
@@ -248,6 +264,18 @@ impl<'a> Run<'a> {
             made.edges().map(without).transpose()?,
         )
     }
+}
+
+/// Whether the graph has every column that is compared.
+fn has_columns(graph: &PropertyGraph, walks: &Walks) -> bool {
+    let has = |(variable, property): &(String, String)| {
+        let of = walks.elements.iter().find(|e| e.name.as_deref() == Some(variable));
+        let is_edge = of.is_some_and(|element| element.hop.is_some());
+        let table = if is_edge { graph.edges() } else { graph.nodes() };
+        table.is_some_and(|table| table.column(property).is_some())
+            || !is_edge && property == graph.node_column()
+    };
+    walks.comparisons.iter().all(|c| has(&c.left) && has(&c.right))
 }
 
 /// A name that no column has, for the marks of an element.

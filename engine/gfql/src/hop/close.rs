@@ -295,3 +295,52 @@ fn among_few(t: &Topology, edges: &IdSet, seeds: &IdSet) -> IdSet {
     let met = local.iter().enumerate().filter(|(_, v)| seeds.contains(**v));
     IdSet::List(met.filter(|(i, _)| again(*i, &mut root)).map(|(_, v)| *v).collect())
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+    use graphlume_store::{Bindings, PropertyGraph};
+    use graphlume_table::Table;
+    use graphlume_types::hash::h64;
+
+    use super::*;
+
+    /// Few edges among many nodes: trees, some cycles, loops and copies.
+    fn graph(seed: u64, nodes: u64, edges: u64) -> PropertyGraph {
+        let end = |stream| -> ArrayRef {
+            let ends = (0..edges).map(|i| (h64(seed, stream, i) % nodes) as i64);
+            Arc::new(Int64Array::from_iter_values(ends))
+        };
+        let name = |n: &str| Some(n.to_owned());
+        let bindings = Bindings { node: None, source: name("s"), destination: name("d") };
+        let batch = RecordBatch::try_from_iter([("s", end(1)), ("d", end(2))]).unwrap();
+        PropertyGraph::new(None, Some(Table::try_new(batch).unwrap()), bindings).unwrap()
+    }
+
+    #[test]
+    fn seeds_are_met_again_alike_among_few_edges_and_among_many() {
+        let cancel = CancelToken::new();
+        let (mut met, mut missed) = (0, 0);
+        for seed in 0..2_000 {
+            let graph = graph(seed, 12 + seed % 30, 3 + seed % 25);
+            let t = graph.topology(&cancel).unwrap();
+            let some = |stream, count, part| {
+                let all = (0..count).filter(|i| h64(seed, stream, u64::from(*i)) % part > 0);
+                IdSet::from_vec(all.collect())
+            };
+            let edges = some(3, t.num_edges(), 5);
+            let seeds = IdSet::from_vec(
+                (0..t.num_nodes()).filter(|v| h64(seed, 4, u64::from(*v)) % 4 == 0).collect(),
+            );
+            let few = among_few(t, &edges, &seeds).to_vec();
+            let many = edges.clone().dense(t.num_edges());
+            assert_eq!(among_many(t, &many, &seeds, &cancel).unwrap().to_vec(), few, "seed {seed}");
+            met += few.len();
+            missed += seeds.len() as usize - few.len();
+        }
+        assert!(met > 1_000 && missed > 1_000, "{met} {missed}");
+    }
+}

@@ -88,6 +88,8 @@ fn a_stage_keeps_what_its_pattern_finds() {
         ("(a) WHERE NOT (a)-[:L]->()", vec![1, 4, 5], vec![]),
         ("(a) WHERE EXISTS { MATCH (a)-[:L]->(b) WHERE b.v = 9 }", vec![2], vec![]),
         ("(a) WHERE a.nope = 3", vec![], vec![]),
+        ("(a)-->(b) WHERE a.nope = b.v", vec![], vec![]),
+        ("(a)-[r]->(b) WHERE a.v > r.w", vec![1, 2, 3, 4], vec![2, 7]),
     ] {
         let text = format!("GRAPH {{ MATCH {pattern} }}");
         assert_eq!(kept(&text), (nodes, edges), "{text}");
