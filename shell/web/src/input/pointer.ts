@@ -85,6 +85,7 @@ export class PointerInput {
     press.moved ||= Math.hypot(p.x - press.start.x, p.y - press.start.y) > CLICK_SLOP;
     line.points.push(p);
     if (!press.moved) return true;
+    this.leave();
     void selecting(this.viewer).then((tools) => this.line && tools.draw(line.points, line.tool));
     return true;
   }
