@@ -11,6 +11,7 @@ mod layout;
 mod levels;
 mod matching;
 mod paths;
+mod prefilter;
 mod procedure;
 mod rows;
 mod safelist;
