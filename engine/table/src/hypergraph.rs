@@ -25,7 +25,7 @@ pub use union::union;
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, LargeStringArray, StringArray};
+use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray};
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use graphlume_types::CancelToken;
 
@@ -49,6 +49,21 @@ pub struct HypergraphCx<'a> {
     pub cancel: &'a CancelToken,
     /// The number of the first row, for a table that continues another one.
     pub first_event: u64,
+}
+
+/// The text of each value of a column as it stands in node ids; none for a null.
+///
+/// # Errors
+/// [`HypergraphError`]: a column of a type that has no text.
+pub fn id_texts(array: &ArrayRef) -> Result<Vec<Option<String>>, HypergraphError> {
+    let rows: Vec<u32> =
+        (0..array.len() as u32).filter(|row| array.is_valid(*row as usize)).collect();
+    let texts = render::texts(array, &rows)?;
+    let mut out = vec![None; array.len()];
+    for (i, row) in rows.iter().enumerate() {
+        out[*row as usize] = Some(texts.get(i).to_owned());
+    }
+    Ok(out)
 }
 
 /// Makes the hypergraph of `table`. Work spreads over the current rayon pool; the result does not

@@ -19,7 +19,8 @@ pub use error::TableError;
 pub use extend::shape;
 pub use hypergraph::{
     Hypergraph, HypergraphCx, HypergraphError, Names as HypergraphNames,
-    Options as HypergraphOptions, Plan as HypergraphPlan, hypergraph, union as hypergraph_union,
+    Options as HypergraphOptions, Plan as HypergraphPlan, hypergraph, id_texts,
+    union as hypergraph_union,
 };
 pub use numeric::{is_numeric, to_f64};
 pub use sample::sample;

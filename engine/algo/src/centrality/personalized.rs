@@ -150,7 +150,7 @@ pub static PERSONALIZED: AlgorithmSpec = AlgorithmSpec {
     ],
     accepted: &[ignored("arpack_options"), only("implementation", r#"["prpack", "arpack"]"#)],
     outputs: &[output("personalized_pagerank", Dtype::Float, "rank; the ranks sum to 1")],
-    doc: "PageRank with a restart vector, to a total change of 1e-12.",
+    doc: "PageRank with a restart vector, at which a walk goes on from a node that no edge leaves, too; to a total change of 1e-12.",
     paper: "Haveliwala 2002",
     cost: Cost::Iterative,
     run: |input, p| {
@@ -171,8 +171,8 @@ pub static PERSONALIZED: AlgorithmSpec = AlgorithmSpec {
             tol: 1e-12,
             max_iter: 300_000,
             must_converge: false,
+            dangling: reset.clone(),
             restart: reset.unwrap_or_else(|| vec![1.0 / n.max(1) as f64; n]),
-            dangling: None,
             start: None,
             out_weight: None,
         };

@@ -9,7 +9,7 @@ use graphlume_device::CpuPool;
 use graphlume_expr::{QueryError, TableDevice};
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::{EdgeOrder, Encodings};
-use graphlume_store::{Bindings, ChainDevice, PropertyGraph, TallyDevice};
+use graphlume_store::{Bindings, ChainDevice, PositionColumns, PropertyGraph, TallyDevice};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId, Notice, Reservation};
 use rayon::prelude::*;
@@ -147,7 +147,8 @@ impl Resident {
             let weight = bound_weight(&self.encodings);
             let (bindings, frame) = (self.bindings.clone(), Arc::clone(&self.graph));
             let graph = PropertyGraph::with_frame(nodes, edges, bindings, frame);
-            let graph = graph.with_weight(weight).with_accelerator(self.accelerator.clone());
+            let graph = graph.with_weight(weight).with_positions(bound_positions(&self.encodings));
+            let graph = graph.with_accelerator(self.accelerator.clone());
             let graph = graph.with_table_device(self.tables[0].clone());
             let graph = graph.with_chain_device(self.chains[0].clone());
             graph.with_tally_device(self.tallies[0].clone())
@@ -199,6 +200,18 @@ fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
         }
     });
     Bytes::from(out)
+}
+
+/// The columns that are bound to the nodes' positions.
+fn bound_positions(encodings: &Encodings) -> PositionColumns {
+    let bindings = encodings.node.get("bindings");
+    let column = |role: &str| bindings?.get(role)?.as_str().map(str::to_owned);
+    PositionColumns {
+        x: column("node_x"),
+        y: column("node_y"),
+        longitude: column("node_longitude"),
+        latitude: column("node_latitude"),
+    }
 }
 
 /// The column that is bound to the weight of edges.

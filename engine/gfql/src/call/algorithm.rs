@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_schema::DataType;
 use graphlume_algo::schema::{hint, library};
 use graphlume_algo::view::{KeptView, Shape};
 use graphlume_algo::{
@@ -27,20 +28,19 @@ pub(super) fn run(
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, QueryError> {
-    let (kind, library, name, given) = match params.function {
-        "compute_cugraph" => (Kind::Compute, "cugraph", needed(params, "alg")?, "params"),
-        "compute_igraph" => (Kind::Compute, "igraph", needed(params, "alg")?, "params"),
-        "compute_nx" => (Kind::Compute, "nx", needed(params, "alg")?, "params"),
-        "layout_igraph" => (Kind::Layout, "igraph", needed(params, "layout")?, "params"),
-        "layout_cugraph" => {
+    let (kind, library, name) = match params.function {
+        "compute_cugraph" => (Kind::Compute, "cugraph", needed(params, "alg")?),
+        "compute_igraph" => (Kind::Compute, "igraph", needed(params, "alg")?),
+        "compute_nx" => (Kind::Compute, "nx", needed(params, "alg")?),
+        "layout_igraph" => (Kind::Layout, "igraph", needed(params, "layout")?),
+        _ => {
             let layout = params.text("layout")?.unwrap_or("force_atlas2");
-            (Kind::Layout, "cugraph", layout, "params")
+            (Kind::Layout, "cugraph", layout)
         }
-        _ => (Kind::Layout, "cugraph", "force_atlas2", "fa2_params"),
     };
     let spec = find(kind, library, name, params.function)?;
     options(params)?;
-    let values = values(spec, params, given)?;
+    let values = values(spec, params)?;
     if library == "nx" && spec.outputs.len() > 1 && params.get("out_col").is_some() {
         let text = format!("{name:?} of nx has several columns, and \"out_col\" names one");
         return Err(QueryError::new(ErrorCode::Type, text)
@@ -57,7 +57,7 @@ pub(super) fn run(
         library,
         multigraph,
         weights: weights.as_deref(),
-        data: &Data { graph, frame, scope },
+        data: &Data { graph, frame, scope, by_place: library == "igraph" },
         cancel: scope.cancel,
         device: graph.accelerator(),
     };
@@ -79,11 +79,27 @@ struct Data<'a> {
     graph: &'a PropertyGraph,
     frame: &'a Graph,
     scope: Scope<'a>,
+    /// Whether a number means the place of a node where ids are texts, as for igraph.
+    by_place: bool,
+}
+
+impl Data<'_> {
+    /// The node at a row of the node table, in a graph whose ids are texts: there no number is an id.
+    fn at_place(&self, place: &str) -> Option<u32> {
+        let texts = matches!(
+            self.frame.ids.data_type(),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+        );
+        let row = place.parse::<u32>().ok().filter(|_| self.by_place && texts)?;
+        let rows = self.graph.row_nodes(self.scope.cancel).ok()?;
+        let node = rows.map_or(Some(row), |nodes| nodes.get(row as usize).copied());
+        node.filter(|v| *v < self.frame.topology.num_nodes())
+    }
 }
 
 impl GraphData for Data<'_> {
     fn node(&self, id: &str) -> Option<u32> {
-        node_of(self.graph, id, self.scope)
+        node_of(self.graph, id, self.scope).or_else(|| self.at_place(id))
     }
 
     fn edge_column(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
@@ -202,9 +218,7 @@ impl Made<'_> {
         mut found: PropertyGraph,
         shown: Vec<(String, String)>,
     ) -> Result<PropertyGraph, QueryError> {
-        if !self.params.flag("bind_position", true)? {
-            return Ok(found);
-        }
+        let shown = if self.params.flag("bind_position", true)? { shown } else { vec![] };
         for (function, column) in shown {
             let params = Map::from_iter([("column".to_owned(), Value::String(column))]);
             found = found.noted(&CallOp { function, params });
@@ -322,19 +336,12 @@ pub(super) fn gives(call: &CallOp) -> Option<Gives> {
 
 /// Checks the options that change nothing here, or that are for something that is not there.
 fn options(params: &Params<'_>) -> Result<(), QueryError> {
-    for name in ["G", "circle_layout_params", "partition_key", "featurize"] {
-        if params.get(name).is_some_and(|v| *v != Value::Bool(false)) {
-            let text = format!("{name:?} of call {:?} is not available", params.function);
-            return Err(QueryError::new(ErrorCode::Unsupported, text)
-                .field(format!("params.{name}"))
-                .suggest("leave it out"));
-        }
-    }
-    if params.flag("remove_self_edges", false)? {
-        let text = "\"remove_self_edges\" of call \"fa2_layout\" is not available";
+    if let Some(value) = params.get("G") {
+        let text = format!("\"G\" of call {:?} is an object of the client", params.function);
         return Err(QueryError::new(ErrorCode::Unsupported, text)
-            .field("params.remove_self_edges")
-            .suggest("call \"prune_self_edges\" before the layout"));
+            .field("params.G")
+            .value(value)
+            .suggest("leave it out"));
     }
     // Rows keep their ids, whichever way a library numbers its vertices.
     params.flag("use_vids", false)?;
@@ -354,15 +361,11 @@ fn weights(graph: &PropertyGraph) -> Result<Option<Vec<f64>>, QueryError> {
 }
 
 /// The parameters of the algorithm. `directed` may stand beside them.
-fn values(
-    spec: &'static AlgorithmSpec,
-    params: &Params<'_>,
-    field: &str,
-) -> Result<ParamValues, QueryError> {
-    let mut given = match params.get(field) {
+fn values(spec: &'static AlgorithmSpec, params: &Params<'_>) -> Result<ParamValues, QueryError> {
+    let mut given = match params.get("params") {
         None => Map::new(),
         Some(Value::Object(map)) => map.clone(),
-        Some(other) => return Err(params.wrong(field, "an object", other)),
+        Some(other) => return Err(params.wrong("params", "an object", other)),
     };
     if let Some(directed) = params.get("directed")
         && spec.params.iter().any(|p| p.name == "directed")

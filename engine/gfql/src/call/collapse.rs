@@ -48,7 +48,11 @@ pub(super) fn run(
     let node = graph.node_column().to_owned();
     let (source, destination) = (role(&bound.source, "src"), role(&bound.destination, "dst"));
     let texts = |table: &Table, name: &str| -> Result<Vec<String>, QueryError> {
-        Ok(cells(table, name)?.iter().map(Cell::text).collect())
+        let column = table
+            .column(name)
+            .ok_or_else(|| QueryError::no_column(name, "node", &table.column_names()))?;
+        let texts = graphlume_table::id_texts(column).map_err(super::hypergraph::refused)?;
+        Ok(texts.into_iter().map(Option::unwrap_or_default).collect())
     };
     let ids = Ids {
         node: texts(&nodes, &node)?,
@@ -66,20 +70,22 @@ pub(super) fn run(
         let name = name.unwrap_or_else(|| id.clone());
         if unwrap { name.replace(WRAP, "") } else { name }
     };
-    let column_of = |ids: &[String]| {
+    let column_of = |ids: &[String], table: &Table, name_of_ids: &str| {
         let names: Vec<Option<String>> = ids.iter().map(name).collect();
         let shown = names.iter().map(|n| n.as_deref().unwrap_or(NONE)).collect::<Vec<_>>();
-        let last: Vec<String> =
-            names.iter().cloned().zip(ids).map(|(n, id)| finish(n, id)).collect();
-        (text(shown.iter()), text(last.iter()))
+        let known = |row: usize| table.column(name_of_ids).is_some_and(|c| c.is_valid(row));
+        let last = names.iter().cloned().zip(ids).map(|(n, id)| finish(n, id)).enumerate();
+        let last = last.map(|(row, text)| known(row).then_some(text)).collect::<StringArray>();
+        (text(shown.iter()), Arc::new(last) as ArrayRef)
     };
     let mut made = replaced(&nodes, &[(&node, &ids.node)]);
-    let (shown, last) = column_of(&ids.node);
+    let (shown, last) = column_of(&ids.node, &nodes, &node);
     made.push((safe_name("node_collapse", &nodes), shown));
     made.push(("node_final".to_owned(), last));
     let nodes = distinct(&table_of(made, nodes.num_rows())?, scope)?;
     let mut made = replaced(&edges, &[(&source, &ids.src), (&destination, &ids.dst)]);
-    let (src, dst) = (column_of(&ids.src), column_of(&ids.dst));
+    let (src, dst) =
+        (column_of(&ids.src, &edges, &source), column_of(&ids.dst, &edges, &destination));
     made.push((safe_name("src_collapse", &edges), src.0));
     made.push((safe_name("dst_collapse", &edges), dst.0));
     made.push(("src_final".to_owned(), src.1));
@@ -88,13 +94,17 @@ pub(super) fn run(
     if !self_edges {
         edges = distinct(&edges, scope)?;
     }
-    let bindings = Bindings {
+    let made = PropertyGraph::new(Some(nodes), Some(edges), bindings())?;
+    Ok(graph.notes().iter().fold(made, |made, note| made.noted(note)))
+}
+
+/// What the graph is made of from then on.
+fn bindings() -> Bindings {
+    Bindings {
         node: Some("node_final".to_owned()),
         source: Some("src_final".to_owned()),
         destination: Some("dst_final".to_owned()),
-    };
-    let made = PropertyGraph::new(Some(nodes), Some(edges), bindings)?;
-    Ok(graph.notes().iter().fold(made, |made, note| made.noted(note)))
+    }
 }
 
 /// Ids by row.
@@ -113,7 +123,9 @@ fn replaced(table: &Table, ids: &[(&String, &Vec<String>)]) -> Vec<(String, Arra
     let mut all = columns(table);
     for (name, array) in &mut all {
         if let Some((_, texts)) = ids.iter().find(|(id, _)| *id == name) {
-            *array = text(texts.iter());
+            let known =
+                texts.iter().enumerate().map(|(row, text)| array.is_valid(row).then_some(text));
+            *array = Arc::new(known.collect::<StringArray>());
         }
     }
     all

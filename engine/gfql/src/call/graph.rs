@@ -83,11 +83,16 @@ pub(super) fn keep_nodes(
     cut(graph, params, true, scope)
 }
 
+/// The nodes of a graph that has none, or with `reuse: false` the ends of its edges and no other column.
 pub(super) fn materialize_nodes(
     graph: &PropertyGraph,
-    _: &Params<'_>,
+    params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, QueryError> {
+    if !params.flag("reuse", true)? {
+        let ends = graph.replaced(None, Some(edge_table(graph)?.clone()))?;
+        return ends.replaced(Some(ends.node_table(scope.cancel)?), ends.edges().cloned());
+    }
     graph.replaced(Some(graph.node_table(scope.cancel)?), graph.edges().cloned())
 }
 
@@ -224,6 +229,43 @@ fn cut(
             rows.push(t.out_row()[position as usize]);
         }
     });
+    if !keep {
+        rows.extend(one_ended(graph, edges, |v| !stays(v), scope)?);
+    }
     rows.sort_unstable();
     graph.replaced(Some(nodes), Some(take(edges, rows)?))
+}
+
+/// The rows of edges that lack an end, but for those whose other end goes.
+fn one_ended(
+    graph: &PropertyGraph,
+    edges: &Table,
+    goes: impl Fn(u32) -> bool,
+    scope: Scope<'_>,
+) -> Result<Vec<u32>, QueryError> {
+    let bindings = graph.bindings();
+    let array = |name: &Option<String>| edges.column(name.as_deref()?);
+    let (Some(source), Some(destination)) = (array(&bindings.source), array(&bindings.destination))
+    else {
+        return Ok(vec![]);
+    };
+    if source.null_count() + destination.null_count() == 0 {
+        return Ok(vec![]);
+    }
+    let columns = [Column::try_new(source)?, Column::try_new(destination)?];
+    let mut rows = Vec::new();
+    for row in 0..edges.num_rows() {
+        let ends: Vec<Canon<'_>> = columns.iter().filter_map(|c| c.get(row)).collect();
+        if ends.len() == 2 {
+            continue;
+        }
+        let mut kept = true;
+        for id in &ends {
+            kept &= graph.find(id, scope.cancel)?.is_none_or(|v| !goes(v));
+        }
+        if kept {
+            rows.push(row as u32);
+        }
+    }
+    Ok(rows)
 }

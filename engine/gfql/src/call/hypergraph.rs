@@ -2,7 +2,7 @@
 
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_store::filter::Predicate;
-use graphlume_store::{Bindings, PropertyGraph};
+use graphlume_store::{Bindings, CallOp, PropertyGraph};
 use graphlume_table::{Hypergraph, HypergraphCx, HypergraphError, HypergraphOptions};
 use graphlume_types::{Code, Coded};
 use serde_json::{Map, Value};
@@ -43,9 +43,12 @@ pub(super) fn run(
         destination: Some(destination.to_owned()),
     };
     let made = PropertyGraph::new(Some(nodes.clone()), Some(edges.clone()), bindings)?;
+    let title = Map::from_iter([("column".to_owned(), Value::from(options.names.title.as_str()))]);
+    let made = made.noted(&CallOp { function: "encode_point_title".to_owned(), params: title });
     let rows = |table| Ok(PropertyGraph::of_rows(table, Some(&edges)));
     let of_kind = |events: bool| {
-        let kind = Predicate::Same(Scalar::text(options.event_type.as_str()));
+        // Nodes of rows have the name of the column of their ids for a type, which no column of values has.
+        let kind = Predicate::Same(Scalar::text(options.names.event_id.as_str()));
         let filter = vec![(options.names.node_type.clone(), kind)];
         let kinds = crate::bind::bind(&made, &nodes, crate::scope::Side::Nodes, &filter, scope)?;
         let kept = (0..nodes.num_rows() as u32).filter(|row| kinds.passes(*row) == events);
@@ -70,7 +73,7 @@ fn missing(kind: &str, instead: &str) -> QueryError {
         .suggest(instead)
 }
 
-fn refused(e: HypergraphError) -> QueryError {
+pub(super) fn refused(e: HypergraphError) -> QueryError {
     let code = match e.code() {
         Code::InvalidArgument => ErrorCode::Type,
         Code::TooLarge => ErrorCode::Limit,

@@ -27,7 +27,8 @@ pub(super) fn run(
 ) -> Result<Table, QueryError> {
     let table = graph.node_table(scope.cancel)?;
     if params.function == "search_any" {
-        return search(&table, params);
+        let name = params.text("out_col")?.ok_or_else(|| params.missing("out_col"))?;
+        return with(&table, name, Arc::new(BooleanArray::from(found(&table, params)?)));
     }
     let matches = matches(base, params, scope)?;
     let aliases = params.texts("join_aliases")?;
@@ -147,10 +148,9 @@ fn join(
     table_of(out, rows)
 }
 
-/// Marks the rows in which a column of a step contains a text.
-fn search(table: &Table, params: &Params<'_>) -> Result<Table, QueryError> {
+/// The rows in which a column of a step contains a text.
+pub(super) fn found(table: &Table, params: &Params<'_>) -> Result<Vec<bool>, QueryError> {
     let term = params.text("term")?.ok_or_else(|| params.missing("term"))?;
-    let name = params.text("out_col")?.ok_or_else(|| params.missing("out_col"))?;
     let alias = params.text("alias")?.ok_or_else(|| params.missing("alias"))?;
     let pattern = if params.flag("regex", false)? { term.to_owned() } else { regex::escape(term) };
     let pattern = RegexBuilder::new(&pattern)
@@ -191,8 +191,7 @@ fn search(table: &Table, params: &Params<'_>) -> Result<Table, QueryError> {
     };
     let found = |row: usize| {
         let cells = wanted.iter().filter_map(|array| cell_text(array.as_ref(), row));
-        Some(cells.into_iter().any(|text| pattern.is_match(&text)))
+        cells.into_iter().any(|text| pattern.is_match(&text))
     };
-    let marks: BooleanArray = (0..table.num_rows()).map(found).collect();
-    with(table, name, Arc::new(marks))
+    Ok((0..table.num_rows()).map(found).collect())
 }

@@ -11,6 +11,7 @@ mod layout;
 mod levels;
 mod matching;
 mod paths;
+mod prefilter;
 mod procedure;
 mod rows;
 mod safelist;
@@ -103,13 +104,15 @@ pub(crate) fn run(
 /// Names of the engines that clients have. All give the same here.
 pub const ENGINES: [&str; 7] =
     ["auto", "pandas", "cudf", "polars", "polars-gpu", "dask", "dask_cudf"];
-/// Those of the call `umap`, besides.
-const UMAP_ENGINES: [&str; 2] = ["umap_learn", "cuml"];
+/// Those of single calls, besides.
+const OWN_ENGINES: [(&str, &[&str]); 2] =
+    [("umap", &["umap_learn", "cuml"]), ("group_in_a_box_layout", &["cpu", "gpu"])];
 
 /// Refuses an `engine` of a call that no client has.
 fn check_engine(call: &CallOp) -> Result<(), QueryError> {
     let Some(value) = call.params.get("engine").filter(|v| !v.is_null()) else { return Ok(()) };
-    let own = if call.function == "umap" { &UMAP_ENGINES[..] } else { &[] };
+    let own = OWN_ENGINES.iter().find(|(name, _)| *name == call.function);
+    let own = own.map_or(&[][..], |(_, engines)| *engines);
     let known = [&ENGINES[..], own].concat();
     if value.as_str().is_some_and(|name| known.contains(&name)) {
         return Ok(());

@@ -32,7 +32,8 @@ pub(super) fn choose(
         return ends(base, &endpoints(value, params)?, same, scope);
     }
     if let Some(ops) = params.get("binding_ops") {
-        return super::paths::run(base, &pattern(ops, params)?, same, scope);
+        let found = super::paths::run(base, &pattern(ops, params)?, same, scope)?;
+        return super::prefilter::passing(found, params, scope);
     }
     table_of_side(graph, params, scope)
 }

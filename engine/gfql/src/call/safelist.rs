@@ -232,7 +232,7 @@ pub const CALLS: &[Callable] = &[
     ),
     entry(
         "fa2_layout",
-        Does::Algorithm,
+        of_graph(layout::fa2),
         &[],
         &[
             "fa2_params",

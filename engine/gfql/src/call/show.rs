@@ -141,6 +141,8 @@ pub fn shown(graph: &PropertyGraph) -> Value {
     }
     let mut all = json!({"bindings": bound, "encodings": columns, "metadata": texts});
     if !settings.is_empty() {
+        // Clients put these in the place of their own, of which this one is always there.
+        settings.entry("info").or_insert_with(|| "true".into());
         all["url_params"] = settings.into();
     }
     all

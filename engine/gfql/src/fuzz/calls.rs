@@ -415,7 +415,21 @@ impl Call {
                 // A row without an id is no named node.
                 let kept = pick(&nodes, |row| graph.of_row[row].map_or(!*keep, stays));
                 let edges = state.edges.as_ref().map(|edges| {
-                    pick(edges, |e| graph.ends[e].is_some_and(|(s, d)| stays(s) && stays(d)))
+                    pick(edges, |e| match graph.ends[e] {
+                        Some((s, d)) => stays(s) && stays(d),
+                        // Of an edge that lacks an end, the other one says whether it goes.
+                        None => {
+                            let end = |name: &str| edges.column(name).map(|cells| cells[e].clone());
+                            let gone = |id: V| {
+                                graph
+                                    .ids
+                                    .iter()
+                                    .position(|i| i.same(&id))
+                                    .is_some_and(|v| !stays(v))
+                            };
+                            !keep && !["s", "d"].iter().filter_map(|name| end(name)).any(gone)
+                        }
+                    })
                 });
                 with(kept, edges)
             }

@@ -76,7 +76,7 @@ fn nodes_are_placed_by_their_columns_and_joined_with_their_neighbours() {
         said["encodings"],
         json!({"point_x": "x", "point_y": "y", "edge_weight": "_weight"})
     );
-    assert_eq!(said["url_params"], json!({"play": 0}));
+    assert_eq!(said["url_params"], json!({"info": "true", "play": 0}));
     assert!(notices.len() == 1 && notices[0].contains("\"free\""), "{notices:?}");
 }
 

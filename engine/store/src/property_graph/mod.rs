@@ -2,6 +2,9 @@
 
 mod derived;
 mod devices;
+mod positions;
+
+pub use positions::PositionColumns;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
@@ -65,6 +68,8 @@ struct Inner {
     bindings: Bindings,
     /// Column of the edges' weights.
     weight: Option<String>,
+    /// Columns of the nodes' positions.
+    positions: PositionColumns,
     /// The GPU on which algorithms may run.
     accelerator: Option<Arc<dyn Accelerator>>,
     /// The GPU that keeps copies of these tables.
@@ -168,6 +173,7 @@ impl PropertyGraph {
             edges,
             bindings,
             weight: None,
+            positions: PositionColumns::default(),
             accelerator: None,
             table_device: None,
             chain_device: None,
@@ -309,11 +315,12 @@ impl PropertyGraph {
         self.edges()?.column(self.inner.weight.as_deref()?)
     }
 
-    /// What graphs made of `other` have of it besides tables: the weight, the GPU, and how it is shown. Only for a
+    /// What graphs made of `other` have of it besides tables: the weight, the positions, the GPU, and how it is shown. Only for a
     /// graph that is not shared yet.
     fn like(mut self, other: &Inner) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.weight.clone_from(&other.weight);
+            inner.positions.clone_from(&other.positions);
             inner.accelerator.clone_from(&other.accelerator);
             inner.notes.clone_from(&other.notes);
         }

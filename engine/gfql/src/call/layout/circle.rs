@@ -19,7 +19,15 @@ use crate::select::take;
 const RADIUS: f64 = 1.05;
 
 /// The middle of a box, its width and its height.
-type Bounds = [f64; 4];
+pub(super) type Bounds = [f64; 4];
+
+/// What circles stand around.
+pub(super) enum Around {
+    /// One box.
+    One(Bounds),
+    /// A box for each part of the nodes, by the key of its value.
+    Parts(HashMap<String, Bounds>),
+}
 
 /// One circle around a box, or one for each part of the nodes around a box of its own. Each has its nodes in the order of
 /// their ids, at equal angles. What the parameters say of sorting and spacing makes no difference, as in the client.
@@ -28,11 +36,7 @@ pub(in crate::call) fn circle(
     params: &Params<'_>,
     scope: Scope<'_>,
 ) -> Result<PropertyGraph, QueryError> {
-    for name in ["ring_spacing", "point_spacing"] {
-        params.number(name)?;
-    }
-    params.flag("ignore_index", true)?;
-    params.text("na_position")?;
+    check_order(params)?;
     let mut graph = graph.clone();
     if params.get("sort_by").is_none() && graph.edges().is_some() {
         graph = get_degrees(&graph, &Params { function: "get_degrees", map: &Map::new() }, scope)?;
@@ -41,13 +45,58 @@ pub(in crate::call) fn circle(
     if table.num_rows() == 0 {
         return Ok(graph);
     }
-    check_columns(&table, params, "sort_by")?;
-    let parts = check_columns(&table, params, "partition_by")?;
-    let ids = cells(&table, graph.node_column())?;
-    let keys = match parts.as_slice() {
-        [] => vec![Cell::NULL; table.num_rows()],
-        [one] => cells(&table, one)?,
-        _ => return Err(several(params)),
+    let part = part(&table, params)?;
+    let around = match (&part, params.get("bounding_box")) {
+        (None, _) => Around::One(one_box(&table, params)?),
+        (Some(column), Some(_)) => Around::Parts(boxes(column, params)?),
+        (Some(_), None) => return Err(params.missing("bounding_box")),
+    };
+    let (order, points) = stand(&table, graph.node_column(), part.as_deref(), &around, scope)?;
+    let nodes = take(&table, order)?;
+    let column = |c: usize| floats(points.iter().map(|p| p[c]));
+    placed(
+        &graph,
+        with_all(&nodes, vec![("x", column(0)), ("y", column(1))])?,
+        ("x", "y"),
+        0.into(),
+    )
+}
+
+/// Checks what says how to sort and to space, which makes no difference.
+pub(super) fn check_order(params: &Params<'_>) -> Result<(), QueryError> {
+    for name in ["ring_spacing", "point_spacing"] {
+        params.number(name)?;
+    }
+    params.flag("ignore_index", true)?;
+    params.text("na_position")?;
+    Ok(())
+}
+
+/// The column that `partition_by` names; `sort_by` names columns that are there.
+pub(super) fn part(table: &Table, params: &Params<'_>) -> Result<Option<String>, QueryError> {
+    check_columns(table, params, "sort_by")?;
+    let mut names = check_columns(table, params, "partition_by")?;
+    if names.len() > 1 {
+        return Err(several(params));
+    }
+    Ok(names.pop())
+}
+
+/// The rows of a table in the order of their ids within their part, and where each stands.
+///
+/// # Errors
+/// Nodes without a part where there are parts; a cancelled query.
+pub(super) fn stand(
+    table: &Table,
+    node: &str,
+    part: Option<&str>,
+    around: &Around,
+    scope: Scope<'_>,
+) -> Result<(Vec<u32>, Vec<[f64; 2]>), QueryError> {
+    let ids = cells(table, node)?;
+    let keys = match part {
+        None => vec![Cell::NULL; table.num_rows()],
+        Some(column) => with_values(cells(table, column)?, column)?,
     };
     let mut order: Vec<u32> = (0..table.num_rows() as u32).collect();
     let at = |row: u32| (&keys[row as usize], &ids[row as usize]);
@@ -56,31 +105,23 @@ pub(in crate::call) fn circle(
         p.sort(q).then_with(|| a.sort(b))
     });
     scope.cancel.check()?;
-    let mut sizes: HashMap<String, usize> = HashMap::new();
     let named: Vec<String> = order.iter().map(|row| keys[*row as usize].key()).collect();
-    named.iter().for_each(|key| *sizes.entry(key.clone()).or_default() += 1);
-    let boxes = match parts.first() {
-        None => HashMap::from([(Cell::NULL.key(), one_box(&table, params)?)]),
-        Some(column) => boxes(&keys, column, params)?,
-    };
-    let nodes = take(&table, order)?;
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    named.iter().for_each(|key| *sizes.entry(key).or_default() += 1);
     let mut place: HashMap<&str, usize> = HashMap::new();
     let mut points = Vec::with_capacity(named.len());
     for key in &named {
         let i = place.entry(key).or_default();
-        let [x, y, w, h] = boxes.get(key).copied().unwrap_or([0.0, 0.0, 1.0, 1.0]);
+        let [x, y, w, h] = match around {
+            Around::One(bounds) => *bounds,
+            Around::Parts(boxes) => boxes.get(key).copied().unwrap_or([0.0, 0.0, 1.0, 1.0]),
+        };
         let radius = RADIUS * w.hypot(h) / 2.0;
-        let (sin, cos) = (TAU * *i as f64 / sizes[key] as f64).sin_cos();
+        let (sin, cos) = (TAU * *i as f64 / sizes[key.as_str()] as f64).sin_cos();
         points.push([x + radius * cos, y + radius * sin]);
         *i += 1;
     }
-    let column = |c: usize| floats(points.iter().map(|p| p[c]));
-    placed(
-        &graph,
-        with_all(&nodes, vec![("x", column(0)), ("y", column(1))])?,
-        ("x", "y"),
-        0.into(),
-    )
+    Ok((order, points))
 }
 
 /// The columns that a parameter names, which is a text or a list of texts.
@@ -127,12 +168,8 @@ fn one_box(table: &Table, params: &Params<'_>) -> Result<Bounds, QueryError> {
     Ok([(left + right) * 0.5, (top + bottom) * 0.5, right - left, bottom - top])
 }
 
-/// A box for each part: rows of `partition_key`, `cx`, `cy`, `w` and `h`.
-fn boxes(
-    keys: &[Cell],
-    column: &str,
-    params: &Params<'_>,
-) -> Result<HashMap<String, Bounds>, QueryError> {
+/// The values of a column of parts, which no node may be without.
+fn with_values(keys: Vec<Cell>, column: &str) -> Result<Vec<Cell>, QueryError> {
     if keys.iter().any(Cell::is_null) {
         let text = format!("nodes without a value of {column:?} belong to no circle");
         return Err(QueryError::new(ErrorCode::Type, text)
@@ -140,6 +177,11 @@ fn boxes(
             .value(column)
             .suggest("give them a value, or leave them out"));
     }
+    Ok(keys)
+}
+
+/// A box for each part: rows of `partition_key`, `cx`, `cy`, `w` and `h`.
+fn boxes(column: &str, params: &Params<'_>) -> Result<HashMap<String, Bounds>, QueryError> {
     let mut boxes = HashMap::new();
     for row in params.list("bounding_box")? {
         let wrong = || {

@@ -3,7 +3,7 @@
 use graphlume_expr::QueryError;
 use graphlume_store::PropertyGraph;
 
-use super::{floats, numbers, placed, with_all};
+use super::{axes, floats, numbers, placed, with_all};
 use crate::call::Params;
 use crate::scope::Scope;
 
@@ -11,7 +11,8 @@ use crate::scope::Scope;
 const EARTH_METRES: f64 = 6_378_137.0;
 const EARTH_SHOWN: f64 = 637.8137;
 
-/// Web Mercator (Snyder, Map Projections: A Working Manual, USGS 1987) of the columns `latitude` and `longitude`, in degrees.
+/// Web Mercator (Snyder, Map Projections: A Working Manual, USGS 1987) of the columns that
+/// are bound to latitude and longitude, else `latitude` and `longitude`, in degrees.
 /// At the poles and beyond there is no position.
 pub(in crate::call) fn mercator(
     graph: &PropertyGraph,
@@ -23,12 +24,16 @@ pub(in crate::call) fn mercator(
         false => EARTH_METRES,
     };
     let table = graph.node_table(scope.cancel)?;
-    let (latitude, longitude) = (numbers(&table, "latitude")?, numbers(&table, "longitude")?);
+    let bound = graph.positions();
+    let column = |name: &Option<String>, usual| numbers(&table, name.as_deref().unwrap_or(usual));
+    let latitude = column(&bound.latitude, "latitude")?;
+    let longitude = column(&bound.longitude, "longitude")?;
     let x = longitude.iter().map(|v| radius * v.to_radians());
     let y = latitude.iter().map(|v| {
         let y = radius * (std::f64::consts::FRAC_PI_4 + v.to_radians() / 2.0).tan().ln();
         if y.is_finite() { y } else { f64::NAN }
     });
-    let nodes = with_all(&table, vec![("x", floats(x)), ("y", floats(y))])?;
-    placed(graph, nodes, ("x", "y"), 0.into())
+    let (across, upwards) = axes(graph);
+    let nodes = with_all(&table, vec![(&across, floats(x)), (&upwards, floats(y))])?;
+    placed(graph, nodes, (&across, &upwards), 0.into())
 }

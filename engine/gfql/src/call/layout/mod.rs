@@ -2,7 +2,9 @@
 
 mod boxes;
 mod circle;
+mod fa2;
 mod graphviz;
+mod layers;
 mod mercator;
 mod rings;
 mod squarify;
@@ -25,6 +27,7 @@ use crate::expr::{Cell, Reader};
 
 pub(super) use boxes::group_in_a_box;
 pub(super) use circle::circle;
+pub(super) use fa2::fa2;
 pub(super) use graphviz::graphviz;
 pub(super) use mercator::mercator;
 pub(super) use rings::{categorical, continuous};
@@ -63,6 +66,18 @@ fn placed(
         graph = graph.noted(&CallOp { function: function.to_owned(), params });
     }
     Ok(setting(&graph, "play", play_ms))
+}
+
+/// The columns in which the nodes stand: those that are bound to it, else `x` and `y`.
+fn axes(graph: &PropertyGraph) -> (String, String) {
+    let noted = |function: &str| {
+        let call = graph.notes().iter().rev().find(|call| call.function == function)?;
+        call.params.get("column")?.as_str().map(str::to_owned)
+    };
+    let bound = graph.positions();
+    let x = noted("encode_point_x").or_else(|| bound.x.clone());
+    let y = noted("encode_point_y").or_else(|| bound.y.clone());
+    (x.unwrap_or_else(|| "x".to_owned()), y.unwrap_or_else(|| "y".to_owned()))
 }
 
 fn is_number(array: &dyn Array) -> bool {
