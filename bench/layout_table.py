@@ -23,12 +23,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+from websockets.sync.client import connect
 
 from layouts import SOURCES, graphs, hops, ours, peer, quality, shown, table
 
 # Layouts that need what a plain graph has not.
 PARTED = {"bipartite"}
-CALLERS = ["command line", "GFQL call", "Cypher", "dataset"]
+CALLERS = ["command line", "GFQL call", "Cypher", "dataset", "live session"]
 PASSWORD = "correct horse battery staple"
 FEW_SOURCES = 50
 
@@ -129,6 +130,26 @@ class Server:
         self.ask("POST", f"/api/v2/upload/files/{made}", data=path.read_bytes())
         return made
 
+    def laid_live(self, dataset, name):
+        """Opens the dataset, names the layout as its page does, and counts the nodes that have a place then."""
+        session, headers = f"bench-{name}", {"Authorization": f"Bearer {self.token}"}
+        address = f"ws://127.0.0.1:{self.port}/viz/{session}/ws?dataset={dataset}"
+        with connect(address, subprotocols=["graph-viz.v1"], max_size=None, additional_headers=headers) as ws:
+            said, epoch = False, None
+            while True:
+                message = ws.recv(timeout=120)
+                message = json.loads(message) if isinstance(message, str) else {}
+                if message.get("t") == "error":
+                    raise RuntimeError(message["message"])
+                if message.get("t") == "graph":
+                    epoch = message["epoch"]
+                if epoch is not None and not said:
+                    ws.send(json.dumps({"t": "layout", "name": name}))
+                    said = True
+                if message.get("placements", 0) > 0:
+                    frame = self.ask("GET", f"/viz/{session}/{epoch}/positions.bin?dataset={dataset}")
+                    return int(np.isfinite(np.frombuffer(frame[48:], "<f4").reshape(-1, 2)).all(axis=1).sum())
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
@@ -160,9 +181,12 @@ def placed(program, server, graph, caller, library, name):
     else:
         body = {"name": name, "metadata": {}, "edge_files": [server.file(graph.folder / "edges.csv")],
                 "node_files": [server.file(graph.folder / "nodes.csv")], "node_encodings": {"bindings": {"node": "id"}},
-                "edge_encodings": {"bindings": {"source": "src", "destination": "dst"}},
-                "layout": {"places": {"libraries": [library], "alg": name}}}
+                "edge_encodings": {"bindings": {"source": "src", "destination": "dst"}}}
+        if caller == "dataset":
+            body["layout"] = {"places": {"libraries": [library], "alg": name}}
         dataset = server.ask("POST", "/api/v1/datasets/", body)["data"]["dataset_id"]
+        if caller == "live session":
+            return server.laid_live(dataset, name)
         rows = server.ask("POST", f"/api/v2/etl/datasets/{dataset}/gfql/nodes", {"gfql_operations": [], "format": "json"})
     return sum(bool(np.isfinite([float(row["x"]), float(row["y"])]).all()) for row in rows)
 

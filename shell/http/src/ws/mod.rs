@@ -9,6 +9,7 @@ mod goodbye;
 mod handshake;
 mod laying;
 mod page;
+mod rate;
 mod viewer;
 
 pub(crate) use handshake::{check_origin, is_own_page};

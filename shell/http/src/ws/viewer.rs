@@ -22,6 +22,7 @@ use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::laying::Laying;
 use super::page::{Credit, Said};
+use super::rate::Rate;
 use crate::query;
 use crate::request::{Reply, Req};
 use crate::shell::Shell;
@@ -467,27 +468,6 @@ impl Link<'_> {
     }
 }
 
-/// How many messages a viewer sends.
-struct Rate {
-    since: Instant,
-    messages: u32,
-}
-
-impl Rate {
-    const fn new(since: Instant) -> Self {
-        Self { since, messages: 0 }
-    }
-
-    /// Whether one more is allowed at `now`.
-    fn allows(&mut self, now: Instant) -> bool {
-        if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
-            *self = Self::new(now);
-        }
-        self.messages += 1;
-        self.messages <= limits::VIEWER_MESSAGES_PER_SEC_MAX
-    }
-}
-
 /// A dataset may have become private since.
 fn still_allowed(shell: &Shell, who: &Principal, grant: &ViewerGrant) -> Result<(), End> {
     if !shell.service.identity.is_current(who) {
@@ -500,21 +480,5 @@ fn still_allowed(shell: &Shell, who: &Principal, grant: &ViewerGrant) -> Result<
             let error = ApiError::from(error);
             Err(End::Close(Goodbye::new(close_code(error.problem), error.message)))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_viewer_sends_a_hundred_messages_a_second() {
-        let start = Instant::now();
-        let mut rate = Rate::new(start);
-        let most = limits::VIEWER_MESSAGES_PER_SEC_MAX;
-        assert!((0..most).all(|_| rate.allows(start)));
-        assert!(!rate.allows(start + Duration::from_millis(999)));
-        let next = start + Duration::from_secs(1);
-        assert!((0..most).all(|_| rate.allows(next)));
     }
 }
