@@ -328,12 +328,15 @@ mod tests {
             let graph = graph(seed, 12 + seed % 30, 3 + seed % 25);
             let t = graph.topology(&cancel).unwrap();
             let some = |stream, count, part| {
-                let all = (0..count).filter(|i| h64(seed, stream, u64::from(*i)) % part > 0);
+                let all =
+                    (0..count).filter(|i| !h64(seed, stream, u64::from(*i)).is_multiple_of(part));
                 IdSet::from_vec(all.collect())
             };
             let edges = some(3, t.num_edges(), 5);
             let seeds = IdSet::from_vec(
-                (0..t.num_nodes()).filter(|v| h64(seed, 4, u64::from(*v)) % 4 == 0).collect(),
+                (0..t.num_nodes())
+                    .filter(|v| h64(seed, 4, u64::from(*v)).is_multiple_of(4))
+                    .collect(),
             );
             let few = among_few(t, &edges, &seeds).to_vec();
             let many = edges.clone().dense(t.num_edges());
