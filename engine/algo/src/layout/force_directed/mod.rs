@@ -35,7 +35,7 @@ const SHARE_MIN: f64 = 0.02;
 const ITERATIONS_MIN: u64 = 12;
 
 /// Stress over that before edges let go, and a share of all, above which they pull again.
-const TORN: f64 = 1.15;
+const TORN: f64 = 1.05;
 const TORN_LEAST: f64 = 0.002;
 /// Iterations in which a part comes to the balance of forces.
 const BALANCING: u32 = 100;
