@@ -16,8 +16,8 @@ use crate::task::{Report, Spec, TaskError, facts, finish};
 const AFTER_MILLIS: [u64; 4] = [5, 50, 250, 1_000];
 
 /// Parameters: `after=MS`, repeated for several moments, `name=ALGORITHM`, repeated for some alone, and `kind=layout` for
-/// layouts instead. The result has for each algorithm the longest time in milliseconds from the order to the return, and at how many of the moments it
-/// was still running.
+/// layouts instead. The result has for each algorithm the longest time in milliseconds from the order to the return, and
+/// at how many of the moments it was still running.
 pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
     let Moments { after, only, kind } = moments(spec.params)?;
     let (topology, load_s) = graph(spec.edges, true)?;

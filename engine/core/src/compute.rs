@@ -149,6 +149,12 @@ impl ComputeRequest {
         })
     }
 
+    /// The library whose algorithm it is: the first of those named that has it.
+    #[must_use]
+    pub const fn library(&self) -> &'static str {
+        self.library
+    }
+
     /// Whether the columns are where the nodes are drawn.
     pub(crate) fn is_layout(&self) -> bool {
         self.algorithm.kind == Kind::Layout

@@ -89,7 +89,7 @@ pub(crate) struct SliceRequest {
     pub(crate) pin_changes: Vec<PinChange>,
     /// Where all nodes move first.
     pub(crate) placement: Option<Arc<Placement>>,
-    /// Whether forces keep the size of the picture: somebody gave the nodes their places.
+    /// Whether forces keep the size of the picture, because the dataset binds positions or a viewer has named a layout.
     pub(crate) keeps_size: bool,
     pub(crate) frame: FrameRequest,
     pub(crate) flags: FrameFlags,
@@ -466,7 +466,7 @@ impl Layout {
     ) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
-        // Given positions are where somebody wants them.
+        // Positions that the dataset binds, or that a named layout found, stay: no small component is moved to the rim.
         if !request.keeps_size {
             self.rim = ComponentPacking::new(topology, &self.positions, &request.cancel)?;
         }

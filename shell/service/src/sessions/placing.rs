@@ -45,19 +45,10 @@ impl NamedLayout {
         if CALLS.contains(&name) {
             return Ok(json!({"type": "Call", "function": name, "params": params}));
         }
-        let found = LIBRARIES
-            .into_iter()
-            .find(|library| ComputeRequest::layout("layout", &[library], name, params).is_ok());
-        let Some(library) = found else {
-            // The error of both says what there is, or what is wrong with the parameters.
-            let refused = ComputeRequest::layout("layout", &LIBRARIES, name, params);
-            return Err(refused.err().map_or_else(
-                || ServiceError::invalid("name", format!("the layout {name:?} does not exist")),
-                |e| {
-                    ServiceError::invalid("layout", format!("{e}; or a call: {}", CALLS.join(", ")))
-                },
-            ));
-        };
+        let found = ComputeRequest::layout("layout", &LIBRARIES, name, params).map_err(|e| {
+            ServiceError::invalid("layout", format!("{e}; or a call: {}", CALLS.join(", ")))
+        })?;
+        let library = found.library();
         let params = json!({"layout": name, "params": params});
         Ok(json!({"type": "Call", "function": format!("layout_{library}"), "params": params}))
     }

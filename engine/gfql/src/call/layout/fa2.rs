@@ -10,21 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::circle::{Around, Bounds, check_order, part, stand};
 use super::{cells, ends, floats, numbers, placed, with_all};
-use crate::call::{Params, function, graph::edge_table};
+use crate::call::{CALLS, Params, function, graph::edge_table};
 use crate::scope::Scope;
 use crate::select::take;
 
-/// Parameters of a circle that the call may pass on.
-const CIRCLE: &[&str] = &[
-    "ring_spacing",
-    "point_spacing",
-    "partition_by",
-    "sort_by",
-    "ascending",
-    "na_position",
-    "ignore_index",
-    "engine",
-];
 /// Edges that are looked at between two looks at the cancel token.
 const EDGES_PER_CHECK: u32 = 1 << 16;
 
@@ -44,11 +33,12 @@ pub(in crate::call) fn fa2(
         Some(other) => return Err(params.wrong("circle_layout_params", "an object", other)),
     };
     let circle = Params { function: "circle_layout", map };
-    if let Some(other) = map.keys().find(|key| !CIRCLE.contains(&key.as_str())) {
+    let known = circle_params();
+    if let Some(other) = map.keys().find(|key| !known.contains(&key.as_str())) {
         let text = format!("\"circle_layout_params\" of call \"fa2_layout\" has {other:?}");
         return Err(QueryError::new(ErrorCode::Call, text)
             .field(format!("params.circle_layout_params.{other}"))
-            .suggest(format!("its parameters: {}", CIRCLE.join(", "))));
+            .suggest(format!("its parameters: {}", known.join(", "))));
     }
     let edges = edge_table(graph)?;
     let nodes = unplaced(&graph.node_table(scope.cancel)?)?;
@@ -63,6 +53,13 @@ pub(in crate::call) fn fa2(
         false => with_circle(&graph, &laid, &take(&table, found.alone)?, (params, &circle), scope)?,
     };
     placed(&graph, nodes, ("x", "y"), 0.into())
+}
+
+/// The parameters of `circle_layout` that `circle_layout_params` may have: all but the box, which is that of the layout.
+fn circle_params() -> Vec<&'static str> {
+    let circle = CALLS.iter().find(|call| call.name == "circle_layout");
+    let all = circle.map(|call| call.optional).unwrap_or_default();
+    all.iter().copied().filter(|name| *name != "bounding_box").collect()
 }
 
 /// Refuses what the client's own call does not take either.
