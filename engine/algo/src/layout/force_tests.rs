@@ -221,6 +221,19 @@ fn given_positions_are_where_a_layout_starts() {
 }
 
 #[test]
+fn a_graph_too_large_to_be_annealed_stays_at_its_given_size() {
+    let t = testkit::grid(51);
+    let given: Vec<[f64; 2]> =
+        (0..51 * 51).map(|v| [f64::from(v % 51), f64::from(v / 51)]).collect();
+    let seed = format!("seed={given:?}");
+    let still = lay_out("dh", &t, &[&seed, "maxiter=0", "fineiter=0"]);
+    assert!(still.iter().zip(&given).all(|(got, want)| got == want));
+    let tuned = lay_out("dh", &t, &[&seed]);
+    let far = tuned.iter().zip(&given).map(|(got, want)| apart(got, want)).fold(0.0, f64::max);
+    assert!(far > 0.0 && far < 10.0, "{far}");
+}
+
+#[test]
 fn bounds_hold_and_wrong_ones_are_refused() {
     let t = testkit::grid(5);
     let all = |x: f64| format!("{:?}", vec![x; 25]);

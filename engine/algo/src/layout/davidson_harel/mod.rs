@@ -108,7 +108,14 @@ fn lay_out(input: &Input<'_>, p: &ParamValues) -> Result<Output, AlgoError> {
         } else {
             let rounds = rounds_of(p, part.len());
             let seed = p.count("random_state");
-            fine_tune(part, begin, &weights, rounds[0] + rounds[1], seed, input.cancel)?
+            fine_tune(
+                part,
+                (begin, start.is_some()),
+                &weights,
+                rounds[0] + rounds[1],
+                seed,
+                input.cancel,
+            )?
         });
     }
     Ok(coordinates(&assemble(n, &parts, places, 2.0)))

@@ -31,20 +31,23 @@ const FALL: f64 = 0.85;
 /// Stream of the moves.
 const STREAM: u64 = 84;
 
-/// Moves the nodes of a part for so many rounds.
+/// Moves the nodes of a part for so many rounds. Points that were `given` keep the size of their picture.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(super) fn fine_tune(
     part: &Part,
-    points: Vec<[f64; 2]>,
+    (points, given): (Vec<[f64; 2]>, bool),
     weights: &Weights,
     rounds: u64,
     seed: u64,
     cancel: &CancelToken,
 ) -> Result<Vec<[f64; 2]>, AlgoError> {
+    if rounds == 0 {
+        return Ok(points);
+    }
     let mut tuning = Tuning { part, weights, points, balance: Vec::new() };
-    let length = tuning.fit(cancel)?;
+    let length = tuning.fit(given, cancel)?;
     if length <= 0.0 {
         return Ok(tuning.points);
     }
@@ -116,8 +119,8 @@ struct Tuning<'a> {
 }
 
 impl Tuning<'_> {
-    /// Scales the picture so that pushes and pulls do the same work; gives the mean length of an edge.
-    fn fit(&mut self, cancel: &CancelToken) -> Result<f64, AlgoError> {
+    /// Scales a picture that was not given so that pushes and pulls do the same work; gives the mean length of an edge.
+    fn fit(&mut self, given: bool, cancel: &CancelToken) -> Result<f64, AlgoError> {
         let (n, w) = (self.points.len(), self.weights);
         let many = n.min(SIZE_SOURCES);
         let mut push = 0.0;
@@ -139,7 +142,7 @@ impl Tuning<'_> {
             }
         }
         let scale = (w.node_dist * push / (w.edge_lengths * 0.5 * squares)).powf(0.25);
-        if !(scale.is_finite() && scale > 0.0 && ends > 0.0) {
+        if given || !(scale.is_finite() && scale > 0.0 && ends > 0.0) {
             return Ok(if ends > 0.0 { lengths / ends } else { 0.0 });
         }
         self.points.iter_mut().flatten().for_each(|x| *x *= scale);
