@@ -79,7 +79,7 @@ def test_a_page_without_websockets_is_told_what_a_socket_tells(server, dataset):
     told = requests.get(f"{at}/graph", params={"dataset": dataset}).json()
     by_kind = {m["t"]: m for m in told["messages"]}
     hello = next(m for m in viewer.messages if m["t"] == "hello")
-    assert {k: v for k, v in hello.items() if k not in ("steers", "key", "state", "detail")} == {
+    assert {k: v for k, v in hello.items() if k not in ("steers", "key", "viewer", "state", "detail")} == {
         k: v for k, v in by_kind["hello"].items() if k not in ("state", "detail")}
     assert by_kind["graph"]["legend"] == shown() and by_kind["graph"]["epoch"] == viewer.graph["epoch"]
     kinds = []

@@ -303,6 +303,18 @@ pub const JOBS_QUEUED_MAX: usize = 256;
 pub const LOADS_QUEUED_MAX: usize = 1_024;
 /// Nodes that one viewer session may hold pinned.
 pub const PINS_MAX: usize = 10_000;
+/// Entries of the document of one visualization: filters, encodings, collections, pins, settings.
+pub const DOCUMENT_ENTRIES_MAX: usize = PINS_MAX + 1_000;
+/// Bytes of the document of one visualization.
+pub const DOCUMENT_BYTES_MAX: usize = 4 << 20;
+/// Bytes of one entry of a document.
+pub const DOCUMENT_VALUE_BYTES_MAX: usize = 512 << 10;
+/// Bytes of what can be taken back in one visualization.
+pub const HISTORY_BYTES_MAX: usize = 8 << 20;
+/// Steps that can be taken back in one visualization.
+pub const HISTORY_STEPS_MAX: usize = 500;
+/// Steps that a page may have missed and still gets one by one.
+pub const STEPS_TOLD_MAX: usize = 1_000;
 /// Results of one search.
 pub const SEARCH_RESULTS_MAX: usize = 200;
 /// Characters of a search text.

@@ -20,6 +20,7 @@ pub mod command;
 mod context;
 mod data;
 mod datasets;
+mod document;
 mod error;
 mod files;
 mod free_fields;
@@ -43,6 +44,7 @@ mod upload_progress;
 pub use agents::{Agents, CollectionChange, Live, LiveError, NewCollection, ToolAccess};
 pub use datasets::builtin::DEMO;
 pub use datasets::{Datasets, Part, PartUpload};
+pub use document::{Change, Seat, Told};
 pub use error::ServiceError;
 pub use files::{FileUpload, Files};
 pub use graphlume_identity::reply::{
@@ -65,6 +67,7 @@ pub use reply::{
 pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;
 pub use sessions::{
-    AboutReply, Arrival, NamedLayout, OpenPage, Opened, PageControl, Sessions, ViewerGrant,
+    AboutReply, Arrival, NamedLayout, OpenPage, Opened, PageControl, Sessions, StepRequest,
+    Stepped, ViewerGrant,
 };
 pub use upkeep::Upkeep;

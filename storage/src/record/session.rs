@@ -47,6 +47,9 @@ pub struct SessionRec {
     /// Colour of edges that are in no collection.
     #[serde(default)]
     pub background_edge: Option<String>,
+    /// The other entries of the session's document, by their paths: filters, encodings, pins, settings.
+    #[serde(default)]
+    pub document: Map<String, Value>,
 }
 
 /// A named part of the graph that a session paints over its own colours.
@@ -73,6 +76,9 @@ pub struct CollectionRec {
     /// Name of a palette instead of one colour.
     #[serde(default)]
     pub palette: Option<String>,
+    /// Whether it is not painted.
+    #[serde(default)]
+    pub off: bool,
     /// Unix microseconds of its making or last replacement: past the limit the oldest goes.
     pub created_at: i64,
 }

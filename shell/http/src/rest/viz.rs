@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{CALL_DEADLINE, EngineError, ViewerEvent};
-use graphlume_service::{Principal, ViewerGrant};
+use graphlume_service::{Principal, Told, ViewerGrant};
 use graphlume_types::limits;
 use graphlume_types::{CancelReason, Cancelled, Code, id};
 use http::header::{
@@ -280,6 +280,12 @@ pub(crate) async fn graph(shell: Arc<Shell>, req: Req, who: Principal) -> Result
         }
         messages.extend(event.message());
     }
+    for told in shell.service.sessions.document_of(&grant)? {
+        match told {
+            Told::Message(message) => messages.push(message),
+            Told::Frame(_) => frames += 1,
+        }
+    }
     ok(&json!({ "messages": messages, "scene_frames": frames }))
 }
 
@@ -288,7 +294,7 @@ pub(crate) async fn scene(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     let index = number(&req, "index")?;
     let grant = grant(&shell, &req, &who).await?;
     let mut viewer = answered(shell.service.sessions.attach(&grant)).await?;
-    let session = grant.session;
+    let session = grant.session.clone();
     let there = async {
         loop {
             match viewer.next(false).await {
@@ -301,8 +307,14 @@ pub(crate) async fn scene(shell: Arc<Shell>, req: Req, who: Principal) -> Result
         }
     };
     let scene = answered(there).await?;
-    scene.frames().nth(index as usize).cloned().map(binary).ok_or_else(|| {
-        let count = scene.frames().count();
+    let masks =
+        shell.service.sessions.document_of(&grant)?.into_iter().filter_map(|told| match told {
+            Told::Frame(frame) => Some(frame),
+            Told::Message(_) => None,
+        });
+    let frames: Vec<Bytes> = scene.frames().cloned().chain(masks).collect();
+    frames.get(index as usize).cloned().map(binary).ok_or_else(|| {
+        let count = frames.len();
         let text = format!("there is no frame {index}; there are {count}, from 0 on");
         ApiError::new(Code::NotFound, "unknown-path", text)
     })

@@ -5,6 +5,7 @@
 //! writes a few header bytes and then the bytes that all viewers share.
 
 mod codec;
+mod document;
 mod goodbye;
 mod handshake;
 mod laying;

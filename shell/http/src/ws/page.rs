@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use graphlume_service::Change;
 use graphlume_types::limits;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -30,6 +31,20 @@ pub(super) enum Said {
         name: String,
         #[serde(default)]
         params: Map<String, Value>,
+    },
+    /// A step of the document: its changes, all or none.
+    Do {
+        id: String,
+        label: String,
+        #[serde(default)]
+        join: Option<String>,
+        changes: Vec<Change>,
+    },
+    Undo {
+        id: String,
+    },
+    Redo {
+        id: String,
     },
     Hidden,
     Visible,

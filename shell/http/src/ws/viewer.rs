@@ -7,7 +7,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use graphlume_engine::{Control, EngineError, Viewer, ViewerEvent};
 use graphlume_service::{
-    Arrival, NamedLayout, OpenPage, PageControl, Principal, ServiceError, ViewerGrant,
+    Arrival, NamedLayout, OpenPage, PageControl, Principal, Seat, ServiceError, StepRequest, Told,
+    ViewerGrant,
 };
 use graphlume_types::{Code, Coded, limits};
 use hyper::upgrade::Upgraded;
@@ -18,6 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::codec::{Message, ReadError, Reader, Writer, close};
+use super::document::At;
 use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::laying::Laying;
@@ -99,6 +101,7 @@ struct Admitted {
     grant: ViewerGrant,
     page_control: PageControl,
     viewer: Viewer,
+    seat: Seat,
     /// The visualization is open for as long as this lives.
     page: OpenPage,
     access: watch::Receiver<u64>,
@@ -106,7 +109,7 @@ struct Admitted {
 
 /// How a stream ends.
 #[derive(Debug)]
-enum End {
+pub(super) enum End {
     /// The other end is gone; nothing can be said.
     Gone,
     Close(Goodbye),
@@ -164,7 +167,8 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     }
     let page = shell.service.sessions.page_opened(&who, &grant.session);
     let page_control = shell.service.sessions.take_control(&who, &grant, &asked.arrival)?;
-    Ok(Admitted { who, grant, page_control, viewer, page, access })
+    let seat = shell.service.sessions.take_seat(&who, &grant, &page_control)?;
+    Ok(Admitted { who, grant, page_control, viewer, seat, page, access })
 }
 
 /// What the first message says to a page, whether it can steer or not.
@@ -184,10 +188,10 @@ pub(crate) fn greeting(shell: &Shell, viewer: &Viewer, who: &Principal) -> Value
 }
 
 /// A stream.
-struct Link<'a> {
-    shell: &'a Shell,
+pub(super) struct Link<'a> {
+    pub(super) shell: &'a Shell,
     reader: Reader<ReadHalf<Socket>>,
-    writer: Writer<WriteHalf<Socket>>,
+    pub(super) writer: Writer<WriteHalf<Socket>>,
     credit: Credit,
     heard: Instant,
     laying: Laying<'a>,
@@ -203,6 +207,8 @@ enum Turn {
     Expired,
     Read(Result<Message, ReadError>),
     Tell(ViewerEvent),
+    /// What is new in the document.
+    Document(Vec<Told>),
     /// The layout that the page had named is shown, or was refused.
     Laid(Result<(), ServiceError>),
 }
@@ -226,10 +232,17 @@ impl Link<'_> {
     }
 
     async fn exchange(&mut self, admitted: Admitted) -> Result<std::convert::Infallible, End> {
-        let Admitted { who, grant, mut page_control, mut viewer, page: _page, mut access } =
-            admitted;
+        let Admitted {
+            who,
+            grant,
+            mut page_control,
+            mut viewer,
+            mut seat,
+            page: _page,
+            mut access,
+        } = admitted;
         let (who, viewer) = (&who, &mut viewer);
-        self.hello(viewer, who, &page_control).await?;
+        self.hello(viewer, who, &page_control, &seat).await?;
         let config = &self.shell.config;
         let mut ping =
             tokio::time::interval_at(Instant::now() + config.ping_every, config.ping_every);
@@ -249,6 +262,7 @@ impl Link<'_> {
                 _ = ping.tick() => Turn::Ping,
                 Ok(()) = access.changed() => Turn::Recheck,
                 placed = self.laying.done() => Turn::Laid(placed.map(drop)),
+                told = seat.next() => Turn::Document(told),
                 event = viewer.next(self.credit.allows_frame()) => Turn::Tell(event),
             };
             match turn {
@@ -268,6 +282,7 @@ impl Link<'_> {
                         page_control.key.is_some(),
                     );
                     page_control.controls = steers.unwrap_or(false);
+                    seat.set_controls(page_control.controls);
                 }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
                 Turn::Read(Err(ReadError::Violation(code, why))) => {
@@ -279,9 +294,11 @@ impl Link<'_> {
                         let why = "too many messages";
                         return Err(End::Close(Goodbye::new(close::POLICY, why)));
                     }
-                    self.hear(message, viewer, who, &grant, page_control.controls).await?;
+                    let at = At { who, grant: &grant, controls: page_control.controls };
+                    self.hear(message, viewer, &mut seat, at).await?;
                 }
                 Turn::Tell(event) => self.tell(event).await?,
+                Turn::Document(told) => self.tell_document(told).await?,
                 Turn::Laid(Ok(())) => {}
                 Turn::Laid(Err(error)) => {
                     let error = ApiError::from(error);
@@ -317,10 +334,12 @@ impl Link<'_> {
         viewer: &Viewer,
         who: &Principal,
         page_control: &PageControl,
+        seat: &Seat,
     ) -> Result<(), End> {
         let mut hello = greeting(self.shell, viewer, who);
         hello["steers"] = json!(page_control.controls);
         hello["key"] = json!(page_control.key);
+        hello["viewer"] = json!(seat.id());
         Ok(self.writer.text(hello.to_string()).await?)
     }
 
@@ -362,7 +381,7 @@ impl Link<'_> {
     }
 
     /// Sends bytes that all viewers share.
-    async fn binary(&mut self, bytes: &Bytes) -> io::Result<()> {
+    pub(super) async fn binary(&mut self, bytes: &Bytes) -> io::Result<()> {
         self.shell.metrics.viewer_bytes.inc_by(bytes.len() as u64);
         self.writer.binary(bytes.clone()).await
     }
@@ -372,10 +391,10 @@ impl Link<'_> {
         &mut self,
         message: Message,
         viewer: &mut Viewer,
-        who: &Principal,
-        grant: &ViewerGrant,
-        controls: bool,
+        seat: &mut Seat,
+        at: At<'_>,
     ) -> Result<(), End> {
+        let At { who, grant, controls, .. } = at;
         let text = match message {
             Message::Text(text) => text,
             Message::Ping(payload) => return Ok(self.writer.pong(payload).await?),
@@ -411,6 +430,11 @@ impl Link<'_> {
                 return Ok(());
             }
             Said::Other => return Ok(()),
+            Said::Do { id, label, join, changes } => {
+                return self.step(seat, grant, &id, StepRequest::Do { label, join, changes }).await;
+            }
+            Said::Undo { id } => return self.step(seat, grant, &id, StepRequest::Undo).await,
+            Said::Redo { id } => return self.step(seat, grant, &id, StepRequest::Redo).await,
             Said::Play { on, ms } => Control::Play { on, for_millis: ms },
             Said::Settings(knobs) => Control::Settings(knobs),
             Said::Pin { index, x, y } => Control::Pin { node: index, at: [x, y] },

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::{Agents, Live};
 use crate::error::ServiceError;
 use crate::sessions::collections::{self, Background, Collections, refusal};
-use crate::sessions::keep_collections;
 
 /// A collection that an agent wants.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +54,7 @@ impl Agents {
         let rule = Arc::new(collections::rule_of(&expr, true)?);
         let found = self.ctx.engine.evaluate_collection(live.target(), Arc::clone(&rule)).await??;
         let count = found.count();
+        let label = format!("Collection {name}");
         let now = self.ctx.data.clock.unix_micros();
         let edit = |collections: &Collections| {
             let mut records = collections.records.clone();
@@ -71,6 +71,7 @@ impl Agents {
                 node_color,
                 edge_color: None,
                 palette,
+                off: false,
                 created_at: now,
             };
             match old {
@@ -82,7 +83,7 @@ impl Agents {
         };
         let known = |made: &(String, bool, Vec<CollectionRec>)| Some((made.0.clone(), rule, found));
         let (collections, shown, (id, replaced, dropped)) =
-            self.change_collections(live, edit, known).await?;
+            self.change_collections(live, label, edit, known).await?;
         let mut entry = collections.entry(collections.find(&id)?, &shown);
         // The picture may lag behind; what was found is known.
         entry["matchCount"] = json!(count);
@@ -143,7 +144,8 @@ impl Agents {
             }
             Ok((records, at))
         };
-        let (collections, shown, at) = self.change_collections(live, edit, |_| None).await?;
+        let label = "Change of a collection".to_owned();
+        let (collections, shown, at) = self.change_collections(live, label, edit, |_| None).await?;
         Ok(json!({ "collection": collections.entry(at, &shown) }))
     }
 
@@ -158,7 +160,8 @@ impl Agents {
             let gone = records.remove(at);
             Ok((records, gone))
         };
-        let (_, _, gone) = self.change_collections(live, edit, |_| None).await?;
+        let label = "A collection deleted".to_owned();
+        let (_, _, gone) = self.change_collections(live, label, edit, |_| None).await?;
         Ok(json!({ "deleted": { "id": gone.id, "name": gone.name } }))
     }
 
@@ -184,7 +187,8 @@ impl Agents {
             let all: Vec<usize> = places.iter().copied().chain(rest).collect();
             Ok((all.into_iter().map(|at| collections.records[at].clone()).collect(), ()))
         };
-        let (collections, shown, ()) = self.change_collections(live, edit, |_| None).await?;
+        let label = "Order of collections".to_owned();
+        let (collections, shown, ()) = self.change_collections(live, label, edit, |_| None).await?;
         let entries = (0..collections.records.len()).map(|place| collections.entry(place, &shown));
         Ok(json!({ "collections": entries.collect::<Vec<_>>() }))
     }
@@ -195,7 +199,8 @@ impl Agents {
     /// A full disk.
     pub async fn reset_collections(&self, live: &Live) -> Result<Value, ServiceError> {
         let edit = |collections: &Collections| Ok((Vec::new(), collections.records.len()));
-        let (_, _, removed) = self.change_collections(live, edit, |_| None).await?;
+        let label = "All collections removed".to_owned();
+        let (_, _, removed) = self.change_collections(live, label, edit, |_| None).await?;
         Ok(json!({ "removed": removed }))
     }
 
@@ -210,6 +215,7 @@ impl Agents {
     async fn change_collections<T>(
         &self,
         live: &Live,
+        label: String,
         edit: impl FnOnce(&Collections) -> Result<(Vec<CollectionRec>, T), ServiceError>,
         known: impl FnOnce(&T) -> Option<(String, Arc<CollectionRule>, CollectionMembers)>,
     ) -> Result<(Arc<Collections>, Arc<CollectionsView>, T), ServiceError> {
@@ -224,7 +230,7 @@ impl Agents {
         let collections =
             Arc::new(Collections::new(records, Background { node, edge }, &meta.collections, rule));
         meta.collections = Arc::clone(&collections);
-        self.ctx.blocking(move |data| keep_collections(data, &meta)).await?;
+        self.sessions.step_of_agent(&meta, live.author.clone(), label).await?;
         self.sessions.show_collections(&live.session, &collections);
         let found = known.map(|(id, _, found)| (id, found)).into_iter().collect();
         let dressed = self

@@ -13,6 +13,7 @@ use graphlume_types::{Code, Coded, DatasetId, SessionId};
 
 use crate::context::Context;
 use crate::datasets;
+use crate::document::{Actor, Author};
 use crate::error::ServiceError;
 use crate::queries::Queries;
 use crate::sessions::{Sessions, leads_to};
@@ -51,6 +52,7 @@ pub enum LiveError {
 pub struct Live {
     session: SessionId,
     dataset: DatasetId,
+    author: Author,
 }
 
 impl Live {
@@ -107,7 +109,9 @@ impl Agents {
             }
         };
         if is_open {
-            Ok(Live { session: id, dataset: meta.dataset })
+            let actor = who.user().map_or(Actor::Viewer, Actor::Agent);
+            let author = Author { actor, name: who.username().unwrap_or_default().to_owned() };
+            Ok(Live { session: id, dataset: meta.dataset, author })
         } else {
             Err(LiveError::Closed)
         }

@@ -65,7 +65,7 @@ impl Collections {
                     None
                 }
             })?;
-            let paint = paint_of(r).unwrap_or_default();
+            let paint = paint_of(r).filter(|_| !r.off).unwrap_or_default();
             Some(CollectionSpec { id: r.id.clone(), rule, paint, fields: shown_of(r) })
         });
         let specs = layers.collect();
@@ -363,6 +363,7 @@ fn of_item(
         node_color,
         edge_color,
         palette: None,
+        off: false,
         created_at: now,
     })
 }
@@ -388,6 +389,7 @@ mod tests {
             node_color: Some("#ff0000".to_owned()),
             edge_color: None,
             palette: None,
+            off: false,
             created_at,
         }
     }

@@ -2,6 +2,7 @@
 
 mod about;
 mod address;
+pub(crate) mod changing;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
 mod control;
@@ -19,24 +20,27 @@ use graphlume_identity::Principal;
 use graphlume_identity::authz::{Action, Resource, reads_without_address};
 use graphlume_storage::SessionRec;
 use graphlume_types::{Code, Coded, DatasetId, Notice, SessionId, UserId, note};
+use serde_json::Map;
 
 use crate::context::Context;
 use crate::data::DataStore;
 use crate::datasets::builtin::{self, DEMO};
 use crate::datasets::known_for;
+use crate::document::Room;
 use crate::error::ServiceError;
 use collections::{Background, Collections};
 use control::ControlKeys;
 use presence::Presence;
 use registry::{SessionRegistry, memory_of};
-use stored::{from_record, keep, record, seen};
+use stored::{document, from_record, keep, record, seen};
 
 pub use about::AboutReply;
+pub use changing::{StepRequest, Stepped};
 pub use control::{Arrival, PageControl};
 pub use placing::NamedLayout;
 pub use presence::OpenPage;
 pub(crate) use registry::SessionMeta;
-pub(crate) use stored::{forget_old, keep_collections};
+pub(crate) use stored::forget_old;
 
 /// The visualizations that are open, and those that were.
 pub struct Sessions {
@@ -349,10 +353,9 @@ impl Sessions {
         }
         let rec = self.ctx.data.store.get::<SessionRec>(id)?;
         let meta = rec.filter(|r| r.closed_at.is_none()).map(from_record);
-        if let Some(v) = &meta {
-            self.remember(v.clone());
-        }
-        Ok(meta)
+        let Some(meta) = meta else { return Ok(None) };
+        self.remember(meta.clone());
+        Ok(Some(self.registry.get(id).unwrap_or(meta)))
     }
 
     /// Whether a page has the session open, or had it open a moment ago.
@@ -378,6 +381,15 @@ impl Sessions {
     /// The lock under which a session's collections change.
     pub(crate) fn collection_turn(&self, session: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
         self.registry.turn(session)
+    }
+
+    /// Notes how much memory a session takes by now; those without an owner have a limit together.
+    fn weigh(&self, meta: &SessionMeta) {
+        let bytes = memory_of(&meta.collections, &meta.notices) + meta.room.bytes();
+        let forgotten = self.registry.weigh(&meta.session, bytes, |id| self.presence.is_open(id));
+        if meta.owner.is_none() {
+            self.registry.leave(forgotten);
+        }
     }
 
     /// Remembers the collections that are written down by now.
@@ -423,6 +435,7 @@ fn new_session(
 ) -> SessionMeta {
     let Fresh { settings, collections, notices } = fresh;
     let owner = who.session_owner();
+    let room = Room::new(document(Map::new(), &collections));
     SessionMeta {
         session,
         dataset,
@@ -431,7 +444,8 @@ fn new_session(
         created_at: now,
         seen_at: now,
         settings,
-        bytes: memory_of(&collections, &notices),
+        bytes: memory_of(&collections, &notices) + room.bytes(),
+        room,
         notices: notices.into(),
         collections: Arc::new(collections),
         live: true,

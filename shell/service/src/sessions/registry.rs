@@ -10,6 +10,7 @@ use graphlume_types::{DatasetId, Notice, SessionId, UserId};
 use parking_lot::Mutex;
 
 use super::collections::Collections;
+use crate::document::Room;
 use crate::free_fields::json_bytes;
 
 /// What is known of a session.
@@ -27,6 +28,8 @@ pub(crate) struct SessionMeta {
     /// What of the page's address is not obeyed.
     pub(super) notices: Arc<[Notice]>,
     pub(crate) collections: Arc<Collections>,
+    /// The document, and who looks at it.
+    pub(crate) room: Arc<Room>,
     /// Whether the engine was told of it in this run.
     pub(super) live: bool,
     /// Whether it is controlled: its owner, or the page that came first.
@@ -112,33 +115,25 @@ impl SessionRegistry {
     ) -> Vec<SessionId> {
         let mut map = self.map.lock();
         let (is_owned, id) = (meta.owner.is_some(), meta.session.clone());
-        map.insert(id.clone(), meta);
-        let (max, bytes_max) = if is_owned {
-            (SESSIONS_MAX - SESSIONS_OF_NOBODY_MAX, usize::MAX)
-        } else {
-            (SESSIONS_OF_NOBODY_MAX, SESSIONS_OF_NOBODY_BYTES_MAX)
-        };
-        let same = || map.values().filter(|v| v.owner.is_some() == is_owned);
-        let (mut count, mut bytes) =
-            same().fold((0, 0_usize), |(n, sum), v| (n + 1, sum.saturating_add(v.bytes)));
-        if count <= max && bytes <= bytes_max {
-            return Vec::new();
-        }
-        let others = same().filter(|v| v.session != id);
-        let mut old: Vec<_> = others
-            .map(|v| (is_open(&v.session), v.created_at, v.session.clone(), v.bytes))
-            .collect();
-        old.sort_unstable();
-        let mut gone = Vec::new();
-        for (_, _, session, size) in old {
-            if count <= max && bytes <= bytes_max {
-                break;
-            }
-            map.remove(&session);
-            (count, bytes) = (count - 1, bytes.saturating_sub(size));
-            gone.push(session);
-        }
-        gone
+        // Of two who read the same record at once, both are to sit in one room.
+        let known = map.get(&id).filter(|v| v.dataset == meta.dataset);
+        let room = known.map_or_else(|| Arc::clone(&meta.room), |v| Arc::clone(&v.room));
+        map.insert(id.clone(), SessionMeta { room, ..meta });
+        cut(&mut map, is_owned, &id, is_open)
+    }
+
+    /// Notes how much memory a session takes by now, and forgets others as [`Self::put`] does.
+    pub(super) fn weigh(
+        &self,
+        id: &SessionId,
+        bytes: usize,
+        is_open: impl Fn(&SessionId) -> bool,
+    ) -> Vec<SessionId> {
+        let mut map = self.map.lock();
+        let Some(meta) = map.get_mut(id) else { return Vec::new() };
+        meta.bytes = bytes;
+        let is_owned = meta.owner.is_some();
+        cut(&mut map, is_owned, id, is_open)
     }
 
     /// Notes sessions that the engine is to close.
@@ -172,4 +167,38 @@ impl SessionRegistry {
     pub(crate) fn all(&self) -> Vec<SessionMeta> {
         self.map.lock().values().cloned().collect()
     }
+}
+
+/// Forgets the oldest sessions of one kind past its limits; those that are open last, and `id` never.
+fn cut(
+    map: &mut HashMap<SessionId, SessionMeta>,
+    is_owned: bool,
+    id: &SessionId,
+    is_open: impl Fn(&SessionId) -> bool,
+) -> Vec<SessionId> {
+    let (max, bytes_max) = if is_owned {
+        (SESSIONS_MAX - SESSIONS_OF_NOBODY_MAX, usize::MAX)
+    } else {
+        (SESSIONS_OF_NOBODY_MAX, SESSIONS_OF_NOBODY_BYTES_MAX)
+    };
+    let same = || map.values().filter(|v| v.owner.is_some() == is_owned);
+    let (mut count, mut bytes) =
+        same().fold((0, 0_usize), |(n, sum), v| (n + 1, sum.saturating_add(v.bytes)));
+    if count <= max && bytes <= bytes_max {
+        return Vec::new();
+    }
+    let others = same().filter(|v| v.session != *id);
+    let mut old: Vec<_> =
+        others.map(|v| (is_open(&v.session), v.created_at, v.session.clone(), v.bytes)).collect();
+    old.sort_unstable();
+    let mut gone = Vec::new();
+    for (_, _, session, size) in old {
+        if count <= max && bytes <= bytes_max {
+            break;
+        }
+        map.remove(&session);
+        (count, bytes) = (count - 1, bytes.saturating_sub(size));
+        gone.push(session);
+    }
+    gone
 }

@@ -8,12 +8,14 @@ use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER
 use serde_json::{Map, Value};
 
 use super::DAY_MICROS;
+use super::changing::{entries_of, kept};
 use super::checkpoints::forget;
 use super::collections::{Background, Collections};
 use super::list::revision;
 use super::registry::{SessionMeta, memory_of};
 use crate::data::DataStore;
 use crate::datasets::builtin;
+use crate::document::{Document, Room};
 use crate::error::ServiceError;
 
 /// Writes a session down; the oldest of the account's make room past the limit.
@@ -39,14 +41,23 @@ pub(super) fn seen(data: &DataStore, meta: &SessionMeta) -> Result<(), ServiceEr
     Ok(())
 }
 
-/// Writes the collections of a session down, and the session if that could not be done before.
-pub(crate) fn keep_collections(data: &DataStore, meta: &SessionMeta) -> Result<(), ServiceError> {
+/// Writes the document of a session down: `entries`, and its collections; and the session if that could not be done
+/// before.
+pub(super) fn keep_document(
+    data: &DataStore,
+    meta: &SessionMeta,
+    entries: Map<String, Value>,
+) -> Result<(), ServiceError> {
     let written = data.store.update::<SessionRec>(&meta.session, |r| {
         r.collections.clone_from(&meta.collections.records);
+        r.document.clone_from(&entries);
     })?;
     match (written, meta.owner) {
         (Some(_), _) => Ok(()),
-        (None, Some(owner)) => keep(data, &record(meta), owner),
+        (None, Some(owner)) => {
+            let rec = SessionRec { document: entries, ..record(meta) };
+            keep(data, &rec, owner)
+        }
         (None, None) => Err(ServiceError::not_found("session", &meta.session)),
     }
 }
@@ -86,7 +97,13 @@ pub(super) fn record(meta: &SessionMeta) -> SessionRec {
         collections: meta.collections.records.clone(),
         background_node: meta.collections.background.node.clone(),
         background_edge: meta.collections.background.edge.clone(),
+        document: kept(meta.room.document().to_map()),
     }
+}
+
+/// The document of a session that was written down, or begins.
+pub(super) fn document(entries: Map<String, Value>, collections: &Collections) -> Document {
+    Document::from_map(entries.into_iter().chain(entries_of(&collections.records)).collect())
 }
 
 pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
@@ -96,10 +113,12 @@ pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
     } else {
         Collections::new(rec.collections, background, &Collections::default(), None)
     };
+    let room = Room::new(document(rec.document, &collections));
     SessionMeta {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),
-        bytes: memory_of(&collections, &rec.notices),
+        bytes: memory_of(&collections, &rec.notices) + room.bytes(),
+        room,
         collections: Arc::new(collections),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
         notices: rec.notices.into(),

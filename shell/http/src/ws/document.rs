@@ -1,0 +1,58 @@
+//! The document of a visualization over its live stream: the steps of a page, and what all pages are told of them.
+
+use graphlume_service::{Principal, Seat, ServiceError, StepRequest, Stepped, Told, ViewerGrant};
+use serde_json::{Value, json};
+
+use super::viewer::{End, Link};
+use crate::status::ApiError;
+
+/// Characters of the id that a page gives a step.
+const STEP_ID_CHARS_MAX: usize = 64;
+
+/// Who says something.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) who: &'a Principal,
+    pub(super) grant: &'a ViewerGrant,
+    pub(super) controls: bool,
+}
+
+/// What a page is answered about a step.
+pub(crate) fn answer_of_step(id: &str, done: Result<Stepped, ServiceError>) -> Value {
+    match done {
+        Ok(Stepped { revision, own }) => {
+            json!({"t": "done", "id": id, "revision": revision, "own": own})
+        }
+        Err(error) => {
+            let error = ApiError::from(error);
+            json!({"t": "refused", "id": id, "slug": error.slug, "message": error.message})
+        }
+    }
+}
+
+impl Link<'_> {
+    /// Makes a step of the document; all who look are told of it, this page before it is answered.
+    pub(super) async fn step(
+        &mut self,
+        seat: &mut Seat,
+        grant: &ViewerGrant,
+        id: &str,
+        asked: StepRequest,
+    ) -> Result<(), End> {
+        let done = self.shell.service.sessions.step(grant, seat.id(), asked).await;
+        self.tell_document(seat.pending()).await?;
+        let id: String = id.chars().take(STEP_ID_CHARS_MAX).collect();
+        Ok(self.writer.text(answer_of_step(&id, done).to_string()).await?)
+    }
+
+    /// Sends what is new in the document.
+    pub(super) async fn tell_document(&mut self, told: Vec<Told>) -> Result<(), End> {
+        for one in told {
+            match one {
+                Told::Message(message) => self.writer.text(message.to_string()).await?,
+                Told::Frame(bytes) => self.binary(&bytes).await?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,269 @@
+//! What the entries of a document may hold.
+
+use graphlume_engine::LayoutSettings;
+use graphlume_types::limits::{
+    COLLECTION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, DOCUMENT_VALUE_BYTES_MAX,
+};
+use serde_json::{Map, Value, json};
+
+use super::Change;
+use crate::error::ServiceError;
+use crate::free_fields::json_bytes;
+
+/// What a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place<'a> {
+    /// A filter or an exclusion, by its id.
+    Filter(&'a str),
+    /// Whether nodes without a visible edge are hidden.
+    PruneOrphans,
+    /// How a column colours or sizes elements: `node.color` and the like.
+    Encoding(&'a str),
+    /// A collection, by its id.
+    Collection(&'a str),
+    /// A node that is held in its place.
+    Pin(u32),
+    /// A knob of the layout.
+    Setting(&'a str),
+    /// How the picture looks otherwise.
+    Look(&'a str),
+}
+
+/// Encodings that there are.
+const ENCODINGS: [&str; 4] = ["node.color", "node.size", "edge.color", "edge.size"];
+/// What `look/` may name: the settings of the picture that pages and the clients' scripts change.
+const LOOKS: [&str; 22] = [
+    "background",
+    "edgeCurvature",
+    "edgeOpacity",
+    "edgeSize",
+    "labelBackground",
+    "labelColor",
+    "labelEnabled",
+    "labelHighlightEnabled",
+    "labelInspectorEnabled",
+    "labelLabelPOI",
+    "labelOpacity",
+    "labelPOI",
+    "labelPOIMax",
+    "labelPropertiesEnabled",
+    "labelShowActions",
+    "neighborhoodHighlight",
+    "neighborhoodHighlightHops",
+    "pointOpacity",
+    "pointSize",
+    "pointStrokeWidth",
+    "showArrows",
+    "showToolbar",
+];
+/// Characters of an id that a page chooses.
+const ID_CHARS_MAX: usize = 64;
+/// Characters of a text of `look/`.
+const LOOK_CHARS_MAX: usize = 200;
+/// Forms of a rule, by their one field.
+const RULES: [&str; 7] = ["expr", "brush", "nodes", "ego", "query", "gfql", "sets"];
+
+impl<'a> Place<'a> {
+    /// What `path` leads to.
+    ///
+    /// # Errors
+    /// A path that leads nowhere, with the ones that there are.
+    pub(crate) fn of(path: &'a str) -> Result<Self, ServiceError> {
+        let nowhere = || {
+            let shown: String = path.chars().take(80).collect();
+            refusal(
+                "unknown-path",
+                format!(
+                    "path {shown:?} leads nowhere; there are filters/<id>, prune_orphans, encodings/<{}>, \
+                     collections/<id>, pins/<node>, settings/<knob of the layout> and look/<{}>",
+                    ENCODINGS.join("|"),
+                    LOOKS.join("|")
+                ),
+            )
+        };
+        if path == "prune_orphans" {
+            return Ok(Self::PruneOrphans);
+        }
+        let (root, name) = path.split_once('/').ok_or_else(nowhere)?;
+        match root {
+            "filters" => checked_id(name).map(Self::Filter),
+            "collections" => checked_id(name).map(Self::Collection),
+            "pins" => name.parse().map(Self::Pin).map_err(|_| nowhere()),
+            "encodings" if ENCODINGS.contains(&name) => Ok(Self::Encoding(name)),
+            "settings" if LayoutSettings::is_knob(name) => Ok(Self::Setting(name)),
+            "look" if LOOKS.contains(&name) => Ok(Self::Look(name)),
+            _ => Err(nowhere()),
+        }
+    }
+}
+
+/// A change whose value is what its path may hold, with every field that may be left out.
+///
+/// # Errors
+/// The path, or the field of the value, and what is expected there.
+pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, ServiceError> {
+    let place = Place::of(path)?;
+    let Some(value) = value else { return Ok(Change::new(path, None)) };
+    let bytes = json_bytes(&value);
+    if bytes > DOCUMENT_VALUE_BYTES_MAX {
+        return Err(refusal(
+            "too-large",
+            format!(
+                "{path} takes {bytes} bytes; at most {DOCUMENT_VALUE_BYTES_MAX} are kept: use an expression"
+            ),
+        ));
+    }
+    let fine = match place {
+        Place::Filter(_) => filter(path, &value)?,
+        Place::Collection(_) => collection(path, &value)?,
+        Place::PruneOrphans if value.is_boolean() => value,
+        Place::PruneOrphans => return Err(expected(path, "true or false")),
+        Place::Encoding(_) => encoding(path, value)?,
+        Place::Pin(_) => pin(path, value)?,
+        Place::Setting(name) => {
+            let patch = Map::from_iter([(name.to_owned(), value.clone())]);
+            LayoutSettings::default().apply(&patch)?;
+            value
+        }
+        Place::Look(_) => match &value {
+            Value::Bool(_) | Value::Number(_) => value,
+            Value::String(text) if text.chars().count() <= LOOK_CHARS_MAX => value,
+            _ => {
+                return Err(expected(
+                    path,
+                    "a number, true or false, or a text of up to 200 characters",
+                ));
+            }
+        },
+    };
+    Ok(Change::new(path, Some(fine)))
+}
+
+fn filter(path: &str, value: &Value) -> Result<Value, ServiceError> {
+    let fields = Fields::of(path, value, &["kind", "name", "on", "order", "rule"])?;
+    let kind = fields.text("kind", COLLECTION_NAME_CHARS_MAX)?.unwrap_or("filter");
+    if !matches!(kind, "filter" | "exclusion") {
+        return Err(expected(&format!("{path}.kind"), "filter or exclusion"));
+    }
+    let rule = fields.rule()?;
+    if rule.get("sets").is_some() {
+        return Err(expected(
+            &format!("{path}.rule"),
+            "a rule other than sets, which is for collections",
+        ));
+    }
+    Ok(json!({
+        "kind": kind,
+        "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default(),
+        "on": fields.flag("on", true)?,
+        "order": fields.number("order")?,
+        "rule": rule,
+    }))
+}
+
+fn collection(path: &str, value: &Value) -> Result<Value, ServiceError> {
+    let known =
+        ["name", "description", "node_color", "edge_color", "palette", "on", "order", "rule"];
+    let fields = Fields::of(path, value, &known)?;
+    Ok(json!({
+        "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?
+            .filter(|n| !n.trim().is_empty())
+            .ok_or_else(|| expected(&format!("{path}.name"), "a name"))?.trim(),
+        "description": fields.text("description", DESCRIPTION_CHARS_MAX)?.unwrap_or_default(),
+        "node_color": fields.text("node_color", ID_CHARS_MAX)?,
+        "edge_color": fields.text("edge_color", ID_CHARS_MAX)?,
+        "palette": fields.text("palette", ID_CHARS_MAX)?,
+        "on": fields.flag("on", true)?,
+        "order": fields.number("order")?,
+        "rule": fields.rule()?,
+    }))
+}
+
+fn encoding(path: &str, value: Value) -> Result<Value, ServiceError> {
+    match value.get("attribute").and_then(Value::as_str) {
+        Some(name) if !name.is_empty() => Ok(value),
+        _ => Err(expected(&format!("{path}.attribute"), "the name of a column")),
+    }
+}
+
+fn pin(path: &str, value: Value) -> Result<Value, ServiceError> {
+    let coordinate = |v: &Value| v.as_f64().is_some_and(|x| x.is_finite() && x.abs() <= 1e15);
+    match value.as_array() {
+        Some(at) if at.len() == 2 && at.iter().all(coordinate) => Ok(value),
+        _ => Err(expected(path, "two coordinates from -1e15 to 1e15")),
+    }
+}
+
+/// The fields of an object of which all are known.
+struct Fields<'a> {
+    path: &'a str,
+    map: &'a Map<String, Value>,
+}
+
+impl<'a> Fields<'a> {
+    fn of(path: &'a str, value: &'a Value, known: &[&str]) -> Result<Self, ServiceError> {
+        let map = value.as_object().ok_or_else(|| expected(path, "an object"))?;
+        match map.keys().find(|k| !known.contains(&k.as_str())) {
+            Some(other) => {
+                Err(expected(&format!("{path}.{other}"), &format!("one of {}", known.join(", "))))
+            }
+            None => Ok(Self { path, map }),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.map.get(name).filter(|v| !v.is_null())
+    }
+
+    fn wrong(&self, name: &str, what: &str) -> ServiceError {
+        expected(&format!("{}.{name}", self.path), what)
+    }
+
+    fn text(&self, name: &str, chars: usize) -> Result<Option<&'a str>, ServiceError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let text = value.as_str().filter(|t| t.chars().count() <= chars);
+        text.map(Some)
+            .ok_or_else(|| self.wrong(name, &format!("a text of up to {chars} characters")))
+    }
+
+    fn flag(&self, name: &str, usual: bool) -> Result<bool, ServiceError> {
+        let Some(value) = self.get(name) else { return Ok(usual) };
+        value.as_bool().ok_or_else(|| self.wrong(name, "true or false"))
+    }
+
+    fn number(&self, name: &str) -> Result<f64, ServiceError> {
+        let Some(value) = self.get(name) else { return Ok(0.0) };
+        value.as_f64().ok_or_else(|| self.wrong(name, "a number"))
+    }
+
+    /// The rule: an object of one field that says of which form it is.
+    fn rule(&self) -> Result<&'a Value, ServiceError> {
+        let rule = self.get("rule");
+        let map = rule.and_then(Value::as_object).filter(|m| m.len() == 1);
+        let form = map.and_then(|m| m.keys().next());
+        match (rule, form) {
+            (Some(rule), Some(form)) if RULES.contains(&form.as_str()) => Ok(rule),
+            _ => Err(self.wrong("rule", &format!("an object with one of {}", RULES.join(", ")))),
+        }
+    }
+}
+
+fn checked_id(id: &str) -> Result<&str, ServiceError> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    if (1..=ID_CHARS_MAX).contains(&id.len()) && id.chars().all(fine) {
+        return Ok(id);
+    }
+    let shown: String = id.chars().take(80).collect();
+    Err(refusal(
+        "invalid-id",
+        format!("the id {shown:?} is not possible; use 1 to {ID_CHARS_MAX} of A-Z a-z 0-9 - _ . :"),
+    ))
+}
+
+fn expected(field: &str, what: &str) -> ServiceError {
+    refusal("invalid-value", format!("{field}: expected {what}"))
+}
+
+fn refusal(slug: &'static str, message: String) -> ServiceError {
+    ServiceError::Refused { slug, message }
+}

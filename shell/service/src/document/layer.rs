@@ -1,0 +1,179 @@
+//! A document with its past: what was done to it, what may be taken back, and what its filters leave visible.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_types::limits::{DOCUMENT_BYTES_MAX, STEPS_TOLD_MAX};
+use serde_json::Value;
+
+use super::history::History;
+use super::{Actor, Change, Document, Step};
+use crate::error::ServiceError;
+
+/// Who changes something, as the others are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Author {
+    pub(crate) actor: Actor,
+    /// The account's name; empty for a page without one.
+    pub(crate) name: String,
+}
+
+/// How a step comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Do,
+    Undo,
+    Redo,
+}
+
+/// A change that was made.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub(crate) revision: u64,
+    pub(crate) author: Author,
+    pub(crate) label: String,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// What the filters leave visible.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Shown {
+    /// The message with the numbers.
+    pub(crate) counts: Value,
+    /// Which nodes and edges are visible, as frames.
+    pub(crate) frames: Vec<Bytes>,
+}
+
+/// A step that was found possible.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) way: Way,
+    pub(crate) step: Step,
+    /// The document after it.
+    pub(crate) document: Document,
+}
+
+/// A document with its past.
+#[derive(Debug, Default)]
+pub(crate) struct Layer {
+    pub(crate) document: Arc<Document>,
+    /// Another one after every change.
+    pub(crate) revision: u64,
+    history: History,
+    log: VecDeque<Arc<Committed>>,
+    log_bytes: usize,
+    pub(crate) shown: Option<Arc<Shown>>,
+    /// Whether what is visible is being found, and whether it has to be found once more after that.
+    finding: bool,
+    stale: bool,
+}
+
+impl Layer {
+    pub(crate) fn new(document: Document) -> Self {
+        Self { document: Arc::new(document), ..Self::default() }
+    }
+
+    /// What the document would be after these changes.
+    ///
+    /// # Errors
+    /// When it would be too large.
+    pub(crate) fn plan(
+        &self,
+        actor: Actor,
+        label: String,
+        join: Option<String>,
+        changes: Vec<Change>,
+    ) -> Result<Planned, ServiceError> {
+        let mut document = self.document.as_ref().clone();
+        let back = document.apply(&changes)?;
+        Ok(Planned { way: Way::Do, step: Step::new(actor, label, join, changes, back), document })
+    }
+
+    /// The same for taking the last step of an actor back, or for making it again.
+    ///
+    /// # Errors
+    /// When there is no such step.
+    pub(crate) fn plan_way(&self, actor: Actor, way: Way) -> Result<Planned, ServiceError> {
+        let (step, slug, what) = match way {
+            Way::Undo => (self.history.undoable(actor), "nothing-to-undo", "take back"),
+            _ => (self.history.redoable(actor), "nothing-to-redo", "make again"),
+        };
+        let step = step.ok_or_else(|| ServiceError::Refused {
+            slug,
+            message: format!(
+                "you have no step here to {what}; steps that somebody else has changed since are his"
+            ),
+        })?;
+        let changes = if way == Way::Undo { &step.back } else { &step.changes };
+        let mut document = self.document.as_ref().clone();
+        let back = document.apply(changes)?;
+        let verb = if way == Way::Undo { "Undo" } else { "Redo" };
+        let label = format!("{verb}: {}", step.label);
+        Ok(Planned { way, step: Step::new(actor, label, None, changes.clone(), back), document })
+    }
+
+    /// Makes a step that was planned on this very document.
+    pub(crate) fn commit(&mut self, planned: Planned, author: Author) -> u64 {
+        let Planned { way, step, document } = planned;
+        self.document = Arc::new(document);
+        self.revision += 1;
+        let committed = Committed {
+            revision: self.revision,
+            label: step.label.clone(),
+            changes: step.changes.clone(),
+            author,
+        };
+        self.log_bytes += committed.bytes();
+        self.log.push_back(Arc::new(committed));
+        while self.log.len() > STEPS_TOLD_MAX || self.log_bytes > DOCUMENT_BYTES_MAX {
+            let Some(oldest) = self.log.pop_front() else { break };
+            self.log_bytes = self.log_bytes.saturating_sub(oldest.bytes());
+        }
+        match way {
+            Way::Do => self.history.did(step),
+            Way::Undo => self.history.undid(step.actor),
+            Way::Redo => self.history.redid(step.actor, step.back),
+        }
+        self.revision
+    }
+
+    /// The changes after `revision`, or nothing when some of them are not kept any more.
+    pub(crate) fn since(&self, revision: u64) -> Option<Vec<Arc<Committed>>> {
+        let missed = self.revision.checked_sub(revision)?;
+        let at = self.log.len().checked_sub(usize::try_from(missed).ok()?)?;
+        Some(self.log.iter().skip(at).cloned().collect())
+    }
+
+    /// What an actor would take back and make again next.
+    pub(crate) fn labels(&self, actor: Actor) -> (Option<&str>, Option<&str>) {
+        let (back, again) = (self.history.undoable(actor), self.history.redoable(actor));
+        (back.map(|s| s.label.as_str()), again.map(|s| s.label.as_str()))
+    }
+
+    /// What is visible has to be found; whether the caller is to do so.
+    pub(crate) fn must_find(&mut self) -> bool {
+        self.stale = true;
+        !std::mem::replace(&mut self.finding, true)
+    }
+
+    /// Whoever finds what is visible takes the newest document, until there is none newer.
+    pub(crate) fn next_to_find(&mut self) -> Option<(u64, Arc<Document>)> {
+        if std::mem::take(&mut self.stale) {
+            return Some((self.revision, Arc::clone(&self.document)));
+        }
+        self.finding = false;
+        None
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.document.bytes() + self.history.bytes() + self.log_bytes
+    }
+}
+
+impl Committed {
+    fn bytes(&self) -> usize {
+        self.changes.iter().map(Change::bytes).sum::<usize>() + self.label.len()
+    }
+}

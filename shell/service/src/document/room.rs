@@ -1,0 +1,224 @@
+//! Those who look at a visualization, what each was told of its document, and what each changes for himself alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use graphlume_types::SessionId;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::layer::Committed;
+use super::{Actor, Author, Document, Layer, Planned, Shown};
+
+/// What a page is told of the document.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    /// A message of the page protocol.
+    Message(Value),
+    /// A binary frame of it.
+    Frame(Bytes),
+}
+
+/// A page at the room.
+#[derive(Debug)]
+struct Guest {
+    author: Author,
+    /// Whether it changes the shared document, or what it sees itself.
+    controls: bool,
+    own: Layer,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    shared: Layer,
+    guests: HashMap<String, Guest>,
+}
+
+/// The document of a session with all who look at it.
+#[derive(Debug)]
+pub(crate) struct Room {
+    state: Mutex<State>,
+    changed: watch::Sender<()>,
+}
+
+impl Room {
+    pub(crate) fn new(document: Document) -> Arc<Self> {
+        let state = State { shared: Layer::new(document), guests: HashMap::new() };
+        Arc::new(Self { state: Mutex::new(state), changed: watch::Sender::new(()) })
+    }
+
+    /// Seats a page.
+    pub(crate) fn enter(self: &Arc<Self>, author: Author, controls: bool) -> Seat {
+        let id = SessionId::random().as_str().to_owned();
+        let guest = Guest { author, controls, own: Layer::default() };
+        self.state.lock().guests.insert(id.clone(), guest);
+        Seat {
+            changed: self.changed.subscribe(),
+            room: Arc::clone(self),
+            id,
+            seen: None,
+            own_seen: 0,
+            labels: (None, None),
+            shown: None,
+        }
+    }
+
+    /// Looks at, or changes, a layer: that of a guest who changes what he sees himself, or the shared one.
+    pub(crate) fn with<T>(
+        &self,
+        own: Option<&str>,
+        work: impl FnOnce(&mut Layer) -> T,
+    ) -> Option<T> {
+        let mut state = self.state.lock();
+        match own {
+            None => Some(work(&mut state.shared)),
+            Some(id) => state.guests.get_mut(id).map(|guest| work(&mut guest.own)),
+        }
+    }
+
+    /// Who a guest is, and whether he changes the shared document.
+    pub(crate) fn guest(&self, id: &str) -> Option<(Author, bool)> {
+        self.state.lock().guests.get(id).map(|g| (g.author.clone(), g.controls))
+    }
+
+    /// Makes a step, and tells all who are concerned.
+    pub(crate) fn commit(&self, own: Option<&str>, planned: Planned, author: Author) -> u64 {
+        let revision = self.with(own, |layer| layer.commit(planned, author)).unwrap_or_default();
+        self.changed.send_replace(());
+        revision
+    }
+
+    /// Shows what filters leave visible.
+    pub(crate) fn show(&self, own: Option<&str>, shown: Shown) {
+        self.with(own, |layer| layer.shown = Some(Arc::new(shown)));
+        self.changed.send_replace(());
+    }
+
+    /// Guests who have filters of their own.
+    pub(crate) fn overlays(&self) -> Vec<String> {
+        let state = self.state.lock();
+        let own = state.guests.iter().filter(|(_, g)| !g.own.document.is_empty());
+        own.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// The shared document.
+    pub(crate) fn document(&self) -> Arc<Document> {
+        Arc::clone(&self.state.lock().shared.document)
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let state = self.state.lock();
+        state.shared.bytes() + state.guests.values().map(|g| g.own.bytes()).sum::<usize>()
+    }
+}
+
+/// The place of a page in a room, until it is dropped.
+#[derive(Debug)]
+pub struct Seat {
+    room: Arc<Room>,
+    changed: watch::Receiver<()>,
+    id: String,
+    /// The revision of the shared document up to which the page was told; nothing before it was told anything.
+    seen: Option<u64>,
+    own_seen: u64,
+    labels: (Option<String>, Option<String>),
+    shown: Option<Arc<Shown>>,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.room.state.lock().guests.remove(&self.id);
+    }
+}
+
+impl Seat {
+    /// What tells the page from others: it names it where it asks beside its stream.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The page may control the session by now, or may no more.
+    pub fn set_controls(&self, controls: bool) {
+        if let Some(guest) = self.room.state.lock().guests.get_mut(&self.id) {
+            guest.controls = controls;
+        }
+        self.room.changed.send_replace(());
+    }
+
+    /// What there is to tell at this moment, in order.
+    pub fn pending(&mut self) -> Vec<Told> {
+        let mut out = Vec::new();
+        let state = self.room.state.lock();
+        let Some(guest) = state.guests.get(&self.id) else { return out };
+        let (shared, own) = (&state.shared, &guest.own);
+        let missed = self.seen.map(|seen| (shared.since(seen), own.since(self.own_seen)));
+        match missed {
+            Some((Some(steps), Some(mine))) => {
+                out.extend(steps.iter().map(|s| changed(s, guest, false)));
+                out.extend(mine.iter().map(|s| changed(s, guest, true)));
+            }
+            _ => out.push(Told::Message(whole(shared, own))),
+        }
+        (self.seen, self.own_seen) = (Some(shared.revision), own.revision);
+        let layer = if guest.controls { shared } else { own };
+        let labels = layer.labels(guest.actor());
+        let labels = (labels.0.map(str::to_owned), labels.1.map(str::to_owned));
+        if labels != self.labels {
+            out.push(Told::Message(json!({"t": "history", "undo": labels.0, "redo": labels.1})));
+            self.labels = labels;
+        }
+        // What is visible to a page with filters of its own was found with them.
+        let shown = if own.document.is_empty() { &shared.shown } else { &own.shown };
+        if let Some(shown) = shown
+            && self.shown.as_ref().is_none_or(|s| !Arc::ptr_eq(s, shown))
+        {
+            out.push(Told::Message(shown.counts.clone()));
+            out.extend(shown.frames.iter().cloned().map(Told::Frame));
+            self.shown = Some(Arc::clone(shown));
+        }
+        out
+    }
+
+    /// Waits until there is something to tell. Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Vec<Told> {
+        loop {
+            self.changed.mark_unchanged();
+            let told = self.pending();
+            if !told.is_empty() {
+                return told;
+            }
+            if self.changed.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+impl Guest {
+    const fn actor(&self) -> Actor {
+        if self.controls { self.author.actor } else { Actor::Viewer }
+    }
+}
+
+/// The message with everything.
+fn whole(shared: &Layer, own: &Layer) -> Value {
+    json!({
+        "t": "document", "revision": shared.revision,
+        "document": shared.document.to_map(), "own": own.document.to_map(),
+    })
+}
+
+/// The message about one step.
+fn changed(step: &Committed, guest: &Guest, own: bool) -> Told {
+    let author = &step.author;
+    let kind = if matches!(author.actor, Actor::Agent(_)) { "agent" } else { "person" };
+    Told::Message(json!({
+        "t": "changed", "revision": step.revision, "own": own, "label": step.label,
+        "by": {"name": author.name, "kind": kind, "you": own || author.actor == guest.author.actor},
+        "changes": step.changes,
+    }))
+}

@@ -1,0 +1,251 @@
+use std::collections::BTreeMap;
+
+use graphlume_types::UserId;
+use graphlume_types::hash::mix64;
+use serde_json::{Value, json};
+
+use super::*;
+
+const ANN: Actor = Actor::User(UserId(1));
+const BOB: Actor = Actor::User(UserId(2));
+
+fn author(actor: Actor) -> Author {
+    Author { actor, name: format!("{actor:?}") }
+}
+
+fn filter(expr: &str) -> Value {
+    json!({"rule": {"expr": expr}})
+}
+
+fn step(layer: &mut Layer, actor: Actor, join: Option<&str>, changes: &[(&str, Option<Value>)]) {
+    let changes = changes.iter().map(|(p, v)| checked(p, v.clone()).unwrap()).collect();
+    let planned = layer.plan(actor, "step".to_owned(), join.map(str::to_owned), changes).unwrap();
+    layer.commit(planned, author(actor));
+}
+
+fn go(layer: &mut Layer, actor: Actor, way: Way) -> bool {
+    let Ok(planned) = layer.plan_way(actor, way) else { return false };
+    layer.commit(planned, author(actor));
+    true
+}
+
+#[test]
+fn what_a_path_may_hold_is_checked_by_name_and_completed() {
+    let fine = checked("filters/f1", Some(filter("point:degree > 3"))).unwrap();
+    let whole = json!({
+        "kind": "filter", "name": "", "on": true, "order": 0.0, "rule": {"expr": "point:degree > 3"},
+    });
+    assert_eq!(fine.value, Some(whole));
+    let node_size = json!({"attribute": "degree"});
+    for (path, value) in [
+        ("prune_orphans", json!(true)),
+        ("pins/7", json!([1.5, -2])),
+        ("settings/gravity", json!(2)),
+        ("look/pointSize", json!(1.5)),
+        ("encodings/node.size", node_size),
+    ] {
+        assert_eq!(checked(path, Some(value.clone())).unwrap().value, Some(value), "{path}");
+    }
+    let refused = |path: &str, value: Value| {
+        let error = checked(path, Some(value)).unwrap_err();
+        (error.reply().slug.to_string(), error.to_string())
+    };
+    let cases = [
+        ("filtres/f", filter("x"), "unknown-path", "filters/<id>"),
+        ("filters/a b", filter("x"), "invalid-id", "a b"),
+        (
+            "filters/f",
+            json!({"rule": {"expr": "x", "query": "y"}}),
+            "invalid-value",
+            "filters/f.rule",
+        ),
+        ("filters/f", json!({"rule": {"sets": ["a"]}}), "invalid-value", "filters/f.rule"),
+        ("filters/f", json!({"rule": {"expr": "x"}, "of": 1}), "invalid-value", "filters/f.of"),
+        ("filters/f", json!({"rule": {"expr": "x"}, "on": 1}), "invalid-value", "filters/f.on"),
+        ("filters/f", json!({"kind": "keep", "rule": {"expr": "x"}}), "invalid-value", "exclusion"),
+        ("collections/c", json!({"rule": {"expr": "x"}}), "invalid-value", "collections/c.name"),
+        ("pins/7", json!([1e300, 0]), "invalid-value", "-1e15"),
+        ("pins/-1", json!([0, 0]), "unknown-path", "pins/<node>"),
+        ("settings/gravitty", json!(1), "unknown-path", "settings/"),
+        ("encodings/node.color", json!({}), "invalid-value", "attribute"),
+        ("look/pointSize", json!([1]), "invalid-value", "look/pointSize"),
+        ("look/font", json!("x"), "unknown-path", "look/"),
+        ("prune_orphans", json!("yes"), "invalid-value", "true or false"),
+    ];
+    for (path, value, slug, words) in cases {
+        let (found, message) = refused(path, value);
+        assert!(found == slug && message.contains(words), "{path}: {found}: {message}");
+    }
+    let large = json!({"rule": {"expr": "x".repeat(600_000)}});
+    assert_eq!(refused("filters/f", large).0, "too-large");
+}
+
+#[test]
+fn each_takes_back_what_is_his_and_nothing_that_another_has_changed_since() {
+    let mut layer = Layer::default();
+    step(&mut layer, ANN, None, &[("filters/a", Some(filter("x > 1")))]);
+    step(&mut layer, BOB, None, &[("filters/b", Some(filter("x > 2")))]);
+    assert_eq!(layer.labels(ANN), (Some("step"), None));
+    assert!(go(&mut layer, ANN, Way::Undo), "not the last step of all, but her last one");
+    assert!(layer.document.get("filters/a").is_none() && layer.document.get("filters/b").is_some());
+    assert!(!go(&mut layer, ANN, Way::Undo), "there is no other");
+    assert!(go(&mut layer, ANN, Way::Redo) && layer.document.get("filters/a").is_some());
+    step(&mut layer, BOB, None, &[("filters/a", Some(filter("x > 3")))]);
+    assert!(!go(&mut layer, ANN, Way::Undo), "what Bob made of it is not hers to take back");
+    assert!(go(&mut layer, BOB, Way::Undo));
+    assert_eq!(layer.document.get("filters/a").unwrap()["rule"]["expr"], "x > 1");
+}
+
+#[test]
+fn a_drag_is_one_step() {
+    let mut layer = Layer::default();
+    for at in 0..40 {
+        step(&mut layer, ANN, Some("drag-1"), &[("pins/3", Some(json!([at, 0])))]);
+    }
+    step(&mut layer, ANN, Some("drag-2"), &[("pins/3", Some(json!([99, 0])))]);
+    assert!(go(&mut layer, ANN, Way::Undo));
+    assert_eq!(layer.document.get("pins/3"), Some(&json!([39, 0])));
+    assert!(go(&mut layer, ANN, Way::Undo) && layer.document.is_empty());
+    assert!(go(&mut layer, ANN, Way::Redo));
+    assert_eq!(layer.document.get("pins/3"), Some(&json!([39, 0])));
+}
+
+#[test]
+fn a_document_past_its_limits_is_refused_and_stays_as_it_was() {
+    let mut layer = Layer::default();
+    let large = |at: usize| json!({"rule": {"query": format!("{at}{}", "x".repeat(500_000))}});
+    for at in 0..8 {
+        step(&mut layer, ANN, None, &[(&format!("filters/f{at}"), Some(large(at)))]);
+    }
+    let before = layer.document.as_ref().clone();
+    let change = checked("filters/f9", Some(large(9))).unwrap();
+    let refused = layer.plan(ANN, String::new(), None, vec![change]).unwrap_err();
+    assert_eq!(refused.reply().slug, "too-large", "{refused}");
+    assert_eq!(layer.document.as_ref(), &before);
+    for at in 0..50 {
+        step(&mut layer, ANN, None, &[("filters/f0", Some(large(at)))]);
+    }
+    assert!(layer.bytes() < DOCUMENT_BYTES_MAX * 2 + graphlume_types::limits::HISTORY_BYTES_MAX);
+    assert!(go(&mut layer, ANN, Way::Undo), "what is kept of the past can be taken back");
+}
+
+/// A page's copy of the document.
+#[derive(Default, PartialEq, Debug, Clone)]
+struct Copy(BTreeMap<String, Value>, BTreeMap<String, Value>);
+
+impl Copy {
+    fn hear(&mut self, told: &[Told]) {
+        for message in told {
+            let Told::Message(message) = message else { continue };
+            let map = |name: &str| {
+                let map = message[name].as_object().cloned().unwrap_or_default();
+                map.into_iter().collect::<BTreeMap<_, _>>()
+            };
+            match message["t"].as_str() {
+                Some("document") => *self = Self(map("document"), map("own")),
+                Some("changed") => {
+                    let entries = if message["own"] == true { &mut self.1 } else { &mut self.0 };
+                    for change in message["changes"].as_array().unwrap() {
+                        let path = change["path"].as_str().unwrap().to_owned();
+                        match change["value"].clone() {
+                            Value::Null => drop(entries.remove(&path)),
+                            value => drop(entries.insert(path, value)),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A random step of a guest, as the service makes it.
+fn random_step(room: &Room, seat: &str, dice: u64) {
+    let (who, controls) = room.guest(seat).unwrap();
+    let own = (!controls).then_some(seat);
+    let actor = if controls { who.actor } else { Actor::Viewer };
+    let planned = room.with(own, |layer| match dice % 10 {
+        0 | 1 => layer.plan_way(actor, Way::Undo),
+        2 => layer.plan_way(actor, Way::Redo),
+        _ => {
+            let many = 1 + dice / 10 % 3;
+            let changes = (0..many).map(|k| {
+                let path = format!("filters/f{}", (dice / 100 + k) % 7);
+                let value = (dice / 1_000 % 4 > 0).then(|| filter(&format!("x > {}", dice % 97)));
+                checked(&path, value).unwrap()
+            });
+            let join = (dice / 10_000 % 3 == 0).then(|| format!("j{}", dice / 100_000 % 2));
+            layer.plan(actor, format!("{dice}"), join, changes.collect())
+        }
+    });
+    if let Ok(planned) = planned.unwrap() {
+        room.commit(own, planned, who);
+    }
+}
+
+#[test]
+fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
+    for seed in 0..20 {
+        let room = Room::new(Document::default());
+        let agent = Actor::Agent(UserId(1));
+        let enter = |of: usize| {
+            let actor = [ANN, BOB, agent, Actor::KeyHolder][of];
+            room.enter(author(actor), of < 3)
+        };
+        let mut pages: Vec<(Seat, Copy)> = (0..4).map(|k| (enter(k), Copy::default())).collect();
+        for round in 0..400_u64 {
+            let dice = mix64(seed * 1_000 + round);
+            let at = (dice % 4) as usize;
+            random_step(&room, pages[at].0.id(), dice / 4 % 1_000_000_007);
+            // Some hear at once, some late, and some come again.
+            for (k, (seat, copy)) in pages.iter_mut().enumerate() {
+                match mix64(dice + k as u64) % 40 {
+                    0 => (*seat, *copy) = (enter(k), Copy::default()),
+                    1..=20 => copy.hear(&seat.pending()),
+                    _ => {}
+                }
+            }
+        }
+        for (seat, copy) in &mut pages {
+            copy.hear(&seat.pending());
+            assert!(seat.pending().is_empty(), "all is told");
+        }
+        let shared: BTreeMap<_, _> = room.document().to_map().into_iter().collect();
+        assert!(!shared.is_empty());
+        for (k, (seat, copy)) in pages.iter().enumerate() {
+            assert_eq!(copy.0, shared, "seed {seed}, page {k}");
+            let own = room.with(Some(seat.id()), |l| l.document.to_map()).unwrap();
+            assert_eq!(copy.1, own.into_iter().collect(), "seed {seed}, page {k}");
+        }
+        let mut written = Document::from_map(room.document().to_map());
+        assert_eq!(&written, room.document().as_ref(), "it is read back as it was written");
+        let bytes = written.bytes();
+        let gone: Vec<Change> = shared.keys().map(|p| Change::new(p.clone(), None)).collect();
+        written.apply(&gone).unwrap();
+        assert!(written.is_empty() && written.bytes() == 0 && bytes > 0);
+    }
+}
+
+#[test]
+fn all_steps_of_one_can_be_taken_back_and_made_again() {
+    for seed in 0..20_u64 {
+        let mut layer = Layer::default();
+        let mut states = vec![layer.document.clone()];
+        for round in 0..60 {
+            let dice = mix64(seed << 20 | round);
+            let value = (dice % 3 > 0).then(|| filter(&format!("x > {}", dice % 11)));
+            step(&mut layer, ANN, None, &[(&format!("filters/f{}", dice / 7 % 5), value)]);
+            states.push(layer.document.clone());
+        }
+        for state in states.iter().rev().skip(1) {
+            assert!(go(&mut layer, ANN, Way::Undo));
+            assert_eq!(&layer.document, state);
+        }
+        assert!(!go(&mut layer, ANN, Way::Undo));
+        for state in states.iter().skip(1) {
+            assert!(go(&mut layer, ANN, Way::Redo));
+            assert_eq!(&layer.document, state);
+        }
+        assert!(!go(&mut layer, ANN, Way::Redo));
+    }
+}

@@ -1,0 +1,234 @@
+"""The document of a visualization: what its pages and agents change together, take back, and find again."""
+
+import json
+import random
+
+import pytest
+from agent import Agent
+from conftest import Server, unique
+from live import Viewer
+
+SEEDS = 3
+
+
+class Page(Viewer):
+    """A viewer with a copy of the document, as the page keeps it."""
+
+    def __init__(self, server, dataset, session, user=None):
+        headers = {"Authorization": f"Bearer {server.token(user)}"} if user else {}
+        self.document, self.own, self.answers, self.heard, self.undo, self.asked = None, {}, {}, [], None, 0
+        super().__init__(server, dataset, session, headers=headers)
+        self.until(lambda: self.document is not None)
+
+    def step(self, *timeout):
+        m = super().step(*timeout)
+        if not isinstance(m, dict):
+            return m
+        if m["t"] == "document":
+            self.document, self.own = m["document"], m["own"]
+        if m["t"] == "changed":
+            self.heard.append(m)
+            entries = self.own if m["own"] else self.document
+            for change in m["changes"]:
+                if change["value"] is None:
+                    entries.pop(change["path"], None)
+                else:
+                    entries[change["path"]] = change["value"]
+        if m["t"] == "history":
+            self.undo = m["undo"]
+        if m["t"] in ("done", "refused"):
+            self.answers[m["id"]] = m
+        return m
+
+    def ask(self, **message):
+        """Sends a step and returns the answer to it."""
+        self.asked += 1
+        name = f"s{self.asked}"
+        self.say({"id": name, **message})
+        self.until(lambda: name in self.answers)
+        return self.answers[name]
+
+    def do(self, changes, label="step", **more):
+        changes = [{"path": path, "value": value} for path, value in changes.items()]
+        return self.ask(t="do", label=label, changes=changes, **more)
+
+    def catch_up(self):
+        """Hears all that was said before now."""
+        answer = self.ask(t="do", label="", changes=[])
+        assert answer["t"] == "refused", "a step without changes is none"
+
+
+def expr(text):
+    return {"kind": "filter", "rule": {"expr": text}}
+
+
+def whole(text, **more):
+    return {"kind": "filter", "name": "", "on": True, "order": 0.0, "rule": {"expr": text}, **more}
+
+
+def upload(api):
+    rows = "".join(f"n{i},n{(i * 7 + 1) % 40}\n" for i in range(40))
+    nodes = "".join(f"n{i},{i},{'abcd'[i % 4]}\n" for i in range(40))
+    node_file = api.file(f"id,x,kind\n{nodes}".encode(), "csv")
+    return api.dataset([api.file(f"s,d\n{rows}".encode(), "csv")["file_id"]], [node_file["file_id"]], nodes={"node": "id"})
+
+
+@pytest.fixture
+def graph(alice):
+    return upload(alice)
+
+
+@pytest.fixture
+def open_page(server, graph):
+    pages = []
+
+    def open_one(session, user="alice", dataset=graph):
+        pages.append(Page(server, dataset, session, user))
+        return pages[-1]
+
+    yield open_one
+    for page in pages:
+        page.close()
+
+
+def test_a_step_arrives_on_every_page_and_is_taken_back_by_whoever_made_it(open_page):
+    session = unique("doc")
+    first, second = open_page(session), open_page(session)
+    done = first.do({"filters/f1": expr("point:x > 3"), "prune_orphans": True}, label="Filter x > 3")
+    assert done["t"] == "done" and done["own"] is False, done
+    second.until(lambda: second.heard)
+    told = second.heard[0]
+    assert told["label"] == "Filter x > 3" and told["by"] == {"name": "alice", "kind": "person", "you": True}, told
+    assert second.document == {"filters/f1": whole("point:x > 3"), "prune_orphans": True}
+    second.until(lambda: second.undo == "Filter x > 3")
+    assert second.ask(t="undo")["t"] == "done", "the same account, at another page"
+    first.until(lambda: first.document == {})
+    assert first.ask(t="undo")["slug"] == "nothing-to-undo"
+    assert first.ask(t="redo")["t"] == "done" and first.document["prune_orphans"] is True
+
+
+def test_what_is_not_possible_is_refused_by_name_and_changes_nothing(open_page):
+    page = open_page(unique("doc"))
+    page.do({"filters/f1": expr("point:x > 3")})
+    for changes, slug, words in [
+        ({"filtres/a": expr("x")}, "unknown-path", "filters/<id>"),
+        ({"filters/a": {"rule": {"expresion": "x > 1"}}}, "invalid-value", "filters/a.rule"),
+        ({"settings/gravity": "strong"}, None, "gravity"),
+        ({"pins/9999": [0, 0]}, None, "9999"),
+        ({"prune_orphans": True, "look/pointSize": [1]}, "invalid-value", "look/pointSize"),
+        ({"collections/c": {"name": "C", "node_color": "reddish", "rule": {"gfql": [{"type": "Node"}]}}}, "invalid-color", "reddish"),
+    ]:
+        refused = page.do(changes)
+        assert refused["t"] == "refused" and words in refused["message"], refused
+        assert slug is None or refused["slug"] == slug, refused
+    assert page.document == {"filters/f1": whole("point:x > 3")}
+
+
+def test_pins_and_settings_of_the_document_reach_the_layout_and_go_back(open_page):
+    page = open_page(unique("doc"))
+    page.until(lambda: page.frames)
+    assert page.do({"pins/5": [1000, -1000], "settings/gravity": 3.5})["t"] == "done"
+    page.until(lambda: page.state.get("settings", {}).get("gravity") == 3.5)
+    page.until(lambda: abs(page.positions[5] - [1000, -1000]).max() < 1)
+    assert page.ask(t="undo")["t"] == "done"
+    page.until(lambda: page.state["settings"]["gravity"] == 1.0)
+    assert page.document == {}
+
+
+def test_who_may_not_change_the_visualization_changes_filters_for_himself(open_page):
+    session = unique("doc")
+    owner, guest = open_page(session), open_page(session, user=None)
+    done = guest.do({"filters/mine": expr("point:x > 3")}, label="mine")
+    assert done["t"] == "done" and done["own"] is True, done
+    assert guest.own == {"filters/mine": whole("point:x > 3")} and guest.document == {}
+    refused = guest.do({"pins/1": [0, 0]})
+    assert refused["slug"] == "not-yours" and "of your own" in refused["message"], refused
+    owner.do({"filters/all": expr("point:x < 30")})
+    guest.until(lambda: "filters/all" in guest.document)
+    owner.catch_up()
+    assert owner.own == {} and "filters/mine" not in owner.document
+    assert guest.ask(t="undo")["own"] is True and guest.own == {}
+    assert guest.ask(t="undo")["slug"] == "nothing-to-undo", "what the owner did is his"
+
+
+def test_what_an_agent_does_to_collections_is_a_step_and_a_page_takes_collections_in(server, open_page, accounts):
+    session = unique("doc")
+    page = open_page(session)
+    agent = Agent(server, ":".join(accounts["key"]))
+    painted = agent.call("create_collection", session_id=session, name="Kind a", node_color="#ff0000",
+                         gfql_operations=json.dumps([{"type": "Node", "filter_dict": {"kind": "a"}}]))
+    own = painted["collection"]["id"]
+    page.until(lambda: f"collections/{own}" in page.document)
+    assert page.heard[-1]["by"] == {"name": "alice", "kind": "agent", "you": False}, page.heard[-1]
+    entry = page.document[f"collections/{own}"]
+    assert entry["name"] == "Kind a" and entry["on"] is True and entry["node_color"] == "#ff0000"
+    done = page.do({f"collections/{own}": {**entry, "name": "As", "node_color": "#00ff00"},
+                    "collections/b": {"name": "Bs", "node_color": "#0000ff", "order": -1,
+                                      "rule": {"gfql": [{"type": "Node", "filter_dict": {"kind": "b"}}]}}})
+    assert done["t"] == "done", done
+    page.until(lambda: any(m["t"] == "collections" and len(m["collections"]) == 2 for m in page.messages))
+    listed = agent.call("list_collections", session_id=session)["collections"]
+    assert [(c["name"], c["color"]) for c in listed] == [("Bs", "#0000ff"), ("As", "#00ff00")]
+    assert page.ask(t="undo")["t"] == "done"
+    assert [c["name"] for c in agent.call("list_collections", session_id=session)["collections"]] == ["Kind a"]
+    agent.call("delete_collection", session_id=session, collection_id=own)
+    page.until(lambda: f"collections/{own}" not in page.document)
+
+
+def test_the_document_outlives_the_server(tmp_path):
+    server = Server(tmp_path / "data").start()
+    dataset = upload(server.api())
+    session = unique("doc")
+    page = Page(server, dataset, session, "admin")
+    page.do({"filters/f1": expr("point:x > 3"), "pins/3": [5, 5], "look/pointSize": 2,
+             "collections/c": {"name": "C", "rule": {"gfql": [{"type": "Node"}]}, "node_color": "#ff0000"}})
+    before = page.document
+    assert len(before) == 4
+    server.kill()
+    page.close()
+    server.start()
+    again = Page(server, dataset, session, "admin")
+    assert again.document == before
+    assert again.do({"pins/3": None})["t"] == "done", "a pin is let go after all"
+    again.close()
+    assert server.stop() == 0, server.output()
+
+
+def random_step(draw, page):
+    dice = draw.randrange(10)
+    if dice < 2:
+        return page.ask(t="undo")
+    if dice < 3:
+        return page.ask(t="redo")
+    changes = {}
+    for _ in range(draw.randrange(1, 4)):
+        path = draw.choice(["filters/a", "filters/b", "filters/c", "prune_orphans", "look/pointSize", "settings/gravity", "pins/3"])
+        value = {"f": expr(f"point:x > {draw.randrange(40)}"), "r": draw.random() < 0.5, "l": draw.randrange(1, 9),
+                 "s": draw.randrange(1, 5), "p": [draw.randrange(9), draw.randrange(9)]}[path[0] if path[0] in "flps" and path != "prune_orphans" else "r"]
+        changes[path] = None if draw.random() < 0.25 else value
+    more = {"join": draw.choice("xy")} if draw.random() < 0.3 else {}
+    return page.do(changes, **more)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_two_pages_and_an_agent_end_with_the_same_document(server, open_page, accounts, seed):
+    draw = random.Random(seed)
+    session = unique("doc")
+    agent = Agent(server, ":".join(accounts["key"]))
+    pages = [open_page(session), open_page(session)]
+    for round_ in range(60):
+        at = draw.randrange(9)
+        if at == 8:
+            pages[draw.randrange(2)].close()
+            pages = [open_page(session) if p.ws.protocol.state.name != "OPEN" else p for p in pages]
+        elif at == 7:
+            agent.call("create_collection", session_id=session, name=f"C{draw.randrange(3)}", node_color="#00ff00",
+                       gfql_operations=json.dumps([{"type": "Node", "filter_dict": {"x": draw.randrange(40)}}]))
+        else:
+            answer = random_step(draw, pages[at % 2])
+            assert answer["t"] == "done" or answer["slug"].startswith("nothing-to-"), answer
+    for page in pages:
+        page.catch_up()
+    assert pages[0].document == pages[1].document and pages[0].document
+    fresh = open_page(session)
+    assert fresh.document == pages[0].document
