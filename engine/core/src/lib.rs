@@ -20,6 +20,7 @@ mod compute;
 mod config;
 mod context;
 mod device;
+mod drawn_picture;
 mod engine;
 mod error;
 mod frames;
@@ -55,7 +56,11 @@ pub use device::{GpuChoice, GpuReport, OnDeviceLost};
 pub use error::{ClosedReason, EngineError, MemoryError};
 pub use frames::{PositionFrame, SceneFrames};
 pub use graphlume_device::cuda::GpuState;
-pub use graphlume_scene::{Encodings, Paint, SearchHit};
+pub use graphlume_facets::{
+    Axis, Brush, ColumnKind, Count, FacetColumn, Filter, FilterCount, FilterKind, FilterSet,
+    Filtered, Histogram, Kept, NodeBytes, Parts, Rule, Wanted,
+};
+pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};
 pub use handle::EngineHandle;
 pub use health::EngineHealth;
 pub use loader::{Built, LoadError, Loaded, Loader};

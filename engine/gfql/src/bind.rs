@@ -8,9 +8,8 @@ use arrow_schema::DataType;
 use graphlume_expr::{Cmp, ErrorCode, QueryError, Scalar};
 use graphlume_graph::canon::{Canon, Column, of_f64};
 use graphlume_store::PropertyGraph;
-use graphlume_store::filter::{Buckets, ColumnTest, Keep, Members, Predicate, Range, RowFilter};
+use graphlume_store::filter::{ColumnPlace, ColumnTest, Keep, Predicate, RowFilter};
 use graphlume_table::{Table, TextColumn};
-use graphlume_types::CancelToken;
 
 use crate::scope::{Scope, Side};
 use crate::wire::Filter;
@@ -33,31 +32,6 @@ pub(crate) fn named_values<'a>(filter: &'a Filter, name: &str) -> Option<Vec<Can
         _ => None,
     };
     literals.iter().map(canon).collect()
-}
-
-/// A column whose rows may be had by the byte.
-struct Short<'a> {
-    graph: &'a PropertyGraph,
-    edges: bool,
-    name: &'a str,
-    column: &'a Column,
-    cancel: &'a CancelToken,
-}
-
-impl Short<'_> {
-    fn codes(&self) -> Option<Arc<Vec<u8>>> {
-        graphlume_store::filter::small(self.graph, self.edges, self.name, self.column, self.cancel)
-    }
-
-    fn buckets(&self) -> Option<Arc<Buckets>> {
-        graphlume_store::filter::buckets(
-            self.graph,
-            self.edges,
-            self.name,
-            self.column,
-            self.cancel,
-        )
-    }
 }
 
 /// Checks a filter against the columns of a table.
@@ -90,16 +64,13 @@ pub(crate) fn bind(
         })?;
         let predicate = checked(&column, predicate, key, table.num_rows())?;
         predicate.hold_patterns(&mut bound.held);
-        let own = Arc::clone(&column);
-        let short = Short { graph, edges: side == Side::Edges, name: &name, column: &own, cancel };
+        let place = ColumnPlace { graph, edges: side == Side::Edges, name: &name, cancel };
         match predicate {
             // Each part by the way that suits it; duplicates need to see the others.
             Predicate::All(parts) if !parts.iter().any(Predicate::needs_column) => {
-                bound
-                    .tests
-                    .extend(parts.into_iter().map(|p| compile(Arc::clone(&column), p, &short)));
+                bound.tests.extend(parts.into_iter().map(|p| compile(&place, &column, p)));
             }
-            predicate => bound.tests.push(compile(column, predicate, &short)),
+            predicate => bound.tests.push(compile(&place, &column, predicate)),
         }
     }
     Ok(bound)
@@ -236,35 +207,11 @@ fn of_times(predicate: Predicate, key: &str) -> Result<Predicate, QueryError> {
     })
 }
 
-fn compile(column: Arc<Column>, predicate: Predicate, short: &Short<'_>) -> ColumnTest {
+fn compile(place: &ColumnPlace<'_>, column: &Arc<Column>, predicate: Predicate) -> ColumnTest {
     if predicate.needs_column() {
-        return ColumnTest::Rows(with_duplicates(&column, &predicate));
+        return ColumnTest::Rows(with_duplicates(column, &predicate));
     }
-    let truth = matches!(column.as_ref(), Column::Bool(_));
-    let members = Members::new(&predicate);
-    let holds = |cell: Option<&Canon<'_>>| match &members {
-        Some(members) => members.holds(cell),
-        None => predicate.holds(cell, truth),
-    };
-    if let Column::Text(text) = column.as_ref()
-        && let Some((_, values)) = text.dictionary()
-        && values.len() <= text.len()
-    {
-        let answers: Vec<bool> =
-            values.iter().map(|v| holds(v.map(Canon::Text).as_ref())).collect();
-        let null = holds(None);
-        let set = graphlume_store::filter::small_set(&answers, null);
-        let small = short.codes().map(|codes| (codes, set));
-        return ColumnTest::Codes { column, answers, null, small };
-    }
-    if let Some(range) = Range::new(&column, &predicate) {
-        let buckets = short.buckets().and_then(|b| Some((Arc::clone(&b), b.sure(range)?)));
-        return ColumnTest::Range { column, range, buckets };
-    }
-    if let Some(members) = members {
-        return ColumnTest::Members { column, members };
-    }
-    ColumnTest::Cells { column, predicate, truth }
+    ColumnTest::of(column, predicate, Some(place))
 }
 
 /// The rows that pass a test which has tests for duplicates among its parts.

@@ -59,18 +59,23 @@ pub fn elements(
             return Ok(Elements { nodes, edges: kept.edges.to_vec() });
         }
     }
-    from_tables(graph, query, scope)
+    let run = |tagged: &PropertyGraph| {
+        Ok(crate::run(tagged, query, None, scope.strictness, cancel)?.graph)
+    };
+    elements_of(graph, cancel, run)
 }
 
-/// Runs the query over edges that carry their row, and looks the result's elements up.
-fn from_tables(
+/// The nodes and edges of `graph` that are in a graph that `run` makes of it: it is given the same graph with edges that
+/// carry their row, by which they are found again.
+///
+/// # Errors
+/// Those of `run`; [`ErrorCode::Output`] when what it makes is rows and no part of the graph.
+pub fn elements_of(
     graph: &PropertyGraph,
-    query: &Query,
-    scope: Scope<'_>,
+    cancel: &CancelToken,
+    run: impl FnOnce(&PropertyGraph) -> Result<PropertyGraph, QueryError>,
 ) -> Result<Elements, QueryError> {
-    let cancel = scope.cancel;
-    let tagged = tagged(graph, cancel)?;
-    let result = crate::run(&tagged, query, None, scope.strictness, cancel)?.graph;
+    let result = run(&tagged(graph, cancel)?)?;
     if result.is_rows() {
         return Err(QueryError::new(
             ErrorCode::Output,

@@ -52,10 +52,11 @@ pub mod wire;
 
 pub use call::{CALLS, Callable, Does, ENGINES, Made, procedure, shown};
 pub use dag::no_dataset;
-pub use elements::{Elements, elements};
+pub use elements::{Elements, elements, elements_of};
 pub use explain::{explain, explain_on};
 pub use scope::Others;
 pub use select::Sizes;
+pub use wire::value::moment;
 pub use wire::{Query, parse};
 
 use graphlume_expr::{ErrorCode, QueryError, Strictness};

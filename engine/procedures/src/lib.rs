@@ -1,6 +1,7 @@
 //! The procedures that Cypher's CALL may name on every graph: the calls of GFQL, whose algorithms answer as rows; and texts whose
 //! stages make graphs. The two languages do not know each other; what may be called is listed once, with the calls.
 
+mod elements;
 mod stages;
 
 use std::sync::Mutex;
@@ -12,6 +13,7 @@ use graphlume_store::PropertyGraph;
 use graphlume_types::{CancelToken, Notice, note};
 use serde_json::{Map, Value as Json};
 
+pub use elements::{TextElements, elements_of_text};
 pub use stages::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
 
 /// `graphistry.degree`, `graphistry.igraph.*`, `graphistry.cugraph.*`, `graphistry.nx.*` and `graphistry.layout.*`. One is made for a query: a

@@ -29,6 +29,37 @@ impl Bits {
         Self { words, count }
     }
 
+    /// The indices below `bound` whose bits are set in `words`, least significant first.
+    #[must_use]
+    pub fn of_words(bound: u32, mut words: Vec<u64>) -> Self {
+        words.resize(bound.div_ceil(64) as usize, 0);
+        if let (Some(last), left @ 1..) = (words.last_mut(), bound % 64) {
+            *last &= u64::MAX >> (64 - left);
+        }
+        let count = words.iter().map(|w| u64::from(w.count_ones())).sum();
+        Self { words, count }
+    }
+
+    /// All indices below `bound`.
+    #[must_use]
+    pub fn all(bound: u32) -> Self {
+        Self::of_words(bound, vec![u64::MAX; bound.div_ceil(64) as usize])
+    }
+
+    /// Words of 64 bits, least significant first.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Bytes of 8 bits, least significant first, for the indices below `bound`: as masks travel.
+    #[must_use]
+    pub fn bytes(&self, bound: u32) -> Vec<u8> {
+        let mut bytes: Vec<u8> = self.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        bytes.resize(bound.div_ceil(8) as usize, 0);
+        bytes
+    }
+
     /// The indices that are in both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
@@ -49,7 +80,10 @@ impl Bits {
         self.count == 0
     }
 
-    fn contains(&self, i: u32) -> bool {
+    /// Whether an index is in it.
+    #[must_use]
+    #[inline]
+    pub fn contains(&self, i: u32) -> bool {
         self.words.get(i as usize / 64).is_some_and(|w| w >> (i % 64) & 1 == 1)
     }
 
@@ -317,6 +351,10 @@ mod tests {
         let other = Bits::new(130, &[64, 129, 7]);
         assert_eq!(bits.and(&other).iter().collect::<Vec<_>>(), [64, 129]);
         assert!(Bits::new(10, &[]).is_empty() && bits.and(&Bits::new(130, &[1])).is_empty());
+        let all = Bits::all(67);
+        assert_eq!((all.len(), all.iter().last(), all.and(&all)), (67, Some(66), all.clone()));
+        assert_eq!(Bits::of_words(3, vec![u64::MAX, 1]), Bits::new(3, &[0, 1, 2]));
+        assert_eq!(Bits::new(20, &[0, 9, 19]).bytes(20), [1, 2, 8]);
     }
 
     #[test]

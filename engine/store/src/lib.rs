@@ -35,7 +35,7 @@ mod property_graph;
 mod tally_job;
 mod tuning;
 
-pub use cache::{CacheKey, made};
+pub use cache::{Cache, CacheKey, made};
 pub use chain_job::{
     ChainAnswer, ChainColumn, ChainDevice, ChainHop, ChainJob, ChainStep, EdgeSet, NodeSet,
     Rediscovered,

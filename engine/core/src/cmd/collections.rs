@@ -30,9 +30,9 @@ impl Apply for EvaluateCollection {
             Ok(session) => session.dataset,
             Err(e) => return call.reply.send(Err(e)),
         };
-        let rule = self.rule;
+        let (rule, ctx) = (self.rule, engine.ctx.clone());
         read_dataset(engine, "collection", dataset, call, move |lease, cancel| {
-            let found = CollectionMembers::search(lease, &rule, &HashMap::new(), cancel);
+            let found = CollectionMembers::search(lease, &rule, &HashMap::new(), &ctx, cancel);
             cancel.check()?;
             Ok(found)
         });

@@ -9,6 +9,7 @@ pub(crate) mod collections;
 pub(crate) mod control;
 pub(crate) mod drain;
 pub(crate) mod edges;
+pub(crate) mod facets;
 #[cfg(test)]
 pub(crate) mod fail_point;
 pub(crate) mod follow;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
+use graphlume_facets::Facets;
 use graphlume_graph::{Graph, GraphSpec, Topology};
 use graphlume_scene::{EdgeOrder, POSITION_COLUMNS, Scene};
 use graphlume_store::Bindings;
@@ -27,9 +28,9 @@ use crate::residency::tallies::ResidentTallies;
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
-/// Bytes per node and per edge held beside the topology: positions, importance and colours; colours
+/// Bytes per node and per edge held beside the topology: positions, importance, colours and communities; colours
 /// and widths of edges, and the edge stream.
-const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8;
+const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4;
 const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
 const LABEL_BYTES: u64 = 1 << 20;
@@ -246,6 +247,8 @@ impl LoadJob {
             properties: OnceLock::new(),
             drawn: OnceLock::new(),
             fingerprint: OnceLock::new(),
+            communities: OnceLock::new(),
+            facets: Facets::default(),
             _held: held,
         })
     }

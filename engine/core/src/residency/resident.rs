@@ -7,6 +7,7 @@ use bytes::Bytes;
 use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
 use graphlume_expr::{QueryError, TableDevice};
+use graphlume_facets::Facets;
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::{EdgeOrder, Encodings};
 use graphlume_store::{Bindings, ChainDevice, PositionColumns, PropertyGraph, TallyDevice};
@@ -94,6 +95,10 @@ pub(crate) struct Resident {
     pub(super) properties: OnceLock<PropertyGraph>,
     pub(super) drawn: OnceLock<PropertyGraph>,
     pub(super) fingerprint: OnceLock<u64>,
+    /// The community of every node, as the picture is coloured by them, once somebody has looked for them.
+    pub(crate) communities: OnceLock<Arc<Vec<u32>>>,
+    /// What is kept of filters and histograms.
+    pub(crate) facets: Facets,
     pub(super) _held: Vec<Reservation>,
 }
 

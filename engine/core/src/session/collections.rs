@@ -4,12 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use graphlume_expr::{QueryError, Strictness};
+use graphlume_facets::Rule;
 use graphlume_gfql::Query;
 use graphlume_scene::wire::{self, Axis, Stamp};
 use graphlume_scene::{Bits, Members, Paint};
 use graphlume_types::{CancelToken, Reservation, SessionId};
 use serde_json::{Map, Value, json};
 
+use crate::context::EngineContext;
+use crate::drawn_picture::DrawnPicture;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
 use crate::reply::Reply;
@@ -27,6 +30,8 @@ const BYTES_PER_ELEMENT: u64 = 4 + 2;
 pub enum CollectionRule {
     /// What a query keeps.
     Query(Query, Strictness),
+    /// What a rule of a session's document means.
+    Rule(Arc<Rule>),
     /// What is in all of these collections of the same session.
     All(Vec<String>),
 }
@@ -82,6 +87,7 @@ impl CollectionMembers {
         lease: &Lease,
         rule: &Arc<CollectionRule>,
         others: &HashMap<String, Self>,
+        ctx: &EngineContext,
         cancel: &CancelToken,
     ) -> Result<Self, QueryError> {
         let (nodes, edges) = (lease.facts.node_count, lease.facts.edge_count);
@@ -94,6 +100,7 @@ impl CollectionMembers {
                     edges: Bits::new(edges, &kept.edges),
                 }
             }
+            CollectionRule::Rule(rule) => DrawnPicture { lease, ctx, cancel }.members(rule)?,
             CollectionRule::All(ids) => {
                 let mut parts = ids.iter().filter_map(|id| others.get(id));
                 let first = parts.next().map(|f| f.members.as_ref().clone());
@@ -353,9 +360,13 @@ impl Sessions {
             broadcast: broadcast.clone(),
             result: Err(EngineError::Dropped),
         };
-        let (report, cpu) = (self.reports.once(lost), scheduler.cpu().clone());
+        let (report, cpu, ctx) =
+            (self.reports.once(lost), scheduler.cpu().clone(), self.ctx.clone());
         let run = move || {
-            let done = cpu.install(|| render(&lease, base, &set, members, renderings, &cancel));
+            let done = cpu.install(|| {
+                let changes = Changes { set: &set, members, renderings };
+                render(&lease, base, changes, &ctx, &cancel)
+            });
             drop((lease, set));
             let result = Ok(Box::new(done));
             report.send(SessionEvent::CollectionsRendered {
@@ -420,27 +431,36 @@ impl Sessions {
     }
 }
 
+/// What a picture is to show over the dataset's own.
+struct Changes<'a> {
+    set: &'a CollectionSet,
+    /// The elements that are known.
+    members: HashMap<String, CollectionMembers>,
+    /// Pictures made so far, this one included.
+    renderings: u32,
+}
+
 /// Finds what is not known and renders; on a reader, inside the CPU pool.
 fn render(
     lease: &Lease,
     base: Arc<SceneFrames>,
-    set: &CollectionSet,
-    mut members: HashMap<String, CollectionMembers>,
-    renderings: u32,
+    changes: Changes<'_>,
+    ctx: &EngineContext,
     cancel: &CancelToken,
 ) -> CollectionRender {
+    let Changes { set, mut members, renderings } = changes;
     members.retain(|_, f| f.epoch == lease.facts.epoch);
     // Intersections may refer to each other, so those whose parts are known come next, again and again.
     loop {
         let ready = |rule: &CollectionRule| match rule {
-            CollectionRule::Query(..) => true,
+            CollectionRule::Query(..) | CollectionRule::Rule(_) => true,
             CollectionRule::All(ids) => ids.iter().all(|id| members.contains_key(id)),
         };
         let open = set.specs.iter().filter(|l| !members.contains_key(&l.id));
         let ready: Vec<&CollectionSpec> = open.filter(|l| ready(&l.rule)).collect();
         let before = members.len();
         for spec in ready {
-            match CollectionMembers::search(lease, &spec.rule, &members, cancel) {
+            match CollectionMembers::search(lease, &spec.rule, &members, ctx, cancel) {
                 Ok(one) => drop(members.insert(spec.id.clone(), one)),
                 Err(error) => tracing::info!(%error, "a collection finds nothing in this graph"),
             }

@@ -41,12 +41,7 @@ impl Sessions {
         let report = self.reports.once(event(Err(EngineError::Dropped)));
         let (ctx, cpu) = (self.ctx.clone(), scheduler.cpu().clone());
         let run = move || {
-            let cancel = CancelToken::with_deadline(ctx.now() + ctx.config.community_budget);
-            let labels = gpu_for(&ctx, &lease).and_then(|gpu| {
-                let _step = ctx.steps.begin("the search for communities", ctx.now());
-                cpu.install(|| on_device(gpu, &lease, &cancel))
-            });
-            let result = cpu.install(|| coloured_scene(&lease, labels, &cancel));
+            let result = cpu.install(|| coloured_scene(&ctx, &lease));
             drop(lease);
             report.send(event(result.map(Arc::new)));
         };
@@ -90,17 +85,28 @@ fn gpu_for<'a>(ctx: &'a EngineContext, lease: &Lease) -> Option<&'a GpuDevice> {
     (lease.facts.edge_count >= ctx.config.gpu_edges_min).then_some(gpu.as_ref())
 }
 
-/// Communities, unless the device has given them, and the scene coloured by them; on a background worker,
-/// inside the CPU pool.
-fn coloured_scene(
-    lease: &Lease,
-    labels: Option<Vec<u32>>,
-    cancel: &CancelToken,
-) -> Result<SceneFrames, EngineError> {
+/// The community of every node, looked for once per graph: the picture is coloured by them, and they are a column that
+/// may be filtered by. Inside the CPU pool.
+pub(crate) fn of(ctx: &EngineContext, lease: &Lease) -> Result<Arc<Vec<u32>>, EngineError> {
+    if let Some(known) = lease.communities.get() {
+        return Ok(Arc::clone(known));
+    }
+    let cancel = CancelToken::with_deadline(ctx.now() + ctx.config.community_budget);
+    let labels = gpu_for(ctx, lease).and_then(|gpu| {
+        let _step = ctx.steps.begin("the search for communities", ctx.now());
+        on_device(gpu, lease, &cancel)
+    });
     let labels = match labels {
         Some(labels) => labels,
-        None => on_cpu(lease, cancel)?,
+        None => on_cpu(lease, &cancel)?,
     };
+    // Of two who looked at the same time the first has the say, so that all see the same.
+    Ok(Arc::clone(lease.communities.get_or_init(|| Arc::new(labels))))
+}
+
+/// The scene coloured by communities; on a background worker, inside the CPU pool.
+fn coloured_scene(ctx: &EngineContext, lease: &Lease) -> Result<SceneFrames, EngineError> {
+    let labels = of(ctx, lease)?;
     let (nodes, encodings) = (lease.nodes.as_ref(), &lease.encodings);
     let scene = scene_of(&lease.graph, nodes, &lease.edges, encodings, Some(&labels))?;
     Ok(scene_frames(&scene, &lease.graph.topology, lease.order, lease.facts.epoch, 2))

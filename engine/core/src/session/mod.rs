@@ -6,7 +6,7 @@
 pub(crate) mod broadcast;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
-mod communities;
+pub(crate) mod communities;
 pub(crate) mod control;
 pub(crate) mod events;
 mod force_atlas2;

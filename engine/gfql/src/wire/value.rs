@@ -132,7 +132,7 @@ pub(crate) fn instant(text: &str, zone: i64) -> Option<(i64, u32)> {
 ///
 /// # Errors
 /// [`ErrorCode::ColumnType`] for a text that says none.
-pub(crate) fn moment(text: &str) -> Result<(i64, u32), QueryError> {
+pub fn moment(text: &str) -> Result<(i64, u32), QueryError> {
     instant(text, 0).ok_or_else(|| {
         QueryError::new(ErrorCode::ColumnType, "a time is compared with a text that says no time")
             .value(text)

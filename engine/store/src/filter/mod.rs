@@ -2,6 +2,7 @@
 //! byte where the values of a column are numbered or put into ranges.
 
 mod codes;
+mod column_test;
 mod condition;
 mod histogram;
 mod members;
@@ -11,6 +12,7 @@ mod range;
 mod row_filter;
 
 pub use codes::{SMALL_NULL, kept_small, small, small_set};
+pub use column_test::ColumnPlace;
 pub use condition::Place;
 pub use histogram::{Buckets, Sure, buckets};
 pub use members::Members;
