@@ -6,3 +6,4 @@ import './input.mjs';
 import './names.mjs';
 import './states.mjs';
 import './selection.mjs';
+import './filters.mjs';
