@@ -69,7 +69,8 @@ export class SharedDocument {
     this.tellHistory(viewer);
     const hides = this.seen(part).get('prune_orphans');
     if (this.below(part, 'filters').length > 0 || hides) this.tellVisible(viewer);
-    if (this.below(part, 'collections').length > 0) this.tellPaint(viewer);
+    const painted = [...this.below(part, 'collections'), ...this.below(part, 'encodings')];
+    if (painted.length > 0) this.tellPaint(viewer);
   }
 
   tellHistory(viewer) {
@@ -129,9 +130,11 @@ export class SharedDocument {
 
   tellPaint(viewer) {
     const seen = this.seen(this.part(viewer));
-    const { color, legend, collections } = paint(this.session.graph, this.columns, seen);
-    const head = this.header(17, { count: this.session.graph.n });
-    viewer.socket.send(Buffer.concat([head, Buffer.alloc(16), Buffer.from(color)]));
+    const { color, size, legend, collections } = paint(this.session.graph, this.columns, seen);
+    for (const [kind, data] of [[17, color], [18, size]]) {
+      const head = this.header(kind, { count: this.session.graph.n });
+      viewer.socket.send(Buffer.concat([head, Buffer.alloc(16), Buffer.from(data)]));
+    }
     viewer.say({ t: 'legend', legend });
     viewer.say({ t: 'collections', ...collections });
   }

@@ -43,6 +43,13 @@ export function paint(graph, columns, seen) {
     const column = columnOf(columns, 'node', encoding.attribute);
     legend = { node_color: encoded(color, column, encoding) };
   }
+  let size = graph.size;
+  const sizing = seen.get('encodings/node.size');
+  if (sizing) {
+    const values = Array.from(columnOf(columns, 'node', sizing.attribute).values, Number);
+    const max = values.reduce((a, b) => Math.max(a, b), 1);
+    size = Uint8Array.from(values, (value) => 12 + 80 * Math.sqrt(Math.max(0, value) / max));
+  }
   const below = [...seen].filter(([path]) => path.startsWith('collections/'));
   const sorted = below.sort((a, b) => a[1].order - b[1].order);
   const entries = [];
@@ -56,5 +63,5 @@ export function paint(graph, columns, seen) {
     const swatches = [entry.node_color ?? '#ffffff'];
     if (entry.on) entries.unshift({ id: path.slice(12), name, description, swatches, match_count: count });
   }
-  return { color, legend, collections: { collections: entries, background: null } };
+  return { color, size, legend, collections: { collections: entries, background: null } };
 }

@@ -46,7 +46,7 @@ export class DocumentApi {
   /** Histograms of columns, each given by its key; `search` narrows the categories. */
   async bins(
     columns: string[],
-    options: { log?: string[]; search?: string },
+    options: { log?: string[]; search?: string | undefined },
     signal?: AbortSignal,
   ): Promise<{ revision: number; histograms: Histogram[] }> {
     const query = new URLSearchParams({ columns: columns.join(','), bins: '32' });

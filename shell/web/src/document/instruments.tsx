@@ -1,6 +1,7 @@
 import '../instruments.css';
+import { signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import { useLayoutEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import * as icons from '../panels/icons.tsx';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
@@ -111,6 +112,20 @@ function News(): JSX.Element | null {
   );
 }
 
+/** The histograms, which are loaded when somebody first opens them. */
+const facets = signal<typeof import('../facets/panel.tsx') | null>(null);
+
+function Histograms(): JSX.Element | null {
+  useEffect(() => {
+    if (facets.value) return;
+    void import('../facets/panel.tsx').then((loaded) => {
+      facets.value = loaded;
+    });
+  }, []);
+  const Loaded = facets.value?.HistogramPanel;
+  return Loaded ? <Loaded /> : null;
+}
+
 /** The open panels, over the right side of the picture. */
 export function Dock(): JSX.Element | null {
   const open = state.panels.value;
@@ -135,6 +150,11 @@ export function Dock(): JSX.Element | null {
           {open.includes('filters') && (
             <Panel name="filters" title="Filters">
               <FiltersPanel />
+            </Panel>
+          )}
+          {open.includes('histograms') && (
+            <Panel name="histograms" title="Histograms">
+              <Histograms />
             </Panel>
           )}
         </div>

@@ -17,8 +17,11 @@ export function short(value: number): string {
   return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
 }
 
-export function day(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
+/** A number among others that span so much, in as many digits as tell them apart. */
+export function among(value: number, span: number): string {
+  const digits = Math.ceil(-Math.log10(span / 200));
+  if (!(digits < 12) || Math.abs(value) >= 1e12) return short(value);
+  return value.toLocaleString('en', { maximumFractionDigits: Math.max(0, digits) });
 }
 
 /** A moment, as exact as a span of time asks for. */

@@ -7,3 +7,4 @@ import './names.mjs';
 import './states.mjs';
 import './selection.mjs';
 import './filters.mjs';
+import './histograms.mjs';
