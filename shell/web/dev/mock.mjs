@@ -9,6 +9,7 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
+import { SharedDocument } from './document.mjs';
 import { make } from './graphs.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -59,7 +60,12 @@ class Session {
     this.xy = new Float64Array(2 * this.graph.n);
     this.compute();
     this.encodeKey();
+    this.document = new SharedDocument(this, header);
     this.timer = setInterval(() => this.tick(), FRAME_MS);
+  }
+
+  leave(viewer) {
+    this.viewers.delete(viewer);
   }
 
   get state() {
@@ -205,6 +211,7 @@ class Viewer {
   constructor(socket, session) {
     this.socket = socket;
     this.session = session;
+    this.id = Math.random().toString(36).slice(2);
     this.unacked = 0;
     this.sent = 0;
     this.keySent = 0;
@@ -232,6 +239,7 @@ class Viewer {
     this.say(session.graphMessage());
     this.offer();
     for (const frame of session.scene()) this.socket.send(frame);
+    if (session.graph.n > 0) session.document.join(this);
     session.tell();
   }
 
@@ -249,10 +257,13 @@ class Viewer {
       if (message.t === 'pin') session.pins.set(message.index, [message.x, message.y]);
       else session.pins.delete(message.index);
       session.publish();
+    } else if (message.t === 'do' || message.t === 'undo' || message.t === 'redo') {
+      session.document.hear(this, message);
     }
   }
 }
 
+const DOCUMENT = new Set(['columns', 'bins', 'find', 'export', 'dataset']);
 const sessions = new Map();
 
 function parse(url) {
@@ -295,6 +306,7 @@ function edges(session, range, response) {
 
 function node(session, index, response) {
   const { graph } = session;
+  const valueOf = (name) => session.document.columns.find((column) => column.name === name).values[index];
   json(response, 200, {
     title: `entity ${index}`,
     id: index,
@@ -302,10 +314,10 @@ function node(session, index, response) {
     degree_in: 0,
     degree_out: 0,
     properties: [
-      { name: 'type', value: index % 3 === 0 ? 'account' : 'person' },
+      { name: 'type', value: valueOf('type') },
       { name: 'community', value: graph.group[index] },
       { name: 'amount', value: 18204.5 + index },
-      { name: 'first seen', value: '2026-07-03' },
+      { name: 'first seen', value: new Date(valueOf('first seen')).toISOString() },
       { name: 'risk', value: null },
       { name: 'profile', value: `https://example.org/entities/${index}` },
     ],
@@ -372,6 +384,7 @@ const server = createServer((request, response) => {
     const play = query.get('play');
     if (play !== null && !Number.isNaN(Number(play))) plays.set(query.get('session'), Number(play));
   }
+  if (path === '/favicon.ico') return response.writeHead(204).end();
   if (path.startsWith('/graph/')) return page(path, response);
   if (path === '/api/v2/auth/token/generate') return login(request, response);
   const match = /^\/viz\/([^/]+)\/(.*)$/.exec(path);
@@ -387,6 +400,12 @@ const server = createServer((request, response) => {
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);
   if (head === 'node') return node(session, Number(tail), response);
   if (head === 'search') return search(session, query.get('q') ?? '', response);
+  if (DOCUMENT.has(head)) {
+    return session.document.route(head, request, query, (status, body) => {
+      if (typeof body === 'string') response.writeHead(status, { 'Content-Type': 'text/csv' }).end(body);
+      else json(response, status, body);
+    });
+  }
   if (head === 'frame') return response.writeHead(200).end(session.keyFrame);
   return json(response, 404, { message: 'There is no such route.' });
 });
@@ -423,10 +442,11 @@ server.on('upgrade', (request, raw_, head) => {
       plays.get(match[1]),
     );
     const viewer = new Viewer(socket, session);
-    viewer.say({ ...hello(session), dataset });
+    const { steers } = session.document.part(viewer);
+    viewer.say({ ...hello(session), dataset, viewer: viewer.id, steers });
     viewer.join();
     socket.on('message', (text) => viewer.hear(JSON.parse(String(text))));
-    socket.on('close', () => session.viewers.delete(viewer));
+    socket.on('close', () => session.leave(viewer));
   });
 });
 

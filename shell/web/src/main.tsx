@@ -1,11 +1,11 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { listenKeys } from './input/keyboard.ts';
 import { PointerInput } from './input/pointer.ts';
 import { App, type Surfaces } from './panels/app.tsx';
-import { placeCards } from './panels/card.tsx';
-import { focusSearch } from './panels/search-box.tsx';
 import * as act from './state/actions.ts';
 import { watchPictures } from './state/notices.ts';
+import { focusSearch } from './state/search.ts';
 import { splash } from './state/splash.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
@@ -57,7 +57,13 @@ function start({ stage, picture, overlay }: Surfaces): void {
     return;
   }
   act.setViewer(viewer);
-  viewer.onDraw = () => placeCards(stage, viewer);
+  effect(() => {
+    if (store.phase.value !== 'ready' || store.more.peek()) return;
+    void import('./panels/more.tsx').then((more) => {
+      viewer.onDraw = () => more.placeCards(stage, viewer);
+      store.more.value = more;
+    });
+  });
   followSize(stage, viewer);
   const surface = picture.parentElement;
   if (surface) new PointerInput(surface, viewer);

@@ -54,7 +54,7 @@ export function installHook(viewer: Viewer): void {
   const { picture } = viewer;
   const hook: ViewerHook = {
     get ready() {
-      return store.phase.value === 'ready' || store.phase.value === 'empty';
+      return (store.phase.value === 'ready' && store.more.value !== null) || store.phase.value === 'empty';
     },
     get frame() {
       return picture.frames;

@@ -11,11 +11,12 @@ const scripts = readdirSync(join(dist, 'assets')).filter((name) => name.endsWith
 const read = (name) => readFileSync(join(dist, 'assets', name));
 const packed = (names) => names.reduce((sum, name) => sum + gzipSync(read(name), { level: 9 }).length, 0);
 const bytes = Buffer.concat(scripts.map(read));
-const first = packed(scripts.filter((name) => name.startsWith('graph-')));
+const html = readFileSync(join(dist, 'graph.html'), 'utf8');
+// What the page itself names: its script, and what that cannot start without.
+const first = packed(scripts.filter((name) => html.includes(name)));
 const all = packed(scripts);
 console.log(`JavaScript: ${bytes.length} bytes; compressed ${first} at the start, ${all} in all`);
 
-const html = readFileSync(join(dist, 'graph.html'), 'utf8');
 const faults = [
   [first > 50_000, 'more than 50 KB of compressed JavaScript at the start'],
   [all > 120_000, 'more than 120 KB of compressed JavaScript'],

@@ -1,5 +1,6 @@
 import type { Rgb } from '../scene/color.ts';
 import type { Size, View } from '../scene/camera.ts';
+import { shownColors, shownWidths } from '../scene/scene-data.ts';
 import { GlError, GpuTable, InkTarget, Program } from './gpu.ts';
 import * as glsl from './shaders.ts';
 
@@ -19,6 +20,9 @@ export interface SceneData {
   /** An opacity of 0 in `edgeColor` stands for the edge's own look. */
   edgeColorSome: boolean;
   edgeWidth: Uint8Array | null;
+  /** 1 for each that is not drawn; null when all are. */
+  nodeHidden: Uint8Array | null;
+  edgeHidden: Uint8Array | null;
 }
 
 /**
@@ -181,7 +185,6 @@ export class Renderer {
     for (const one of [...tables.pos, tables.nodeColor, tables.nodeSize]) one.reserve(data.numNodes);
     tables.ends.reserve(edges);
     if (data.edgeColor) tables.edgeColor.reserve(edges);
-    if (data.edgeWidth) tables.edgeWidth.reserve(edges);
     this.listed = null;
     this.uploadPositions(true);
     this.uploadStyle();
@@ -201,16 +204,19 @@ export class Renderer {
   uploadStyle(): void {
     const { data, tables, gl } = this;
     if (!data) return;
-    if (data.nodeColor) tables.nodeColor.write(data.nodeColor, data.numNodes);
+    if (data.nodeColor) {
+      tables.nodeColor.write(shownColors(data.nodeColor, data.nodeHidden), data.numNodes);
+    }
     if (data.nodeSize) tables.nodeSize.write(data.nodeSize, data.numNodes);
     const edges = Math.min(data.numEdges, this.edgesMax);
     if (data.edgeColor) {
       tables.edgeColor.reserve(edges);
       tables.edgeColor.write(data.edgeColor, edges);
     }
-    if (data.edgeWidth) {
+    const widths = shownWidths(data);
+    if (widths) {
       tables.edgeWidth.reserve(edges);
-      tables.edgeWidth.write(data.edgeWidth, edges);
+      tables.edgeWidth.write(widths, edges);
     }
     if (data.order) {
       this.orderBuffer ??= gl.createBuffer();
@@ -350,7 +356,8 @@ export class Renderer {
     tables.edgeWidth.bind(8);
     p.int('uEnds', 4).int('uEdgeColor', 5).int('uEdgeWidth', 8);
     const some = data?.edgeColorSome === true;
-    p.flags('uHasEdge', Boolean(data?.edgeColor), Boolean(data?.edgeWidth), some);
+    const widths = Boolean(data?.edgeWidth ?? data?.edgeHidden);
+    p.flags('uHasEdge', Boolean(data?.edgeColor), widths, some);
     p.float('uTint', 0.82, input.light ? 0.94 : 0.82);
     return p.float('uFade', input.fade).float('uFadeLength', input.fadeLength);
   }

@@ -63,6 +63,8 @@ vec4 edgeColor(int e, int node) {
 float edgeWidth(int e) {
   return uHasEdge.y ? max(0.25, texelFetch(uEdgeWidth, cell(e), 0).r * 15.9375) : 1.0;
 }
+/** An edge that is hidden has the width 0. */
+bool hidden(int e) { return uHasEdge.y && texelFetch(uEdgeWidth, cell(e), 0).r == 0.0; }
 float fade(float length) { return mix(1.0, 1.0 / (1.0 + length / uFadeLength), uFade); }
 `;
 
@@ -109,7 +111,7 @@ void main() {
   ivec2 ends = ivec2(texelFetch(uEnds, cell(e), 0).xy);
   vec2 a = place(ends.x);
   vec2 b = place(ends.y);
-  if (!placed(a) || !placed(b)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
+  if (!placed(a) || !placed(b) || hidden(e)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   bool second = (gl_VertexID & 1) == 1;
   vec4 c = edgeColor(e, second ? ends.y : ends.x);
   float w = c.a * fade(length(pixel(b) - pixel(a))) * edgeWidth(e) * uGain;
@@ -178,7 +180,7 @@ void main() {
   ivec2 ends = ivec2(texelFetch(uEnds, cell(e), 0).xy);
   vec2 a = place(ends.x);
   vec2 b = place(ends.y);
-  if (!placed(a) || !placed(b)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
+  if (!placed(a) || !placed(b) || hidden(e)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   Curve c = curveOf(ends, rankOf(entry), a, b);
   float t0 = float(segment) / float(uSegments);
   float t1 = float(segment + 1) / float(uSegments);
@@ -223,7 +225,7 @@ void main() {
   vec2 a = place(ends.x);
   vec2 b = place(ends.y);
   gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
-  if (!placed(a) || !placed(b) || ends.x == ends.y) return;
+  if (!placed(a) || !placed(b) || ends.x == ends.y || hidden(e)) return;
   Curve c = curveOf(ends, rankOf(entry), a, b);
   float span = length(c.b - c.a);
   float radius = diameter(ends.y) * 0.5 + 1.5;

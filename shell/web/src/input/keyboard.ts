@@ -1,4 +1,5 @@
 import * as act from '../state/actions.ts';
+import { withDocument } from '../state/documents.ts';
 import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -44,12 +45,15 @@ export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: (
     all: () => act.select('all'),
     grow: () => act.select('grow'),
     invert: () => act.select('invert'),
+    undo: () => withDocument((all) => all.step('undo')),
+    redo: () => withDocument((all) => all.step('redo')),
   };
   addEventListener('keydown', (event) => {
     const command = commandOf({
       key: event.key,
       ctrl: event.ctrlKey || event.metaKey,
       alt: event.altKey,
+      shift: event.shiftKey,
       typing: typing(event.target),
       button: event.target instanceof HTMLButtonElement,
     });

@@ -16,7 +16,9 @@ export type KeyCommand =
   | 'lasso'
   | 'all'
   | 'grow'
-  | 'invert';
+  | 'invert'
+  | 'undo'
+  | 'redo';
 
 /** A key that went down, and where. */
 export interface Press {
@@ -24,6 +26,7 @@ export interface Press {
   /** Control or command. */
   ctrl: boolean;
   alt: boolean;
+  shift: boolean;
   /** In a field, which keeps its keys. */
   typing: boolean;
   /** On a button, which keeps space. */
@@ -51,26 +54,14 @@ const COMMANDS: Record<string, KeyCommand> = {
 };
 
 /** What a key does; null leaves it to the browser. */
-export function commandOf({ key, ctrl, alt, typing, button }: Press): KeyCommand | null {
+export function commandOf({ key, ctrl, alt, shift, typing, button }: Press): KeyCommand | null {
   const name = key.toLowerCase();
   if (ctrl && name === 'k') return 'search';
   // The browser's own would mark the texts of all panels, and nothing of the picture.
   if (ctrl && name === 'a' && !alt && !typing) return 'all';
+  if (ctrl && !alt && !typing && name === 'z') return shift ? 'redo' : 'undo';
+  if (ctrl && !alt && !typing && name === 'y') return 'redo';
   if (ctrl || alt || typing) return null;
   if (name === ' ' && button) return null;
   return COMMANDS[name] ?? null;
 }
-
-/** The keys as people read them. */
-export const KEY_LIST: readonly { keys: readonly string[]; does: string }[] = [
-  { keys: ['/', 'Ctrl K'], does: 'Search nodes' },
-  { keys: ['Space'], does: 'Run or pause the layout' },
-  { keys: ['F'], does: 'Show everything' },
-  { keys: ['+', '-'], does: 'Zoom in and out' },
-  { keys: ['←', '→', '↑', '↓'], does: 'Move the view' },
-  { keys: ['Shift click', 'Shift drag'], does: 'Select more nodes; with Alt fewer' },
-  { keys: ['R', 'L'], does: 'Drag a rectangle or a lasso to select' },
-  { keys: ['Ctrl A', 'I', 'G'], does: 'Select all, the others, the neighbours' },
-  { keys: ['Esc'], does: 'Let go of what is selected, close this list' },
-  { keys: ['?'], does: 'Show or hide this list' },
-];

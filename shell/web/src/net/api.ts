@@ -59,7 +59,7 @@ export class Api {
   ) {}
 
   /** An address below the session's. It names the dataset: a session's name alone opens none. */
-  private at(path: string): URL {
+  at(path: string): URL {
     const url = new URL(path, this.base);
     url.searchParams.set('dataset', this.dataset);
     return url;

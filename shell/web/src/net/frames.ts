@@ -13,6 +13,7 @@ export const KIND = {
   POS_DELTA: 2,
   POS_F32: 3,
   POS_LIST: 4,
+  MASK: 16,
   COLOR: 17,
   SIZE: 18,
   LABELS: 19,
@@ -179,6 +180,14 @@ export function readChannel(
     some: payload[1] === 1,
     data: payload.subarray(16, 16 + header.count * width),
   };
+}
+
+/** The axis of a MASK frame and its bits, which follow 16 bytes of prefix. */
+export function readMask(frame: Frame): { axis: 'node' | 'edge'; bits: Uint8Array } {
+  const { payload, header } = frame;
+  const bytes = (header.count + 7) >> 3;
+  need(payload, 16 + bytes, 'MASK');
+  return { axis: payload[0] === 1 ? 'edge' : 'node', bits: payload.subarray(16, 16 + bytes) };
 }
 
 export interface Label {

@@ -2,11 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
-import { Cards } from './card.tsx';
-import { CollectionsPanel } from './collections.tsx';
-import { KeysPanel } from './keys.tsx';
 import { LegendPanel } from './legend.tsx';
-import { NoticesPanel } from './notices.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
 import { Counts, TopBar } from './top-bar.tsx';
 
@@ -38,10 +34,12 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   const notices = store.notices.value;
   const narrow = store.narrow.value;
   const Panel = store.selectionPanel.value;
+  const more = store.more.value;
+  const Dock = store.instruments.value?.Dock;
   useLayoutEffect(() => {
     // Legend and buttons have just taken their part of the screen.
     if (ready) act.panelsMoved();
-  }, [ready, legend, listed, notices, narrow]);
+  }, [ready, more, legend, listed, notices, narrow]);
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
@@ -59,16 +57,17 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <EdgeProgress />
         <div class="left-panels">
           <Counts panel />
-          <CollectionsPanel />
+          {more && <more.CollectionsPanel />}
           <LegendPanel />
-          <NoticesPanel />
+          {more && <more.NoticesPanel />}
         </div>
         {Panel && <Panel />}
         <ZoomButtons />
         <TinyTools />
         <Logo />
-        <Cards />
-        <KeysPanel />
+        {Dock && <Dock />}
+        {more && <more.Cards />}
+        {more && <more.KeysPanel />}
         <Banner />
         <StageState />
       </main>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 
 /** Line icons of one weight, 16 units square. */
-function icon(path: JSX.Element, filled = false): JSX.Element {
+export function icon(path: JSX.Element, filled = false): JSX.Element {
   const paint = filled ? { fill: 'currentColor' } : { fill: 'none', stroke: 'currentColor' };
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" stroke-width="1.5" {...paint}>

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { KEY_LIST } from '../input/keys.ts';
+import { KEY_LIST } from '../input/key-list.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
 

@@ -46,6 +46,17 @@ export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Elem
   );
 }
 
+/** How many there are, and how many of them are visible where not all are. */
+function Count({ shown, all, one }: { shown: number | undefined; all: number; one: string }): JSX.Element {
+  const some = shown !== undefined && shown < all;
+  return (
+    <span>
+      <b>{number(some ? shown : all)}</b> {some && `/ ${number(all)} `}
+      {all === 1 ? one : `${one}s`}
+    </span>
+  );
+}
+
 /** How much there is: in the bar, or as a panel where the bar has no room. */
 export function Counts({ panel = false }: { panel?: boolean }): JSX.Element | null {
   const phase = store.phase.value;
@@ -60,13 +71,9 @@ export function Counts({ panel = false }: { panel?: boolean }): JSX.Element | nu
       title={store.graphDescription.value || undefined}
       data-over={panel ? '' : undefined}
     >
-      <span>
-        <b>{number(nodes)}</b> {nodes === 1 ? 'node' : 'nodes'}
-      </span>
+      <Count shown={store.shown.value?.nodes} all={nodes} one="node" />
       <i>·</i>
-      <span>
-        <b>{number(edges)}</b> {edges === 1 ? 'edge' : 'edges'}
-      </span>
+      <Count shown={store.shown.value?.edges} all={edges} one="edge" />
     </div>
   );
 }
@@ -121,6 +128,7 @@ export function TopBar(): JSX.Element {
   const name = store.graphName.value;
   const dark = store.theme.value === 'dark';
   const ready = store.phase.value === 'ready';
+  const Bar = store.narrow.value ? null : store.instruments.value?.Buttons;
   return (
     <header class="bar">
       <div class="brand">
@@ -133,6 +141,7 @@ export function TopBar(): JSX.Element {
       <Counts />
       <div class="space" />
       {ready && <Tools />}
+      {ready && Bar && <Bar />}
       <button
         class="button square"
         type="button"

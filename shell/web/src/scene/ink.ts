@@ -40,13 +40,14 @@ export function clippedLength(box: Box, ax: number, ay: number, bx: number, by: 
   return t0 < t1 ? Math.hypot(dx, dy) * (t1 - t0) : 0;
 }
 
-/** Σ clipped length over all edges in pixels, estimated from a spread sample. */
+/** Σ clipped length over all edges that are not hidden in pixels, estimated from a spread sample. */
 export function inkLength(
   ends: Uint32Array,
   xy: Float32Array,
   box: Box,
   scale: number,
   numEdges: number,
+  hidden: Uint8Array | null = null,
 ): number {
   const known = ends.length / 2;
   if (known === 0) return 0;
@@ -54,10 +55,11 @@ export function inkLength(
   let sum = 0;
   let sampled = 0;
   for (let e = 0; e < known; e += step) {
+    sampled += 1;
+    if (hidden?.[e]) continue;
     const s = ends[2 * e];
     const d = ends[2 * e + 1];
     const length = clippedLength(box, xy[2 * s], xy[2 * s + 1], xy[2 * d], xy[2 * d + 1]);
-    sampled += 1;
     if (length > 0) sum += length;
   }
   return sampled === 0 ? 0 : (sum / sampled) * numEdges * scale;

@@ -19,11 +19,13 @@ export interface InView {
   nodeSize: Uint8Array | null;
   /** When something is highlighted, the only nodes that are named. */
   lit: ReadonlySet<number> | null;
+  /** 1 for each node that is not drawn. */
+  hidden: Uint8Array | null;
 }
 
 /** The largest nodes in view, at most `most`, the largest first and equal ones by their index. */
 export function largestInView(input: InView, most: number): number[] {
-  const { xy, origin, nodeSize, lit } = input;
+  const { xy, origin, nodeSize, lit, hidden } = input;
   const box = viewBox(input.view, input.size);
   const [minX, maxX] = [box.minX - origin.x, box.maxX - origin.x];
   const [minY, maxY] = [box.minY - origin.y, box.maxY - origin.y];
@@ -31,6 +33,7 @@ export function largestInView(input: InView, most: number): number[] {
   const counts = new Uint32Array(256);
   const found: number[] = [];
   const look = (v: number): void => {
+    if (hidden?.[v]) return;
     const [x, y] = [xy[2 * v], xy[2 * v + 1]];
     if (!(x >= minX && x <= maxX && y >= minY && y <= maxY)) return;
     found.push(v);

@@ -35,7 +35,7 @@ export class NearEdges {
       return found.box && contains(found.box, view) ? found.list : null;
     }
     const box = grow(view, 0.35);
-    const near = edgesInBox(data.ends, data.edgesKnown, data.current, box, this.limit);
+    const near = edgesInBox(data.ends, data.edgesKnown, data.current, box, this.limit, data.edgeHidden);
     const list = near && edgeList(near, data.ends, looks(data));
     this.found = { list, box, version, at: now };
     return list;
@@ -49,7 +49,9 @@ export function looks(data: SceneData): Uint32Array | null {
 }
 
 function allEdges(data: SceneData): EdgeList {
-  const all = Uint32Array.from({ length: data.numEdges }, (_, e) => e);
+  const { numEdges, edgeHidden } = data;
+  let all = Uint32Array.from({ length: numEdges }, (_, e) => e);
+  if (edgeHidden) all = all.filter((e) => !edgeHidden[e]);
   return edgeList(all, data.ends, looks(data));
 }
 

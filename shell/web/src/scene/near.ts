@@ -131,7 +131,7 @@ export function bundles(list: EdgeList): Bundle[] {
 }
 
 /**
- * Edges that touch a box, by their bounding boxes; null when there are more than `limit`.
+ * Edges that touch a box, by their bounding boxes, and are not hidden; null when there are more than `limit`.
  * Coordinates are those of the positions.
  */
 export function edgesInBox(
@@ -140,6 +140,7 @@ export function edgesInBox(
   xy: Float32Array,
   box: Box,
   limit: number,
+  hidden: Uint8Array | null = null,
 ): Uint32Array | null {
   const found = new Uint32Array(limit);
   let count = 0;
@@ -152,7 +153,7 @@ export function edgesInBox(
     const ay = xy[s + 1];
     const by = xy[d + 1];
     if ((ay < box.minY && by < box.minY) || (ay > box.maxY && by > box.maxY)) continue;
-    if (!isPlaced(ax) || !isPlaced(bx)) continue;
+    if (!isPlaced(ax) || !isPlaced(bx) || hidden?.[e]) continue;
     if (count === limit) return null;
     found[count] = e;
     count += 1;

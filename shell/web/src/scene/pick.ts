@@ -57,6 +57,7 @@ export interface Neighbourhood {
 /**
  * Nodes reachable from `start` in at most `hops` steps and the edges on the way, by scanning the edge
  * list: 3 million edges take some milliseconds, which is cheaper than keeping an adjacency in the tab.
+ * Edges that are marked as hidden lead nowhere.
  */
 export function neighbourhood(
   ends: Uint32Array,
@@ -64,6 +65,7 @@ export function neighbourhood(
   direction: 'both' | 'incoming' | 'outgoing',
   hops: number,
   edgesMax: number,
+  hidden: Uint8Array | null = null,
 ): Neighbourhood {
   const found = new Set([start]);
   const edges = new Set<number>();
@@ -77,7 +79,7 @@ export function neighbourhood(
       const d = ends[2 * e + 1];
       const out = direction !== 'incoming' && (only >= 0 && hop === 0 ? s === only : ring.has(s));
       const into = direction !== 'outgoing' && (only >= 0 && hop === 0 ? d === only : ring.has(d));
-      if (!out && !into) continue;
+      if ((!out && !into) || hidden?.[e]) continue;
       if (!edges.has(e)) {
         edgeCount += 1;
         if (edges.size < edgesMax) edges.add(e);

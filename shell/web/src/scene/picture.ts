@@ -29,6 +29,7 @@ import { looks, NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { neighbourhood, pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
+import { emptyScene, orderBySize } from './scene-data.ts';
 
 /** Edges of a hovered node that are drawn one by one. */
 const LIT_EDGES_MAX = 20_000;
@@ -175,6 +176,16 @@ export class Picture {
     this.change();
   }
 
+  /** Hides the elements that are marked, for drawing, picking and names; null shows all. */
+  hide(axis: 'node' | 'edge', marks: Uint8Array | null): void {
+    if (axis === 'node') this.data.nodeHidden = marks;
+    else this.data.edgeHidden = marks;
+    this.near.forget();
+    if (!this.held) this.lit = null;
+    this.renderer.uploadStyle();
+    this.change();
+  }
+
   addEdges(first: number, ends: Uint32Array): void {
     this.data.ends.set(ends.subarray(0, Math.max(0, this.data.ends.length - 2 * first)), 2 * first);
     this.data.edgesKnown = Math.max(
@@ -216,9 +227,11 @@ export class Picture {
     return Math.min(1, Math.max(0, (now - this.tweenStart) / this.tweenMs));
   }
 
-  /** The view that shows the layout in the free part of the screen; null without positions. */
-  fitView(): View | null {
-    const { current, origin } = this.positions;
+  /** The view that shows the layout, or its `visible` nodes, in the free part of the screen; null without. */
+  fitView(visible = false): View | null {
+    const { origin } = this.positions;
+    const { nodeHidden } = this.data;
+    const current = visible && nodeHidden ? this.positions.without(nodeHidden) : this.positions.current;
     const box = this.given ? givenBox(current, origin) : percentileBox(current, origin);
     if (!box) return null;
     const margin = Math.min(40, Math.max(12, Math.min(this.size.w, this.size.h) * 0.045));
@@ -256,7 +269,7 @@ export class Picture {
 
   /** Graph coordinates at which a node is shown now. */
   at = (index: number): [number, number] | null =>
-    this.positions.shownAt(index, this.tween(performance.now()));
+    this.data.nodeHidden?.[index] ? null : this.positions.shownAt(index, this.tween(performance.now()));
 
   /** What is looked at, in a few characters: it changes with the view, the layout and the highlight. */
   get looking(): string {
@@ -270,7 +283,8 @@ export class Picture {
     const { camera, size, data, dimGoal, lit } = this;
     const { current: xy, origin } = this.positions;
     const set = dimGoal > 0 && lit ? lit.set : null;
-    return { xy, origin, view: camera.view, size, nodeSize: data.nodeSize, lit: set };
+    const { nodeSize, nodeHidden: hidden } = data;
+    return { xy, origin, view: camera.view, size, nodeSize, lit: set, hidden };
   }
 
   project(index: number): [number, number] | null {
@@ -282,7 +296,7 @@ export class Picture {
   nodeAt(px: number, py: number): number {
     const { origin, current } = this.positions;
     const [x, y] = toGraph(this.camera.view, this.size, px, py);
-    const input = { xy: current, radius: this.radius, hidden: null };
+    const input = { xy: current, radius: this.radius, hidden: this.data.nodeHidden };
     return pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
   }
 
@@ -317,6 +331,7 @@ export class Picture {
             look.highlight as 'both' | 'incoming' | 'outgoing',
             look.hops,
             LIT_EDGES_MAX,
+            data.edgeHidden,
           );
     const set = new Set([...around.nodes, index]);
     const size = data.nodeSize;
@@ -439,7 +454,8 @@ export class Picture {
     if (data.edgesKnown === 0) return { alpha: 0, share: 1, fade: 0, room: 0 };
     const box = this.relative(viewBox(this.camera.view, this.size));
     const known = data.ends.subarray(0, 2 * data.edgesKnown);
-    const length = inkLength(known, data.current, box, this.camera.view.scale, data.numEdges);
+    const { scale } = this.camera.view;
+    const length = inkLength(known, data.current, box, scale, data.numEdges, data.edgeHidden);
     // Parallel edges that share a line cost the ink of one.
     const drawn = list && list.edges > 0 ? list.count / list.edges : 1;
     return inkRule(this.size.w * this.size.h, length * drawn);
@@ -462,33 +478,4 @@ export class Picture {
     this.near.forget();
     this.change();
   }
-}
-
-function emptyScene(numNodes: number, numEdges: number): SceneData {
-  const nodeColor = new Uint8Array(numNodes * 4);
-  for (let i = 0; i < nodeColor.length; i += 4) nodeColor.set([107, 117, 137, 255], i);
-  return {
-    numNodes,
-    numEdges,
-    previous: new Float32Array(0),
-    current: new Float32Array(0),
-    nodeColor,
-    nodeSize: new Uint8Array(numNodes).fill(14),
-    order: new Uint32Array(0),
-    ends: new Uint32Array(numEdges * 2),
-    edgesKnown: 0,
-    edgeColor: null,
-    edgeColorSome: false,
-    edgeWidth: null,
-  };
-}
-
-/** Node indices in ascending size by counting. */
-export function orderBySize(sizes: Uint8Array): Uint32Array {
-  const starts = new Uint32Array(257);
-  for (const size of sizes) starts[size + 1] += 1;
-  for (let k = 0; k < 256; k += 1) starts[k + 1] += starts[k];
-  const order = new Uint32Array(sizes.length);
-  for (let i = 0; i < sizes.length; i += 1) order[starts[sizes[i]]++] = i;
-  return order;
 }

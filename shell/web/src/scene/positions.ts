@@ -54,6 +54,11 @@ export class Positions {
     }
   }
 
+  /** The newest positions, as if marked nodes had none. */
+  without(marks: Uint8Array): Float32Array {
+    return this.current.map((c, k) => (marks[k >> 1] ? ABSENT : c));
+  }
+
   /** Nodes that had no place before start where they are now, instead of flying in from nowhere. */
   settleNew(): void {
     const { previous, current } = this;

@@ -10,26 +10,51 @@ export type Joining = 'replace' | 'add' | 'remove';
 
 export class Selection {
   private marks: Uint8Array<ArrayBuffer>;
+  private hidden: Uint8Array | null = null;
+  /** Selected nodes that are visible; a hidden one is selected again when it comes back. */
   count = 0;
 
   constructor(numNodes: number) {
     this.marks = new Uint8Array(numNodes);
   }
 
+  /** Nodes that cannot be seen, 1 each: they are neither counted nor reached. */
+  hide(hidden: Uint8Array | null): void {
+    this.hidden = hidden;
+    this.recount();
+  }
+
   has(index: number): boolean {
-    return this.marks[index] === 1;
+    return this.marks[index] === 1 && !this.hidden?.[index];
+  }
+
+  /** A mark for each selected node that is visible. */
+  get visible(): Uint8Array<ArrayBuffer> {
+    return this.marks.map((mark, v) => (mark && !this.hidden?.[v] ? 1 : 0));
   }
 
   /** The selected nodes, ascending; at most `most`. */
   nodes(most = Infinity): number[] {
     const out: number[] = [];
-    for (let v = 0; v < this.marks.length && out.length < most; v += 1) if (this.marks[v]) out.push(v);
+    for (let v = 0; v < this.marks.length && out.length < most; v += 1) if (this.has(v)) out.push(v);
     return out;
   }
 
   private take(marks: Uint8Array<ArrayBuffer>): void {
     this.marks = marks;
-    this.count = marks.reduce((sum, mark) => sum + mark, 0);
+    this.recount();
+  }
+
+  private recount(): void {
+    let count = 0;
+    for (let v = 0; v < this.marks.length; v += 1) if (this.has(v)) count += 1;
+    this.count = count;
+  }
+
+  /** Whether an edge can be walked: none that is hidden can, nor one with a hidden end. */
+  private open(ends: Uint32Array, e: number, hiddenEdges: Uint8Array | null): boolean {
+    if (hiddenEdges?.[e >> 1]) return false;
+    return !this.hidden || !(this.hidden[ends[e]] || this.hidden[ends[e + 1]]);
   }
 
   /** Joins what `found` marks. */
@@ -51,25 +76,26 @@ export class Selection {
   }
 
   all(): void {
-    this.take(new Uint8Array(this.marks.length).fill(1));
+    this.take(this.marks.map((mark, v) => (this.hidden?.[v] ? mark : 1)));
   }
 
   invert(): void {
-    this.take(this.marks.map((mark) => mark ^ 1));
+    this.take(this.marks.map((mark, v) => (this.hidden?.[v] ? mark : mark ^ 1)));
   }
 
   /** Adds the neighbours of the selected nodes; `ends` are the two ends of each edge. */
-  grow(ends: Uint32Array): void {
+  grow(ends: Uint32Array, hiddenEdges: Uint8Array | null = null): void {
     const next = this.marks.slice();
     for (let e = 0; e < ends.length; e += 2) {
       const [s, d] = [ends[e], ends[e + 1]];
+      if (!this.open(ends, e, hiddenEdges)) continue;
       if (this.marks[s] || this.marks[d]) next[s] = next[d] = 1;
     }
     this.take(next);
   }
 
   /** Adds everything that edges connect with a selected node, in however many steps. */
-  component(ends: Uint32Array): void {
+  component(ends: Uint32Array, hiddenEdges: Uint8Array | null = null): void {
     const above = Uint32Array.from(this.marks, (_, v) => v);
     const top = (v: number): number => {
       let at = v;
@@ -80,11 +106,12 @@ export class Selection {
       return at;
     };
     for (let e = 0; e < ends.length; e += 2) {
+      if (!this.open(ends, e, hiddenEdges)) continue;
       const [a, b] = [top(ends[e]), top(ends[e + 1])];
       if (a !== b) above[Math.max(a, b)] = Math.min(a, b);
     }
     const wanted = new Uint8Array(this.marks.length);
-    for (let v = 0; v < this.marks.length; v += 1) if (this.marks[v]) wanted[top(v)] = 1;
+    for (let v = 0; v < this.marks.length; v += 1) if (this.has(v)) wanted[top(v)] = 1;
     this.take(this.marks.map((_, v) => wanted[top(v)]));
   }
 
@@ -93,7 +120,7 @@ export class Selection {
     const at = (v: number): number =>
       (rgba[4 * v] << 24) | (rgba[4 * v + 1] << 16) | (rgba[4 * v + 2] << 8) | rgba[4 * v + 3];
     const wanted = new Set<number>();
-    for (let v = 0; v < this.marks.length; v += 1) if (this.marks[v]) wanted.add(at(v));
+    for (let v = 0; v < this.marks.length; v += 1) if (this.has(v)) wanted.add(at(v));
     this.take(this.marks.map((_, v) => (wanted.has(at(v)) ? 1 : 0)));
   }
 }
@@ -127,9 +154,15 @@ export function corners(a: Point, b: Point): Point[] {
 }
 
 /** The edges with both ends selected, at most `most`. */
-export function edgesWithin(selection: Selection, ends: Uint32Array, most: number): number[] {
+export function edgesWithin(
+  selection: Selection,
+  ends: Uint32Array,
+  most: number,
+  hiddenEdges: Uint8Array | null = null,
+): number[] {
   const found: number[] = [];
   for (let e = 0; 2 * e < ends.length && found.length < most; e += 1) {
+    if (hiddenEdges?.[e]) continue;
     if (selection.has(ends[2 * e]) && selection.has(ends[2 * e + 1])) found.push(e);
   }
   return found;

@@ -1,3 +1,4 @@
+import { toBits64 } from '../document/bits.ts';
 import { fitBox, toGraph } from '../scene/camera.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -17,6 +18,7 @@ export class SelectionTools {
     stage: HTMLElement,
   ) {
     this.selection = new Selection(viewer.picture.data.numNodes);
+    this.selection.hide(viewer.picture.data.nodeHidden);
     const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     svg.setAttribute('class', 'selecting');
     svg.setAttribute('aria-hidden', 'true');
@@ -37,6 +39,12 @@ export class SelectionTools {
     this.show();
   }
 
+  /** Other nodes are hidden than before. */
+  hiddenChanged(): void {
+    this.selection.hide(this.viewer.picture.data.nodeHidden);
+    if (store.selectedCount.value > 0 || this.selection.count > 0) this.show();
+  }
+
   /** Shows what is selected. */
   private show(): void {
     const { selection, viewer } = this;
@@ -46,7 +54,7 @@ export class SelectionTools {
     store.pinnedCard.value = null;
     viewer.picture.lightUp(
       some ? selection.nodes() : null,
-      some ? edgesWithin(selection, this.ends, EDGES_MAX) : [],
+      some ? edgesWithin(selection, this.ends, EDGES_MAX, viewer.picture.data.edgeHidden) : [],
     );
     const number = selection.count.toLocaleString('en');
     store.announcement.value = some ? `${number} nodes are selected.` : 'Nothing is selected.';
@@ -91,13 +99,13 @@ export class SelectionTools {
 
   grow(): void {
     this.start();
-    this.selection.grow(this.ends);
+    this.selection.grow(this.ends, this.viewer.picture.data.edgeHidden);
     this.show();
   }
 
   component(): void {
     this.start();
-    this.selection.component(this.ends);
+    this.selection.component(this.ends, this.viewer.picture.data.edgeHidden);
     this.show();
   }
 
@@ -112,6 +120,25 @@ export class SelectionTools {
   private start(): void {
     const one = this.viewer.focus.selected;
     if (this.selection.count === 0 && one >= 0) this.selection.toggle(one);
+  }
+
+  /** What is selected, or else the node whose card is open: a mark for each, and how many. */
+  chosen(): { marks: Uint8Array; count: number; bits64: () => Promise<string> } {
+    const marks = this.selection.visible;
+    const one = this.viewer.focus.selected;
+    if (this.selection.count === 0 && one >= 0) marks[one] = 1;
+    const count = marks.reduce((sum, mark) => sum + mark, 0);
+    return { marks, count, bits64: () => toBits64(marks) };
+  }
+
+  /** All that is connected with what is selected. */
+  async componentOf(): Promise<{ bits64: string; count: number }> {
+    const { picture } = this.viewer;
+    const around = new Selection(picture.data.numNodes);
+    around.join(this.chosen().marks, 'replace');
+    around.hide(picture.data.nodeHidden);
+    around.component(this.ends, picture.data.edgeHidden);
+    return { bits64: await toBits64(around.visible), count: around.count };
   }
 
   /** Shows all that is selected. */

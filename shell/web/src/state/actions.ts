@@ -103,18 +103,8 @@ export function signInAddress(): string {
 }
 
 export async function savePicture(): Promise<void> {
-  if (!viewer) return;
-  try {
-    const url = URL.createObjectURL(await viewer.exportPng());
-    const anchor = document.createElement('a');
-    const name = store.graphName.value.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^-+|-+$/g, '');
-    anchor.href = url;
-    anchor.download = `${name === '' ? 'graph' : name}.png`;
-    anchor.click();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
-  } catch (error) {
-    store.notice.value = error instanceof Error ? error.message : 'The picture could not be saved.';
-  }
+  const saving = await import('./export-picture.ts');
+  if (viewer) await saving.savePicture(viewer);
 }
 
 /** The same page in a tab of its own. */

@@ -1,5 +1,6 @@
 import type { SessionLink } from '../net/session.ts';
 import type { Picture } from '../scene/picture.ts';
+import { withDocument } from './documents.ts';
 
 /** How long a dragged node keeps its place here while the server's frames catch up. */
 const HOLD_MS = 600;
@@ -35,6 +36,8 @@ export class Dragging {
     if (!this.held) return;
     const now = performance.now();
     this.send(now);
+    const { index, x, y } = this.held;
+    withDocument((all) => all.pin(index, x, y));
     this.held.until = now + HOLD_MS;
   }
 
@@ -42,6 +45,7 @@ export class Dragging {
     if (!this.pins.delete(index)) return;
     if (this.held?.index === index) this.held = null;
     this.link.send({ t: 'unpin', index });
+    withDocument((all) => all.unpin(index));
   }
 
   /** Puts the dragged node back after a frame that does not know of the drag yet. */

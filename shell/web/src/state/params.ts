@@ -35,6 +35,8 @@ export interface Params {
   info: boolean;
   /** Whether the list of collections is shown; null: folded away, when there are any. */
   showCollections: boolean | null;
+  /** Whether the histograms are open from the start. */
+  showHistograms: boolean;
   /** False: never; true: always; a number: only when opened after that moment (epoch seconds). */
   splashAfter: boolean | number;
   pageTitle: string | null;
@@ -196,6 +198,7 @@ export function parseParams(search: string, hash: string): Params {
     menu: read.bool('menu', true),
     info: read.bool('info', true),
     showCollections: read.flag('showCollections'),
+    showHistograms: read.bool('showHistograms', false),
     splashAfter: splash(read),
     pageTitle: read.text('pageTitle'),
     favicon: read.text('favicon'),

@@ -15,6 +15,11 @@ export function forgetSelection(): void {
   if (tools) void tools.then((loaded) => loaded.forget());
 }
 
+/** Other nodes are hidden than before, which count as not selected. */
+export function hiddenChanged(): void {
+  if (tools) void tools.then((loaded) => loaded.hiddenChanged());
+}
+
 /** Lets go of the selected nodes, where there are any. */
 export function clearSelection(): void {
   if (tools && store.selectedCount.value > 0) void tools.then((loaded) => loaded.do('clear'));

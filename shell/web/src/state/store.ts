@@ -113,6 +113,13 @@ export const selectedCount = signal(0);
 /** The panel of the selection, once somebody has selected. */
 export const selectionPanel = signal<(() => JSX.Element | null) | null>(null);
 
+/** What is loaded once the graph is on the screen. */
+export const more = signal<typeof import('../panels/more.tsx') | null>(null);
+/** Buttons and panels of the shared document, once the server has told of it. */
+export const instruments = signal<typeof import('../document/instruments.tsx') | null>(null);
+/** How many elements are visible where some are hidden; null where none is known to be. */
+export const shown = signal<{ nodes: number; edges: number } | null>(null);
+
 /** Whether the list of keys is open. */
 export const keysShown = signal(false);
 

@@ -6,8 +6,8 @@ import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
 import { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
-import { css } from '../scene/color.ts';
 import { readCollections } from './collections.ts';
+import { documents, tellsDocument } from './documents.ts';
 import { Dragging } from './dragging.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
@@ -32,6 +32,8 @@ export class Viewer {
   epoch = 0;
   seq = 0;
   graph: Message | null = null;
+  /** What the server calls this page. */
+  id = '';
   private theme: Theme;
   private scheduled = false;
   private labelsAt = -1e9;
@@ -118,6 +120,7 @@ export class Viewer {
       else if (message.t === 'collections') this.onCollections(message);
       else if (message.t === 'legend') this.onLegend(message.legend ?? message);
       else if (message.t === 'error') showRefusal(message);
+      else if (tellsDocument(message)) void documents(this).then((all) => all.hear(message));
     });
   }
 
@@ -128,6 +131,7 @@ export class Viewer {
       store.detail.value = 'This page is older than the server. Reload it to go on.';
       return;
     }
+    this.id = String(message.viewer ?? '');
     this.ending.stands(message);
     showNotices('address', message.notices);
     if (!this.graph) this.onPhase(String(message.state ?? 'loading'), String(message.detail ?? ''));
@@ -175,6 +179,7 @@ export class Viewer {
     this.labels.clear();
     this.names.clear();
     this.picture.setGraph(nodes, edges);
+    store.shown.value = null;
     forgetSelection();
     const { bounds } = store.params;
     if (bounds && !this.picture.camera.isPlaced) {
@@ -267,6 +272,9 @@ export class Viewer {
         else picture.setEdgeWidths(data);
         break;
       }
+      case KIND.MASK:
+        void documents(this).then((all) => all.mask(frame));
+        break;
       case KIND.LABELS:
         this.labels.setLabels(readLabels(frame));
         this.labelsStale = true;
@@ -307,11 +315,12 @@ export class Viewer {
 
   /** Shows everything, and follows the layout again while it runs. */
   fit(): void {
-    const view = this.picture.fitView();
+    const { picture } = this;
+    const view = picture.fitView(true);
     if (!view) return;
-    this.picture.fitScale = view.scale;
-    this.picture.camera.following = true;
-    this.picture.camera.fly(view, this.picture.size, performance.now());
+    picture.fitScale = picture.fitView()?.scale ?? view.scale;
+    picture.camera.following = picture.data.nodeHidden === null;
+    picture.camera.fly(view, picture.size, performance.now());
     this.refresh();
   }
 
@@ -466,33 +475,5 @@ export class Viewer {
   get settled(): boolean {
     const still = !this.scheduled && this.later === undefined && !this.names.busy;
     return still && this.edgesDone && !this.picture.painter.incomplete;
-  }
-
-  /** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
-  async exportPng(): Promise<Blob> {
-    const { picture, labels } = this;
-    const { size, dpr } = picture;
-    const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
-    const following = picture.camera.following;
-    const out = document.createElement('canvas');
-    out.width = Math.round(size.w * scale);
-    out.height = Math.round(size.h * scale);
-    const c = out.getContext('2d');
-    if (!c) throw new Error('This browser has no 2D canvas.');
-    picture.camera.following = false;
-    this.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
-    // In the same task, before the browser throws the drawing buffer away.
-    c.fillStyle = css(picture.backdrop.center);
-    c.fillRect(0, 0, out.width, out.height);
-    c.drawImage(picture.renderer.canvas, 0, 0);
-    c.drawImage(labels.canvas, 0, 0);
-    this.resize(size.w, size.h, dpr);
-    picture.camera.following = following;
-    return new Promise((done, fail) => {
-      out.toBlob(
-        (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),
-        'image/png',
-      );
-    });
   }
 }

@@ -6,3 +6,5 @@ import './input.mjs';
 import './names.mjs';
 import './states.mjs';
 import './selection.mjs';
+import './filters.mjs';
+import './histograms.mjs';

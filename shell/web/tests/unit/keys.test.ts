@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandOf, KEY_LIST, type Press } from '../../src/input/keys.ts';
+import { KEY_LIST } from '../../src/input/key-list.ts';
+import { commandOf, type Press } from '../../src/input/keys.ts';
 
 const press = (key: string, more: Partial<Press> = {}) =>
-  commandOf({ key, ctrl: false, alt: false, typing: false, button: false, ...more });
+  commandOf({ key, ctrl: false, alt: false, shift: false, typing: false, button: false, ...more });
 
 test('a question mark shows the keys, and each key of the list does something', () => {
   assert.equal(press('?'), 'help');

@@ -11,6 +11,7 @@ const input = (more: Partial<InView> = {}): InView => ({
   size,
   nodeSize: null,
   lit: null,
+  hidden: null,
   ...more,
 });
 

@@ -1,0 +1,74 @@
+import type { Changed, Collection, Filter, WholeDocument } from '../net/messages.ts';
+
+export type Entry<T> = T & { id: string };
+
+/** The page's copy of the document: what all see, and over it what only this page sees. */
+export class SharedDocument {
+  revision = 0;
+  private shared = new Map<string, unknown>();
+  private own = new Map<string, unknown>();
+
+  /** Takes the whole document, in place of what was known. */
+  take(message: WholeDocument): void {
+    this.revision = message.revision;
+    this.shared = new Map(Object.entries(message.document));
+    this.own = new Map(Object.entries(message.own));
+  }
+
+  change(message: Changed): void {
+    this.revision = message.revision;
+    for (const { path, value } of message.changes) {
+      if (message.own) {
+        // An entry of null in the overlay hides a shared one.
+        if (value === null && !this.shared.has(path)) this.own.delete(path);
+        else this.own.set(path, value);
+      } else if (value === null) this.shared.delete(path);
+      else this.shared.set(path, value);
+    }
+  }
+
+  get hasOwn(): boolean {
+    return this.own.size > 0;
+  }
+
+  /** The value at a path; undefined when there is none. */
+  get(path: string): unknown {
+    const value = this.own.has(path) ? this.own.get(path) : this.shared.get(path);
+    return value ?? undefined;
+  }
+
+  /** What lies below a folder such as `filters`, by the last part of its path. */
+  below(folder: string): Map<string, unknown> {
+    const found = new Map<string, unknown>();
+    for (const path of new Set([...this.shared.keys(), ...this.own.keys()])) {
+      const value = path.startsWith(`${folder}/`) ? this.get(path) : undefined;
+      if (value !== undefined) found.set(path.slice(folder.length + 1), value);
+    }
+    return found;
+  }
+
+  private ordered<T extends { order: number }>(folder: string): Entry<T>[] {
+    const list = [...this.below(folder)].map(([id, value]) => ({ ...(value as T), id }));
+    return list.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
+  }
+
+  filters(): Entry<Filter>[] {
+    return this.ordered<Filter>('filters');
+  }
+
+  collections(): Entry<Collection>[] {
+    return this.ordered<Collection>('collections');
+  }
+
+  /** An order behind that of all in a folder. */
+  last(folder: 'filters' | 'collections'): number {
+    const list = this.ordered<{ order: number }>(folder);
+    return list.length === 0 ? 1 : list[list.length - 1].order + 1;
+  }
+}
+
+/** Letters of ids that the page makes. */
+export function freshId(prefix: string): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(6));
+  return prefix + Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

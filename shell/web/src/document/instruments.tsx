@@ -1,0 +1,164 @@
+import '../instruments.css';
+import { signal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
+import * as icons from '../panels/icons.tsx';
+import * as act from '../state/actions.ts';
+import * as store from '../state/store.ts';
+import { FiltersPanel } from './filters-panel.tsx';
+import { FilterIcon, HistogramIcon, RedoIcon, SetsIcon, UndoIcon } from './icons.tsx';
+import { session } from './current.ts';
+import * as state from './state.ts';
+
+/** The buttons of the bar and the panels at the right that work on the shared document. */
+
+const PANELS = [
+  ['filters', FilterIcon, 'Filters'],
+  ['collections', SetsIcon, 'Collections'],
+  ['histograms', HistogramIcon, 'Histograms'],
+] as const;
+
+function Step({ of, word }: { of: 'undo' | 'redo'; word: string }): JSX.Element {
+  const label = state[of].value;
+  const title = label === null ? `Nothing to ${of}` : `${word}: ${label}`;
+  return (
+    <button
+      type="button"
+      id={of}
+      class="button square"
+      title={title}
+      aria-label={title}
+      disabled={label === null}
+      onClick={() => void session()?.step(of)}
+    >
+      {of === 'undo' ? <UndoIcon /> : <RedoIcon />}
+    </button>
+  );
+}
+
+export function Buttons(): JSX.Element {
+  return (
+    <>
+      <Step of="undo" word="Undo" />
+      <Step of="redo" word="Redo" />
+      {PANELS.map(([name, Icon, word]) => {
+        const on = state.panels.value.includes(name);
+        return (
+          <button
+            key={name}
+            type="button"
+            id={`open-${name}`}
+            class={on ? 'button square primary' : 'button square'}
+            title={word}
+            aria-label={word}
+            aria-expanded={on}
+            aria-controls={`panel-${name}`}
+            onClick={() => state.toggle(name)}
+          >
+            <Icon />
+          </button>
+        );
+      })}
+    </>
+  );
+}
+
+/** A panel of the dock, with its title and the button that closes it. */
+export function Panel(props: {
+  name: state.PanelName;
+  title: string;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <section class="dock-panel panel" id={`panel-${props.name}`} aria-label={props.title}>
+      <header>
+        <h2>{props.title}</h2>
+        <button
+          type="button"
+          class="bare"
+          aria-label={`Close ${props.title}`}
+          title="Close"
+          onClick={() => {
+            state.toggle(props.name, false);
+            document.getElementById(`open-${props.name}`)?.focus();
+          }}
+        >
+          <icons.Close />
+        </button>
+      </header>
+      {props.children}
+    </section>
+  );
+}
+
+/** Says what somebody else has changed, and that something is seen here only. */
+function News(): JSX.Element | null {
+  const news = state.news.value;
+  const own = state.isOwn.value;
+  if (!news && !own) return null;
+  return (
+    <div class="news" id="news" role="status">
+      {news && (
+        <span>
+          {news.agent && <b class="agent">agent</b>} {news.text}
+        </span>
+      )}
+      {own && (
+        <span title="Open the graph in a tab of your own, without session= in its address, to have one.">
+          Only you see your changes: this picture is steered by somebody else.
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The histograms, which are loaded when somebody first opens them. */
+const facets = signal<typeof import('../facets/panel.tsx') | null>(null);
+
+function Histograms(): JSX.Element | null {
+  useEffect(() => {
+    if (facets.value) return;
+    void import('../facets/panel.tsx').then((loaded) => {
+      facets.value = loaded;
+    });
+  }, []);
+  const Loaded = facets.value?.HistogramPanel;
+  return Loaded ? <Loaded /> : null;
+}
+
+/** The open panels, over the right side of the picture. */
+export function Dock(): JSX.Element | null {
+  const open = state.panels.value;
+  const narrow = store.narrow.value;
+  const ready = store.phase.value === 'ready' && !store.tiny.value;
+  const docked = ready && open.length > 0;
+  useLayoutEffect(() => {
+    document.querySelector('.stage')?.classList.toggle('docked', docked);
+    act.panelsMoved();
+  }, [docked, narrow]);
+  if (!ready) return null;
+  return (
+    <>
+      {narrow && store.showMenu.value && (
+        <div class="rail" data-over>
+          <Buttons />
+        </div>
+      )}
+      <News />
+      {docked && (
+        <div class="dock" data-over>
+          {open.includes('filters') && (
+            <Panel name="filters" title="Filters">
+              <FiltersPanel />
+            </Panel>
+          )}
+          {open.includes('histograms') && (
+            <Panel name="histograms" title="Histograms">
+              <Histograms />
+            </Panel>
+          )}
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { computed, signal } from '@preact/signals';
+import type { Collection, Column, Filter, FilterCount } from '../net/messages.ts';
+import type { Entry } from './document.ts';
+
+/** What the panels of the document show; only the session of the document writes it. */
+
+export const filters = signal<Entry<Filter>[]>([]);
+export const collections = signal<Entry<Collection>[]>([]);
+export const orphansPruned = signal(false);
+/** Encodings by what they colour or size, such as `node.color`. */
+export const encodings = signal<ReadonlyMap<string, unknown>>(new Map());
+/** What each filter does by itself. */
+export const counts = signal<Record<string, FilterCount>>({});
+export const undo = signal<string | null>(null);
+export const redo = signal<string | null>(null);
+/** Something that only this page sees is in force. */
+export const isOwn = signal(false);
+/** What somebody else has just done. */
+export const news = signal<{ text: string; agent: boolean } | null>(null);
+/** The document's newest revision, which changes whenever what passes may have changed. */
+export const revision = signal(0);
+/** The columns of the tables; null until somebody has asked. */
+export const columns = signal<Column[] | null>(null);
+
+export type PanelName = 'filters' | 'histograms' | 'collections';
+/** The open panels, in the order in which they stand. */
+export const panels = signal<readonly PanelName[]>([]);
+
+const PLACES: readonly PanelName[] = ['filters', 'collections', 'histograms'];
+
+export function toggle(panel: PanelName, on = !panels.value.includes(panel)): void {
+  panels.value = PLACES.filter((name) => (name === panel ? on : panels.value.includes(name)));
+}
+
+export const dateColumns = computed(
+  () => new Set((columns.value ?? []).filter((column) => column.kind === 'date').map(({ name }) => name)),
+);

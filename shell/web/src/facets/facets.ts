@@ -1,0 +1,176 @@
+import { effect, signal, untracked } from '@preact/signals';
+import { columnKey, why } from '../document/api.ts';
+import { session } from '../document/current.ts';
+import * as state from '../document/state.ts';
+import { ruleWords } from '../document/words.ts';
+import type { Brush, Column, Encoding, Filter, Histogram, Scalar } from '../net/messages.ts';
+
+/** Which histograms are shown, what they hold, and the brushes on them. */
+
+/** Columns that are shown unless somebody has chosen. */
+const FIRST_MAX = 6;
+
+/** Keys of the shown columns; null until the columns are known. */
+export const shown = signal<readonly string[] | null>(null);
+/** Keys of those that count by powers. */
+export const logs = signal<ReadonlySet<string>>(new Set());
+/** Text that the categories of a column have to hold. */
+export const searches = signal<ReadonlyMap<string, string>>(new Map());
+export const histograms = signal<ReadonlyMap<string, Histogram>>(new Map());
+/** Why there are no histograms; empty when there are. */
+export const failure = signal('');
+
+let busy = false;
+let stale = false;
+
+/** The columns to begin with: the degree, and those of the tables in their order. */
+function first(columns: readonly Column[]): string[] {
+  const isDegree = ({ derived, name }: Column): boolean => derived && name === 'degree';
+  const own = columns.filter((column) => !column.derived);
+  const derived = columns.filter((column) => column.derived && !isDegree(column));
+  return [...columns.filter(isDegree), ...own, ...derived].slice(0, FIRST_MAX).map(columnKey);
+}
+
+export async function begin(): Promise<void> {
+  try {
+    const columns = await session()?.api.columns();
+    if (columns) shown.value ??= first(columns);
+  } catch (error) {
+    failure.value = why(error);
+  }
+}
+
+/** Asks for the shown histograms, one request at a time; what changes meanwhile is asked for after it. */
+async function load(): Promise<void> {
+  const now = session();
+  const keys = shown.peek() ?? [];
+  if (!now || keys.length === 0) return;
+  if (busy) {
+    stale = true;
+    return;
+  }
+  busy = true;
+  try {
+    const texts = searches.peek();
+    const log = keys.filter((key) => logs.peek().has(key));
+    const plain = keys.filter((key) => !texts.get(key));
+    const sought = keys.filter((key) => texts.get(key));
+    const asked = sought.map((key) => now.api.bins([key], { search: texts.get(key) }));
+    const answers = await Promise.all(plain.length > 0 ? [now.api.bins(plain, { log }), ...asked] : asked);
+    const all = answers.flatMap((answer) => answer.histograms);
+    histograms.value = new Map(all.map((histogram) => [columnKey(histogram), histogram]));
+    failure.value = '';
+  } catch (error) {
+    failure.value = why(error);
+  }
+  busy = false;
+  if (stale) {
+    stale = false;
+    void load();
+  }
+}
+
+/** Keeps the histograms up to date until the answer is called. */
+export function follow(): () => void {
+  return effect(() => {
+    // Whatever of these changes, the histograms are asked for again.
+    const causes = [state.revision.value, shown.value, logs.value, searches.value];
+    if (causes.length > 0) untracked(() => void load());
+  });
+}
+
+export function toggleColumn(key: string): void {
+  const list = shown.value ?? [];
+  shown.value = list.includes(key) ? list.filter((other) => other !== key) : [key, ...list];
+}
+
+export function toggleLog(key: string): void {
+  const next = new Set(logs.value);
+  if (!next.delete(key)) next.add(key);
+  logs.value = next;
+}
+
+export function searchIn(key: string, text: string): void {
+  searches.value = new Map(searches.value).set(key, text);
+}
+
+type Of = Pick<Column, 'axis' | 'name'>;
+
+function brushId({ axis, name }: Of): string {
+  return `brush-${axis}-${encodeURIComponent(name)}`;
+}
+
+/** The brush on a column that is in force. */
+export function brushOf(of: Of): Brush | null {
+  const filter = state.filters.value.find(({ id }) => id === brushId(of));
+  return filter?.on && 'brush' in filter.rule ? filter.rule.brush : null;
+}
+
+/** Brushes that wait until the server has taken the one before, by column. */
+const waiting = new Map<string, { brush: Brush | null; join: string }>();
+const sending = new Map<string, Promise<void>>();
+let gestures = 0;
+
+/** What one gesture changes is one step of undo. */
+export function newGesture(): string {
+  gestures += 1;
+  return `brush-${gestures}`;
+}
+
+async function sendBrushes(of: Of, id: string): Promise<void> {
+  for (let next = waiting.get(id); next; next = waiting.get(id)) {
+    waiting.delete(id);
+    const now = session();
+    if (!now) return;
+    const known = now.document.filters().find((filter) => filter.id === id);
+    if (next.brush === null && !known) continue;
+    const order = known?.order ?? now.document.last('filters');
+    const rule = next.brush && { brush: next.brush };
+    const value: Filter | null = rule && { kind: 'filter', name: '', on: true, order, rule };
+    const isDate = (column: string): boolean => state.dateColumns.value.has(column);
+    const label = rule ? `Brush ${ruleWords(rule, isDate)}` : `Remove brush of ${of.name}`;
+    await now.change(label, [{ path: `filters/${id}`, value }], next.join);
+  }
+}
+
+/** Sets or removes the brush of a column; only the newest of those that wait is sent. */
+export function setBrush(of: Of, brush: Brush | null, join: string): Promise<void> {
+  const id = brushId(of);
+  waiting.set(id, { brush, join });
+  const running = sending.get(id);
+  if (running) return running;
+  const all = sendBrushes(of, id).finally(() => sending.delete(id));
+  sending.set(id, all);
+  return all;
+}
+
+export function setRange(of: Of, range: [number, number] | null, join: string): Promise<void> {
+  return setBrush(of, range && { axis: of.axis, column: of.name, range }, join);
+}
+
+/** Adds a value to the brush of a column, or takes it from there. */
+export function toggleValue(of: Of, value: Scalar): void {
+  const brush = brushOf(of);
+  const values = brush && 'values' in brush ? brush.values : [];
+  const next = values.includes(value) ? values.filter((other) => other !== value) : [...values, value];
+  const some = next.length > 0 ? { axis: of.axis, column: of.name, values: next } : null;
+  void setBrush(of, some, newGesture());
+}
+
+export type Channel = 'color' | 'size';
+
+/** Whether a column gives the elements of its axis their colour or size. */
+export function encodes(of: Of, channel: Channel): boolean {
+  const encoding = state.encodings.value.get(`${of.axis}.${channel}`) as Encoding | undefined;
+  return encoding?.attribute === of.name;
+}
+
+/** Colours or sizes the elements by a column, or again as the dataset says. */
+export function encode(of: Of, channel: Channel, continuous: boolean): void {
+  const path = `encodings/${of.axis}.${channel}`;
+  const word = channel === 'color' ? 'Colour' : 'Size';
+  const variation = continuous ? 'continuous' : 'categorical';
+  const value: Encoding | null = encodes(of, channel) ? null : { attribute: of.name, variation };
+  const label = value ? `${word} by ${of.name}` : `${word} as the dataset says`;
+  void session()?.change(label, [{ path, value }]);
+}

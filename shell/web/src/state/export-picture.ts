@@ -1,0 +1,55 @@
+import { css } from '../scene/color.ts';
+import * as store from './store.ts';
+import type { Viewer } from './viewer.ts';
+
+/** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
+async function exportPng(viewer: Viewer): Promise<Blob> {
+  const { picture, labels } = viewer;
+  const { size, dpr } = picture;
+  const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
+  const following = picture.camera.following;
+  const out = document.createElement('canvas');
+  out.width = Math.round(size.w * scale);
+  out.height = Math.round(size.h * scale);
+  const c = out.getContext('2d');
+  if (!c) throw new Error('This browser has no 2D canvas.');
+  picture.camera.following = false;
+  viewer.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
+  // In the same task, before the browser throws the drawing buffer away.
+  c.fillStyle = css(picture.backdrop.center);
+  c.fillRect(0, 0, out.width, out.height);
+  c.drawImage(picture.renderer.canvas, 0, 0);
+  c.drawImage(labels.canvas, 0, 0);
+  viewer.resize(size.w, size.h, dpr);
+  picture.camera.following = following;
+  return new Promise((done, fail) => {
+    out.toBlob(
+      (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),
+      'image/png',
+    );
+  });
+}
+
+/** A name for a file about the graph. */
+export function fileName(ending: string): string {
+  const name = store.graphName.value.replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^-+|-+$/g, '');
+  return `${name === '' ? 'graph' : name}${ending}`;
+}
+
+/** Gives a file to the browser's downloads. */
+export function saveFile(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export async function savePicture(viewer: Viewer): Promise<void> {
+  try {
+    saveFile(await exportPng(viewer), fileName('.png'));
+  } catch (error) {
+    store.notice.value = error instanceof Error ? error.message : 'The picture could not be saved.';
+  }
+}
