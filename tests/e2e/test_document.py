@@ -1,28 +1,38 @@
 """The document of a visualization: what its pages and agents change together, take back, and find again."""
 
+import base64
 import json
 import random
+import zlib
 
+import numpy as np
 import pytest
+import requests
 from agent import Agent
 from conftest import Server, unique
 from live import Viewer
 
 SEEDS = 3
+MASK = 16
 
 
 class Page(Viewer):
     """A viewer with a copy of the document, as the page keeps it."""
 
     def __init__(self, server, dataset, session, user=None):
+        self.session, self.dataset = session, dataset
         headers = {"Authorization": f"Bearer {server.token(user)}"} if user else {}
         self.document, self.own, self.answers, self.heard, self.undo, self.asked = None, {}, {}, [], None, 0
+        self.counts, self.masks = None, {}
         super().__init__(server, dataset, session, headers=headers)
         self.until(lambda: self.document is not None)
 
     def step(self, *timeout):
         m = super().step(*timeout)
         if not isinstance(m, dict):
+            if m.kind == MASK:
+                bits = np.unpackbits(np.frombuffer(m.payload[16:], "u1"), bitorder="little")[:m.count]
+                self.masks[m.payload[0]] = bits.astype(bool)
             return m
         if m["t"] == "document":
             self.document, self.own = m["document"], m["own"]
@@ -34,6 +44,8 @@ class Page(Viewer):
                     entries.pop(change["path"], None)
                 else:
                     entries[change["path"]] = change["value"]
+        if m["t"] == "counts":
+            self.counts = m
         if m["t"] == "history":
             self.undo = m["undo"]
         if m["t"] in ("done", "refused"):
@@ -180,8 +192,10 @@ def test_the_document_outlives_the_server(tmp_path):
     dataset = upload(server.api())
     session = unique("doc")
     page = Page(server, dataset, session, "admin")
-    page.do({"filters/f1": expr("point:x > 3"), "pins/3": [5, 5], "look/pointSize": 2,
-             "collections/c": {"name": "C", "rule": {"gfql": [{"type": "Node"}]}, "node_color": "#ff0000"}})
+    page.until(lambda: page.frames)
+    done = page.do({"filters/f1": expr("point:x > 3"), "pins/3": [5, 5], "look/pointSize": 2,
+                    "collections/c": {"name": "C", "rule": {"gfql": [{"type": "Node"}]}, "node_color": "#ff0000"}})
+    assert done["t"] == "done", done
     before = page.document
     assert len(before) == 4
     server.kill()
@@ -192,6 +206,121 @@ def test_the_document_outlives_the_server(tmp_path):
     assert again.do({"pins/3": None})["t"] == "done", "a pin is let go after all"
     again.close()
     assert server.stop() == 0, server.output()
+
+
+def bits(nodes, n=40):
+    """A set of nodes as rules name it."""
+    mask = np.zeros(n, bool)
+    mask[list(nodes)] = True
+    packed = zlib.compressobj(wbits=-15)
+    return base64.b64encode(packed.compress(np.packbits(mask, bitorder="little").tobytes()) + packed.flush()).decode()
+
+
+def visible(page, nodes):
+    """Whether these nodes are the visible ones, and the edges among them."""
+    page.until(lambda: page.counts and page.counts["nodes"] == len(nodes))
+    edges = sum(i in nodes and (i * 7 + 1) % 40 in nodes for i in range(40))
+    assert set(np.flatnonzero(page.masks[0])) == set(nodes)
+    assert page.masks[1].sum() == edges == page.counts["edges"]
+
+
+def at(server, page, path, **params):
+    return f"{server.url}/viz/{page.session}/{path}", {"dataset": page.dataset, **params}
+
+
+def test_filters_say_what_is_visible_to_all_and_histograms_follow(server, open_page):
+    first = open_page(unique("doc"))
+    second = open_page(first.session)
+    assert first.do({"filters/f1": expr("point:x >= 10 and point:kind in ('a', 'b')")})["t"] == "done"
+    want = {i for i in range(10, 40) if i % 4 < 2}
+    visible(first, want)
+    visible(second, want)
+    assert first.counts["filters"]["f1"] == {"nodes": len(want), "edges": None}
+    refused = first.do({"filters/f2": expr("point:kindd = 'a'")})
+    assert refused["t"] == "refused" and "kind" in refused["message"], refused
+    refused = first.do({"filters/f2": expr("point:x >")})
+    assert refused["t"] == "refused" and refused["message"], refused
+    first.do({"filters/brush": {"rule": {"brush": {"axis": "node", "column": "x", "range": [0, 19]}}}})
+    visible(first, want & set(range(20)))
+    url, params = at(server, first, "bins", columns="node:x,node:kind", bins=8)
+    answer = requests.get(url, params=params, headers=server_headers(server)).json()
+    x, kind = answer["histograms"]
+    assert sum(x["total"]) == 40 and sum(x["passing"]) == len(want), "its own brush does not count"
+    passing = {v["value"]: v["passing"] for v in kind["values"]}
+    inside = want & set(range(20))
+    assert passing == {k: sum(i % 4 == "abcd".index(k) for i in inside) for k in "abcd"}, passing
+    first.ask(t="undo")
+    first.ask(t="undo")
+    visible(second, set(range(40)))
+    hide = {"kind": "exclusion", "rule": {"nodes": bits([1, 2, 3])}}
+    first.do({"filters/hide": hide, "filters/deg": expr("degree > 0")})
+    visible(second, set(range(40)) - {1, 2, 3})
+    assert second.counts["filters"]["hide"]["nodes"] == 3
+
+
+def server_headers(server, user="alice"):
+    return {"Authorization": f"Bearer {server.token(user)}"}
+
+
+def test_a_guest_s_own_filters_are_shown_to_him_alone(server, open_page):
+    owner = open_page(unique("doc"))
+    guest = open_page(owner.session, user=None)
+    owner.do({"filters/all": expr("point:x < 30")})
+    visible(guest, set(range(30)))
+    guest.do({"filters/mine": expr("point:x >= 20")})
+    visible(guest, set(range(20, 30)))
+    owner.do({"filters/all": expr("point:x < 25")})
+    visible(guest, set(range(20, 25)))
+    visible(owner, set(range(25)))
+    url, params = at(server, guest, "bins", columns="node:kind", viewer=guest.messages[0]["viewer"])
+    kind = requests.get(url, params=params).json()["histograms"][0]
+    assert sum(v["passing"] for v in kind["values"]) == 5
+    guest.ask(t="undo")
+    visible(guest, set(range(25)))
+
+
+def test_a_page_that_comes_later_sees_what_is_visible(server, open_page):
+    first = open_page(unique("doc"))
+    first.do({"filters/f": expr("point:x < 7"), "prune_orphans": True})
+    inside = {i for i in range(7)}
+    linked = {i for i in inside if (i * 7 + 1) % 40 in inside} | {(i * 7 + 1) % 40 for i in inside if (i * 7 + 1) % 40 in inside}
+    visible(first, linked)
+    late = open_page(first.session)
+    visible(late, linked)
+    url, params = at(server, first, "graph")
+    told = requests.get(url, params=params).json()
+    assert next(m for m in told["messages"] if m["t"] == "counts")["nodes"] == len(linked)
+
+
+def test_what_a_text_means_is_found(server, open_page):
+    page = open_page(unique("doc"))
+    page.until(lambda: page.graph)
+    for text, form, nodes in [
+        ("point:kind = 'a'", "expr", set(range(0, 40, 4))),
+        ("MATCH (n) WHERE n.x > 35 RETURN n", "cypher", set(range(36, 40))),
+        ('[{"type": "Node", "filter_dict": {"kind": "b"}}]', "gfql", set(range(1, 40, 4))),
+    ]:
+        url, params = at(server, page, "find")
+        found = requests.post(url, params=params, json={"text": text}).json()
+        assert found["as"] == form and found["node_count"] == len(nodes), found
+        raw = zlib.decompress(base64.b64decode(found["nodes"]), -15)
+        assert set(np.flatnonzero(np.unpackbits(np.frombuffer(raw, "u1"), bitorder="little"))) == nodes
+        page.do({"filters/found": {"rule": found["rule"]}})
+        visible(page, nodes)
+    refused = requests.post(url, params=params, json={"text": "point:kin = 'a'"})
+    assert refused.status_code == 400 and "kind" in refused.json()["message"], refused.text
+    columns = requests.get(*at(server, page, "columns")[:1], params=params).json()["columns"]
+    named = {(c["axis"], c["name"]): c for c in columns}
+    assert named["node", "degree"]["derived"] and named["node", "x"]["kind"] == "number" and ("edge", "s") in named
+
+
+def test_a_collection_of_a_selection_is_painted(open_page):
+    page = open_page(unique("doc"))
+    page.until(lambda: page.graph)
+    done = page.do({"collections/c": {"name": "Three", "node_color": "#ff0000", "rule": {"nodes": bits([4, 5, 6])}}})
+    assert done["t"] == "done", done
+    page.until(lambda: any(m["t"] == "collections" and [c["match_count"] for c in m["collections"]] == [3]
+                           for m in page.messages))
 
 
 def random_step(draw, page):

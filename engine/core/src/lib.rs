@@ -46,6 +46,7 @@ mod workers;
 pub use allocator::{bound_freed, give_back_freed};
 pub use canary::Canary;
 pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
+pub use cmd::facets::Visible;
 pub use cmd::info::SessionInfo;
 pub use cmd::query::{
     GraphsInUse, ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode,

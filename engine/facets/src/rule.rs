@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::DeflateDecoder;
+use flate2::Compression;
+use flate2::read::{DeflateDecoder, DeflateEncoder};
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
+use graphlume_scene::Bits;
 use graphlume_types::limits::NODES_MAX;
 use serde_json::Value;
 
@@ -241,6 +243,16 @@ fn brush(value: &Value) -> Result<Brush, QueryError> {
 }
 
 impl NodeBytes {
+    /// A set of nodes as rules name it: base64 of deflated bytes (RFC 1951).
+    #[must_use]
+    pub fn pack(nodes: &Bits) -> String {
+        let bytes: Vec<u8> = nodes.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut packed = Vec::new();
+        // Reading from memory cannot fail.
+        let _ = DeflateEncoder::new(bytes.as_slice(), Compression::fast()).read_to_end(&mut packed);
+        STANDARD.encode(packed)
+    }
+
     /// Reads base64 of deflated bytes (RFC 1951).
     fn of_json(value: &Value, field: &str) -> Result<Self, QueryError> {
         let wanted = "base64 of a deflated set of bits, one for each node";
@@ -261,7 +273,6 @@ impl NodeBytes {
 mod tests {
     use std::io::Write;
 
-    use flate2::Compression;
     use flate2::write::DeflateEncoder;
     use serde_json::json;
 

@@ -315,6 +315,8 @@ pub const HISTORY_BYTES_MAX: usize = 8 << 20;
 pub const HISTORY_STEPS_MAX: usize = 500;
 /// Steps that a page may have missed and still gets one by one.
 pub const STEPS_TOLD_MAX: usize = 1_000;
+/// Histograms of one request of a page.
+pub const HISTOGRAMS_ASKED_MAX: usize = 32;
 /// Results of one search.
 pub const SEARCH_RESULTS_MAX: usize = 200;
 /// Characters of a search text.

@@ -14,6 +14,7 @@ static TABLE: &[&[Route]] = &[
     rest::datasets::ROUTES,
     rest::sessions::ROUTES,
     rest::viz::ROUTES,
+    rest::facets::ROUTES,
     mcp::ROUTES,
     sign_in::ROUTES,
     page::ROUTES,

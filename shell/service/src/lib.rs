@@ -67,7 +67,7 @@ pub use reply::{
 pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;
 pub use sessions::{
-    AboutReply, Arrival, NamedLayout, OpenPage, Opened, PageControl, Sessions, StepRequest,
+    AboutReply, Arrival, Found, NamedLayout, OpenPage, Opened, PageControl, Sessions, StepRequest,
     Stepped, ViewerGrant,
 };
 pub use upkeep::Upkeep;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use graphlume_expr::QueryError;
 use graphlume_facets::{FacetColumn, FilterSet, Filtered, Histogram, Rule, Wanted};
 use graphlume_scene::Members;
+use graphlume_scene::wire::{Axis, Stamp, encode_mask};
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call, CommandPriority};
@@ -34,20 +36,40 @@ fn read_picture<R: Send + 'static>(
     });
 }
 
+/// What a set of filters leaves of a session's picture, and the frames that tell pages so.
+#[derive(Debug)]
+pub struct Visible {
+    /// The element set that it is about.
+    pub epoch: u32,
+    /// What is visible, and what each filter does.
+    pub filtered: Filtered,
+    /// The masks of the nodes and of the edges.
+    pub masks: [Bytes; 2],
+}
+
 /// What a set of filters leaves of a session's picture.
 pub(crate) struct FilterPicture {
     pub(crate) target: Target,
+    /// The number that the frames carry.
+    pub(crate) revision: u32,
     pub(crate) set: Arc<FilterSet>,
 }
 
 impl Apply for FilterPicture {
-    type Answer = Result<Filtered, QueryError>;
+    type Answer = Result<Visible, QueryError>;
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        let set = self.set;
-        read_picture(engine, "filters", &self.target, call, move |picture| picture.filter(&set));
+        let (set, revision) = (self.set, self.revision);
+        read_picture(engine, "filters", &self.target, call, move |picture| {
+            let filtered = picture.filter(&set)?;
+            let facts = &picture.lease.facts;
+            let stamp = Stamp { epoch: facts.epoch, seq: revision, flags: 0 };
+            let nodes = encode_mask(stamp, Axis::Node, &filtered.nodes, facts.node_count);
+            let edges = encode_mask(stamp, Axis::Edge, &filtered.edges, facts.edge_count);
+            Ok(Visible { epoch: facts.epoch, filtered, masks: [nodes, edges] })
+        });
     }
 }
 

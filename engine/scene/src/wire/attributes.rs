@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::Bits;
+
 use super::{Bounds, HEADER_BYTES, Header, Kind, Stamp, frame};
 
 /// Which elements a colour or size frame is about.
@@ -50,6 +52,12 @@ pub fn encode_some_edge_colors(stamp: Stamp, rgba: &[[u8; 4]]) -> Bytes {
 pub fn colors_of(frame: &[u8]) -> Vec<[u8; 4]> {
     let data = frame.get(HEADER_BYTES + PREFIX_BYTES..).unwrap_or_default();
     data.as_chunks::<4>().0.to_vec()
+}
+
+/// [`Kind::Mask`]: the visible ones of `count` elements, a bit for each, least significant first.
+#[must_use]
+pub fn encode_mask(stamp: Stamp, axis: Axis, visible: &Bits, count: u32) -> Bytes {
+    channel(Kind::Mask, stamp, axis, count as usize, &visible.bytes(count))
 }
 
 /// [`Kind::Size`]: diameters of nodes in quarter pixels, or widths of edges in sixteenths of a pixel.

@@ -31,6 +31,8 @@ pub enum Decoded {
     F32(Vec<[f32; 2]>),
     /// Node index and pair.
     List(Vec<(u32, [u16; 2])>),
+    /// Which elements are visible, a bit for each, least significant first.
+    Mask(Axis, Vec<u8>),
     /// RGBA.
     Color(Axis, Vec<[u8; 4]>),
     /// Sizes or widths.
@@ -112,6 +114,7 @@ pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
             let listed = indices.into_iter().map(|i| Ok((i, r.pair()?)));
             Decoded::List(listed.collect::<Result<_, SceneError>>()?)
         }
+        Kind::Mask => Decoded::Mask(r.axis()?, r.bytes(n.div_ceil(8))?.to_vec()),
         Kind::Color => {
             let axis = r.axis()?;
             Decoded::Color(axis, (0..n).map(|_| r.array()).collect::<Result<_, _>>()?)

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::Bits;
 
 /// From the crate's folder, where cargo runs tests. A path that is compiled in may be of another checkout, whose
 /// target folder this one shares.
@@ -86,6 +87,11 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
         ("pos_f32", exact, exact_seen),
         ("pos_list", list, json!({"indices": [7, 1, 5], "pairs": list_pairs})),
         ("pos_stripe", stripe, json!({"pairs": stripe_pairs})),
+        (
+            "mask_nodes",
+            encode_mask(stamp, Axis::Node, &Bits::new(11, &[0, 3, 8, 10]), 11),
+            json!({"axis": 0, "visible": [0, 3, 8, 10]}),
+        ),
         ("color_nodes", encode_color(stamp, Axis::Node, &rgba), json!({"axis": 0, "rgba": rgba})),
         (
             "color_edges",

@@ -36,7 +36,7 @@ use flate2::write::DeflateEncoder;
 use crate::SceneError;
 
 pub use attributes::{
-    Axis, colors_of, encode_color, encode_labels, encode_size, encode_some_edge_colors,
+    Axis, colors_of, encode_color, encode_labels, encode_mask, encode_size, encode_some_edge_colors,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
@@ -74,6 +74,8 @@ pub enum Kind {
     PosF32 = 3,
     /// Quantised positions of listed nodes, in bounds of their own.
     PosList = 4,
+    /// Which nodes or edges are visible.
+    Mask = 16,
     /// Colours of nodes or edges.
     Color = 17,
     /// Sizes of nodes or widths of edges.
@@ -89,6 +91,7 @@ impl Kind {
             2 => Self::PosDelta,
             3 => Self::PosF32,
             4 => Self::PosList,
+            16 => Self::Mask,
             17 => Self::Color,
             18 => Self::Size,
             19 => Self::Labels,

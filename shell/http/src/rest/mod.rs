@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod datasets;
+pub(crate) mod facets;
 pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod links;

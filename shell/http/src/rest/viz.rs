@@ -28,7 +28,7 @@ use crate::shell::Shell;
 use crate::status::{ApiError, Problem};
 use crate::ws;
 
-const DATASET: Parameter =
+pub(super) const DATASET: Parameter =
     parameter("dataset", Text, "What the caller takes the visualization to show.");
 const BYTES: &[&str] = &["application/octet-stream"];
 const CARD: &[Success] = &[returns(Map(&Any), "The card")];
@@ -147,7 +147,11 @@ const ENGINE_FIRST: Duration = Duration::from_millis(100);
 const SEARCH_CHARS_MAX: usize = 256;
 
 /// Checks that the caller may watch the session of the address.
-async fn grant(shell: &Shell, req: &Req, who: &Principal) -> Result<ViewerGrant, ApiError> {
+pub(super) async fn grant(
+    shell: &Shell,
+    req: &Req,
+    who: &Principal,
+) -> Result<ViewerGrant, ApiError> {
     let pairs = req.pairs();
     let dataset = query::last(&pairs, "dataset");
     let session = req.param("session_id");

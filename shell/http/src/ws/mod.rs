@@ -13,5 +13,6 @@ mod page;
 mod rate;
 mod viewer;
 
+pub(crate) use document::answer_of_step;
 pub(crate) use handshake::{check_origin, is_own_page};
 pub(crate) use viewer::{greeting, open};

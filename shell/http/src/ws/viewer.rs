@@ -297,7 +297,12 @@ impl Link<'_> {
                     let at = At { who, grant: &grant, controls: page_control.controls };
                     self.hear(message, viewer, &mut seat, at).await?;
                 }
-                Turn::Tell(event) => self.tell(event).await?,
+                Turn::Tell(event) => {
+                    if let ViewerEvent::Graph(graph, ..) = &event {
+                        self.shell.service.sessions.refresh_visible(&grant, graph.epoch);
+                    }
+                    self.tell(event).await?;
+                }
                 Turn::Document(told) => self.tell_document(told).await?,
                 Turn::Laid(Ok(())) => {}
                 Turn::Laid(Err(error)) => {

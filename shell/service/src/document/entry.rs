@@ -1,6 +1,6 @@
 //! What the entries of a document may hold.
 
-use graphlume_engine::LayoutSettings;
+use graphlume_engine::{LayoutSettings, Rule};
 use graphlume_types::limits::{
     COLLECTION_NAME_CHARS_MAX, DESCRIPTION_CHARS_MAX, DOCUMENT_VALUE_BYTES_MAX,
 };
@@ -242,7 +242,17 @@ impl<'a> Fields<'a> {
         let map = rule.and_then(Value::as_object).filter(|m| m.len() == 1);
         let form = map.and_then(|m| m.keys().next());
         match (rule, form) {
-            (Some(rule), Some(form)) if RULES.contains(&form.as_str()) => Ok(rule),
+            (Some(rule), Some(form)) if form == "sets" => {
+                let ids = rule["sets"].as_array().filter(|ids| !ids.is_empty());
+                match ids.is_some_and(|ids| ids.iter().all(Value::is_string)) {
+                    true => Ok(rule),
+                    false => Err(self.wrong("rule.sets", "a list of ids of collections")),
+                }
+            }
+            (Some(rule), Some(form)) if RULES.contains(&form.as_str()) => {
+                Rule::of_json(rule)?;
+                Ok(rule)
+            }
             _ => Err(self.wrong("rule", &format!("an object with one of {}", RULES.join(", ")))),
         }
     }

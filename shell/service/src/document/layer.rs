@@ -39,6 +39,8 @@ pub(crate) struct Committed {
 /// What the filters leave visible.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Shown {
+    /// The element set that the frames are about; none without frames.
+    pub(crate) epoch: Option<u32>,
     /// The message with the numbers.
     pub(crate) counts: Value,
     /// Which nodes and edges are visible, as frames.
@@ -159,11 +161,8 @@ impl Layer {
 
     /// Whoever finds what is visible takes the newest document, until there is none newer.
     pub(crate) fn next_to_find(&mut self) -> Option<(u64, Arc<Document>)> {
-        if std::mem::take(&mut self.stale) {
-            return Some((self.revision, Arc::clone(&self.document)));
-        }
-        self.finding = false;
-        None
+        self.finding = std::mem::take(&mut self.stale);
+        self.finding.then(|| (self.revision, Arc::clone(&self.document)))
     }
 
     /// About how many bytes it takes.

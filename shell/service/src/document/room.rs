@@ -176,8 +176,9 @@ impl Seat {
         if let Some(shown) = shown
             && self.shown.as_ref().is_none_or(|s| !Arc::ptr_eq(s, shown))
         {
-            out.push(Told::Message(shown.counts.clone()));
+            // Who hears the numbers has the picture that they are of.
             out.extend(shown.frames.iter().cloned().map(Told::Frame));
+            out.push(Told::Message(shown.counts.clone()));
             self.shown = Some(Arc::clone(shown));
         }
         out

@@ -13,7 +13,9 @@ use super::collections::{self, Background, Collections};
 use super::control::PageControl;
 use super::stored::keep_document;
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
-use crate::document::{Actor, Author, Change, Place, Planned, Room, Seat, Told, Way, checked};
+use crate::document::{
+    Actor, Author, Change, Layer, Place, Planned, Room, Seat, Told, Way, checked,
+};
 use crate::error::ServiceError;
 
 /// Characters of a step's label.
@@ -102,12 +104,23 @@ impl Sessions {
             StepRequest::Undo => plan(&room, own, |layer| layer.plan_way(actor, Way::Undo))?,
             StepRequest::Redo => plan(&room, own, |layer| layer.plan_way(actor, Way::Redo))?,
         };
-        if controls {
-            self.carry_out(grant, meta, planned, author).await
-        } else {
-            let revision = room.commit(own, planned, author);
-            Ok(Stepped { revision, own: true })
+        // What is dragged was looked at when the drag began.
+        if planned.way == Way::Do && planned.step.join.is_none() {
+            self.check_rules(grant, &planned.step.changes).await?;
         }
+        let hides = planned
+            .step
+            .changes
+            .iter()
+            .any(|c| c.path.starts_with("filters/") || c.path == "prune_orphans");
+        let revision = match own {
+            None => self.carry_out(grant, meta, planned, author).await?,
+            Some(_) => room.commit(own, planned, author),
+        };
+        if hides {
+            self.follow(&grant.target(), &room, own);
+        }
+        Ok(Stepped { revision, own: !controls })
     }
 
     /// A step of the shared document: the layout first, for it may refuse; then the disk; then the viewers.
@@ -117,7 +130,7 @@ impl Sessions {
         mut meta: SessionMeta,
         planned: Planned,
         author: Author,
-    ) -> Result<Stepped, ServiceError> {
+    ) -> Result<u64, ServiceError> {
         let paints = planned.step.changes.iter().any(|c| c.path.starts_with("collections/"));
         let collections = paints.then(|| self.collections_of(&meta, &planned)).transpose()?;
         if let Some(collections) = &collections {
@@ -134,7 +147,7 @@ impl Sessions {
             self.show_collections(&meta.session, &collections);
             self.paint(grant, &collections);
         }
-        Ok(Stepped { revision, own: false })
+        Ok(revision)
     }
 
     /// Has the engine paint collections; the picture need not be waited for.
@@ -240,7 +253,7 @@ impl Sessions {
         Ok(Arc::new(Collections::new(records, background, &meta.collections, None)))
     }
 
-    fn shown(&self, grant: &ViewerGrant) -> Result<SessionMeta, ServiceError> {
+    pub(super) fn shown(&self, grant: &ViewerGrant) -> Result<SessionMeta, ServiceError> {
         let meta = self.meta(&grant.session)?.filter(|m| m.dataset == grant.dataset);
         meta.ok_or_else(|| no_session(grant.session.as_str()))
     }
@@ -249,7 +262,7 @@ impl Sessions {
 fn plan(
     room: &Room,
     own: Option<&str>,
-    find: impl FnOnce(&mut crate::document::Layer) -> Result<Planned, ServiceError>,
+    find: impl FnOnce(&mut Layer) -> Result<Planned, ServiceError>,
 ) -> Result<Planned, ServiceError> {
     room.with(own, find).ok_or_else(|| no_session(own.unwrap_or_default()))?
 }

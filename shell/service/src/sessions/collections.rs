@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use graphlume_engine::{CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint};
+use graphlume_engine::{
+    CollectionRule, CollectionSet, CollectionSpec, CollectionsView, Paint, Rule,
+};
 use graphlume_expr::Strictness;
 use graphlume_storage::CollectionRec;
 use graphlume_types::SessionId;
@@ -166,6 +168,10 @@ pub(crate) fn rule_of(expr: &Value, strict: bool) -> Result<CollectionRule, Serv
             return Err(refusal("invalid-intersection", "an intersection names at least one set"));
         }
         return Ok(CollectionRule::All(ids));
+    }
+    if expr.get("type").and_then(Value::as_str) == Some("rule") {
+        let rule = Rule::of_json(expr.get("rule").unwrap_or(&Value::Null))?;
+        return Ok(CollectionRule::Rule(Arc::new(rule)));
     }
     let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
     Ok(CollectionRule::Query(graphlume_gfql::parse(expr)?, strictness))

@@ -1,0 +1,285 @@
+//! What is visible of a picture: the filters of its document, found out by the engine and told to its pages, and what
+//! pages ask about its columns.
+
+use std::sync::Arc;
+
+use graphlume_engine::{
+    Count, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes, Parts,
+    Rule, Target, Visible, Wanted,
+};
+use graphlume_expr::{QueryError, Scalar};
+use graphlume_identity::body::object;
+use serde_json::{Map, Value, json};
+
+use super::{Sessions, ViewerGrant, no_session};
+use crate::document::{Change, Document, Layer, Room, Shown};
+use crate::error::ServiceError;
+
+/// What a rule means.
+#[derive(Debug)]
+pub struct Found {
+    /// The form of the rule: `expr`, `cypher`, `gfql` and so on.
+    pub form: String,
+    /// The rule as filters have it.
+    pub rule: Value,
+    /// The nodes, as rules name them.
+    pub nodes: String,
+    /// How many there are.
+    pub node_count: u64,
+    /// How many edges the rule means.
+    pub edge_count: u64,
+}
+
+/// Words with which texts in Cypher begin.
+const CYPHER: [&str; 9] =
+    ["match", "optional", "call", "unwind", "with", "return", "graph", "use", "profile"];
+
+impl Sessions {
+    /// Finds what is visible anew, for all or for a page that has filters of its own, and tells it when it is there. While it
+    /// is being found for an earlier document, the newest follows after that.
+    pub(super) fn find_visible(&self, target: Target, room: &Arc<Room>, own: Option<&str>) {
+        if room.with(own, Layer::must_find) != Some(true) {
+            return;
+        }
+        let (engine, room, own) =
+            (self.ctx.engine.clone(), Arc::clone(room), own.map(str::to_owned));
+        tokio::spawn(async move {
+            let own = own.as_deref();
+            while let Some((revision, document)) = room.with(own, Layer::next_to_find).flatten() {
+                let set = match own {
+                    None => filter_set(&document, None),
+                    Some(_) => filter_set(&room.document(), Some(&document)),
+                };
+                #[allow(clippy::cast_possible_truncation, reason = "it only tells frames apart")]
+                let visible = engine.filter(target.clone(), Arc::new(set), revision as u32).await;
+                room.show(own, shown(revision, visible));
+            }
+        });
+    }
+
+    /// Finds what is visible after a change, unless the change has nothing to do with it.
+    pub(super) fn follow(&self, target: &Target, room: &Arc<Room>, own: Option<&str>) {
+        self.find_visible(target.clone(), room, own);
+        match own {
+            // Those who have filters of their own see the shared ones, too.
+            None => room.overlays().iter().for_each(|id| {
+                self.find_visible(target.clone(), room, Some(id));
+            }),
+            // Who has none any more sees what all see.
+            Some(_) if room.with(None, |l| l.shown.is_none()) == Some(true) => {
+                self.find_visible(target.clone(), room, None);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Finds what is visible of the elements of `epoch`, where filters of all or of one page are about others yet.
+    pub fn refresh_visible(&self, grant: &ViewerGrant, epoch: u32) {
+        let Ok(meta) = self.shown(grant) else { return };
+        let is_old = |own: Option<&str>| {
+            let known = |layer: &mut Layer| layer.shown.as_ref().and_then(|s| s.epoch);
+            meta.room.with(own, known).flatten() != Some(epoch)
+        };
+        if has_filters(&meta.room.document()) && is_old(None) {
+            self.find_visible(grant.target(), &meta.room, None);
+        }
+        for id in meta.room.overlays().iter().filter(|id| is_old(Some(id))) {
+            self.find_visible(grant.target(), &meta.room, Some(id));
+        }
+    }
+
+    /// The columns that may be filtered and counted.
+    ///
+    /// # Errors
+    /// What loading the graph may answer.
+    pub async fn facet_columns(
+        &self,
+        grant: &ViewerGrant,
+    ) -> Result<Vec<FacetColumn>, ServiceError> {
+        Ok(self.ctx.engine.facet_columns(grant.target()).await?)
+    }
+
+    /// Histograms of columns as the page reads them, and the revision of the document whose filters they follow. `viewer` is the seat of a page
+    /// whose own filters count, too.
+    ///
+    /// # Errors
+    /// [`ServiceError::Query`] for a column that is not there; what loading the graph may answer.
+    pub async fn histograms(
+        &self,
+        grant: &ViewerGrant,
+        viewer: Option<&str>,
+        wanted: Vec<Wanted>,
+    ) -> Result<(u64, Vec<Value>), ServiceError> {
+        let room = self.shown(grant)?.room;
+        let own = viewer
+            .map(|id| {
+                room.with(Some(id), |l| Arc::clone(&l.document)).ok_or_else(|| no_session(id))
+            })
+            .transpose()?;
+        let state = room.with(None, |l| (l.revision, Arc::clone(&l.document)));
+        let (revision, shared) = state.unwrap_or_default();
+        let set = Arc::new(filter_set(&shared, own.as_deref()));
+        let found = self.ctx.engine.histograms(grant.target(), set, wanted).await??;
+        Ok((revision, found.iter().map(histogram_of).collect()))
+    }
+
+    /// The elements that a rule means: `rule` of the body, or what its `text` says.
+    ///
+    /// # Errors
+    /// [`ServiceError::Query`] for what is wrong with the rule; what loading the graph may answer.
+    pub async fn find(&self, grant: &ViewerGrant, body: &[u8]) -> Result<Found, ServiceError> {
+        let body = object(body)?;
+        let given = |name: &str| body.get(name).filter(|v| !v.is_null());
+        let (form, rule) = match (given("rule"), given("text").and_then(Value::as_str)) {
+            (Some(rule), None) => (form_of(rule), rule.clone()),
+            (None, Some(text)) => rule_of_text(text)?,
+            _ => {
+                let message = "send either rule, an object, or text";
+                return Err(ServiceError::invalid("rule", message));
+            }
+        };
+        let parsed = Arc::new(Rule::of_json(&rule)?);
+        let members = self.ctx.engine.find(grant.target(), parsed).await??;
+        Ok(Found {
+            form,
+            rule,
+            nodes: NodeBytes::pack(&members.nodes),
+            node_count: members.nodes.len(),
+            edge_count: members.edges.len(),
+        })
+    }
+
+    /// Refuses new filters that mean nothing in this graph, such as one on a column that is not there.
+    pub(super) async fn check_rules(
+        &self,
+        grant: &ViewerGrant,
+        changes: &[Change],
+    ) -> Result<(), ServiceError> {
+        let filters = changes.iter().filter(|c| c.path.starts_with("filters/"));
+        let set = FilterSet {
+            filters: filters.filter_map(|c| filter_of(&c.path, c.value.as_ref()?)).collect(),
+            prune_orphans: false,
+        };
+        if set.filters.iter().all(|f| !f.on) {
+            return Ok(());
+        }
+        let visible = self.ctx.engine.filter(grant.target(), Arc::new(set), 0).await?;
+        match visible.filtered.filters.into_iter().find_map(|(_, found)| found.err()) {
+            Some(problem) => Err(problem.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a document hides anything.
+fn has_filters(document: &Document) -> bool {
+    document.below("filters/").next().is_some()
+        || document.get("prune_orphans") == Some(&Value::Bool(true))
+}
+
+/// The filters of a document, and those that one page adds for itself.
+fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet {
+    let of = |document: &Document| -> Vec<Filter> {
+        document.below("filters/").filter_map(|(id, value)| filter_of(id, value)).collect()
+    };
+    let prunes = |document: &Document| document.get("prune_orphans") == Some(&Value::Bool(true));
+    let mut filters = of(shared);
+    filters.extend(own.into_iter().flat_map(of));
+    FilterSet { filters, prune_orphans: prunes(shared) || own.is_some_and(prunes) }
+}
+
+/// A filter of a document; what could be read when it was set can be read now.
+fn filter_of(id: &str, value: &Value) -> Option<Filter> {
+    let rule = Rule::of_json(value.get("rule")?);
+    let rule = rule.inspect_err(|error| tracing::warn!(id, %error, "a filter cannot be read"));
+    let kind = match value.get("kind")?.as_str()? {
+        "exclusion" => FilterKind::Exclusion,
+        _ => FilterKind::Filter,
+    };
+    let on = value.get("on") == Some(&Value::Bool(true));
+    Some(Filter { id: id.to_owned(), kind, on, rule: Arc::new(rule.ok()?) })
+}
+
+/// What pages are told of what is visible.
+fn shown(revision: u64, visible: Result<Visible, EngineError>) -> Shown {
+    let Visible { epoch, filtered, masks } = match visible {
+        Ok(visible) => visible,
+        Err(error) => {
+            let counts = json!({"t": "counts", "revision": revision, "problem": error.to_string()});
+            return Shown { epoch: None, counts, frames: Vec::new() };
+        }
+    };
+    let entry = |found: Result<graphlume_engine::FilterCount, QueryError>| match found {
+        Ok(count) => json!({"nodes": count.nodes, "edges": count.edges}),
+        Err(problem) => json!({"problem": problem.to_string()}),
+    };
+    let filters: Map<String, Value> =
+        filtered.filters.into_iter().map(|(id, found)| (id, entry(found))).collect();
+    let counts = json!({
+        "t": "counts", "revision": revision, "nodes": filtered.nodes.len(),
+        "edges": filtered.edges.len(), "filters": filters,
+    });
+    Shown { epoch: Some(epoch), counts, frames: masks.into() }
+}
+
+fn form_of(rule: &Value) -> String {
+    let form = rule.as_object().and_then(|map| map.keys().next());
+    form.map_or_else(String::new, |form| if form == "query" { "cypher" } else { form }.to_owned())
+}
+
+/// The rule that a person has typed: operations as JSON, a text in Cypher, or an expression.
+fn rule_of_text(text: &str) -> Result<(String, Value), ServiceError> {
+    let text = text.trim();
+    if text.starts_with(['[', '{']) {
+        let gfql: Value = serde_json::from_str(text).map_err(|e| {
+            ServiceError::invalid("text", format!("the operations are not JSON: {e}"))
+        })?;
+        return Ok(("gfql".to_owned(), json!({ "gfql": gfql })));
+    }
+    let word: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
+    // `match = 3` would be an expression over a column of that name.
+    let rest = text[word.len()..].trim_start();
+    let is_cypher = CYPHER.contains(&word.to_ascii_lowercase().as_str())
+        && !rest.starts_with(['=', '<', '>', '!']);
+    Ok(match is_cypher {
+        true => ("cypher".to_owned(), json!({ "query": text })),
+        false => ("expr".to_owned(), json!({ "expr": text })),
+    })
+}
+
+/// A histogram as the page reads it.
+fn histogram_of(histogram: &Histogram) -> Value {
+    let pair = |c: &Count| json!({"total": c.total, "passing": c.passing});
+    let mut out = json!({
+        "axis": histogram.axis.name(), "name": histogram.name, "kind": histogram.kind.name(),
+        "nulls": pair(&histogram.nulls),
+    });
+    match &histogram.parts {
+        Parts::Ranges { log, edges, counts } => {
+            let of = |take: fn(&Count) -> u64| counts.iter().map(take).collect::<Vec<u64>>();
+            out["log"] = json!(log);
+            out["edges"] = json!(edges);
+            out["total"] = json!(of(|c| c.total));
+            out["passing"] = json!(of(|c| c.passing));
+        }
+        Parts::Values { values, distinct, others } => {
+            let entry = |(value, count): &(Scalar, Count)| json!({"value": json_of(value), "total": count.total, "passing": count.passing});
+            out["values"] = values.iter().map(entry).collect();
+            out["distinct"] = json!(distinct);
+            out["others"] = pair(others);
+        }
+    }
+    out
+}
+
+/// A value as a brush names it again.
+fn json_of(value: &Scalar) -> Value {
+    match value {
+        Scalar::Null => Value::Null,
+        Scalar::Bool(b) => json!(b),
+        Scalar::Int(i) => json!(i),
+        Scalar::Float(x) => json!(x),
+        Scalar::Text(text) => json!(&**text),
+        Scalar::Temporal(t) => json!(t.to_string()),
+    }
+}
