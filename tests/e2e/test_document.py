@@ -203,6 +203,7 @@ def test_the_document_outlives_the_server(tmp_path):
     server.start()
     again = Page(server, dataset, session, "admin")
     assert again.document == before
+    again.until(lambda: again.frames and abs(again.positions[3] - [5, 5]).max() < 0.1)
     assert again.do({"pins/3": None})["t"] == "done", "a pin is let go after all"
     again.close()
     assert server.stop() == 0, server.output()
@@ -321,6 +322,32 @@ def test_a_collection_of_a_selection_is_painted(open_page):
     assert done["t"] == "done", done
     page.until(lambda: any(m["t"] == "collections" and [c["match_count"] for c in m["collections"]] == [3]
                            for m in page.messages))
+
+
+def test_colours_and_sizes_follow_a_column_and_go_back(open_page):
+    page = open_page(unique("doc"))
+    page.until(lambda: page.frames and page.graph)
+    before = page.graph["legend"]["node_color"]["title"]
+
+    def shown():
+        legends = [m["legend"] for m in page.messages if m["t"] in ("graph", "legend")]
+        return legends[-1]
+
+    done = page.do({"encodings/node.color": {"attribute": "kind"}, "encodings/node.size": {"attribute": "x"}})
+    assert done["t"] == "done", done
+    page.until(lambda: shown()["node_color"]["title"] == "kind")
+    assert {e["label"]: e["count"] for e in shown()["node_color"]["entries"]} == dict.fromkeys("abcd", 10)
+    assert shown()["node_size"]["title"] == "x" and shown()["node_size"]["max"] == 39
+    for column in ("component", "degree"):
+        colors = {"attribute": column, "variation": "continuous", "colors": ["#000000", "#ffffff"]}
+        assert page.do({"encodings/node.color": colors})["t"] == "done"
+        page.until(lambda: shown()["node_color"]["title"] == column)
+    refused = page.do({"encodings/node.color": {"attribute": "kindd"}})
+    assert refused["t"] == "refused" and "kind" in refused["message"], refused
+    for _ in range(3):
+        assert page.ask(t="undo")["t"] == "done"
+    page.until(lambda: shown()["node_color"]["title"] in (before, "community") and shown()["node_size"]["title"] == "degree")
+    assert page.document == {}
 
 
 def random_step(draw, page):

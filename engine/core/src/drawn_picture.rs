@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_expr::{ErrorCode, QueryError};
 use graphlume_facets::{FacetColumn, FilterSet, Filtered, Histogram, Picture, Rule, Wanted};
-use graphlume_scene::{EdgeOrder, Members};
+use graphlume_scene::{EdgeOrder, Members, NodeColumn};
 use graphlume_store::PropertyGraph;
 use graphlume_types::CancelToken;
 
@@ -35,6 +35,11 @@ impl DrawnPicture<'_> {
         wanted: &[Wanted],
     ) -> Result<Vec<Histogram>, QueryError> {
         self.lease.facets.histograms(self, set, wanted, self.cancel)
+    }
+
+    /// A column of the nodes that follows from the graph, one row a node.
+    pub(crate) fn derived(&self, name: &str) -> Result<Option<NodeColumn>, QueryError> {
+        self.lease.facets.derived(self, name, self.cancel)
     }
 
     pub(crate) fn members(&self, rule: &Arc<Rule>) -> Result<Members, QueryError> {

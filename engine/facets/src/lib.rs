@@ -21,7 +21,8 @@ mod work;
 
 use bytes::Bytes;
 use graphlume_expr::QueryError;
-use graphlume_scene::{EdgeOrder, Members};
+use graphlume_graph::canon::Column;
+use graphlume_scene::{EdgeOrder, Members, NodeColumn};
 use graphlume_store::{Cache, PropertyGraph};
 use graphlume_types::CancelToken;
 use std::sync::Arc;
@@ -73,6 +74,25 @@ impl Facets {
         cancel: &CancelToken,
     ) -> Result<Vec<FacetColumn>, QueryError> {
         Work::new(self, picture, cancel)?.columns()
+    }
+
+    /// A column of the nodes that follows from the graph, one row a node; nothing for another name.
+    ///
+    /// # Errors
+    /// When it cannot be computed.
+    pub fn derived(
+        &self,
+        picture: &dyn Picture,
+        name: &str,
+        cancel: &CancelToken,
+    ) -> Result<Option<NodeColumn>, QueryError> {
+        let Some(derived) = Derived::ALL.into_iter().find(|d| d.name() == name) else {
+            return Ok(None);
+        };
+        match Work::new(self, picture, cancel)?.derived(derived)?.as_ref() {
+            Column::Int(numbers) => Ok(Some((name.to_owned(), Arc::new(numbers.clone())))),
+            _ => Ok(None),
+        }
     }
 
     /// What a set of filters leaves of a picture. A filter that has a problem does nothing, and its problem is told.

@@ -9,6 +9,8 @@ use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::scene::NodeColumn;
+
 /// Nodes or edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -140,6 +142,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) edges: Option<&'a Table>,
     pub(crate) node: Spec<'a>,
     pub(crate) edge: Spec<'a>,
+    /// Columns of the nodes that are in no table.
+    pub(crate) node_columns: &'a [NodeColumn],
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -196,6 +200,9 @@ impl<'a> Cx<'a> {
         if let Some(array) = self.nodes.and_then(|t| t.column(name)) {
             let array = ArrayRef::clone(array);
             return Some(Source { rows: Rows::Nodes(graph), ..own(array) });
+        }
+        if let Some((_, array)) = self.node_columns.iter().find(|(of, _)| of == name) {
+            return Some(own(ArrayRef::clone(array)));
         }
         let t = &graph.topology;
         let degree = match DEGREES.iter().position(|d| *d == name)? {

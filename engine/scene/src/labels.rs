@@ -83,7 +83,8 @@ pub(crate) fn context<'a>(
 ) -> Cx<'a> {
     let node = Spec::new(Side::Node, &enc.node);
     let edge = Spec::new(Side::Edge, &enc.edge);
-    Cx { graph, nodes, edges, node, edge, notices: Vec::new() }
+    let node_columns = &enc.node_columns;
+    Cx { graph, nodes, edges, node, edge, node_columns, notices: Vec::new() }
 }
 
 /// At most `chars_max` characters of `text`, with an ellipsis when some were left out.

@@ -23,7 +23,7 @@ pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use error::SceneError;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
-pub use scene::{Encodings, Scene, build};
+pub use scene::{Encodings, NodeColumn, Scene, build};
 pub use search::{SearchHit, search};
 
 #[cfg(test)]

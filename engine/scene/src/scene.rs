@@ -1,10 +1,11 @@
 //! Encodings to colours, sizes and labels.
 
+use arrow_array::ArrayRef;
 use graphlume_graph::Graph;
 use graphlume_table::Table;
 use graphlume_types::Notice;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::SceneError;
 use crate::bind::{Cx, NOT_SHOWN, Side, Source};
@@ -13,6 +14,9 @@ use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::labels::{Labels, candidates, context, cut};
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
+
+/// A column of the nodes by its name, one row a node.
+pub type NodeColumn = (String, ArrayRef);
 
 /// The encodings of a dataset as they were uploaded.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +27,52 @@ pub struct Encodings {
     pub edge: Value,
     /// `metadata`.
     pub metadata: Value,
+    /// Columns of the nodes that are in no table, one row a node.
+    pub node_columns: Vec<NodeColumn>,
+}
+
+impl Encodings {
+    /// Those of an upload.
+    #[must_use]
+    pub const fn new(node: Value, edge: Value, metadata: Value) -> Self {
+        Self { node, edge, metadata, node_columns: Vec::new() }
+    }
+
+    /// With other columns for colours and sizes: complex encodings by `node.color`, `node.size`, `edge.color` and
+    /// `edge.size`. One that says neither colours nor a mapping is a simple binding.
+    #[must_use]
+    pub fn changed(&self, others: &Map<String, Value>) -> Self {
+        let mut out = self.clone();
+        for (channel, encoding) in others {
+            let (side, spec) = match channel.split_once('.') {
+                Some(("node", channel)) => (("point", "node", channel), &mut out.node),
+                Some(("edge", channel)) => (("edge", "edge", channel), &mut out.edge),
+                _ => continue,
+            };
+            let (client, own, channel) = side;
+            let kind = if channel == "color" { "Color" } else { "Size" };
+            let key = format!("{client}{kind}Encoding");
+            let is_simple =
+                ["colors", "mapping"].iter().all(|f| encoding.get(f).is_none_or(Value::is_null));
+            if !spec.is_object() {
+                *spec = json!({});
+            }
+            for state in ["current", "default"] {
+                if let Some(state) =
+                    spec.pointer_mut(&format!("/complex/{state}")).and_then(Value::as_object_mut)
+                {
+                    state.remove(&key);
+                }
+            }
+            if is_simple {
+                spec["bindings"][format!("{own}_{channel}")] =
+                    encoding.get("attribute").cloned().unwrap_or_default();
+            } else {
+                spec["complex"]["current"][key] = encoding.clone();
+            }
+        }
+        out
+    }
 }
 
 /// Everything that is drawn except the positions that a layout makes.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use graphlume_expr::{QueryError, Strictness};
 use graphlume_facets::Rule;
 use graphlume_gfql::Query;
-use graphlume_scene::wire::{self, Axis, Stamp};
 use graphlume_scene::{Bits, Members, Paint};
 use graphlume_types::{CancelToken, Reservation, SessionId};
 use serde_json::{Map, Value, json};
@@ -19,6 +18,7 @@ use crate::reply::Reply;
 use crate::residency::{Lease, Residency};
 use crate::scheduler::Scheduler;
 use crate::session::broadcast::SessionBroadcast;
+use crate::session::painting::{Changes, render};
 use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 
@@ -56,6 +56,9 @@ pub struct CollectionSet {
     pub specs: Vec<CollectionSpec>,
     /// Under all of them: what is in no collection.
     pub background: Paint,
+    /// Columns that colours and sizes follow instead of those of the dataset: by `node.color`, `node.size`, `edge.color` and
+    /// `edge.size`, as complex encodings of an upload.
+    pub encodings: Map<String, Value>,
     /// Another one after every change; 0 for a session that never had a collection.
     pub revision: u64,
 }
@@ -63,7 +66,7 @@ pub struct CollectionSet {
 impl CollectionSet {
     /// Whether the picture is as it would be without them.
     fn is_plain(&self) -> bool {
-        self.specs.is_empty() && self.background == Paint::default()
+        self.specs.is_empty() && self.background == Paint::default() && self.encodings.is_empty()
     }
 }
 
@@ -72,7 +75,7 @@ impl CollectionSet {
 pub struct CollectionMembers {
     rule: Arc<CollectionRule>,
     epoch: u32,
-    members: Arc<Members>,
+    pub(super) members: Arc<Members>,
 }
 
 impl CollectionMembers {
@@ -80,6 +83,11 @@ impl CollectionMembers {
     #[must_use]
     pub fn count(&self) -> u64 {
         self.members.len()
+    }
+
+    /// Whether it is about this element set.
+    pub(super) const fn is_of(&self, epoch: u32) -> bool {
+        self.epoch == epoch
     }
 
     /// Finds the elements of a rule in a graph.
@@ -176,10 +184,10 @@ struct Rendered {
 
 /// What a worker has rendered.
 pub(crate) struct CollectionRender {
-    revision: u64,
-    base: Arc<SceneFrames>,
-    members: HashMap<String, CollectionMembers>,
-    scene: Arc<SceneFrames>,
+    pub(super) revision: u64,
+    pub(super) base: Arc<SceneFrames>,
+    pub(super) members: HashMap<String, CollectionMembers>,
+    pub(super) scene: Arc<SceneFrames>,
 }
 
 /// What is to be done for the picture to show the collections.
@@ -429,71 +437,4 @@ impl Sessions {
             waiter.send(Err(error.clone()));
         }
     }
-}
-
-/// What a picture is to show over the dataset's own.
-struct Changes<'a> {
-    set: &'a CollectionSet,
-    /// The elements that are known.
-    members: HashMap<String, CollectionMembers>,
-    /// Pictures made so far, this one included.
-    renderings: u32,
-}
-
-/// Finds what is not known and renders; on a reader, inside the CPU pool.
-fn render(
-    lease: &Lease,
-    base: Arc<SceneFrames>,
-    changes: Changes<'_>,
-    ctx: &EngineContext,
-    cancel: &CancelToken,
-) -> CollectionRender {
-    let Changes { set, mut members, renderings } = changes;
-    members.retain(|_, f| f.epoch == lease.facts.epoch);
-    // Intersections may refer to each other, so those whose parts are known come next, again and again.
-    loop {
-        let ready = |rule: &CollectionRule| match rule {
-            CollectionRule::Query(..) | CollectionRule::Rule(_) => true,
-            CollectionRule::All(ids) => ids.iter().all(|id| members.contains_key(id)),
-        };
-        let open = set.specs.iter().filter(|l| !members.contains_key(&l.id));
-        let ready: Vec<&CollectionSpec> = open.filter(|l| ready(&l.rule)).collect();
-        let before = members.len();
-        for spec in ready {
-            match CollectionMembers::search(lease, &spec.rule, &members, ctx, cancel) {
-                Ok(one) => drop(members.insert(spec.id.clone(), one)),
-                Err(error) => tracing::info!(%error, "a collection finds nothing in this graph"),
-            }
-        }
-        if members.len() == before {
-            break;
-        }
-    }
-    let rendered: Vec<(&Paint, &Members)> = set
-        .specs
-        .iter()
-        .filter_map(|l| Some((&l.paint, members.get(&l.id)?.members.as_ref())))
-        .collect();
-    let nodes = wire::colors_of(&base.node_color);
-    let own_edges = base.edge_color.as_ref().map(|frame| wire::colors_of(frame));
-    let has_own = own_edges.is_some();
-    let topology = &lease.graph.topology;
-    let painted =
-        graphlume_scene::paint(topology, lease.order, nodes, own_edges, &rendered, &set.background);
-    // The base's own versions are 1 and 2, so every rendering of either differs from all others.
-    let version = base.version.wrapping_add(renderings.wrapping_mul(2));
-    let stamp = Stamp { epoch: base.epoch, seq: version, flags: 0 };
-    let edges = painted.edges.unwrap_or_default();
-    let edge_color = if has_own {
-        wire::encode_color(stamp, Axis::Edge, &edges)
-    } else {
-        wire::encode_some_edge_colors(stamp, &edges)
-    };
-    let scene = SceneFrames {
-        version,
-        node_color: wire::encode_color(stamp, Axis::Node, &painted.nodes),
-        edge_color: Some(edge_color),
-        ..base.as_ref().clone()
-    };
-    CollectionRender { revision: set.revision, base, members, scene: Arc::new(scene) }
 }

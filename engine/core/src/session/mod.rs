@@ -15,6 +15,7 @@ mod layout;
 mod live_layout;
 pub(crate) mod machine;
 mod missing;
+mod painting;
 pub(crate) mod placement;
 mod slices;
 pub(crate) mod state;

@@ -95,7 +95,7 @@ pub(super) fn graph(pairs: &[(i64, i64)]) -> Loaded {
         destination: "d".to_owned(),
         nodes: None,
         node: None,
-        encodings: Encodings { node: json!({}), edge: json!({}), metadata: json!({"k": 1}) },
+        encodings: Encodings::new(json!({}), json!({}), json!({"k": 1})),
         compute: Vec::new(),
         notices: Vec::new(),
     }
@@ -134,11 +134,11 @@ pub(super) fn placed_path(n: i64) -> Loaded {
     Loaded {
         nodes: Some(Table::try_new(nodes.expect("four columns")).expect("a table")),
         node: Some("id".to_owned()),
-        encodings: Encodings {
-            node: json!({"bindings": bindings}),
-            edge: json!({"bindings": {"source": "s", "destination": "d"}}),
-            metadata: Value::Null,
-        },
+        encodings: Encodings::new(
+            json!({"bindings": bindings}),
+            json!({"bindings": {"source": "s", "destination": "d"}}),
+            Value::Null,
+        ),
         ..graph(&pairs)
     }
 }

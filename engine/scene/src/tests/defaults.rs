@@ -119,7 +119,7 @@ fn encodings_of_any_shape_never_fail() {
     ];
     for shape in shapes {
         let mut case = star();
-        case.enc = Encodings { node: shape.clone(), edge: shape.clone(), metadata: shape.clone() };
+        case.enc = Encodings::new(shape.clone(), shape.clone(), shape.clone());
         assert_eq!(case.scene().node_rgba.len(), 9, "{shape}");
     }
 }

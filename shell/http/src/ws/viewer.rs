@@ -299,7 +299,7 @@ impl Link<'_> {
                 }
                 Turn::Tell(event) => {
                     if let ViewerEvent::Graph(graph, ..) = &event {
-                        self.shell.service.sessions.refresh_visible(&grant, graph.epoch);
+                        self.shell.service.sessions.graph_shown(&grant, graph.epoch).await;
                     }
                     self.tell(event).await?;
                 }

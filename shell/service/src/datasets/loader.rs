@@ -141,11 +141,11 @@ impl TableLoader {
             destination: column("destination")?,
             node: nodes.as_ref().and(bound(&node_encodings, "node")).map(str::to_owned),
             nodes,
-            encodings: Encodings {
-                node: node_encodings,
-                edge: rec.edge_encodings.clone(),
-                metadata: rec.metadata.clone(),
-            },
+            encodings: Encodings::new(
+                node_encodings,
+                rec.edge_encodings.clone(),
+                rec.metadata.clone(),
+            ),
             compute,
             notices,
         })

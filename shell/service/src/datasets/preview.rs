@@ -108,7 +108,7 @@ fn told(rec: &DatasetRec, rows: Option<Rows>) -> Option<Vec<Notice>> {
     let spec = GraphSpec { edges: &edges, source, destination, nodes: nodes.as_ref(), node };
     let graph = graphlume_graph::build(&spec, &CancelToken::default()).ok()?;
     let (edge, metadata) = (rec.edge_encodings.clone(), rec.metadata.clone());
-    let encodings = Encodings { node: node_encodings, edge, metadata };
+    let encodings = Encodings::new(node_encodings, edge, metadata);
     let scene = graphlume_scene::build(&graph, nodes.as_ref(), &edges, &encodings, None).ok()?;
     // Of the one row itself nothing is told.
     let types = graphlume_graph::notices(&spec, &graph).into_iter();

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use graphlume_types::SessionId;
@@ -40,13 +41,16 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Room {
     state: Mutex<State>,
+    /// Whether a graph was shown yet.
+    has_graph: AtomicBool,
     changed: watch::Sender<()>,
 }
 
 impl Room {
     pub(crate) fn new(document: Document) -> Arc<Self> {
         let state = State { shared: Layer::new(document), guests: HashMap::new() };
-        Arc::new(Self { state: Mutex::new(state), changed: watch::Sender::new(()) })
+        let has_graph = AtomicBool::new(false);
+        Arc::new(Self { state: Mutex::new(state), has_graph, changed: watch::Sender::new(()) })
     }
 
     /// Seats a page.
@@ -101,6 +105,11 @@ impl Room {
         let state = self.state.lock();
         let own = state.guests.iter().filter(|(_, g)| !g.own.document.is_empty());
         own.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Whether the graph that is shown now is the first one.
+    pub(crate) fn is_first_graph(&self) -> bool {
+        !self.has_graph.swap(true, Ordering::Relaxed)
     }
 
     /// The shared document.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use graphlume_engine::Control;
+use graphlume_engine::{Control, LayoutSettings};
 use graphlume_identity::Principal;
 use graphlume_storage::CollectionRec;
 use graphlume_types::limits::COLLECTIONS_MAX;
@@ -14,7 +14,7 @@ use super::control::PageControl;
 use super::stored::keep_document;
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
 use crate::document::{
-    Actor, Author, Change, Layer, Place, Planned, Room, Seat, Told, Way, checked,
+    Actor, Author, Change, Document, Layer, Place, Planned, Room, Seat, Told, Way, checked,
 };
 use crate::error::ServiceError;
 
@@ -123,6 +123,21 @@ impl Sessions {
         Ok(Stepped { revision, own: !controls })
     }
 
+    /// Tells a graph that a session shows for the first time in this process what its document says of it: nodes are held
+    /// where it has them, and filters hide what they hide.
+    pub async fn graph_shown(&self, grant: &ViewerGrant, epoch: u32) {
+        let Ok(meta) = self.shown(grant) else { return };
+        if meta.room.is_first_graph() {
+            for change in meta.room.document().below("pins/").map(|(node, at)| pin_of(node, at)) {
+                let Some(control) = change else { continue };
+                if let Err(error) = self.ctx.engine.control(grant.target(), control).await {
+                    tracing::warn!(session = %grant.session, %error, "a pin is not held");
+                }
+            }
+        }
+        self.refresh_visible(grant, epoch);
+    }
+
     /// A step of the shared document: the layout first, for it may refuse; then the disk; then the viewers.
     async fn carry_out(
         &self,
@@ -131,7 +146,11 @@ impl Sessions {
         planned: Planned,
         author: Author,
     ) -> Result<u64, ServiceError> {
-        let paints = planned.step.changes.iter().any(|c| c.path.starts_with("collections/"));
+        let paints = planned
+            .step
+            .changes
+            .iter()
+            .any(|c| c.path.starts_with("collections/") || c.path.starts_with("encodings/"));
         let collections = paints.then(|| self.collections_of(&meta, &planned)).transpose()?;
         if let Some(collections) = &collections {
             meta.collections = Arc::clone(collections);
@@ -250,7 +269,8 @@ impl Sessions {
         }
         let Background { node, edge } = meta.collections.background.clone();
         let background = Background { node, edge };
-        Ok(Arc::new(Collections::new(records, background, &meta.collections, None)))
+        let collections = Collections::new(records, background, &meta.collections, None);
+        Ok(Arc::new(collections.encoded(encodings_of(&planned.document))))
     }
 
     pub(super) fn shown(&self, grant: &ViewerGrant) -> Result<SessionMeta, ServiceError> {
@@ -304,10 +324,7 @@ fn controls_of(planned: &Planned, meta: &SessionMeta) -> Result<Vec<Control>, Se
     for Change { path, value } in &planned.step.changes {
         match Place::of(path)? {
             Place::Pin(node) => out.push(match value {
-                Some(at) => {
-                    let [x, y] = [0, 1].map(|i| at[i].as_f64().unwrap_or_default() as f32);
-                    Control::Pin { node, at: [x, y] }
-                }
+                Some(at) => Control::Pin { node, at: place_of(at) },
                 None => Control::Unpin { node },
             }),
             Place::Setting(name) => {
@@ -322,6 +339,26 @@ fn controls_of(planned: &Planned, meta: &SessionMeta) -> Result<Vec<Control>, Se
         out.push(Control::Settings(settings));
     }
     Ok(out)
+}
+
+/// A pin of the document.
+fn pin_of(node: &str, at: &Value) -> Option<Control> {
+    Some(Control::Pin { node: node.parse().ok()?, at: place_of(at) })
+}
+
+fn place_of(at: &Value) -> [f32; 2] {
+    [0, 1].map(|i| at[i].as_f64().unwrap_or_default() as f32)
+}
+
+/// The knobs of the layout with which a session begins: those of the page's address, and what the document says of them.
+pub(super) fn settings_of(meta: &SessionMeta) -> LayoutSettings {
+    let document = meta.room.document();
+    let patch = document.below("settings/").map(|(name, value)| (name.to_owned(), value.clone()));
+    let mut settings = meta.settings;
+    if let Err(error) = settings.apply(&patch.collect()) {
+        tracing::warn!(session = %meta.session, %error, "settings of a document are left out");
+    }
+    settings
 }
 
 /// What of a document is written down; the collections have records of their own.
@@ -347,6 +384,11 @@ fn entry_of(record: &CollectionRec, at: usize) -> Value {
         "edge_color": record.edge_color, "palette": record.palette, "on": !record.off,
         "order": at as f64, "rule": rule,
     })
+}
+
+/// The columns that colours and sizes follow.
+pub(super) fn encodings_of(document: &Document) -> Map<String, Value> {
+    document.below("encodings/").map(|(channel, e)| (channel.to_owned(), e.clone())).collect()
 }
 
 /// The record of a collection of the document; `before` is the one that it changes.

@@ -72,9 +72,19 @@ impl Collections {
         });
         let specs = layers.collect();
         let paint = Paint::flat(background.node.as_deref(), background.edge.as_deref());
-        let layers =
-            CollectionSet { specs, background: paint.unwrap_or_default(), revision: revision() };
+        let layers = CollectionSet {
+            specs,
+            background: paint.unwrap_or_default(),
+            encodings: before.layers.encodings.clone(),
+            revision: revision(),
+        };
         Self { records, background, layers: Arc::new(layers) }
+    }
+
+    /// The same collections, with other columns for colours and sizes.
+    pub(crate) fn encoded(mut self, encodings: Map<String, Value>) -> Self {
+        Arc::make_mut(&mut self.layers).encodings = encodings;
+        self
     }
 
     pub(crate) fn find(&self, id: &str) -> Result<usize, ServiceError> {

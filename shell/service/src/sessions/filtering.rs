@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use graphlume_engine::{
-    Count, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes, Parts,
-    Rule, Target, Visible, Wanted,
+    Axis, Count, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes,
+    Parts, Rule, Target, Visible, Wanted,
 };
 use graphlume_expr::{QueryError, Scalar};
 use graphlume_identity::body::object;
@@ -74,7 +74,7 @@ impl Sessions {
     }
 
     /// Finds what is visible of the elements of `epoch`, where filters of all or of one page are about others yet.
-    pub fn refresh_visible(&self, grant: &ViewerGrant, epoch: u32) {
+    pub(super) fn refresh_visible(&self, grant: &ViewerGrant, epoch: u32) {
         let Ok(meta) = self.shown(grant) else { return };
         let is_old = |own: Option<&str>| {
             let known = |layer: &mut Layer| layer.shown.as_ref().and_then(|s| s.epoch);
@@ -149,12 +149,33 @@ impl Sessions {
         })
     }
 
+    /// Refuses an encoding whose column is not there.
+    async fn check_encoding(
+        &self,
+        grant: &ViewerGrant,
+        change: &Change,
+    ) -> Result<(), ServiceError> {
+        let attribute = change.value.as_ref().and_then(|v| v.get("attribute")?.as_str());
+        let Some(attribute) = attribute else { return Ok(()) };
+        let axis = if change.path.starts_with("encodings/edge") { Axis::Edge } else { Axis::Node };
+        let columns = self.ctx.engine.facet_columns(grant.target()).await?;
+        let own: Vec<&str> =
+            columns.iter().filter(|c| c.axis == axis).map(|c| c.name.as_str()).collect();
+        match own.contains(&attribute) {
+            true => Ok(()),
+            false => Err(QueryError::no_column(attribute, axis.name(), &own).into()),
+        }
+    }
+
     /// Refuses new filters that mean nothing in this graph, such as one on a column that is not there.
     pub(super) async fn check_rules(
         &self,
         grant: &ViewerGrant,
         changes: &[Change],
     ) -> Result<(), ServiceError> {
+        for change in changes.iter().filter(|c| c.path.starts_with("encodings/")) {
+            self.check_encoding(grant, change).await?;
+        }
         let filters = changes.iter().filter(|c| c.path.starts_with("filters/"));
         let set = FilterSet {
             filters: filters.filter_map(|c| filter_of(&c.path, c.value.as_ref()?)).collect(),

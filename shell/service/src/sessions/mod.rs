@@ -289,7 +289,8 @@ impl Sessions {
             Some(v) => SessionMeta { live: true, ..v },
             None => new_session(who, session.clone(), dataset, fresh.unwrap_or_default(), now),
         };
-        self.ctx.engine.open(session.clone(), dataset, meta.settings).await?;
+        let settings = changing::settings_of(&meta);
+        self.ctx.engine.open(session.clone(), dataset, settings).await?;
         if meta.collections.layers.revision > 0 {
             // The picture need not wait for its collections. The command is sent here, not by the task: tasks that send
             // could gather and fill the queue at once.

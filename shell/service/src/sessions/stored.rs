@@ -8,7 +8,7 @@ use graphlume_types::limits::{PAGE_ROWS_MAX, SESSION_IDLE_DAYS_MAX, SESSIONS_PER
 use serde_json::{Map, Value};
 
 use super::DAY_MICROS;
-use super::changing::{entries_of, kept};
+use super::changing::{encodings_of, entries_of, kept};
 use super::checkpoints::forget;
 use super::collections::{Background, Collections};
 use super::list::revision;
@@ -113,7 +113,19 @@ pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
     } else {
         Collections::new(rec.collections, background, &Collections::default(), None)
     };
-    let room = Room::new(document(rec.document, &collections));
+    let document = document(rec.document, &collections);
+    let encodings = encodings_of(&document);
+    let collections = match encodings.is_empty() {
+        true => collections,
+        false => Collections::new(
+            collections.records,
+            collections.background,
+            &Collections::default(),
+            None,
+        )
+        .encoded(encodings),
+    };
+    let room = Room::new(document);
     SessionMeta {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),

@@ -125,11 +125,11 @@ impl Builtin {
             destination: "dst".to_owned(),
             node: nodes.is_some().then(|| "id".to_owned()),
             nodes,
-            encodings: Encodings {
-                node: Self::encodings(self.node_bindings),
-                edge: Self::encodings(self.edge_bindings),
-                metadata: Self::metadata(),
-            },
+            encodings: Encodings::new(
+                Self::encodings(self.node_bindings),
+                Self::encodings(self.edge_bindings),
+                Self::metadata(),
+            ),
             compute: Vec::new(),
             notices: Vec::new(),
         })
