@@ -28,7 +28,7 @@ export function layOut(name: string): void {
 }
 
 /** What can be done with the selection. */
-export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'sameColor' | 'fit';
+export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'path' | 'sameColor' | 'fit';
 
 export function select(what: Selecting): void {
   if (!viewer || store.phase.value !== 'ready') return;
@@ -36,6 +36,11 @@ export function select(what: Selecting): void {
     if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
     else tools[what]();
   });
+}
+
+/** Selects what an expression or a query finds; answers what is wrong with it, or null. */
+export async function selectMatching(text: string): Promise<string | null> {
+  return viewer ? (await selecting(viewer)).match(text) : null;
 }
 
 /** Chooses what dragging does, or the other way round when it does so already. */
