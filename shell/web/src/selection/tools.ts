@@ -2,9 +2,11 @@ import { h } from 'preact';
 import { toBits64 } from '../document/bits.ts';
 import { fitBox, toGraph } from '../scene/camera.ts';
 import type { Rule } from '../net/messages.ts';
+import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { combine, selectText, type Algebra } from './acts.ts';
+import { useLegend } from './legend.ts';
 import { SelectionPanel } from './panel.tsx';
 import { shortestPath } from './path.ts';
 import { corners, edgesWithin, inside, Selection, type Joining, type Point } from './selection.ts';
@@ -108,6 +110,11 @@ export class SelectionTools {
     this.start();
     this.selection.join(marks, JOINING[how]);
     this.show();
+  }
+
+  /** Selects the elements of an entry of the legend, or hides them. */
+  legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void> {
+    return useLegend(this, this.viewer, of, swatch, hides);
   }
 
   /** Selects what a rule keeps. */

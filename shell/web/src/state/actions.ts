@@ -1,4 +1,5 @@
 import { maySteer } from './helm.ts';
+import type { ColorKey, Swatch } from './legend.ts';
 import { selecting } from './selecting.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
@@ -36,6 +37,11 @@ export function select(what: Selecting): void {
     if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
     else tools[what]();
   });
+}
+
+/** Selects the elements of an entry of the legend, or hides them. */
+export function useLegend(of: ColorKey, swatch: Swatch, hides: boolean): void {
+  if (viewer) void selecting(viewer).then((tools) => tools.legend(of, swatch, hides));
 }
 
 /** Selects what an expression or a query finds; answers what is wrong with it, or null. */

@@ -137,7 +137,8 @@ export async function swipe(page, points) {
     await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true });
     fingers.set(page, cdp);
   }
-  const send = (type, touchPoints) => fingers.get(page).send('Input.dispatchTouchEvent', { type, touchPoints });
+  const finger = fingers.get(page);
+  const send = (type, touchPoints) => finger.send('Input.dispatchTouchEvent', { type, touchPoints });
   const place = ([x, y]) => [{ x, y }];
   await send('touchStart', place(points[0]));
   for (const point of points.slice(1)) await send('touchMove', place(point));

@@ -10,3 +10,4 @@ import './filters.mjs';
 import './histograms.mjs';
 import './acts.mjs';
 import './collections.mjs';
+import './legend.mjs';
