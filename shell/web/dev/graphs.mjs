@@ -213,6 +213,20 @@ export function make(id) {
         },
       }
     : null;
+  // Of many grey edges one in a hundred is red.
+  let edgeColor = null;
+  if (id.endsWith('-red')) {
+    edgeColor = new Uint8Array(2 * edges.length);
+    for (let e = 0; 2 * e < edges.length; e += 1) {
+      edgeColor.set(e % 100 === 7 ? [255, 48, 48, 255] : [115, 133, 170, 255], 4 * e);
+    }
+    const red = Math.floor((edges.length / 2 + 92) / 100);
+    const entries = [
+      { label: 'usual', color: '#7385aa', count: edges.length / 2 - red },
+      { label: 'alarm', color: '#ff3030', count: red },
+    ];
+    legend.edge_color = { kind: 'categorical', title: 'level', entries };
+  }
   const labels = order.slice(0, 2000).map((index) => ({ index, text: `entity ${index}` }));
   return {
     id,
@@ -224,6 +238,7 @@ export function make(id) {
     degree,
     size,
     color,
+    edgeColor,
     group,
     legend,
     labels,

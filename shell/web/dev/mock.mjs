@@ -198,11 +198,17 @@ class Session {
       entry.writeUInt16LE(word.length, 4);
       return Buffer.concat([entry, word]);
     });
-    return [
+    const frames = [
       Buffer.concat([header(17, { count: graph.n }), axis, raw(graph.color)]),
       Buffer.concat([header(18, { count: graph.n }), axis, raw(graph.size)]),
       Buffer.concat([header(19, { count: graph.labels.length }), ...labels]),
     ];
+    if (graph.edgeColor) {
+      const edges = Buffer.alloc(16);
+      edges.writeUInt8(1, 0);
+      frames.push(Buffer.concat([header(17, { count: graph.m }), edges, raw(graph.edgeColor)]));
+    }
+    return frames;
   }
 }
 

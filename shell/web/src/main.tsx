@@ -1,6 +1,5 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { listenKeys } from './input/keyboard.ts';
 import { PointerInput } from './input/pointer.ts';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
@@ -61,13 +60,13 @@ function start({ stage, picture, overlay }: Surfaces): void {
     if (store.phase.value !== 'ready' || store.more.peek()) return;
     void import('./panels/more.tsx').then((more) => {
       viewer.onDraw = () => more.placeCards(stage, viewer);
+      more.listenKeys(viewer, focusSearch, act.playPause);
       store.more.value = more;
     });
   });
   followSize(stage, viewer);
   const surface = picture.parentElement;
   if (surface) new PointerInput(surface, viewer);
-  listenKeys(viewer, focusSearch, act.playPause);
   installHook(viewer);
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
   else if (needsSplash()) void splash(viewer.api);

@@ -60,11 +60,21 @@ export class SharedDocument {
     return this.ordered<Collection>('collections');
   }
 
-  /** An order behind that of all in a folder. */
-  last(folder: 'filters' | 'collections'): number {
-    const list = this.ordered<{ order: number }>(folder);
-    return list.length === 0 ? 1 : list[list.length - 1].order + 1;
+  /** An order behind that of all filters. */
+  last(): number {
+    return between(this.filters().at(-1)?.order, undefined);
   }
+
+  /** An order before that of all collections: the first is painted on top. */
+  first(): number {
+    return between(undefined, this.collections()[0]?.order);
+  }
+}
+
+/** An order between two others, of which either may be missing at an end of the list. */
+export function between(before: number | undefined, after: number | undefined): number {
+  if (before === undefined) return after === undefined ? 1 : after - 1;
+  return after === undefined ? before + 1 : (before + after) / 2;
 }
 
 /** Letters of ids that the page makes. */

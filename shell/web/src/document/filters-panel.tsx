@@ -7,31 +7,12 @@ import * as store from '../state/store.ts';
 import type { Change, Filter, Rule } from '../net/messages.ts';
 import { complain, why } from './api.ts';
 import { session } from './current.ts';
-import { freshId, type Entry } from './document.ts';
+import type { Entry } from './document.ts';
+import { addFilter, nameOf } from './filters.ts';
 import { PencilIcon } from './icons.tsx';
 import { Name, Switch } from './parts.tsx';
 import * as state from './state.ts';
 import { countWords, number, plural, ruleWords } from './words.ts';
-
-/** The name of a filter, or what it asks for. */
-export function filterWords(filter: Pick<Filter, 'name' | 'rule'>): string {
-  return filter.name || ruleWords(filter.rule, (column) => state.dateColumns.value.has(column));
-}
-
-/** Adds a filter or an exclusion; answers why not, where it was refused. */
-export async function addFilter(
-  kind: Filter['kind'],
-  rule: Rule,
-  name = '',
-  label?: string,
-): Promise<string | null> {
-  const now = session();
-  if (!now) return 'The page is not connected.';
-  const order = now.document.last('filters');
-  const value: Filter = { kind, name, on: true, order, rule };
-  const said = label ?? `${kind === 'filter' ? 'Filter' : 'Hide'} ${filterWords(value)}`;
-  return now.do(said, [{ path: `filters/${freshId('f')}`, value }]);
-}
 
 function change(label: string, { id, ...filter }: Entry<Filter>, to: Partial<Filter> | null): void {
   const value = to === null ? null : { ...filter, ...to };
@@ -40,7 +21,7 @@ function change(label: string, { id, ...filter }: Entry<Filter>, to: Partial<Fil
 
 function Item({ of }: { of: Entry<Filter> }): JSX.Element {
   const renaming = useSignal(false);
-  const words = filterWords(of);
+  const words = nameOf(of);
   const count = state.counts.value[of.id];
   const problem = count && 'problem' in count;
   return (

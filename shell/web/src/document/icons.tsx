@@ -12,8 +12,9 @@ export const SetsIcon = line(
   'M6 3.4a4.6 4.6 0 1 1 0 9.2 4.6 4.6 0 0 1 0-9.2zM10 3.4a4.6 4.6 0 1 1 0 9.2 4.6 4.6 0 0 1 0-9.2z',
 );
 export const PencilIcon = line('M3 13l.6-2.8 7-7 2.2 2.2-7 7zM9 4.8 11.2 7');
-export const BinIcon = line('M3 4.5h10M6.4 4.3V2.8h3.2v1.5M4.3 4.8l.6 8.4h6.2l.6-8.4');
 export const SizeIcon = line('M5 8.6a2 2 0 1 1 0 4 2 2 0 0 1 0-4zM10.4 2.6a3.6 3.6 0 1 1 0 7.2 3.6 3.6 0 0 1 0-7.2z');
 export const ColorIcon = (): JSX.Element =>
   icon(<path d="M8 1.8c2.5 3 4 5 4 7.2a4 4 0 0 1-8 0c0-2.2 1.5-4.2 4-7.2z" />, true);
+export const DownIcon = line('M4 6l4 4 4-4');
+export const GripIcon = line('M6 4h.01M10 4h.01M6 8h.01M10 8h.01M6 12h.01M10 12h.01');
 export const UpIcon = line('M4 10l4-4 4 4');

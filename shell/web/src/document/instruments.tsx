@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import * as icons from '../panels/icons.tsx';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
+import { CollectionsEditor } from './collections-panel.tsx';
 import { FiltersPanel } from './filters-panel.tsx';
 import { FilterIcon, HistogramIcon, RedoIcon, SetsIcon, UndoIcon } from './icons.tsx';
 import { session } from './current.ts';
@@ -150,6 +151,11 @@ export function Dock(): JSX.Element | null {
           {open.includes('filters') && (
             <Panel name="filters" title="Filters">
               <FiltersPanel />
+            </Panel>
+          )}
+          {open.includes('collections') && (
+            <Panel name="collections" title="Collections">
+              <CollectionsEditor />
             </Panel>
           )}
           {open.includes('histograms') && (

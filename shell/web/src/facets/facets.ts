@@ -124,7 +124,7 @@ async function sendBrushes(of: Of, id: string): Promise<void> {
     if (!now) return;
     const known = now.document.filters().find((filter) => filter.id === id);
     if (next.brush === null && !known) continue;
-    const order = known?.order ?? now.document.last('filters');
+    const order = known?.order ?? now.document.last();
     const rule = next.brush && { brush: next.brush };
     const value: Filter | null = rule && { kind: 'filter', name: '', on: true, order, rule };
     const isDate = (column: string): boolean => state.dateColumns.value.has(column);

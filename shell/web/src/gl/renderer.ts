@@ -65,6 +65,9 @@ export interface DrawInput {
   /** 0 to 1: few edges may be wider and have larger arrow heads. */
   room: number;
   highlight: { edges: EdgeList; nodes: Uint32Array } | null;
+  /** Edges of rare colours, which are drawn no fainter than `rareOpacity`. */
+  rare: EdgeList | null;
+  rareOpacity: number;
 }
 
 /** What to add to the edge picture in this frame. */
@@ -99,6 +102,7 @@ interface Tables {
   edgeWidth: GpuTable;
   near: GpuTable;
   lit: GpuTable;
+  rare: GpuTable;
 }
 
 /** Draws a graph into a canvas with WebGL2. It decides nothing: what to draw comes with each call. */
@@ -112,8 +116,8 @@ export class Renderer {
   private orderBuffer: WebGLBuffer | null = null;
   private litBuffer: WebGLBuffer | null = null;
   private data: SceneData | null = null;
-  private listed: EdgeList | null = null;
-  private litListed: EdgeList | null = null;
+  /** What each table of lines holds. */
+  private readonly listed = new Map<GpuTable, EdgeList>();
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const gl = canvas.getContext('webgl2', {
@@ -160,8 +164,10 @@ export class Renderer {
       edgeWidth: table('r8'),
       near: table('rg32ui'),
       lit: table('rg32ui'),
+      rare: table('rg32ui'),
     };
-    for (const one of [tables.edgeColor, tables.edgeWidth, tables.near, tables.lit]) one.reserve(1);
+    const { edgeColor, edgeWidth, near, lit, rare } = tables;
+    for (const one of [edgeColor, edgeWidth, near, lit, rare]) one.reserve(1);
     return tables;
   }
 
@@ -172,8 +178,7 @@ export class Renderer {
     this.ink = new InkTarget(this.gl);
     this.orderBuffer = null;
     this.litBuffer = null;
-    this.listed = null;
-    this.litListed = null;
+    this.listed.clear();
     if (this.data) this.setScene(this.data);
   }
 
@@ -185,7 +190,7 @@ export class Renderer {
     for (const one of [...tables.pos, tables.nodeColor, tables.nodeSize]) one.reserve(data.numNodes);
     tables.ends.reserve(edges);
     if (data.edgeColor) tables.edgeColor.reserve(edges);
-    this.listed = null;
+    this.listed.clear();
     this.uploadPositions(true);
     this.uploadStyle();
     this.uploadEdges(0);
@@ -268,6 +273,7 @@ export class Renderer {
     if (!data || !data.nodeColor || !data.nodeSize || !data.order) return;
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    this.drawRare(input);
     this.drawNodes(input, this.orderBuffer, data.order.length, 0.78 * input.dim);
     const lit = input.highlight;
     if (!lit) return;
@@ -279,6 +285,14 @@ export class Renderer {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litBuffer);
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, lit.nodes, gl.DYNAMIC_DRAW);
     this.drawNodes(input, this.litBuffer, lit.nodes.length, 0);
+  }
+
+  /** Rare colours over the others, where these are so many that each edge is faint. */
+  private drawRare(input: DrawInput): void {
+    const { rare, rareOpacity, alpha, edgeOpacity, dim } = input;
+    if (!rare || alpha >= rareOpacity) return;
+    const gain = (rareOpacity - alpha) * edgeOpacity * (1 - 0.78 * dim);
+    this.drawList({ ...input, fade: 0 }, rare, this.tables.rare, gain, 1, false);
   }
 
   private drawTone(input: DrawInput, inkScale: number, hasInk: boolean): void {
@@ -312,12 +326,10 @@ export class Renderer {
   ): void {
     const { gl } = this;
     if (list.count === 0) return;
-    const near = table === this.tables.near;
-    if ((near ? this.listed : this.litListed) !== list) {
+    if (this.listed.get(table) !== list) {
       table.reserve(list.count);
       table.write(list.pairs, list.count);
-      if (near) this.listed = list;
-      else this.litListed = list;
+      this.listed.set(table, list);
     }
     const segments = list.curved || input.curvature > 0 ? (list.count > 5000 ? 8 : 14) : 1;
     const both: [Program, number][] = [[this.programs.quads, 6 * segments]];

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { cssForLight, parseColor } from '../scene/color.ts';
+import * as act from '../state/actions.ts';
 import type { ColorKey } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
@@ -60,11 +61,26 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
           <ul>
             {list.map((swatch) => (
               <li key={swatch.label + swatch.color}>
-                <i class={edges ? 'line' : undefined} style={{ background: color(swatch.color) }} />
-                <span class="name" title={swatch.label}>
-                  {swatch.label}
-                </span>
-                {swatch.count !== null && <span class="count">{swatch.count.toLocaleString('en')}</span>}
+                <button
+                  type="button"
+                  title={`${swatch.label}: click selects, Alt click hides`}
+                  onClick={(event) => act.useLegend(of, swatch, event.altKey)}
+                >
+                  <i class={edges ? 'line' : undefined} style={{ background: color(swatch.color) }} />
+                  <span class="name">{swatch.label}</span>
+                  {swatch.count !== null && <span class="count">{swatch.count.toLocaleString('en')}</span>}
+                </button>
+                {store.instruments.value && (
+                  <button
+                    type="button"
+                    class="bare hide"
+                    aria-label={`Hide ${swatch.label}`}
+                    title="Hide"
+                    onClick={() => act.useLegend(of, swatch, true)}
+                  >
+                    <icons.Close />
+                  </button>
+                )}
               </li>
             ))}
           </ul>

@@ -1,5 +1,6 @@
 /** What is loaded once the graph is on the screen: nobody needs it before. */
 
+export { listenKeys } from '../input/keyboard.ts';
 export { Cards, placeCards } from './card.tsx';
 export { CollectionsPanel } from './collections.tsx';
 export { KeysPanel } from './keys.tsx';

@@ -1,25 +1,25 @@
 import type { JSX } from 'preact';
-import { active, choose, failed, hits, open } from '../state/search.ts';
+import { active, canMatch, choose, failed, hits, match, open, problem } from '../state/search.ts';
 
-/** What was found, under the search box. */
+/** What was found, under the search box; the last entry takes the text as an expression. */
 export function Results(): JSX.Element | null {
   if (!open.value) return null;
   const list = hits.value;
   if (list === null) return <div class="hits quiet">Searching…</div>;
-  if (list.length === 0) {
-    return (
-      <div class="hits quiet">{failed.value ? 'The search failed. Try again.' : 'No node found'}</div>
-    );
-  }
+  const none = failed.value ? 'The search failed. Try again.' : 'No node found';
+  if (list.length === 0 && !canMatch()) return <div class="hits quiet">{none}</div>;
+  const option = (k: number): object => ({
+    id: `hit-${k}`,
+    role: 'option',
+    'aria-selected': k === active.value,
+    class: k === active.value ? 'on' : '',
+  });
   return (
     <ul class="hits" id="hits" role="listbox" aria-label="Nodes found">
       {list.map((hit, k) => (
         <li
           key={hit.index}
-          id={`hit-${k}`}
-          role="option"
-          aria-selected={k === active.value}
-          class={k === active.value ? 'on' : ''}
+          {...option(k)}
           onPointerDown={(event) => {
             event.preventDefault();
             choose(hit);
@@ -29,6 +29,22 @@ export function Results(): JSX.Element | null {
           {hit.id !== hit.label && <span class="id">{hit.id}</span>}
         </li>
       ))}
+      {canMatch() && (
+        <li
+          {...option(list.length)}
+          data-match
+          title="An expression such as degree > 3, a Cypher text, or GFQL"
+          onPointerDown={(event) => {
+            event.preventDefault();
+            void match();
+          }}
+        >
+          <span class={problem.value === '' ? 'label' : 'label refused'}>
+            {problem.value || 'Select what matches'}
+          </span>
+          {list.length === 0 && problem.value === '' && <span class="id">{none}</span>}
+        </li>
+      )}
     </ul>
   );
 }

@@ -29,6 +29,7 @@ import { looks, NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { neighbourhood, pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
+import { RareEdges, rareOpacity } from './rare-edges.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
 /** Edges of a hovered node that are drawn one by one. */
@@ -95,6 +96,7 @@ export class Picture {
   private lastFrameAt = 0;
   private touchedAt = -1e9;
   private readonly near: NearEdges;
+  private readonly rare = new RareEdges();
 
   constructor(
     canvas: HTMLCanvasElement,
@@ -125,10 +127,16 @@ export class Picture {
     this.lit = null;
     this.held = false;
     this.dim = this.dimGoal = 0;
-    this.near.forget();
+    this.edgesChanged();
     this.data.order = orderBySize(this.data.nodeSize ?? new Uint8Array(numNodes));
     this.renderer.setScene(this.data);
     this.change();
+  }
+
+  /** Edges, their colours, or which of them are visible have changed. */
+  private edgesChanged(): void {
+    this.near.forget();
+    this.rare.forget();
   }
 
   /** Everything derived from data or camera is stale. */
@@ -165,7 +173,7 @@ export class Picture {
   setEdgeColors(rgba: Uint8Array, some: boolean): void {
     this.data.edgeColor = rgba.length === 0 ? null : rgba.slice();
     this.data.edgeColorSome = some;
-    this.near.forget();
+    this.edgesChanged();
     this.renderer.uploadStyle();
     this.change();
   }
@@ -180,7 +188,7 @@ export class Picture {
   hide(axis: 'node' | 'edge', marks: Uint8Array | null): void {
     if (axis === 'node') this.data.nodeHidden = marks;
     else this.data.edgeHidden = marks;
-    this.near.forget();
+    this.edgesChanged();
     if (!this.held) this.lit = null;
     this.renderer.uploadStyle();
     this.change();
@@ -193,7 +201,7 @@ export class Picture {
       Math.min(this.data.numEdges, first + ends.length / 2),
     );
     this.renderer.uploadEdges(first);
-    this.near.forget();
+    this.edgesChanged();
     this.change();
   }
 
@@ -424,6 +432,7 @@ export class Picture {
 
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
+    const rare = this.rare.list(this.data);
     return {
       view: this.camera.view,
       size: this.size,
@@ -446,6 +455,8 @@ export class Picture {
       room: 0,
       fadeLength: 160 * this.zoom * (Math.min(this.size.w, this.size.h) / 800),
       highlight: this.lit,
+      rare,
+      rareOpacity: rareOpacity(rare?.edges ?? 0),
     };
   }
 
@@ -475,7 +486,7 @@ export class Picture {
   restore(): void {
     this.renderer.restore();
     this.painter.reset();
-    this.near.forget();
+    this.edgesChanged();
     this.change();
   }
 }

@@ -6,7 +6,7 @@ export interface Point {
 }
 
 /** How what was just found joins what is selected. */
-export type Joining = 'replace' | 'add' | 'remove';
+export type Joining = 'replace' | 'add' | 'remove' | 'common';
 
 export class Selection {
   private marks: Uint8Array<ArrayBuffer>;
@@ -16,6 +16,10 @@ export class Selection {
 
   constructor(numNodes: number) {
     this.marks = new Uint8Array(numNodes);
+  }
+
+  get size(): number {
+    return this.marks.length;
   }
 
   /** Nodes that cannot be seen, 1 each: they are neither counted nor reached. */
@@ -59,6 +63,10 @@ export class Selection {
 
   /** Joins what `found` marks. */
   join(found: Uint8Array, how: Joining): void {
+    if (how === 'common') {
+      this.take(this.marks.map((mark, v) => mark & found[v]));
+      return;
+    }
     const next = how === 'replace' ? new Uint8Array(this.marks.length) : this.marks.slice();
     const mark = how === 'remove' ? 0 : 1;
     for (let v = 0; v < next.length; v += 1) if (found[v]) next[v] = mark;

@@ -1,12 +1,25 @@
+import { h } from 'preact';
 import { toBits64 } from '../document/bits.ts';
 import { fitBox, toGraph } from '../scene/camera.ts';
+import type { Rule } from '../net/messages.ts';
+import type { ColorKey, Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { combine, selectText, type Algebra } from './acts.ts';
+import { useLegend } from './legend.ts';
 import { SelectionPanel } from './panel.tsx';
+import { shortestPath } from './path.ts';
 import { corners, edgesWithin, inside, Selection, type Joining, type Point } from './selection.ts';
 
 /** Edges among the selected nodes that are drawn bright. */
 const EDGES_MAX = 20_000;
+
+const JOINING: Record<Algebra | 'replace', Joining> = {
+  union: 'add',
+  intersection: 'common',
+  difference: 'remove',
+  replace: 'replace',
+};
 
 /** Selecting many nodes: with the pointer, with keys and with the buttons of the panel. */
 export class SelectionTools {
@@ -25,7 +38,7 @@ export class SelectionTools {
     this.shape = document.createElementNS('http://www.w3.org/2000/svg', 'polygon');
     svg.append(this.shape);
     stage.append(svg);
-    store.selectionPanel.value = SelectionPanel;
+    store.selectionPanel.value = () => h(SelectionPanel, { tools: this });
   }
 
   private get ends(): Uint32Array {
@@ -89,6 +102,44 @@ export class SelectionTools {
     const one = this.viewer.focus.selected;
     if (this.selection.count === 0 && one >= 0 && one !== index) this.selection.toggle(one);
     this.selection.toggle(index);
+    this.show();
+  }
+
+  /** Joins marked nodes with what is selected; what is found afresh takes its place. */
+  join(marks: Uint8Array, how: Algebra | 'replace'): void {
+    this.start();
+    this.selection.join(marks, JOINING[how]);
+    this.show();
+  }
+
+  /** Selects the elements of an entry of the legend, or hides them. */
+  legend(of: ColorKey, swatch: Swatch, hides: boolean): Promise<void> {
+    return useLegend(this, this.viewer, of, swatch, hides);
+  }
+
+  /** Selects what a rule keeps. */
+  select(rule: Rule): Promise<void> {
+    return combine(this, 'replace', rule);
+  }
+
+  /** Selects what a text finds; answers what is wrong with it. */
+  match(text: string): Promise<string | null> {
+    return selectText(this, text);
+  }
+
+  /** Adds a shortest path between the two selected nodes. */
+  path(): void {
+    const [a, b] = this.selection.nodes(2);
+    const { numNodes, edgeHidden } = this.viewer.picture.data;
+    if (b === undefined) return;
+    const path = shortestPath(numNodes, this.ends, a, b, edgeHidden);
+    if (!path) {
+      store.notice.value = 'No visible edges lead from one of the two nodes to the other.';
+      return;
+    }
+    const marks = new Uint8Array(numNodes);
+    for (const v of path) marks[v] = 1;
+    this.selection.join(marks, 'add');
     this.show();
   }
 

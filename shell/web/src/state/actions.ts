@@ -1,4 +1,5 @@
 import { maySteer } from './helm.ts';
+import type { ColorKey, Swatch } from './legend.ts';
 import { selecting } from './selecting.ts';
 import * as store from './store.ts';
 import { toggleTheme } from './theme.ts';
@@ -28,7 +29,7 @@ export function layOut(name: string): void {
 }
 
 /** What can be done with the selection. */
-export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'sameColor' | 'fit';
+export type Selecting = 'all' | 'invert' | 'clear' | 'grow' | 'component' | 'path' | 'sameColor' | 'fit';
 
 export function select(what: Selecting): void {
   if (!viewer || store.phase.value !== 'ready') return;
@@ -36,6 +37,16 @@ export function select(what: Selecting): void {
     if (what === 'all' || what === 'invert' || what === 'clear') tools.do(what);
     else tools[what]();
   });
+}
+
+/** Selects the elements of an entry of the legend, or hides them. */
+export function useLegend(of: ColorKey, swatch: Swatch, hides: boolean): void {
+  if (viewer) void selecting(viewer).then((tools) => tools.legend(of, swatch, hides));
+}
+
+/** Selects what an expression or a query finds; answers what is wrong with it, or null. */
+export async function selectMatching(text: string): Promise<string | null> {
+  return viewer ? (await selecting(viewer)).match(text) : null;
 }
 
 /** Chooses what dragging does, or the other way round when it does so already. */

@@ -10,6 +10,8 @@ export const hits = signal<store.Hit[] | null>(null);
 export const active = signal(0);
 export const open = signal(false);
 export const failed = signal(false);
+/** What is wrong with the text as an expression; empty when nothing is known to be. */
+export const problem = signal('');
 let timer: ReturnType<typeof setTimeout> | undefined;
 let running: AbortController | null = null;
 
@@ -43,6 +45,7 @@ async function run(text: string): Promise<store.Hit[]> {
 
 export function onInput(event: Event): void {
   query.value = (event.target as HTMLInputElement).value;
+  problem.value = '';
   const text = query.value.trim();
   open.value = text !== '';
   clearTimeout(timer);
@@ -63,18 +66,32 @@ export function choose(hit: store.Hit): void {
   act.goTo(hit.index);
 }
 
+/** Selects what the text finds as an expression or a query. */
+export async function match(): Promise<void> {
+  problem.value = (await act.selectMatching(query.value.trim())) ?? '';
+  store.announcement.value = problem.value;
+  if (problem.value !== '') return;
+  open.value = false;
+  field()?.blur();
+}
+
+/** Whether the server can be asked for what an expression finds. */
+export const canMatch = (): boolean => store.instruments.value !== null;
+
 async function enter(): Promise<void> {
   const text = query.value.trim();
   if (text === '') return;
   clearTimeout(timer);
   const list = hits.value ?? (await run(text));
-  const hit = list[active.value] ?? list[0];
+  const hit = list[active.value];
   if (hit) choose(hit);
+  else if (canMatch()) await match();
 }
 
 export function onKey(event: KeyboardEvent): void {
-  const count = hits.value?.length ?? 0;
-  if (event.key === 'ArrowDown') active.value = Math.min(count - 1, active.value + 1);
+  // Under the hits is one more entry: what matches as an expression.
+  const count = (hits.value?.length ?? 0) + (canMatch() ? 1 : 0);
+  if (event.key === 'ArrowDown') active.value = Math.max(0, Math.min(count - 1, active.value + 1));
   else if (event.key === 'ArrowUp') active.value = Math.max(0, active.value - 1);
   else if (event.key === 'Enter') void enter();
   else if (event.key === 'Escape') {

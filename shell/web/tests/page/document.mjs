@@ -74,7 +74,8 @@ export async function accessible(page, selector) {
         if (!told(element)) found.push(`no name: ${element.outerHTML.slice(0, 90)}`);
         if (Math.min(width, height) < 18) found.push(`${told(element)} is ${width} × ${height}`);
       }
-      for (const name of ['aria-controls', 'aria-describedby', 'aria-labelledby', 'aria-activedescendant']) {
+      const leading = ['aria-controls', 'aria-describedby', 'aria-labelledby', 'aria-activedescendant'];
+      for (const name of leading) {
         for (const element of root.querySelectorAll(`[${name}]`)) {
           const id = element.getAttribute(name);
           const closed = element.getAttribute('aria-expanded') === 'false';
@@ -126,16 +127,22 @@ export async function tap(page, selector) {
   await swipe(page, [[x + width / 2, y + height / 2]]);
 }
 
+/** The finger of each page: letting go of it would cut off the click that follows a tap. */
+const fingers = new WeakMap();
+
 /** Moves a finger along points of the page. */
 export async function swipe(page, points) {
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true });
-  const send = (type, touchPoints) => cdp.send('Input.dispatchTouchEvent', { type, touchPoints });
+  if (!fingers.has(page)) {
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('Emulation.setTouchEmulationEnabled', { enabled: true });
+    fingers.set(page, cdp);
+  }
+  const finger = fingers.get(page);
+  const send = (type, touchPoints) => finger.send('Input.dispatchTouchEvent', { type, touchPoints });
   const place = ([x, y]) => [{ x, y }];
   await send('touchStart', place(points[0]));
   for (const point of points.slice(1)) await send('touchMove', place(point));
   await send('touchEnd', []);
-  await cdp.detach();
 }
 
 export { pixels, settle, until };

@@ -8,3 +8,6 @@ import './states.mjs';
 import './selection.mjs';
 import './filters.mjs';
 import './histograms.mjs';
+import './acts.mjs';
+import './collections.mjs';
+import './legend.mjs';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromBits64, leftOut, packBits, toBits64, unpackBits } from '../../src/document/bits.ts';
-import { SharedDocument } from '../../src/document/document.ts';
+import { SharedDocument, between } from '../../src/document/document.ts';
 import { countWords, newsWords, ruleWords } from '../../src/document/words.ts';
 import type { Author, Change, Changed } from '../../src/net/messages.ts';
 import { shownColors, shownWidths, emptyScene } from '../../src/scene/scene-data.ts';
@@ -41,8 +41,8 @@ test('the copy follows what is changed, and the overlay lies over it', () => {
   const shared = { 'filters/b': filter(2), 'filters/a': filter(2), 'filters/c': filter(1) };
   document.take({ t: 'document', revision: 3, document: shared, own: {} });
   assert.deepEqual(document.filters().map(({ id }) => id), ['c', 'a', 'b']);
-  assert.equal(document.last('filters'), 3);
-  assert.equal(document.last('collections'), 1);
+  assert.equal(document.last(), 3);
+  assert.equal(document.first(), 1);
   document.change(changed(4, [{ path: 'filters/c', value: null }, { path: 'prune_orphans', value: true }]));
   assert.equal(document.revision, 4);
   assert.deepEqual(document.filters().map(({ id }) => id), ['a', 'b']);
@@ -57,6 +57,11 @@ test('the copy follows what is changed, and the overlay lies over it', () => {
   document.take({ t: 'document', revision: 7, document: shared, own: {} });
   assert.equal(document.hasOwn, false);
   assert.equal(document.get('prune_orphans'), undefined);
+});
+
+test('an entry is put between two others, or at an end', () => {
+  assert.deepEqual([between(1, 2), between(undefined, 3), between(4, undefined)], [1.5, 2, 5]);
+  assert.equal(between(undefined, undefined), 1);
 });
 
 test('rules, counts and the changes of others are said in words', () => {

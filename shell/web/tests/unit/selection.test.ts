@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shortestPath } from '../../src/selection/path.ts';
 import { corners, edgesWithin, inside, Selection } from '../../src/selection/selection.ts';
 
 const marks = (n: number, ...of: number[]): Uint8Array =>
@@ -62,4 +63,35 @@ test('a line holds what is inside, also where it is hollow', () => {
   ];
   assert.deepEqual([...inside(xy, hollow)], [1, 1, 1, 0, 0]);
   assert.deepEqual([...inside(xy, hollow.slice(0, 2))], [0, 0, 0, 0, 0]);
+});
+
+test('a shortest path goes around what is hidden, whatever the direction of edges', () => {
+  // A ring 0-1-2-3-4-5-0 with the chord 0-3, and the lone node 6.
+  const ring = Uint32Array.from([0, 1, 2, 1, 2, 3, 4, 3, 4, 5, 5, 0, 3, 0]);
+  assert.deepEqual(shortestPath(7, ring, 1, 4), [1, 0, 5, 4]);
+  assert.deepEqual(shortestPath(7, ring, 0, 3), [0, 3]);
+  assert.deepEqual(shortestPath(7, ring, 2, 2), [2]);
+  assert.equal(shortestPath(7, ring, 0, 6), null);
+  const hidden = Uint8Array.from([0, 0, 0, 0, 0, 1, 0]);
+  assert.deepEqual(shortestPath(7, ring, 1, 5, hidden)?.length, 5);
+});
+
+test('hidden nodes are neither counted nor reached, and come back as they were', () => {
+  const path = Uint32Array.from([0, 1, 1, 2, 2, 3, 3, 4]);
+  const selection = new Selection(5);
+  selection.join(Uint8Array.from([1, 0, 1, 0, 0]), 'replace');
+  const hidden = Uint8Array.from([0, 0, 1, 0, 0]);
+  selection.hide(hidden);
+  assert.deepEqual([selection.nodes(), selection.count, selection.has(2)], [[0], 1, false]);
+  selection.component(path);
+  assert.deepEqual(selection.nodes(), [0, 1]);
+  selection.grow(path);
+  assert.deepEqual(selection.nodes(), [0, 1]);
+  selection.invert();
+  assert.deepEqual(selection.nodes(), [3, 4]);
+  selection.hide(null);
+  assert.ok(selection.has(3));
+  selection.all();
+  selection.join(Uint8Array.from([1, 1, 0, 0, 0]), 'common');
+  assert.deepEqual(selection.nodes(), [0, 1]);
 });

@@ -1,0 +1,78 @@
+import { complain } from '../document/api.ts';
+import { fromBits64, toBits64 } from '../document/bits.ts';
+import { session } from '../document/current.ts';
+import { addFilter } from '../document/filters.ts';
+import type { Axis, Brush, Column } from '../net/messages.ts';
+import { cssForLight, parseColor } from '../scene/color.ts';
+import type { ColorKey, Swatch } from '../state/legend.ts';
+import * as store from '../state/store.ts';
+import { named } from '../state/theme.ts';
+import type { Viewer } from '../state/viewer.ts';
+import type { SelectionTools } from './tools.ts';
+
+/** Marks of the elements that have a colour. */
+function marksOf(rgba: Uint8Array, [r, g, b]: number[]): Uint8Array<ArrayBuffer> {
+  const marks = new Uint8Array(rgba.length >> 2);
+  for (let i = 0; i < marks.length; i += 1) {
+    if (rgba[4 * i] === r && rgba[4 * i + 1] === g && rgba[4 * i + 2] === b) marks[i] = 1;
+  }
+  return marks;
+}
+
+/** The nodes that have a colour, or the ends of the edges that have it. */
+function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array {
+  const { data } = picture;
+  const light = store.theme.value === 'light' && of.of === 'nodes';
+  const rgb = parseColor(light ? cssForLight(swatch.color) : swatch.color, named);
+  const color = rgb ? [rgb.r, rgb.g, rgb.b].map(Math.round) : [];
+  if (of.of === 'nodes') return marksOf(data.nodeColor ?? new Uint8Array(0), color);
+  const edges = marksOf(data.edgeColor ?? new Uint8Array(0), color);
+  const nodes = new Uint8Array(data.numNodes);
+  edges.forEach((mark, e) => {
+    if (mark) nodes[data.ends[2 * e]] = nodes[data.ends[2 * e + 1]] = 1;
+  });
+  return nodes;
+}
+
+/** Labels are texts; the column says what value one stands for. */
+function brushOf({ axis, name, kind }: Column, label: string): Brush {
+  const value = kind === 'number' ? Number(label) : kind === 'boolean' ? label === 'true' : label;
+  return { axis, column: name, values: [value] };
+}
+
+/** The brush that an entry stands for; null where no column has the legend's name, or none such a value. */
+async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; nodes: string } | null> {
+  const now = session();
+  if (!now) return null;
+  const axis: Axis = of.of === 'nodes' ? 'node' : 'edge';
+  const column = (await now.api.columns()).find(({ name, axis: its }) => name === of.title && its === axis);
+  if (!column) return null;
+  const brush = brushOf(column, swatch.label);
+  const { nodes, node_count } = await now.api.find({ rule: { brush } });
+  return node_count > 0 ? { brush, nodes } : null;
+}
+
+/** Selects the elements of an entry of the legend, or hides them: by their value, or else by their colour. */
+export async function useLegend(
+  tools: SelectionTools,
+  viewer: Viewer,
+  of: ColorKey,
+  swatch: Swatch,
+  hides: boolean,
+): Promise<void> {
+  try {
+    const value = await byValue(of, swatch).catch(() => null);
+    if (!hides) {
+      const { numNodes } = viewer.picture.data;
+      const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(viewer, of, swatch);
+      tools.join(marks, 'replace');
+      return;
+    }
+    const rule = value ? { brush: value.brush } : { nodes: await toBits64(byColor(viewer, of, swatch)) };
+    const name = value ? '' : `${of.title} ${swatch.label}`;
+    const refusal = await addFilter('exclusion', rule, name, `Hide ${of.title} ${swatch.label}`);
+    if (refusal !== null) store.notice.value = refusal;
+  } catch (error) {
+    complain(error);
+  }
+}
