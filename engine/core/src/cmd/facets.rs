@@ -10,9 +10,9 @@ use graphlume_scene::wire::{Axis, Stamp, encode_mask};
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call, CommandPriority};
-use crate::drawn_picture::DrawnPicture;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
 /// Answers with what `work` finds in the picture of a session's graph, out of a query's share of memory.

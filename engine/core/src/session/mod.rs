@@ -8,6 +8,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod collections;
 pub(crate) mod communities;
 pub(crate) mod control;
+pub(crate) mod drawn_picture;
 pub(crate) mod events;
 mod force_atlas2;
 mod graph;

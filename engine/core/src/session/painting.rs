@@ -3,13 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use graphlume_facets::Derived;
 use graphlume_scene::wire::{self, Axis, Stamp};
 use graphlume_scene::{Members, Paint};
 use graphlume_types::CancelToken;
 
 use crate::context::EngineContext;
-use crate::drawn_picture::DrawnPicture;
 use crate::error::EngineError;
 use crate::frames::{SceneFrames, scene_frames, scene_of};
 use crate::residency::Lease;
@@ -17,6 +15,7 @@ use crate::session::collections::{
     CollectionMembers, CollectionRender, CollectionRule, CollectionSet, CollectionSpec,
 };
 use crate::session::communities;
+use crate::session::drawn_picture::DrawnPicture;
 
 /// What a picture is to show over the dataset's own.
 pub(super) struct Changes<'a> {
@@ -115,9 +114,7 @@ fn encoded(
     let mut encodings = lease.encodings.changed(&set.encodings);
     let picture = DrawnPicture { lease, ctx, cancel };
     for name in set.encodings.values().filter_map(|e| e.get("attribute")?.as_str()) {
-        // Degrees are known to the scene.
-        let others = [Derived::Community, Derived::Component, Derived::Core];
-        if others.iter().any(|d| d.name() == name) {
+        if lease.nodes.as_ref().is_none_or(|nodes| nodes.column(name).is_none()) {
             let column = picture.derived(name).map_err(|e| EngineError::from_coded(&e))?;
             encodings.node_columns.extend(column);
         }

@@ -1,9 +1,11 @@
 //! The document of a visualization over its live stream: the steps of a page, and what all pages are told of them.
 
+use graphlume_engine::ViewerEvent;
 use graphlume_service::{Principal, Seat, ServiceError, StepRequest, Stepped, Told, ViewerGrant};
 use serde_json::{Value, json};
 
 use super::viewer::{End, Link};
+use crate::shell::Shell;
 use crate::status::ApiError;
 
 /// Characters of the id that a page gives a step.
@@ -27,6 +29,13 @@ pub(crate) fn answer_of_step(id: &str, done: Result<Stepped, ServiceError>) -> V
             let error = ApiError::from(error);
             json!({"t": "refused", "id": id, "slug": error.slug, "message": error.message})
         }
+    }
+}
+
+/// A graph that is shown for the first time is told what the document says of it.
+pub(super) async fn look_at(shell: &Shell, grant: &ViewerGrant, event: &ViewerEvent) {
+    if let ViewerEvent::Graph(graph, ..) = event {
+        shell.service.sessions.graph_shown(grant, graph.epoch).await;
     }
 }
 

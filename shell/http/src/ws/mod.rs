@@ -8,6 +8,7 @@ mod codec;
 mod document;
 mod goodbye;
 mod handshake;
+mod hello;
 mod laying;
 mod page;
 mod rate;
@@ -15,4 +16,5 @@ mod viewer;
 
 pub(crate) use document::answer_of_step;
 pub(crate) use handshake::{check_origin, is_own_page};
-pub(crate) use viewer::{greeting, open};
+pub(crate) use hello::greeting;
+pub(crate) use viewer::open;

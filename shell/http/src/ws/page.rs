@@ -133,4 +133,20 @@ mod tests {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn what_the_page_s_own_tests_say_is_understood() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../web/tests/fixtures/said.json");
+        let text = std::fs::read_to_string(file).unwrap();
+        let said: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert!(said.len() >= 4);
+        for message in said {
+            let read: Said = serde_json::from_value(message.clone()).unwrap();
+            assert!(!matches!(read, Said::Other), "{message}");
+            if let Said::Do { changes, join, .. } = read {
+                assert_eq!(changes[0].path, "filters/f");
+                assert_eq!(join.is_some(), changes[0].value.is_some(), "{message}");
+            }
+        }
+    }
 }

@@ -5,6 +5,10 @@ use std::time::Duration;
 use graphlume_types::limits;
 use tokio::time::Instant;
 
+use super::codec::close;
+use super::goodbye::Goodbye;
+use super::viewer::End;
+
 /// How many messages a viewer sends.
 pub(super) struct Rate {
     since: Instant,
@@ -16,8 +20,16 @@ impl Rate {
         Self { since, messages: 0 }
     }
 
+    /// Ends the stream of a viewer who says too much.
+    pub(super) fn check(&mut self, now: Instant) -> Result<(), End> {
+        if self.allows(now) {
+            return Ok(());
+        }
+        Err(End::Close(Goodbye::new(close::POLICY, "too many messages")))
+    }
+
     /// Whether one more is allowed at `now`.
-    pub(super) fn allows(&mut self, now: Instant) -> bool {
+    fn allows(&mut self, now: Instant) -> bool {
         if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
             *self = Self::new(now);
         }

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::codec::{Message, ReadError, Reader, Writer, close};
-use super::document::At;
+use super::document::{At, look_at};
 use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::laying::Laying;
@@ -37,10 +37,6 @@ const LAST_WORDS_MAX: usize = 8;
 /// What a viewer is told who steers a picture that another one steers.
 const WATCHING: &str = "whoever opened this visualization runs its layout and moves its nodes; open the \
      graph's own address, without session=, to have one of your own";
-/// Versions of the JSON messages that this server speaks.
-const PROTOCOL_MIN: u32 = 1;
-const PROTOCOL_MAX: u32 = 1;
-
 type Socket = TokioIo<Upgraded>;
 
 /// Answers a handshake; the stream runs on after the answer.
@@ -171,22 +167,6 @@ async fn admit(shell: &Shell, asked: Asked) -> Result<Admitted, ApiError> {
     Ok(Admitted { who, grant, page_control, viewer, seat, page, access })
 }
 
-/// What the first message says to a page, whether it can steer or not.
-pub(crate) fn greeting(shell: &Shell, viewer: &Viewer, who: &Principal) -> Value {
-    let mut hello = json!({
-        "t": "hello",
-        "protocol_min": PROTOCOL_MIN,
-        "protocol_max": PROTOCOL_MAX,
-        "build": shell.config.build,
-        "user": who.username().unwrap_or_default(),
-        "notices": &*shell.service.sessions.address_notices(viewer.session()),
-    });
-    if let (Some(out), Value::Object(parts)) = (hello.as_object_mut(), viewer.hello()) {
-        out.extend(parts);
-    }
-    hello
-}
-
 /// A stream.
 pub(super) struct Link<'a> {
     pub(super) shell: &'a Shell,
@@ -276,13 +256,7 @@ impl Link<'_> {
                 Turn::Expired => return Err(End::Close(expired())),
                 Turn::Recheck => {
                     still_allowed(self.shell, who, &grant)?;
-                    let steers = self.shell.service.sessions.may_control(
-                        who,
-                        &grant,
-                        page_control.key.is_some(),
-                    );
-                    page_control.controls = steers.unwrap_or(false);
-                    seat.set_controls(page_control.controls);
+                    self.recheck(who, &grant, &mut page_control, &seat);
                 }
                 Turn::Read(Err(ReadError::Gone)) => return Err(End::Gone),
                 Turn::Read(Err(ReadError::Violation(code, why))) => {
@@ -290,17 +264,12 @@ impl Link<'_> {
                 }
                 Turn::Read(Ok(message)) => {
                     self.heard = Instant::now();
-                    if !rate.allows(self.heard) {
-                        let why = "too many messages";
-                        return Err(End::Close(Goodbye::new(close::POLICY, why)));
-                    }
+                    rate.check(self.heard)?;
                     let at = At { who, grant: &grant, controls: page_control.controls };
                     self.hear(message, viewer, &mut seat, at).await?;
                 }
                 Turn::Tell(event) => {
-                    if let ViewerEvent::Graph(graph, ..) = &event {
-                        self.shell.service.sessions.graph_shown(&grant, graph.epoch).await;
-                    }
+                    look_at(self.shell, &grant, &event).await;
                     self.tell(event).await?;
                 }
                 Turn::Document(told) => self.tell_document(told).await?,
@@ -311,6 +280,13 @@ impl Link<'_> {
                 }
             }
         }
+    }
+
+    /// Finds out anew whether the page controls the session.
+    fn recheck(&self, who: &Principal, grant: &ViewerGrant, page: &mut PageControl, seat: &Seat) {
+        let controls = self.shell.service.sessions.may_control(who, grant, page.key.is_some());
+        page.controls = controls.unwrap_or(false);
+        seat.set_controls(page.controls);
     }
 
     /// What is shown at the end: the positions with which the next process goes on are among it.
@@ -330,22 +306,6 @@ impl Link<'_> {
             Ok(Err(end)) => end,
             Err(_) => End::Gone,
         }
-    }
-
-    /// The first message: before anything is loaded, so that the page knows at once that it is in the
-    /// right place.
-    async fn hello(
-        &mut self,
-        viewer: &Viewer,
-        who: &Principal,
-        page_control: &PageControl,
-        seat: &Seat,
-    ) -> Result<(), End> {
-        let mut hello = greeting(self.shell, viewer, who);
-        hello["steers"] = json!(page_control.controls);
-        hello["key"] = json!(page_control.key);
-        hello["viewer"] = json!(seat.id());
-        Ok(self.writer.text(hello.to_string()).await?)
     }
 
     /// Sends an event.

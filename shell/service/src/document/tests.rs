@@ -249,3 +249,72 @@ fn all_steps_of_one_can_be_taken_back_and_made_again() {
         assert!(!go(&mut layer, ANN, Way::Redo));
     }
 }
+
+/// Messages of every kind as pages are sent them, in a module that the page's compiler checks against its own types.
+fn samples() -> String {
+    let room = Room::new(Document::default());
+    let mut page = room.enter(author(ANN), true);
+    let guest = room.enter(author(Actor::KeyHolder), false);
+    let mut told = page.pending();
+    let collection = json!({"name": "Ten", "node_color": "#ff0000", "rule": {"sets": ["a", "b"]}});
+    let entries = [
+        ("Filter", "filters/f", filter("point:degree > 3")),
+        ("Collection", "collections/c", collection),
+        (
+            "Encoding",
+            "encodings/node.color",
+            json!({"attribute": "kind", "variation": "categorical"}),
+        ),
+    ];
+    let changes: Vec<Change> = entries
+        .iter()
+        .map(|(_, path, value)| checked(path, Some(value.clone())).unwrap())
+        .collect();
+    let plan = |label: &str, actor| {
+        room.with(None, |l| l.plan(actor, label.to_owned(), None, changes.clone()))
+            .unwrap()
+            .unwrap()
+    };
+    room.commit(None, plan("by a person", ANN), author(ANN));
+    told.extend(page.pending());
+    let agent = Actor::Agent(UserId(1));
+    room.commit(None, plan("by an agent", agent), author(agent));
+    told.extend(page.pending());
+    let mut lines: Vec<String> = told
+        .iter()
+        .map(|told| match told {
+            Told::Message(message) => format!("  {message},"),
+            Told::Frame(_) => panic!("no frame is among them"),
+        })
+        .collect();
+    lines.extend(crate::sessions::samples().iter().map(|message| format!("  {message},")));
+    drop(guest);
+    let typed = entries.iter().zip(&changes).map(|((kind, ..), change)| {
+        let (name, value) = (kind.to_lowercase(), change.value.as_ref().unwrap());
+        format!("export const {name}: {kind} = {value};\n")
+    });
+    let typed: String = typed.collect();
+    format!(
+        "// Made by the tests of graphlume-service from what the server sends; `npm run check` holds it to the types.\n\
+         import type {{ Collection, Encoding, Filter, FromServer }} from '../../src/net/messages.ts';\n\n\
+         export const told: FromServer[] = [\n{}\n];\n{typed}",
+        lines.join("\n")
+    )
+}
+
+fn sample_file() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/tests/unit/messages.samples.ts")
+}
+
+#[test]
+fn the_page_s_types_are_checked_against_what_the_server_sends() {
+    let stored = std::fs::read_to_string(sample_file()).unwrap_or_default();
+    let hint = "run `cargo test -p graphlume-service -- --ignored write_samples`";
+    assert_eq!(stored, samples(), "{hint}");
+}
+
+#[test]
+#[ignore = "writes what the test above compares"]
+fn write_samples() {
+    std::fs::write(sample_file(), samples()).unwrap();
+}

@@ -9,6 +9,7 @@ use graphlume_engine::{
 };
 use graphlume_expr::{QueryError, Scalar};
 use graphlume_identity::body::object;
+use graphlume_types::Coded;
 use serde_json::{Map, Value, json};
 
 use super::{Sessions, ViewerGrant, no_session};
@@ -226,7 +227,10 @@ fn shown(revision: u64, visible: Result<Visible, EngineError>) -> Shown {
     let Visible { epoch, filtered, masks } = match visible {
         Ok(visible) => visible,
         Err(error) => {
-            let counts = json!({"t": "counts", "revision": revision, "problem": error.to_string()});
+            let counts = json!({
+                "t": "error", "slug": error.slug(),
+                "message": format!("what the filters leave visible was not found: {error}"),
+            });
             return Shown { epoch: None, counts, frames: Vec::new() };
         }
     };
@@ -303,4 +307,17 @@ fn json_of(value: &Scalar) -> Value {
         Scalar::Text(text) => json!(&**text),
         Scalar::Temporal(t) => json!(t.to_string()),
     }
+}
+
+/// What pages are told of filters, for the test that holds the page's types to it.
+#[cfg(test)]
+pub(crate) fn samples() -> Vec<Value> {
+    use graphlume_engine::{Bits, FilterCount, Filtered};
+    let filters = vec![
+        ("f".to_owned(), Ok(FilterCount { nodes: Some(3), edges: None })),
+        ("g".to_owned(), Err(QueryError::no_column("a", "node", &["b"]))),
+    ];
+    let filtered = Filtered { nodes: Bits::new(5, &[1, 2, 4]), edges: Bits::new(2, &[]), filters };
+    let visible = Visible { epoch: 1, filtered, masks: [Vec::new().into(), Vec::new().into()] };
+    vec![shown(7, Ok(visible)).counts]
 }

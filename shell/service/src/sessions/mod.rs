@@ -39,6 +39,8 @@ pub use about::AboutReply;
 pub use changing::{StepRequest, Stepped};
 pub use control::{Arrival, PageControl};
 pub use filtering::Found;
+#[cfg(test)]
+pub(crate) use filtering::samples;
 pub use placing::NamedLayout;
 pub use presence::OpenPage;
 pub(crate) use registry::SessionMeta;
