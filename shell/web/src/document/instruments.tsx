@@ -71,7 +71,7 @@ export function Panel(props: {
   children: ComponentChildren;
 }): JSX.Element {
   return (
-    <section class="dock-panel panel" id={`panel-${props.name}`} aria-label={props.title}>
+    <section class="dock-panel panel" id={`panel-${props.name}`} aria-label={`${props.title} panel`}>
       <header>
         <h2>{props.title}</h2>
         <button

@@ -11,3 +11,4 @@ import './histograms.mjs';
 import './acts.mjs';
 import './collections.mjs';
 import './legend.mjs';
+import './lost.mjs';
