@@ -405,6 +405,10 @@ const server = createServer((request, response) => {
   if (head === 'graph') return described(session, response);
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);
   if (head === 'node') return node(session, Number(tail), response);
+  if (head === 'names') {
+    const names = (query.get('nodes') ?? '').split(',').map((i) => `entity ${i}`);
+    return json(response, 200, { names });
+  }
   if (head === 'search') return search(session, query.get('q') ?? '', response);
   if (DOCUMENT.has(head)) {
     return session.document.route(head, request, query, (status, body) => {

@@ -43,6 +43,11 @@ export class DocumentApi {
     return this.asking;
   }
 
+  /** The columns may be others: they are asked for again. */
+  forget(): void {
+    this.asking = null;
+  }
+
   /** Histograms of columns, each given by its key; `search` narrows the categories. */
   async bins(
     columns: string[],

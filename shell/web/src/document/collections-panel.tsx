@@ -114,6 +114,7 @@ function Item(props: { of: Of; at: number; count: number; over: { value: number 
   const renaming = useSignal(false);
   const name = nameOf(of);
   const matches = store.collections.value.entries.find(({ id }) => id === of.id)?.count ?? null;
+  const held = !of.on ? 'off' : matches === null ? 'select' : plural(matches, 'element');
   return (
     <li data-entry={of.id} class={[of.on ? '' : 'off', over.value === at ? 'over' : ''].join(' ')}>
       <div class="line">
@@ -146,11 +147,11 @@ function Item(props: { of: Of; at: number; count: number; over: { value: number 
         <button
           type="button"
           class="plain quiet"
-          aria-label={`Select ${name}`}
+          aria-label={`${held}: select ${name}`}
           title="Select these nodes"
           onClick={() => void select(of)}
         >
-          {!of.on ? 'off' : matches === null ? 'select' : plural(matches, 'element')}
+          {held}
         </button>
         <Tool title="Further up" label={`Move ${name} up`} off={at === 0} act={() => place(of, at - 1)}>
           <UpIcon />

@@ -71,7 +71,7 @@ export function Panel(props: {
   children: ComponentChildren;
 }): JSX.Element {
   return (
-    <section class="dock-panel panel" id={`panel-${props.name}`} aria-label={props.title}>
+    <section class="dock-panel panel" id={`panel-${props.name}`} aria-label={`${props.title} panel`}>
       <header>
         <h2>{props.title}</h2>
         <button
@@ -105,8 +105,9 @@ function News(): JSX.Element | null {
         </span>
       )}
       {own && (
-        <span title="Open the graph in a tab of your own, without session= in its address, to have one.">
-          Only you see your changes: this picture is steered by somebody else.
+        <span>
+          Only you see your changes. For a picture of your own, open the graph without session= in the
+          address.
         </span>
       )}
     </div>

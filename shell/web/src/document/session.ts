@@ -32,6 +32,8 @@ export class DocumentSession {
   private readonly pending = new Map<string, Pending>();
   private newsEnds: ReturnType<typeof setTimeout> | undefined;
   private pinned = new Set<number>();
+  /** The element set that the columns belong to. */
+  private epoch = 0;
   /** Whether the server has told of a document: older ones have none. */
   private known = false;
 
@@ -49,6 +51,8 @@ export class DocumentSession {
     batch(() => {
       if (told.t === 'document') {
         this.document.take(told);
+        if (this.epoch !== this.viewer.epoch) this.api.forget();
+        this.epoch = this.viewer.epoch;
         this.begin();
         this.show();
         this.ask();
@@ -85,9 +89,18 @@ export class DocumentSession {
     const { axis, bits } = readMask(frame);
     const count = axis === 'node' ? picture.data.numNodes : picture.data.numEdges;
     if (frame.header.count !== count) return;
-    picture.hide(axis, leftOut(bits, count));
+    const hidden = leftOut(bits, count);
+    picture.hide(axis, hidden);
+    if (axis === 'node') this.letGo(hidden);
     hiddenChanged();
     this.viewer.relabel();
+  }
+
+  /** Lets go of a node that can no longer be seen. */
+  private letGo(hidden: Uint8Array | null): void {
+    const { focus } = this.viewer;
+    if (hidden?.[focus.hovered]) this.viewer.hover(-1);
+    if (hidden?.[focus.selected]) this.viewer.select(-1);
   }
 
   private show(): void {

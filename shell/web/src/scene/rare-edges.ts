@@ -13,7 +13,7 @@ const RARE_MAX = 20_000;
  * because the picture of the edges is an average. `rgba` are four bytes an edge; with `some`, an opacity of 0
  * is the look of edges without a colour of their own, which is a kind as well and not a rare one.
  */
-export function rareEdges(rgba: Uint8Array, some: boolean, hidden: Uint8Array | null): Uint32Array {
+export function rareEdges(rgba: Uint8Array, some: boolean): Uint32Array {
   const colors = new Uint32Array(rgba.buffer, rgba.byteOffset, rgba.length >> 2);
   const kind = (e: number): number => (some && rgba[4 * e + 3] === 0 ? 0 : colors[e]);
   const counts = new Map<number, number>();
@@ -29,26 +29,35 @@ export function rareEdges(rgba: Uint8Array, some: boolean, hidden: Uint8Array | 
     if (count > SHARE_MAX * colors.length || left < 0) break;
     rare.add(color);
   }
-  if (rare.size === 0) return new Uint32Array(0);
   const found: number[] = [];
-  for (let e = 0; e < colors.length; e += 1) if (rare.has(kind(e)) && !hidden?.[e]) found.push(e);
+  for (let e = 0; rare.size > 0 && e < colors.length; e += 1) if (rare.has(kind(e))) found.push(e);
   return Uint32Array.from(found);
 }
 
-/** The lines of the rare edges, found anew when the edges or their colours have changed. */
+/** The lines of the rare edges that are visible. */
 export class RareEdges {
-  private found: EdgeList | null = null;
+  private colors: Uint8Array | null = null;
+  private rare: Uint32Array = new Uint32Array(0);
+  private lines: EdgeList | null = null;
 
+  /** Edges, or which of them are visible, have changed. */
   forget(): void {
-    this.found = null;
+    this.lines = null;
   }
 
   /** Null while edges are on their way, and where they have no colours of their own. */
   list(data: SceneData): EdgeList | null {
     const { edgeColor, edgeColorSome, edgeHidden } = data;
     if (!edgeColor || data.edgesKnown < data.numEdges) return null;
-    this.found ??= edgeList(rareEdges(edgeColor, edgeColorSome, edgeHidden), data.ends, looks(data));
-    return this.found;
+    // All edges are looked through once for each change of their colours, and not for each filter.
+    if (this.colors !== edgeColor) {
+      this.colors = edgeColor;
+      this.rare = rareEdges(edgeColor, edgeColorSome);
+      this.lines = null;
+    }
+    const shown = (): Uint32Array => this.rare.filter((e) => !edgeHidden?.[e]);
+    this.lines ??= edgeList(shown(), data.ends, looks(data));
+    return this.lines;
   }
 }
 

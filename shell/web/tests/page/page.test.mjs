@@ -6,8 +6,3 @@ import './input.mjs';
 import './names.mjs';
 import './states.mjs';
 import './selection.mjs';
-import './filters.mjs';
-import './histograms.mjs';
-import './acts.mjs';
-import './collections.mjs';
-import './legend.mjs';

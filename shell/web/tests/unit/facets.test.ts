@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { among, moment } from '../../src/document/words.ts';
-import { rareEdges, rareOpacity } from '../../src/scene/rare-edges.ts';
+import { RareEdges, rareEdges, rareOpacity } from '../../src/scene/rare-edges.ts';
+import { emptyScene } from '../../src/scene/scene-data.ts';
 import { bars, moved, resized, shareOf, snapped } from '../../src/facets/scale.ts';
 
 const edges = [1, 2, 4, 8, 16];
@@ -51,19 +52,23 @@ test('edges of rare colours are found, and none where colours are a scale', () =
   const paint = (n: number, color: (e: number) => number[]): Uint8Array =>
     Uint8Array.from(Array.from({ length: n }, (_, e) => color(e)).flat());
   const red = paint(200, (e) => (e % 100 === 7 ? [255, 0, 0, 255] : [90, 90, 90, 255]));
-  assert.deepEqual([...rareEdges(red, false, null)], [7, 107]);
-  const hidden = new Uint8Array(200);
-  hidden[7] = 1;
-  assert.deepEqual([...rareEdges(red, false, hidden)], [107]);
+  assert.deepEqual([...rareEdges(red, false)], [7, 107]);
+  const data = emptyScene(2, 200);
+  Object.assign(data, { edgeColor: red, edgesKnown: 200, edgeHidden: new Uint8Array(200) });
+  const lines = new RareEdges();
+  assert.equal(lines.list(data)?.edges, 2);
+  data.edgeHidden?.fill(1, 7, 8);
+  lines.forget();
+  assert.equal(lines.list(data)?.edges, 1, 'a hidden edge is not drawn');
   const halves = paint(200, (e) => (e % 2 === 0 ? [255, 0, 0, 255] : [0, 0, 255, 255]));
-  assert.equal(rareEdges(halves, false, null).length, 0);
+  assert.equal(rareEdges(halves, false).length, 0);
   const scale = paint(200, (e) => [e, 0, 0, 255]);
-  assert.equal(rareEdges(scale, false, null).length, 0);
+  assert.equal(rareEdges(scale, false).length, 0);
   // Few edges of a collection among those that have no colour of their own.
   const some = paint(200, (e) => (e === 3 ? [0, 255, 0, 255] : [0, 0, 0, 0]));
-  assert.deepEqual([...rareEdges(some, true, null)], [3]);
+  assert.deepEqual([...rareEdges(some, true)], [3]);
   // A few edges without a colour of their own are not rare: they have the look of all.
   const most = paint(200, (e) => (e === 3 ? [0, 0, 0, 0] : [0, 255, 0, 255]));
-  assert.equal(rareEdges(most, true, null).length, 0);
+  assert.equal(rareEdges(most, true).length, 0);
   assert.ok(rareOpacity(1500) > 0.3 && rareOpacity(20_000) >= 0.2 && rareOpacity(1) <= 0.7);
 });

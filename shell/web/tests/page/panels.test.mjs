@@ -1,0 +1,8 @@
+// The panels of the shared document in a real browser; the same rules as for page.test.mjs.
+
+import './filters.mjs';
+import './histograms.mjs';
+import './acts.mjs';
+import './collections.mjs';
+import './legend.mjs';
+import './lost.mjs';
