@@ -64,6 +64,12 @@ function start({ stage, picture, overlay }: Surfaces): void {
       store.more.value = more;
     });
   });
+  let embedded = window.parent === window;
+  effect(() => {
+    if (embedded || !store.instruments.value) return;
+    embedded = true;
+    void import('./embed/embed.ts').then((all) => all.embed(viewer));
+  });
   followSize(stage, viewer);
   const surface = picture.parentElement;
   if (surface) new PointerInput(surface, viewer);

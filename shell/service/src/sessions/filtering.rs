@@ -201,12 +201,15 @@ fn has_filters(document: &Document) -> bool {
 
 /// The filters of a document, and those that one page adds for itself.
 fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet {
-    let of = |document: &Document| -> Vec<Filter> {
-        document.below("filters/").filter_map(|(id, value)| filter_of(id, value)).collect()
+    // A page that changes a filter of all for itself sees its own form of it.
+    let is_own = |id: &str| own.is_some_and(|own| own.get(&format!("filters/{id}")).is_some());
+    let of = |document: &Document, mine: bool| -> Vec<Filter> {
+        let entries = document.below("filters/").filter(|(id, _)| mine || !is_own(id));
+        entries.filter_map(|(id, value)| filter_of(id, value)).collect()
     };
     let prunes = |document: &Document| document.get("prune_orphans") == Some(&Value::Bool(true));
-    let mut filters = of(shared);
-    filters.extend(own.into_iter().flat_map(of));
+    let mut filters = of(shared, false);
+    filters.extend(own.into_iter().flat_map(|own| of(own, true)));
     FilterSet { filters, prune_orphans: prunes(shared) || own.is_some_and(prunes) }
 }
 

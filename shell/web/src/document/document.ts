@@ -19,8 +19,7 @@ export class SharedDocument {
     this.revision = message.revision;
     for (const { path, value } of message.changes) {
       if (message.own) {
-        // An entry of null in the overlay hides a shared one.
-        if (value === null && !this.shared.has(path)) this.own.delete(path);
+        if (value === null) this.own.delete(path);
         else this.own.set(path, value);
       } else if (value === null) this.shared.delete(path);
       else this.shared.set(path, value);

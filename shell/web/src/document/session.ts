@@ -9,6 +9,7 @@ import { leftOut } from './bits.ts';
 import { SharedDocument, freshId } from './document.ts';
 import { DocumentApi } from './api.ts';
 import { setSession } from './current.ts';
+import { applyLook } from './look.ts';
 import * as instruments from './instruments.tsx';
 import * as state from './state.ts';
 import { newsWords } from './words.ts';
@@ -111,6 +112,7 @@ export class DocumentSession {
     state.encodings.value = document.below('encodings');
     state.isOwn.value = document.hasOwn;
     state.revision.value = Math.max(state.revision.value, document.revision);
+    applyLook(this.viewer, document.below('look'));
     this.showPins();
     this.viewer.refresh();
   }

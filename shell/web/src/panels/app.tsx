@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
-import { LegendPanel } from './legend.tsx';
 import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
 import { Counts, TopBar } from './top-bar.tsx';
 
@@ -58,7 +57,7 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
         <div class="left-panels">
           <Counts panel />
           {more && <more.CollectionsPanel />}
-          <LegendPanel />
+          {more && <more.LegendPanel />}
           {more && <more.NoticesPanel />}
         </div>
         {Panel && <Panel />}

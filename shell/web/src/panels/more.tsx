@@ -4,5 +4,6 @@ export { listenKeys } from '../input/keyboard.ts';
 export { Cards, placeCards } from './card.tsx';
 export { CollectionsPanel } from './collections.tsx';
 export { KeysPanel } from './keys.tsx';
+export { LegendPanel } from './legend.tsx';
 export { NoticesPanel } from './notices.tsx';
 export { Results } from './search-results.tsx';

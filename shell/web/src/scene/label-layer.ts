@@ -71,6 +71,11 @@ export class LabelLayer {
     this.context = context;
   }
 
+  /** How many of the most important names are always shown. */
+  mustShow(most: number): void {
+    this.options.must = most;
+  }
+
   setLabels(labels: { index: number; text: string }[]): void {
     this.sources = this.sourcesOf(labels, 0);
   }

@@ -62,6 +62,7 @@ export class SelectionTools {
   private show(): void {
     const { selection, viewer } = this;
     store.selectedCount.value = selection.count;
+    store.selections.value += 1;
     const some = selection.count > 0;
     viewer.focus.selected = -1;
     store.pinnedCard.value = null;

@@ -110,6 +110,8 @@ export type Tool = 'pan' | 'rectangle' | 'lasso';
 export const tool = signal<Tool>('pan');
 /** How many nodes are selected, beside the one whose card is open. */
 export const selectedCount = signal(0);
+/** How often other nodes were selected. */
+export const selections = signal(0);
 /** The panel of the selection, once somebody has selected. */
 export const selectionPanel = signal<(() => JSX.Element | null) | null>(null);
 
@@ -144,7 +146,8 @@ function isTiny({ w, h }: { w: number; h: number }, framed: boolean): boolean {
 export const tiny = computed(() => isTiny(viewport.value, window.parent !== window));
 /** Too narrow for a bar with the counts in it. */
 export const narrow = computed(() => viewport.value.w < 900);
-export const showMenu = computed(() => params.menu && !tiny.value);
+export const menu = signal(params.menu);
+export const showMenu = computed(() => menu.value && !tiny.value);
 
 /** What a screen reader hears. */
 export const announcement = signal('');

@@ -1,0 +1,81 @@
+import * as store from '../state/store.ts';
+import { currentTheme } from '../state/theme.ts';
+import type { Highlight, Params } from '../state/params.ts';
+import type { Viewer } from '../state/viewer.ts';
+
+/** What of `look/` has another name in the page's address. */
+const PARAMS: Record<string, keyof Params> = {
+  background: 'bg',
+  edgeCurvature: 'edgeCurvature',
+  edgeOpacity: 'edgeOpacity',
+  labelBackground: 'labelBackground',
+  labelColor: 'labelColor',
+  labelEnabled: 'showLabels',
+  labelHighlightEnabled: 'showLabelOnHover',
+  labelLabelPOI: 'showPointsOfInterestLabel',
+  labelOpacity: 'labelOpacity',
+  labelPOI: 'showPointsOfInterest',
+  labelPOIMax: 'pointsOfInterestMax',
+  neighborhoodHighlight: 'neighborhoodHighlight',
+  neighborhoodHighlightHops: 'neighborhoodHighlightHops',
+  pointOpacity: 'pointOpacity',
+  pointSize: 'pointSize',
+  pointStrokeWidth: 'pointStrokeWidth',
+  showArrows: 'showArrows',
+  showToolbar: 'menu',
+};
+const RANGES: Record<string, readonly [number, number]> = {
+  edgeCurvature: [0, 1],
+  edgeOpacity: [0, 1],
+  labelOpacity: [0, 1],
+  pointsOfInterestMax: [0, 100],
+  neighborhoodHighlightHops: [1, 5],
+  pointOpacity: [0, 1],
+  pointSize: [0.1, 10],
+  pointStrokeWidth: [0, 5],
+};
+const HIGHLIGHTS: readonly Highlight[] = ['both', 'incoming', 'outgoing', 'node', 'none'];
+
+/** What the page's address says, to which the picture goes back. */
+const address: Params = { ...store.params };
+
+/** A value as the address would have it; undefined where it is none. */
+function fitting(name: keyof Params, value: unknown): unknown {
+  if (name === 'neighborhoodHighlight') return HIGHLIGHTS.find((word) => word === value);
+  const range = RANGES[name];
+  if (range) {
+    const number = Number(value);
+    if (!Number.isFinite(number) || value === '') return undefined;
+    return Math.min(range[1], Math.max(range[0], number));
+  }
+  if (typeof address[name] === 'boolean') return typeof value === 'boolean' ? value : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The look that the document asks for over that of the address. */
+export function applyLook(viewer: Viewer, looks: ReadonlyMap<string, unknown>): void {
+  const params: Params = { ...address };
+  for (const [look, value] of looks) {
+    const name = PARAMS[look];
+    const fine = name && fitting(name, value);
+    if (fine !== undefined) Object.assign(params, { [name]: fine });
+  }
+  if (JSON.stringify(params) === JSON.stringify(store.params)) return;
+  Object.assign(store.params, params);
+  Object.assign(viewer.picture.look, {
+    pointSize: params.pointSize,
+    pointOpacity: params.pointOpacity,
+    strokeWidth: params.pointStrokeWidth,
+    edgeOpacity: params.edgeOpacity,
+    curvature: params.edgeCurvature,
+    arrows: params.showArrows,
+    highlight: params.neighborhoodHighlight,
+    hops: params.neighborhoodHighlightHops,
+  });
+  viewer.labels.mustShow(
+    params.showPointsOfInterest && params.showPointsOfInterestLabel ? params.pointsOfInterestMax : 0,
+  );
+  store.menu.value = params.menu;
+  viewer.setTheme(currentTheme());
+  viewer.relabel();
+}
