@@ -38,6 +38,7 @@ function doc(viewer: Viewer): Record<string, unknown> {
     theme: store.theme.value,
     software: viewer.picture.renderer.software,
     collections: store.collections.value,
+    shown: store.shown.value,
   };
 }
 

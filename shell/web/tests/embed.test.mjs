@@ -1,0 +1,227 @@
+// The unchanged JavaScript and React clients in a page of another origin that shows ours in a frame. Usage:
+// EMBED_URL=<server> EMBED_DATASET=<id> node --test tests/embed.test.mjs
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+import { launch, until } from './page/browser.mjs';
+
+const CLIENTS = fileURLToPath(new URL('../../../tests/clients', import.meta.url));
+const OUT = join(CLIENTS, 'node_modules/.embed');
+const [BASE, DATASET] = [process.env.EMBED_URL, process.env.EMBED_DATASET];
+const ENTRIES = { js: 'embed-js.mjs', react: 'embed-react.mjs' };
+const page = (name) =>
+  `<!doctype html><meta charset="utf-8"><title>embeds</title><div id="root"></div>
+   <iframe id="viz" width="900" height="600"></iframe><script type="module" src="/${name}.mjs"></script>`;
+
+let server;
+let browser;
+let here;
+
+before(async () => {
+  await build({
+    root: CLIENTS,
+    configFile: false,
+    logLevel: 'error',
+    define: { 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
+    build: {
+      outDir: OUT,
+      emptyOutDir: true,
+      minify: false,
+      rolldownOptions: {
+        input: Object.fromEntries(Object.entries(ENTRIES).map(([name, file]) => [name, join(CLIENTS, file)])),
+        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name].mjs' },
+      },
+    },
+  });
+  server = createServer(async (request, answer) => {
+    const name = request.url.slice(1);
+    const isPage = name in ENTRIES;
+    answer.setHeader('Content-Type', isPage ? 'text/html' : 'text/javascript');
+    answer.end(isPage ? page(name) : await readFile(join(OUT, name)).catch(() => ''));
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  here = `http://127.0.0.1:${server.address().port}`;
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+let sessions = 0;
+
+/** Opens an embedding page and gives it, and what is in its frame. */
+async function embedding(name, run) {
+  const context = await browser.newContext({ viewport: { width: 1000, height: 800 } });
+  const outer = await context.newPage();
+  const errors = [];
+  outer.on('pageerror', (error) => errors.push(String(error)));
+  await outer.goto(`${here}/${name}`);
+  sessions += 1;
+  const query = `dataset=${DATASET}&session=embed-${process.pid}-${sessions}&play=0&test=1&splashAfter=False`;
+  try {
+    await run({ outer, address: `${BASE}/graph/graph.html?${query}`, query, errors });
+    assert.deepEqual(errors, []);
+  } finally {
+    await context.close();
+  }
+}
+
+/** The frame of our page, once its picture is there. */
+async function inner(outer) {
+  const find = () => outer.frames().find((frame) => frame.url().includes('graph.html'));
+  await until(async () => find() !== undefined);
+  await find().waitForFunction(() => window.__viewer?.ready === true);
+  return find();
+}
+
+/** Connects the JavaScript client to the frame. */
+async function connect(outer, address) {
+  await outer.evaluate((url) => {
+    const frame = document.getElementById('viz');
+    frame.src = url;
+    return new Promise((done, fail) => {
+      window.api.graphistryJS(frame).subscribe((g) => {
+        window.g = g;
+        done();
+      }, fail);
+    });
+  }, address);
+  return inner(outer);
+}
+
+/** Runs functions of the client one after another on the connected picture. */
+const does = (outer, ...steps) =>
+  outer.evaluate(async (list) => {
+    let last;
+    for (const [name, ...args] of list) last = await window.run(name, args);
+    return last;
+  }, steps);
+const visible = (frame) =>
+  frame.evaluate(() => window.__viewer.doc.shown?.nodes ?? window.__viewer.counts.nodes);
+
+test('the JavaScript client connects, filters, excludes and takes it back', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    const all = await frame.evaluate(() => window.__viewer.counts.nodes);
+    await does(outer, ['addFilter', 'point:degree > 2']);
+    await until(async () => (await visible(frame)) < all);
+    const filtered = await visible(frame);
+    await does(outer, ['addFilters', ['point:degree > 1', 'point:degree > 3']]);
+    await until(async () => (await visible(frame)) < filtered);
+    await does(outer, ['resetFilters']);
+    await until(async () => (await visible(frame)) === all);
+    await does(outer, ['addExclusion', 'point:degree > 2']);
+    await until(async () => (await visible(frame)) === all - filtered);
+    await does(outer, ['resetExclusions']);
+    await until(async () => (await visible(frame)) === all);
+    const refused = await outer.evaluate(() =>
+      window.run('addFilter', ['point:nothing > 1']).then(
+        () => 'done',
+        (error) => JSON.stringify(error),
+      ),
+    );
+    assert.match(refused, /nothing/, refused);
+    assert.equal(await visible(frame), all);
+  });
+});
+
+test('settings are set, seen in the picture and read back', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    const radius = () => frame.evaluate(() => window.__viewer.radius(0));
+    const small = await radius();
+    await does(
+      outer,
+      ['updateSetting', 'pointSize', 3],
+      ['updateSetting', 'background', '#ffffff'],
+      ['updateSetting', 'labelEnabled', false],
+      ['updateSetting', 'showToolbar', false],
+      ['updateSetting', 'gravity', 4],
+      ['updateSetting', 'pruneOrphans', true],
+    );
+    await until(async () => (await radius()) > 2 * small);
+    await until(() => frame.evaluate(() => document.documentElement.dataset.theme === 'light'));
+    await until(() => frame.evaluate(() => document.querySelector('.top-bar, header') === null));
+    const read = await outer.evaluate(() => window.read('scene.renderer.points.scaling'));
+    assert.equal(read, 3);
+    assert.equal(await outer.evaluate(() => window.read('layout.options.forceatlas2barnes[1].value')), 4);
+  });
+});
+
+test('encodings, panels, camera, play and the workbook answer', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    await does(
+      outer,
+      ['encodePointColor', ['degree', 'continuous', ['blue', 'yellow', 'red']]],
+      ['encodePointSize', ['degree']],
+      ['toggleHistograms', true],
+      ['togglePanel', 'filters', true],
+      ['updateZoom', 2],
+    );
+    await until(() => frame.evaluate(() => document.querySelector('#legend')?.textContent.includes('degree')));
+    await until(() => frame.evaluate(() => document.querySelector('#filters') !== null));
+    await until(() => frame.evaluate(() => document.querySelector('#histograms') !== null));
+    await does(outer, ['toggleHistograms', false], ['togglePanel', 'filters', false], ['resetPointColor']);
+    await until(() => frame.evaluate(() => document.querySelector('#histograms') === null));
+    assert.equal(await does(outer, ['autocenter', 90]).then((g) => g !== undefined), true);
+    const id = await outer.evaluate(() => window.read('id'));
+    assert.equal(typeof id, 'string');
+    await does(outer, ['saveWorkbook'], ['toggleTimebars', true], ['toggleInspector', false]);
+  });
+});
+
+test('callbacks tell of selections, labels and the end of play', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    await outer.evaluate(() => window.listen());
+    await does(outer, ['setSelectionExternal', { point: [1, 2, 3], edge: [] }]);
+    await until(() => outer.evaluate(() => window.heard.selection.some((s) => s.point.length === 3)));
+    const last = await outer.evaluate(() => window.heard.selection.at(-1));
+    assert.deepEqual(last.point, [1, 2, 3]);
+    assert.equal(last.labels.length, 3);
+    assert.ok(last.labels.every((label) => label.title !== ''));
+    await frame.evaluate(() => document.querySelector('#surface').focus());
+    await does(outer, ['toggleClustering', true]);
+    await until(() => frame.evaluate(() => document.body.dataset.seq !== '0'));
+    await does(outer, ['toggleClustering', false]);
+    await until(() => outer.evaluate(() => window.heard.plays > 0));
+    await until(() => outer.evaluate(() => window.heard.labels > 0));
+  });
+});
+
+test('the React component embeds, sets its properties and says that it is connected', async () => {
+  await embedding('react', async ({ outer, query }) => {
+    await outer.evaluate(
+      ([host, text]) => {
+        const params = new URLSearchParams(text);
+        window.mount({
+          graphistryHost: host,
+          dataset: params.get('dataset'),
+          session: params.get('session'),
+          play: 0,
+          showSplashScreen: false,
+          backgroundColor: '#ffffff',
+          pointSize: 2.5,
+          filters: ['point:degree > 2'],
+          axes: undefined,
+          containerStyle: { width: 900, height: 600 },
+        });
+      },
+      [BASE, query],
+    );
+    const frame = await inner(outer);
+    await until(() => outer.evaluate(() => window.connected > 0));
+    await until(() => frame.evaluate(() => document.documentElement.dataset.theme === 'light'));
+    const all = await frame.evaluate(() => window.__viewer.counts.nodes);
+    await until(async () => (await visible(frame)) < all);
+    await outer.evaluate(() => window.mount({ ...window.props, filters: [], pointSize: 1 }));
+  });
+});
