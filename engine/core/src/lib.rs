@@ -20,7 +20,6 @@ mod compute;
 mod config;
 mod context;
 mod device;
-mod drawn_picture;
 mod engine;
 mod error;
 mod frames;

@@ -8,9 +8,9 @@ use graphlume_scene::Members;
 
 use crate::cmd::read::read_dataset;
 use crate::command::{Apply, Call, CommandPriority};
-use crate::drawn_picture::DrawnPicture;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
 /// Answers with what `work` finds in the picture of a session's graph, out of a query's share of memory.

@@ -12,13 +12,13 @@ use graphlume_types::{CancelToken, Reservation, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::context::EngineContext;
-use crate::drawn_picture::DrawnPicture;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
 use crate::reply::Reply;
 use crate::residency::{Lease, Residency};
 use crate::scheduler::Scheduler;
 use crate::session::broadcast::SessionBroadcast;
+use crate::session::drawn_picture::DrawnPicture;
 use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 

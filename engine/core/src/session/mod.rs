@@ -6,8 +6,9 @@
 pub(crate) mod broadcast;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
-pub(crate) mod communities;
+mod communities;
 pub(crate) mod control;
+pub(crate) mod drawn_picture;
 pub(crate) mod events;
 mod force_atlas2;
 mod graph;
