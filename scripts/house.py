@@ -54,7 +54,7 @@ def without_tests(text):
 
 
 # What a query runs on; an address kept as a number may be that of another value when it is asked for.
-QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/")
+QUERIES = ("engine/cypher/", "engine/gfql/", "engine/expr/", "engine/graph/", "engine/store/", "engine/procedures/", "engine/facets/")
 ADDRESS = re.compile(r"(?:from_ref|as_ptr|addr_of!?)\([^;\n]*as usize")
 
 # Where the values of queries are defined, and the enums there that hold an integer, a float and a truth value or a text

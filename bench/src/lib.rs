@@ -3,6 +3,7 @@
 mod cancel;
 pub mod clock;
 mod cpu;
+mod crossfilter;
 mod cuda;
 mod input;
 mod layout;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{cancel, cpu, cuda, layout, query, sql};
+use crate::{cancel, cpu, crossfilter, cuda, layout, query, sql};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
@@ -123,6 +123,7 @@ const TASKS: &[Task] = &[
     Task { name: "calls", cpu: cpu::calls, cuda: None },
     Task { name: "cancel", cpu: cancel::run, cuda: None },
     Task { name: "query", cpu: query::run, cuda: None },
+    Task { name: "crossfilter", cpu: crossfilter::run, cuda: None },
 ];
 
 fn names(which: fn(&Task) -> bool) -> String {

@@ -86,6 +86,8 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "gfql",
             "cypher",
             "procedures",
+            "facets",
+            "scene",
             "device",
             "algo",
         ],

@@ -163,11 +163,11 @@ fn bound(cells: &Cells, value: &Literal) -> Result<Bound, QueryError> {
         Scalar::Int(millis) => {
             (millis.div_euclid(1_000), millis.rem_euclid(1_000) as u32 * 1_000_000)
         }
-        // Beyond the seconds of 64 bits the casts saturate, and no date is there.
+        // A float of today's milliseconds is exact to less than a microsecond. Far beyond 64 bits the cast saturates, and
+        // no date is there.
         Scalar::Float(millis) => {
-            let seconds = (millis / 1_000.0).floor();
-            let nanos = ((millis - seconds * 1_000.0) * 1e6).floor().clamp(0.0, 999_999_999.0);
-            (seconds as i64, nanos as u32)
+            let micros = (millis * 1e3).round() as i64;
+            (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32 * 1_000)
         }
         _ => {
             let hint =

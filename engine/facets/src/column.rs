@@ -269,9 +269,12 @@ impl Work<'_> {
             (0..t.num_nodes()).into_par_iter().map(|v| i64::from(of(v))).collect::<Vec<i64>>()
         };
         let numbers = |found: &[u32]| each(&|v| found.get(v as usize).copied().unwrap_or_default());
-        let failed = |e: graphlume_algo::AlgoError| {
-            let text = format!("the column {:?} cannot be computed: {e}", derived.name());
-            QueryError::new(ErrorCode::CallFailed, text).field(derived.name())
+        let failed = |e: graphlume_algo::AlgoError| match self.cancel.check() {
+            Err(stopped) => stopped.into(),
+            Ok(()) => {
+                let text = format!("the column {:?} cannot be computed: {e}", derived.name());
+                QueryError::new(ErrorCode::CallFailed, text).field(derived.name())
+            }
         };
         let cells = match derived {
             Derived::Degree => each(&|v| t.degree(v)),

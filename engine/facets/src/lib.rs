@@ -16,6 +16,9 @@ mod filtered;
 mod histogram;
 mod mask;
 mod rule;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;
 mod visible;
 mod work;
 
@@ -29,7 +32,7 @@ use std::sync::Arc;
 
 pub use column::{ColumnKind, Derived, FacetColumn};
 pub use filtered::{FilterCount, Filtered};
-pub use histogram::{Count, Histogram, Parts, Wanted};
+pub use histogram::{BINS_MAX, Count, Histogram, Parts, VALUES_MAX, Wanted};
 pub use rule::{Axis, Brush, Filter, FilterKind, FilterSet, Kept, NodeBytes, Rule};
 
 use work::Work;

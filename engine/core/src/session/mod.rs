@@ -6,7 +6,7 @@
 pub(crate) mod broadcast;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;
-pub(crate) mod communities;
+mod communities;
 pub(crate) mod control;
 pub(crate) mod drawn_picture;
 pub(crate) mod events;

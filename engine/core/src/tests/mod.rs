@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod collections;
+mod facets;
 mod gpu;
 mod gpu_chain_draws;
 mod gpu_chains;
