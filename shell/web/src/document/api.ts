@@ -4,6 +4,7 @@ import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { toBits64 } from './bits.ts';
 import * as state from './state.ts';
+import { problemWords } from './words.ts';
 
 /** A column as a list of them names it: a comma in its name would end it there. */
 export function columnKey({ axis, name }: { axis: string; name: string }): string {
@@ -79,7 +80,7 @@ export class DocumentApi {
 
 /** What went wrong, in words. */
 export function why(error: unknown): string {
-  return error instanceof Error ? error.message : 'The server did not answer.';
+  return error instanceof Error ? problemWords(error.message) : 'The server did not answer.';
 }
 
 /** Says in the page what went wrong. */

@@ -12,7 +12,7 @@ import { setSession } from './current.ts';
 import { applyLook } from './look.ts';
 import * as instruments from './instruments.tsx';
 import * as state from './state.ts';
-import { newsWords } from './words.ts';
+import { newsWords, problemWords } from './words.ts';
 
 /** How long a line about somebody else's change stays. */
 const NEWS_MS = 10_000;
@@ -62,7 +62,7 @@ export class DocumentSession {
         this.show();
         this.tell(told);
       } else if (told.t === 'done') this.answer(told.id, null);
-      else if (told.t === 'refused') this.answer(told.id, told.message || told.slug);
+      else if (told.t === 'refused') this.answer(told.id, problemWords(told.message || told.slug));
       else if (told.t === 'history') {
         state.undo.value = told.undo;
         state.redo.value = told.redo;

@@ -10,6 +10,17 @@ export function plural(count: number, one: string): string {
   return `${number(count)} ${one}${count === 1 ? '' : 's'}`;
 }
 
+/**
+ * What the server says is wrong, as sentences: `[slug] what | field: … | value: … | suggestion: what to do`
+ * without its marks; other texts stay as they are.
+ */
+export function problemWords(text: string): string {
+  const parts = text.replace(/^\[[\w-]+\] /, '').split(' | ');
+  const told = parts.filter((part) => !/^(field|value): /.test(part));
+  const plain = told.map((part) => part.replace(/^suggestion: /, ''));
+  return plain.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('. ');
+}
+
 /** A number in few digits. */
 export function short(value: number): string {
   const size = Math.abs(value);
@@ -59,7 +70,7 @@ export function ruleWords(rule: Rule, isDate: (column: string) => boolean = () =
 /** What a filter or an exclusion does by itself. */
 export function countWords(count: FilterCount | undefined, kind: 'filter' | 'exclusion'): string {
   if (!count) return '';
-  if ('problem' in count) return count.problem;
+  if ('problem' in count) return problemWords(count.problem);
   const parts: string[] = [];
   if (count.nodes !== null) parts.push(plural(count.nodes, 'node'));
   if (count.edges !== null) parts.push(plural(count.edges, 'edge'));

@@ -1,4 +1,4 @@
-import { complain } from '../document/api.ts';
+import { complain, why } from '../document/api.ts';
 import { fromBits64 } from '../document/bits.ts';
 import { session } from '../document/current.ts';
 import { addCollection, addFilter } from '../document/filters.ts';
@@ -20,9 +20,9 @@ export type Algebra = 'union' | 'intersection' | 'difference';
 
 /** Says why something was not done, where it was not. */
 async function told(refusal: Promise<string | null>): Promise<boolean> {
-  const why = await refusal;
-  if (why !== null) store.notice.value = why;
-  return why === null;
+  const reason = await refusal;
+  if (reason !== null) store.notice.value = reason;
+  return reason === null;
 }
 
 /** Keeps only the selected nodes, or hides them. */
@@ -101,7 +101,7 @@ export async function selectText(tools: SelectionTools, text: string): Promise<s
     await select(tools, await now.api.find({ text }), 'replace');
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : 'The server did not answer.';
+    return why(error);
   }
 }
 

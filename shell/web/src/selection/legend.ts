@@ -1,4 +1,4 @@
-import { complain } from '../document/api.ts';
+import { columnKey, complain, type DocumentApi } from '../document/api.ts';
 import { fromBits64, toBits64 } from '../document/bits.ts';
 import { session } from '../document/current.ts';
 import { addFilter } from '../document/filters.ts';
@@ -34,10 +34,14 @@ function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array 
   return nodes;
 }
 
-/** Labels are texts; the column says what value one stands for. */
-function brushOf({ axis, name, kind }: Column, label: string): Brush {
-  const value = kind === 'number' ? Number(label) : kind === 'boolean' ? label === 'true' : label;
-  return { axis, column: name, values: [value] };
+/** Labels are texts; what value of the column one stands for is among those that the server counts. */
+async function brushOf(api: DocumentApi, column: Column, label: string): Promise<Brush | null> {
+  const { axis, name } = column;
+  if (column.kind === 'number') return { axis, column: name, range: [Number(label), Number(label)] };
+  const { histograms } = await api.bins([columnKey(column)], { search: label });
+  const listed = histograms[0] && 'values' in histograms[0] ? histograms[0].values : [];
+  const found = listed.find(({ value }) => String(value) === label);
+  return found ? { axis, column: name, values: [found.value] } : null;
 }
 
 /** The brush that an entry stands for; null where no column has the legend's name, or none such a value. */
@@ -47,7 +51,8 @@ async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; no
   const axis: Axis = of.of === 'nodes' ? 'node' : 'edge';
   const column = (await now.api.columns()).find(({ name, axis: its }) => name === of.title && its === axis);
   if (!column) return null;
-  const brush = brushOf(column, swatch.label);
+  const brush = await brushOf(now.api, column, swatch.label);
+  if (!brush) return null;
   const { nodes, node_count } = await now.api.find({ rule: { brush } });
   return node_count > 0 ? { brush, nodes } : null;
 }

@@ -28,8 +28,8 @@ test('a click on the legend selects, Alt click and the small button hide', async
       const spot = await page.evaluate(() => {
         const v = window.__viewer;
         const big = (i) => v.radius(i) > 6 && v.nodeAt(...v.project(i)) === i;
-        const all = [...Array(v.counts.nodes).keys()].filter(big);
-        return all.map((i) => ({ at: v.project(i), color: v.color(i).join() }));
+        const seen = [...Array(v.counts.nodes).keys()].filter(big);
+        return seen.map((i) => ({ at: v.project(i), color: v.color(i).join() }));
       });
       const chosen = await page.evaluate(() => window.__viewer.color(0).join());
       const after = await pixels(page);

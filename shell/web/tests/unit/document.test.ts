@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromBits64, leftOut, packBits, toBits64, unpackBits } from '../../src/document/bits.ts';
 import { SharedDocument, between } from '../../src/document/document.ts';
-import { countWords, newsWords, ruleWords } from '../../src/document/words.ts';
+import { countWords, newsWords, problemWords, ruleWords } from '../../src/document/words.ts';
 import type { Author, Change, Changed } from '../../src/net/messages.ts';
 import { shownColors, shownWidths, emptyScene } from '../../src/scene/scene-data.ts';
 
@@ -73,7 +73,9 @@ test('rules, counts and the changes of others are said in words', () => {
   assert.equal(ruleWords({ brush: values }), 'type is a, none, b or 2 others');
   assert.equal(countWords({ nodes: 1200, edges: null }, 'filter'), 'keeps 1,200 nodes');
   assert.equal(countWords({ nodes: 1, edges: 2 }, 'exclusion'), 'hides 1 node, 2 edges');
-  assert.equal(countWords({ problem: 'no column "x"' }, 'filter'), 'no column "x"');
+  assert.equal(countWords({ problem: 'no column "x"' }, 'filter'), 'No column "x"');
+  const raw = '[column-not-found] column "a" does not exist | field: a | suggestion: did you mean "b"?';
+  assert.equal(problemWords(raw), 'Column "a" does not exist. Did you mean "b"?');
   assert.equal(newsWords('ann', 'Hide 12 nodes'), 'ann hid 12 nodes');
   assert.equal(newsWords('ann', 'Undo Hide 12 nodes'), 'ann took back: Hide 12 nodes');
   assert.equal(newsWords('ann', 'lorem ipsum'), 'ann: lorem ipsum');
