@@ -40,7 +40,7 @@ fn spec(id: &str, rule: &Arc<CollectionRule>, color: &str) -> CollectionSpec {
 }
 
 fn set(revision: u64, specs: Vec<CollectionSpec>) -> Arc<CollectionSet> {
-    Arc::new(CollectionSet { specs, background: Paint::default(), revision })
+    Arc::new(CollectionSet { specs, revision, ..CollectionSet::default() })
 }
 
 fn colors(scene: &SceneFrames) -> Vec<[u8; 4]> {
@@ -109,6 +109,7 @@ fn an_intersection_and_a_background_are_painted_and_late_viewers_see_them() {
         ],
         background: Paint::flat(Some("#010203"), None).expect("a colour"),
         revision: 7,
+        ..CollectionSet::default()
     };
     // Before the graph is there: known at once, counted later.
     block_on(e.handle.set_collections(s.clone(), Arc::new(own), vec![])).expect("set");

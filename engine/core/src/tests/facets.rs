@@ -27,7 +27,7 @@ fn a_session_s_picture_is_filtered_counted_and_searched() {
     let ends = filter("ends", FilterKind::Exclusion, "degree = 1");
     let wrong = filter("wrong", FilterKind::Filter, "degre > 1");
     let set = Arc::new(FilterSet { filters: vec![ends, wrong], prune_orphans: false });
-    let found = block_on(e.handle.filter(s.clone(), set.clone())).expect("filtered");
+    let found = block_on(e.handle.filter(s.clone(), set.clone(), 1)).expect("filtered").filtered;
     assert_eq!((found.nodes.iter().collect::<Vec<_>>(), found.edges.len()), (vec![1, 2, 3], 2));
     let [(_, ends), (_, wrong)] = found.filters.as_slice() else { panic!("{:?}", found.filters) };
     assert_eq!(ends.as_ref().expect("counted").nodes, Some(2), "what the exclusion hides");
@@ -93,6 +93,6 @@ fn communities_are_those_that_the_picture_is_coloured_by() {
 fn filters_of_a_session_that_does_not_exist_are_refused() {
     let e = engine(config());
     let none = session("nobody");
-    let refused = block_on(e.handle.filter(none, Arc::new(FilterSet::default())));
+    let refused = block_on(e.handle.filter(none, Arc::new(FilterSet::default()), 1));
     assert!(matches!(refused, Err(EngineError::SessionNotFound(_))), "{refused:?}");
 }
