@@ -203,28 +203,30 @@ pub(crate) fn run(spec: &Spec<'_>) -> Result<Report, TaskError> {
             }),
         ),
     ];
-    let mut took = vec![];
     let mut result = Map::new();
     result.insert("nodes".to_owned(), n.into());
     result.insert("edges".to_owned(), m.into());
     result.insert("first_ms".to_owned(), json!(cold.seconds * 1e3));
-    let mut tables: Vec<(&str, Vec<f64>, u64)> =
-        steps.iter().map(|(name, _)| (*name, vec![], 0)).collect();
-    for round in 0..spec.repeat.max(1) {
-        for ((_, step), (_, times, size)) in steps.iter().zip(&mut tables) {
-            let (found, time) = measure(|| step(round));
+    let (steps, whole) = timed(&steps, spec.repeat.max(1))?;
+    result.insert("steps".to_owned(), steps);
+    Ok(finish(vec![whole], load.seconds, result, Vec::new(), None))
+}
+
+/// The times of steps that are done one after the other in each round, and of all of them together.
+fn timed(steps: &[Step<'_>], rounds: usize) -> Result<(Value, Took), TaskError> {
+    let mut whole = Took { seconds: 0.0, cpu_seconds: 0.0 };
+    let mut times: Vec<(Vec<f64>, u64)> = steps.iter().map(|_| (vec![], 0)).collect();
+    for round in 0..rounds {
+        for ((_, step), (times, size)) in steps.iter().zip(&mut times) {
+            let (found, took) = measure(|| step(round));
             *size = found.map_err(|e| bad(&e))?;
-            times.push(time.seconds * 1e3);
-            took.push(time);
+            times.push(took.seconds * 1e3);
+            whole.seconds += took.seconds;
+            whole.cpu_seconds += took.cpu_seconds;
         }
     }
-    let told = tables.into_iter().map(|(name, times, size)| told(name, times, size));
-    result.insert("steps".to_owned(), told.collect());
-    let whole = Took {
-        seconds: took.iter().map(|t| t.seconds).sum(),
-        cpu_seconds: took.iter().map(|t| t.cpu_seconds).sum(),
-    };
-    Ok(finish(vec![whole], load.seconds, result, Vec::new(), None))
+    let told = steps.iter().zip(times).map(|((name, _), (times, size))| told(name, times, size));
+    Ok((told.collect(), whole))
 }
 
 /// The median and the most of some times, and how many elements the step found at last.

@@ -1,5 +1,7 @@
 //! The only thing that others hold of the engine.
 
+mod facets;
+
 use std::future::Future;
 use std::sync::Arc;
 

@@ -113,20 +113,16 @@ impl Tree {
         match self {
             Self::Leaf(column, ask) => ask.holds(&of.cell(axis, column, element)),
             Self::Not(tree) => tree.holds(of, axis, element).map(|v| !v),
-            Self::And(list) => list.iter().fold(Some(true), |all, tree| {
-                match (all, tree.holds(of, axis, element)) {
-                    (Some(false), _) | (_, Some(false)) => Some(false),
-                    (Some(true), other) => other,
-                    (None, _) => None,
-                }
-            }),
-            Self::Or(list) => list.iter().fold(Some(false), |any, tree| {
-                match (any, tree.holds(of, axis, element)) {
-                    (Some(true), _) | (_, Some(true)) => Some(true),
-                    (Some(false), other) => other,
-                    (None, _) => None,
-                }
-            }),
+            Self::And(list) => {
+                let all: Vec<_> = list.iter().map(|tree| tree.holds(of, axis, element)).collect();
+                let unknown = all.contains(&None);
+                if all.contains(&Some(false)) { Some(false) } else { (!unknown).then_some(true) }
+            }
+            Self::Or(list) => {
+                let all: Vec<_> = list.iter().map(|tree| tree.holds(of, axis, element)).collect();
+                let unknown = all.contains(&None);
+                if all.contains(&Some(true)) { Some(true) } else { (!unknown).then_some(false) }
+            }
         }
     }
 }
