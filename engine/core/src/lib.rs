@@ -24,7 +24,6 @@ mod engine;
 mod error;
 mod frames;
 mod handle;
-mod handle_facets;
 mod health;
 mod loader;
 mod query_scheduler;

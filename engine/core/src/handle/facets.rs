@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use graphlume_expr::QueryError;
-use graphlume_facets::{FacetColumn, FilterSet, Filtered, Histogram, Rule, Wanted};
+use graphlume_facets::{FacetColumn, FilterSet, Histogram, Rule, Wanted};
 use graphlume_scene::Members;
 
 use super::EngineHandle;
 use crate::cmd;
+use crate::cmd::facets::Visible;
 use crate::error::EngineError;
 use crate::target::Target;
 
 impl EngineHandle {
     /// What a set of filters leaves of a session's picture: masks, and how many elements each filter keeps. A filter that
-    /// has a problem does nothing, and its problem is told beside it.
+    /// has a problem does nothing, and its problem is told beside it. The frames carry `revision`.
     ///
     /// # Errors
     /// [`EngineError::SessionNotFound`]; what loading the graph may answer; a full memory budget.
@@ -21,9 +22,11 @@ impl EngineHandle {
         &self,
         target: impl Into<Target>,
         set: Arc<FilterSet>,
-    ) -> Result<Filtered, EngineError> {
+        revision: u32,
+    ) -> Result<Visible, EngineError> {
         let target = target.into();
-        cmd::facets::of_engine(self.call(cmd::facets::FilterPicture { target, set }).await?)
+        let asked = cmd::facets::FilterPicture { target, set, revision };
+        cmd::facets::of_engine(self.call(asked).await?)
     }
 
     /// Histograms of columns of a session's picture, in the order in which they are wanted: all elements, and those that
