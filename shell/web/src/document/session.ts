@@ -55,6 +55,8 @@ export class DocumentSession {
         this.epoch = this.viewer.epoch;
         this.begin();
         this.show();
+        // Counts follow only where there are filters.
+        state.counted.value += 1;
         this.ask();
       } else if (told.t === 'changed') {
         this.document.change(told);
@@ -68,7 +70,7 @@ export class DocumentSession {
       } else {
         state.counts.value = told.filters;
         store.shown.value = { nodes: told.nodes, edges: told.edges };
-        state.revision.value = Math.max(state.revision.value, told.revision);
+        state.counted.value += 1;
       }
     });
   }
@@ -110,7 +112,6 @@ export class DocumentSession {
     state.orphansPruned.value = document.get('prune_orphans') === true;
     state.encodings.value = document.below('encodings');
     state.isOwn.value = document.hasOwn;
-    state.revision.value = Math.max(state.revision.value, document.revision);
     this.showPins();
     this.viewer.refresh();
   }
