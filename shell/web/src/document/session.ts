@@ -56,6 +56,8 @@ export class DocumentSession {
         this.epoch = this.viewer.epoch;
         this.begin();
         this.show();
+        // Counts follow only where there are filters.
+        state.counted.value += 1;
         this.ask();
       } else if (told.t === 'changed') {
         this.document.change(told);
@@ -69,7 +71,7 @@ export class DocumentSession {
       } else {
         state.counts.value = told.filters;
         store.shown.value = { nodes: told.nodes, edges: told.edges };
-        state.revision.value = Math.max(state.revision.value, told.revision);
+        state.counted.value += 1;
       }
     });
   }
@@ -111,7 +113,7 @@ export class DocumentSession {
     state.orphansPruned.value = document.get('prune_orphans') === true;
     state.encodings.value = document.below('encodings');
     state.isOwn.value = document.hasOwn;
-    state.revision.value = Math.max(state.revision.value, document.revision);
+    state.changes.value += 1;
     applyLook(this.viewer, document.below('look'));
     this.showPins();
     this.viewer.refresh();

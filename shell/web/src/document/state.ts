@@ -17,8 +17,10 @@ export const redo = signal<string | null>(null);
 export const isOwn = signal(false);
 /** What somebody else has just done. */
 export const news = signal<{ text: string; agent: boolean } | null>(null);
-/** The document's newest revision, which changes whenever what passes may have changed. */
-export const revision = signal(0);
+/** How often what passes has been counted anew. */
+export const counted = signal(0);
+/** How often the page heard of another document. */
+export const changes = signal(0);
 /** The columns of the tables; null until somebody has asked. */
 export const columns = signal<Column[] | null>(null);
 

@@ -37,7 +37,10 @@ export function among(value: number, span: number): string {
 
 /** A moment, as exact as a span of time asks for. */
 export function moment(ms: number, span: number): string {
-  const text = new Date(ms).toISOString();
+  const date = new Date(ms);
+  // Beyond what a date can say.
+  if (Number.isNaN(date.getTime())) return short(ms);
+  const text = date.toISOString();
   return span > 3 * 86_400_000 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
 }
 

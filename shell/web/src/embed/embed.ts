@@ -56,7 +56,7 @@ class Embed {
     effect(() => put(this.tree, [...AT_VIEW, 'scene', 'simulating'], atom(store.playing.value)));
     effect(() => {
       // What the document says now is what is read.
-      void state.revision.value;
+      void state.changes.value;
       for (const [path, entry] of Object.entries(SETTINGS)) {
         const value = this.document.document.get(entry);
         if (value !== undefined) put(this.tree, [...AT_VIEW, ...path.split('.')], atom(value));

@@ -74,7 +74,7 @@ async function load(): Promise<void> {
 export function follow(): () => void {
   return effect(() => {
     // Whatever of these changes, the histograms are asked for again.
-    const causes = [state.revision.value, shown.value, logs.value, searches.value];
+    const causes = [state.counted.value, shown.value, logs.value, searches.value];
     if (causes.length > 0) untracked(() => void load());
   });
 }

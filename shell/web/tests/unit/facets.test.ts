@@ -46,6 +46,7 @@ test('ends of a scale have the digits that tell them apart', () => {
   const at = Date.UTC(2026, 6, 3, 14, 5);
   assert.equal(moment(at, 90 * 86_400_000), '2026-07-03');
   assert.equal(moment(at, 3_600_000), '2026-07-03 14:05');
+  assert.equal(moment(9e15, 1e15), '9e15');
 });
 
 test('edges of rare colours are found, and none where colours are a scale', () => {
