@@ -278,6 +278,11 @@ def test_a_guest_s_own_filters_are_shown_to_him_alone(server, open_page):
     assert sum(v["passing"] for v in kind["values"]) == 5
     guest.ask(t="undo")
     visible(guest, set(range(25)))
+    assert guest.do({"filters/all": None})["own"] is True
+    visible(guest, set(range(40)))
+    visible(owner, set(range(25)))
+    guest.do({"filters/all": None})
+    visible(guest, set(range(25)))
 
 
 def test_a_page_that_comes_later_sees_what_is_visible(server, open_page):

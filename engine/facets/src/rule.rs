@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
 use graphlume_expr::{ErrorCode, QueryError, Scalar};
 use graphlume_scene::Bits;
-use graphlume_types::limits::NODES_MAX;
+use graphlume_types::limits::RULE_NODES_BYTES_MAX;
 use serde_json::Value;
 
 /// Nodes or edges.
@@ -259,7 +259,7 @@ impl NodeBytes {
         let packed = value.as_str().and_then(|text| STANDARD.decode(text).ok());
         let packed = packed.ok_or_else(|| wrong(field, value, wanted))?;
         let mut bytes = Vec::new();
-        let bytes_max = NODES_MAX.div_ceil(8);
+        let bytes_max = RULE_NODES_BYTES_MAX;
         let read =
             DeflateDecoder::new(packed.as_slice()).take(bytes_max + 1).read_to_end(&mut bytes);
         if read.is_err() || bytes.len() as u64 > bytes_max {

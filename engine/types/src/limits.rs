@@ -315,6 +315,8 @@ pub const HISTORY_BYTES_MAX: usize = 8 << 20;
 pub const HISTORY_STEPS_MAX: usize = 500;
 /// Steps that a page may have missed and still gets one by one.
 pub const STEPS_TOLD_MAX: usize = 1_000;
+/// Bytes of a set of nodes in a rule, a bit for each node.
+pub const RULE_NODES_BYTES_MAX: u64 = 4 << 20;
 /// Histograms of one request of a page.
 pub const HISTOGRAMS_ASKED_MAX: usize = 32;
 /// Results of one search.

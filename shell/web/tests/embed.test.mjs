@@ -166,11 +166,12 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
       ['togglePanel', 'filters', true],
       ['updateZoom', 2],
     );
-    await until(() => frame.evaluate(() => document.querySelector('#legend')?.textContent.includes('degree')));
-    await until(() => frame.evaluate(() => document.querySelector('#filters') !== null));
-    await until(() => frame.evaluate(() => document.querySelector('#histograms') !== null));
+    const legend = () => frame.evaluate(() => document.querySelector('.legend')?.textContent ?? '');
+    await until(async () => (await legend()).includes('degree'));
+    await until(() => frame.evaluate(() => document.querySelector('#panel-filters') !== null));
+    await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') !== null));
     await does(outer, ['toggleHistograms', false], ['togglePanel', 'filters', false], ['resetPointColor']);
-    await until(() => frame.evaluate(() => document.querySelector('#histograms') === null));
+    await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') === null));
     assert.equal(await does(outer, ['autocenter', 90]).then((g) => g !== undefined), true);
     const id = await outer.evaluate(() => window.read('id'));
     assert.equal(typeof id, 'string');

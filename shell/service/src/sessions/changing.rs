@@ -96,7 +96,10 @@ impl Sessions {
         let actor = if controls { author.actor } else { Actor::Viewer };
         let planned = match asked {
             StepRequest::Do { label, join, changes } => {
-                let changes = check_all(changes, controls)?;
+                let mut changes = check_all(changes, controls)?;
+                if !controls {
+                    switch_off_for_one(&room, seat, &mut changes);
+                }
                 let changes = self.with_room_for_collections(&meta, changes);
                 let label = label.chars().take(LABEL_CHARS_MAX).collect();
                 plan(&room, own, |layer| layer.plan(actor, label, join, changes))?
@@ -310,6 +313,20 @@ fn check_all(changes: Vec<Change>, controls: bool) -> Result<Vec<Change>, Servic
         checked_changes.push(checked(&path, value)?);
     }
     Ok(checked_changes)
+}
+
+/// A filter of all that a viewer takes away is switched off for him alone; taking that away brings it back.
+fn switch_off_for_one(room: &Room, seat: &str, changes: &mut [Change]) {
+    let shared = room.document();
+    for change in changes.iter_mut().filter(|c| c.value.is_none()) {
+        let path = change.path.as_str();
+        let is_own = room.with(Some(seat), |own| own.document.get(path).is_some()) == Some(true);
+        if let (false, Some(filter)) = (is_own, shared.get(path).filter(|f| f.is_object())) {
+            let mut filter = filter.clone();
+            filter["on"] = json!(false);
+            change.value = Some(filter);
+        }
+    }
 }
 
 /// What a viewer is told who changes what is not his.

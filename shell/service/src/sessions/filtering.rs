@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use graphlume_engine::{
-    Axis, Count, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes,
-    Parts, Rule, Target, Visible, Wanted,
+    Axis, EngineError, FacetColumn, Filter, FilterKind, FilterSet, Histogram, NodeBytes, Rule,
+    Target, Visible, Wanted,
 };
-use graphlume_expr::{QueryError, Scalar};
+use graphlume_expr::QueryError;
 use graphlume_identity::body::object;
 use graphlume_types::Coded;
 use serde_json::{Map, Value, json};
@@ -121,7 +121,7 @@ impl Sessions {
         let (revision, shared) = state.unwrap_or_default();
         let set = Arc::new(filter_set(&shared, own.as_deref()));
         let found = self.ctx.engine.histograms(grant.target(), set, wanted).await??;
-        Ok((revision, found.iter().map(histogram_of).collect()))
+        Ok((revision, found.iter().map(Histogram::json).collect()))
     }
 
     /// The elements that a rule means: `rule` of the body, or what its `text` says.
@@ -273,43 +273,6 @@ fn rule_of_text(text: &str) -> Result<(String, Value), ServiceError> {
         true => ("cypher".to_owned(), json!({ "query": text })),
         false => ("expr".to_owned(), json!({ "expr": text })),
     })
-}
-
-/// A histogram as the page reads it.
-fn histogram_of(histogram: &Histogram) -> Value {
-    let pair = |c: &Count| json!({"total": c.total, "passing": c.passing});
-    let mut out = json!({
-        "axis": histogram.axis.name(), "name": histogram.name, "kind": histogram.kind.name(),
-        "nulls": pair(&histogram.nulls),
-    });
-    match &histogram.parts {
-        Parts::Ranges { log, edges, counts } => {
-            let of = |take: fn(&Count) -> u64| counts.iter().map(take).collect::<Vec<u64>>();
-            out["log"] = json!(log);
-            out["edges"] = json!(edges);
-            out["total"] = json!(of(|c| c.total));
-            out["passing"] = json!(of(|c| c.passing));
-        }
-        Parts::Values { values, distinct, others } => {
-            let entry = |(value, count): &(Scalar, Count)| json!({"value": json_of(value), "total": count.total, "passing": count.passing});
-            out["values"] = values.iter().map(entry).collect();
-            out["distinct"] = json!(distinct);
-            out["others"] = pair(others);
-        }
-    }
-    out
-}
-
-/// A value as a brush names it again.
-fn json_of(value: &Scalar) -> Value {
-    match value {
-        Scalar::Null => Value::Null,
-        Scalar::Bool(b) => json!(b),
-        Scalar::Int(i) => json!(i),
-        Scalar::Float(x) => json!(x),
-        Scalar::Text(text) => json!(&**text),
-        Scalar::Temporal(t) => json!(t.to_string()),
-    }
 }
 
 /// What pages are told of filters, for the test that holds the page's types to it.

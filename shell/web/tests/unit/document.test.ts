@@ -47,13 +47,15 @@ test('the copy follows what is changed, and the overlay lies over it', () => {
   assert.equal(document.revision, 4);
   assert.deepEqual(document.filters().map(({ id }) => id), ['a', 'b']);
   assert.equal(document.get('prune_orphans'), true);
-  // A watcher hides a shared filter for itself, and adds one of its own.
-  const mine = [{ path: 'filters/a', value: null }, { path: 'filters/z', value: filter(9) }];
+  // A watcher switches a shared filter off for itself, and adds one of its own.
+  const off = { ...filter(2), on: false };
+  const mine = [{ path: 'filters/a', value: off }, { path: 'filters/z', value: filter(9) }];
   document.change(changed(5, mine, true));
-  assert.deepEqual(document.filters().map(({ id }) => id), ['b', 'z']);
+  assert.deepEqual(document.filters().map(({ id, on }) => [id, on]), [['a', false], ['b', true], ['z', true]]);
   assert.ok(document.hasOwn);
-  document.change(changed(6, [{ path: 'filters/z', value: null }], true));
-  assert.deepEqual([...document.below('filters').keys()], ['b']);
+  const back = [{ path: 'filters/z', value: null }, { path: 'filters/a', value: null }];
+  document.change(changed(6, back, true));
+  assert.deepEqual(document.filters().map(({ id, on }) => [id, on]), [['a', true], ['b', true]]);
   document.take({ t: 'document', revision: 7, document: shared, own: {} });
   assert.equal(document.hasOwn, false);
   assert.equal(document.get('prune_orphans'), undefined);
