@@ -16,7 +16,7 @@ window.run = (name, args) =>
         (value) => {
           last = value;
         },
-        (error) => fail(error),
+        (error) => fail(new Error(JSON.stringify(error) + String(error))),
         () => done(last === undefined ? undefined : true),
       );
   });

@@ -169,6 +169,8 @@ class Embed {
   private async call(path: Path, args: unknown[]): Promise<Envelope> {
     const full = resolve(this.tree, path);
     const result = await this.run(full, args);
+    // A client that does not take the answer reads it.
+    put(this.tree, full, atom(result));
     const jsonGraph: Tree = {};
     put(jsonGraph, full, atom(result));
     return { paths: [full], jsonGraph };

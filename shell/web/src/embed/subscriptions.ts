@@ -16,6 +16,8 @@ export class Subscriptions {
   private readonly ends = new Map<string, () => void>();
   /** What is asked about the present selection; another one makes it vain. */
   private asking = new AbortController();
+  /** The selection that the subscriber was told of; at first it knows of none. */
+  private told = '';
 
   constructor(
     private readonly viewer: Viewer,
@@ -26,6 +28,7 @@ export class Subscriptions {
     const path = String(message.path);
     if (path !== SELECTION && path !== LABELS) return;
     this.remove(path);
+    if (path === SELECTION) this.told = '';
     const options = (message.options ?? {}) as { pageSize?: unknown; withColumns?: unknown };
     const size = Number(options.pageSize);
     const most = size > 0 ? Math.min(PAGE_MAX, Math.floor(size)) : PAGE;
@@ -71,7 +74,11 @@ export class Subscriptions {
   ): Promise<void> {
     const { api } = this.viewer;
     const { signal } = this.asking;
-    const nodes = many > 0 ? (await selecting(this.viewer)).selection.nodes() : one >= 0 ? [one] : [];
+    const single = one >= 0 ? [one] : [];
+    const nodes = many > 0 ? (await selecting(this.viewer)).selection.nodes() : single;
+    // The client forgets what it knows with each update, also an answer that it waits for.
+    const key = nodes.join();
+    if (key === this.told) return;
     const shown = nodes.slice(0, most);
     const names: string[] = [];
     for (let at = 0; at < shown.length; at += NAMES_MAX) {
@@ -83,6 +90,7 @@ export class Subscriptions {
         return columns ? { ...label, columns: (await api.card(index, signal)).properties } : label;
       }),
     );
+    this.told = key;
     this.update(SELECTION, { point: nodes, edge: [], labels });
   }
 }

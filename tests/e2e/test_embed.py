@@ -1,0 +1,16 @@
+"""The unchanged JavaScript and React clients, in a page of another origin that shows ours in a frame."""
+
+import subprocess
+
+from conftest import HANG_S, WEB, node_script, page_env
+from test_page import generated
+
+
+def test_the_clients_embed_the_page_and_use_it(server, alice, tmp_path):
+    graph = generated(alice, tmp_path, "sbm", "--nodes", 400, "--edges", 900, "--communities", 8, "--mixing", 10)
+    node, script = node_script("embed.test.mjs")
+    env = page_env(EMBED_URL=server.url, EMBED_DATASET=graph)
+    r = subprocess.run([node, "--test", f"--test-timeout={1000 * HANG_S}", "--test-reporter=spec", script],
+                       capture_output=True, text=True, timeout=3 * HANG_S, cwd=WEB, env=env)
+    print(r.stdout)
+    assert r.returncode == 0, f"{r.stdout[-8000:]}\n{r.stderr[-4000:]}"
