@@ -7,12 +7,14 @@ use arrow_schema::{Field, Schema};
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
 use graphlume_graph::canon::Column;
 use graphlume_store::PropertyGraph;
+use graphlume_store::ids::IdSet;
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
 
 use crate::chain::{Pass, passing, selection};
 use crate::scope::Others;
 use crate::scope::{NO_ROWS, Scope, Shared};
+use crate::select::Selection;
 use crate::wire::{Op, Query};
 
 /// Name of the column that carries edge rows through queries that make tables.
@@ -63,6 +65,20 @@ pub fn elements(
         Ok(crate::run(tagged, query, None, scope.strictness, cancel)?.graph)
     };
     elements_of(graph, cancel, run)
+}
+
+/// The part of a graph that has these nodes and, by position in the outgoing adjacency, these edges: their rows with all
+/// columns, nodes by index and edges in the order of their table. What is made counts as memory of the query.
+///
+/// # Errors
+/// Those of [`PropertyGraph::frame`], a full memory budget, or because the query was stopped.
+pub fn part(
+    graph: &PropertyGraph,
+    (nodes, edges): (IdSet, IdSet),
+    cancel: &CancelToken,
+) -> Result<PropertyGraph, QueryError> {
+    let (node_columns, edge_columns) = (vec![], vec![]);
+    Selection { nodes, edges, node_columns, edge_columns }.gather(graph, cancel)
 }
 
 /// The nodes and edges of `graph` that are in a graph that `run` makes of it: it is given the same graph with edges that

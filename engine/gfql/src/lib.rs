@@ -52,7 +52,7 @@ pub mod wire;
 
 pub use call::{CALLS, Callable, Does, ENGINES, Made, procedure, shown};
 pub use dag::no_dataset;
-pub use elements::{Elements, elements, elements_of};
+pub use elements::{Elements, elements, elements_of, part};
 pub use explain::{explain, explain_on};
 pub use scope::Others;
 pub use select::Sizes;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array};
-use arrow_schema::{Field, Schema};
+use arrow_array::{ArrayRef, Float32Array, Int64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema};
 
 use crate::{Table, TableError};
 
@@ -53,6 +53,34 @@ impl Table {
                 fields.push(field);
                 columns.push(column);
             }
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
+        Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)
+    }
+
+    /// The table with a place for each row, in columns `x` and `y`: null where it is not a number. Columns of the table
+    /// that have these names are there as `x_bound` and `y_bound`.
+    ///
+    /// # Errors
+    /// [`TableError::Join`] for another number of places than rows; a table of too many columns.
+    pub fn with_places(&self, places: &[[f32; 2]]) -> Result<Self, TableError> {
+        let schema = self.batch().schema();
+        let mut fields: Vec<Field> = schema.fields().iter().map(|f| f.as_ref().clone()).collect();
+        for name in ["x", "y"] {
+            let is_taken = |name: &str| fields.iter().any(|f| f.name() == name);
+            let mut free = name.to_owned();
+            while is_taken(&free) {
+                free.push_str("_bound");
+            }
+            if let Some(field) = fields.iter_mut().find(|f| f.name() == name) {
+                field.set_name(free);
+            }
+        }
+        let mut columns = self.batch().columns().to_vec();
+        for (axis, name) in ["x", "y"].into_iter().enumerate() {
+            let numbers = places.iter().map(|place| Some(place[axis]).filter(|x| !x.is_nan()));
+            columns.push(Arc::new(numbers.collect::<Float32Array>()));
+            fields.push(Field::new(name, DataType::Float32, true));
         }
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
         Self::try_new(batch.map_err(|e| TableError::Join(e.to_string()))?)

@@ -58,7 +58,7 @@ pub use graphlume_workers::{ParsersHealth, WorkerConfig};
 pub use health::{Component, Health, RecordCounts};
 pub use listing::PageRequest;
 pub use pictures::PictureHost;
-pub use queries::{AnswerStream, Queries, QueryBody, QueryOutput, QueryReply};
+pub use queries::{AnswerStream, Queries, QueryBody, QueryOutput, QueryReply, SelectionFile};
 pub use quotas::QuotaSettings;
 pub use reply::{
     DatasetCreated, DatasetEnvelope, DatasetReply, DirectReply, ErrorReply, FileReply, HealthReply,

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
+use graphlume_facets::Rule;
 use graphlume_gfql::{Others, Query, Sizes};
 use graphlume_procedures::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
+use graphlume_scene::Bits;
 use graphlume_store::PropertyGraph;
+use graphlume_store::ids::IdSet;
 use graphlume_table::Table;
 use graphlume_types::{
     CancelReason, CancelToken, Cancelled, DatasetId, MemoryConsumer, Notice, UserId,
@@ -16,11 +19,13 @@ use serde_json::{Map, Value};
 
 use crate::allocator::give_back_freed;
 use crate::command::{Apply, Call, CommandPriority};
+use crate::context::EngineContext;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::query_scheduler::{LEVELS, Progress, Quantum};
 use crate::residency::Lease;
 use crate::scheduler::Scheduler;
+use crate::session::drawn_picture::DrawnPicture;
 
 /// A query and how to answer it.
 #[derive(Clone, Debug)]
@@ -60,6 +65,8 @@ pub enum ParsedQuery {
     Gfql(Arc<Query>, Option<String>),
     /// A text in Cypher, whose stages may make graphs, and its parameters.
     Cypher(Arc<graphlume_cypher::Text>, Map<String, Value>),
+    /// A rule of a session's document: the part of the drawn graph that it means.
+    Rule(Arc<Rule>),
 }
 
 /// What a query yields.
@@ -135,10 +142,9 @@ impl Apply for QueryGraph {
             let mut next: Vec<MemoryConsumer> = (1..LEVELS).map(|_| memory.share()).collect();
             let (user, stop, mut reply) = (request.user, cancel.clone(), Some(reply));
             let foreground = Arc::clone(&ctx.foreground);
-            let time = ctx.config.call_time;
             let mut cancel = cancel;
             let work = move |quantum| {
-                let answer = one_quantum(&leases, &request, &cancel, &share, quantum, time);
+                let answer = one_quantum((&leases, &ctx), &request, &cancel, &share, quantum);
                 give_back_freed(share.kept());
                 let Some(answer) = answer else {
                     if let Some(next) = next.pop() {
@@ -158,14 +164,13 @@ impl Apply for QueryGraph {
     }
 }
 
-/// The answer to a query, which may take `time` in all; `None` when its quantum is over before there is one.
+/// The answer to a query, which has a limit of time in all; `None` when its quantum is over before there is one.
 fn one_quantum(
-    leases: &[Lease],
+    (leases, ctx): (&[Lease], &EngineContext),
     request: &QueryRequest,
     cancel: &CancelToken,
     share: &MemoryConsumer,
     quantum: Quantum,
-    time: Duration,
 ) -> Option<Result<Result<QueryResult, QueryError>, EngineError>> {
     let Some((lease, other_leases)) = leases.split_first() else {
         return Some(Err(EngineError::Dropped));
@@ -177,13 +182,14 @@ fn one_quantum(
         Quantum::For(time) => cancel.turn(std::time::Instant::now() + time),
         Quantum::Unlimited => cancel,
     };
-    let drawn = request.drawn || matches!(request.ask, ParsedQuery::Cypher(..));
+    let drawn = request.drawn || !matches!(request.ask, ParsedQuery::Gfql(..));
+    let picture = DrawnPicture { lease, ctx, cancel: &cancel };
     let graph = match cancel.check() {
         Err(stopped) => Err(QueryError::from(stopped)),
         Ok(()) if drawn => lease.drawn(&cancel),
         Ok(()) => Ok(lease.properties()),
     };
-    let error = match graph.and_then(|graph| answer(graph, &others, request, &cancel)) {
+    let error = match graph.and_then(|graph| answer((graph, &picture), &others, request, &cancel)) {
         Ok((answer, notices)) => {
             let (memory, graphs) = (share.clone(), GraphsInUse(leases.to_vec()));
             return Some(Ok(Ok(QueryResult { answer, notices, memory, graphs })));
@@ -193,7 +199,7 @@ fn one_quantum(
     // Why a query was stopped is seen at its token, whatever the step that noticed made of it.
     match cancel.check() {
         Err(Cancelled(CancelReason::TurnOver)) => None,
-        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long(time)))),
+        Err(Cancelled(CancelReason::Deadline)) => Some(Ok(Err(too_long(ctx.config.call_time)))),
         Err(stopped) => Some(Err(stopped.into())),
         Ok(()) => Some(Ok(Err(error))),
     }
@@ -206,7 +212,7 @@ fn too_long(time: Duration) -> QueryError {
 }
 
 fn answer(
-    graph: &PropertyGraph,
+    (graph, picture): (&PropertyGraph, &DrawnPicture<'_>),
     others: &Others,
     request: &QueryRequest,
     cancel: &CancelToken,
@@ -240,7 +246,33 @@ fn answer(
         ParsedQuery::Cypher(text, params) => {
             text_answer(graph, text, request.mode, TextSetting { params, strictness, cancel })
         }
+        ParsedQuery::Rule(rule) => {
+            Ok((rule_answer((graph, picture), rule, request.mode, cancel)?, vec![]))
+        }
     }
+}
+
+/// The part of the drawn graph that a rule means.
+fn rule_answer(
+    (graph, picture): (&PropertyGraph, &DrawnPicture<'_>),
+    rule: &Arc<Rule>,
+    mode: ResultMode,
+    cancel: &CancelToken,
+) -> Result<QueryAnswer, QueryError> {
+    if let ResultMode::Plan | ResultMode::Profile = mode {
+        let text = "a rule has neither a plan nor a profile, only queries do";
+        return Err(QueryError::new(ErrorCode::Unsupported, text).suggest("ask for its elements"));
+    }
+    let members = picture.members(rule)?;
+    let set = |bits: &Bits| IdSet::of_words(bits.words().to_vec());
+    let part = graphlume_gfql::part(graph, (set(&members.nodes), set(&members.edges)), cancel)?;
+    Ok(match mode {
+        ResultMode::Sizes => {
+            let nodes = part.node_table(cancel)?;
+            QueryAnswer::Sizes(sizes_of((nodes.num_rows(), nodes.num_cols()), part.edges()))
+        }
+        _ => QueryAnswer::Graph(part),
+    })
 }
 
 /// The answer to a text in Cypher.

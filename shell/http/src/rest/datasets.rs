@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use graphlume_service::{AnswerStream, Part, Principal, QueryBody};
+use graphlume_service::{AnswerStream, Part, Principal, QueryBody, QueryReply};
 use graphlume_types::{Code, Notice};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -281,7 +281,11 @@ async fn query_all(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply,
 async fn answer(shell: &Shell, req: Req, who: &Principal, output: &str) -> Result<Reply, ApiError> {
     let id = req.param("dataset_id").to_owned();
     let body = req.json().await?;
-    let answer = shell.service.queries.query(who, &id, output, &body).await?;
+    Ok(replied(shell.service.queries.query(who, &id, output, &body).await?))
+}
+
+/// The answer to a query, as it is sent.
+pub(super) fn replied(answer: QueryReply) -> Reply {
     let mut reply = match answer.body {
         QueryBody::Whole(body) => Response::new(body),
         QueryBody::Stream(answer) => {
@@ -294,7 +298,7 @@ async fn answer(shell: &Shell, req: Req, who: &Principal, output: &str) -> Resul
     if let Some(said) = notices_header(&answer.notices) {
         reply.headers_mut().insert(NOTICES_HEADER, said);
     }
-    Ok(reply)
+    reply
 }
 
 /// An answer that is rendered while it is sent.

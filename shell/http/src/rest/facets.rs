@@ -1,24 +1,29 @@
 //! The columns of a visualization beside its live stream: which there are, how their values are distributed among what
-//! is visible, and which elements a rule means. And steps of its document that are too large for a message.
+//! is visible, which elements a rule means, and these as a file or a dataset. And steps of its document that are too large
+//! for a message.
 
 use std::sync::Arc;
 
 use graphlume_engine::{Axis, Wanted};
-use graphlume_service::{Change, Found, Principal, StepRequest};
+use graphlume_service::{Change, Found, Principal, SelectionFile, StepRequest};
+use graphlume_types::Code;
 use graphlume_types::limits::HISTOGRAMS_ASKED_MAX;
+use http::header::CONTENT_DISPOSITION;
+use http::{HeaderValue, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ok;
+use super::datasets::replied;
 use super::viz::{DATASET, grant};
+use super::{json as answered, ok};
 use crate::query;
 use crate::request::{Reply, Req};
 use crate::route::{RequestBody, Route, run};
 use crate::schema::Shape::{Any, Bool, Count as Number, List, Map, Object, Text};
-use crate::schema::{Parameter, may, must, parameter, returns};
+use crate::schema::{Member, Parameter, creates, may, must, parameter, returns, returns_bytes};
 use crate::shell::Shell;
 use crate::status::ApiError;
-use crate::ws::answer_of_step;
+use crate::ws::{answer_of_step, is_own_page};
 
 const VIEWER: Parameter =
     parameter("viewer", Text, "`viewer` of the page's hello, so that its own filters count.");
@@ -103,7 +108,38 @@ pub(crate) const ROUTES: &[Route] = &[
         "A step of the document, as in a message of the live stream, of any size.",
     )
     .query(&[VIEWER, DATASET]),
+    Route::post(
+        "/viz/{session_id}/export",
+        run!(Viewer export),
+        RequestBody::Json(Object(&[NODES])),
+        &[returns_bytes(FILES, "The file")],
+        "The selected nodes with their present positions as x and y, or the edges among them, as a file.",
+    )
+    .query(&[
+        parameter("table", Text, "nodes or edges.").required(),
+        parameter("format", Text, "csv, json or parquet.").required(),
+        VIEWER,
+        DATASET,
+    ])
+    .reading(),
+    Route::post(
+        "/viz/{session_id}/dataset",
+        run!(Viewer dataset),
+        RequestBody::Json(Object(&[NODES, must("name", Text, "Of the new dataset.")])),
+        &[creates(
+            Object(&[
+                must("dataset_id", Text, ""),
+                must("url", Text, "Of its picture, relative to the page of this one."),
+            ]),
+            "Created",
+        )],
+        "Makes a dataset of the selected nodes and the edges among them, for those at most who may see this one.",
+    )
+    .query(&[VIEWER, DATASET]),
 ];
+
+const NODES: Member = must("nodes", Text, "The selected nodes: base64 of deflated bits.");
+const FILES: &[&str] = &["text/csv", "application/json", "application/octet-stream"];
 
 async fn columns(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let grant = grant(&shell, &req, &who).await?;
@@ -199,4 +235,57 @@ async fn step(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiE
     let asked = StepRequest::Do { label, join, changes };
     let done = shell.service.sessions.step(&grant, &viewer, asked).await;
     ok(&answer_of_step("", done))
+}
+
+/// What is selected, as a file.
+async fn export(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let grant = grant(&shell, &req, &who).await?;
+    let pairs = req.pairs();
+    let named = |name| query::last(&pairs, name).unwrap_or_default();
+    let (table, format) = (named("table").to_owned(), named("format").to_owned());
+    let body = req.json().await?;
+    let queries = &shell.service.queries;
+    let SelectionFile { name, reply } =
+        queries.export_selection(&who, grant.target(), (&table, &format), &body).await?;
+    let mut reply = replied(reply);
+    reply.headers_mut().insert(CONTENT_DISPOSITION, attachment(&name));
+    Ok(reply)
+}
+
+/// The header by which a browser saves an answer under a name (RFC 6266): in ASCII, and where it has other characters
+/// once more in UTF-8.
+fn attachment(name: &str) -> HeaderValue {
+    let is_plain = |c: char| c.is_ascii_graphic() && !r#""\/:*?<>|%"#.contains(c) || c == ' ';
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let mut header = format!("attachment; filename=\"{plain}\"");
+    if !name.is_ascii() {
+        let is_bare = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+        header += "; filename*=UTF-8''";
+        for b in name.bytes() {
+            header += &if is_bare(b) { char::from(b).to_string() } else { format!("%{b:02X}") };
+        }
+    }
+    HeaderValue::from_str(&header).unwrap_or(HeaderValue::from_static("attachment"))
+}
+
+/// What is selected, as a dataset.
+async fn dataset(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    if !is_own_page(&req.headers, &shell.config.allowed_origins) {
+        let text = "only pages of this server may make datasets by their visitors' cookies (a proxy in front has to pass \
+                    the header Host on)";
+        return Err(ApiError::new(Code::Forbidden, "foreign-origin", text));
+    }
+    let grant = grant(&shell, &req, &who).await?;
+    if who.user().is_none() {
+        let base = &shell.config.base_path;
+        let text = format!(
+            "a dataset belongs to an account: sign in at {base}/login, or send Authorization: Bearer <token>, and make it then"
+        );
+        return Err(ApiError::new(Code::Unauthenticated, "unauthenticated", text));
+    }
+    let body = req.json().await?;
+    let made = shell.service.queries.keep_selection(&who, grant.target(), &body);
+    let made = Box::pin(made).await?;
+    let url = format!("graph.html?dataset={made}");
+    answered(StatusCode::CREATED, &json!({ "dataset_id": made.to_string(), "url": url }))
 }

@@ -7,7 +7,7 @@ use graphlume_engine::{EngineError, give_back_freed};
 use graphlume_gfql::shown;
 use graphlume_identity::Principal;
 use graphlume_ingest::ExportFormat;
-use graphlume_storage::{Batch, FileRec};
+use graphlume_storage::{Batch, FileRec, Privacy};
 use graphlume_store::PropertyGraph;
 use graphlume_table::Table;
 use graphlume_types::{Counted, DatasetId, FileId, MemoryConsumer};
@@ -38,6 +38,11 @@ impl Keep {
             }
         };
         Ok(Self { privacy })
+    }
+
+    /// Who may see the dataset; nothing was said of it where a request has no `privacy`.
+    pub(crate) fn checked(&self) -> Result<Option<Privacy>, ServiceError> {
+        self.privacy.as_ref().map(check_privacy).transpose()
     }
 
     /// What the answer says of the dataset that was made.
@@ -92,11 +97,11 @@ impl Queries {
         who: &Principal,
         of: &str,
         graph: &PropertyGraph,
-        keep: &Keep,
+        privacy: Option<Privacy>,
         memory: &MemoryConsumer,
     ) -> Result<DatasetId, ServiceError> {
         let mut unfinished = Unfinished { data: Arc::clone(&self.ctx.data), files: Vec::new() };
-        let kept = self.keep_parts(who, of, graph, keep, memory, &mut unfinished).await;
+        let kept = self.keep_parts(who, of, graph, privacy, memory, &mut unfinished).await;
         let files = std::mem::take(&mut unfinished.files);
         if kept.is_err() && !files.is_empty() {
             self.ctx
@@ -114,7 +119,7 @@ impl Queries {
         who: &Principal,
         of: &str,
         graph: &PropertyGraph,
-        keep: &Keep,
+        privacy: Option<Privacy>,
         memory: &MemoryConsumer,
         unfinished: &mut Unfinished,
     ) -> Result<DatasetId, ServiceError> {
@@ -156,7 +161,6 @@ impl Queries {
                 &[("source", bindings.source), ("destination", bindings.destination)],
             ),
         });
-        let privacy = keep.privacy.as_ref().map(check_privacy).transpose()?;
         let made = self.datasets.create_shared(who, body.to_string().as_bytes(), privacy).await?;
         made.data
             .dataset_id

@@ -3,6 +3,7 @@
 mod keep;
 mod parse;
 mod render;
+mod selection;
 mod stream;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use parse::{
     check_engine, check_export_args, columns_of, flag_of, format_of, parse_query, strictness_of,
 };
 use render::{Rendered, render, sized};
+pub use selection::SelectionFile;
 pub use stream::AnswerStream;
 
 /// Queries over the graphs of datasets.
@@ -193,7 +195,7 @@ impl Queries {
             None => None,
             Some(keep) => {
                 // Boxed, for most queries keep nothing and need no room for it.
-                let made = self.keep_result(who, "query result", &graph, keep, &memory);
+                let made = self.keep_result(who, "query result", &graph, keep.checked()?, &memory);
                 let made = Box::pin(made).await?;
                 Some(keep.told(made, options.format))
             }

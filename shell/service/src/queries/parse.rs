@@ -62,6 +62,11 @@ pub(super) fn format_of(
         let shape = output == QueryOutput::Shape;
         return Ok(if shape { ExportFormat::Json } else { ExportFormat::Parquet });
     };
+    format_named(&name)
+}
+
+/// The format of a name.
+pub(super) fn format_named(name: &str) -> Result<ExportFormat, ServiceError> {
     name.parse().map_err(|()| {
         let names = ExportFormat::NAMES.join(", ");
         ServiceError::invalid(
