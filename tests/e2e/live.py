@@ -1,7 +1,9 @@
 """A viewer in Python: decodes what the page decodes."""
 
+import base64
 import json
 import struct
+import zlib
 
 import numpy as np
 from conftest import HANG_S
@@ -23,8 +25,6 @@ class Frame:
         assert HEADER.size == 48 and magic == MAGIC and version == 1, data[:48]
         self.payload = data[48:]
         if self.flags & 1:
-            import zlib
-
             self.payload = zlib.decompress(self.payload, -15)
 
 
@@ -111,6 +111,14 @@ class Viewer:
             except TimeoutError:
                 pass
         return self
+
+
+def bits(nodes, n=40):
+    """A set of nodes among `n`, as rules name it."""
+    mask = np.zeros(n, bool)
+    mask[list(nodes)] = True
+    packed = zlib.compressobj(wbits=-15)
+    return base64.b64encode(packed.compress(np.packbits(mask, bitorder="little").tobytes()) + packed.flush()).decode()
 
 
 def until_at_rest(viewer):

@@ -10,7 +10,7 @@ import pytest
 import requests
 from agent import Agent
 from conftest import Server, unique
-from live import Viewer
+from live import Viewer, bits
 
 SEEDS = 3
 MASK = 16
@@ -207,14 +207,6 @@ def test_the_document_outlives_the_server(tmp_path):
     assert again.do({"pins/3": None})["t"] == "done", "a pin is let go after all"
     again.close()
     assert server.stop() == 0, server.output()
-
-
-def bits(nodes, n=40):
-    """A set of nodes as rules name it."""
-    mask = np.zeros(n, bool)
-    mask[list(nodes)] = True
-    packed = zlib.compressobj(wbits=-15)
-    return base64.b64encode(packed.compress(np.packbits(mask, bitorder="little").tobytes()) + packed.flush()).decode()
 
 
 def visible(page, nodes):

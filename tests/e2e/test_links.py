@@ -33,7 +33,7 @@ import requests
 from agent import Agent, OpenPage
 from conftest import HANG_S, Server, browser, free_port, run_cli, unique, until
 from link_rig import (EDGES, admin_server, connect, jar, mint, request_bytes, ring, set_cookies, status_of, visit)
-from live import Viewer
+from live import Viewer, bits
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 ABSENT = "0123456789abcdef0123456789abcdef"
@@ -404,6 +404,12 @@ SCOPE = {
     "GET /viz/{session_id}/frame": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/edges.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/positions.bin": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/columns": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/bins": (OWN_PAGE, OTHER_PAGE),
+    "POST /viz/{session_id}/find": (OWN_PAGE, OTHER_PAGE),
+    "POST /viz/{session_id}/do": (OWN_PAGE, OTHER_PAGE),
+    "POST /viz/{session_id}/export": (OWN_PAGE, OTHER_PAGE),
+    "POST /viz/{session_id}/dataset": ((403,), (404,)),
     "POST /mcp": ((400,), (400,)),
     "GET /mcp": ((400,), (400,)),
     "DELETE /mcp": ((400,), (400,)),
@@ -420,6 +426,10 @@ BODIES = {
     "POST /api/v2/datasets/{dataset_id}/gfql/{output_type}": {"gfql_query": [{"type": "Node"}]},
     "POST /api/v2/datasets/{dataset_id}/gfql": {"gfql_query": [{"type": "Node"}]},
     "POST /api/v2/datasets/{dataset_id}/python": {"execute": "1"},
+    "POST /viz/{session_id}/find": {"text": "degree > 1"},
+    "POST /viz/{session_id}/do": {"label": "x", "changes": []},
+    "POST /viz/{session_id}/export": {"nodes": bits([1], 60)},
+    "POST /viz/{session_id}/dataset": {"nodes": bits([1], 60), "name": "x"},
 }
 
 
@@ -443,6 +453,10 @@ class Place:
             query = {"dataset": self.dataset, "session": self.session}
         if path.startswith("/viz/"):
             query = {"dataset": self.dataset}
+        if path.endswith("/bins"):
+            query["columns"] = "node:degree"
+        if path.endswith("/export"):
+            query.update(table="nodes", format="csv")
         if "share/link" in path:
             kwargs["json"] = {"obj_pk": self.dataset, "obj_type": "dataset", "mode": "public"}
         elif row in BODIES:
@@ -484,7 +498,7 @@ def test_every_route_for_a_guest(house, guest, places):
             assert told(r) == told(other.request(house, row, headers=bob)), row
         # With its cookies a guest has the page's routes and nothing else.
         r = own.request(house, row, cookies={k: guest[k] for k in ("sessionid", "csrftoken", "graphlume_jwt")})
-        opens = row.startswith(("GET /viz", "GET /graph")) or "/mcp" in row
+        opens = "/viz/{" in row or "GET /graph" in row or "/mcp" in row
         assert r.status_code in about_own if opens else r.status_code == 401, (row, r.status_code)
     alive = house.api("alice")
     assert alive("GET", f"/api/v2/datasets/{own.dataset}").status_code == 200, "nothing was changed"

@@ -120,4 +120,19 @@ mod tests {
         let short: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         assert!(table.with_column("n", short).is_err());
     }
+
+    #[test]
+    fn places_stand_beside_the_columns_that_have_their_names() {
+        let text = |text: &str| Arc::new(StringArray::from(vec![text, text])) as ArrayRef;
+        let table = Table::of_column("x", text("a")).unwrap();
+        let table = table.with_column("x_bound", text("b")).unwrap();
+        let placed = table.with_places(&[[0.5, -1.0], [f32::NAN, 2.0]]).unwrap();
+        assert_eq!(placed.column_names(), ["x_bound_bound", "x_bound", "x", "y"]);
+        let row = |row| -> Vec<Option<String>> {
+            placed.batch().columns().iter().map(|c| cell_text(c.as_ref(), row)).collect()
+        };
+        assert_eq!(row(0), ["a", "b", "0.5", "-1.0"].map(|t| Some(t.to_owned())));
+        assert_eq!(row(1)[2], None, "a node without a place");
+        assert!(table.with_places(&[[0.0; 2]]).is_err(), "one place for two rows");
+    }
 }

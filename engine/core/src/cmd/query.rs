@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use graphlume_expr::{ErrorCode, QueryError, Strictness};
-use graphlume_facets::Rule;
+use graphlume_facets::{NodeBytes, Rule};
 use graphlume_gfql::{Others, Query, Sizes};
 use graphlume_procedures::{TextAnswer, TextSetting, explain_text, profile_text, run_text};
 use graphlume_scene::Bits;
@@ -65,7 +65,8 @@ pub enum ParsedQuery {
     Gfql(Arc<Query>, Option<String>),
     /// A text in Cypher, whose stages may make graphs, and its parameters.
     Cypher(Arc<graphlume_cypher::Text>, Map<String, Value>),
-    /// A rule of a session's document: the part of the drawn graph that it means.
+    /// A rule of a session's document: the part of the drawn graph that it means, of a rule about nodes with the edges
+    /// among them.
     Rule(Arc<Rule>),
 }
 
@@ -263,7 +264,12 @@ fn rule_answer(
         let text = "a rule has neither a plan nor a profile, only queries do";
         return Err(QueryError::new(ErrorCode::Unsupported, text).suggest("ask for its elements"));
     }
-    let members = picture.members(rule)?;
+    let mut members = picture.members(rule)?;
+    if members.edges.is_empty() {
+        // A rule about nodes names no edges. As a set of nodes it means those among them, too.
+        let nodes = members.nodes.bytes(picture.lease.facts.node_count);
+        members = picture.members(&Arc::new(Rule::Nodes(NodeBytes(nodes.into()))))?;
+    }
     let set = |bits: &Bits| IdSet::of_words(bits.words().to_vec());
     let part = graphlume_gfql::part(graph, (set(&members.nodes), set(&members.edges)), cancel)?;
     Ok(match mode {

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use graphlume_expr::Strictness;
 use graphlume_scene::wire;
+use graphlume_table::Table;
 use graphlume_types::{Code, Coded};
 
 use super::kit::{config, engine, next, placed_path, session};
 use crate::{
-    Axis, CollectionRule, ColumnKind, EngineError, Filter, FilterKind, FilterSet, Parts, Rule,
-    ViewerEvent, Wanted, block_on,
+    Axis, CollectionRule, ColumnKind, EngineError, Filter, FilterKind, FilterSet, NodeBytes,
+    ParsedQuery, Parts, QueryAnswer, QueryRequest, ResultMode, Rule, ViewerEvent, Wanted, block_on,
 };
 
 fn expr(text: &str) -> Arc<Rule> {
@@ -59,6 +61,41 @@ fn a_session_s_picture_is_filtered_counted_and_searched() {
     let rule = Arc::new(CollectionRule::Rule(expr("degree = 1")));
     let members = block_on(e.handle.evaluate_collection(s, rule)).expect("asked");
     assert_eq!(members.expect("found").count(), 2);
+}
+
+#[test]
+fn a_rule_is_answered_with_the_part_of_the_graph_that_it_means() {
+    let e = engine(config());
+    let data = e.add(1, placed_path(5));
+    let answer = |rule: &Arc<Rule>, mode| {
+        let (ask, strictness) = (ParsedQuery::Rule(Arc::clone(rule)), Strictness::Strict);
+        let request =
+            QueryRequest { ask, drawn: true, strictness, mode, user: None, others: vec![] };
+        block_on(e.handle.query(data, request)).expect("asked").map(|result| result.answer)
+    };
+    let set = |byte: u8| Arc::new(Rule::Nodes(NodeBytes(vec![byte].into())));
+    for (rule, nodes, edges) in [
+        (set(0b1_1011), 4, 2),
+        (set(0b1_0101), 3, 0),
+        (set(0b1_1111), 5, 4),
+        (expr("degree = 2"), 3, 2),
+    ] {
+        let Ok(QueryAnswer::Graph(part)) = answer(&rule, ResultMode::Rows) else {
+            panic!("a graph")
+        };
+        let rows = |table: Option<&Table>| table.map_or(0, Table::num_rows);
+        assert_eq!((rows(part.nodes()), rows(part.edges())), (nodes, edges), "{rule:?}");
+        let Ok(QueryAnswer::Sizes(sizes)) = answer(&rule, ResultMode::Sizes) else {
+            panic!("sizes")
+        };
+        assert_eq!((sizes.nodes, sizes.edges), (nodes, edges), "{rule:?}");
+    }
+    for (rule, mode, slug) in [
+        (set(0b10_0000), ResultMode::Rows, "type-mismatch"),
+        (set(1), ResultMode::Plan, "unsupported"),
+    ] {
+        assert_eq!(answer(&rule, mode).expect_err("refused").slug(), slug, "{rule:?}");
+    }
 }
 
 #[test]

@@ -289,3 +289,19 @@ async fn dataset(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, A
     let url = format!("graph.html?dataset={made}");
     answered(StatusCode::CREATED, &json!({ "dataset_id": made.to_string(), "url": url }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_as_its_dataset_and_no_name_leaves_the_header() {
+        for (name, header) in [
+            ("karate-nodes.csv", "attachment; filename=\"karate-nodes.csv\""),
+            ("a \"b\"\r\nc/..", "attachment; filename=\"a _b___c_..\""),
+            ("Öl", "attachment; filename=\"_l\"; filename*=UTF-8''%C3%96l"),
+        ] {
+            assert_eq!(attachment(name), header, "{name:?}");
+        }
+    }
+}

@@ -38,11 +38,10 @@ struct Source {
 }
 
 impl Source {
-    /// Who may see a dataset that `who` makes of a part of this one: nobody who may not see this one.
-    fn privacy_for(self, who: &Principal) -> Option<Privacy> {
+    /// Who may see a dataset of a part of this one that belongs to the organization `org`: nobody who may not see this one.
+    fn privacy_in(self, org: Option<&str>) -> Option<Privacy> {
         let privacy = self.privacy?;
-        // The new dataset belongs to the organization in which its author is active now.
-        let elsewhere = self.org.as_deref() != who.active_org();
+        let elsewhere = self.org.as_deref() != org;
         let mode = match privacy.mode {
             PrivacyMode::Organization if elsewhere => PrivacyMode::Private,
             mode => mode,
@@ -118,7 +117,7 @@ impl Queries {
         })?;
         let nodes = selected(&body)?;
         let dataset = shown_by(&target)?;
-        let privacy = self.source(who, dataset).await?.privacy_for(who);
+        let privacy = self.source(who, dataset).await?.privacy_in(who.active_org());
         let QueryResult { answer, memory, graphs, .. } = self.part(who, dataset, &nodes).await?;
         let graph = graph_of(answer)?;
         let made = Box::pin(self.keep_result(who, &name, &graph, privacy, &memory)).await;
@@ -212,5 +211,41 @@ fn graph_of(answer: QueryAnswer) -> Result<PropertyGraph, ServiceError> {
     match answer {
         QueryAnswer::Graph(graph) => Ok(graph),
         _ => Err(ServiceError::Internal("a rule was answered with no graph".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use graphlume_storage::Invitation;
+
+    use super::*;
+
+    #[test]
+    fn a_part_is_seen_by_nobody_who_may_not_see_the_whole() {
+        let invited = Invitation { email: "ann@example.org".to_owned(), action: "10".to_owned() };
+        let kept = |mode, org: &str| {
+            let privacy = Privacy {
+                mode,
+                mode_action: "10".to_owned(),
+                invited_users: vec![invited.clone()],
+                notify: true,
+                message: "look".to_owned(),
+            };
+            let org_name = Some("acme".to_owned());
+            let source = Source { name: String::new(), privacy: Some(privacy), org: org_name };
+            let kept = source.privacy_in(Some(org)).unwrap();
+            assert_eq!(kept.invited_users, std::slice::from_ref(&invited));
+            assert!(!kept.notify && kept.message.is_empty(), "nobody is told again");
+            kept.mode
+        };
+        for (mode, org, wanted) in [
+            (PrivacyMode::Private, "acme", PrivacyMode::Private),
+            (PrivacyMode::Organization, "acme", PrivacyMode::Organization),
+            (PrivacyMode::Organization, "globex", PrivacyMode::Private),
+            (PrivacyMode::Public, "globex", PrivacyMode::Public),
+        ] {
+            assert_eq!(kept(mode, org), wanted, "{mode:?} in {org}");
+        }
     }
 }
