@@ -4,6 +4,7 @@ import base64
 import json
 import random
 import zlib
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -385,3 +386,19 @@ def test_two_pages_and_an_agent_end_with_the_same_document(server, open_page, ac
     assert pages[0].document == pages[1].document and pages[0].document
     fresh = open_page(session)
     assert fresh.document == pages[0].document
+
+
+def test_collections_of_64_kib_come_with_the_address(server, graph):
+    of = [{"type": "set", "id": f"c{i}", "name": f"Kind {i}", "node_color": "#ff0000", "expr": {"type": "gfql_chain", "gfql": [
+        {"type": "Node", "filter_dict": {"x": {"type": "IsIn", "options": [*range(i, 1500 + i)]}}}]}} for i in range(6)]
+    text = quote(json.dumps(of, separators=(",", ":")), safe="")
+    assert 50 << 10 < len(text) <= 64 << 10, len(text)
+    headers = server_headers(server)
+    page = requests.get(f"{server.url}/graph/graph.html?dataset={graph}&collections={text}&play=0", headers=headers)
+    assert page.status_code == 200, page.text[:300]
+    session = page.url.split("session=")[1].split("&")[0]
+    viewer = Page(server, graph, session, "alice")
+    assert [viewer.document[f"collections/c{i}"]["name"] for i in range(6)] == [f"Kind {i}" for i in range(6)]
+    viewer.until(lambda: any(m["t"] == "collections" and [c["match_count"] for c in m["collections"]] == [40 - i for i in range(6)]
+                             for m in viewer.messages))
+    viewer.close()

@@ -15,7 +15,8 @@ def generated(alice, folder, kind, *options):
     return alice.dataset([file["file_id"]], edges=EDGES, name=kind)
 
 
-def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
+def suite(server, alice, tmp_path, name):
+    """Runs one file of the page's tests against the server."""
     nothing = alice.file(b"src,dst\n", "csv", name="nothing")
     rows = b"".join(b"hub,%s\n" % (b"left" if k % 2 else b"right") for k in range(300))
     parallel = alice.file(b"src,dst\n" + rows, "csv", name="parallel")
@@ -31,8 +32,16 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
         "PAGE_PARALLEL": alice.dataset([parallel["file_id"]], edges=EDGES, name="parallel"),
         "PAGE_EMPTY": alice.dataset([nothing["file_id"]], edges=EDGES, name="nothing"),
     }
-    node, script = node_script("page/page.test.mjs")
+    node, script = node_script(f"page/{name}")
     r = subprocess.run([node, "--test", f"--test-timeout={4000 * HANG_S}", "--test-reporter=spec", script],
                        capture_output=True, text=True, timeout=6 * HANG_S, cwd=WEB, env=page_env(**env))
     print(r.stdout)
     assert r.returncode == 0, f"{r.stdout[-12000:]}\n{r.stderr[-4000:]}"
+
+
+def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
+    suite(server, alice, tmp_path, "page.test.mjs")
+
+
+def test_the_panels_suite_passes_on_the_real_server(server, alice, tmp_path):
+    suite(server, alice, tmp_path, "panels.test.mjs")

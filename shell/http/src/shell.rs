@@ -435,11 +435,14 @@ fn below<'a>(base: &str, path: &'a str) -> &'a str {
 /// Limits on what hyper has let through.
 fn check_head<B>(request: &Request<B>) -> Result<(), ApiError> {
     let target = request.uri().path_and_query().map_or(0, |p| p.as_str().len());
-    if target > limits::URI_BYTES_MAX {
+    // The page's address brings collections along.
+    let is_page = request.uri().path().ends_with("/graph/graph.html");
+    let limit = if is_page { limits::PAGE_URI_BYTES_MAX } else { limits::URI_BYTES_MAX };
+    if target > limit {
         return Err(ApiError::new(
             Problem::UriTooLong,
             "uri-too-long",
-            format!("the address has {target} bytes, the limit is {}", limits::URI_BYTES_MAX),
+            format!("the address has {target} bytes, the limit is {limit}"),
         ));
     }
     let bytes: usize =

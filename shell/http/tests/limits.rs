@@ -17,6 +17,14 @@ async fn a_large_head_is_refused_with_the_status_that_says_which_part() {
     assert_eq!(server.get(&fits, &[]).await.status, 200, "the limit is allowed");
     let long = format!("/healthz?{}", "x".repeat(8_193 - 9));
     server.get(&long, &[]).await.assert_refused(414, "8 KiB and a byte");
+    let page =
+        |bytes: usize| format!("/graph/graph.html?dataset=none&collections={}", "x".repeat(bytes));
+    assert_eq!(
+        server.get(&page(64 << 10), &[]).await.status,
+        404,
+        "the page takes collections of 64 KiB"
+    );
+    server.get(&page(72 << 10), &[]).await.assert_refused(414, "72 KiB for the page");
     let value = "x".repeat(12 << 10);
     assert_eq!(server.get("/healthz", &[("X-A", &value)]).await.status, 200);
     let value = "x".repeat(17 << 10);

@@ -67,7 +67,7 @@ const PARAMETERS: &[(&str, Kind)] = &[
     ("logoMaxHeight", Kind::Number(1.0, 1000.0)),
     ("logoMaxWidth", Kind::Number(1.0, 1000.0)),
     ("logoAutoInvert", Kind::Flag),
-    ("showHistograms", Kind::NotShown),
+    ("showHistograms", Kind::Flag),
     ("showInspector", Kind::NotShown),
     ("showActions", Kind::NotShown),
     ("showLabelPropertiesOnHover", Kind::NotShown),
@@ -173,7 +173,7 @@ mod tests {
         assert!(of("pointOpacity", "7").contains("outside 0 to 1: 1 is used"));
         assert!(of("menu", "perhaps").contains("true or false"));
         assert!(of("neighborhoodHighlight", "all").contains("both, incoming"));
-        assert!(of("showHistograms", "True").contains("nothing of it is shown yet"));
+        assert!(of("showInspector", "True").contains("nothing of it is shown yet"));
         assert_eq!(said(&[("menu", "perhaps"), ("menu", "1")]), Vec::<String>::new());
     }
 
@@ -203,6 +203,7 @@ mod tests {
             ("neighborhoodHighlight", "none"),
             ("edgeInfluence", "2.0"),
             ("showHistograms", "False"),
+            ("showInspector", "False"),
         ];
         assert_eq!(said(&sent), Vec::<String>::new());
     }
