@@ -213,6 +213,7 @@ mod tests {
                 }
             }
             Ok((ParsedQuery::Cypher(..), _)) => "cypher",
+            Ok((ParsedQuery::Rule(_), _)) => "rule",
             Err(e) => e.slug(),
         };
         assert_eq!(kind(" [{\"type\": \"Node\"}]"), "whole");
