@@ -167,6 +167,19 @@ def test_what_cannot_be_is_refused_by_name(picture):
         assert r.status_code == 400 and r.json()["field"] == "name", r.text
 
 
+def test_no_page_need_be_open(server, alice):
+    params = {"dataset": upload(alice), "table": "nodes", "format": "csv"}
+    url, body = f"{server.url}/viz/{unique('sel')}/export", {"nodes": bits(SELECTED)}
+
+    def file():
+        r = requests.post(url, params=params, json=body, timeout=HANG_S)
+        assert r.status_code == 200 or r.json()["slug"] == "graph-loading", r.text
+        return r.status_code == 200 and [READ["csv"](r.content)]
+
+    [nodes] = until(file, "the first positions")
+    assert nodes[["x", "y"]].notna().all(axis=None) and len(nodes) == len(SELECTED)
+
+
 def test_who_has_no_account_may_take_a_file_and_makes_no_dataset(server, alice, picture):
     assert picture.post("export", SELECTED, headers={}, table="nodes", format="csv").status_code == 200
     r = picture.post("dataset", SELECTED, headers={}, body={"name": "x"})
