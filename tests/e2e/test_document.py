@@ -336,10 +336,11 @@ def test_colours_and_sizes_follow_a_column_and_go_back(open_page):
     page.until(lambda: shown()["node_color"]["title"] == "kind")
     assert {e["label"]: e["count"] for e in shown()["node_color"]["entries"]} == dict.fromkeys("abcd", 10)
     assert shown()["node_size"]["title"] == "x" and shown()["node_size"]["max"] == 39
-    for column in ("component", "degree"):
-        colors = {"attribute": column, "variation": "continuous", "colors": ["#000000", "#ffffff"]}
-        assert page.do({"encodings/node.color": colors})["t"] == "done"
+    for column, colors in (("component", {"colors": ["#000000", "#ffffff"]}), ("degree", {})):
+        encoding = {"attribute": column, "variation": "continuous", **colors}
+        assert page.do({"encodings/node.color": encoding})["t"] == "done"
         page.until(lambda: shown()["node_color"]["title"] == column)
+        assert shown()["node_color"]["kind"] == "continuous", "numbers follow a ramp"
     refused = page.do({"encodings/node.color": {"attribute": "kindd"}})
     assert refused["t"] == "refused" and "kind" in refused["message"], refused
     for _ in range(3):

@@ -64,7 +64,14 @@ impl Encodings {
                     state.remove(&key);
                 }
             }
-            if is_simple {
+            let is_ramp =
+                channel == "color" && encoding.get("variation") == Some(&json!("continuous"));
+            if is_simple && is_ramp {
+                // A bound column of whole numbers would name colours of a palette.
+                let mut encoding = encoding.clone();
+                encoding["colors"] = RAMP.iter().map(|c| json!(to_hex(*c))).collect();
+                spec["complex"]["current"][key] = encoding;
+            } else if is_simple {
                 spec["bindings"][format!("{own}_{channel}")] =
                     encoding.get("attribute").cloned().unwrap_or_default();
             } else {

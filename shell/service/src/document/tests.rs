@@ -171,10 +171,12 @@ fn random_step(room: &Room, seat: &str, dice: u64) {
             let many = 1 + dice / 10 % 3;
             let changes = (0..many).map(|k| {
                 let path = format!("filters/f{}", (dice / 100 + k) % 7);
-                let value = (!(dice / 1_000).is_multiple_of(4)).then(|| filter(&format!("x > {}", dice % 97)));
+                let value = (!(dice / 1_000).is_multiple_of(4))
+                    .then(|| filter(&format!("x > {}", dice % 97)));
                 checked(&path, value).unwrap()
             });
-            let join = (dice / 10_000).is_multiple_of(3).then(|| format!("j{}", dice / 100_000 % 2));
+            let join =
+                (dice / 10_000).is_multiple_of(3).then(|| format!("j{}", dice / 100_000 % 2));
             layer.plan(actor, format!("{dice}"), join, changes.collect())
         }
     });

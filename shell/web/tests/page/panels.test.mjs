@@ -6,3 +6,4 @@ import './acts.mjs';
 import './collections.mjs';
 import './legend.mjs';
 import './lost.mjs';
+import './axe.mjs';
