@@ -92,7 +92,7 @@ fn a_rule_is_answered_with_the_part_of_the_graph_that_it_means() {
     }
     for (rule, mode, slug) in [
         (set(0b10_0000), ResultMode::Rows, "type-mismatch"),
-        (set(1), ResultMode::Plan, "unsupported"),
+        (set(1), ResultMode::Plan, "unsupported-operation"),
     ] {
         assert_eq!(answer(&rule, mode).expect_err("refused").slug(), slug, "{rule:?}");
     }

@@ -118,7 +118,6 @@ pub(crate) const ROUTES: &[Route] = &[
     .query(&[
         parameter("table", Text, "nodes or edges.").required(),
         parameter("format", Text, "csv, json or parquet.").required(),
-        VIEWER,
         DATASET,
     ])
     .reading(),
@@ -135,7 +134,7 @@ pub(crate) const ROUTES: &[Route] = &[
         )],
         "Makes a dataset of the selected nodes and the edges among them, for those at most who may see this one.",
     )
-    .query(&[VIEWER, DATASET]),
+    .query(&[DATASET]),
 ];
 
 const NODES: Member = must("nodes", Text, "The selected nodes: base64 of deflated bits.");
