@@ -35,8 +35,10 @@ function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array 
 }
 
 /** Labels are texts; what value of the column one stands for is among those that the server counts. */
-async function brushOf(api: DocumentApi, column: Column, label: string): Promise<Brush | null> {
+async function brushOf(api: DocumentApi, column: Column, swatch: Swatch): Promise<Brush | null> {
   const { axis, name } = column;
+  const { label, community } = swatch;
+  if (community !== null) return { axis, column: name, values: [community] };
   if (column.kind === 'number') return { axis, column: name, range: [Number(label), Number(label)] };
   const { histograms } = await api.bins([columnKey(column)], { search: label });
   const listed = histograms[0] && 'values' in histograms[0] ? histograms[0].values : [];
@@ -51,7 +53,7 @@ async function byValue(of: ColorKey, swatch: Swatch): Promise<{ brush: Brush; no
   const axis: Axis = of.of === 'nodes' ? 'node' : 'edge';
   const column = (await now.api.columns()).find(({ name, axis: its }) => name === of.title && its === axis);
   if (!column) return null;
-  const brush = await brushOf(now.api, column, swatch.label);
+  const brush = await brushOf(now.api, column, swatch);
   if (!brush) return null;
   const { nodes, node_count } = await now.api.find({ rule: { brush } });
   return node_count > 0 ? { brush, nodes } : null;

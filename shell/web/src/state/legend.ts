@@ -6,6 +6,8 @@ export interface Swatch {
   label: string;
   color: string;
   count: number | null;
+  /** The community that it names; null where the label is the value. */
+  community: number | null;
 }
 
 /** What the colours of the nodes or of the edges mean. */
@@ -51,7 +53,7 @@ function swatches(list: unknown): Swatch[] {
     const color = text(o?.color);
     if (!o || color === null) return [];
     const label = text(o.label ?? o.value ?? o.name) ?? '';
-    return [{ label, color, count: count(o.count ?? o.size) }];
+    return [{ label, color, count: count(o.count ?? o.size), community: count(o.community) }];
   });
 }
 

@@ -112,13 +112,13 @@ test('camera bounds count only when all four are there', () => {
 });
 
 test('legends of both kinds are read, and nothing is made of nothing', () => {
-  const entries = [{ label: 'a', color: '#fff', count: 3 }];
+  const entries = [{ label: 'a', color: '#fff', count: 3, community: null }];
   const legend = readLegend({
     node_color: { title: 'type', entries, more: 2 },
     node_size: { title: 'degree' },
   });
   const key = legend?.keys[0];
-  assert.deepEqual(key?.swatches, [{ label: 'a', color: '#fff', count: 3 }]);
+  assert.deepEqual(key?.swatches, [{ label: 'a', color: '#fff', count: 3, community: null }]);
   assert.deepEqual([key?.of, key?.title, key?.more, legend?.size], ['nodes', 'type', 2, 'degree']);
   const ramp = readLegend({
     node_color: { title: 'score', stops: ['#000', '#fff'], min: 0, max: 1250 },
