@@ -309,6 +309,8 @@ pub const PINS_MAX: usize = 10_000;
 pub const DOCUMENT_ENTRIES_MAX: usize = PINS_MAX + 1_000;
 /// Bytes of the document of one visualization.
 pub const DOCUMENT_BYTES_MAX: usize = 4 << 20;
+/// Bytes of what one page changes for itself alone, and of what of that it can take back.
+pub const OWN_DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// Bytes of one entry of a document.
 pub const DOCUMENT_VALUE_BYTES_MAX: usize = 512 << 10;
 /// Bytes of what can be taken back in one visualization.

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use graphlume_types::UserId;
-use graphlume_types::limits::{HISTORY_BYTES_MAX, HISTORY_STEPS_MAX};
+use graphlume_types::limits::HISTORY_STEPS_MAX;
 
 use super::Change;
 
@@ -78,14 +78,20 @@ impl Step {
 }
 
 /// Steps that can be taken back, and those that were.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct History {
     done: VecDeque<Step>,
     undone: VecDeque<Step>,
     bytes: usize,
+    bytes_max: usize,
 }
 
 impl History {
+    /// A past of so many bytes at most.
+    pub(crate) const fn new(bytes_max: usize) -> Self {
+        Self { done: VecDeque::new(), undone: VecDeque::new(), bytes: 0, bytes_max }
+    }
+
     /// Notes a step that was made.
     pub(crate) fn did(&mut self, step: Step) {
         let paths: HashSet<&str> = step.back.iter().map(|c| c.path.as_str()).collect();
@@ -145,7 +151,7 @@ impl History {
     /// Forgets the oldest past the limits.
     fn cut(&mut self) {
         while self.done.len() + self.undone.len() > HISTORY_STEPS_MAX
-            || self.bytes > HISTORY_BYTES_MAX
+            || self.bytes > self.bytes_max
         {
             let oldest = self.done.pop_front().or_else(|| self.undone.pop_front());
             let Some(oldest) = oldest else { break };

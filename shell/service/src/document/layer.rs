@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_types::limits::{DOCUMENT_BYTES_MAX, STEPS_TOLD_MAX};
+use graphlume_types::limits::{
+    DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX, STEPS_TOLD_MAX,
+};
 use serde_json::Value;
 
 use super::history::History;
@@ -57,7 +59,7 @@ pub(crate) struct Planned {
 }
 
 /// A document with its past.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) document: Arc<Document>,
     /// Another one after every change.
@@ -65,6 +67,7 @@ pub(crate) struct Layer {
     history: History,
     log: VecDeque<Arc<Committed>>,
     log_bytes: usize,
+    bytes_max: usize,
     pub(crate) shown: Option<Arc<Shown>>,
     /// Whether what is visible is being found, and whether it has to be found once more after that.
     finding: bool,
@@ -72,8 +75,28 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    pub(crate) fn new(document: Document) -> Self {
-        Self { document: Arc::new(document), ..Self::default() }
+    /// What all see.
+    pub(crate) fn shared(document: Document) -> Self {
+        Self { document: Arc::new(document), ..Self::within(DOCUMENT_BYTES_MAX, HISTORY_BYTES_MAX) }
+    }
+
+    /// What one page changes for itself alone: there may be a thousand of them.
+    pub(crate) fn own() -> Self {
+        Self::within(OWN_DOCUMENT_BYTES_MAX, OWN_DOCUMENT_BYTES_MAX)
+    }
+
+    fn within(bytes_max: usize, history_bytes_max: usize) -> Self {
+        Self {
+            document: Arc::default(),
+            revision: 0,
+            history: History::new(history_bytes_max),
+            log: VecDeque::new(),
+            log_bytes: 0,
+            bytes_max,
+            shown: None,
+            finding: false,
+            stale: false,
+        }
     }
 
     /// What the document would be after these changes.
@@ -88,7 +111,7 @@ impl Layer {
         changes: Vec<Change>,
     ) -> Result<Planned, ServiceError> {
         let mut document = self.document.as_ref().clone();
-        let back = document.apply(&changes)?;
+        let back = document.apply(&changes, self.bytes_max)?;
         Ok(Planned { way: Way::Do, step: Step::new(actor, label, join, changes, back), document })
     }
 
@@ -109,7 +132,7 @@ impl Layer {
         })?;
         let changes = if way == Way::Undo { &step.back } else { &step.changes };
         let mut document = self.document.as_ref().clone();
-        let back = document.apply(changes)?;
+        let back = document.apply(changes, self.bytes_max)?;
         let verb = if way == Way::Undo { "Undo" } else { "Redo" };
         let label = format!("{verb}: {}", step.label);
         Ok(Planned { way, step: Step::new(actor, label, None, changes.clone(), back), document })
@@ -128,7 +151,7 @@ impl Layer {
         };
         self.log_bytes += committed.bytes();
         self.log.push_back(Arc::new(committed));
-        while self.log.len() > STEPS_TOLD_MAX || self.log_bytes > DOCUMENT_BYTES_MAX {
+        while self.log.len() > STEPS_TOLD_MAX || self.log_bytes > self.bytes_max {
             let Some(oldest) = self.log.pop_front() else { break };
             self.log_bytes = self.log_bytes.saturating_sub(oldest.bytes());
         }

@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use graphlume_types::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_ENTRIES_MAX};
+use graphlume_types::limits::DOCUMENT_ENTRIES_MAX;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -115,8 +115,12 @@ impl Document {
     /// be made.
     ///
     /// # Errors
-    /// When the document would be too large.
-    pub(crate) fn apply(&mut self, changes: &[Change]) -> Result<Vec<Change>, ServiceError> {
+    /// When the document would be larger than `bytes_max`.
+    pub(crate) fn apply(
+        &mut self,
+        changes: &[Change],
+        bytes_max: usize,
+    ) -> Result<Vec<Change>, ServiceError> {
         let mut back: Vec<Change> = changes.iter().map(|c| self.set(c.clone())).collect();
         back.reverse();
         let too_large = if self.entries.len() > DOCUMENT_ENTRIES_MAX {
@@ -125,10 +129,10 @@ impl Document {
                 DOCUMENT_ENTRIES_MAX,
                 "entries; remove filters or pins",
             ))
-        } else if self.bytes > DOCUMENT_BYTES_MAX {
+        } else if self.bytes > bytes_max {
             Some((
                 "the picture's document",
-                DOCUMENT_BYTES_MAX,
+                bytes_max,
                 "bytes; remove filters by selection",
             ))
         } else {

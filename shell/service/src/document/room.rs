@@ -31,7 +31,7 @@ struct Guest {
     own: Layer,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     shared: Layer,
     guests: HashMap<String, Guest>,
@@ -48,7 +48,7 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(document: Document) -> Arc<Self> {
-        let state = State { shared: Layer::new(document), guests: HashMap::new() };
+        let state = State { shared: Layer::shared(document), guests: HashMap::new() };
         let has_graph = AtomicBool::new(false);
         Arc::new(Self { state: Mutex::new(state), has_graph, changed: watch::Sender::new(()) })
     }
@@ -56,7 +56,7 @@ impl Room {
     /// Seats a page.
     pub(crate) fn enter(self: &Arc<Self>, author: Author, controls: bool) -> Seat {
         let id = SessionId::random().as_str().to_owned();
-        let guest = Guest { author, controls, own: Layer::default() };
+        let guest = Guest { author, controls, own: Layer::own() };
         self.state.lock().guests.insert(id.clone(), guest);
         Seat {
             changed: self.changed.subscribe(),
@@ -87,17 +87,22 @@ impl Room {
         self.state.lock().guests.get(id).map(|g| (g.author.clone(), g.controls))
     }
 
-    /// Makes a step, and tells all who are concerned.
-    pub(crate) fn commit(&self, own: Option<&str>, planned: Planned, author: Author) -> u64 {
-        let revision = self.with(own, |layer| layer.commit(planned, author)).unwrap_or_default();
-        self.changed.send_replace(());
+    /// Makes a step of what all see, and tells them.
+    pub(crate) fn commit(&self, planned: Planned, author: Author) -> u64 {
+        let revision = self.state.lock().shared.commit(planned, author);
+        self.tell();
         revision
+    }
+
+    /// Has every page look what is new.
+    pub(crate) fn tell(&self) {
+        self.changed.send_replace(());
     }
 
     /// Shows what filters leave visible.
     pub(crate) fn show(&self, own: Option<&str>, shown: Shown) {
         self.with(own, |layer| layer.shown = Some(Arc::new(shown)));
-        self.changed.send_replace(());
+        self.tell();
     }
 
     /// Guests who have filters of their own.
@@ -155,15 +160,16 @@ impl Seat {
         if let Some(guest) = self.room.state.lock().guests.get_mut(&self.id) {
             guest.controls = controls;
         }
-        self.room.changed.send_replace(());
+        self.room.tell();
     }
 
     /// What there is to tell at this moment, in order.
     pub fn pending(&mut self) -> Vec<Told> {
         let mut out = Vec::new();
-        let state = self.room.state.lock();
-        let Some(guest) = state.guests.get(&self.id) else { return out };
-        let (shared, own) = (&state.shared, &guest.own);
+        let mut state = self.room.state.lock();
+        let State { shared, guests } = &mut *state;
+        let Some(guest) = guests.get_mut(&self.id) else { return out };
+        let own = &guest.own;
         let missed = self.seen.map(|seen| (shared.since(seen), own.since(self.own_seen)));
         match missed {
             Some((Some(steps), Some(mine))) => {
@@ -181,7 +187,8 @@ impl Seat {
             self.labels = labels;
         }
         // What is visible to a page with filters of its own was found with them.
-        let shown = if own.document.is_empty() { &shared.shown } else { &own.shown };
+        let is_own = !own.document.is_empty();
+        let shown = if is_own { &own.shown } else { &shared.shown };
         if let Some(shown) = shown
             && self.shown.as_ref().is_none_or(|s| !Arc::ptr_eq(s, shown))
         {
@@ -189,6 +196,13 @@ impl Seat {
             out.extend(shown.frames.iter().cloned().map(Told::Frame));
             out.push(Told::Message(shown.counts.clone()));
             self.shown = Some(Arc::clone(shown));
+            if is_own {
+                // Nobody else is told of it: the frames, large for a large graph, need not be kept.
+                let (epoch, counts) = (shown.epoch, shown.counts.clone());
+                let told = Arc::new(Shown { epoch, counts, frames: Vec::new() });
+                self.shown = Some(Arc::clone(&told));
+                guest.own.shown = Some(told);
+            }
         }
         out
     }

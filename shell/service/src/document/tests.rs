@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use graphlume_types::UserId;
+use graphlume_types::limits::DOCUMENT_BYTES_MAX;
 use graphlume_types::hash::mix64;
 use serde_json::{Value, json};
 
@@ -82,7 +83,7 @@ fn what_a_path_may_hold_is_checked_by_name_and_completed() {
 
 #[test]
 fn each_takes_back_what_is_his_and_nothing_that_another_has_changed_since() {
-    let mut layer = Layer::default();
+    let mut layer = Layer::shared(Document::default());
     step(&mut layer, ANN, None, &[("filters/a", Some(filter("x > 1")))]);
     step(&mut layer, BOB, None, &[("filters/b", Some(filter("x > 2")))]);
     assert_eq!(layer.labels(ANN), (Some("step"), None));
@@ -98,7 +99,7 @@ fn each_takes_back_what_is_his_and_nothing_that_another_has_changed_since() {
 
 #[test]
 fn a_drag_is_one_step() {
-    let mut layer = Layer::default();
+    let mut layer = Layer::shared(Document::default());
     for at in 0..40 {
         step(&mut layer, ANN, Some("drag-1"), &[("pins/3", Some(json!([at, 0])))]);
     }
@@ -112,7 +113,7 @@ fn a_drag_is_one_step() {
 
 #[test]
 fn a_document_past_its_limits_is_refused_and_stays_as_it_was() {
-    let mut layer = Layer::default();
+    let mut layer = Layer::shared(Document::default());
     let large = |at: usize| json!({"rule": {"query": format!("{at}{}", "x".repeat(500_000))}});
     for at in 0..8 {
         step(&mut layer, ANN, None, &[(&format!("filters/f{at}"), Some(large(at)))]);
@@ -127,6 +128,20 @@ fn a_document_past_its_limits_is_refused_and_stays_as_it_was() {
     }
     assert!(layer.bytes() < DOCUMENT_BYTES_MAX * 2 + graphlume_types::limits::HISTORY_BYTES_MAX);
     assert!(go(&mut layer, ANN, Way::Undo), "what is kept of the past can be taken back");
+}
+
+#[test]
+fn a_page_that_watches_may_change_less_than_all_together() {
+    let room = Room::new(Document::default());
+    let seat = room.enter(author(Actor::KeyHolder), false);
+    let large = json!({"rule": {"query": "x".repeat(300_000)}});
+    let change = checked("filters/f", Some(large)).unwrap();
+    let own = room.with(Some(seat.id()), |l| {
+        l.plan(Actor::Viewer, String::new(), None, vec![change.clone()])
+    });
+    assert_eq!(own.unwrap().unwrap_err().reply().slug, "too-large");
+    let shared = room.with(None, |l| l.plan(ANN, String::new(), None, vec![change]));
+    assert!(shared.unwrap().is_ok());
 }
 
 /// A page's copy of the document.
@@ -181,7 +196,8 @@ fn random_step(room: &Room, seat: &str, dice: u64) {
         }
     });
     if let Ok(planned) = planned.unwrap() {
-        room.commit(own, planned, who);
+        room.with(own, |layer| layer.commit(planned, who));
+        room.tell();
     }
 }
 
@@ -223,7 +239,7 @@ fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
         assert_eq!(&written, room.document().as_ref(), "it is read back as it was written");
         let bytes = written.bytes();
         let gone: Vec<Change> = shared.keys().map(|p| Change::new(p.clone(), None)).collect();
-        written.apply(&gone).unwrap();
+        written.apply(&gone, DOCUMENT_BYTES_MAX).unwrap();
         assert!(written.is_empty() && written.bytes() == 0 && bytes > 0);
     }
 }
@@ -231,7 +247,7 @@ fn after_any_steps_reconnects_and_undos_all_hold_the_same_document() {
 #[test]
 fn all_steps_of_one_can_be_taken_back_and_made_again() {
     for seed in 0..20_u64 {
-        let mut layer = Layer::default();
+        let mut layer = Layer::shared(Document::default());
         let mut states = vec![layer.document.clone()];
         for round in 0..60 {
             let dice = mix64(seed << 20 | round);
@@ -277,10 +293,10 @@ fn samples() -> String {
             .unwrap()
             .unwrap()
     };
-    room.commit(None, plan("by a person", ANN), author(ANN));
+    room.commit(plan("by a person", ANN), author(ANN));
     told.extend(page.pending());
     let agent = Actor::Agent(UserId(1));
-    room.commit(None, plan("by an agent", agent), author(agent));
+    room.commit(plan("by an agent", agent), author(agent));
     told.extend(page.pending());
     let mut lines: Vec<String> = told
         .iter()

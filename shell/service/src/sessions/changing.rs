@@ -87,43 +87,55 @@ impl Sessions {
         seat: &str,
         asked: StepRequest,
     ) -> Result<Stepped, ServiceError> {
-        let turn = self.collection_turn(&grant.session);
-        let _turn = turn.lock().await;
-        let meta = self.shown(grant)?;
-        let room = Arc::clone(&meta.room);
+        let room = self.shown(grant)?.room;
         let (author, controls) = room.guest(seat).ok_or_else(|| no_session(seat))?;
-        let own = (!controls).then_some(seat);
-        let actor = if controls { author.actor } else { Actor::Viewer };
-        let planned = match asked {
+        let asked = match asked {
             StepRequest::Do { label, join, changes } => {
                 let mut changes = check_all(changes, controls)?;
                 if !controls {
                     switch_off_for_one(&room, seat, &mut changes);
                 }
-                let changes = self.with_room_for_collections(&meta, changes);
+                // Before the session's turn, for it may take as long as a query. What is dragged was looked at when the
+                // drag began.
+                if join.is_none() {
+                    self.check_rules(grant, &changes).await?;
+                }
                 let label = label.chars().take(LABEL_CHARS_MAX).collect();
-                plan(&room, own, |layer| layer.plan(actor, label, join, changes))?
+                StepRequest::Do { label, join, changes }
             }
-            StepRequest::Undo => plan(&room, own, |layer| layer.plan_way(actor, Way::Undo))?,
-            StepRequest::Redo => plan(&room, own, |layer| layer.plan_way(actor, Way::Redo))?,
+            other => other,
         };
-        // What is dragged was looked at when the drag began.
-        if planned.way == Way::Do && planned.step.join.is_none() {
-            self.check_rules(grant, &planned.step.changes).await?;
-        }
-        let hides = planned
-            .step
-            .changes
-            .iter()
-            .any(|c| c.path.starts_with("filters/") || c.path == "prune_orphans");
-        let revision = match own {
-            None => self.carry_out(grant, meta, planned, author).await?,
-            Some(_) => room.commit(own, planned, author),
+        let (revision, hides) = match controls {
+            true => self.shared_step(grant, author, asked).await?,
+            false => own_step(&room, seat, author, asked)?,
         };
         if hides {
-            self.follow(&grant.target(), &room, own);
+            self.follow(&grant.target(), &room, (!controls).then_some(seat));
         }
         Ok(Stepped { revision, own: !controls })
+    }
+
+    /// A step of what all see: its revision, and whether it may hide something or show it again.
+    async fn shared_step(
+        &self,
+        grant: &ViewerGrant,
+        author: Author,
+        asked: StepRequest,
+    ) -> Result<(u64, bool), ServiceError> {
+        let turn = self.collection_turn(&grant.session);
+        let _turn = turn.lock().await;
+        let meta = self.shown(grant)?;
+        let asked = match asked {
+            StepRequest::Do { label, join, changes } => {
+                let changes = self.with_room_for_collections(&meta, changes);
+                StepRequest::Do { label, join, changes }
+            }
+            other => other,
+        };
+        let actor = author.actor;
+        let planned = plan(&meta.room, None, |layer| planned(layer, actor, asked))?;
+        let hides = hides(&planned);
+        Ok((self.carry_out(grant, meta, planned, author).await?, hides))
     }
 
     /// Tells a graph that a session shows for the first time in this process what its document says of it: nodes are held
@@ -163,7 +175,7 @@ impl Sessions {
         }
         let room = Arc::clone(&meta.room);
         self.write_down(&meta, &planned).await?;
-        let revision = room.commit(None, planned, author);
+        let revision = room.commit(planned, author);
         self.weigh(&meta);
         if let Some(collections) = collections {
             self.show_collections(&meta.session, &collections);
@@ -216,7 +228,7 @@ impl Sessions {
         let actor = author.actor;
         let planned = plan(&meta.room, None, |layer| layer.plan(actor, label, None, changes))?;
         self.write_down(meta, &planned).await?;
-        meta.room.commit(None, planned, author);
+        meta.room.commit(planned, author);
         Ok(())
     }
 
@@ -288,6 +300,37 @@ fn plan(
     find: impl FnOnce(&mut Layer) -> Result<Planned, ServiceError>,
 ) -> Result<Planned, ServiceError> {
     room.with(own, find).ok_or_else(|| no_session(own.unwrap_or_default()))?
+}
+
+/// A step of what one page sees alone, made at once.
+fn own_step(
+    room: &Room,
+    seat: &str,
+    author: Author,
+    asked: StepRequest,
+) -> Result<(u64, bool), ServiceError> {
+    let done = room.with(Some(seat), |layer| {
+        let planned = planned(layer, Actor::Viewer, asked)?;
+        let hides = hides(&planned);
+        Ok((layer.commit(planned, author), hides))
+    });
+    room.tell();
+    done.ok_or_else(|| no_session(seat))?
+}
+
+/// What a layer would be after a step.
+fn planned(layer: &Layer, actor: Actor, asked: StepRequest) -> Result<Planned, ServiceError> {
+    match asked {
+        StepRequest::Do { label, join, changes } => layer.plan(actor, label, join, changes),
+        StepRequest::Undo => layer.plan_way(actor, Way::Undo),
+        StepRequest::Redo => layer.plan_way(actor, Way::Redo),
+    }
+}
+
+/// Whether a step may hide something or show it again.
+fn hides(planned: &Planned) -> bool {
+    let changes = &planned.step.changes;
+    changes.iter().any(|c| c.path.starts_with("filters/") || c.path == "prune_orphans")
 }
 
 /// The changes as their paths take them. A page that does not control the session changes filters and looks alone, for
