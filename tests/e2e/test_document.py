@@ -389,7 +389,7 @@ def test_two_pages_and_an_agent_end_with_the_same_document(server, open_page, ac
     assert fresh.document == pages[0].document
 
 
-def test_collections_of_64_kib_come_with_the_address(server, graph):
+def test_collections_of_more_than_50_kib_come_with_the_address(server, graph):
     of = [{"type": "set", "id": f"c{i}", "name": f"Kind {i}", "node_color": "#ff0000", "expr": {"type": "gfql_chain", "gfql": [
         {"type": "Node", "filter_dict": {"x": {"type": "IsIn", "options": [*range(i, 1500 + i)]}}}]}} for i in range(6)]
     text = quote(json.dumps(of, separators=(",", ":")), safe="")

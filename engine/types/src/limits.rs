@@ -55,8 +55,8 @@ pub const DESCRIPTION_CHARS_MAX: usize = 65_536;
 pub const HEADER_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a request target.
 pub const URI_BYTES_MAX: usize = 8 << 10;
-/// Bytes of the target of the page, whose `collections` may have 64 KiB.
-pub const PAGE_URI_BYTES_MAX: usize = 72 << 10;
+/// Bytes of the target of the page, whose `collections` may be long: what the HTTP library reads at most.
+pub const PAGE_URI_BYTES_MAX: usize = (64 << 10) - 2;
 /// Requests in progress at once.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 512;
 /// Open connections.

@@ -150,8 +150,7 @@ impl History {
 
     /// Forgets the oldest past the limits.
     fn cut(&mut self) {
-        while self.done.len() + self.undone.len() > HISTORY_STEPS_MAX
-            || self.bytes > self.bytes_max
+        while self.done.len() + self.undone.len() > HISTORY_STEPS_MAX || self.bytes > self.bytes_max
         {
             let oldest = self.done.pop_front().or_else(|| self.undone.pop_front());
             let Some(oldest) = oldest else { break };

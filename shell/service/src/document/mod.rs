@@ -130,11 +130,7 @@ impl Document {
                 "entries; remove filters or pins",
             ))
         } else if self.bytes > bytes_max {
-            Some((
-                "the picture's document",
-                bytes_max,
-                "bytes; remove filters by selection",
-            ))
+            Some(("the picture's document", bytes_max, "bytes; remove filters by selection"))
         } else {
             None
         };

@@ -179,7 +179,7 @@ impl Seat {
             _ => out.push(Told::Message(whole(shared, own))),
         }
         (self.seen, self.own_seen) = (Some(shared.revision), own.revision);
-        let layer = if guest.controls { shared } else { own };
+        let layer = if guest.controls { &*shared } else { own };
         let labels = layer.labels(guest.actor());
         let labels = (labels.0.map(str::to_owned), labels.1.map(str::to_owned));
         if labels != self.labels {

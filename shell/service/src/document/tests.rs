@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use graphlume_types::UserId;
-use graphlume_types::limits::DOCUMENT_BYTES_MAX;
 use graphlume_types::hash::mix64;
+use graphlume_types::limits::DOCUMENT_BYTES_MAX;
 use serde_json::{Value, json};
 
 use super::*;
