@@ -224,8 +224,10 @@ def test_the_address_of_a_page_carries_nothing_into_the_headers(server, alice):
     for name in ("x" * 200, "a b", "a%0d%0aX: y", "..", "a/b"):
         r = requests.get(f"{server.url}/graph/graph.html?dataset={dataset}&workbook={name}", allow_redirects=False)
         assert r.status_code == 400 and r.json()["field"] == "session", (name, r.text)
-    r = requests.get(f"{server.url}/graph/graph.html?dataset={'a' * 9000}")
+    r = requests.get(f"{server.url}/healthz?{'a' * 9000}")
     assert r.status_code == 414 and "8192" in r.json()["message"]
+    assert requests.get(f"{server.url}/graph/graph.html?dataset={'a' * 9000}").status_code == 404, "the page reads more"
+    assert requests.get(f"{server.url}/graph/graph.html?dataset={'a' * 70000}").status_code in (414, 431)
 
 
 def test_odd_values_make_a_picture_of_finite_positions(server, alice):

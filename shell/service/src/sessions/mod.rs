@@ -390,7 +390,7 @@ impl Sessions {
 
     /// Notes how much memory a session takes by now; those without an owner have a limit together.
     fn weigh(&self, meta: &SessionMeta) {
-        let bytes = memory_of(&meta.collections, &meta.notices) + meta.room.bytes();
+        let bytes = memory_of(&meta.collections, &meta.notices, &meta.room);
         let forgotten = self.registry.weigh(&meta.session, bytes, |id| self.presence.is_open(id));
         if meta.owner.is_none() {
             self.registry.leave(forgotten);
@@ -449,7 +449,7 @@ fn new_session(
         created_at: now,
         seen_at: now,
         settings,
-        bytes: memory_of(&collections, &notices) + room.bytes(),
+        bytes: memory_of(&collections, &notices, &room),
         room,
         notices: notices.into(),
         collections: Arc::new(collections),

@@ -38,10 +38,12 @@ pub(crate) struct SessionMeta {
     pub(crate) bytes: usize,
 }
 
-/// About how much memory what a page's address brought along takes: parsed, expressions take many times their text.
-pub(super) fn memory_of(collections: &Collections, notices: &[Notice]) -> usize {
+/// About how much memory what a page's address brought along takes, and what its room holds: parsed, expressions take many
+/// times their text.
+pub(super) fn memory_of(collections: &Collections, notices: &[Notice], room: &Room) -> usize {
     const OF_TEXT: usize = 16;
     let texts = json_bytes(&collections.records).saturating_add(json_bytes(&notices));
+    let texts = texts.saturating_add(room.bytes());
     size_of::<SessionMeta>().saturating_add(texts.saturating_mul(OF_TEXT))
 }
 

@@ -129,7 +129,7 @@ pub(super) fn from_record(rec: SessionRec) -> SessionMeta {
     SessionMeta {
         org: rec.org_name,
         seen_at: rec.updated_at.max(rec.created_at),
-        bytes: memory_of(&collections, &rec.notices) + room.bytes(),
+        bytes: memory_of(&collections, &rec.notices, &room),
         room,
         collections: Arc::new(collections),
         settings: serde_json::from_value(Value::Object(rec.layout)).unwrap_or_default(),
