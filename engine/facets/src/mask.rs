@@ -217,7 +217,8 @@ impl Work<'_> {
                 return Ok(axis);
             }
         }
-        // The first column says whose expression it was to be; one that nobody has is looked for among the nodes.
+        // No table has all columns of the expression: its axis is that of the table with the first one, and the nodes when
+        // neither has it, so that the error names the nearest column of theirs.
         let first = names.first().map_or("", |name| name.name.as_str());
         Ok(if !self.has(Axis::Node, first)? && self.has(Axis::Edge, first)? {
             Axis::Edge

@@ -29,7 +29,7 @@ pub(crate) struct Applied {
 pub(crate) struct Visible {
     /// By index.
     pub(crate) nodes: Bits,
-    /// In drawn order; absent where nobody asked for them.
+    /// In drawn order; absent when the caller, a histogram of nodes, needs the nodes alone.
     pub(crate) edges: Option<Bits>,
 }
 

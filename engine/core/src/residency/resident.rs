@@ -95,7 +95,7 @@ pub(crate) struct Resident {
     pub(super) properties: OnceLock<PropertyGraph>,
     pub(super) drawn: OnceLock<PropertyGraph>,
     pub(super) fingerprint: OnceLock<u64>,
-    /// The community of every node, as the picture is coloured by them, once somebody has looked for them.
+    /// The community of every node. Found once, by the picture's colours or by the first filter or histogram that names `community`.
     pub(crate) communities: OnceLock<Arc<Vec<u32>>>,
     /// What is kept of filters and histograms.
     pub(crate) facets: Facets,

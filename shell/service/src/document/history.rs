@@ -1,5 +1,5 @@
-//! Who did what, and what can be taken back. Each takes back what he did himself; a step that somebody else has
-//! written over since is his to take back no more.
+//! The steps of a document that can be taken back. An actor takes back only steps of its own, the newest first; a step is
+//! dropped as soon as another actor changes an entry that it had changed, for taking it back would undo the other's work.
 
 use std::collections::{HashSet, VecDeque};
 

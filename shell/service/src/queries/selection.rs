@@ -38,7 +38,8 @@ struct Source {
 }
 
 impl Source {
-    /// Who may see a dataset of a part of this one that belongs to the organization `org`: nobody who may not see this one.
+    /// The privacy of a new dataset made of a part of this one, when its maker is active in `org`: never wider than this one's.
+    /// A dataset of another organization gives a private one.
     fn privacy_in(self, org: Option<&str>) -> Option<Privacy> {
         let privacy = self.privacy?;
         let elsewhere = self.org.as_deref() != org;

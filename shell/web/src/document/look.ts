@@ -1,3 +1,4 @@
+import { lookOf, namesShown } from '../state/look.ts';
 import * as store from '../state/store.ts';
 import { currentTheme } from '../state/theme.ts';
 import type { Highlight, Params } from '../state/params.ts';
@@ -62,19 +63,8 @@ export function applyLook(viewer: Viewer, looks: ReadonlyMap<string, unknown>): 
   }
   if (JSON.stringify(params) === JSON.stringify(store.params)) return;
   Object.assign(store.params, params);
-  Object.assign(viewer.picture.look, {
-    pointSize: params.pointSize,
-    pointOpacity: params.pointOpacity,
-    strokeWidth: params.pointStrokeWidth,
-    edgeOpacity: params.edgeOpacity,
-    curvature: params.edgeCurvature,
-    arrows: params.showArrows,
-    highlight: params.neighborhoodHighlight,
-    hops: params.neighborhoodHighlightHops,
-  });
-  viewer.labels.mustShow(
-    params.showPointsOfInterest && params.showPointsOfInterestLabel ? params.pointsOfInterestMax : 0,
-  );
+  Object.assign(viewer.picture.look, lookOf(params));
+  viewer.labels.mustShow(namesShown(params));
   store.menu.value = params.menu;
   viewer.setTheme(currentTheme());
   viewer.relabel();

@@ -15,6 +15,7 @@ import { maySteer } from './helm.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
 import { readLegend } from './legend.ts';
 import { showLink } from './link-state.ts';
+import { lookOf, namesShown } from './look.ts';
 import { showNotices } from './notices.ts';
 import { forgetSelection } from './selecting.ts';
 import * as store from './store.ts';
@@ -55,20 +56,9 @@ export class Viewer {
     private readonly still: boolean,
   ) {
     const { params } = store;
-    const look = {
-      pointSize: params.pointSize,
-      pointOpacity: params.pointOpacity,
-      strokeWidth: params.pointStrokeWidth,
-      edgeOpacity: params.edgeOpacity,
-      curvature: params.edgeCurvature,
-      arrows: params.showArrows,
-      highlight: params.neighborhoodHighlight,
-      hops: params.neighborhoodHighlightHops,
-    };
-    this.picture = new Picture(canvas, look, still, params.test);
+    this.picture = new Picture(canvas, lookOf(params), still, params.test);
     this.picture.obstacles = () => this.obstacles();
-    const must =
-      params.showPointsOfInterest && params.showPointsOfInterestLabel ? params.pointsOfInterestMax : 0;
+    const must = namesShown(params);
     this.labels = new LabelLayer(overlay, { max: 200, must, shorten: params.shortenLabels, still });
     this.theme = currentTheme();
     this.setTheme(this.theme);
