@@ -146,6 +146,11 @@ def test_pins_and_settings_of_the_document_reach_the_layout_and_go_back(open_pag
     assert page.ask(t="undo")["t"] == "done"
     page.until(lambda: page.state["settings"]["gravity"] == 1.0)
     assert page.document == {}
+    # linLog has no value of its own at first: the size of the graph decides.
+    assert page.do({"settings/linLog": True})["t"] == "done"
+    page.until(lambda: page.state["settings"]["linLog"] is True)
+    assert page.ask(t="undo")["t"] == "done"
+    page.until(lambda: page.state["settings"]["linLog"] is None)
 
 
 def test_who_may_not_change_the_visualization_changes_filters_for_himself(open_page):

@@ -76,6 +76,8 @@ struct Knob {
 
 enum Set {
     Flag(fn(&mut LayoutSettings, bool)),
+    /// Yes or no, or null for what suits the graph.
+    Choice(fn(&mut LayoutSettings, Option<bool>)),
     /// A number, which is moved into a range.
     Number(f64, f64, fn(&mut LayoutSettings, f64)),
     /// Milliseconds.
@@ -88,6 +90,10 @@ impl Knob {
         let (low, high) = match self.set {
             Set::Flag(set) => {
                 set(s, flag(v)?);
+                return Ok(None);
+            }
+            Set::Choice(set) => {
+                set(s, if v.is_null() { None } else { Some(flag(v).map_err(|_| CHOICE)?) });
                 return Ok(None);
             }
             Set::Number(low, high, set) => {
@@ -105,13 +111,14 @@ impl Knob {
 }
 
 const BOOL: Expected = "expected true or false";
+const CHOICE: Expected = "expected true, false or null, which leaves it to the size of the graph";
 const NUMBER: Expected = "expected a finite number";
 #[expect(clippy::cast_precision_loss, reason = "the limit is far below 2^53")]
 const PLAY_MILLIS_MAX: f64 = limits::PLAY_MILLIS_ADDRESS_MAX as f64;
 
 const KNOBS: &[Knob] = &[
     Knob { name: "play", set: Set::Time(|s, v| (s.play, s.play_is_set) = (v, true)) },
-    Knob { name: "linLog", set: Set::Flag(|s, v| s.lin_log = Some(v)) },
+    Knob { name: "linLog", set: Set::Choice(|s, v| s.lin_log = v) },
     Knob { name: "strongGravity", set: Set::Flag(|s, v| s.strong_gravity = v) },
     Knob { name: "dissuadeHubs", set: Set::Flag(|s, v| s.dissuade_hubs = v) },
     Knob { name: "gravity", set: Set::Number(0.0, 100.0, |s, v| s.gravity = v) },
@@ -310,6 +317,9 @@ mod tests {
         assert!(!off.params(1_000_000).lin_log_mode);
         let (on, _) = LayoutSettings::from_query([("linLog", "True")]);
         assert!(on.params(2).lin_log_mode);
+        let mut taken_back = on;
+        taken_back.apply(&patch(json!({"linLog": null}))).expect("null leaves it to the size");
+        assert_eq!(taken_back, automatic);
     }
 
     #[test]

@@ -39,6 +39,7 @@ function doc(viewer: Viewer): Record<string, unknown> {
     software: viewer.picture.renderer.software,
     collections: store.collections.value,
     shown: store.shown.value,
+    shared: store.instruments.value?.snapshot() ?? null,
   };
 }
 

@@ -26,6 +26,12 @@ export class SharedDocument {
     }
   }
 
+  /** All that is known, for tests that compare it between pages. */
+  snapshot(): { revision: number; shared: Record<string, unknown>; own: Record<string, unknown> } {
+    const { revision, shared, own } = this;
+    return { revision, shared: Object.fromEntries(shared), own: Object.fromEntries(own) };
+  }
+
   get hasOwn(): boolean {
     return this.own.size > 0;
   }

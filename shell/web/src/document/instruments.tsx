@@ -19,6 +19,9 @@ const PANELS = [
   ['histograms', HistogramIcon, 'Histograms'],
 ] as const;
 
+/** The document as this page knows it, for `window.__viewer`. */
+export const snapshot = (): unknown => session()?.document.snapshot() ?? null;
+
 function Step({ of, word }: { of: 'undo' | 'redo'; word: string }): JSX.Element {
   const label = state[of].value;
   const title = label === null ? `Nothing to ${of}` : `${word}: ${label}`;

@@ -24,6 +24,9 @@ const VIEW = 'view';
 const AT_WORKBOOK: Path = ['workbooksById', WORKBOOK];
 const AT_VIEW: Path = [...AT_WORKBOOK, 'viewsById', VIEW];
 
+/** How long a tick lets the layout run. */
+const TICK_MS = 1_000;
+
 interface Operation {
   id: string;
   method: 'get' | 'set' | 'call';
@@ -188,6 +191,9 @@ class Embed {
       case 'selection.setExternal':
       case 'highlight.setExternal':
         return this.select(args[0] ?? args);
+      case 'tick':
+        this.tick();
+        return true;
       case 'autocenter':
         this.viewer.fit();
         return args[0] ?? null;
@@ -197,6 +203,12 @@ class Embed {
       default:
         throw new Error(`There is no function ${name}.`);
     }
+  }
+
+  /** Lets the layout run for a while, as the client's `tickClustering` does by itself. */
+  private tick(): void {
+    this.viewer.play(true);
+    setTimeout(() => this.viewer.play(false), TICK_MS);
   }
 
   private async addRule(kind: 'filter' | 'exclusion', expr: string): Promise<boolean> {
