@@ -4,7 +4,7 @@ import type { Viewer } from './viewer.ts';
 
 /** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
 async function exportPng(viewer: Viewer): Promise<Blob> {
-  const { picture, labels } = viewer;
+  const { picture } = viewer;
   const { size, dpr } = picture;
   const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
   const following = picture.camera.following;
@@ -19,7 +19,6 @@ async function exportPng(viewer: Viewer): Promise<Blob> {
   c.fillStyle = css(picture.backdrop.center);
   c.fillRect(0, 0, out.width, out.height);
   c.drawImage(picture.renderer.canvas, 0, 0);
-  c.drawImage(labels.canvas, 0, 0);
   viewer.resize(size.w, size.h, dpr);
   picture.camera.following = following;
   return new Promise((done, fail) => {

@@ -3,6 +3,7 @@ import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
 import { SessionLink, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
+import { TextWidths } from '../gl/glyph-atlas.ts';
 import { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
@@ -13,7 +14,6 @@ import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
-import { readLegend } from './legend.ts';
 import { showLink } from './link-state.ts';
 import { lookOf, namesShown } from './look.ts';
 import { showNotices } from './notices.ts';
@@ -40,6 +40,8 @@ export class Viewer {
   private labelsAt = -1e9;
   private labelsStale = true;
   private labelsOld = false;
+  /** Whether names are on their way in or out. */
+  private fading = false;
   private readonly ending = new Ending(() => this.link.open());
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Called after each frame, to move what hangs on nodes. */
@@ -50,16 +52,17 @@ export class Viewer {
   private fitSoon = false;
 
   constructor(
-    canvas: HTMLCanvasElement,
-    overlay: HTMLCanvasElement,
+    surface: HTMLElement,
     readonly page: HTMLElement,
     private readonly still: boolean,
   ) {
     const { params } = store;
-    this.picture = new Picture(canvas, lookOf(params), still, params.test);
+    const widths = new TextWidths();
+    this.picture = new Picture(surface, widths, lookOf(params), still, params.test);
+    this.picture.over = (moving, now) => this.drawOver(moving, now);
     this.picture.obstacles = () => this.obstacles();
     const must = namesShown(params);
-    this.labels = new LabelLayer(overlay, { max: 200, must, shorten: params.shortenLabels, still });
+    this.labels = new LabelLayer(widths, { must, shorten: params.shortenLabels, still });
     this.theme = currentTheme();
     this.setTheme(this.theme);
     const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
@@ -84,19 +87,24 @@ export class Viewer {
       this.labelsStale = true;
       this.refresh();
     });
-    this.listen(canvas);
+    this.listen();
   }
 
-  private listen(canvas: HTMLCanvasElement): void {
+  private listen(): void {
     document.addEventListener('visibilitychange', () => {
       this.link.send({ t: document.hidden ? 'hidden' : 'visible' });
       if (!document.hidden) this.refresh();
     });
     addEventListener('online', () => this.link.retryNow());
-    canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
-    canvas.addEventListener('webglcontextrestored', () => {
+    this.picture.renderer.onRestored = () => {
       this.picture.restore();
       this.refresh();
+    };
+    // Names drawn before their font had come are drawn anew.
+    document.fonts?.addEventListener('loadingdone', () => {
+      this.picture.widths.forget();
+      this.picture.renderer.marks.forgetLetters();
+      this.relabel();
     });
   }
 
@@ -224,7 +232,8 @@ export class Viewer {
   }
 
   private onLegend(value: unknown): void {
-    store.legend.value = readLegend(value);
+    store.legend.value = value;
+    this.picture.sizesBound = Boolean((value as Message | null | undefined)?.node_size);
   }
 
   private onState(message: Message): void {
@@ -367,6 +376,7 @@ export class Viewer {
 
   setTheme(theme: Theme): void {
     this.theme = theme;
+    this.picture.widths.setFont(theme.labels.font);
     this.picture.backdrop = theme.backdrop;
     this.picture.applyTheme();
     this.refresh();
@@ -382,14 +392,10 @@ export class Viewer {
   }
 
   resize(w: number, h: number, dpr: number, draw?: () => void): void {
-    const { picture, labels } = this;
+    const { picture } = this;
     const { camera } = picture;
     picture.size = { w, h };
     picture.dpr = dpr;
-    for (const canvas of [picture.renderer.canvas, labels.canvas]) {
-      canvas.width = Math.max(1, Math.round(w * dpr));
-      canvas.height = Math.max(1, Math.round(h * dpr));
-    }
     const fit = picture.fitView();
     if (fit) {
       picture.fitScale = fit.scale;
@@ -397,12 +403,8 @@ export class Viewer {
     }
     this.labelsStale = true;
     // At once: a resized canvas is empty until it is drawn.
-    if (draw) {
-      draw();
-      this.labels.draw(this.layerInput(), performance.now());
-    } else {
-      this.draw(performance.now());
-    }
+    if (draw) draw();
+    else this.draw(performance.now());
   }
 
   refresh(): void {
@@ -414,15 +416,16 @@ export class Viewer {
     });
   }
 
-  layerInput(): LayerInput {
+  private layerInput(moving: boolean): LayerInput {
     const { picture } = this;
     return {
       view: picture.camera.view,
       size: picture.size,
-      dpr: picture.dpr,
+      snap: moving ? 0 : picture.dpr,
       at: picture.at,
       radius: picture.radius,
       obstacles: this.obstacles('[data-over], .card'),
+      discs: () => picture.discs(),
       style: this.theme.labels,
       selected: this.focus.selected,
       hovered: this.focus.hovered,
@@ -433,26 +436,34 @@ export class Viewer {
     };
   }
 
-  private draw(now: number): void {
+  /** Names and rings of a frame, chosen anew where they are out of date. */
+  private drawOver(moving: boolean, now: number): void {
     const { picture, labels } = this;
-    const next = picture.draw(now);
-    const input = this.layerInput();
-    const moving = picture.camera.isMoving || picture.tween(now) < 1;
+    const { marks } = picture.renderer;
+    const input = this.layerInput(moving);
     if (picture.positions.started && store.params.showLabels) {
-      if (next !== null) this.labelsOld = true;
-      const due = now - this.labelsAt > (moving ? 900 : 140);
+      const gliding = picture.camera.isMoving || picture.tween(now) < 1;
+      const due = now - this.labelsAt > (gliding ? 900 : 140);
       if (this.labelsStale || (this.labelsOld && due)) {
         labels.choose(input);
         this.labelsAt = now;
         this.labelsStale = false;
-        this.labelsOld = next !== null;
+        this.labelsOld = false;
       }
     }
-    const fading = labels.draw(input, now);
+    marks.begin(picture.pixelsPerCss);
+    this.fading = labels.draw(marks, input, now);
+    marks.draw(picture.size);
+  }
+
+  private draw(now: number): void {
+    const { picture } = this;
+    const next = picture.draw(now);
+    if (next !== null) this.labelsOld = true;
     this.onDraw();
     clearTimeout(this.later);
     this.later = undefined;
-    if (next === 0 || fading) this.refresh();
+    if (next === 0 || this.fading) this.refresh();
     else if (next !== null || this.labelsOld) {
       // At rest: the full picture, and labels chosen for it.
       this.later = setTimeout(() => this.refresh(), Math.max(next ?? 0, this.still ? 0 : 120));

@@ -12,7 +12,6 @@ import { fill, readCollections } from '../../src/state/collections.ts';
 import {
   layoutNews,
   layoutWord,
-  playWords,
   whyNoPlay,
   type LayoutFacts,
 } from '../../src/state/layout-words.ts';
@@ -20,6 +19,7 @@ import { readLegend } from '../../src/state/legend.ts';
 import { cardNumber, countWords, scaleNumber } from '../../src/state/numbers.ts';
 import { blockedSite } from '../../src/state/picture-sites.ts';
 import { parseParams } from '../../src/state/params.ts';
+import { playWords } from '../../src/state/play-words.ts';
 
 const names = (name: string) => (name === 'red' ? { r: 255, g: 0, b: 0, a: 1 } : null);
 
