@@ -16,7 +16,10 @@ const KEPT_MAX = 20_000;
 
 export const WEIGHTS = [400, 600] as const;
 
-/** Where a letter lies in a texture, and where it goes: in ems from the start of its text and its middle line. */
+/**
+ * Where a letter lies in a texture, and where it goes: in ems from the start of its text and its middle line, both
+ * with `REACH` texels around its outline.
+ */
 export interface Glyph {
   u: number;
   v: number;
@@ -30,6 +33,9 @@ export interface Glyph {
   em: number;
   colored: boolean;
 }
+
+/** A letter in its shelf, and how far below the upper end of the shelf it begins. */
+type Drawn = Omit<Glyph, 'u' | 'v'> & { top: number };
 
 interface Line {
   /** In ems. */
@@ -176,7 +182,7 @@ export class TextWidths {
 export class GlyphAtlas {
   private readonly plain: Sheet;
   private readonly colored: Sheet;
-  private readonly glyphs = new Map<string, Omit<Glyph, 'u' | 'v'>>();
+  private readonly glyphs = new Map<string, Drawn>();
 
   constructor(
     gl: WebGL2RenderingContext,
@@ -222,21 +228,22 @@ export class GlyphAtlas {
     const key = `${weight}${piece.colored ? ink.text : ''}|${piece.text}`;
     const known = this.glyphs.get(key);
     const spot = sheet.shelves.find(key);
-    if (known && spot) return { ...known, u: spot.x, v: spot.y };
+    if (known && spot) return { ...known, u: spot.x, v: spot.y + known.top };
     const drawn = this.drawn(piece, weight, ink);
     const place = sheet.shelves.add(key, drawn.picture.width);
     if (!place) return null;
     sheet.write(place.x, place.y, drawn.picture, REACH);
     if (this.glyphs.size > KEPT_MAX) this.glyphs.clear();
     this.glyphs.set(key, drawn.glyph);
-    return { ...drawn.glyph, u: place.x, v: place.y };
+    return { ...drawn.glyph, u: place.x, v: place.y + drawn.glyph.top };
   }
 
   private drawn(
     piece: Piece,
     weight: number,
     ink: { text: string; halo: string },
-  ): { picture: ImageData; glyph: Omit<Glyph, 'u' | 'v'> } {
+  ): { picture: ImageData; glyph: Drawn } {
+    this.widths.in(weight).textBaseline = 'middle';
     const full = this.widths.in(weight).measureText(piece.text);
     const room = WIDTH - 2 * REACH - 2;
     // A text that is wider than the atlas is drawn smaller there.
@@ -263,8 +270,11 @@ export class GlyphAtlas {
     }
     c.fillText(piece.text, left, ROW_HEIGHT / 2);
     const picture = c.getImageData(0, 0, w, ROW_HEIGHT);
-    const size = { uw: w, vh: ROW_HEIGHT, w: w / em, h: ROW_HEIGHT / em };
-    const glyph = { ...size, dx: -left / em, dy: -ROW_HEIGHT / 2 / em, em, colored: piece.colored };
+    const middle = ROW_HEIGHT / 2;
+    const top = Math.max(0, Math.floor(middle - box.actualBoundingBoxAscent) - REACH);
+    const bottom = Math.min(ROW_HEIGHT, Math.ceil(middle + box.actualBoundingBoxDescent) + REACH);
+    const size = { uw: w, vh: bottom - top, w: w / em, h: (bottom - top) / em };
+    const glyph = { ...size, top, dx: -left / em, dy: (top - middle) / em, em, colored: piece.colored };
     return { picture, glyph };
   }
 }

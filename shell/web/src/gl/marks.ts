@@ -1,6 +1,6 @@
 import type { Size } from '../scene/camera.ts';
 import type { Rgb } from '../scene/color.ts';
-import { GlyphAtlas, type TextWidths } from './glyph-atlas.ts';
+import { GlyphAtlas, REACH, type TextWidths } from './glyph-atlas.ts';
 import { GpuTable, Program } from './gpu.ts';
 import { KIND, MARK_TEXELS, MARKS_FS, MARKS_VS } from './mark-shaders.ts';
 
@@ -76,11 +76,15 @@ export class Marks {
       const color = halo ? ink.halo : ink.text;
       for (const g of glyphs) {
         if (g.colored && halo) continue;
+        // No more of the letter's surroundings than its halo fills.
+        const near = ((halo ? ink.haloPx : 0) + 0.8 / this.dpr) * (g.em / size);
+        const cut = g.colored ? 0 : Math.max(0, REACH - near);
+        const [inset, less] = [(cut / g.em) * size, 2 * cut];
         const kind = g.colored ? KIND.colored : KIND.letter;
         const alpha = mark.opacity * (g.colored ? 1 : color.a);
         this.add([
-          ...[x + g.dx * size, y + g.dy * size, g.w * size, g.h * size],
-          ...[g.u, g.v, g.uw, g.vh],
+          ...[x + g.dx * size + inset, y + g.dy * size + inset, g.w * size - 2 * inset, g.h * size - 2 * inset],
+          ...[g.u + cut, g.v + cut, g.uw - less, g.vh - less],
           ...[color.r / 255, color.g / 255, color.b / 255, alpha],
           ...[kind, (size * this.dpr) / g.em, halo ? ink.haloPx * this.dpr : 0, 0],
         ]);
