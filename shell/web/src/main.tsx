@@ -62,7 +62,7 @@ function start({ stage, surface }: Surfaces): void {
       new more.PointerInput(surface, viewer);
       viewer.picture.findDirection = more.isDirected;
       viewer.picture.change();
-      viewer.refresh();
+      viewer.nameInView(more.Names);
       store.more.value = more;
     });
   });

@@ -60,6 +60,8 @@ const NEAR_RANK = 100;
 /** Half of what the halo adds to the width of a letter's line. */
 const HALO_PX = 1.75;
 
+/** Size of a name: 11 px for small nodes up to 17 px for large ones. */
+const sizeFor = (r: number): number => Math.round(Math.min(17, Math.max(11, 10.4 + 0.62 * r)) * 2) / 2;
 const weightOf = (bold: boolean): number => (bold ? 600 : 400);
 
 export class LabelLayer {
@@ -125,6 +127,12 @@ export class LabelLayer {
   measure = (text: string, size: number, bold: boolean): number =>
     this.widths.line(text, weightOf(bold)).width * size;
 
+  /** Width and height of the name of a node with this radius; null for one without. */
+  sizeOf(index: number, r: number): { w: number; h: number } | null {
+    const text = this.labelOf(index);
+    return text === null ? null : { w: this.measure(text, sizeFor(r), false), h: sizeFor(r) };
+  }
+
   private candidates(input: LayerInput): Candidate[] {
     const { must } = this.options;
     const list: Candidate[] = [];
@@ -139,8 +147,7 @@ export class LabelLayer {
       seen.add(source.index);
       const [x, y] = toScreen(input.view, input.size, place[0], place[1]);
       const r = input.radius(source.index);
-      // 11 px for small nodes up to 17 px for large ones.
-      const size = Math.round(Math.min(17, Math.max(11, 10.4 + 0.62 * r)) * 2) / 2;
+      const size = sizeFor(r);
       const forced = isExtra || source.rank < must;
       const bold = forced && r >= 6;
       const { index, text, rank } = source;

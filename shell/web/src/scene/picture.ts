@@ -18,23 +18,21 @@ import {
 } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
-import { DISC_MIN, type Disc } from './labels.ts';
-import { bundles, edgeList, middleOf, type Bundle } from './near.ts';
-import { looks, NearEdges } from './near-edges.ts';
+import { highlightOf, highlightOfMany, type Lit } from './highlight.ts';
+import type { Disc } from './labels.ts';
+import { largeDiscs } from './large-discs.ts';
+import { middleOf } from './near.ts';
+import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
-import { neighbourhood, pickNode } from './pick.ts';
+import { pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
 import { RareEdges, rareOpacity } from './rare-edges.ts';
 import { RenderScale } from './render-scale.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
-/** Edges of a hovered node that are drawn one by one. */
-const LIT_EDGES_MAX = 20_000;
 /** Arrow heads only where they can be told apart. */
 const ARROW_EDGES_MAX = 600;
-/** Numbers on the highlighted lines that stand for several edges. */
-const COUNTS_MAX = 30;
 const DIM_MS = 120;
 const REST_MS = 150;
 
@@ -55,14 +53,6 @@ export interface Backdrop {
   edge: Rgb;
   clear: boolean;
   light: boolean;
-}
-
-interface Lit {
-  index: number;
-  nodes: Uint32Array;
-  edges: EdgeList;
-  bundles: Bundle[];
-  set: ReadonlySet<number>;
 }
 
 /** The graph on the screen: its data, camera, highlight, and what to redraw when. */
@@ -289,20 +279,7 @@ export class Picture {
 
   /** Discs in view that are large enough to keep names of others off them. */
   discs(): Disc[] {
-    const { order, nodeSize, nodeColor } = this.data;
-    const { sizes, size } = this;
-    const found: Disc[] = [];
-    if (!order || !nodeSize) return found;
-    for (let k = order.length - 1; k >= 0; k -= 1) {
-      const index = order[k];
-      const r = diameterOf(nodeSize[index], sizes) / 2;
-      if (r < DISC_MIN) break;
-      const place = nodeColor?.[4 * index + 3] === 0 ? null : this.project(index);
-      if (!place) continue;
-      const [x, y] = place;
-      if (x > -r && y > -r && x < size.w + r && y < size.h + r) found.push({ index, x, y, r });
-    }
-    return found;
+    return largeDiscs(this.data, this.sizes, this.size, (index) => this.project(index));
   }
 
   /** Graph coordinates at which a node is shown now. */
@@ -345,12 +322,8 @@ export class Picture {
       this.dimGoal = 0;
       return;
     }
-    const { data } = this;
-    const size = data.nodeSize;
-    const sorted = size ? nodes.toSorted((a, b) => size[a] - size[b]) : nodes;
-    const list = edgeList([...edges], data.ends, looks(data));
     this.dimGoal = 1;
-    this.lit = { index: -1, nodes: Uint32Array.from(sorted), edges: list, bundles: [], set: new Set(nodes) };
+    this.lit = highlightOfMany(this.data, nodes, edges);
     this.change();
   }
 
@@ -359,27 +332,7 @@ export class Picture {
     if (this.held) return;
     this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
     if (this.dimGoal === 0 || this.lit?.index === index) return;
-    const { data, look } = this;
-    const around =
-      look.highlight === 'node'
-        ? { nodes: [], edges: [] }
-        : neighbourhood(
-            data.ends.subarray(0, 2 * data.edgesKnown),
-            index,
-            look.highlight as 'both' | 'incoming' | 'outgoing',
-            look.hops,
-            LIT_EDGES_MAX,
-            data.edgeHidden,
-          );
-    const set = new Set([...around.nodes, index]);
-    const size = data.nodeSize;
-    const nodes = Uint32Array.from([...around.nodes].sort((a, b) => (size ? size[a] - size[b] : a - b)));
-    const all = new Uint32Array(nodes.length + 1);
-    all.set(nodes);
-    all[nodes.length] = index;
-    const edges = edgeList(around.edges, data.ends, looks(data));
-    const counted = bundles(edges).slice(0, COUNTS_MAX);
-    this.lit = { index, nodes: all, edges, bundles: counted, set };
+    this.lit = highlightOf(this.data, this.look, index);
   }
 
   /** How many edges the highlighted lines stand for, where there is room to say so. */

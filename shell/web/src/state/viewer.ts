@@ -4,7 +4,7 @@ import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../
 import { SessionLink, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
 import { TextWidths } from '../gl/glyph-atlas.ts';
-import { Names } from '../scene/names.ts';
+import type { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { readCollections } from './collections.ts';
@@ -25,7 +25,8 @@ import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 export class Viewer {
   readonly picture: Picture;
   readonly labels: LabelLayer;
-  private readonly names: Names;
+  /** Names of what is in view; null until the graph is on the screen. */
+  private names: Names | null = null;
   readonly api: Api;
   readonly link: SessionLink;
   readonly drag: Dragging;
@@ -82,12 +83,16 @@ export class Viewer {
     });
     this.drag = new Dragging(this.picture, this.link);
     this.focus = new Focus(this.picture, this.labels, this.api);
-    this.names = new Names(this.api, () => this.labels.known, (names) => {
-      this.labels.setNear(names);
-      this.labelsStale = true;
-      this.refresh();
-    });
     this.listen();
+  }
+
+  /** From now on what is in view is named as well. */
+  nameInView(Kind: typeof Names): void {
+    this.names = new Kind(this.api, () => this.labels.known, (names) => {
+      this.labels.setNear(names);
+      this.relabel();
+    });
+    this.refresh();
   }
 
   private listen(): void {
@@ -175,7 +180,7 @@ export class Viewer {
     this.seq = 0;
     this.labels.setLabels([]);
     this.labels.clear();
-    this.names.clear();
+    this.names?.clear();
     this.picture.setGraph(nodes, edges);
     store.shown.value = null;
     forgetSelection();
@@ -459,7 +464,8 @@ export class Viewer {
   private draw(now: number): void {
     const { picture } = this;
     const next = picture.draw(now);
-    if (next !== null) this.labelsOld = true;
+    const named = picture.positions.started && store.params.showLabels;
+    if (next !== null && named) this.labelsOld = true;
     this.onDraw();
     clearTimeout(this.later);
     this.later = undefined;
@@ -467,14 +473,14 @@ export class Viewer {
     else if (next !== null || this.labelsOld) {
       // At rest: the full picture, and labels chosen for it.
       this.later = setTimeout(() => this.refresh(), Math.max(next ?? 0, this.still ? 0 : 120));
-    } else if (picture.positions.started && store.params.showLabels) {
-      void this.names.look(picture.looking, () => picture.inView());
+    } else if (named) {
+      void this.names?.look(picture.looking, () => picture.inView());
     }
   }
 
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
-    const still = !this.scheduled && this.later === undefined && !this.names.busy;
+    const still = !this.scheduled && this.later === undefined && !this.names?.busy;
     return still && this.edgesDone && !this.picture.painter.incomplete;
   }
 }
