@@ -1,9 +1,9 @@
-// How beautiful pictures are, in figures: for each address of a graph a line of a table, and 1 as the exit code
-// when a bar is missed. What the page knows it tells (window.__viewer); every figure is computed here.
+// How beautiful pictures are, in figures: for each address of a graph a line of a table, and 1 as the exit
+// code when a bar is missed. What the page knows it tells (window.__viewer); every figure is computed here.
 // Usage: node dev/beauty.mjs <address of a graph>… ; BARS='{"png":1e9}' sets bars anew by name.
 //
 //   nodes     in view
-//   names     shown: 40 or more where 40 nodes are in view, unless each node without a name has no room for one
+//   names     shown: 40 or more where 40 nodes are in view, unless no node without a name has room for one
 //   covered   names that lie on a disc of 5 px or more that is not their own
 //   unnamed   of the 20 largest nodes in view, those without a name that have room at one of eight places
 //   overlap   nodes whose discs overlap that of another, in percent
@@ -16,7 +16,8 @@ import { chromium } from 'playwright-core';
 import { START, settle } from '../tests/page/browser.mjs';
 import { openAddress, panCost } from './frame-cost.mjs';
 
-const BARS = { names: 40, covered: 0, unnamed: 0, frame: 80, png: 600, ...JSON.parse(process.env.BARS ?? '{}') };
+const OWN = JSON.parse(process.env.BARS ?? '{}');
+const BARS = { names: 40, covered: 0, unnamed: 0, frame: 80, png: 600, ...OWN };
 /** Graphs with more nodes than this have no bar for their file: there is more in it than names and discs. */
 const PNG_NODES = 100;
 const DISC_PX = 5;
@@ -71,7 +72,7 @@ function around({ x, y, r }, { w, h }) {
   ];
 }
 
-/** Whether a name of this size has room beside its node. Names keep three pixels from one another and from panels. */
+/** Whether a name of this size has room beside its node; names keep three pixels from others and panels. */
 function hasRoom(node, name, { w, h, labels, panels, discs }) {
   const taken = [...labels.map((l) => grown(boxOf({ ...l, h: 1.15 * l.h }), 3)), ...panels];
   return around(node, name).some((box) => {
@@ -162,7 +163,8 @@ async function main(addresses) {
     const misses = missed(f);
     faults += misses.length;
     const title = await page.title();
-    console.log([...columns.map((name) => f[name].toFixed(0).padStart(8)), ` ${misses.join(', ') || '-'}  ${title}`].join(''));
+    const cells = columns.map((name) => f[name].toFixed(0).padStart(8));
+    console.log(`${cells.join('')} ${misses.join(', ') || '-'}  ${title}`);
     await context.close();
   }
   await browser.close();

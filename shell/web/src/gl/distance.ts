@@ -6,7 +6,14 @@
 const FAR = 1e20;
 
 /** Lower envelope of parabolas over one line of squared distances, which it replaces by their minimum. */
-function line(f: Float64Array, at: number, step: number, n: number, roots: Int32Array, cuts: Float64Array): void {
+function line(
+  f: Float64Array,
+  at: number,
+  step: number,
+  n: number,
+  roots: Int32Array,
+  cuts: Float64Array,
+): void {
   const value = (k: number): number => f[at + k * step];
   let k = 0;
   roots[0] = 0;

@@ -17,8 +17,8 @@ const KEPT_MAX = 20_000;
 export const WEIGHTS = [400, 600] as const;
 
 /**
- * Where a letter lies in a texture, and where it goes: in ems from the start of its text and its middle line, both
- * with `REACH` texels around its outline.
+ * Where a letter lies in a texture, and where it goes: in ems from the start of its text and its middle
+ * line, both with `REACH` texels around its outline.
  */
 export interface Glyph {
   u: number;
@@ -53,7 +53,8 @@ class Sheet {
     private readonly gl: WebGL2RenderingContext,
     private readonly colored: boolean,
   ) {
-    const rows = Math.min(ROWS_MAX, Math.floor((gl.getParameter(gl.MAX_TEXTURE_SIZE) as number) / ROW_HEIGHT));
+    const most = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
+    const rows = Math.min(ROWS_MAX, Math.floor(most / ROW_HEIGHT));
     this.shelves = new Shelves(WIDTH, ROW_HEIGHT, colored ? Math.ceil(rows / 4) : rows);
   }
 
@@ -176,8 +177,8 @@ export class TextWidths {
 }
 
 /**
- * Letters of names as textures: distances to their outlines, and what has colours of its own as it is. Letters
- * are drawn when they are first needed; where there is no room, those unused for longest give way.
+ * Letters of names as textures: distances to their outlines, and what has colours of its own as it is.
+ * Letters are drawn when they are first needed; where there is no room, those unused for longest give way.
  */
 export class GlyphAtlas {
   private readonly plain: Sheet;
@@ -209,8 +210,8 @@ export class GlyphAtlas {
   }
 
   /**
-   * The letters of a text; null when there is no room for them beside what else is drawn. `ink` are the colours
-   * of letters and halo, for pieces that are kept in colours.
+   * The letters of a text; null when there is no room for them beside what else is drawn. `ink` are the
+   * colours of letters and halo, for pieces that are kept in colours.
    */
   glyphsOf(text: string, weight: number, ink: { text: string; halo: string }): Glyph[] | null {
     const found: Glyph[] = [];
@@ -247,7 +248,8 @@ export class GlyphAtlas {
     const full = this.widths.in(weight).measureText(piece.text);
     const room = WIDTH - 2 * REACH - 2;
     // A text that is wider than the atlas is drawn smaller there.
-    const em = EM * Math.min(1, room / Math.max(1, full.actualBoundingBoxLeft + full.actualBoundingBoxRight));
+    const wide = Math.max(1, full.actualBoundingBoxLeft + full.actualBoundingBoxRight);
+    const em = EM * Math.min(1, room / wide);
     const box = em === EM ? full : this.widths.in(weight, em).measureText(piece.text);
     const left = Math.ceil(box.actualBoundingBoxLeft) + REACH;
     const w = Math.min(WIDTH, Math.max(1, left + Math.ceil(box.actualBoundingBoxRight) + REACH));

@@ -3,7 +3,7 @@ import { HEAD, ROW, ROW_BITS } from './shaders.ts';
 
 /** GLSL of what lies over the picture: letters, plates behind them, and rings around nodes. */
 
-/** Texels of a mark: its box in pixels; its part of a texture or its shape; its colour; kind, scale and halo. */
+/** Texels of a mark: box in pixels; part of a texture or shape; colour; kind, scale and halo. */
 export const MARK_TEXELS = 4;
 export const KIND = { letter: 0, colored: 1, plate: 2, ring: 3 } as const;
 

@@ -83,7 +83,8 @@ export class Marks {
         const kind = g.colored ? KIND.colored : KIND.letter;
         const alpha = mark.opacity * (g.colored ? 1 : color.a);
         this.add([
-          ...[x + g.dx * size + inset, y + g.dy * size + inset, g.w * size - 2 * inset, g.h * size - 2 * inset],
+          ...[x + g.dx * size + inset, y + g.dy * size + inset],
+          ...[g.w * size - 2 * inset, g.h * size - 2 * inset],
           ...[g.u + cut, g.v + cut, g.uw - less, g.vh - less],
           ...[color.r / 255, color.g / 255, color.b / 255, alpha],
           ...[kind, (size * this.dpr) / g.em, halo ? ink.haloPx * this.dpr : 0, 0],

@@ -60,7 +60,7 @@ export interface DrawInput {
   backEdge: Rgb;
   /** The background is painted by CSS below the canvas. */
   clear: boolean;
-  /** Half a step of noise on the background, without which its gradient shows rings; it cannot be compressed. */
+  /** Noise on the background, without which its gradient shows rings; it cannot be compressed. */
   noise: boolean;
   curvature: number;
   arrows: boolean;
@@ -172,7 +172,7 @@ export class Renderer {
     return gl;
   }
 
-  /** Whether nothing below the canvas is to be seen. A context cannot change that, so another takes its place. */
+  /** Whether nothing below the canvas is seen. A context cannot change that: another takes its place. */
   setOpaque(opaque: boolean): void {
     if (opaque === this.opaque) return;
     this.opaque = opaque;
@@ -424,7 +424,8 @@ export class Renderer {
     const widths = Boolean(data?.edgeWidth ?? data?.edgeHidden);
     p.flags('uHasEdge', Boolean(data?.edgeColor), widths, some);
     p.float('uTint', 0.82, input.light ? 0.94 : 0.82);
-    return p.float('uPassing', input.passing).float('uFade', input.fade).float('uFadeLength', input.fadeLength);
+    p.float('uPassing', input.passing).float('uFade', input.fade);
+    return p.float('uFadeLength', input.fadeLength);
   }
 }
 

@@ -7,13 +7,17 @@ export interface Piece {
 }
 
 /**
- * Scripts whose letters change their form or their order with their neighbours: Hebrew to Arabic Extended-A,
- * the Indic and South-East Asian blocks, Myanmar, Khmer, Mongolian, Tai, and the presentation forms of Arabic and
- * Hebrew, with marks of direction.
+ * Scripts whose letters change their form or their order with their neighbours: Hebrew to Arabic
+ * Extended-A, the Indic and South-East Asian blocks, Myanmar, Khmer, Mongolian, Tai, and the presentation
+ * forms of Arabic and Hebrew, with marks of direction.
  */
-const SHAPED =
-  /[\u0590-\u08ff\u0900-\u0eff\u0f00-\u109f\u1780-\u18af\u1a20-\u1aaf\u200e\u200f\u202a-\u202e\u2066-\u2069\ua800-\uabff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{11fff}\u{1e800}-\u{1efff}]/u;
-const COLORED = /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|[0-9#*]\ufe0f?\u20e3|\p{Regional_Indicator}/u;
+const SHAPED = new RegExp(
+  '[\\u0590-\\u109f\\u1780-\\u18af\\u1a20-\\u1aaf\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ua800-\\uabff' +
+    '\\ufb1d-\\ufdff\\ufe70-\\ufeff\\u{10800}-\\u{11fff}\\u{1e800}-\\u{1efff}]',
+  'u',
+);
+const COLORED =
+  /\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|[0-9#*]\ufe0f?\u20e3|\p{Regional_Indicator}/u;
 const SIMPLE = /^[\u0020-\u02ff]*$/;
 
 const segments =

@@ -1,4 +1,4 @@
-/** Where pictures of one height lie in a texture: in shelves, of which the one unused for longest gives way. */
+/** Where pictures of one height lie in a texture: in shelves; the one unused for longest gives way. */
 
 export interface Spot {
   x: number;

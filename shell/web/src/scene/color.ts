@@ -27,9 +27,9 @@ export const PALETTE_DARK = [
   '#6b7589',
 ];
 /**
- * The same twelve for a light background: contrast of at least 2.8 to white, none heavier than the others, and told
- * apart by the colour-blind (least distance of the first eight in OKLab times 100, by the model of Machado et al.,
- * 2009: 15.7 for all, 7.8 deuteranopia, 9.2 protanopia, 9.8 tritanopia).
+ * The same twelve for a light background: contrast of at least 2.8 to white, none much darker than the
+ * others, and told apart by the colour-blind (least distance of the first eight in OKLab times 100, by the
+ * model of Machado et al., 2009: 15.7 for all, 7.8 deuteranopia, 9.2 protanopia, 9.8 tritanopia).
  */
 export const PALETTE_LIGHT = [
   '#327cb9',

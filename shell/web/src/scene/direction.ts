@@ -49,9 +49,9 @@ function hasCycle(ends: Uint32Array, edges: number, nodes: number): boolean {
 }
 
 /**
- * Whether the edges themselves show that they have a direction: some path leads back to where it began, and
- * not merely because each edge is answered by its reverse. Neither is so where an undirected network was written
- * down, each edge once or each edge twice; a hierarchy cannot be told from the former.
+ * Whether the edges themselves show that they have a direction: some path leads back to where it began,
+ * and not merely because each edge is answered by its reverse. Neither is so where an undirected network
+ * was written down, each edge once or each edge twice; a hierarchy cannot be told from the former.
  */
 export function isDirected(ends: Uint32Array, edges: number, nodes: number): boolean {
   return hasCycle(ends, edges, nodes) && !isReciprocal(ends, edges);

@@ -56,8 +56,8 @@ export function passingAt(zoom: number): number {
 }
 
 /**
- * Σ clipped length over all edges that are not hidden in pixels, estimated from a spread sample. Edges without
- * an end in the box count by `passing`.
+ * Σ clipped length over all edges that are not hidden in pixels, estimated from a spread sample. Edges
+ * without an end in the box count by `passing`.
  */
 export function inkLength(
   ends: Uint32Array,

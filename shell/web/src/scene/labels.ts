@@ -155,9 +155,9 @@ export interface PlacementInput {
 }
 
 /**
- * Chooses and places labels: greedy by weight, at the first free of eight places around the node (the right one
- * first), never over one another nor over the disc of another node. What was shown stays until it loses clearly,
- * and where it was while that is free, so panning does not make labels flicker.
+ * Chooses and places labels: greedy by weight, at the first free of eight places around the node (the
+ * right one first), never over one another nor over the disc of another node. What was shown stays until
+ * it loses clearly, and where it was while that is free, so panning does not make labels flicker.
  */
 export function placeLabels(input: PlacementInput): Placed[] {
   const { width, height, shown, measure } = input;

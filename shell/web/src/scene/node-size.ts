@@ -16,8 +16,8 @@ export interface SizeRule {
 }
 
 /**
- * How far sizes stand apart at a zoom (1: everything is in view). Among the few nodes that are seen close, the
- * root of the degree differs little beside the least size; there its differences are drawn larger.
+ * How far sizes stand apart at a zoom (1: everything is in view). Among the few nodes that are seen close,
+ * the root of the degree differs little beside the least size; there its differences are drawn larger.
  */
 export function contrastAt(zoom: number): number {
   const t = Math.min(1, Math.max(0, Math.log(Math.max(zoom, 1)) / Math.log(CONTRAST_ZOOM)));

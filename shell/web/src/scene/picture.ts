@@ -358,8 +358,7 @@ export class Picture {
     if (this.look.arrows !== null) return this.look.arrows;
     const { ends, edgesKnown, numEdges, numNodes } = this.data;
     if (edgesKnown < numEdges || !this.findDirection) return false;
-    this.directed ??= this.findDirection(ends, edgesKnown, numNodes);
-    return this.directed;
+    return (this.directed ??= this.findDirection(ends, edgesKnown, numNodes));
   }
 
   /** Draws one frame; answers in how many milliseconds the next is due (0: at once), or null for none. */
@@ -373,8 +372,8 @@ export class Picture {
     const moving = !resting && !this.test;
     if (moving && this.painter.lastMs !== null) this.renderScale.learn(this.painter.lastMs);
     this.sharpen(moving ? this.renderScale.moving : 1);
-    const v = this.camera.view;
-    const key = [v.cx, v.cy, v.scale, this.version, tween, this.size.w, this.size.h, this.sharpness].join();
+    const { cx, cy, scale } = this.camera.view;
+    const key = [cx, cy, scale, this.version, tween, this.size.w, this.size.h, this.sharpness].join();
     this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, this.drawInput(tween), now);
     this.frames += 1;
     if (tweening || fading || camera || this.camera.isMoving) return 0;
@@ -392,18 +391,18 @@ export class Picture {
   private sharpen(share: number): void {
     const { canvas } = this.renderer;
     this.sharpness = this.dpr * share;
-    const w = Math.max(1, Math.round(this.size.w * this.sharpness));
-    const h = Math.max(1, Math.round(this.size.h * this.sharpness));
-    if (canvas.width !== w) canvas.width = w;
-    if (canvas.height !== h) canvas.height = h;
+    const [w, h] = [this.size.w, this.size.h].map((s) => Math.max(1, Math.round(s * this.sharpness)));
+    if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   }
 
   /** Draws everything in one go, whatever it costs (an export). */
   drawWhole(now: number): void {
     this.sharpen(1);
-    const input = { ...this.drawInput(this.tween(now)), noise: false };
-    const over = (): void => this.over(false, now);
-    this.paint(new Painter(this.renderer, true), { key: 'whole', moving: false, over }, input, now);
+    const { center } = this.backdrop;
+    // One colour behind it: the gradient would be a third of the file.
+    const input = { ...this.drawInput(this.tween(now)), noise: false, backEdge: center };
+    const how = { key: 'whole', moving: false, over: () => this.over(false, now) };
+    this.paint(new Painter(this.renderer, true), how, input, now);
     this.painter.reset();
   }
 

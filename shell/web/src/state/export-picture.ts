@@ -1,4 +1,5 @@
 import { css } from '../scene/color.ts';
+import { encodePng, PIXELS_MAX } from './png.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -11,7 +12,7 @@ async function exportPng(viewer: Viewer): Promise<Blob> {
   const out = document.createElement('canvas');
   out.width = Math.round(size.w * scale);
   out.height = Math.round(size.h * scale);
-  const c = out.getContext('2d');
+  const c = out.getContext('2d', { alpha: false, willReadFrequently: true });
   if (!c) throw new Error('This browser has no 2D canvas.');
   picture.camera.following = false;
   viewer.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
@@ -21,6 +22,7 @@ async function exportPng(viewer: Viewer): Promise<Blob> {
   c.drawImage(picture.renderer.canvas, 0, 0);
   viewer.resize(size.w, size.h, dpr);
   picture.camera.following = following;
+  if (out.width * out.height <= PIXELS_MAX) return encodePng(c);
   return new Promise((done, fail) => {
     out.toBlob(
       (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),

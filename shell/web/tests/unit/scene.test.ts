@@ -12,7 +12,14 @@ import {
   zoomAt,
 } from '../../src/scene/camera.ts';
 import { ALPHA_MAX, ALPHA_MIN, clippedLength, inkRule } from '../../src/scene/ink.ts';
-import { labelBudget, placeLabels, shorten, spotPlace, type Candidate, type Disc } from '../../src/scene/labels.ts';
+import {
+  labelBudget,
+  placeLabels,
+  shorten,
+  spotPlace,
+  type Candidate,
+  type Disc,
+} from '../../src/scene/labels.ts';
 import {
   bendOf,
   bundles,
@@ -309,8 +316,10 @@ test('a shown label gives way only to one that is clearly better', () => {
   assert.equal(first([shown, rival(1.3)], [1]), 'second');
 });
 
+const MIDDLE = { index: 7, text: 'middle', x: 640, y: 300, r: 8, size: 12, bold: false, must: false };
+
 test('names keep off the discs of others and take one of eight places around their own', () => {
-  const c = { index: 7, text: 'middle', x: 640, y: 300, r: 8, weight: 1, rank: 0, size: 12, bold: false, must: false };
+  const c = { ...MIDDLE, weight: 1, rank: 0 };
   const w = c.text.length * c.size * 0.55;
   const alone = place([c])[0];
   assert.deepEqual([alone.spot, alone.ty, alone.tx > c.x + c.r], [0, c.y, true], 'the right one first');
@@ -335,7 +344,7 @@ test('names keep off the discs of others and take one of eight places around the
 });
 
 test('a name stays where it was while that is free, and larger nodes come before smaller ones', () => {
-  const c = { index: 7, text: 'middle', x: 640, y: 300, r: 8, weight: 8, rank: 5, size: 12, bold: false, must: false };
+  const c = { ...MIDDLE, weight: 8, rank: 5 };
   const again = placeLabels({
     candidates: [c],
     width: 1280,

@@ -45,7 +45,7 @@ test('built-in colours have a light counterpart and bound ones stay', () => {
   assert.equal(cssForLight(PALETTE_DARK[2]), PALETTE_LIGHT[2]);
   assert.equal(cssForLight('#123456'), '#123456');
   const out = recolorForLight(Uint8Array.of(0x6d, 0xb9, 0xfc, 200, 1, 2, 3, 4));
-  assert.deepEqual([...out], [0x3e, 0x7a, 0xae, 200, 1, 2, 3, 4]);
+  assert.deepEqual([...out], [0x32, 0x7c, 0xb9, 200, 1, 2, 3, 4]);
 });
 
 const parse = (search: string, hash = '') => parseParams(search, hash);
