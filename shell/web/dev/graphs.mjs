@@ -176,7 +176,11 @@ function circle(n, next) {
   return xy;
 }
 
-const BACKED = { gradient: { kind: 'linear', position: '90', stops: [['#400000', '0%'], ['#000040', '100%']] } };
+const STOPS = [
+  ['#400000', '0%'],
+  ['#000040', '100%'],
+];
+const BACKED = { gradient: { kind: 'linear', position: '90', stops: STOPS } };
 
 /** Names of the nodes of `scripts-…`, one script after another. */
 const SCRIPTS = [

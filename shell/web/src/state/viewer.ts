@@ -238,7 +238,9 @@ export class Viewer {
 
   private onLegend(value: unknown): void {
     store.legend.value = value;
-    this.picture.sizesBound = Boolean((value as Message | null | undefined)?.node_size);
+    const size = (value as { node_size?: { title?: unknown } | null } | null | undefined)?.node_size;
+    // The degree is what sizes go by when nobody says otherwise.
+    this.picture.sizesBound = Boolean(size) && size?.title !== 'degree';
   }
 
   private onState(message: Message): void {

@@ -219,7 +219,10 @@ test('a background below the canvas is seen through it, and gives way to the the
     assert.ok(left[0] > 50 && left[2] < 12, `left ${left}`);
     assert.ok(right[2] > 50 && right[0] < 12, `right ${right}`);
     const opaque = () =>
-      page.evaluate(() => !document.querySelector('#picture').getContext('webgl2').getContextAttributes().alpha);
+      page.evaluate(() => {
+        const context = document.querySelector('#picture').getContext('webgl2');
+        return !context.getContextAttributes().alpha;
+      });
     assert.equal(await opaque(), false);
     const labels = await labelsOf(page);
     for (const l of labels) {
@@ -231,5 +234,34 @@ test('a background below the canvas is seen through it, and gives way to the the
     assert.equal(await opaque(), true);
     const white = (await pixels(page)).at(3, 300);
     assert.ok(Math.min(...white) > 225, String(white));
+  });
+});
+
+test('an edge that only passes through the view fades', { skip: !isMock }, async () => {
+  await withPage(`dataset=two&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const ends = () => page.evaluate(() => [0, 1].map((i) => window.__viewer.project(i)));
+    const middle = async () => {
+      const [[ax, ay], [bx, by]] = await ends();
+      return [(ax + bx) / 2, (ay + by) / 2];
+    };
+    const strength = async () => {
+      const [x, y] = await middle();
+      const shot = await pixels(page);
+      const back = Math.max(...shot.at(500, 20));
+      return brightest(shot, { x: x - 4, y: y - 4, w: 8, h: 8 }) - back;
+    };
+    const before = await strength();
+    for (let turn = 0; turn < 4; turn += 1) {
+      await page.mouse.move(...(await middle()));
+      await page.mouse.wheel(0, -500);
+      await settle(page);
+    }
+    await page.mouse.move(2, 2);
+    await settle(page);
+    const out = (await ends()).every(([x, y]) => x < -200 || x > 1200 || y < -150 || y > 800);
+    assert.ok(out, `both ends are out of view: ${JSON.stringify(await ends())}`);
+    const after = await strength();
+    assert.ok(after > 8 && after < 0.7 * before, `${before} became ${after}`);
   });
 });
