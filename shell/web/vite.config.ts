@@ -4,6 +4,18 @@ import { defineConfig } from 'vite';
 // Asset names carry a hash, and no script is inlined: the page runs under `script-src 'self'`.
 export default defineConfig({
   base: './',
+  plugins: [
+    {
+      // Comments and indents of shaders lie within texts, where the minifier leaves them.
+      name: 'short-shaders',
+      enforce: 'pre',
+      transform(code, id) {
+        if (!/shaders\.ts$/.test(id)) return null;
+        const short = code.replace(/\/\*\*[^]*?\*\/|\/\/ [^\n`]*/g, '').replace(/\n\s+/g, '\n');
+        return { code: short, map: null };
+      },
+    },
+  ],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2022',

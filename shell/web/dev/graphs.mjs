@@ -155,6 +155,7 @@ function shape(name, a, b, next) {
   const pairs = [];
   if (name === 'star') for (let i = 1; i <= a; i += 1) pairs.push(0, i);
   else if (name === 'path') for (let i = 1; i < a; i += 1) pairs.push(i - 1, i);
+  else if (name === 'scripts') for (let i = 1; i < a; i += 1) pairs.push(0, i);
   else if (name === 'two') pairs.push(0, 1);
   else if (name === 'complete')
     for (let i = 0; i < a; i += 1) for (let j = 0; j < i; j += 1) pairs.push(j, i);
@@ -174,6 +175,28 @@ function circle(n, next) {
   }
   return xy;
 }
+
+const STOPS = [
+  ['#400000', '0%'],
+  ['#000040', '100%'],
+];
+const BACKED = { gradient: { kind: 'linear', position: '90', stops: STOPS } };
+
+/** Names of the nodes of `scripts-…`, one script after another. */
+const SCRIPTS = [
+  'plain latin',
+  'مرحبا بالعالم',
+  'שלום עולם',
+  '你好，世界',
+  'हिन्दी शब्द',
+  'Привет, мир',
+  'cafe\u0301 nin\u0303o',
+  '🐎 horse',
+  'สวัสดีชาวโลก',
+  '안녕하세요',
+  'Ελληνικά',
+  '👩‍🚀🇫🇷',
+];
 
 /** Makes a graph by name, for example `community-5000-15000`, `star-200`, `two`, `empty`. */
 export function make(id) {
@@ -227,7 +250,9 @@ export function make(id) {
     ];
     legend.edge_color = { kind: 'categorical', title: 'level', entries };
   }
-  const labels = order.slice(0, 2000).map((index) => ({ index, text: `entity ${index}` }));
+  const textOf = (index) => (name === 'scripts' ? SCRIPTS[index % SCRIPTS.length] : `entity ${index}`);
+  const known = order.slice(0, id.endsWith('-named') ? n : 2000);
+  const labels = known.map((index) => ({ index, text: textOf(index) }));
   return {
     id,
     n,
@@ -242,5 +267,7 @@ export function make(id) {
     group,
     legend,
     labels,
+    // A background of more than one colour, painted below the canvas.
+    metadata: id.endsWith('-backed') ? { bg: BACKED } : {},
   };
 }

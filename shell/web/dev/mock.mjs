@@ -1,7 +1,7 @@
 // A stand-in for the server that speaks the page's protocol: for developing the page and for its tests.
-// Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000, star-200, path-100, two,
-// one, multi, parallel-300, complete-60, tree-300, isolated-500, empty, waiting, loading, failed, private,
-// missing.
+// Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000 (with -named at its end
+// all names come with it, with -backed a background), star-200, path-100, two, one, scripts-12, multi,
+// parallel-300, complete-60, tree-300, isolated-500, empty, waiting, loading, failed, private, missing.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -181,7 +181,7 @@ class Session {
       node_columns: [],
       edge_columns: [],
       legend: graph.legend,
-      metadata: {},
+      metadata: graph.metadata ?? {},
       layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
       has_positions: false,
       has_edge_colors: false,

@@ -1,10 +1,8 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { PointerInput } from './input/pointer.ts';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
 import { watchPictures } from './state/notices.ts';
-import { focusSearch } from './state/search.ts';
 import { splash } from './state/splash.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
@@ -44,10 +42,10 @@ function followSize(stage: HTMLElement, viewer: Viewer): void {
   resize();
 }
 
-function start({ stage, picture, overlay }: Surfaces): void {
+function start({ stage, surface }: Surfaces): void {
   let viewer: Viewer;
   try {
-    viewer = new Viewer(picture, overlay, stage, still);
+    viewer = new Viewer(surface, stage, still);
   } catch (error) {
     console.error(error);
     store.phase.value = 'failed';
@@ -60,7 +58,11 @@ function start({ stage, picture, overlay }: Surfaces): void {
     if (store.phase.value !== 'ready' || store.more.peek()) return;
     void import('./panels/more.tsx').then((more) => {
       viewer.onDraw = () => more.placeCards(stage, viewer);
-      more.listenKeys(viewer, focusSearch, act.playPause);
+      more.listenKeys(viewer);
+      new more.PointerInput(surface, viewer);
+      viewer.picture.findDirection = more.isDirected;
+      viewer.picture.change();
+      viewer.nameInView(more.Names);
       store.more.value = more;
     });
   });
@@ -71,8 +73,6 @@ function start({ stage, picture, overlay }: Surfaces): void {
     void import('./embed/embed.ts').then((all) => all.embed(viewer));
   });
   followSize(stage, viewer);
-  const surface = picture.parentElement;
-  if (surface) new PointerInput(surface, viewer);
   installHook(viewer);
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
   else if (needsSplash()) void splash(viewer.api);

@@ -9,6 +9,12 @@ export interface ViewerHook {
   readonly counts: { nodes: number; edges: number; edgesLoaded: number };
   readonly doc: Record<string, unknown>;
   readonly labels: { index: number; text: string; x: number; y: number; w: number; h: number }[];
+  /** Panels that names keep off, in pixels of the stage. */
+  readonly obstacles: { x: number; y: number; w: number; h: number }[];
+  /** Width and height that the name of a node would have, as far as the page knows it. */
+  nameOf(index: number): { w: number; h: number } | null;
+  /** Pixels of the canvas a CSS pixel, in the last frame. */
+  readonly sharpness: number;
   project(index: number): [number, number] | null;
   nodeAt(x: number, y: number): number;
   radius(index: number): number;
@@ -73,6 +79,13 @@ export function installHook(viewer: Viewer): void {
     },
     get labels() {
       return viewer.labels.visible;
+    },
+    get obstacles() {
+      return viewer.obstacles('[data-over], .card');
+    },
+    nameOf: (index) => viewer.labels.sizeOf(index, picture.radius(index)),
+    get sharpness() {
+      return picture.pixelsPerCss;
     },
     project: (index) => picture.project(index),
     nodeAt: (x, y) => picture.nodeAt(x, y),

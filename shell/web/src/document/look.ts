@@ -49,7 +49,8 @@ function fitting(name: keyof Params, value: unknown): unknown {
     if (!Number.isFinite(number) || value === '') return undefined;
     return Math.min(range[1], Math.max(range[0], number));
   }
-  if (typeof address[name] === 'boolean') return typeof value === 'boolean' ? value : undefined;
+  if (name === 'showArrows' || typeof address[name] === 'boolean')
+    return typeof value === 'boolean' ? value : undefined;
   return typeof value === 'string' ? value : undefined;
 }
 

@@ -5,6 +5,7 @@ import { columnKey } from '../document/api.ts';
 import { ColorIcon, SizeIcon } from '../document/icons.tsx';
 import * as state from '../document/state.ts';
 import type { Column, Histogram } from '../net/messages.ts';
+import { Minus, Plus } from '../panels/control-icons.tsx';
 import * as icons from '../panels/icons.tsx';
 import { CategoryList } from './category-list.tsx';
 import * as facets from './facets.ts';
@@ -87,7 +88,7 @@ function Choice({ of }: { of: Column }): JSX.Element {
       <button type="button" aria-pressed={on} onClick={() => facets.toggleColumn(key)}>
         <span class="word">{of.name}</span>
         <span class="quiet">{of.axis === 'edge' ? `edges, ${of.kind}` : of.kind}</span>
-        {on ? <icons.Minus /> : <icons.Plus />}
+        {on ? <Minus /> : <Plus />}
       </button>
     </li>
   );

@@ -71,6 +71,7 @@ type Data = Float32Array | Uint32Array | Uint8Array;
 const FORMATS = {
   rg32f: { internal: 'RG32F', format: 'RG', type: 'FLOAT', width: 2 },
   rg32ui: { internal: 'RG32UI', format: 'RG_INTEGER', type: 'UNSIGNED_INT', width: 2 },
+  rgba32f: { internal: 'RGBA32F', format: 'RGBA', type: 'FLOAT', width: 4 },
   rgba8: { internal: 'RGBA8', format: 'RGBA', type: 'UNSIGNED_BYTE', width: 4 },
   r8: { internal: 'R8', format: 'RED', type: 'UNSIGNED_BYTE', width: 1 },
 } as const;

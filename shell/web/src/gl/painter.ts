@@ -14,6 +14,8 @@ export interface InkPlan {
   /** The near tier's edges, when few enough are in view. */
   list: EdgeList | null;
   arrows: boolean;
+  /** Draws what lies over the picture, on the same canvas. */
+  over: () => void;
 }
 
 /** Time after which a frame that the device has not finished no longer holds back the next, in ms. */
@@ -32,6 +34,8 @@ export class Painter {
   private reduce = 1;
   private drawn = 0;
   private goal = 0;
+  /** How long the last frame took that the device has finished, in ms; null when it is known already. */
+  lastMs: number | null = null;
   private fence: { sync: WebGLSync; start: number; units: number } | null = null;
 
   constructor(
@@ -43,6 +47,7 @@ export class Painter {
 
   /** Whether the device is still busy with the frame before; also learns how long that one took. */
   busy(now: number): boolean {
+    this.lastMs = null;
     if (!this.fence || this.whole) return false;
     const { gl } = this.renderer;
     const { sync, start, units } = this.fence;
@@ -50,6 +55,7 @@ export class Painter {
     if (!done && now - start < STALL_MS) return true;
     gl.deleteSync(sync);
     this.fence = null;
+    this.lastMs = now - start;
     this.budget.learn(now - start, units);
     return false;
   }
@@ -74,6 +80,7 @@ export class Painter {
     const goal = plan.numEdges * plan.share;
     const scale = this.drawn > 0 ? goal / this.drawn : 1;
     this.renderer.drawScreen(input, scale, known > 0 && this.mode !== 'none');
+    plan.over();
     const units = step ? (step.list ? step.list.count * this.budget.quadCost : step.to - step.from) : 0;
     this.setFence(units);
   }

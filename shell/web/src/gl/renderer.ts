@@ -1,7 +1,10 @@
 import type { Rgb } from '../scene/color.ts';
 import type { Size, View } from '../scene/camera.ts';
+import type { SizeRule } from '../scene/node-size.ts';
 import { shownColors, shownWidths } from '../scene/scene-data.ts';
+import type { TextWidths } from './glyph-atlas.ts';
 import { GlError, GpuTable, InkTarget, Program } from './gpu.ts';
+import { Marks } from './marks.ts';
 import * as glsl from './shaders.ts';
 
 /** What is drawn; the arrays are kept by reference and uploaded again after a lost context. */
@@ -45,8 +48,9 @@ export interface DrawInput {
   dpr: number;
   origin: { x: number; y: number };
   tween: number;
-  /** Pixels per stored diameter pixel: point size, zoom and density rule together. */
-  sizeScale: number;
+  sizes: SizeRule;
+  /** Strength of edges without an end in view. */
+  passing: number;
   pointOpacity: number;
   ring: number;
   /** 0 nothing dimmed, 1 everything outside the highlight is. */
@@ -56,6 +60,8 @@ export interface DrawInput {
   backEdge: Rgb;
   /** The background is painted by CSS below the canvas. */
   clear: boolean;
+  /** Noise on the background, without which its gradient shows rings; it cannot be compressed. */
+  noise: boolean;
   curvature: number;
   arrows: boolean;
   edgeOpacity: number;
@@ -82,8 +88,8 @@ export interface InkStep {
   arrows: boolean;
 }
 
-export const SIZE_MIN = 1.5;
-export const SIZE_MAX = 64;
+/** Strength of edges on a light background, on which lines of the same width look heavier. */
+const LIGHT_INK = 0.5;
 
 interface Programs {
   nodes: Program;
@@ -105,23 +111,56 @@ interface Tables {
   rare: GpuTable;
 }
 
-/** Draws a graph into a canvas with WebGL2. It decides nothing: what to draw comes with each call. */
+/**
+ * Draws a graph into a canvas of its own with WebGL2. It decides nothing: what to draw comes with each call.
+ * The canvas is opaque, which the browser shows at half the cost, until something below it has to be seen.
+ */
 export class Renderer {
-  readonly gl: WebGL2RenderingContext;
+  canvas: HTMLCanvasElement;
+  gl: WebGL2RenderingContext;
   readonly software: boolean;
   readonly edgesMax: number;
+  /** Names and rings over the picture. */
+  marks: Marks;
+  /** The browser gave a lost context back. */
+  onRestored: () => void = () => undefined;
   private programs: Programs;
   private tables: Tables;
   private ink: InkTarget;
   private orderBuffer: WebGLBuffer | null = null;
   private litBuffer: WebGLBuffer | null = null;
   private data: SceneData | null = null;
+  private opaque = true;
   /** What each table of lines holds. */
   private readonly listed = new Map<GpuTable, EdgeList>();
 
-  constructor(readonly canvas: HTMLCanvasElement) {
-    const gl = canvas.getContext('webgl2', {
-      alpha: true,
+  /** `host` is the element that the canvas fills. */
+  constructor(
+    host: HTMLElement,
+    readonly widths: TextWidths,
+  ) {
+    this.canvas = this.makeCanvas();
+    host.prepend(this.canvas);
+    this.gl = this.makeContext();
+    this.software = isSoftware(this.gl);
+    this.edgesMax = GpuTable.capacity(this.gl);
+    this.programs = this.makePrograms();
+    this.tables = this.makeTables();
+    this.ink = new InkTarget(this.gl);
+    this.marks = new Marks(this.gl, widths);
+  }
+
+  private makeCanvas(): HTMLCanvasElement {
+    const canvas = document.createElement('canvas');
+    canvas.id = 'picture';
+    canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
+    canvas.addEventListener('webglcontextrestored', () => this.onRestored());
+    return canvas;
+  }
+
+  private makeContext(): WebGL2RenderingContext {
+    const gl = this.canvas.getContext('webgl2', {
+      alpha: !this.opaque,
       antialias: false,
       depth: false,
       stencil: false,
@@ -130,12 +169,23 @@ export class Renderer {
       powerPreference: 'high-performance',
     });
     if (!gl) throw new GlError('This browser has no WebGL 2.');
-    this.gl = gl;
-    this.software = isSoftware(gl);
-    this.edgesMax = GpuTable.capacity(gl);
-    this.programs = this.makePrograms();
-    this.tables = this.makeTables();
-    this.ink = new InkTarget(gl);
+    return gl;
+  }
+
+  /** Whether nothing below the canvas is seen. A context cannot change that: another takes its place. */
+  setOpaque(opaque: boolean): void {
+    if (opaque === this.opaque) return;
+    this.opaque = opaque;
+    const old = this.canvas;
+    this.canvas = this.makeCanvas();
+    this.canvas.width = old.width;
+    this.canvas.height = old.height;
+    const before = this.gl;
+    this.gl = this.makeContext();
+    this.restore();
+    old.replaceWith(this.canvas);
+    // Gives its memory back at once; a page has few contexts.
+    before.getExtension('WEBGL_lose_context')?.loseContext();
   }
 
   private makePrograms(): Programs {
@@ -176,6 +226,7 @@ export class Renderer {
     this.programs = this.makePrograms();
     this.tables = this.makeTables();
     this.ink = new InkTarget(this.gl);
+    this.marks = new Marks(this.gl, this.widths);
     this.orderBuffer = null;
     this.litBuffer = null;
     this.listed.clear();
@@ -279,7 +330,7 @@ export class Renderer {
     if (!lit) return;
     // Many edges at once become a veil, so each gets fainter.
     const strength = Math.max(0.16, Math.min(0.95, 14 / Math.sqrt(lit.edges.count + 1)));
-    const plain = { ...input, fade: 0, alpha: 1 };
+    const plain = { ...input, fade: 0, alpha: 1, passing: 1 };
     this.drawList(plain, lit.edges, this.tables.lit, strength * input.dim, 1.4, input.arrows);
     this.litBuffer ??= gl.createBuffer();
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litBuffer);
@@ -292,7 +343,7 @@ export class Renderer {
     const { rare, rareOpacity, alpha, edgeOpacity, dim } = input;
     if (!rare || alpha >= rareOpacity) return;
     const gain = (rareOpacity - alpha) * edgeOpacity * (1 - 0.78 * dim);
-    this.drawList({ ...input, fade: 0 }, rare, this.tables.rare, gain, 1, false);
+    this.drawList({ ...input, fade: 0, passing: 1 }, rare, this.tables.rare, gain, 1, false);
   }
 
   private drawTone(input: DrawInput, inkScale: number, hasInk: boolean): void {
@@ -300,7 +351,8 @@ export class Renderer {
     const tone = this.programs.tone.use();
     this.ink.sample(7);
     tone.int('uInk', 7).int('uHasInk', Number(hasInk)).int('uClear', Number(input.clear));
-    tone.float('uInkScale', input.alpha * inkScale);
+    tone.float('uNoise', input.noise ? 1 / 255 : 0);
+    tone.float('uInkScale', input.alpha * inkScale * (input.light ? LIGHT_INK : 1));
     tone.float('uOpacity', input.edgeOpacity * (1 - 0.78 * input.dim));
     tone.float('uBackCenter', ...unit(input.backCenter)).float('uBackEdge', ...unit(input.backEdge));
     tone.float('uAspect', input.size.w / Math.max(1, input.size.h));
@@ -357,7 +409,8 @@ export class Renderer {
     const sy = (2 * view.scale) / size.h;
     p.float('uView', sx, sy, (origin.x - view.cx) * sx, (origin.y - view.cy) * sy);
     p.float('uSize', size.w, size.h).float('uTween', input.tween);
-    return p.float('uSizeScale', input.sizeScale).float('uSizeRange', SIZE_MIN, SIZE_MAX);
+    const { floor, contrast, scale } = input.sizes;
+    return p.float('uSizes', floor, contrast, scale);
   }
 
   private edgeUniforms(p: Program, input: DrawInput): Program {
@@ -371,7 +424,8 @@ export class Renderer {
     const widths = Boolean(data?.edgeWidth ?? data?.edgeHidden);
     p.flags('uHasEdge', Boolean(data?.edgeColor), widths, some);
     p.float('uTint', 0.82, input.light ? 0.94 : 0.82);
-    return p.float('uFade', input.fade).float('uFadeLength', input.fadeLength);
+    p.float('uPassing', input.passing).float('uFade', input.fade);
+    return p.float('uFadeLength', input.fadeLength);
   }
 }
 

@@ -1,4 +1,5 @@
 import { BEND, RANK_BITS } from '../scene/near.ts';
+import { SIZE_MAX, SIZE_MIN, SIZE_SOFT } from '../scene/node-size.ts';
 
 /** GLSL of the passes. Nodes and edges are pulled from textures by index; there are no vertex attributes. */
 
@@ -6,7 +7,7 @@ import { BEND, RANK_BITS } from '../scene/near.ts';
 export const ROW_BITS = 12;
 export const ROW = 1 << ROW_BITS;
 
-const HEAD = `#version 300 es
+export const HEAD = `#version 300 es
 precision highp float;
 precision highp int;
 precision highp sampler2D;
@@ -21,8 +22,7 @@ uniform vec4 uView;      // clip = p * xy + zw
 uniform vec2 uSize;      // viewport in CSS pixels
 uniform sampler2D uNodeColor;
 uniform sampler2D uNodeSize;
-uniform float uSizeScale;
-uniform vec2 uSizeRange;
+uniform vec3 uSizes;      // floor and contrast of stored sizes, pixels a stored pixel
 
 ivec2 cell(int i) { return ivec2(i & ${ROW - 1}, i >> ${ROW_BITS}); }
 vec2 place(int i) {
@@ -33,8 +33,13 @@ bool placed(vec2 p) { return abs(p.x) < 1e30 && abs(p.y) < 1e30; }
 vec2 clip(vec2 p) { return p * uView.xy + uView.zw; }
 vec2 pixel(vec2 p) { return (clip(p) * 0.5 + 0.5) * uSize; }
 vec2 unpixel(vec2 q) { return q / uSize * 2.0 - 1.0; }
+const float SOFT = ${SIZE_SOFT}.0;
+const float FAR = ${SIZE_MAX - SIZE_SOFT}.0;
 float diameter(int i) {
-  return clamp(texelFetch(uNodeSize, cell(i), 0).r * 63.75 * uSizeScale, uSizeRange.x, uSizeRange.y);
+  float stored = texelFetch(uNodeSize, cell(i), 0).r * 255.0;
+  float d = (uSizes.x + uSizes.y * (stored - uSizes.x)) * 0.25 * uSizes.z;
+  if (d > SOFT) d = ${SIZE_MAX}.0 - FAR * exp((SOFT - d) / FAR);
+  return max(d, ${SIZE_MIN});
 }
 `;
 
@@ -45,6 +50,7 @@ uniform sampler2D uEdgeWidth;
 uniform bvec3 uHasEdge;   // own colours, own widths, colours of some edges only
 uniform float uFadeLength;
 uniform float uFade;
+uniform float uPassing;
 uniform float uGain;
 uniform vec2 uTint;       // saturation, brightness
 
@@ -65,6 +71,9 @@ float edgeWidth(int e) {
 }
 /** An edge that is hidden has the width 0. */
 bool hidden(int e) { return uHasEdge.y && texelFetch(uEdgeWidth, cell(e), 0).r == 0.0; }
+float beyond(vec2 p) { vec2 c = abs(clip(p)); return smoothstep(1.0, 1.25, max(c.x, c.y)); }
+/** What is left of an edge that has no end in view. */
+float passing(vec2 a, vec2 b) { return mix(1.0, uPassing, beyond(a) * beyond(b)); }
 float fade(float length) { return mix(1.0, 1.0 / (1.0 + length / uFadeLength), uFade); }
 `;
 
@@ -114,7 +123,7 @@ void main() {
   if (!placed(a) || !placed(b) || hidden(e)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   bool second = (gl_VertexID & 1) == 1;
   vec4 c = edgeColor(e, second ? ends.y : ends.x);
-  float w = c.a * fade(length(pixel(b) - pixel(a))) * edgeWidth(e) * uGain;
+  float w = c.a * passing(a, b) * fade(length(pixel(b) - pixel(a))) * edgeWidth(e) * uGain;
   vInk = vec4(c.rgb * w, w);
   gl_Position = vec4(clip(second ? b : a), 0.0, 1.0);
 }`;
@@ -197,7 +206,7 @@ void main() {
   vec4 c0 = edgeColor(e, ends.x);
   vec4 c1 = edgeColor(e, ends.y);
   vec4 col = mix(c0, c1, t);
-  float w = col.a * fade(length(c.b - c.a)) * uGain;
+  float w = col.a * passing(a, b) * fade(length(c.b - c.a)) * uGain;
   vInk = vec4(col.rgb * w, w);
   vAcross = vec2(side * half_, width * 0.5);
   gl_Position = vec4(unpixel(q), 0.0, 1.0);
@@ -272,6 +281,7 @@ uniform float uOpacity;
 uniform vec3 uBackCenter;
 uniform vec3 uBackEdge;
 uniform bool uClear;
+uniform float uNoise;
 uniform float uAspect;
 out vec4 oColor;
 void main() {
@@ -283,5 +293,5 @@ void main() {
   // Half a step of noise, or the gradient shows rings.
   float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) - 0.5;
   if (uClear) oColor = vec4(color * cover, cover);
-  else oColor = vec4(mix(back, color, cover) + noise / 255.0, 1.0);
+  else oColor = vec4(mix(back, color, cover) + noise * uNoise, 1.0);
 }`;

@@ -1,6 +1,7 @@
 import * as act from '../state/actions.ts';
 import { withDocument } from '../state/documents.ts';
 import { clearSelection } from '../state/selecting.ts';
+import { focusSearch } from '../state/search.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { commandOf, type KeyCommand } from './keys.ts';
@@ -12,7 +13,7 @@ function typing(target: EventTarget | null): boolean {
 }
 
 /** Keys of the page. Fields keep theirs, and buttons keep space. */
-export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: () => void): void {
+export function listenKeys(viewer: Viewer): void {
   const { picture } = viewer;
   const pan = (dx: number, dy: number): void => {
     picture.camera.pan(dx, dy);
@@ -23,7 +24,7 @@ export function listenKeys(viewer: Viewer, focusSearch: () => void, playPause: (
     'zoom-in': () => viewer.zoomBy(1.4),
     'zoom-out': () => viewer.zoomBy(1 / 1.4),
     fit: () => viewer.fit(),
-    play: playPause,
+    play: act.playPause,
     search: focusSearch,
     'let-go': () => {
       if (store.keysShown.value) store.keysShown.value = false;

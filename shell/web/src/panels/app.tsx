@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
-import { Banner, EdgeProgress, Logo, StageState, TinyTools, ZoomButtons } from './overlays.tsx';
+import { Banner, EdgeProgress, Logo, StageState } from './overlays.tsx';
 import { Counts, TopBar } from './top-bar.tsx';
 
 export interface Surfaces {
   stage: HTMLElement;
-  picture: HTMLCanvasElement;
-  overlay: HTMLCanvasElement;
+  /** Filled by the canvas of the picture. */
+  surface: HTMLElement;
 }
 
 function describe(): string {
@@ -17,15 +17,12 @@ function describe(): string {
   return `${name}: ${store.nodeCount.value} nodes and ${store.edgeCount.value} edges`;
 }
 
-/** The page. `start` gets the canvases once they exist. */
+/** The page. `start` gets the elements once they exist. */
 export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Element {
   const stage = useRef<HTMLElement>(null);
-  const picture = useRef<HTMLCanvasElement>(null);
-  const overlay = useRef<HTMLCanvasElement>(null);
+  const surface = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (stage.current && picture.current && overlay.current) {
-      start({ stage: stage.current, picture: picture.current, overlay: overlay.current });
-    }
+    if (stage.current && surface.current) start({ stage: stage.current, surface: surface.current });
   }, []);
   const ready = store.phase.value === 'ready';
   const legend = store.legendHere.value;
@@ -49,10 +46,8 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
           tabIndex={0}
           role="img"
           aria-label={describe()}
-        >
-          <canvas ref={picture} id="picture" />
-          <canvas ref={overlay} id="labels" />
-        </div>
+          ref={surface}
+        />
         <EdgeProgress />
         <div class="left-panels">
           <Counts panel />
@@ -61,8 +56,8 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
           {more && <more.NoticesPanel />}
         </div>
         {Panel && <Panel />}
-        <ZoomButtons />
-        <TinyTools />
+        {more && <more.ZoomButtons />}
+        {more && <more.TinyTools />}
         <Logo />
         {Dock && <Dock />}
         {more && <more.Cards />}

@@ -4,6 +4,7 @@ import * as act from '../state/actions.ts';
 import { cardNumber } from '../state/numbers.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
+import { Aim } from './control-icons.tsx';
 import * as icons from './icons.tsx';
 
 /** Properties that a card shows before it is pinned. */
@@ -44,7 +45,7 @@ function CardBody({ card, pinned }: { card: store.Card; pinned: boolean }): JSX.
               aria-label="Centre"
               onClick={() => act.goTo(card.index)}
             >
-              <icons.Aim />
+              <Aim />
             </button>
             <button
               type="button"

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { fill, type CollectionEntry } from '../state/collections.ts';
 import * as store from '../state/store.ts';
-import * as icons from './icons.tsx';
+import { Chevron } from './control-icons.tsx';
 
 /** Whether the list is folded away; null until somebody has clicked. */
 const folded = signal<boolean | null>(null);
@@ -41,7 +41,7 @@ export function CollectionsPanel(): JSX.Element | null {
         <span>Collections</span>
         <span class="quiet">{closed ? entries.length : 'elements'}</span>
         <span class={closed ? 'fold closed' : 'fold'}>
-          <icons.Chevron />
+          <Chevron />
         </span>
       </button>
       {!closed && (

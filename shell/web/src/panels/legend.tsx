@@ -2,9 +2,10 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { cssForLight, parseColor } from '../scene/color.ts';
 import * as act from '../state/actions.ts';
-import type { ColorKey } from '../state/legend.ts';
+import { readLegend, type ColorKey } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
+import { Chevron } from './control-icons.tsx';
 import * as icons from './icons.tsx';
 
 const SHOWN = 6;
@@ -52,7 +53,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
         <span>{of.title}</span>
         {isOpen.value && (counted || edges) && <span class="quiet">{of.of}</span>}
         <span class={isOpen.value ? 'fold' : 'fold closed'}>
-          <icons.Chevron />
+          <Chevron />
         </span>
       </button>
       {isOpen.value && (
@@ -106,7 +107,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
 
 /** What the colours of nodes and edges mean. */
 export function LegendPanel(): JSX.Element | null {
-  const legend = store.legendHere.value;
+  const legend = readLegend(store.legendHere.value);
   if (!legend || store.tiny.value || !store.params.info) return null;
   const titles = legend.keys.map((key) => key.title).join(', ');
   return (

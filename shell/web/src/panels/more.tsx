@@ -1,9 +1,13 @@
 /** What is loaded once the graph is on the screen: nobody needs it before. */
 
 export { listenKeys } from '../input/keyboard.ts';
+export { PointerInput } from '../input/pointer.ts';
+export { isDirected } from '../scene/direction.ts';
+export { Names } from '../scene/names.ts';
 export { Cards, placeCards } from './card.tsx';
 export { CollectionsPanel } from './collections.tsx';
+export { Tools, TinyTools, ZoomButtons } from './controls.tsx';
 export { KeysPanel } from './keys.tsx';
 export { LegendPanel } from './legend.tsx';
 export { NoticesPanel } from './notices.tsx';
-export { Results } from './search-results.tsx';
+export { SearchBox } from './search-box.tsx';

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import * as store from '../state/store.ts';
-import * as icons from './icons.tsx';
+import { Chevron } from './control-icons.tsx';
 
 const open = signal(false);
 
@@ -25,7 +25,7 @@ export function NoticesPanel(): JSX.Element | null {
       >
         <span>{title}</span>
         <span class={open.value ? 'fold' : 'fold closed'}>
-          <icons.Chevron />
+          <Chevron />
         </span>
       </button>
       {open.value && (

@@ -3,7 +3,6 @@ import * as act from '../state/actions.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
 import { NotHere } from './sign-in.tsx';
-import { PlayButton } from './top-bar.tsx';
 
 function Center(props: {
   id: string;
@@ -167,79 +166,6 @@ export function EdgeProgress(): JSX.Element | null {
   const here = store.edgesLoaded.value;
   if (store.phase.value !== 'ready' || here >= all) return null;
   return <div class="progress" style={{ transform: `scaleX(${here / all})` }} aria-hidden="true" />;
-}
-
-export function ZoomButtons(): JSX.Element | null {
-  if (!store.showMenu.value || store.phase.value !== 'ready') return null;
-  return (
-    <div class="zoom" data-over>
-      <button
-        type="button"
-        class="button square"
-        aria-label="Zoom in"
-        title="Zoom in (+)"
-        onClick={act.zoomIn}
-      >
-        <icons.Plus />
-      </button>
-      <button
-        type="button"
-        class="button square"
-        aria-label="Zoom out"
-        title="Zoom out (-)"
-        onClick={act.zoomOut}
-      >
-        <icons.Minus />
-      </button>
-      <button
-        type="button"
-        class="button square"
-        aria-label="Fit"
-        title="Show everything (f)"
-        onClick={act.fit}
-      >
-        <icons.Fit />
-      </button>
-      {SELECTING.map(([tool, Icon, title]) => (
-        <button
-          key={tool}
-          type="button"
-          id={`select-${tool}`}
-          class={store.tool.value === tool ? 'button square primary' : 'button square'}
-          aria-label={title}
-          aria-pressed={store.tool.value === tool}
-          title={`${title} (${tool[0]})`}
-          onClick={() => act.useTool(tool)}
-        >
-          <Icon />
-        </button>
-      ))}
-    </div>
-  );
-}
-
-const SELECTING = [
-  ['rectangle', icons.Rectangle, 'Select by a rectangle'],
-  ['lasso', icons.Lasso, 'Select by a lasso'],
-] as const;
-
-/** In a frame too small for a bar: play, and the way out. */
-export function TinyTools(): JSX.Element | null {
-  if (!store.tiny.value || !store.params.menu || store.phase.value !== 'ready') return null;
-  return (
-    <div class="tiny">
-      <PlayButton compact />
-      <a
-        class="button square"
-        href={act.fullAddress()}
-        target="_blank"
-        rel="noopener"
-        title="Open in a tab"
-      >
-        <icons.Open />
-      </a>
-    </div>
-  );
 }
 
 export function Logo(): JSX.Element | null {

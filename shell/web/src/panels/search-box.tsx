@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { active, hits, onInput, onKey, open, query } from '../state/search.ts';
 import * as store from '../state/store.ts';
-import * as icons from './icons.tsx';
+import { Search } from './control-icons.tsx';
+import { Results } from './search-results.tsx';
 
 /** The JSX types know this role only together with a `datalist`. */
 const COMBOBOX = { role: 'combobox' } as object;
 
 export function SearchBox(): JSX.Element {
-  const Results = store.more.value?.Results;
   return (
     <div class="search">
-      <icons.Search />
+      <Search />
       <input
         id="search"
         type="search"
@@ -34,7 +34,7 @@ export function SearchBox(): JSX.Element {
         }}
       />
       <kbd>/</kbd>
-      {Results && <Results />}
+      <Results />
     </div>
   );
 }

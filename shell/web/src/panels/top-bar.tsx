@@ -1,50 +1,11 @@
 import type { JSX } from 'preact';
 import * as act from '../state/actions.ts';
-import { layoutWord, playWords, whyNoPlay } from '../state/layout-words.ts';
+import { layoutWord } from '../state/layout-words.ts';
 import * as store from '../state/store.ts';
 import * as icons from './icons.tsx';
-import { LayoutPicker } from './layout-picker.tsx';
-import { SearchBox } from './search-box.tsx';
 import { Account } from './sign-in.tsx';
 
 const number = (value: number): string => value.toLocaleString('en');
-
-function rate(perSecond: number): string {
-  return perSecond >= 10 ? String(Math.round(perSecond)) : perSecond.toFixed(1);
-}
-
-/** Runs and stops the layout, and says what it does. */
-export function PlayButton({ compact = false }: { compact?: boolean }): JSX.Element {
-  const on = store.playing.value;
-  const perSecond = store.iterationsPerSecond.value;
-  const refused = whyNoPlay(store.steers.value, store.link.value);
-  const { label, title } = playWords(store.layout.value, refused);
-  return (
-    <>
-      <button
-        id="play"
-        class={on ? 'button primary' : 'button'}
-        type="button"
-        title={title}
-        aria-pressed={on}
-        aria-label={compact ? label : undefined}
-        aria-describedby={refused === '' ? undefined : 'play-refused'}
-        disabled={store.phase.value !== 'ready' || refused !== ''}
-        data-layout={store.layoutState.value}
-        onClick={act.playPause}
-      >
-        {on ? <icons.Pause /> : <icons.Play />}
-        {!compact && <span class="text">{label}</span>}
-        {on && perSecond > 0 && <span class="rate">{rate(perSecond)} it/s</span>}
-      </button>
-      {refused !== '' && (
-        <span class="unseen" id="play-refused">
-          {refused}
-        </span>
-      )}
-    </>
-  );
-}
 
 /** How many there are, and how many of them are visible where not all are. */
 function Count({ shown, all, one }: { shown: number | undefined; all: number; one: string }): JSX.Element {
@@ -101,33 +62,11 @@ function LinkState(): JSX.Element {
   );
 }
 
-function Tools(): JSX.Element {
-  return (
-    <>
-      <PlayButton />
-      <LayoutPicker />
-      <button class="button" type="button" id="fit" title="Show everything (f)" onClick={act.fit}>
-        <icons.Fit />
-        <span class="text">Fit</span>
-      </button>
-      <button
-        class="button"
-        type="button"
-        id="export"
-        title="Save the picture as PNG"
-        onClick={act.savePicture}
-      >
-        <icons.Camera />
-        <span class="text">PNG</span>
-      </button>
-    </>
-  );
-}
-
 export function TopBar(): JSX.Element {
   const name = store.graphName.value;
   const dark = store.theme.value === 'dark';
   const ready = store.phase.value === 'ready';
+  const more = ready ? store.more.value : null;
   const Bar = store.narrow.value ? null : store.instruments.value?.Buttons;
   return (
     <header class="bar">
@@ -137,10 +76,10 @@ export function TopBar(): JSX.Element {
           {name || 'Graphlume'}
         </h1>
       </div>
-      {ready && <SearchBox />}
+      {more && <more.SearchBox />}
       <Counts />
       <div class="space" />
-      {ready && <Tools />}
+      {more && <more.Tools />}
       {ready && Bar && <Bar />}
       <button
         class="button square"

@@ -26,20 +26,24 @@ export const PALETTE_DARK = [
   '#c0935f',
   '#6b7589',
 ];
-/** The same twelve for a light background. */
+/**
+ * The same twelve for a light background: contrast of at least 2.8 to white, none much darker than the
+ * others, and told apart by the colour-blind (least distance of the first eight in OKLab times 100, by the
+ * model of Machado et al., 2009: 15.7 for all, 7.8 deuteranopia, 9.2 protanopia, 9.8 tritanopia).
+ */
 export const PALETTE_LIGHT = [
-  '#3e7aae',
-  '#ea7020',
-  '#880b34',
-  '#736704',
-  '#4f2da2',
-  '#b077f1',
-  '#be4879',
-  '#69a17a',
-  '#cf7aab',
-  '#614b6f',
-  '#760c74',
-  '#7c5bcc',
+  '#327cb9',
+  '#ef7a10',
+  '#aa2914',
+  '#977750',
+  '#6537d9',
+  '#a08de8',
+  '#ca3894',
+  '#4bad6d',
+  '#bb899e',
+  '#98536d',
+  '#9c0699',
+  '#925ee3',
   '#9ea5b2',
 ];
 

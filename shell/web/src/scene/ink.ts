@@ -40,7 +40,25 @@ export function clippedLength(box: Box, ax: number, ay: number, bx: number, by: 
   return t0 < t1 ? Math.hypot(dx, dy) * (t1 - t0) : 0;
 }
 
-/** Σ clipped length over all edges that are not hidden in pixels, estimated from a spread sample. */
+function isIn(box: Box, x: number, y: number): boolean {
+  return x >= box.minX && x <= box.maxX && y >= box.minY && y <= box.maxY;
+}
+
+/** Zooms between which edges without an end in view fade, and what is left of them. */
+const PASSING_FROM = 1.5;
+const PASSING_TO = 4;
+const PASSING_LEFT = 1 / 3;
+
+/** Strength of edges that only pass through the view, at a zoom (1: everything is in view). */
+export function passingAt(zoom: number): number {
+  const t = Math.log(Math.max(zoom, PASSING_FROM) / PASSING_FROM) / Math.log(PASSING_TO / PASSING_FROM);
+  return 1 - (1 - PASSING_LEFT) * Math.min(1, t);
+}
+
+/**
+ * Σ clipped length over all edges that are not hidden in pixels, estimated from a spread sample. Edges
+ * without an end in the box count by `passing`.
+ */
 export function inkLength(
   ends: Uint32Array,
   xy: Float32Array,
@@ -48,6 +66,7 @@ export function inkLength(
   scale: number,
   numEdges: number,
   hidden: Uint8Array | null = null,
+  passing = 1,
 ): number {
   const known = ends.length / 2;
   if (known === 0) return 0;
@@ -60,7 +79,9 @@ export function inkLength(
     const s = ends[2 * e];
     const d = ends[2 * e + 1];
     const length = clippedLength(box, xy[2 * s], xy[2 * s + 1], xy[2 * d], xy[2 * d + 1]);
-    if (length > 0) sum += length;
+    if (length === 0) continue;
+    const ended = isIn(box, xy[2 * s], xy[2 * s + 1]) || isIn(box, xy[2 * d], xy[2 * d + 1]);
+    sum += ended ? length : length * passing;
   }
   return sampled === 0 ? 0 : (sum / sampled) * numEdges * scale;
 }

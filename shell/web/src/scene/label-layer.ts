@@ -1,17 +1,20 @@
+import type { TextWidths } from '../gl/glyph-atlas.ts';
+import type { Marks, TextInk } from '../gl/marks.ts';
 import { toScreen, type Rect, type Size, type View } from './camera.ts';
-import { placeLabels, shorten, type Candidate, type Placed } from './labels.ts';
+import { css, type Rgb } from './color.ts';
+import { placeLabels, shorten, spotPlace, type Candidate, type Disc, type Placed } from './labels.ts';
 
-/** Labels and rings on a 2D canvas over the picture. */
+/** Which names and rings lie over the picture, and where. */
 
 export interface LabelStyle {
   font: string;
-  text: string;
-  halo: string;
+  text: Rgb;
+  halo: Rgb;
   /** Colour behind each label instead of a halo; null for none. */
-  plate: string | null;
+  plate: Rgb | null;
   opacity: number;
-  ring: string;
-  accent: string;
+  ring: Rgb;
+  accent: Rgb;
 }
 
 export interface LabelSource {
@@ -24,11 +27,14 @@ export interface LabelSource {
 export interface LayerInput {
   view: View;
   size: Size;
-  dpr: number;
+  /** Device pixels to which texts at rest are moved, a CSS pixel; 0 while things move. */
+  snap: number;
   /** Graph coordinates of a node, null when it has none. */
   at: (index: number) => [number, number] | null;
   radius: (index: number) => number;
   obstacles: Rect[];
+  /** Discs that are large enough to be kept free of the names of others. */
+  discs: () => Disc[];
   style: LabelStyle;
   /** Nodes drawn with a ring: selected, hovered. */
   selected: number;
@@ -43,7 +49,6 @@ export interface LayerInput {
 }
 
 interface Shown extends Placed {
-  dx: number;
   opacity: number;
   leaving: boolean;
 }
@@ -52,24 +57,25 @@ const FADE_MS = 140;
 /** Rank of the first name in view: behind the points of interest, which come with the graph. */
 const NEAR_RANK = 100;
 
+/** Half of what the halo adds to the width of a letter's line. */
+const HALO_PX = 1.75;
+
+/** Size of a name: 11 px for small nodes up to 17 px for large ones. */
+const sizeFor = (r: number): number => Math.round(Math.min(17, Math.max(11, 10.4 + 0.62 * r)) * 2) / 2;
+const weightOf = (bold: boolean): number => (bold ? 600 : 400);
+
 export class LabelLayer {
-  private readonly context: CanvasRenderingContext2D;
   private sources: LabelSource[] = [];
   private shown = new Map<number, Shown>();
-  private readonly widths = new Map<string, number>();
   private last = 0;
   private extra: LabelSource | null = null;
   /** Names of nodes in view that are not among the most important of the whole graph. */
   private near: LabelSource[] = [];
 
   constructor(
-    readonly canvas: HTMLCanvasElement,
-    private readonly options: { max: number; must: number; shorten: boolean; still: boolean },
-  ) {
-    const context = canvas.getContext('2d');
-    if (!context) throw new Error('This browser has no 2D canvas.');
-    this.context = context;
-  }
+    private readonly widths: TextWidths,
+    private readonly options: { must: number; shorten: boolean; still: boolean },
+  ) {}
 
   /** How many of the most important names are always shown. */
   mustShow(most: number): void {
@@ -117,20 +123,18 @@ export class LabelLayer {
       .map((l) => ({ index: l.index, text: l.text, x: l.tx, y: l.ty, w: l.width, h: l.size }));
   }
 
-  private measure(font: string, text: string, size: number, bold: boolean): number {
-    const key = `${bold ? 'b' : ''}${size}|${text}`;
-    let width = this.widths.get(key);
-    if (width === undefined) {
-      if (this.widths.size > 20_000) this.widths.clear();
-      this.context.font = `${bold ? 600 : 400} ${size}px ${font}`;
-      width = this.context.measureText(text).width;
-      this.widths.set(key, width);
-    }
-    return width;
+  /** How wide a text is, in CSS pixels. */
+  measure = (text: string, size: number, bold: boolean): number =>
+    this.widths.line(text, weightOf(bold)).width * size;
+
+  /** Width and height of the name of a node with this radius; null for one without. */
+  sizeOf(index: number, r: number): { w: number; h: number } | null {
+    const text = this.labelOf(index);
+    return text === null ? null : { w: this.measure(text, sizeFor(r), false), h: sizeFor(r) };
   }
 
   private candidates(input: LayerInput): Candidate[] {
-    const { max, must } = this.options;
+    const { must } = this.options;
     const list: Candidate[] = [];
     const all = [...(this.extra ? [this.extra] : []), ...this.near, ...this.sources];
     const seen = new Set<number>();
@@ -143,33 +147,31 @@ export class LabelLayer {
       seen.add(source.index);
       const [x, y] = toScreen(input.view, input.size, place[0], place[1]);
       const r = input.radius(source.index);
-      // 11 px for small nodes up to 17 px for large ones.
-      const size = Math.round(Math.min(17, Math.max(11, 10.4 + 0.62 * r)) * 2) / 2;
-      const weight = (1 + r) / (1 + 0.02 * source.rank);
+      const size = sizeFor(r);
       const forced = isExtra || source.rank < must;
       const bold = forced && r >= 6;
-      list.push({ index: source.index, text: source.text, x, y, r, weight, size, bold, must: forced });
-      if (list.length >= max * 4 && list.length >= 2000) break;
+      const { index, text, rank } = source;
+      list.push({ index, text, x, y, r, weight: r, rank, size, bold, must: forced });
     }
     return list;
   }
 
   /** Chooses the labels anew. */
   choose(input: LayerInput): void {
-    const { font } = input.style;
+    const before = [...this.shown.values()].filter((label) => !label.leaving);
     const placed = placeLabels({
       candidates: this.candidates(input),
       width: input.size.w,
       height: input.size.h,
       obstacles: input.obstacles,
-      shown: new Set([...this.shown.values()].filter((l) => !l.leaving).map((l) => l.index)),
-      measure: (text, size, bold) => this.measure(font, text, size, bold),
+      discs: input.discs(),
+      shown: new Map(before.map((label) => [label.index, label.spot])),
+      measure: this.measure,
     });
     const next = new Map<number, Shown>();
     for (const label of placed) {
-      const before = this.shown.get(label.index);
-      const opacity = this.options.still ? 1 : (before?.opacity ?? 0);
-      next.set(label.index, { ...label, dx: label.tx - label.x, opacity, leaving: false });
+      const opacity = this.options.still ? 1 : (this.shown.get(label.index)?.opacity ?? 0);
+      next.set(label.index, { ...label, opacity, leaving: false });
     }
     if (!this.options.still) {
       for (const [index, label] of this.shown) {
@@ -183,17 +185,15 @@ export class LabelLayer {
     this.shown.clear();
   }
 
-  /** Draws at this moment; answers whether labels are still fading. */
-  draw(input: LayerInput, now: number): boolean {
-    const { context: c } = this;
-    const { size, dpr, style } = input;
+  /** Adds what is to be drawn at this moment; answers whether labels are still fading. */
+  draw(marks: Marks, input: LayerInput, now: number): boolean {
+    const { view, size, style } = input;
     const dt = Math.min(100, now - this.last);
     this.last = now;
-    c.setTransform(dpr, 0, 0, dpr, 0, 0);
-    c.clearRect(0, 0, size.w, size.h);
-    this.drawRings(input);
-    c.textBaseline = 'middle';
-    c.lineJoin = 'round';
+    this.drawRings(marks, input);
+    const haloPx = style.plate ? 0 : HALO_PX;
+    const colors = { text: css(style.text), halo: css(style.halo) };
+    const ink: TextInk = { text: style.text, halo: style.halo, haloPx, css: colors };
     let fading = false;
     for (const label of [...this.shown.values()].reverse()) {
       const goal = label.leaving ? 0 : 1;
@@ -206,67 +206,48 @@ export class LabelLayer {
       }
       const place = input.at(label.index);
       if (!place) continue;
-      const [x, y] = toScreen(input.view, size, place[0], place[1]);
-      label.tx = x + label.dx;
-      label.ty = y;
-      this.drawLabel(label, style);
+      const [x, y] = toScreen(view, size, place[0], place[1]);
+      const node = { x, y, r: input.radius(label.index), size: label.size };
+      [label.tx, label.ty] = spotPlace(label.spot, node, label.width);
+      this.drawLabel(marks, label, input, ink);
     }
-    c.globalAlpha = 1;
-    this.drawCounts(input);
+    this.drawCounts(marks, input, ink);
     return fading;
   }
 
-  private drawCounts(input: LayerInput): void {
-    const { context: c } = this;
-    if (input.counts.length === 0) return;
-    c.font = `600 11px ${input.style.font}`;
-    c.textAlign = 'center';
-    c.strokeStyle = input.style.halo;
-    c.fillStyle = input.style.text;
-    c.lineWidth = 3.5;
-    for (const { text, x, y } of input.counts) {
-      c.strokeText(text, x, y);
-      c.fillText(text, x, y);
+  private drawCounts(marks: Marks, { counts, snap }: LayerInput, ink: TextInk): void {
+    for (const { text, x, y } of counts) {
+      const left = snapped(x - this.measure(text, 11, true) / 2, snap);
+      marks.text({ text, x: left, y: snapped(y, snap), size: 11, weight: weightOf(true), opacity: 1 }, ink);
     }
-    c.textAlign = 'start';
   }
 
-  private drawLabel(label: Shown, style: LabelStyle): void {
-    const { context: c } = this;
-    c.font = `${label.bold ? 600 : 400} ${label.size}px ${style.font}`;
-    c.globalAlpha = label.opacity * style.opacity;
+  private drawLabel(marks: Marks, label: Shown, { style, snap }: LayerInput, ink: TextInk): void {
+    const { text, size, width } = label;
+    const opacity = label.opacity * style.opacity;
+    const [x, y] = [snapped(label.tx, snap), snapped(label.ty, snap)];
     if (style.plate) {
-      c.fillStyle = style.plate;
-      c.beginPath();
-      const h = label.size * 1.45;
-      c.roundRect(label.tx - 5, label.ty - h / 2, label.width + 10, h, 4);
-      c.fill();
-    } else {
-      c.strokeStyle = style.halo;
-      c.lineWidth = 3.5;
-      c.strokeText(label.text, label.tx, label.ty + 0.5);
+      const h = size * 1.45;
+      marks.plate(x - 5, y - h / 2, width + 10, h, 4, style.plate, opacity);
     }
-    c.fillStyle = style.text;
-    c.fillText(label.text, label.tx, label.ty + 0.5);
+    marks.text({ text, x, y: y + 0.5, size, weight: weightOf(label.bold), opacity }, ink);
   }
 
-  private drawRings(input: LayerInput): void {
-    const ring = (index: number, color: string, width: number, glow: number): void => {
+  private drawRings(marks: Marks, input: LayerInput): void {
+    const { style } = input;
+    const ring = (index: number, color: Rgb, width: number, glow: number): void => {
       const place = index < 0 ? null : input.at(index);
       if (!place) return;
-      const { context: c } = this;
       const [x, y] = toScreen(input.view, input.size, place[0], place[1]);
-      c.beginPath();
-      c.arc(x, y, Math.max(3, input.radius(index)) + 2, 0, 2 * Math.PI);
-      c.strokeStyle = color;
-      c.lineWidth = width;
-      c.shadowColor = color;
-      c.shadowBlur = glow;
-      c.stroke();
-      c.shadowBlur = 0;
+      marks.ring(x, y, Math.max(3, input.radius(index)) + 2, width, glow, color);
     };
-    for (const index of input.pins) ring(index, input.style.text, 1, 0);
-    if (input.hovered !== input.selected) ring(input.hovered, input.style.accent, 1.8, 0);
-    ring(input.selected, input.style.ring, 2, 8);
+    for (const index of input.pins) ring(index, style.text, 1, 0);
+    if (input.hovered !== input.selected) ring(input.hovered, style.accent, 1.8, 0);
+    ring(input.selected, style.ring, 2, 8);
   }
+}
+
+/** A place moved to the next device pixel, where there are `snap` of them to a CSS pixel. */
+function snapped(place: number, snap: number): number {
+  return snap > 0 ? Math.round(place * snap) / snap : place;
 }

@@ -1,12 +1,6 @@
-import { Painter } from '../gl/painter.ts';
-import {
-  Renderer,
-  SIZE_MAX,
-  SIZE_MIN,
-  type DrawInput,
-  type EdgeList,
-  type SceneData,
-} from '../gl/renderer.ts';
+import { Painter, type InkPlan } from '../gl/painter.ts';
+import type { TextWidths } from '../gl/glyph-atlas.ts';
+import { Renderer, type DrawInput, type EdgeList, type SceneData } from '../gl/renderer.ts';
 import type { Frame } from '../net/frames.ts';
 import { CameraControl } from '../state/camera-control.ts';
 import {
@@ -23,21 +17,22 @@ import {
   type View,
 } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
-import { inkLength, inkRule, type Ink } from './ink.ts';
-import { bundles, edgeList, middleOf, type Bundle } from './near.ts';
-import { looks, NearEdges } from './near-edges.ts';
+import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
+import { highlightOf, highlightOfMany, type Lit } from './highlight.ts';
+import type { Disc } from './labels.ts';
+import { largeDiscs } from './large-discs.ts';
+import { middleOf } from './near.ts';
+import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
-import { neighbourhood, pickNode } from './pick.ts';
+import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
+import { pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
 import { RareEdges, rareOpacity } from './rare-edges.ts';
+import { RenderScale } from './render-scale.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
-/** Edges of a hovered node that are drawn one by one. */
-const LIT_EDGES_MAX = 20_000;
 /** Arrow heads only where they can be told apart. */
 const ARROW_EDGES_MAX = 600;
-/** Numbers on the highlighted lines that stand for several edges. */
-const COUNTS_MAX = 30;
 const DIM_MS = 120;
 const REST_MS = 150;
 
@@ -47,7 +42,8 @@ export interface Look {
   strokeWidth: number;
   edgeOpacity: number;
   curvature: number;
-  arrows: boolean;
+  /** Arrow heads; null: where the edges show that their direction says something. */
+  arrows: boolean | null;
   highlight: 'both' | 'incoming' | 'outgoing' | 'node' | 'none';
   hops: number;
 }
@@ -57,14 +53,6 @@ export interface Backdrop {
   edge: Rgb;
   clear: boolean;
   light: boolean;
-}
-
-interface Lit {
-  index: number;
-  nodes: Uint32Array;
-  edges: EdgeList;
-  bundles: Bundle[];
-  set: ReadonlySet<number>;
 }
 
 /** The graph on the screen: its data, camera, highlight, and what to redraw when. */
@@ -82,8 +70,17 @@ export class Picture {
   frames = 0;
   /** Whether the positions came with the data; the fit then leaves none out. */
   given = false;
+  /** Whether somebody bound the sizes of nodes, which then keep their proportions at every zoom. */
+  sizesBound = false;
   /** Screen rectangles that panels cover. */
   obstacles: () => Rect[] = () => [];
+  /** Adds names and rings to what is drawn; told whether the picture moves. */
+  over: (moving: boolean, now: number) => void = () => undefined;
+  /** Tells whether edges show that they have a direction; null until it is there. */
+  findDirection: ((ends: Uint32Array, edges: number, nodes: number) => boolean) | null = null;
+  private readonly renderScale: RenderScale;
+  private sharpness = 1;
+  private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
   /** Whether many nodes are highlighted, which hovering leaves alone. */
   private held = false;
@@ -99,12 +96,14 @@ export class Picture {
   private readonly rare = new RareEdges();
 
   constructor(
-    canvas: HTMLCanvasElement,
+    host: HTMLElement,
+    readonly widths: TextWidths,
     readonly look: Look,
     private readonly still: boolean,
     private readonly test: boolean,
   ) {
-    this.renderer = new Renderer(canvas);
+    this.renderer = new Renderer(host, widths);
+    this.renderScale = new RenderScale(this.renderer.software);
     this.painter = new Painter(this.renderer, test);
     this.near = new NearEdges(this.renderer.software);
     this.camera = new CameraControl(still);
@@ -137,6 +136,7 @@ export class Picture {
   private edgesChanged(): void {
     this.near.forget();
     this.rare.forget();
+    this.directed = null;
   }
 
   /** Everything derived from data or camera is stale. */
@@ -155,6 +155,8 @@ export class Picture {
 
   /** Colours follow the theme where they come from the built-in palette. */
   applyTheme(): void {
+    this.renderer.setOpaque(!this.backdrop.clear);
+    this.painter.reset();
     if (this.rawColor) {
       this.data.nodeColor = this.backdrop.light ? recolorForLight(this.rawColor) : this.rawColor;
       this.renderer.uploadStyle();
@@ -264,16 +266,21 @@ export class Picture {
     return this.camera.view.scale / this.fitScale;
   }
 
-  private get sizeScale(): number {
+  private get sizes(): SizeRule {
+    const { data, look, zoom } = this;
     const screen = Math.min(1.15, Math.max(0.6, Math.sqrt(Math.min(this.size.w, this.size.h) / 780)));
-    return this.look.pointSize * screen * Math.max(1e-3, this.zoom) ** 0.55;
+    const scale = look.pointSize * screen * Math.max(1e-3, zoom) ** 0.55;
+    const least = data.order && data.nodeSize ? data.nodeSize[data.order[0]] : 0;
+    return { scale, floor: least ?? 0, contrast: this.sizesBound ? 1 : contrastAt(zoom) };
   }
 
   /** Radius of a node on the screen in pixels. */
-  radius = (index: number): number => {
-    const stored = (this.data.nodeSize?.[index] ?? 16) / 4;
-    return Math.min(SIZE_MAX, Math.max(SIZE_MIN, stored * this.sizeScale)) / 2;
-  };
+  radius = (index: number): number => diameterOf(this.data.nodeSize?.[index] ?? 16, this.sizes) / 2;
+
+  /** Discs in view that are large enough to keep names of others off them. */
+  discs(): Disc[] {
+    return largeDiscs(this.data, this.sizes, this.size, (index) => this.project(index));
+  }
 
   /** Graph coordinates at which a node is shown now. */
   at = (index: number): [number, number] | null =>
@@ -315,12 +322,8 @@ export class Picture {
       this.dimGoal = 0;
       return;
     }
-    const { data } = this;
-    const size = data.nodeSize;
-    const sorted = size ? nodes.toSorted((a, b) => size[a] - size[b]) : nodes;
-    const list = edgeList([...edges], data.ends, looks(data));
     this.dimGoal = 1;
-    this.lit = { index: -1, nodes: Uint32Array.from(sorted), edges: list, bundles: [], set: new Set(nodes) };
+    this.lit = highlightOfMany(this.data, nodes, edges);
     this.change();
   }
 
@@ -329,27 +332,7 @@ export class Picture {
     if (this.held) return;
     this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
     if (this.dimGoal === 0 || this.lit?.index === index) return;
-    const { data, look } = this;
-    const around =
-      look.highlight === 'node'
-        ? { nodes: [], edges: [] }
-        : neighbourhood(
-            data.ends.subarray(0, 2 * data.edgesKnown),
-            index,
-            look.highlight as 'both' | 'incoming' | 'outgoing',
-            look.hops,
-            LIT_EDGES_MAX,
-            data.edgeHidden,
-          );
-    const set = new Set([...around.nodes, index]);
-    const size = data.nodeSize;
-    const nodes = Uint32Array.from([...around.nodes].sort((a, b) => (size ? size[a] - size[b] : a - b)));
-    const all = new Uint32Array(nodes.length + 1);
-    all.set(nodes);
-    all[nodes.length] = index;
-    const edges = edgeList(around.edges, data.ends, looks(data));
-    const counted = bundles(edges).slice(0, COUNTS_MAX);
-    this.lit = { index, nodes: all, edges, bundles: counted, set };
+    this.lit = highlightOf(this.data, this.look, index);
   }
 
   /** How many edges the highlighted lines stand for, where there is room to say so. */
@@ -367,7 +350,15 @@ export class Picture {
 
   /** Arrow heads are for the near view: the closer, the more of them can be told apart. */
   private canShowArrows(edges: number): boolean {
-    return this.look.arrows && edges <= ARROW_EDGES_MAX * Math.max(1, this.zoom);
+    return edges <= ARROW_EDGES_MAX * Math.max(1, this.zoom) && this.showsDirection();
+  }
+
+  /** Whether arrow heads say something; looked into once, when they are first wanted. */
+  private showsDirection(): boolean {
+    if (this.look.arrows !== null) return this.look.arrows;
+    const { ends, edgesKnown, numEdges, numNodes } = this.data;
+    if (edgesKnown < numEdges || !this.findDirection) return false;
+    return (this.directed ??= this.findDirection(ends, edgesKnown, numNodes));
   }
 
   /** Draws one frame; answers in how many milliseconds the next is due (0: at once), or null for none. */
@@ -378,21 +369,12 @@ export class Picture {
     const tweening = tween < 1;
     const fading = this.stepDim(now);
     const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
-    const input = this.drawInput(tween);
-    const list = this.nearList(now, resting);
-    const ink = this.ink(list);
-    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
-    const v = this.camera.view;
-    const key = [v.cx, v.cy, v.scale, this.version, tween, this.size.w, this.size.h, this.dpr].join();
-    this.painter.paint(input, {
-      key,
-      moving: !resting && !this.test,
-      numEdges: this.data.numEdges,
-      known: this.data.edgesKnown,
-      share: ink.share,
-      list,
-      arrows: list !== null && this.canShowArrows(list.count),
-    });
+    const moving = !resting && !this.test;
+    if (moving && this.painter.lastMs !== null) this.renderScale.learn(this.painter.lastMs);
+    this.sharpen(moving ? this.renderScale.moving : 1);
+    const { cx, cy, scale } = this.camera.view;
+    const key = [cx, cy, scale, this.version, tween, this.size.w, this.size.h, this.sharpness].join();
+    this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, this.drawInput(tween), now);
     this.frames += 1;
     if (tweening || fading || camera || this.camera.isMoving) return 0;
     if (this.painter.incomplete && resting) return 0;
@@ -400,23 +382,46 @@ export class Picture {
     return rest > 0 && !this.test ? rest + 5 : null;
   }
 
+  /** Pixels of the canvas a CSS pixel. */
+  get pixelsPerCss(): number {
+    return this.sharpness;
+  }
+
+  /** Gives the canvas a share of its resolution. */
+  private sharpen(share: number): void {
+    const { canvas } = this.renderer;
+    this.sharpness = this.dpr * share;
+    const [w, h] = [this.size.w, this.size.h].map((s) => Math.max(1, Math.round(s * this.sharpness)));
+    if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
+  }
+
   /** Draws everything in one go, whatever it costs (an export). */
   drawWhole(now: number): void {
-    const tween = this.tween(now);
-    const input = this.drawInput(tween);
-    const list = this.nearList(now, true);
-    const ink = this.ink(list);
-    Object.assign(input, { alpha: ink.alpha, fade: ink.fade, room: ink.room });
-    new Painter(this.renderer, true).paint(input, {
-      key: 'whole',
-      moving: false,
+    this.sharpen(1);
+    const { center } = this.backdrop;
+    // One colour behind it: the gradient would be a third of the file.
+    const input = { ...this.drawInput(this.tween(now)), noise: false, backEdge: center };
+    const how = { key: 'whole', moving: false, over: () => this.over(false, now) };
+    this.paint(new Painter(this.renderer, true), how, input, now);
+    this.painter.reset();
+  }
+
+  private paint(
+    painter: Painter,
+    how: Pick<InkPlan, 'key' | 'moving' | 'over'>,
+    input: DrawInput,
+    now: number,
+  ): void {
+    const list = this.nearList(now, !how.moving);
+    const { alpha, fade, room, share } = this.ink(list);
+    painter.paint({ ...input, alpha, fade, room }, {
+      ...how,
       numEdges: this.data.numEdges,
       known: this.data.edgesKnown,
-      share: ink.share,
+      share,
       list,
       arrows: list !== null && this.canShowArrows(list.count),
     });
-    this.painter.reset();
   }
 
   /** Steps the dimming towards its goal; answers whether it is on its way. */
@@ -436,10 +441,11 @@ export class Picture {
     return {
       view: this.camera.view,
       size: this.size,
-      dpr: this.dpr,
+      dpr: this.sharpness,
       origin: this.positions.origin,
       tween,
-      sizeScale: this.sizeScale,
+      sizes: this.sizes,
+      passing: passingAt(this.zoom),
       pointOpacity: look.pointOpacity,
       ring: look.strokeWidth,
       dim: this.dim,
@@ -447,8 +453,9 @@ export class Picture {
       backCenter: backdrop.center,
       backEdge: backdrop.edge,
       clear: backdrop.clear,
+      noise: true,
       curvature: look.curvature,
-      arrows: look.arrows && (this.lit?.edges.count ?? 0) <= 600,
+      arrows: look.arrows !== false && (this.lit?.edges.count ?? 0) <= 600,
       edgeOpacity: look.edgeOpacity,
       alpha: 1,
       fade: 1,
@@ -466,7 +473,8 @@ export class Picture {
     const box = this.relative(viewBox(this.camera.view, this.size));
     const known = data.ends.subarray(0, 2 * data.edgesKnown);
     const { scale } = this.camera.view;
-    const length = inkLength(known, data.current, box, scale, data.numEdges, data.edgeHidden);
+    const fade = passingAt(this.zoom);
+    const length = inkLength(known, data.current, box, scale, data.numEdges, data.edgeHidden, fade);
     // Parallel edges that share a line cost the ink of one.
     const drawn = list && list.edges > 0 ? list.count / list.edges : 1;
     return inkRule(this.size.w * this.size.h, length * drawn);

@@ -1,17 +1,18 @@
 import { css } from '../scene/color.ts';
+import { encodePng, PIXELS_MAX } from './png.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
 /** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
 async function exportPng(viewer: Viewer): Promise<Blob> {
-  const { picture, labels } = viewer;
+  const { picture } = viewer;
   const { size, dpr } = picture;
   const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
   const following = picture.camera.following;
   const out = document.createElement('canvas');
   out.width = Math.round(size.w * scale);
   out.height = Math.round(size.h * scale);
-  const c = out.getContext('2d');
+  const c = out.getContext('2d', { alpha: false, willReadFrequently: true });
   if (!c) throw new Error('This browser has no 2D canvas.');
   picture.camera.following = false;
   viewer.resize(size.w, size.h, scale, () => picture.drawWhole(performance.now()));
@@ -19,9 +20,9 @@ async function exportPng(viewer: Viewer): Promise<Blob> {
   c.fillStyle = css(picture.backdrop.center);
   c.fillRect(0, 0, out.width, out.height);
   c.drawImage(picture.renderer.canvas, 0, 0);
-  c.drawImage(labels.canvas, 0, 0);
   viewer.resize(size.w, size.h, dpr);
   picture.camera.following = following;
+  if (out.width * out.height <= PIXELS_MAX) return encodePng(c);
   return new Promise((done, fail) => {
     out.toBlob(
       (blob) => (blob ? done(blob) : fail(new Error('The picture is too large.'))),

@@ -18,7 +18,8 @@ export interface Params {
   pointStrokeWidth: number;
   edgeOpacity: number;
   edgeCurvature: number;
-  showArrows: boolean;
+  /** Null: where the edges show that they have a direction. */
+  showArrows: boolean | null;
   showLabels: boolean;
   showLabelOnHover: boolean;
   showPointsOfInterest: boolean;
@@ -178,7 +179,7 @@ export function parseParams(search: string, hash: string): Params {
     pointStrokeWidth: read.number('pointStrokeWidth', 0, 5) ?? 0,
     edgeOpacity: read.number('edgeOpacity', 0, 1) ?? 1,
     edgeCurvature: read.number('edgeCurvature', 0, 1) ?? 0,
-    showArrows: read.bool('showArrows', true),
+    showArrows: read.flag('showArrows'),
     showLabels: read.bool('showLabels', true),
     showLabelOnHover: read.bool('showLabelOnHover', true),
     showPointsOfInterest: read.bool('showPointsOfInterest', true),

@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { computed, signal } from '@preact/signals';
 import { NO_COLLECTIONS, type Collections } from './collections.ts';
 import type { LayoutFacts } from './layout-words.ts';
-import type { Legend } from './legend.ts';
 import type { Notice } from './notices.ts';
 import { parseParams } from './params.ts';
 
@@ -94,7 +93,8 @@ export const layout = computed<LayoutFacts>(() => ({
   placedBy: placedBy.value,
 }));
 
-export const legend = signal<Legend | null>(null);
+/** As the server sent it; what shows it reads it. */
+export const legend = signal<unknown>(null);
 /** What was asked for and is not done. */
 export const notices = signal<Record<'address' | 'dataset' | 'page', Notice[]>>({
   address: [],

@@ -177,15 +177,14 @@ export function currentTheme(): Theme {
 
 function labelStyle(light: boolean, back: Rgb): LabelStyle {
   const { params } = store;
-  const text = parseColor(params.labelColor, named);
-  const plate = parseColor(params.labelBackground, named);
+  const color = (hex: string): Rgb => parseColor(hex) as Rgb;
   return {
     font: params.test ? '"DejaVu Sans", sans-serif' : FONT,
-    text: text ? css(text) : light ? '#141821' : '#eef1f7',
-    halo: css({ ...back, a: 0.85 }),
-    plate: plate ? css(plate) : null,
+    text: parseColor(params.labelColor, named) ?? color(light ? '#141821' : '#eef1f7'),
+    halo: { ...back, a: 0.85 },
+    plate: parseColor(params.labelBackground, named),
     opacity: params.labelOpacity,
-    ring: light ? '#111111' : '#ffffff',
-    accent: light ? '#1769d2' : '#5aa9ff',
+    ring: color(light ? '#111' : '#fff'),
+    accent: color(light ? '#1769d2' : '#5aa9ff'),
   };
 }

@@ -3,7 +3,8 @@ import { Api } from '../net/api.ts';
 import { FLAG, KIND, isPosition, readChannel, readLabels, type Frame } from '../net/frames.ts';
 import { SessionLink, type Message } from '../net/session.ts';
 import { LabelLayer, type LayerInput } from '../scene/label-layer.ts';
-import { Names } from '../scene/names.ts';
+import { TextWidths } from '../gl/glyph-atlas.ts';
+import type { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
 import { readCollections } from './collections.ts';
@@ -13,7 +14,6 @@ import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
 import { showLayout, showRefusal } from './layout-state.ts';
-import { readLegend } from './legend.ts';
 import { showLink } from './link-state.ts';
 import { lookOf, namesShown } from './look.ts';
 import { showNotices } from './notices.ts';
@@ -25,7 +25,8 @@ import { currentTheme, applyMetadata, type Theme } from './theme.ts';
 export class Viewer {
   readonly picture: Picture;
   readonly labels: LabelLayer;
-  private readonly names: Names;
+  /** Names of what is in view; null until the graph is on the screen. */
+  private names: Names | null = null;
   readonly api: Api;
   readonly link: SessionLink;
   readonly drag: Dragging;
@@ -40,6 +41,8 @@ export class Viewer {
   private labelsAt = -1e9;
   private labelsStale = true;
   private labelsOld = false;
+  /** Whether names are on their way in or out. */
+  private fading = false;
   private readonly ending = new Ending(() => this.link.open());
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Called after each frame, to move what hangs on nodes. */
@@ -50,16 +53,17 @@ export class Viewer {
   private fitSoon = false;
 
   constructor(
-    canvas: HTMLCanvasElement,
-    overlay: HTMLCanvasElement,
+    surface: HTMLElement,
     readonly page: HTMLElement,
     private readonly still: boolean,
   ) {
     const { params } = store;
-    this.picture = new Picture(canvas, lookOf(params), still, params.test);
+    const widths = new TextWidths();
+    this.picture = new Picture(surface, widths, lookOf(params), still, params.test);
+    this.picture.over = (moving, now) => this.drawOver(moving, now);
     this.picture.obstacles = () => this.obstacles();
     const must = namesShown(params);
-    this.labels = new LabelLayer(overlay, { max: 200, must, shorten: params.shortenLabels, still });
+    this.labels = new LabelLayer(widths, { must, shorten: params.shortenLabels, still });
     this.theme = currentTheme();
     this.setTheme(this.theme);
     const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
@@ -79,24 +83,33 @@ export class Viewer {
     });
     this.drag = new Dragging(this.picture, this.link);
     this.focus = new Focus(this.picture, this.labels, this.api);
-    this.names = new Names(this.api, () => this.labels.known, (names) => {
-      this.labels.setNear(names);
-      this.labelsStale = true;
-      this.refresh();
-    });
-    this.listen(canvas);
+    this.listen();
   }
 
-  private listen(canvas: HTMLCanvasElement): void {
+  /** From now on what is in view is named as well. */
+  nameInView(Kind: typeof Names): void {
+    this.names = new Kind(this.api, () => this.labels.known, (names) => {
+      this.labels.setNear(names);
+      this.relabel();
+    });
+    this.refresh();
+  }
+
+  private listen(): void {
     document.addEventListener('visibilitychange', () => {
       this.link.send({ t: document.hidden ? 'hidden' : 'visible' });
       if (!document.hidden) this.refresh();
     });
     addEventListener('online', () => this.link.retryNow());
-    canvas.addEventListener('webglcontextlost', (event) => event.preventDefault());
-    canvas.addEventListener('webglcontextrestored', () => {
+    this.picture.renderer.onRestored = () => {
       this.picture.restore();
       this.refresh();
+    };
+    // Names drawn before their font had come are drawn anew.
+    document.fonts?.addEventListener('loadingdone', () => {
+      this.picture.widths.forget();
+      this.picture.renderer.marks.forgetLetters();
+      this.relabel();
     });
   }
 
@@ -167,7 +180,7 @@ export class Viewer {
     this.seq = 0;
     this.labels.setLabels([]);
     this.labels.clear();
-    this.names.clear();
+    this.names?.clear();
     this.picture.setGraph(nodes, edges);
     store.shown.value = null;
     forgetSelection();
@@ -224,7 +237,10 @@ export class Viewer {
   }
 
   private onLegend(value: unknown): void {
-    store.legend.value = readLegend(value);
+    store.legend.value = value;
+    const size = (value as { node_size?: { title?: unknown } | null } | null | undefined)?.node_size;
+    // The degree is what sizes go by when nobody says otherwise.
+    this.picture.sizesBound = Boolean(size) && size?.title !== 'degree';
   }
 
   private onState(message: Message): void {
@@ -367,6 +383,7 @@ export class Viewer {
 
   setTheme(theme: Theme): void {
     this.theme = theme;
+    this.picture.widths.setFont(theme.labels.font);
     this.picture.backdrop = theme.backdrop;
     this.picture.applyTheme();
     this.refresh();
@@ -382,14 +399,10 @@ export class Viewer {
   }
 
   resize(w: number, h: number, dpr: number, draw?: () => void): void {
-    const { picture, labels } = this;
+    const { picture } = this;
     const { camera } = picture;
     picture.size = { w, h };
     picture.dpr = dpr;
-    for (const canvas of [picture.renderer.canvas, labels.canvas]) {
-      canvas.width = Math.max(1, Math.round(w * dpr));
-      canvas.height = Math.max(1, Math.round(h * dpr));
-    }
     const fit = picture.fitView();
     if (fit) {
       picture.fitScale = fit.scale;
@@ -397,12 +410,8 @@ export class Viewer {
     }
     this.labelsStale = true;
     // At once: a resized canvas is empty until it is drawn.
-    if (draw) {
-      draw();
-      this.labels.draw(this.layerInput(), performance.now());
-    } else {
-      this.draw(performance.now());
-    }
+    if (draw) draw();
+    else this.draw(performance.now());
   }
 
   refresh(): void {
@@ -414,15 +423,16 @@ export class Viewer {
     });
   }
 
-  layerInput(): LayerInput {
+  private layerInput(moving: boolean): LayerInput {
     const { picture } = this;
     return {
       view: picture.camera.view,
       size: picture.size,
-      dpr: picture.dpr,
+      snap: moving ? 0 : picture.dpr,
       at: picture.at,
       radius: picture.radius,
       obstacles: this.obstacles('[data-over], .card'),
+      discs: () => picture.discs(),
       style: this.theme.labels,
       selected: this.focus.selected,
       hovered: this.focus.hovered,
@@ -433,37 +443,46 @@ export class Viewer {
     };
   }
 
-  private draw(now: number): void {
+  /** Names and rings of a frame, chosen anew where they are out of date. */
+  private drawOver(moving: boolean, now: number): void {
     const { picture, labels } = this;
-    const next = picture.draw(now);
-    const input = this.layerInput();
-    const moving = picture.camera.isMoving || picture.tween(now) < 1;
+    const { marks } = picture.renderer;
+    const input = this.layerInput(moving);
     if (picture.positions.started && store.params.showLabels) {
-      if (next !== null) this.labelsOld = true;
-      const due = now - this.labelsAt > (moving ? 900 : 140);
+      const gliding = picture.camera.isMoving || picture.tween(now) < 1;
+      const due = now - this.labelsAt > (gliding ? 900 : 140);
       if (this.labelsStale || (this.labelsOld && due)) {
         labels.choose(input);
         this.labelsAt = now;
         this.labelsStale = false;
-        this.labelsOld = next !== null;
+        this.labelsOld = false;
       }
     }
-    const fading = labels.draw(input, now);
+    marks.begin(picture.pixelsPerCss);
+    this.fading = labels.draw(marks, input, now);
+    marks.draw(picture.size);
+  }
+
+  private draw(now: number): void {
+    const { picture } = this;
+    const next = picture.draw(now);
+    const named = picture.positions.started && store.params.showLabels;
+    if (next !== null && named) this.labelsOld = true;
     this.onDraw();
     clearTimeout(this.later);
     this.later = undefined;
-    if (next === 0 || fading) this.refresh();
+    if (next === 0 || this.fading) this.refresh();
     else if (next !== null || this.labelsOld) {
       // At rest: the full picture, and labels chosen for it.
       this.later = setTimeout(() => this.refresh(), Math.max(next ?? 0, this.still ? 0 : 120));
-    } else if (picture.positions.started && store.params.showLabels) {
-      void this.names.look(picture.looking, () => picture.inView());
+    } else if (named) {
+      void this.names?.look(picture.looking, () => picture.inView());
     }
   }
 
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
-    const still = !this.scheduled && this.later === undefined && !this.names.busy;
+    const still = !this.scheduled && this.later === undefined && !this.names?.busy;
     return still && this.edgesDone && !this.picture.painter.incomplete;
   }
 }

@@ -4,5 +4,6 @@ import './picture.mjs';
 import './live.mjs';
 import './input.mjs';
 import './names.mjs';
+import './marks.mjs';
 import './states.mjs';
 import './selection.mjs';

@@ -12,7 +12,14 @@ import {
   zoomAt,
 } from '../../src/scene/camera.ts';
 import { ALPHA_MAX, ALPHA_MIN, clippedLength, inkRule } from '../../src/scene/ink.ts';
-import { labelBudget, placeLabels, shorten, type Candidate } from '../../src/scene/labels.ts';
+import {
+  labelBudget,
+  placeLabels,
+  shorten,
+  spotPlace,
+  type Candidate,
+  type Disc,
+} from '../../src/scene/labels.ts';
 import {
   bendOf,
   bundles,
@@ -268,19 +275,21 @@ function candidates(count: number, seed: number): Candidate[] {
     y: next() * 800,
     r: 4,
     weight: next(),
+    rank: index,
     size: 13,
     bold: false,
     must: index < 5,
   }));
 }
 
-const place = (list: Candidate[], shown: number[] = []) =>
+const place = (list: Candidate[], shown: number[] = [], discs: Disc[] = []) =>
   placeLabels({
     candidates: list,
     width: 1280,
     height: 800,
     obstacles: [{ x: 0, y: 600, w: 200, h: 200 }],
-    shown: new Set(shown),
+    discs,
+    shown: new Map(shown.map((index) => [index, 0])),
     measure: (text, size) => text.length * size * 0.55,
   });
 
@@ -298,13 +307,58 @@ test('labels never overlap, keep off panels and stay within the budget', () => {
 });
 
 test('a shown label gives way only to one that is clearly better', () => {
-  const base = { x: 400, y: 300, r: 4, size: 13, bold: false, must: false };
+  const base = { x: 400, y: 300, r: 4, rank: 0, size: 13, bold: false, must: false };
   const shown = { ...base, index: 1, text: 'first', weight: 1 };
   const rival = (weight: number): Candidate => ({ ...base, index: 2, text: 'second', x: 402, weight });
   const first = (list: Candidate[], was: number[]) => place(list, was)[0].text;
   assert.equal(first([shown, rival(1.1)], [1]), 'first');
   assert.equal(first([shown, rival(1.1)], []), 'second');
   assert.equal(first([shown, rival(1.3)], [1]), 'second');
+});
+
+const MIDDLE = { index: 7, text: 'middle', x: 640, y: 300, r: 8, size: 12, bold: false, must: false };
+
+test('names keep off the discs of others and take one of eight places around their own', () => {
+  const c = { ...MIDDLE, weight: 1, rank: 0 };
+  const w = c.text.length * c.size * 0.55;
+  const alone = place([c])[0];
+  assert.deepEqual([alone.spot, alone.ty, alone.tx > c.x + c.r], [0, c.y, true], 'the right one first');
+  const blocks: Disc[] = [];
+  const seen = new Set<string>();
+  for (let spot = 0; spot < 8; spot += 1) {
+    const [found] = place([c], [], blocks);
+    seen.add(`${Math.round(found.tx)} ${Math.round(found.ty)}`);
+    for (const d of blocks) {
+      const dx = d.x - Math.min(Math.max(d.x, found.tx), found.tx + w);
+      const dy = d.y - Math.min(Math.max(d.y, found.ty - c.size / 2), found.ty + c.size / 2);
+      assert.ok(Math.hypot(dx, dy) >= d.r, `place ${found.spot} lies on a disc`);
+    }
+    blocks.push({ index: 100 + spot, x: found.tx + w / 2, y: found.ty, r: 5 });
+  }
+  assert.equal(seen.size, 8);
+  assert.deepEqual(place([c], [], blocks), [], 'and none where all are taken');
+  // A disc of its own covers none of its places.
+  assert.equal(place([c], [], [{ index: 7, x: c.x, y: c.y, r: c.r }]).length, 1);
+  const [tx] = spotPlace(1, c, w);
+  assert.ok(tx + w < c.x - c.r);
+});
+
+test('a name stays where it was while that is free, and larger nodes come before smaller ones', () => {
+  const c = { ...MIDDLE, weight: 8, rank: 5 };
+  const again = placeLabels({
+    candidates: [c],
+    width: 1280,
+    height: 800,
+    obstacles: [],
+    discs: [],
+    shown: new Map([[7, 3]]),
+    measure: (text, size) => text.length * size * 0.55,
+  });
+  assert.equal(again[0].spot, 3);
+  // A leaf that the server calls more important has the same place in mind.
+  const leaf = { ...c, index: 8, text: 'leaf', r: 2, weight: 2, rank: 0 };
+  const wall = [{ index: 9, x: 560, y: 300, r: 60 }];
+  assert.equal(place([leaf, c], [], wall)[0].text, 'middle');
 });
 
 test('long names are cut in the middle, by characters and not by code units', () => {
