@@ -46,7 +46,7 @@ pub(crate) fn remove(
     if can_stretch {
         make_room(points, radii);
     }
-    if discs.part(points, ROUNDS, cancel)? {
+    if discs.part(points, ROUNDS, 0, cancel)? {
         return Ok(());
     }
     if can_stretch {
@@ -73,11 +73,12 @@ pub(super) fn any(
     if points.len() < 2 || discs.largest <= 0.0 {
         return Ok(false);
     }
-    Ok(discs.nearest(points, &discs.grids(points, cancel)?, cancel)? < 1.0)
+    let grids = discs.grids(points, cancel)?;
+    Ok((0..points.len()).into_par_iter().any(|v| discs.step(points, &grids, v).1))
 }
 
-/// Moves points out of each other as [`remove`] does, in at most so many `rounds` and without stretching the picture: what
-/// is left then is left.
+/// Moves points out of each other as [`remove`] does, in at most so many `rounds` and without stretching the picture, until
+/// at most `few` overlap another: what is left then is left.
 ///
 /// # Errors
 /// [`AlgoError::Cancelled`].
@@ -85,13 +86,13 @@ pub(super) fn part(
     points: &mut [[f64; 2]],
     radii: &[f64],
     held: &[bool],
-    rounds: usize,
+    [rounds, few]: [usize; 2],
     seed: u64,
     cancel: &CancelToken,
 ) -> Result<(), AlgoError> {
     let discs = Discs::new(radii, held, seed);
     if points.len() >= 2 && discs.largest > 0.0 {
-        discs.part(points, rounds, cancel)?;
+        discs.part(points, rounds, few, cancel)?;
     }
     Ok(())
 }
@@ -138,17 +139,18 @@ impl<'a> Discs<'a> {
         Self { radii, held, size, of_size, largest, seed }
     }
 
-    /// Does rounds until no discs overlap, which it says, or so many are done.
+    /// Does rounds until at most `few` discs overlap another, which it says, or so many are done.
     fn part(
         &self,
         points: &mut [[f64; 2]],
         rounds: usize,
+        few: usize,
         cancel: &CancelToken,
     ) -> Result<bool, AlgoError> {
         let mut moved = vec![[0.0; 2]; points.len()];
         for _ in 0..rounds {
             let grids = self.grids(points, cancel)?;
-            if self.round(points, &grids, &mut moved, cancel)? == 0 {
+            if self.round(points, &grids, &mut moved, cancel)? <= few {
                 return Ok(true);
             }
             points.copy_from_slice(&moved);

@@ -12,7 +12,7 @@ use super::view::box_share;
 use crate::layout::component_packing::Coordinate;
 
 /// The part of the stage that the middle nine tenths of the nodes should take each way.
-const SHARE: f64 = 0.5;
+const SHARE: f64 = 0.55;
 /// How much longer one axis may be drawn than the other.
 const STRETCH_MAX: f64 = 1.3;
 /// Pictures as long as wide up to this have no axis to be turned by.
@@ -84,6 +84,9 @@ pub(super) fn fill(points: &mut [[f64; 2]], of: &[u32], beside: f64) {
     let mut own: Vec<[f64; 2]> =
         of.par_iter().map(|v| [0, 1].map(|c| points[*v as usize][c] - mean[c])).collect();
     let size = spread(&own);
+    if share_of(&own) >= SHARE {
+        return;
+    }
     stretch(&mut own, ASPECT * (1.0 - beside));
     even_out(&mut own);
     let larger = spread(&own);
@@ -91,6 +94,12 @@ pub(super) fn fill(points: &mut [[f64; 2]], of: &[u32], beside: f64) {
     for (v, p) in of.iter().zip(&own) {
         points[*v as usize] = [0, 1].map(|c| mean[c] + back * p[c]);
     }
+}
+
+/// The part of the stage that the middle of a sample of the points takes.
+fn share_of(points: &[[f64; 2]]) -> f64 {
+    let step = points.len().div_ceil(SAMPLE).max(1);
+    box_share(&points.iter().step_by(step).copied().collect::<Vec<_>>())
 }
 
 /// The root of the mean square of the distances from the origin.

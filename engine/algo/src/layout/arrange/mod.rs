@@ -24,8 +24,12 @@ pub use view::{ViewBox, box_share};
 /// Part of the stage that discs may cover together for them to be set apart. Above it there is no room for all of them; at
 /// the smallest size that is drawn, this many are some 150,000 nodes.
 pub const COVER_MAX: f64 = 0.35;
-/// Rounds in which discs move out of those that they overlap.
-const ROUNDS: usize = 60;
+/// Moves of discs out of those that they overlap, all rounds together, and the rounds that any picture and at most has.
+const MOVES: usize = 1_000_000;
+const ROUNDS_MIN: usize = 24;
+const ROUNDS_MAX: usize = 150;
+/// One disc of so many may go on overlapping another.
+const FEW: usize = 200;
 /// Free pixels between two discs.
 const GAP: f64 = 0.5;
 
@@ -53,15 +57,10 @@ pub fn arrange(
     }
     let held: Vec<bool> = (0..points.len() as u32).map(held).collect();
     let mut at: Vec<[f64; 2]> = points.par_iter().map(|p| p.map(f64::from)).collect();
+    let all: Vec<u32> = (0..points.len() as u32).collect();
+    let packing = packing.filter(|_| !held.contains(&true));
+    let inner = packing.map_or(all.as_slice(), ComponentPacking::inner);
     if !held.contains(&true) {
-        let all: Vec<u32>;
-        let inner = match packing {
-            Some(packing) => packing.inner(),
-            None => {
-                all = (0..points.len() as u32).collect();
-                &all
-            }
-        };
         let beside = packing.map_or(0.0, ComponentPacking::share);
         fill::fill(&mut at, inner, beside);
         cancel.check()?;
@@ -69,43 +68,54 @@ pub fn arrange(
             packing.place(&mut at, |_| false);
         }
     }
-    set_apart(&mut at, diameters, &held, seed, cancel)?;
+    set_apart(&mut at, inner, diameters, &held, seed, cancel)?;
+    if let Some(packing) = packing {
+        // Beside the picture as it is now.
+        packing.place(&mut at, |_| false);
+    }
     for (to, p) in points.iter_mut().zip(&at) {
         *to = p.map(|x| x as f32);
     }
     Ok(())
 }
 
-/// Moves discs apart where the picture fits the stage, if there is room.
+/// Moves the discs of the nodes `inner` apart where the picture of all fits the stage, if there is room.
 fn set_apart(
     at: &mut [[f64; 2]],
+    inner: &[u32],
     diameters: &[f32],
     held: &[bool],
     seed: u64,
     cancel: &CancelToken,
 ) -> Result<(), AlgoError> {
-    let radii: Vec<f64> = diameters.iter().map(|d| 0.5 * (f64::from(*d) + GAP)).collect();
+    let radius = |v: &u32| 0.5 * (f64::from(diameters[*v as usize]) + GAP);
+    let radii: Vec<f64> = inner.iter().map(radius).collect();
     // Summed by few, so that the threads do not decide the last bits.
     let cover: f64 = radii.iter().map(|r| std::f64::consts::PI * r * r).sum();
     if cover > COVER_MAX * STAGE[0] * STAGE[1] {
         return Ok(());
     }
     let Some(view) = ViewBox::of(at) else { return Ok(()) };
-    let mut view = view;
-    view.to_pixels(at);
-    if !overlap::any(at, &radii, cancel)? {
-        view.to_units(at);
+    let held: Vec<bool> = inner.iter().map(|v| held[*v as usize]).collect();
+    let mut own: Vec<[f64; 2]> = inner.iter().map(|v| at[*v as usize]).collect();
+    view.to_pixels(&mut own);
+    if !overlap::any(&own, &radii, cancel)? {
         return Ok(());
     }
     if !held.contains(&true) {
-        diffusion::spread(at, &radii, cancel)?;
-        // Crowds at the rim have made the picture larger, and everything else in it smaller.
-        let again = ViewBox::of(at).unwrap_or(ViewBox::STAGE);
-        again.to_pixels(at);
-        view = view.after(&again);
+        let before = ViewBox::of(&own).map_or(0.0, |view| view.scale);
+        diffusion::spread(&mut own, &radii, cancel)?;
+        // Crowds at the rim have made the picture larger, and everything in it would be shown smaller.
+        let shrink = ViewBox::of(&own).map_or(1.0, |view| view.scale / before).min(1.0);
+        own.iter_mut().flatten().for_each(|x| *x *= shrink);
     }
-    overlap::part(at, &radii, held, ROUNDS, seed, cancel)?;
-    view.to_units(at);
+    let rounds = (MOVES / own.len().max(1)).clamp(ROUNDS_MIN, ROUNDS_MAX);
+    let few = own.len() / FEW;
+    overlap::part(&mut own, &radii, &held, [rounds, few], seed, cancel)?;
+    view.to_units(&mut own);
+    for (v, p) in inner.iter().zip(&own) {
+        at[*v as usize] = *p;
+    }
     Ok(())
 }
 

@@ -21,9 +21,6 @@ pub struct ViewBox {
 }
 
 impl ViewBox {
-    /// The picture that is in pixels of the stage already.
-    pub(super) const STAGE: Self = Self { scale: 1.0, middle: [0.0; 2], sides: STAGE };
-
     /// The view of `points`, which leaves out those beyond the 0.2 and 99.8 percentiles of an axis if that makes the rest
     /// larger, as `percentileBox` of the page does; `None` unless two points differ.
     #[must_use]
@@ -47,12 +44,6 @@ impl ViewBox {
         for p in points {
             *p = [0, 1].map(|c| p[c] / self.scale + self.middle[c]);
         }
-    }
-
-    /// The view of a picture that was turned into pixels by this view and then by `next`.
-    pub(super) fn after(self, next: &Self) -> Self {
-        let middle = [0, 1].map(|c| self.middle[c] + next.middle[c] / self.scale);
-        Self { scale: self.scale * next.scale, middle, sides: next.sides }
     }
 }
 
