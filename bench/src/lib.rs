@@ -1,5 +1,6 @@
 //! Benchmark graphs and timed tasks.
 
+mod arrange;
 mod cancel;
 pub mod clock;
 mod cpu;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock::{Took, measure, peak_bytes, reset_peak};
 use crate::probe::Rates;
 use crate::work::Work;
-use crate::{cancel, cpu, crossfilter, cuda, layout, query, sql};
+use crate::{arrange, cancel, cpu, crossfilter, cuda, layout, query, sql};
 
 /// Why a task was not timed.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +113,7 @@ const TASKS: &[Task] = &[
     Task { name: "build", cpu: cpu::build, cuda: None },
     Task { name: "start", cpu: layout::start, cuda: None },
     Task { name: "fa2", cpu: layout::fa2, cuda: Some(cuda::fa2) },
+    Task { name: "arrange", cpu: arrange::run, cuda: None },
     Task { name: "pagerank", cpu: cpu::pagerank, cuda: Some(cuda::pagerank) },
     Task { name: "louvain", cpu: cpu::louvain, cuda: Some(cuda::louvain) },
     Task { name: "wcc", cpu: cpu::components, cuda: Some(cuda::components) },

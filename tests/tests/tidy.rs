@@ -25,6 +25,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
     ("cypher", &["types", "table", "graph", "expr", "store"]),
     ("procedures", &["types", "table", "graph", "expr", "store", "gfql", "cypher"]),
     ("scene", &["types", "table", "graph"]),
+    ("raster", &["types", "scene"]),
     (
         "facets",
         &[
@@ -56,6 +57,7 @@ const MAY_DEPEND: &[(&str, &[&str])] = &[
             "procedures",
             "facets",
             "scene",
+            "raster",
             "device",
             "algo",
         ],

@@ -93,6 +93,7 @@ commands! {
     Histograms = cmd::facets::Histograms,
     FacetColumns = cmd::facets::FacetColumns,
     Find = cmd::facets::Find,
+    Picture = cmd::picture::Picture,
     Positions = cmd::positions::Positions,
     Preload = cmd::preload::Preload,
     Query = cmd::query::QueryGraph,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_channel::oneshot;
 use graphlume_expr::QueryError;
+use graphlume_raster::Settings as PictureSettings;
 use graphlume_scene::SearchHit;
 use graphlume_types::{CancelReason, CancelToken, DatasetId, MemoryConsumer, SessionId};
 use serde_json::Value;
@@ -377,6 +378,26 @@ impl EngineHandle {
         epoch: u32,
     ) -> Result<Bytes, EngineError> {
         self.call(cmd::positions::Positions { target: target.into(), epoch }).await
+    }
+
+    /// A PNG file of what a session that has its graph shows now: positions, colours and sizes as the page draws them,
+    /// without names.
+    ///
+    /// # Errors
+    /// A size that no picture may have; [`EngineError::NotLoaded`] before the first positions; [`EngineError::Busy`] when
+    /// too many callers ask for something.
+    pub async fn picture(
+        &self,
+        target: impl Into<Target>,
+        settings: PictureSettings,
+    ) -> Result<Bytes, EngineError> {
+        settings.check().map_err(|e| EngineError::from_coded(&e))?;
+        let target = target.into();
+        let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
+        let missing = || EngineError::NotLoaded(target.session.clone());
+        let epoch = broadcast.graph().ok_or_else(missing)?.epoch;
+        let positions = self.positions(target.clone(), epoch).await?;
+        self.call(cmd::picture::Picture { target, epoch, positions, settings }).await
     }
 
     /// Starts loading the dataset unless it is resident; tries again at once when it waited for data

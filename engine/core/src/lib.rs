@@ -60,6 +60,7 @@ pub use graphlume_facets::{
     Axis, Brush, ColumnKind, Count, FacetColumn, Filter, FilterCount, FilterKind, FilterSet,
     Filtered, Histogram, Kept, NodeBytes, Parts, Rule, Wanted,
 };
+pub use graphlume_raster::{Settings as PictureSettings, Theme as PictureTheme};
 pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};
 pub use handle::EngineHandle;
 pub use health::EngineHealth;

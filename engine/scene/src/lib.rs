@@ -5,6 +5,7 @@ mod bind;
 mod card;
 mod collection;
 mod css;
+pub mod drawn;
 mod error;
 mod far;
 mod hues;
@@ -23,7 +24,7 @@ pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use error::SceneError;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
-pub use scene::{Encodings, NodeColumn, Scene, build};
+pub use scene::{Encodings, NodeColumn, Scene, build, degree_sizes};
 pub use search::{SearchHit, search};
 
 #[cfg(test)]

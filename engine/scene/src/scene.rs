@@ -257,12 +257,19 @@ fn sizes(cx: &mut Cx<'_>, degrees: &[f32]) -> (Vec<u8>, Vec<f32>, Value) {
         return (measure::node_sizes(&shares, base), importance, size_entry(&bound, scale));
     }
     let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
-    let shares: Vec<f64> = degrees.par_iter().map(|d| f64::from(d / most).sqrt()).collect();
     let least = degrees.iter().copied().fold(most, f32::min);
     let legend = json!({
         "title": "degree", "kind": "continuous", "min": least, "max": most, "scale": "sqrt",
     });
-    (measure::node_sizes(&shares, 2.0), degrees.to_vec(), legend)
+    (degree_sizes(degrees), degrees.to_vec(), legend)
+}
+
+/// Sizes on the wire of nodes by their degrees, as they are where nothing is bound.
+#[must_use]
+pub fn degree_sizes(degrees: &[f32]) -> Vec<u8> {
+    let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
+    let shares: Vec<f64> = degrees.par_iter().map(|d| f64::from(d / most).sqrt()).collect();
+    measure::node_sizes(&shares, 2.0)
 }
 
 fn size_entry(measured: &Measured, scale: &str) -> Value {

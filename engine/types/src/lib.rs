@@ -17,6 +17,7 @@ pub mod limits;
 pub mod nearest;
 pub mod notice;
 pub mod settings;
+pub mod stage;
 pub mod tuning;
 
 pub use budget::{

@@ -4,7 +4,7 @@
 //! Every component is contracted until few nodes are left, these are placed by classical scaling of their
 //! distances (Torgerson 1952), and each finer level starts from the coarser one and runs a few iterations
 //! of ForceAtlas2. Components are packed in rings, the largest in the middle; what the forces would not
-//! hold together lies on the rim ([`super::rim`]).
+//! hold together lies beside them ([`super::component_packing`]).
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use graphlume_types::CancelToken;
 use graphlume_types::hash::{h64, unit_f64};
 use rayon::prelude::*;
 
+use super::arrange::lie_as_the_stage;
 use super::component_packing::ComponentPacking;
 use super::force_atlas2::{ForceAtlas2, Params};
 use crate::AlgoError;
@@ -75,8 +76,10 @@ pub fn place(
             out[*v as usize] = [p[0] + c[0], p[1] + c[1]];
         }
     }
-    if let Some(rim) = ComponentPacking::new(topology, &out, cancel)? {
-        rim.place(&mut out, |_| false);
+    let packing = ComponentPacking::new(topology, &out, cancel)?;
+    lie_as_the_stage(&mut out, packing.as_ref().map(ComponentPacking::inner));
+    if let Some(packing) = packing {
+        packing.place(&mut out, |_| false);
     }
     Ok(out)
 }

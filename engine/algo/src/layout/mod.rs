@@ -1,5 +1,6 @@
 //! Layouts: coordinates for nodes. A layout is a file or a folder with its specification beside its code.
 
+pub mod arrange;
 pub(crate) mod auto;
 pub(crate) mod bipartite;
 pub(crate) mod circle;

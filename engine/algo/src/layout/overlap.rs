@@ -46,13 +46,8 @@ pub(crate) fn remove(
     if can_stretch {
         make_room(points, radii);
     }
-    let mut moved = vec![[0.0; 2]; points.len()];
-    for _ in 0..ROUNDS {
-        let grids = discs.grids(points, cancel)?;
-        if discs.round(points, &grids, &mut moved, cancel)? == 0 {
-            return Ok(());
-        }
-        points.copy_from_slice(&moved);
+    if discs.part(points, ROUNDS, 0, cancel)? {
+        return Ok(());
     }
     if can_stretch {
         let nearest = discs.nearest(points, &discs.grids(points, cancel)?, cancel)?;
@@ -60,6 +55,44 @@ pub(crate) fn remove(
             let factor = MARGIN / nearest.max(1e-9);
             points.iter_mut().flatten().for_each(|x| *x *= factor);
         }
+    }
+    Ok(())
+}
+
+/// Whether any two discs overlap.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(super) fn any(
+    points: &[[f64; 2]],
+    radii: &[f64],
+    cancel: &CancelToken,
+) -> Result<bool, AlgoError> {
+    let held = vec![false; points.len()];
+    let discs = Discs::new(radii, &held, 0);
+    if points.len() < 2 || discs.largest <= 0.0 {
+        return Ok(false);
+    }
+    let grids = discs.grids(points, cancel)?;
+    Ok((0..points.len()).into_par_iter().any(|v| discs.step(points, &grids, v).1))
+}
+
+/// Moves points out of each other as [`remove`] does, in at most so many `rounds` and without stretching the picture, until
+/// at most `few` overlap another: what is left then is left.
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(super) fn part(
+    points: &mut [[f64; 2]],
+    radii: &[f64],
+    held: &[bool],
+    [rounds, few]: [usize; 2],
+    seed: u64,
+    cancel: &CancelToken,
+) -> Result<(), AlgoError> {
+    let discs = Discs::new(radii, held, seed);
+    if points.len() >= 2 && discs.largest > 0.0 {
+        discs.part(points, rounds, few, cancel)?;
     }
     Ok(())
 }
@@ -104,6 +137,25 @@ impl<'a> Discs<'a> {
         let mut of_size = vec![Vec::new(); SIZES_MAX];
         (0..).zip(&size).for_each(|(v, size)| of_size[usize::from(*size)].push(v));
         Self { radii, held, size, of_size, largest, seed }
+    }
+
+    /// Does rounds until at most `few` discs overlap another, which it says, or so many are done.
+    fn part(
+        &self,
+        points: &mut [[f64; 2]],
+        rounds: usize,
+        few: usize,
+        cancel: &CancelToken,
+    ) -> Result<bool, AlgoError> {
+        let mut moved = vec![[0.0; 2]; points.len()];
+        for _ in 0..rounds {
+            let grids = self.grids(points, cancel)?;
+            if self.round(points, &grids, &mut moved, cancel)? <= few {
+                return Ok(true);
+            }
+            points.copy_from_slice(&moved);
+        }
+        Ok(false)
     }
 
     /// The grid of each size that occurs.

@@ -16,6 +16,7 @@ pub(crate) mod follow;
 pub(crate) mod forget;
 pub(crate) mod info;
 pub(crate) mod open;
+pub(crate) mod picture;
 pub(crate) mod positions;
 pub(crate) mod preload;
 pub(crate) mod query;

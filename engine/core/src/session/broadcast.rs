@@ -95,6 +95,10 @@ impl SessionBroadcast {
         });
     }
 
+    pub(crate) fn scene(&self) -> Option<Arc<SceneFrames>> {
+        self.latest.lock().scene.clone()
+    }
+
     pub(crate) fn set_scene(&self, scene: Arc<SceneFrames>) {
         self.replace(|s| s.scene = Some(scene));
     }

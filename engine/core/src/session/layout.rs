@@ -16,6 +16,7 @@ use crate::context::EngineContext;
 use crate::device::gpu_device::{GpuDevice, MayBeShort};
 use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
 use crate::residency::Lease;
+use crate::session::arranging::Ending;
 use crate::session::events::Backend;
 use crate::session::force_atlas2;
 use crate::session::live_layout::{LayoutInput, LiveLayout};
@@ -60,7 +61,9 @@ pub(crate) struct Layout {
     /// it was found.
     balance: Option<([bool; 2], Option<Balance>)>,
     /// Nodes that the forces would not hold together; with the forces.
-    rim: Option<ComponentPacking>,
+    packing: Option<ComponentPacking>,
+    /// Whether a run has ended whose positions are still to be arranged.
+    is_unarranged: bool,
     pins: BTreeMap<u32, [f32; 2]>,
     encoder: FrameEncoder,
     iterations: u64,
@@ -91,6 +94,8 @@ pub(crate) struct SliceRequest {
     pub(crate) placement: Option<Arc<Placement>>,
     /// Whether forces keep the size of the picture, because the dataset binds positions or a viewer has named a layout.
     pub(crate) keeps_size: bool,
+    /// How the picture is arranged when the run ends; none where it stays as the forces leave it.
+    pub(crate) ending: Option<Ending>,
     pub(crate) frame: FrameRequest,
     pub(crate) flags: FrameFlags,
     /// Whether exact positions are wanted too.
@@ -147,7 +152,8 @@ impl Layout {
             refusal: None,
             shortages: 0,
             balance: None,
-            rim: None,
+            packing: None,
+            is_unarranged: false,
             pins,
             encoder: FrameEncoder::new(seq),
             iterations,
@@ -232,7 +238,7 @@ impl Layout {
             forces.leave_device();
         }
         self.stale = false;
-        self.rim = None;
+        self.packing = None;
     }
 
     pub(crate) fn give_forces(&mut self, held: Reservation) {
@@ -263,9 +269,9 @@ impl Layout {
             return self.device_failed(&e);
         }
         self.spare = std::mem::replace(&mut self.positions, positions);
-        if let Some(rim) = &self.rim {
+        if let Some(packing) = &self.packing {
             let pins = &self.pins;
-            rim.place(&mut self.positions, |v| pins.contains_key(&v));
+            packing.place(&mut self.positions, |v| pins.contains_key(&v));
         }
     }
 
@@ -295,12 +301,18 @@ impl Layout {
             moved_by_viewers: request.placement.is_some() || !request.pin_changes.is_empty(),
             ..SliceReport::default()
         };
+        self.is_unarranged &= !request.run;
         // The first picture does not wait for forces.
         if request.run && self.last_frame.is_some() {
             match self.iterate(request, clock, begun, &mut report) {
                 Err(e @ AlgoError::Device(_)) => self.device_failed(&e),
                 done => report.failed = done.err(),
             }
+            self.end_run(request, &report);
+        }
+        if self.is_unarranged && request.gpu.is_none() {
+            let arranged = self.arrange(request);
+            report.failed = report.failed.take().or(arranged.err());
         }
         let now = clock.monotonic();
         // What is kept is shown, too: a restart goes on from a picture that viewers know.
@@ -328,6 +340,27 @@ impl Layout {
         report
     }
 
+    /// Notes a run that ends with this slice. Positions on the device are copied out: what arranges them is the processor,
+    /// in the next slice, because work on the device is watched for how long it takes.
+    fn end_run(&mut self, request: &SliceRequest, report: &SliceReport) {
+        let Some(ending) = request.ending.as_ref().filter(|_| report.iterations > 0) else {
+            return;
+        };
+        if ending.is_here(report.converged, self.iterations, report.iterations) {
+            self.sync();
+            self.drop_forces();
+            self.is_unarranged = true;
+        }
+    }
+
+    /// Arranges the positions of a run that has ended.
+    fn arrange(&mut self, request: &SliceRequest) -> Result<(), AlgoError> {
+        self.is_unarranged = false;
+        let Some(ending) = &request.ending else { return Ok(()) };
+        let topology = &request.lease.graph.topology;
+        ending.arrange(topology, &mut self.positions, &self.pins, &request.cancel)
+    }
+
     /// A frame, made on the device while the layout runs there. Positions are copied out at least every few
     /// seconds and by the frame that ends a run, for that is what is left when the device is lost.
     fn frame(
@@ -338,7 +371,7 @@ impl Layout {
         now: Instant,
     ) -> PositionFrame {
         let is_fresh = self.copied.is_some_and(|at| now.saturating_duration_since(at) < COPY_EVERY);
-        if goes_on && is_fresh && self.stale && self.rim.is_none() {
+        if goes_on && is_fresh && self.stale && self.packing.is_none() {
             let nodes = u32::try_from(self.positions.len()).unwrap_or(u32::MAX);
             let (encoder, epoch) = (&mut self.encoder, self.epoch);
             let source = self.forces.as_mut().and_then(|f| f.frames(nodes));
@@ -466,13 +499,13 @@ impl Layout {
     ) -> Result<Box<dyn LiveLayout>, AlgoError> {
         let topology = &request.lease.graph.topology;
         fill_missing(topology, &mut self.positions);
-        // Positions that the dataset binds, or that a named layout found, stay: no small component is moved to the rim.
+        // Positions that the dataset binds, or that a named layout found, stay: no small component is moved beside the others.
         if !request.keeps_size {
-            self.rim = ComponentPacking::new(topology, &self.positions, &request.cancel)?;
+            self.packing = ComponentPacking::new(topology, &self.positions, &request.cancel)?;
         }
-        // Nothing holds the nodes of the rim but gravity, which is too weak against the rest of the
+        // Nothing holds the packed nodes but gravity, which is too weak against the rest of the
         // graph.
-        let mobility = self.rim.as_ref().map(|r| r.mobility(topology.num_nodes()));
+        let mobility = self.packing.as_ref().map(|p| p.mobility(topology.num_nodes()));
         let input = LayoutInput {
             lease: &request.lease,
             params,

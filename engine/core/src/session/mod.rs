@@ -3,6 +3,7 @@
 //! [`Sessions`] owns them all. What it needs of the other parts of the engine, a graph or a worker, it is given
 //! with each call.
 
+mod arranging;
 pub(crate) mod broadcast;
 pub(crate) mod checkpoints;
 pub(crate) mod collections;

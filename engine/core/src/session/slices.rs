@@ -12,6 +12,7 @@ use crate::context::EngineContext;
 use crate::error::EngineError;
 use crate::residency::Residency;
 use crate::scheduler::Scheduler;
+use crate::session::arranging::Ending;
 use crate::session::events::Backend;
 use crate::session::layout::{
     FrameRequest, Layout, SLICE_ITERATIONS_MAX, SliceReport, SliceRequest,
@@ -247,10 +248,12 @@ fn slice_of(
     let gpu = ctx.usable_gpu().filter(|_| backend == Backend::Cuda).cloned();
     // A device that was lost this moment: the next slice goes to the CPU.
     let is_stranded = backend == Backend::Cuda && gpu.is_none() && !layout.is_on_device();
+    let keeps_size = lease.facts.has_positions || !session.placed.by.is_empty();
     let request = SliceRequest {
+        ending: ending_of(session, keeps_size),
         run: session.is_running() && !is_stranded,
         params: session.settings.params(lease.facts.node_count),
-        keeps_size: lease.facts.has_positions || !session.placed.by.is_empty(),
+        keeps_size,
         lease,
         pin_changes: std::mem::take(&mut session.pin_changes),
         placement: session.placement.take(),
@@ -271,6 +274,16 @@ fn slice_of(
         gpu,
     };
     Some((layout, request))
+}
+
+/// How the picture is arranged when the run ends. Given positions stay where they are, and so do coordinates that are locked.
+fn ending_of(session: &VizSession, keeps_size: bool) -> Option<Ending> {
+    let settings = &session.settings;
+    if keeps_size || settings.locked_x || settings.locked_y || settings.locked_r {
+        return None;
+    }
+    let (left, settle_after) = (session.iterations_left(), session.settle_after);
+    session.broadcast.scene().map(|scene| Ending { left, settle_after, scene })
 }
 
 /// Counts what a slice did.

@@ -1,6 +1,7 @@
 //! The engine as a whole, over tables in memory and a clock that tests move.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod arranging;
 mod checkpoints;
 mod collections;
 mod facets;

@@ -54,6 +54,12 @@ pub fn colors_of(frame: &[u8]) -> Vec<[u8; 4]> {
     data.as_chunks::<4>().0.to_vec()
 }
 
+/// The sizes of a [`Kind::Size`] frame that [`encode_size`] made.
+#[must_use]
+pub fn sizes_of(frame: &[u8]) -> &[u8] {
+    frame.get(HEADER_BYTES + PREFIX_BYTES..).unwrap_or_default()
+}
+
 /// [`Kind::Mask`]: the visible ones of `count` elements, a bit for each, least significant first.
 #[must_use]
 pub fn encode_mask(stamp: Stamp, axis: Axis, visible: &Bits, count: u32) -> Bytes {

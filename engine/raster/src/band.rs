@@ -1,0 +1,120 @@
+//! Some rows of the picture: what is added up and blended in them.
+
+/// Rows `first..first + rows` of a picture.
+pub(crate) struct Band {
+    pub(crate) first: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// Four numbers a pixel, row by row.
+    pub(crate) pixels: Vec<[f32; 4]>,
+}
+
+/// How a pixel takes what is drawn on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It is added.
+    Sum,
+    /// It covers what was there by its opacity; colours are multiplied with theirs.
+    Over,
+}
+
+impl Band {
+    pub(crate) fn new(first: usize, rows: usize, columns: usize) -> Self {
+        Self { first, rows, columns, pixels: vec![[0.0; 4]; rows * columns] }
+    }
+
+    /// Whether something between two rows may be in the band.
+    pub(crate) fn touches(&self, [top, bottom]: [f32; 2]) -> bool {
+        bottom >= self.first as f32 && top <= (self.first + self.rows) as f32
+    }
+
+    fn put(&mut self, pixel: usize, ink: [f32; 4], mode: Mode) {
+        let to = &mut self.pixels[pixel];
+        let kept = if mode == Mode::Over { 1.0 - ink[3] } else { 1.0 };
+        *to = [0, 1, 2, 3].map(|c| to[c] * kept + ink[c]);
+    }
+
+    /// Calls `draw` with the middle of every pixel of the band in a convex shape, and puts what it gives.
+    pub(crate) fn shape<const N: usize>(
+        &mut self,
+        corners: [[f32; 2]; N],
+        mode: Mode,
+        mut draw: impl FnMut([f32; 2]) -> [f32; 4],
+    ) {
+        let low = corners.iter().map(|p| p[1]).fold(f32::MAX, f32::min);
+        let high = corners.iter().map(|p| p[1]).fold(f32::MIN, f32::max);
+        let [from, to] = within(low, high, self.first, self.rows);
+        for row in from..to {
+            let y = row as f32 + 0.5;
+            let mut span = [f32::MAX, f32::MIN];
+            for (i, a) in corners.iter().enumerate() {
+                let b = corners[(i + 1) % N];
+                if (a[1] <= y) != (b[1] <= y) {
+                    let x = a[0] + (y - a[1]) / (b[1] - a[1]) * (b[0] - a[0]);
+                    span = [span[0].min(x), span[1].max(x)];
+                }
+            }
+            let [left, right] = within(span[0], span[1], 0, self.columns);
+            for column in left..right {
+                let ink = draw([column as f32 + 0.5, y]);
+                if ink[3] > 0.0 {
+                    self.put((row - self.first) * self.columns + column, ink, mode);
+                }
+            }
+        }
+    }
+
+    /// A straight piece of a line, soft at its rims, whose ink goes from `inks[0]` to `inks[1]`.
+    pub(crate) fn piece(
+        &mut self,
+        [p0, p1]: [[f32; 2]; 2],
+        width: f32,
+        inks: [[f32; 4]; 2],
+        mode: Mode,
+    ) {
+        let run = [p1[0] - p0[0], p1[1] - p0[1]];
+        let length = run[0].hypot(run[1]);
+        let dir = run.map(|x| x / length.max(1e-4));
+        let half = width * 0.5 + 0.75;
+        let side = [-dir[1] * half, dir[0] * half];
+        let corner = |p: [f32; 2], by: f32| [p[0] + by * side[0], p[1] + by * side[1]];
+        let corners = [corner(p0, -1.0), corner(p1, -1.0), corner(p1, 1.0), corner(p0, 1.0)];
+        self.shape(corners, mode, |q| {
+            let from = [q[0] - p0[0], q[1] - p0[1]];
+            let across = (from[1] * dir[0] - from[0] * dir[1]).abs();
+            let t = ((from[0] * dir[0] + from[1] * dir[1]) / length.max(1e-4)).clamp(0.0, 1.0);
+            let cover = (width * 0.5 + 0.5 - across).clamp(0.0, 1.0);
+            [0, 1, 2, 3].map(|c| cover * (inks[0][c] + (inks[1][c] - inks[0][c]) * t))
+        });
+    }
+
+    /// A line of one pixel a step along its longer axis, as the page draws many edges.
+    pub(crate) fn thin(&mut self, [a, b]: [[f32; 2]; 2], inks: [[f32; 4]; 2]) {
+        let run = [b[0] - a[0], b[1] - a[1]];
+        let long = usize::from(run[1].abs() > run[0].abs());
+        let (low, high) = (a[long].min(b[long]), a[long].max(b[long]));
+        let (first, count) = if long == 1 { (self.first, self.rows) } else { (0, self.columns) };
+        let [from, to] = within(low, high, first, count);
+        for step in from..to {
+            let t = (step as f32 + 0.5 - a[long]) / run[long];
+            let other = a[1 - long] + t * run[1 - long];
+            let (x, y) = if long == 1 { (other, step as f32) } else { (step as f32, other) };
+            let (column, row) = (x.floor(), y.floor() - self.first as f32);
+            if column < 0.0 || row < 0.0 {
+                continue;
+            }
+            let (column, row) = (column as usize, row as usize);
+            if column < self.columns && row < self.rows {
+                let ink = [0, 1, 2, 3].map(|c| inks[0][c] + (inks[1][c] - inks[0][c]) * t);
+                self.put(row * self.columns + column, ink, Mode::Sum);
+            }
+        }
+    }
+}
+
+/// The pixels of `first..first + count` whose middle is between `low` and `high`.
+fn within(low: f32, high: f32, first: usize, count: usize) -> [usize; 2] {
+    let end = (first + count) as f32;
+    let bound = |x: f32| (x - 0.5).ceil().clamp(first as f32, end) as usize;
+    [bound(low), bound(high)]
+}

@@ -1,0 +1,137 @@
+//! The way of a line between two nodes, and the ink that it has there (`CURVE` and `EDGE` of the page's shaders). Rows count
+//! from the top here, so that normals have the other sign.
+
+use crate::lines::Line;
+use crate::view::{View, is_placed};
+use crate::{Drawing, Theme};
+
+/// How far the control point of a parallel edge may lie from its line: a share of its length, and pixels.
+const BEND_STEP: f32 = 0.11;
+const BEND_STEP_PIXELS: f32 = 6.5;
+const BEND_SHARE: f32 = 0.22;
+const BEND_PIXELS: f32 = 26.0;
+/// Saturation of an edge without a colour of its own, in that of its ends.
+const SATURATION: f32 = 0.82;
+
+/// A drawing with what does not change from line to line.
+pub(crate) struct Canvas<'a> {
+    pub(crate) drawing: &'a Drawing<'a>,
+    pub(crate) view: View,
+    /// Places of the nodes in pixels; NaN without one.
+    pub(crate) at: Vec<[f32; 2]>,
+    /// Colours of the nodes in this theme, 0 to 1.
+    pub(crate) colors: Vec<[f32; 4]>,
+    /// How much long edges fade.
+    pub(crate) fade: f32,
+    brightness: f32,
+}
+
+impl<'a> Canvas<'a> {
+    pub(crate) fn new(drawing: &'a Drawing<'a>, view: View, theme: Theme, fade: f64) -> Self {
+        let place = |p: &[f32; 2]| if is_placed(*p) { view.pixel(*p) } else { [f32::NAN; 2] };
+        let color = |c: &[u8; 4]| theme.shown(*c).map(|x| f32::from(x) / 255.0);
+        Self {
+            at: drawing.positions.iter().map(place).collect(),
+            colors: drawing.node_rgba.iter().map(color).collect(),
+            brightness: if theme == Theme::Light { 0.94 } else { 0.82 },
+            fade: fade as f32,
+            drawing,
+            view,
+        }
+    }
+
+    pub(crate) fn diameter(&self, node: u32) -> f32 {
+        self.view.diameter(self.drawing.node_size[node as usize])
+    }
+
+    /// The colour of an edge at one of its ends.
+    pub(crate) fn color(&self, edge: u32, node: u32) -> [f32; 4] {
+        if let Some(own) = self.drawing.edge_rgba {
+            return own[edge as usize].map(|x| f32::from(x) / 255.0);
+        }
+        let [r, g, b, a] = self.colors[node as usize];
+        let grey = 0.299 * r + 0.587 * g + 0.114 * b;
+        let tint = |c: f32| (grey + (c - grey) * SATURATION) * self.brightness;
+        [tint(r), tint(g), tint(b), a]
+    }
+
+    /// The width of an edge in pixels, before the room there is makes it wider.
+    pub(crate) fn width(&self, edge: u32) -> f32 {
+        let own = |w: &[u8]| (f32::from(w[edge as usize].max(1)) / 16.0).max(0.25);
+        self.drawing.edge_width.map_or(1.0, own)
+    }
+
+    /// What is left of the ink of an edge of this length.
+    pub(crate) fn faded(&self, length: f32) -> f32 {
+        let full = 1.0 / (1.0 + length / self.view.fade_length());
+        1.0 + (full - 1.0) * self.fade
+    }
+
+    /// The way of a line; `None` unless both its ends have a place.
+    pub(crate) fn curve(&self, line: Line) -> Option<Curve> {
+        let [s, d] = self.drawing.ends[line.edge as usize];
+        let [a, b] = [s, d].map(|v| self.at[v as usize]);
+        if !(a[0].is_finite() && b[0].is_finite()) {
+            return None;
+        }
+        if s == d {
+            // A circle through the node's disc, which is drawn over the part that it covers.
+            let wide = self.diameter(s);
+            let size = 4.0 + wide * 0.32 + 3.0 * line.rank.unsigned_abs() as f32;
+            let far = wide * 0.3 + size;
+            return Some(Curve {
+                a,
+                m: [a[0] + 0.5 * far, a[1] - 0.866 * far],
+                b,
+                circle: Some(size),
+            });
+        }
+        let run = if s < d { [b[0] - a[0], b[1] - a[1]] } else { [a[0] - b[0], a[1] - b[1]] };
+        let span = run[0].hypot(run[1]).max(1.0);
+        let far = line.rank.unsigned_abs() as f32 * BEND_STEP.min(BEND_STEP_PIXELS / span);
+        let bend = line.rank.signum() as f32 * far.min(BEND_SHARE.min(BEND_PIXELS / span));
+        let middle = [0, 1].map(|c| f32::midpoint(a[c], b[c]));
+        let m = [middle[0] + run[1] * bend, middle[1] - run[0] * bend];
+        Some(Curve { a, m, b, circle: None })
+    }
+}
+
+/// A quadratic curve, or a circle.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Curve {
+    pub(crate) a: [f32; 2],
+    pub(crate) m: [f32; 2],
+    pub(crate) b: [f32; 2],
+    circle: Option<f32>,
+}
+
+impl Curve {
+    pub(crate) fn at(&self, t: f32) -> [f32; 2] {
+        if let Some(radius) = self.circle {
+            let (sin, cos) = (t * 6.2832).sin_cos();
+            return [self.m[0] + radius * sin, self.m[1] - radius * cos];
+        }
+        let u = 1.0 - t;
+        [0, 1].map(|c| u * u * self.a[c] + 2.0 * u * t * self.m[c] + t * t * self.b[c])
+    }
+
+    /// The length between its ends, as the crow flies.
+    pub(crate) fn span(&self) -> f32 {
+        (self.b[0] - self.a[0]).hypot(self.b[1] - self.a[1])
+    }
+
+    /// First and last row that it may touch when it is so wide.
+    pub(crate) fn rows(&self, wide: f32) -> [f32; 2] {
+        let far = self.circle.unwrap_or(0.0) + wide;
+        let ys = [self.a[1], self.m[1], self.b[1]];
+        [
+            ys.into_iter().fold(f32::MAX, f32::min) - far,
+            ys.into_iter().fold(f32::MIN, f32::max) + far,
+        ]
+    }
+}
+
+/// A line that stands for many edges is wider, by the logarithm of their number.
+pub(crate) fn swell(count: u32) -> f32 {
+    (1.0 + 0.5 * (count.max(1) as f32).log2()).min(6.0)
+}

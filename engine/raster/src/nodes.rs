@@ -1,0 +1,43 @@
+//! Discs of the nodes, each with a ring in the colour of the background (`NODES` of the page's shaders).
+
+use crate::band::{Band, Mode};
+use crate::curve::Canvas;
+
+/// Diameters between which a ring appears.
+const RING_FROM: f32 = 4.0;
+const RING_TO: f32 = 6.0;
+
+/// Node indices in ascending size, so that hubs end on top.
+pub(crate) fn order(sizes: &[u8]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..sizes.len() as u32).collect();
+    order.sort_by_key(|v| sizes[*v as usize]);
+    order
+}
+
+/// Draws the nodes that are in the band.
+pub(crate) fn draw(band: &mut Band, canvas: &Canvas<'_>, order: &[u32], back: [f32; 3]) {
+    for v in order {
+        let (at, color) = (canvas.at[*v as usize], canvas.colors[*v as usize]);
+        let wide = canvas.diameter(*v);
+        let disc = wide * 0.5;
+        let reach = disc + 2.0;
+        if !at[0].is_finite() || color[3] == 0.0 || !band.touches([at[1] - reach, at[1] + reach]) {
+            continue;
+        }
+        let t = ((wide - RING_FROM) / (RING_TO - RING_FROM)).clamp(0.0, 1.0);
+        let ring = disc + t * t * (3.0 - 2.0 * t);
+        let half = ring + 1.0;
+        let corner = |x: f32, y: f32| [at[0] + x * half, at[1] + y * half];
+        let corners = [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
+        band.shape(corners, Mode::Over, |q| {
+            let r = (q[0] - at[0]).hypot(q[1] - at[1]);
+            let inner = (disc + 0.5 - r).clamp(0.0, 1.0);
+            let outer =
+                if ring - disc < 0.05 { inner } else { (ring + 0.5 - r).clamp(0.0, 1.0) * 0.9 };
+            let a = inner.max(outer) * color[3];
+            let share = inner / inner.max(outer).max(1e-4);
+            let mixed = [0, 1, 2].map(|c| (back[c] + (color[c] - back[c]) * share) * a);
+            [mixed[0], mixed[1], mixed[2], a]
+        });
+    }
+}

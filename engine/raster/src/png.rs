@@ -1,0 +1,102 @@
+//! Writing PNG files (W3C Recommendation, third edition, 2025): eight bits a channel, no interlacing, rows as they come.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n'];
+/// Kinds of colour: red, green and blue, without and with opacity.
+const RGB: u8 = 2;
+const RGBA: u8 = 6;
+/// Filters of a row that are tried: the difference to the byte on the left, to that above, and to what Paeth predicts.
+const FILTERS: [u8; 3] = [1, 2, 4];
+
+/// A file in the making.
+pub(crate) struct Writer {
+    file: Vec<u8>,
+    packed: ZlibEncoder<Vec<u8>>,
+    channels: usize,
+    width: usize,
+    above: Vec<u8>,
+}
+
+impl Writer {
+    /// The beginning of a file of so many pixels.
+    pub(crate) fn new(width: u32, height: u32, has_opacity: bool) -> io::Result<Self> {
+        let mut head = Vec::with_capacity(13);
+        head.extend_from_slice(&width.to_be_bytes());
+        head.extend_from_slice(&height.to_be_bytes());
+        head.extend_from_slice(&[8, if has_opacity { RGBA } else { RGB }, 0, 0, 0]);
+        let mut file = SIGNATURE.to_vec();
+        chunk(&mut file, *b"IHDR", &head);
+        let (channels, width) = (if has_opacity { 4 } else { 3 }, width as usize);
+        let packed = ZlibEncoder::new(Vec::new(), Compression::new(6));
+        Ok(Self { file, packed, channels, width, above: vec![0; channels * width] })
+    }
+
+    /// The next rows, four bytes a pixel.
+    pub(crate) fn rows(&mut self, pixels: &[u8]) -> io::Result<()> {
+        let bytes = self.channels;
+        for row in pixels.chunks_exact(4 * self.width) {
+            let row: Vec<u8> =
+                row.as_chunks::<4>().0.iter().flat_map(|p| p[..bytes].iter().copied()).collect();
+            // The filter whose differences are smallest usually compresses best.
+            let tried = FILTERS.map(|filter| (filter, filtered(filter, &row, &self.above, bytes)));
+            let size = |bytes: &[u8]| -> u64 {
+                bytes.iter().map(|b| u64::from((*b as i8).unsigned_abs())).sum()
+            };
+            if let Some((filter, best)) = tried.iter().min_by_key(|(_, bytes)| size(bytes)) {
+                self.packed.write_all(&[*filter])?;
+                self.packed.write_all(best)?;
+            }
+            self.above = row;
+        }
+        Ok(())
+    }
+
+    /// The whole file.
+    pub(crate) fn finish(mut self) -> io::Result<Vec<u8>> {
+        chunk(&mut self.file, *b"IDAT", &self.packed.finish()?);
+        chunk(&mut self.file, *b"IEND", &[]);
+        Ok(self.file)
+    }
+}
+
+/// A row as differences to what its filter predicts.
+fn filtered(filter: u8, row: &[u8], above: &[u8], bytes: usize) -> Vec<u8> {
+    let before = |row: &[u8], i: usize| i.checked_sub(bytes).map_or(0, |i| row[i]);
+    let difference = |(i, byte): (usize, &u8)| {
+        let (left, up) = (before(row, i), above[i]);
+        byte.wrapping_sub(match filter {
+            1 => left,
+            2 => up,
+            _ => paeth(left, up, before(above, i)),
+        })
+    };
+    row.iter().enumerate().map(difference).collect()
+}
+
+/// Of the bytes on the left, above and at the corner the one that is nearest to left + above - corner.
+fn paeth(left: u8, up: u8, corner: u8) -> u8 {
+    let [a, b, c] = [left, up, corner].map(i16::from);
+    let far = |x: i16| (a + b - c - x).abs();
+    if far(a) <= far(b) && far(a) <= far(c) {
+        left
+    } else if far(b) <= far(c) {
+        up
+    } else {
+        corner
+    }
+}
+
+/// Length, name, content and checksum.
+fn chunk(file: &mut Vec<u8>, name: [u8; 4], content: &[u8]) {
+    file.extend_from_slice(&(content.len() as u32).to_be_bytes());
+    file.extend_from_slice(&name);
+    file.extend_from_slice(content);
+    let mut sum = flate2::Crc::new();
+    sum.update(&name);
+    sum.update(content);
+    file.extend_from_slice(&sum.sum().to_be_bytes());
+}
