@@ -108,7 +108,7 @@ pub(crate) struct Curve {
 impl Curve {
     pub(crate) fn at(&self, t: f32) -> [f32; 2] {
         if let Some(radius) = self.circle {
-            let (sin, cos) = (t * 6.2832).sin_cos();
+            let (sin, cos) = (t * std::f32::consts::TAU).sin_cos();
             return [self.m[0] + radius * sin, self.m[1] - radius * cos];
         }
         let u = 1.0 - t;

@@ -156,9 +156,8 @@ impl<'a> Sheet<'a> {
                 cancel.check()?;
             }
             let [a, b] = [*s, *d].map(|v| canvas.at[v as usize]);
-            if !(a[0].is_finite() && b[0].is_finite())
-                || !band.touches([a[1].min(b[1]), a[1].max(b[1])])
-            {
+            let is_placed = a[0].is_finite() && b[0].is_finite();
+            if !is_placed || !band.touches([a[1].min(b[1]), a[1].max(b[1])]) {
                 continue;
             }
             let weight = canvas.faded((b[0] - a[0]).hypot(b[1] - a[1])) * canvas.width(e);

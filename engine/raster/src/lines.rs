@@ -38,7 +38,7 @@ impl Lines {
             let found = bundled(group, drawing);
             lines.are_curved |= found.len() > 1;
             // An even number leaves the straight line free, an odd one keeps one edge on it.
-            let first = i32::from(found.len() > 1 && found.len() % 2 == 0);
+            let first = i32::from(found.len() > 1 && found.len().is_multiple_of(2));
             for (step, (edge, count)) in (first..).zip(found) {
                 let far = (step + 1) / 2;
                 let rank = if step % 2 == 1 { far } else { -far };

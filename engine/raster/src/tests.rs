@@ -117,7 +117,7 @@ fn unpacked(file: &[u8]) -> (Vec<u8>, usize) {
     for (y, row) in rows.chunks(wide + 1).enumerate() {
         for (i, byte) in row[1..].iter().enumerate() {
             let at = |back: usize, up: usize| {
-                (i >= back && y >= up).then(|| out[(y - up) * wide + i - back]).unwrap_or(0)
+                if i >= back && y >= up { out[(y - up) * wide + i - back] } else { 0 }
             };
             let (left, above, corner) = (at(channels, 0), at(0, 1), at(channels, 1));
             let [a, b, c] = [left, above, corner].map(i16::from);
@@ -199,7 +199,7 @@ fn what_cannot_be_drawn_is_refused_by_name_and_what_has_no_place_is_left_out() {
     assert!(matches!(pixels(&beyond, &settings(), &cancel), Err(RasterError::Node { .. })));
     let lost = [[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [f32::NAN, 1.0]];
     let found = drawn(&Drawing { positions: &lost, ..square.drawing() }, &settings());
-    assert!(found.iter().any(|p| *p == BLUE));
+    assert!(found.contains(&BLUE));
     cancel.cancel(CancelReason::ClientGone);
     assert!(matches!(
         pixels(&square.drawing(), &settings(), &cancel),

@@ -7,9 +7,9 @@ use graphlume_types::limits;
 use serde_json::{Map, Value};
 
 use crate::error::EngineError;
-use crate::session::layout::PinChange;
 use crate::session::machine::VizSession;
 use crate::session::placement::Placement;
+use crate::session::slice::PinChange;
 use crate::session::state::{GraphState, Remaining, Run};
 
 /// Iterations that a viewer's "play" runs even when the layout was at rest.

@@ -17,8 +17,9 @@ use crate::session::broadcast::SessionBroadcast;
 use crate::session::checkpoints::{Checkpointing, LayoutStart, STOPPED};
 use crate::session::collections::SessionCollections;
 use crate::session::events::{Backend, Phase, SessionState};
-use crate::session::layout::{Layout, PinChange, SliceReport};
+use crate::session::layout::Layout;
 use crate::session::placement::{Placed, Placement};
+use crate::session::slice::{PinChange, SliceReport};
 use crate::session::state::{GraphState, Remaining, Run};
 use crate::settings::{LayoutSettings, play_iterations};
 

@@ -19,6 +19,7 @@ pub(crate) mod machine;
 mod missing;
 mod painting;
 pub(crate) mod placement;
+mod slice;
 mod slices;
 pub(crate) mod state;
 pub(crate) mod viewer;

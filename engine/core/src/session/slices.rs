@@ -14,10 +14,9 @@ use crate::residency::Residency;
 use crate::scheduler::Scheduler;
 use crate::session::arranging::Ending;
 use crate::session::events::Backend;
-use crate::session::layout::{
-    FrameRequest, Layout, SLICE_ITERATIONS_MAX, SliceReport, SliceRequest,
-};
+use crate::session::layout::{Layout, SLICE_ITERATIONS_MAX};
 use crate::session::machine::VizSession;
+use crate::session::slice::{FrameRequest, SliceReport, SliceRequest};
 use crate::session::{SessionEvent, Sessions};
 use crate::workers::Job;
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::collections::{self, Background, Collections};
 use super::control::PageControl;
+use super::orders::orders;
 use super::stored::keep_document;
 use super::{SessionMeta, Sessions, ViewerGrant, no_session};
 use crate::document::{
@@ -219,8 +220,10 @@ impl Sessions {
             .filter(|(id, _)| meta.collections.records.iter().all(|r| r.id != *id))
             .map(|(id, _)| Change::new(format!("collections/{id}"), None))
             .collect();
-        for (at, record) in meta.collections.records.iter().enumerate() {
-            let (path, entry) = (path_of(record), entry_of(record, at));
+        let records = &meta.collections.records;
+        let known = records.iter().map(|r| before.get(&path_of(r))?.get("order")?.as_f64());
+        for (record, order) in records.iter().zip(orders(&known.collect::<Vec<_>>())) {
+            let (path, entry) = (path_of(record), entry_of(record, order));
             if before.get(&path) != Some(&entry) {
                 changes.push(Change::new(path, Some(entry)));
             }
@@ -433,7 +436,7 @@ fn path_of(record: &CollectionRec) -> String {
 }
 
 /// How the document shows a collection.
-fn entry_of(record: &CollectionRec, at: usize) -> Value {
+fn entry_of(record: &CollectionRec, order: f64) -> Value {
     let rule = match record.expr.get("type").and_then(Value::as_str) {
         Some("intersection") => json!({"sets": record.expr.get("sets")}),
         Some("rule") => record.expr.get("rule").cloned().unwrap_or_default(),
@@ -442,7 +445,7 @@ fn entry_of(record: &CollectionRec, at: usize) -> Value {
     json!({
         "name": record.name, "description": record.description, "node_color": record.node_color,
         "edge_color": record.edge_color, "palette": record.palette, "on": !record.off,
-        "order": at as f64, "rule": rule,
+        "order": order, "rule": rule,
     })
 }
 
@@ -488,5 +491,5 @@ fn record_of(
 
 /// Collections that were known before the document was, as its entries.
 pub(super) fn entries_of(records: &[CollectionRec]) -> impl Iterator<Item = (String, Value)> + '_ {
-    records.iter().enumerate().map(|(at, r)| (path_of(r), entry_of(r, at)))
+    records.iter().enumerate().map(|(at, r)| (path_of(r), entry_of(r, at as f64)))
 }

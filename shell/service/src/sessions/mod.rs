@@ -8,6 +8,7 @@ pub(crate) mod collections;
 mod control;
 mod filtering;
 mod list;
+mod orders;
 mod placing;
 mod presence;
 mod registry;

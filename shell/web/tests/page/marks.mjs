@@ -1,7 +1,6 @@
 // Names, sizes and resolution of the picture, by pixels.
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { decodePng } from '../png.mjs';
 import { changed, pixels, settle } from './browser.mjs';
@@ -143,7 +142,9 @@ test('the saved picture has its names and no noise', async () => {
   await withPage(`dataset=${SPARSE}&play=0&test=1`, {}, async (page) => {
     await settle(page);
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export')]);
-    const file = await readFile(await download.path());
+    const chunks = [];
+    for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+    const file = Buffer.concat(chunks);
     const { w, h, data } = decodePng(file);
     const size = await page.evaluate(() => window.__viewer.doc.size);
     assert.deepEqual([w, h], [2 * size.w, 2 * size.h]);

@@ -97,7 +97,7 @@ fn a_picture_that_fills_the_stage_stays_and_arranging_twice_changes_little() {
 #[test]
 fn held_nodes_stay_and_the_threads_do_not_matter() {
     let points = crowd(1_200);
-    let held = |v: u32| v % 7 == 0;
+    let held = |v: u32| v.is_multiple_of(7);
     let found = arranged(&points, 5.0, held);
     for v in (0..1_200).filter(|v| held(*v)) {
         let (a, b) = (points[v as usize], found[v as usize]);
