@@ -16,6 +16,7 @@ slices() {
     for ((part = 1; part <= ORACLE_PARTS; part++)); do echo "gfql-oracle-$part"; done
     for ((part = 1; part <= CRASH_PARTS; part++)); do echo "crash-$part"; done
     echo power-cuts
+    echo page
     echo viewers
     echo drawn-requests
     echo algorithms
@@ -37,6 +38,8 @@ run() {
     gfql-oracle-*)
         end_to_end tests/e2e/test_gfql_oracle.py GRAPHLUME_ORACLE_CASES=$ORACLE_CASES GRAPHLUME_ORACLE_TEXTS=$ORACLE_TEXTS ;;
     crash-*) end_to_end tests/e2e/test_crash.py GRAPHLUME_LONG=1 ;;
+    page)
+        end_to_end "tests/e2e/test_page.py tests/e2e/test_together.py tests/e2e/test_document.py tests/e2e/test_embed.py" GRAPHLUME_LONG=1 ;;
     power-cuts)
         GRAPHLUME_TEST_POWER_CUTS=60 cargo test --locked --quiet -p graphlume -p graphlume-storage --lib power_cut -- --nocapture 2>&1 \
             | grep rounds ;;

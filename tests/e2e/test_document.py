@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import random
 import zlib
 from urllib.parse import quote
@@ -13,7 +14,8 @@ from agent import Agent
 from conftest import Server, unique
 from live import Viewer, bits
 
-SEEDS = 3
+# `scripts/long.sh page` takes more.
+SEEDS = 10 if os.environ.get("GRAPHLUME_LONG") else 1
 MASK = 16
 
 

@@ -1,5 +1,6 @@
 """The page's own test-suite, against the real server."""
 
+import os
 import subprocess
 
 from conftest import HANG_S, WEB, node_script, page_env, run_cli
@@ -15,8 +16,13 @@ def generated(alice, folder, kind, *options):
     return alice.dataset([file["file_id"]], edges=EDGES, name=kind)
 
 
-def suite(server, alice, tmp_path, name):
-    """Runs one file of the page's tests against the server."""
+# Of the tests of the panels, one a panel is run by the gate; all of them by `scripts/long.sh page`.
+GATE = ["a filter hides nodes", "what cannot be read", "what another changes", "the histograms open", "nodes get their colour",
+        "what an expression", "the selection is kept", "collections colour", "a click on the legend", "selected: dark"]
+
+
+def suite(server, alice, tmp_path, name, only=()):
+    """Runs one file of the page's tests against the server, or of it those whose names begin with one of `only`."""
     nothing = alice.file(b"src,dst\n", "csv", name="nothing")
     rows = b"".join(b"hub,%s\n" % (b"left" if k % 2 else b"right") for k in range(300))
     parallel = alice.file(b"src,dst\n" + rows, "csv", name="parallel")
@@ -33,10 +39,13 @@ def suite(server, alice, tmp_path, name):
         "PAGE_EMPTY": alice.dataset([nothing["file_id"]], edges=EDGES, name="nothing"),
     }
     node, script = node_script(f"page/{name}")
-    r = subprocess.run([node, "--test", f"--test-timeout={4000 * HANG_S}", "--test-reporter=spec", script],
+    named = [f"--test-name-pattern={begin}" for begin in only]
+    r = subprocess.run([node, "--test", f"--test-timeout={4000 * HANG_S}", "--test-reporter=spec", *named, script],
                        capture_output=True, text=True, timeout=6 * HANG_S, cwd=WEB, env=page_env(**env))
     print(r.stdout)
     assert r.returncode == 0, f"{r.stdout[-12000:]}\n{r.stderr[-4000:]}"
+    for begin in only:
+        assert any(line.startswith("✔") and begin in line for line in r.stdout.splitlines()), f"no test {begin!r}"
 
 
 def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
@@ -44,4 +53,4 @@ def test_the_page_suite_passes_on_the_real_server(server, alice, tmp_path):
 
 
 def test_the_panels_suite_passes_on_the_real_server(server, alice, tmp_path):
-    suite(server, alice, tmp_path, "panels.test.mjs")
+    suite(server, alice, tmp_path, "panels.test.mjs", () if os.environ.get("GRAPHLUME_LONG") else GATE)

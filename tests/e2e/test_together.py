@@ -8,7 +8,10 @@ import pytest
 
 from conftest import HANG_S, WEB, node_script
 
-SEEDS = [1, 2]
+# `scripts/long.sh page` makes more rounds.
+IS_LONG = bool(os.environ.get("GRAPHLUME_LONG"))
+SEEDS = range(1, 5) if IS_LONG else [1]
+ROUNDS = 40 if IS_LONG else 10
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -19,7 +22,7 @@ def test_two_browsers_and_an_agent_see_the_same(server, alice, accounts, seed):
     graph = alice.dataset([alice.file(f"s,d\n{edges}".encode(), "csv")["file_id"]],
                           [alice.file(f"id,x\n{nodes}".encode(), "csv")["file_id"]], nodes={"node": "id"})
     # Each page in a browser of its own, not in that of the other tests.
-    env = {**os.environ, "TOGETHER_URL": server.url, "TOGETHER_GRAPH": graph, "TOGETHER_SEED": str(seed),
+    env = {**os.environ, "TOGETHER_URL": server.url, "TOGETHER_GRAPH": graph, "TOGETHER_SEED": str(seed), "TOGETHER_ROUNDS": str(ROUNDS),
            "TOGETHER_TOKEN": server.token("alice"), "TOGETHER_KEY": ":".join(accounts["key"])}
     node, script = node_script("together.test.mjs")
     r = subprocess.run([node, "--test", f"--test-timeout={2000 * HANG_S}", "--test-reporter=spec", script],
