@@ -7,10 +7,20 @@ const HOLD_MS = 600;
 /** Pins are sent at most this often. */
 const SEND_EVERY_MS = 50;
 
+interface Held {
+  index: number;
+  x: number;
+  y: number;
+  until: number;
+  sent: number;
+  /** Where the server's last frame has it, when one has come since. */
+  served: [number, number] | null;
+}
+
 /** Nodes that the user moves: shown at once, told to the server, kept there by it. */
 export class Dragging {
   readonly pins = new Set<number>();
-  private held: { index: number; x: number; y: number; until: number; sent: number } | null = null;
+  private held: Held | null = null;
 
   constructor(
     private readonly picture: Picture,
@@ -25,7 +35,7 @@ export class Dragging {
   to(index: number, x: number, y: number): void {
     const now = performance.now();
     const sent = this.held?.index === index ? this.held.sent : -1e9;
-    this.held = { index, x, y, until: Infinity, sent };
+    this.held = { index, x, y, until: Infinity, sent, served: null };
     this.pins.add(index);
     this.picture.positions.move(index, x, y);
     this.picture.moved();
@@ -39,6 +49,17 @@ export class Dragging {
     const { index, x, y } = this.held;
     withDocument((all) => all.pin(index, x, y));
     this.held.until = now + HOLD_MS;
+    const { held } = this;
+    setTimeout(() => this.letGo(held), HOLD_MS);
+  }
+
+  /** Shows a node where the server has it: another may have moved it, and no further frame need come. */
+  private letGo(held: Held): void {
+    if (this.held !== held) return;
+    this.held = null;
+    if (!held.served) return;
+    this.picture.positions.move(held.index, ...held.served);
+    this.picture.moved();
   }
 
   unpin(index: number): void {
@@ -55,6 +76,7 @@ export class Dragging {
       this.held = null;
       return;
     }
+    this.held.served = this.picture.positions.shownAt(this.held.index, 1);
     this.picture.positions.move(this.held.index, this.held.x, this.held.y);
     this.picture.moved();
   }

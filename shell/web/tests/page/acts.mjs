@@ -76,8 +76,10 @@ test('a shortest path between two selected nodes is added and lit, and goes arou
     await settle(page);
     const shot = await pixels(page);
     const color = await page.evaluate((i) => window.__viewer.color(i).slice(0, 3), a.i);
-    const seen = shot.at(...a.at);
-    assert.ok(seen.every((c, k) => Math.abs(c - color[k]) < 30), `${seen} is not ${color}`);
+    // A small disc covers the pixel nearest to its middle only in part.
+    const near = [-1, 0, 1].flatMap((y) => [-1, 0, 1].map((x) => shot.at(a.at[0] + x, a.at[1] + y)));
+    const isLit = (seen) => seen.every((c, k) => Math.abs(c - color[k]) < 30);
+    assert.ok(near.some(isLit), `none of ${near.join(' ')} is ${color}`);
   });
 });
 
