@@ -95,7 +95,9 @@ fn percentile_box(positions: &[[f32; 2]]) -> Option<Box2> {
     }))
 }
 
-/// The box of positions that somebody gave: all but those that are many times as far out as most.
+/// The box that [`View::fit`] takes where the dataset binds the positions, for these have to be seen to the last one: only
+/// nodes farther than [`WHOLE_MAX`] times the longer side of the middle 99.6 % from it are left out, as one wild coordinate
+/// would otherwise shrink all others to a point.
 fn given_box(positions: &[[f32; 2]]) -> Option<Box2> {
     let sample = sample(positions);
     let last = sample.len().checked_sub(1)?;

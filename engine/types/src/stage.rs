@@ -1,7 +1,8 @@
 //! The part of a screen that pictures are made for.
 //!
-//! What depends on the size of a picture in pixels before anybody looks at it (room between nodes, where small parts lie)
-//! is decided for one window. The page draws a smaller window with smaller nodes, so that little changes there.
+//! The engine sets nodes apart and puts small components beside the graph (`graphlume_algo::layout::arrange`) before it is
+//! known how large the window of a viewer is, and for all viewers at once. It therefore takes a window of [`WINDOW`] pixels,
+//! of which [`STAGE`] are free. In a smaller window the page draws nodes smaller, so that they lie apart there, too.
 
 /// Sides of the window in pixels, width first.
 pub const WINDOW: [f64; 2] = [1440.0, 900.0];
