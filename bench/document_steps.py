@@ -1,46 +1,61 @@
-"""Times steps of a session's document through the server, as a page sees them: from sending a step to its masks and numbers, or
-to the colours of a collection.
+#!/usr/bin/env python3
+"""Times steps of a session's document through a server of its own, as a page sees them: from sending a step to its masks and
+numbers, or to the colours of a collection.
 
-    python bench/document_steps.py URL DATASET PASSWORD
+    document_steps.py --bin graphlume [--nodes 1000000] [--data FOLDER]
 
-DATASET is one of the superuser's, of a million nodes; a numeric column of the nodes has the name `a` and goes from 0 to the number
-of nodes. The Python packages are those of tests/requirements.txt."""
+The graph is a preferential-attachment one with five edges a node, nine columns of the nodes and bound positions. A folder that is
+named keeps the server's data for the next run. The Python packages are those of tests/requirements.txt."""
 
+import argparse
+import io
+import os
 import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests/e2e"))
 
 import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as parquet  # noqa: E402
 import requests  # noqa: E402
-from live import bits  # noqa: E402
-from test_document import Page  # noqa: E402
 
 COLUMNS, SELECTED = 10, 100_000
 
 
-class Address:
-    """What `Page` asks of a server."""
-
-    def __init__(self, url, password):
-        self.url, self.server = url, url.split("//")[1]
-        answer = requests.post(f"{url}/api-token-auth/", json={"username": "admin", "password": password})
-        answer.raise_for_status()
-        self.key = answer.json()["token"]
-
-    def token(self, _user):
-        return self.key
+def uploaded(server, binary, nodes):
+    """A dataset of so many nodes whose column `a` is numbered from 0."""
+    api, draw = server.api(), np.random.default_rng(1)
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        subprocess.run([binary, "generate", "ba", "--nodes", str(nodes), "--out", file.name], check=True, capture_output=True)
+        edges = api.file(pathlib.Path(file.name).read_bytes(), "parquet", name="edges")
+    text = lambda kinds: pa.array([f"kind {k}" for k in draw.integers(0, kinds, nodes)])  # noqa: E731
+    columns = {
+        "id": np.arange(nodes), "a": np.arange(nodes), "b": draw.integers(0, 100, nodes), "c": draw.normal(size=nodes),
+        "d": draw.exponential(size=nodes), "kind": text(12), "city": text(5_000), "active": draw.random(nodes) < 0.5,
+        "seen": pa.array(draw.integers(1_577_836_800_000, 1_735_689_600_000, nodes), pa.timestamp("ms")),
+        "x": draw.normal(size=nodes), "y": draw.normal(size=nodes),
+    }
+    table = io.BytesIO()
+    parquet.write_table(pa.table(columns), table)
+    rows = api.file(table.getvalue(), "parquet", name="nodes")
+    return api.dataset([edges["file_id"]], [rows["file_id"]], edges={"source": "src", "destination": "dst"},
+                       nodes={"node": "id", "node_x": "x", "node_y": "y"}, name="steps")
 
 
 class Bench:
-    def __init__(self, url, dataset, password):
-        self.server, self.dataset, self.session = Address(url, password), dataset, f"steps-{time.time_ns()}"
-        self.headers = {"Authorization": f"Bearer {self.server.key}"}
-        requests.get(f"{url}/graph/graph.html?dataset={dataset}&workbook={self.session}&play=0",
+    def __init__(self, server, dataset):
+        from test_document import Page
+
+        self.server, self.dataset, self.session = server, dataset, f"steps-{time.time_ns()}"
+        self.headers = {"Authorization": f"Bearer {server.token()}"}
+        requests.get(f"{server.url}/graph/graph.html?dataset={dataset}&workbook={self.session}&play=0",
                      headers=self.headers, allow_redirects=False).raise_for_status()
-        self.page = Page(self.server, dataset, self.session, "admin")
+        self.page = Page(server, dataset, self.session, "admin")
         self.page.until(lambda: self.page.graph and self.page.frames)
         self.times = {}
 
@@ -76,6 +91,8 @@ class Bench:
         return self.page.ask(t="undo")
 
     def run(self):
+        from live import bits
+
         nodes = self.page.graph["node_count"]
         columns = [c["name"] for c in self.ask("GET", "columns")["columns"] if c["axis"] == "node"][:COLUMNS]
         named = {"columns": ",".join(f"node:{name}" for name in columns)}
@@ -97,5 +114,27 @@ class Bench:
             print(f"{what}: median {statistics.median(times):.1f}, most {max(times):.1f} ms ({len(times)})")
 
 
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--bin", required=True)
+    p.add_argument("--nodes", type=int, default=1_000_000)
+    p.add_argument("--data", type=pathlib.Path)
+    args = p.parse_args()
+    os.environ["GRAPHLUME_BIN"] = args.bin
+    from conftest import Server
+
+    with tempfile.TemporaryDirectory() as tmp:
+        folder = args.data or pathlib.Path(tmp) / "data"
+        named = folder.parent / f"{folder.name}-steps-{args.nodes}"
+        server = Server(folder).start()
+        if not named.exists():
+            named.write_text(uploaded(server, args.bin, args.nodes))
+            # Of a graph that was just uploaded much is in memory already.
+            server.stop()
+            server.start()
+        Bench(server, named.read_text()).run()
+        server.stop()
+
+
 if __name__ == "__main__":
-    Bench(*sys.argv[1:4]).run()
+    main()

@@ -12,7 +12,7 @@ use graphlume_facets::{
     Axis, Brush, Facets, Filter, FilterKind, FilterSet, Kept, NodeBytes, Picture, Rule, Wanted,
 };
 use graphlume_graph::Topology;
-use graphlume_scene::{Bits, EdgeOrder};
+use graphlume_scene::{Bits, EdgeOrder, edge_ends};
 use graphlume_store::{Bindings, PropertyGraph};
 use graphlume_table::Table;
 use graphlume_types::CancelToken;
@@ -123,11 +123,7 @@ fn drawn(spec: &Spec<'_>) -> Result<Drawn, TaskError> {
     let graph = graph.and_then(|g| g.with_every_node(&cancel)).map_err(|e| bad(&e))?;
     let topology: &Topology = graph.topology(&cancel).map_err(|e| bad(&e))?;
     let order = EdgeOrder::new(topology.num_edges(), 1);
-    let ends = (0..order.len()).flat_map(|drawn| {
-        let (source, destination, _) = topology.edge(order.position(drawn));
-        (u64::from(destination) << 32 | u64::from(source)).to_le_bytes()
-    });
-    let ends = ends.collect();
+    let ends = edge_ends(topology, order);
     Ok(Drawn { graph, order, ends })
 }
 

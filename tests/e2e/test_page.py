@@ -17,8 +17,8 @@ def generated(alice, folder, kind, *options):
 
 
 # Of the tests of the panels, one a panel is run by the gate; all of them by `scripts/long.sh page`.
-GATE = ["a filter hides nodes", "what cannot be read", "filters are turned off", "the histograms open", "a brush is drawn",
-        "what an expression", "the selection is kept", "collections colour", "a click on the legend", "selected: dark"]
+GATE = ["a filter hides nodes", "what cannot be read", "a brush is drawn", "what an expression", "the selection is kept",
+        "collections colour", "a click on the legend", "selected: dark"]
 
 
 def suite(server, alice, tmp_path, name, only=()):

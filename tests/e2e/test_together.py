@@ -11,7 +11,7 @@ from conftest import HANG_S, WEB, node_script
 # `scripts/long.sh page` makes more rounds.
 IS_LONG = bool(os.environ.get("GRAPHLUME_LONG"))
 SEEDS = range(1, 5) if IS_LONG else [1]
-ROUNDS = 40 if IS_LONG else 10
+ROUNDS = 40 if IS_LONG else 6
 
 
 @pytest.mark.parametrize("seed", SEEDS)

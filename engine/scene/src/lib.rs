@@ -6,6 +6,7 @@ mod card;
 mod collection;
 mod css;
 pub mod drawn;
+mod ends;
 mod error;
 mod far;
 mod hues;
@@ -21,6 +22,7 @@ pub mod wire;
 
 pub use card::{edge_card, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
+pub use ends::edge_ends;
 pub use error::SceneError;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;

@@ -3,7 +3,7 @@
 // node --test tests/together.test.mjs
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { launch, open, pixels, settle, stopped, until } from './page/browser.mjs';
 import { same, visible } from './page/document.mjs';
 
@@ -56,17 +56,24 @@ async function connectAgent(session) {
 
 const SHOWN = `dataset=${GRAPH}&play=0&test=1&showLabels=false&splashAfter=False`;
 
-/** A browser of its own with the session's page, and the panels of filters and collections open. */
-async function openPage(session) {
-  const browser = await launch();
+/** Two browsers; the tests follow each other in them. */
+const browsers = [];
+
+after(async () => {
+  for (const browser of browsers) await browser.close();
+});
+
+/** The session's page in a browser, by its number, with the panels of filters and collections open. */
+async function openPage(session, number) {
+  const browser = (browsers[number] ??= await launch());
   const cookie = { name: 'graphlume_jwt', value: TOKEN, domain: new URL(BASE).hostname, path: '/' };
   const look = { width: 1180, height: 760, cookie };
-  const { page, complaints } = await open(browser, BASE, `${SHOWN}&session=${session}`, look);
+  const { page, context, complaints } = await open(browser, BASE, `${SHOWN}&session=${session}`, look);
   await stopped(page);
   await page.waitForFunction(() => window.__viewer.doc.shared !== null);
   await page.click('#open-filters');
   await page.click('#open-collections');
-  return { browser, page, complaints };
+  return { context, page, complaints };
 }
 
 const shared = (page) => page.evaluate(() => window.__viewer.doc.shared);
@@ -83,7 +90,6 @@ async function step(page, act) {
   await act();
   await until(async () => (await shared(page)).revision > revision);
 }
-
 
 /** Clicks on what matches, if it is there at the moment: another may have taken it away. */
 function tryPress(page, selector) {
@@ -211,11 +217,11 @@ async function together(run) {
   const session = `together-${process.pid}-${Date.now()}`;
   const both = [];
   try {
-    both.push(await openPage(session), await openPage(session));
+    both.push(await openPage(session, 0), await openPage(session, 1));
     await run({ session, agent: await connectAgent(session), pages: both.map(({ page }) => page) });
     for (const { complaints } of both) assert.deepEqual(complaints, []);
   } finally {
-    for (const { browser } of both) await browser.close();
+    for (const { context } of both) await context.close();
   }
 }
 
@@ -279,7 +285,7 @@ test('whatever two people and an agent do at once, they end with the same docume
       done.push(`${a} | ${b} | ${c}`);
       await Promise.all([DEEDS[a](one, roll), DEEDS[b](two, roll), AGENT[c](agent, roll)]);
     }
-    const third = await openPage(session);
+    const third = await openPage(session, 0);
     try {
       for (const page of [one, two]) await page.waitForFunction(() => window.__viewer.doc.link === 'live');
       // What was asked for by a page and is not answered yet comes with the next step, which all then have.
@@ -292,7 +298,7 @@ test('whatever two people and an agent do at once, they end with the same docume
       assert.deepEqual(b, fresh, done.join('\n'));
       equalPictures(await picture(one), await picture(two));
     } finally {
-      await third.browser.close();
+      await third.context.close();
     }
   });
 });

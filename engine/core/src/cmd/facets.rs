@@ -93,7 +93,8 @@ impl Apply for Histograms {
     }
 }
 
-/// The columns that may be filtered and brushed.
+/// The columns that may be filtered and brushed. Whoever asks is about to filter: the ends of the edges, on which masks rest
+/// and which a page has asked for when it drew them, are made for all others here and not by their first brush.
 pub(crate) struct FacetColumns {
     pub(crate) target: Target,
 }
@@ -104,7 +105,11 @@ impl Apply for FacetColumns {
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
     fn apply(self, engine: &mut Engine, call: Call<Self::Answer>) {
-        read_picture(engine, "columns", &self.target, call, |picture| picture.columns());
+        read_picture(engine, "columns", &self.target, call, |picture| {
+            let columns = picture.columns()?;
+            picture.lease.edge_stream();
+            Ok(columns)
+        });
     }
 }
 

@@ -8,12 +8,11 @@ use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
 use graphlume_expr::{QueryError, TableDevice};
 use graphlume_facets::Facets;
-use graphlume_graph::{Graph, Topology};
-use graphlume_scene::{EdgeOrder, Encodings};
+use graphlume_graph::Graph;
+use graphlume_scene::{EdgeOrder, Encodings, edge_ends};
 use graphlume_store::{Bindings, ChainDevice, PositionColumns, PropertyGraph, TallyDevice};
 use graphlume_table::Table;
 use graphlume_types::{CancelToken, DatasetId, Notice, Reservation};
-use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -182,29 +181,13 @@ impl Resident {
 
     /// The edges as pairs of little-endian `u32` in drawn order; made once and shared.
     pub(crate) fn edge_stream(&self) -> Bytes {
-        self.stream.get_or_init(|| edge_stream(&self.graph.topology, self.order)).clone()
+        self.stream.get_or_init(|| edge_ends(&self.graph.topology, self.order)).clone()
     }
 }
 
 pub(super) fn placed(graph: &Graph, cancel: &CancelToken) -> Result<Positions, EngineError> {
     let placed = graphlume_algo::layout::initial_layout::place(&graph.topology, SEED, cancel);
     placed.map_err(|e| EngineError::from_coded(&e))
-}
-
-/// Source of every edge by CSR position would cost memory; a search in the offsets costs little time.
-fn edge_stream(topology: &Topology, order: EdgeOrder) -> Bytes {
-    let m = topology.num_edges();
-    let mut out = vec![0u8; m as usize * 8];
-    out.par_chunks_mut(8 << 13).enumerate().for_each(|(chunk, bytes)| {
-        for (i, pair) in bytes.chunks_exact_mut(8).enumerate() {
-            #[expect(clippy::cast_possible_truncation, reason = "below the number of edges")]
-            let drawn = ((chunk << 13) + i) as u32;
-            let (src, dst, _) = topology.edge(order.position(drawn));
-            pair[..4].copy_from_slice(&src.to_le_bytes());
-            pair[4..].copy_from_slice(&dst.to_le_bytes());
-        }
-    });
-    Bytes::from(out)
 }
 
 /// The columns that are bound to the nodes' positions.
