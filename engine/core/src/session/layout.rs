@@ -15,6 +15,7 @@ use crate::device::gpu_device::MayBeShort;
 use crate::frames::{FrameEncoder, FrameFlags, PositionFrame};
 use crate::residency::Lease;
 use crate::session::events::Backend;
+use crate::session::following;
 use crate::session::force_atlas2;
 use crate::session::live_layout::{LayoutInput, LiveLayout};
 use crate::session::missing::fill_missing;
@@ -231,8 +232,13 @@ impl Layout {
         if let Some(placement) = &request.placement {
             self.place(placement);
         }
+        let followers = self.followers(request);
         for change in &request.pin_changes {
             self.change_pin(*change);
+        }
+        for (node, [dx, dy]) in followers {
+            let [x, y] = &mut self.positions[node as usize];
+            (*x, *y) = (*x + dx, *y + dy);
         }
         let mut report = SliceReport {
             moved_by_viewers: request.placement.is_some() || !request.pin_changes.is_empty(),
@@ -338,6 +344,16 @@ impl Layout {
                 *at = *to;
             }
         }
+    }
+
+    /// How far nodes go with those that viewers move, of a layout by forces that is at rest.
+    fn followers(&self, request: &SliceRequest) -> Vec<(u32, [f32; 2])> {
+        let is_at_rest = !request.run && self.forces.is_none() && self.iterations > 0;
+        if !is_at_rest || request.keeps_size {
+            return vec![];
+        }
+        let topology = &request.lease.graph.topology;
+        following::followers(topology, &self.positions, &request.pin_changes, &self.pins)
     }
 
     fn change_pin(&mut self, change: PinChange) {

@@ -11,6 +11,7 @@ mod communities;
 pub(crate) mod control;
 pub(crate) mod drawn_picture;
 pub(crate) mod events;
+mod following;
 mod force_atlas2;
 mod graph;
 mod layout;

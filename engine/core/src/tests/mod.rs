@@ -5,6 +5,7 @@ mod arranging;
 mod checkpoints;
 mod collections;
 mod facets;
+mod following;
 mod gpu;
 mod gpu_chain_draws;
 mod gpu_chains;
