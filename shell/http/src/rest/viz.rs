@@ -159,7 +159,7 @@ pub(super) async fn grant(
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
-async fn answered<T>(
+pub(super) async fn answered<T>(
     asked: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     answered_within(CALL_DEADLINE + ENGINE_FIRST, asked).await
@@ -365,7 +365,7 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     }
 }
 
-fn binary(bytes: Bytes) -> Reply {
+pub(super) fn binary(bytes: Bytes) -> Reply {
     let mut reply = Response::new(bytes);
     reply.headers_mut().insert(CONTENT_TYPE, BINARY);
     reply
