@@ -159,7 +159,7 @@ pub(super) async fn grant(
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
-pub(super) async fn answered<T>(
+async fn answered<T>(
     asked: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     answered_within(CALL_DEADLINE + ENGINE_FIRST, asked).await

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_engine::{Control, EngineError, PictureSettings, SearchHit, SessionState, Viewer};
+use graphlume_engine::{Control, EngineError, SearchHit, SessionState, Viewer};
 use serde_json::Value;
 
 use super::{Sessions, ViewerGrant};
@@ -48,18 +48,6 @@ impl Sessions {
     /// [`EngineError::Epoch`]; [`EngineError::NotLoaded`] before the first positions.
     pub async fn positions(&self, grant: &ViewerGrant, epoch: u32) -> Result<Bytes, EngineError> {
         self.ctx.engine.positions(grant.target(), epoch).await
-    }
-
-    /// A PNG file of what the session shows now, without names.
-    ///
-    /// # Errors
-    /// A size that no picture may have; [`EngineError::NotLoaded`] before the first positions.
-    pub async fn picture(
-        &self,
-        grant: &ViewerGrant,
-        settings: PictureSettings,
-    ) -> Result<Bytes, EngineError> {
-        self.ctx.engine.picture(grant.target(), settings).await
     }
 
     /// The hover card of a node.
