@@ -404,6 +404,7 @@ SCOPE = {
     "GET /viz/{session_id}/frame": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/edges.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/positions.bin": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/picture.png": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/columns": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/bins": (OWN_PAGE, OTHER_PAGE),
     "POST /viz/{session_id}/find": (OWN_PAGE, OTHER_PAGE),

@@ -47,6 +47,7 @@ pub use canary::Canary;
 pub use checkpoint::{Checkpoint, CheckpointMetadata, CheckpointStore};
 pub use cmd::facets::Visible;
 pub use cmd::info::SessionInfo;
+pub use cmd::picture::PictureRequest;
 pub use cmd::query::{
     GraphsInUse, ParsedQuery, QueryAnswer, QueryRequest, QueryResult, ResultMode,
 };
@@ -60,7 +61,11 @@ pub use graphlume_facets::{
     Axis, Brush, ColumnKind, Count, FacetColumn, Filter, FilterCount, FilterKind, FilterSet,
     Filtered, Histogram, Kept, NodeBytes, Parts, Rule, Wanted,
 };
-pub use graphlume_raster::{Settings as PictureSettings, Theme as PictureTheme};
+pub use graphlume_raster::{
+    Background as PictureBackground, Look as PictureLook, Settings as PictureSettings,
+    Theme as PictureTheme, Window as PictureWindow,
+};
+pub use graphlume_scene::backdrop;
 pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};
 pub use handle::EngineHandle;
 pub use health::EngineHealth;

@@ -114,6 +114,14 @@ pub struct FilterSet {
     pub prune_orphans: bool,
 }
 
+impl FilterSet {
+    /// Whether anything of it is on.
+    #[must_use]
+    pub fn hides(&self) -> bool {
+        self.prune_orphans || self.filters.iter().any(|filter| filter.on)
+    }
+}
+
 impl Rule {
     /// Reads a rule of a session's document.
     ///

@@ -5,6 +5,8 @@ pub(crate) struct Band {
     pub(crate) first: usize,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
+    /// Pixels of the picture for each of the page's, in which lines are measured.
+    scale: f32,
     /// Four numbers a pixel, row by row.
     pub(crate) pixels: Vec<[f32; 4]>,
 }
@@ -19,13 +21,14 @@ pub(crate) enum Mode {
 }
 
 impl Band {
-    pub(crate) fn new(first: usize, rows: usize, columns: usize) -> Self {
-        Self { first, rows, columns, pixels: vec![[0.0; 4]; rows * columns] }
+    pub(crate) fn new(first: usize, rows: usize, columns: usize, scale: f32) -> Self {
+        Self { first, rows, columns, scale, pixels: vec![[0.0; 4]; rows * columns] }
     }
 
-    /// Whether something between two rows may be in the band.
+    /// Whether something between two rows of the page may be in the band.
     pub(crate) fn touches(&self, [top, bottom]: [f32; 2]) -> bool {
-        bottom >= self.first as f32 && top <= (self.first + self.rows) as f32
+        let (first, end) = (self.first as f32, (self.first + self.rows) as f32);
+        bottom * self.scale >= first && top * self.scale <= end
     }
 
     fn put(&mut self, pixel: usize, ink: [f32; 4], mode: Mode) {
@@ -34,8 +37,22 @@ impl Band {
         *to = [0, 1, 2, 3].map(|c| to[c] * kept + ink[c]);
     }
 
-    /// Calls `draw` with the middle of every pixel of the band in a convex shape, and puts what it gives.
+    /// Calls `draw` with the middle of every pixel of the band in a convex shape, both in pixels of the page, and puts what
+    /// it gives.
     pub(crate) fn shape<const N: usize>(
+        &mut self,
+        corners: [[f32; 2]; N],
+        mode: Mode,
+        mut draw: impl FnMut([f32; 2]) -> [f32; 4],
+    ) {
+        let scale = self.scale;
+        self.shape_of_pixels(corners.map(|p| p.map(|x| x * scale)), mode, |q| {
+            draw(q.map(|x| x / scale))
+        });
+    }
+
+    /// The same in pixels of the picture.
+    pub(crate) fn shape_of_pixels<const N: usize>(
         &mut self,
         corners: [[f32; 2]; N],
         mode: Mode,
@@ -89,7 +106,8 @@ impl Band {
     }
 
     /// A line of one pixel a step along its longer axis, as the page draws many edges.
-    pub(crate) fn thin(&mut self, [a, b]: [[f32; 2]; 2], inks: [[f32; 4]; 2]) {
+    pub(crate) fn thin(&mut self, ends: [[f32; 2]; 2], inks: [[f32; 4]; 2]) {
+        let [a, b] = ends.map(|p| p.map(|x| x * self.scale));
         let run = [b[0] - a[0], b[1] - a[1]];
         let long = usize::from(run[1].abs() > run[0].abs());
         let (low, high) = (a[long].min(b[long]), a[long].max(b[long]));

@@ -1,6 +1,7 @@
 //! The way of a line between two nodes, and the ink that it has there (`CURVE` and `EDGE` of the page's shaders). Rows count
 //! from the top here, so that normals have the other sign.
 
+use crate::ink::passing_at;
 use crate::lines::Line;
 use crate::view::{View, is_placed};
 use crate::{Drawing, Theme};
@@ -19,35 +20,53 @@ pub(crate) struct Canvas<'a> {
     pub(crate) view: View,
     /// Places of the nodes in pixels; NaN without one.
     pub(crate) at: Vec<[f32; 2]>,
-    /// Colours of the nodes in this theme, 0 to 1.
+    /// Colours of the nodes in this theme, 0 to 1; those of hidden nodes have no opacity.
     pub(crate) colors: Vec<[f32; 4]>,
     /// How much long edges fade.
-    pub(crate) fade: f32,
+    fade: f32,
+    /// Strength of edges without an end in view.
+    passing: f32,
     brightness: f32,
+    curvature: f32,
 }
 
 impl<'a> Canvas<'a> {
     pub(crate) fn new(drawing: &'a Drawing<'a>, view: View, theme: Theme, fade: f64) -> Self {
         let place = |p: &[f32; 2]| if is_placed(*p) { view.pixel(*p) } else { [f32::NAN; 2] };
-        let color = |c: &[u8; 4]| theme.shown(*c).map(|x| f32::from(x) / 255.0);
+        let color = |(v, c): (usize, &[u8; 4])| {
+            let [r, g, b, a] = theme.shown(*c).map(|x| f32::from(x) / 255.0);
+            [r, g, b, if drawing.shows_node(v as u32) { a } else { 0.0 }]
+        };
         Self {
             at: drawing.positions.iter().map(place).collect(),
-            colors: drawing.node_rgba.iter().map(color).collect(),
+            colors: drawing.node_rgba.iter().enumerate().map(color).collect(),
             brightness: if theme == Theme::Light { 0.94 } else { 0.82 },
             fade: fade as f32,
+            passing: passing_at(view.zoom) as f32,
+            curvature: 0.0,
             drawing,
             view,
         }
+    }
+
+    /// With edges that bend so far, 0 to 1.
+    pub(crate) fn bent(self, curvature: f64) -> Self {
+        Self { curvature: curvature as f32, ..self }
     }
 
     pub(crate) fn diameter(&self, node: u32) -> f32 {
         self.view.diameter(self.drawing.node_size[node as usize])
     }
 
+    /// What is left of an edge between two places because it has no end in view.
+    pub(crate) fn passing(&self, [a, b]: [[f32; 2]; 2]) -> f32 {
+        1.0 + (self.passing - 1.0) * self.view.beyond(a) * self.view.beyond(b)
+    }
+
     /// The colour of an edge at one of its ends.
     pub(crate) fn color(&self, edge: u32, node: u32) -> [f32; 4] {
-        if let Some(own) = self.drawing.edge_rgba {
-            return own[edge as usize].map(|x| f32::from(x) / 255.0);
+        if let Some(own) = self.drawing.own_color(edge) {
+            return own.map(|x| f32::from(x) / 255.0);
         }
         let [r, g, b, a] = self.colors[node as usize];
         let grey = 0.299 * r + 0.587 * g + 0.114 * b;
@@ -89,7 +108,8 @@ impl<'a> Canvas<'a> {
         let run = if s < d { [b[0] - a[0], b[1] - a[1]] } else { [a[0] - b[0], a[1] - b[1]] };
         let span = run[0].hypot(run[1]).max(1.0);
         let far = line.rank.unsigned_abs() as f32 * BEND_STEP.min(BEND_STEP_PIXELS / span);
-        let bend = line.rank.signum() as f32 * far.min(BEND_SHARE.min(BEND_PIXELS / span));
+        let bend = self.curvature * 0.4
+            + line.rank.signum() as f32 * far.min(BEND_SHARE.min(BEND_PIXELS / span));
         let middle = [0, 1].map(|c| f32::midpoint(a[c], b[c]));
         let m = [middle[0] + run[1] * bend, middle[1] - run[0] * bend];
         Some(Curve { a, m, b, circle: None })
@@ -102,7 +122,8 @@ pub(crate) struct Curve {
     pub(crate) a: [f32; 2],
     pub(crate) m: [f32; 2],
     pub(crate) b: [f32; 2],
-    circle: Option<f32>,
+    /// The radius, where it is a circle around `m`.
+    pub(crate) circle: Option<f32>,
 }
 
 impl Curve {

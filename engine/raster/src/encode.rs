@@ -4,35 +4,29 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::band::{Band, Mode};
-use crate::curve::{Canvas, Curve, swell};
-use crate::ink::Ink;
-use crate::lines::{Line, Lines};
 use crate::png::Writer;
-use crate::view::View;
-use crate::{Drawing, RasterError, Settings, nodes, rare, tone};
+use crate::sheet::{Arrow, Sheet, Stroke};
+use crate::{Background, Drawing, RasterError, Settings, nodes};
 
-/// Edges up to which each is drawn with soft rims, curves and arrow heads, as the page does where a GPU draws.
-const LINES_MAX: usize = 120_000;
-/// Arrow heads only where they can be told apart.
-const ARROWS_MAX: usize = 600;
-/// Lines from which a curve has fewer pieces.
-const MANY: usize = 5_000;
 /// Rows of a band.
 const ROWS: usize = 64;
+/// Edges between two looks at whether the caller still waits.
+const CHECKED: u32 = 1 << 16;
 
 /// Draws the picture and writes it as a PNG file with 8 bits a channel.
 ///
 /// # Errors
-/// [`RasterError::Side`] for a size out of range, [`RasterError::Cancelled`], and [`RasterError::Length`] or
-/// [`RasterError::Node`] for parts that do not belong together.
+/// [`RasterError::Side`], [`RasterError::Scale`], [`RasterError::Pixels`] or [`RasterError::Window`] for what no picture can
+/// have, [`RasterError::Cancelled`], and [`RasterError::Length`] or [`RasterError::Node`] for parts that do not belong together.
 pub fn png(
     drawing: &Drawing<'_>,
     settings: &Settings,
     cancel: &CancelToken,
 ) -> Result<Vec<u8>, RasterError> {
     settings.check()?;
-    let mut file = Writer::new(settings.width, settings.height, settings.transparent)?;
-    rows(drawing, settings, cancel, |pixels| Ok(file.rows(pixels)?))?;
+    let [columns, rows] = settings.pixels();
+    let mut file = Writer::new(columns, rows, settings.background == Background::Clear)?;
+    self::rows(drawing, settings, cancel, |pixels| Ok(file.rows(pixels)?))?;
     Ok(file.finish()?)
 }
 
@@ -45,8 +39,8 @@ pub(crate) fn rows(
 ) -> Result<(), RasterError> {
     settings.check()?;
     drawing.check()?;
-    let sheet = Sheet::new(drawing, settings)?;
-    let height = settings.height as usize;
+    let sheet = Sheet::new(drawing, settings, cancel)?;
+    let height = settings.pixels()[1] as usize;
     let bands: Vec<usize> = (0..height).step_by(ROWS).collect();
     for some in bands.chunks(rayon::current_num_threads().max(1)) {
         let drawn: Vec<Vec<u8>> = some
@@ -61,88 +55,27 @@ pub(crate) fn rows(
     Ok(())
 }
 
-/// All that the bands are drawn from.
-struct Sheet<'a> {
-    canvas: Canvas<'a>,
-    settings: Settings,
-    ink: Ink,
-    /// Lines with soft rims; none where edges are too many.
-    lines: Option<Lines>,
-    /// Lines of rare colours and how strongly they are drawn once more.
-    rare: Option<(Lines, f32)>,
-    order: Vec<u32>,
-}
-
-/// How lines are drawn.
-#[derive(Clone, Copy)]
-struct Pen {
-    gain: f32,
-    width: f32,
-    /// Whether long edges fade.
-    fades: bool,
-    mode: Mode,
-}
-
-impl<'a> Sheet<'a> {
-    fn new(drawing: &'a Drawing<'a>, settings: &Settings) -> Result<Self, RasterError> {
-        let view = View::fit(drawing, settings);
-        let m = drawing.ends.len();
-        let lines = (m <= LINES_MAX).then(|| Lines::of(0..m as u32, drawing));
-        // Parallel edges that share a line cost the ink of one.
-        let drawn = lines.as_ref().filter(|_| m > 0).map_or(1.0, |l| l.all.len() as f64 / m as f64);
-        let ink = Ink::of(drawing, &view, drawn)?;
-        let rare = drawing.edge_rgba.map(rare::edges).filter(|edges| !edges.is_empty());
-        let rare = rare.and_then(|edges| {
-            let gain = rare::opacity(edges.len()) - ink.alpha;
-            (gain > 0.0).then(|| (Lines::of(edges.into_iter(), drawing), gain as f32))
-        });
-        let canvas = Canvas::new(drawing, view, settings.theme, ink.fade);
-        Ok(Self {
-            canvas,
-            settings: *settings,
-            ink,
-            lines,
-            rare,
-            order: nodes::order(drawing.node_size),
-        })
-    }
-
+impl Sheet<'_> {
     fn band(
         &self,
         first: usize,
         rows: usize,
         cancel: &CancelToken,
     ) -> Result<Vec<u8>, RasterError> {
-        let mut band = Band::new(first, rows, self.settings.width as usize);
-        let scale = match &self.lines {
-            Some(lines) => {
-                let pen = Pen {
-                    gain: 1.0,
-                    width: 1.0 + 0.5 * self.ink.room as f32,
-                    fades: true,
-                    mode: Mode::Sum,
-                };
-                self.lines(&mut band, lines, pen);
-                let arrows = self.settings.arrows && lines.all.len() <= ARROWS_MAX;
-                if arrows {
-                    lines.all.iter().for_each(|line| self.arrow(&mut band, *line, pen));
-                }
+        let columns = self.settings.pixels()[0] as usize;
+        let mut band = Band::new(first, rows, columns, self.settings.scale as f32);
+        let scale = match &self.strokes {
+            Some(strokes) => {
+                self.draw(&mut band, strokes, self.pieces, 1.0, Mode::Sum);
+                self.arrows.iter().for_each(|arrow| self.head(&mut band, arrow));
                 1.0
             }
             None => self.thin(&mut band, cancel)?,
         };
-        let (theme, clear) = (self.settings.theme, self.settings.transparent);
-        let height = self.settings.height as usize;
-        tone::map(&mut band, height, theme, (self.ink.alpha * scale) as f32, clear);
-        if let Some((lines, gain)) = &self.rare {
-            self.lines(
-                &mut band,
-                lines,
-                Pen { gain: *gain, width: 1.0, fades: false, mode: Mode::Over },
-            );
-        }
+        self.tone(scale).map(&mut band);
+        self.draw(&mut band, &self.rare, self.rare_pieces, self.rare_gain, Mode::Over);
         cancel.check()?;
-        nodes::draw(&mut band, &self.canvas, &self.order, theme.background()[0]);
+        nodes::draw(&mut band, &self.canvas, &self.order, self.dots());
         Ok(bytes(&band))
     }
 
@@ -151,75 +84,59 @@ impl<'a> Sheet<'a> {
         let canvas = &self.canvas;
         let all = canvas.drawing.ends.len();
         let drawn = ((all as f64 * self.ink.share).ceil() as usize).min(all);
+        // A line is one pixel wide whatever the resolution; its ink is the same.
+        let gain = (1.0 / self.settings.scale.min(1.5).sqrt()) as f32;
         for (e, [s, d]) in (0..).zip(&canvas.drawing.ends[..drawn]) {
-            if e % (1 << 16) == 0 {
+            if e % CHECKED == 0 {
                 cancel.check()?;
             }
-            let [a, b] = [*s, *d].map(|v| canvas.at[v as usize]);
+            let ends = [*s, *d].map(|v| canvas.at[v as usize]);
+            let [a, b] = ends;
             let is_placed = a[0].is_finite() && b[0].is_finite();
-            if !is_placed || !band.touches([a[1].min(b[1]), a[1].max(b[1])]) {
+            if !is_placed
+                || !band.touches([a[1].min(b[1]), a[1].max(b[1])])
+                || !canvas.drawing.shows_edge(e)
+            {
                 continue;
             }
-            let weight = canvas.faded((b[0] - a[0]).hypot(b[1] - a[1])) * canvas.width(e);
-            band.thin([a, b], [*s, *d].map(|v| inked(canvas.color(e, v), weight)));
+            let faded = canvas.faded((b[0] - a[0]).hypot(b[1] - a[1])) * canvas.passing(ends);
+            let weight = gain * faded * canvas.width(e);
+            band.thin(ends, [*s, *d].map(|v| inked(canvas.color(e, v), weight)));
         }
         Ok(if drawn > 0 { all as f64 * self.ink.share / drawn as f64 } else { 1.0 })
     }
 
-    fn lines(&self, band: &mut Band, lines: &Lines, pen: Pen) {
-        let pieces = match (lines.are_curved, lines.all.len() > MANY) {
-            (false, _) => 1,
-            (true, true) => 8,
-            (true, false) => 14,
-        };
-        for line in &lines.all {
-            let Some((curve, width)) = self.way(*line, pen) else { continue };
+    fn draw(&self, band: &mut Band, strokes: &[Stroke], pieces: usize, gain: f32, mode: Mode) {
+        for Stroke { line, curve, width, weight } in strokes {
             if !band.touches(curve.rows(width + 1.0)) {
                 continue;
             }
             let [s, d] = self.canvas.drawing.ends[line.edge as usize];
             let [from, to] = [s, d].map(|v| self.canvas.color(line.edge, v));
-            let fade = if pen.fades { self.canvas.faded(curve.span()) } else { 1.0 };
             for piece in 0..pieces {
                 let t = [piece, piece + 1].map(|k| k as f32 / pieces as f32);
                 let inks = t.map(|t| {
                     let color = [0, 1, 2, 3].map(|c| from[c] + (to[c] - from[c]) * t);
-                    inked(color, fade * pen.gain)
+                    inked(color, weight * gain)
                 });
-                band.piece(t.map(|t| curve.at(t)), width, inks, pen.mode);
+                band.piece(t.map(|t| curve.at(t)), *width, inks, mode);
             }
         }
     }
 
-    /// The way of a line and its width in pixels.
-    fn way(&self, line: Line, pen: Pen) -> Option<(Curve, f32)> {
-        let curve = self.canvas.curve(line)?;
-        Some((curve, pen.width * self.canvas.width(line.edge) * swell(line.count)))
-    }
-
-    /// An arrow head that touches the disc of the destination.
-    fn arrow(&self, band: &mut Band, line: Line, pen: Pen) {
-        let [s, d] = self.canvas.drawing.ends[line.edge as usize];
-        let Some((curve, width)) = self.way(line, pen).filter(|_| s != d) else { return };
-        let span = curve.span();
-        let radius = self.canvas.diameter(d) * 0.5 + 1.5;
-        let head = 5.5 + 3.5 * self.ink.room as f32;
-        let length = head.min(3.0 + radius) + 1.5 * width;
-        if span < radius + 2.2 * length || !band.touches(curve.rows(length + radius)) {
+    fn head(&self, band: &mut Band, arrow: &Arrow) {
+        let Arrow { edge, tip, dir, length, weight } = *arrow;
+        let grow = length + 1.5;
+        if !band.touches([tip[1] - 2.0 * grow, tip[1] + 2.0 * grow]) {
             return;
         }
-        let back = curve.at(1.0 - (radius + length) / span);
-        let run = [0, 1].map(|c| curve.b[c] - (back[c] + (curve.m[c] - back[c]) * 0.15));
-        let far = run[0].hypot(run[1]).max(1e-6);
-        let dir = run.map(|x| x / far);
-        let tip = [0, 1].map(|c| curve.b[c] - dir[c] * radius);
-        let grow = length + 1.5;
+        let [_, d] = self.canvas.drawing.ends[edge as usize];
         let wing = 0.5 * (grow + 1.5);
         let corner =
             |by: f32| [tip[0] - dir[0] * grow - dir[1] * by, tip[1] - dir[1] * grow + dir[0] * by];
         let point = [0, 1].map(|c| tip[c] + dir[c] * 1.5);
-        let ink = inked(self.canvas.color(line.edge, d), self.canvas.faded(span) * pen.gain);
-        band.shape([point, corner(-wing), corner(wing)], pen.mode, |q| {
+        let ink = inked(self.canvas.color(edge, d), weight);
+        band.shape([point, corner(-wing), corner(wing)], Mode::Sum, |q| {
             let from = [q[0] - tip[0], q[1] - tip[1]];
             let along = -(from[0] * dir[0] + from[1] * dir[1]);
             let across = (from[1] * dir[0] - from[0] * dir[1]).abs();

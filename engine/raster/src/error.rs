@@ -1,6 +1,6 @@
 use graphlume_types::{Cancelled, Code, Coded};
 
-use crate::{SIDE_MAX, SIDE_MIN};
+use crate::{PIXELS_MAX, SIDE_MAX, SIDE_MIN};
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +15,23 @@ pub enum RasterError {
         /// What was asked for.
         value: u32,
     },
+    /// Pixels for each of the page's.
+    #[error("scale={0}: give a scale from 0.25 to 8")]
+    Scale(f64),
+    /// The whole picture.
+    #[error(
+        "scale makes a picture of {columns} by {rows} pixels; it has at most {SIDE_MAX} a side and {PIXELS_MAX} \
+         altogether: give a smaller width, height or scale"
+    )]
+    Pixels {
+        /// Of a row.
+        columns: u32,
+        /// Rows.
+        rows: u32,
+    },
+    /// A window without area.
+    #[error("left has to be less than right, and bottom less than top")]
+    Window,
     /// Parts that do not belong together.
     #[error("{what} has {given} entries where there are {expected}")]
     Length {
@@ -44,7 +61,9 @@ pub enum RasterError {
 impl Coded for RasterError {
     fn code(&self) -> Code {
         match self {
-            Self::Side { .. } => Code::InvalidArgument,
+            Self::Side { .. } | Self::Scale(_) | Self::Pixels { .. } | Self::Window => {
+                Code::InvalidArgument
+            }
             Self::Length { .. } | Self::Node { .. } | Self::Encode(_) => Code::Internal,
             Self::Cancelled(_) => Code::Cancelled,
         }
@@ -52,7 +71,9 @@ impl Coded for RasterError {
 
     fn slug(&self) -> &'static str {
         match self {
-            Self::Side { .. } => "picture-size",
+            Self::Side { .. } | Self::Scale(_) | Self::Pixels { .. } | Self::Window => {
+                "picture-size"
+            }
             Self::Length { .. } | Self::Node { .. } => "picture-parts",
             Self::Encode(_) => "picture-encoding",
             Self::Cancelled(_) => "cancelled",

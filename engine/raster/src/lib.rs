@@ -6,25 +6,33 @@
 
 mod band;
 mod curve;
+mod direction;
 mod encode;
 mod error;
 mod ink;
 mod lines;
+mod near;
 mod nodes;
 mod png;
 mod rare;
+mod settings;
+mod sheet;
 mod tone;
 mod view;
 
+use graphlume_scene::Bits;
 use graphlume_types::CancelToken;
 
 pub use encode::png;
 pub use error::RasterError;
+pub use settings::{Background, Look, Settings, Theme, Window};
 
 /// Pixels of a side at most.
 pub const SIDE_MAX: u32 = 8_192;
 /// Pixels of a side at least.
 pub const SIDE_MIN: u32 = 16;
+/// Pixels of a picture at most: 8,192 by 4,882.
+pub const PIXELS_MAX: u64 = 40_000_000;
 
 /// What is drawn. Edges are in drawn order, so that any first part of them is a fair sample.
 #[derive(Debug, Clone, Copy)]
@@ -39,59 +47,37 @@ pub struct Drawing<'a> {
     pub ends: &'a [[u32; 2]],
     /// Colour and opacity of every edge; without, an edge has the colours of its ends.
     pub edge_rgba: Option<&'a [[u8; 4]]>,
+    /// Whether an opacity of 0 in `edge_rgba` stands for the edge's own look.
+    pub edge_rgba_some: bool,
     /// Width of every edge in sixteenths of a pixel; without, all are one pixel wide.
     pub edge_width: Option<&'a [u8]>,
+    /// The nodes, by index, and the edges, in drawn order, that filters leave visible; without, all are.
+    pub visible: Option<[&'a Bits; 2]>,
     /// Whether the positions came with the data, so that all of them are shown.
     pub is_given: bool,
+    /// Whether somebody bound the sizes of nodes, which then keep their proportions at every zoom.
+    pub sizes_bound: bool,
 }
 
-/// The colours of the background.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Theme {
-    /// Light on dark.
-    #[default]
-    Dark,
-    /// Dark on light; built-in colours become their counterparts.
-    Light,
-}
-
-/// How it is drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Pixels of a row.
-    pub width: u32,
-    /// Rows.
-    pub height: u32,
-    /// Background and palette.
-    pub theme: Theme,
-    /// Whether the background is left out.
-    pub transparent: bool,
-    /// Whether edges may have arrow heads.
-    pub arrows: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self { width: 1_440, height: 900, theme: Theme::Dark, transparent: false, arrows: true }
-    }
-}
-
-impl Settings {
-    /// Refuses sides that are too small or too large.
-    ///
-    /// # Errors
-    /// [`RasterError::Side`].
-    pub fn check(&self) -> Result<(), RasterError> {
-        for (name, value) in [("width", self.width), ("height", self.height)] {
-            if !(SIDE_MIN..=SIDE_MAX).contains(&value) {
-                return Err(RasterError::Side { name, value });
-            }
-        }
-        Ok(())
-    }
+fn has(bits: &Bits, index: u32) -> bool {
+    bits.words().get(index as usize / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
 }
 
 impl Drawing<'_> {
+    pub(crate) fn shows_node(&self, node: u32) -> bool {
+        self.visible.is_none_or(|[nodes, _]| has(nodes, node))
+    }
+
+    pub(crate) fn shows_edge(&self, edge: u32) -> bool {
+        self.visible.is_none_or(|[_, edges]| has(edges, edge))
+    }
+
+    /// The colour of its own that an edge has.
+    pub(crate) fn own_color(&self, edge: u32) -> Option<[u8; 4]> {
+        let own = self.edge_rgba?[edge as usize];
+        (!self.edge_rgba_some || own[3] > 0).then_some(own)
+    }
+
     /// Refuses parts that do not belong together.
     fn check(&self) -> Result<(), RasterError> {
         let (n, m) = (self.positions.len(), self.ends.len());

@@ -14,28 +14,54 @@ pub(crate) fn order(sizes: &[u8]) -> Vec<u32> {
     order
 }
 
+/// What nodes are drawn with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dots {
+    /// Colour of the rings: that of the background.
+    pub(crate) back: [f32; 3],
+    pub(crate) opacity: f32,
+    /// Width of the rings in pixels of the page; 0 for the usual one.
+    pub(crate) stroke: f32,
+    /// Pixels of the picture for each of the page's.
+    pub(crate) scale: f32,
+}
+
+/// The ring around a disc of a diameter, both in pixels of the page.
+pub(crate) fn ring_of(wide: f32, stroke: f32) -> f32 {
+    if stroke > 0.0 {
+        return stroke;
+    }
+    let t = ((wide - RING_FROM) / (RING_TO - RING_FROM)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}
+
 /// Draws the nodes that are in the band.
-pub(crate) fn draw(band: &mut Band, canvas: &Canvas<'_>, order: &[u32], back: [f32; 3]) {
+pub(crate) fn draw(band: &mut Band, canvas: &Canvas<'_>, order: &[u32], dots: Dots) {
     for v in order {
         let (at, color) = (canvas.at[*v as usize], canvas.colors[*v as usize]);
-        let wide = canvas.diameter(*v);
-        let disc = wide * 0.5;
-        let reach = disc + 2.0;
-        if !at[0].is_finite() || color[3] == 0.0 || !band.touches([at[1] - reach, at[1] + reach]) {
+        if !at[0].is_finite() || color[3] == 0.0 {
             continue;
         }
-        let t = ((wide - RING_FROM) / (RING_TO - RING_FROM)).clamp(0.0, 1.0);
-        let ring = disc + t * t * (3.0 - 2.0 * t);
+        let wide = canvas.diameter(*v);
+        let reach = wide * 0.5 + dots.stroke.max(1.0) + 1.0 / dots.scale;
+        if !band.touches([at[1] - reach, at[1] + reach]) {
+            continue;
+        }
+        let at = at.map(|x| x * dots.scale);
+        let disc = wide * 0.5 * dots.scale;
+        let ring = disc + ring_of(wide, dots.stroke) * dots.scale;
         let half = ring + 1.0;
         let corner = |x: f32, y: f32| [at[0] + x * half, at[1] + y * half];
         let corners = [corner(-1.0, -1.0), corner(1.0, -1.0), corner(1.0, 1.0), corner(-1.0, 1.0)];
-        band.shape(corners, Mode::Over, |q| {
+        let alpha = color[3] * dots.opacity;
+        band.shape_of_pixels(corners, Mode::Over, |q| {
             let r = (q[0] - at[0]).hypot(q[1] - at[1]);
             let inner = (disc + 0.5 - r).clamp(0.0, 1.0);
             let outer =
                 if ring - disc < 0.05 { inner } else { (ring + 0.5 - r).clamp(0.0, 1.0) * 0.9 };
-            let a = inner.max(outer) * color[3];
+            let a = inner.max(outer) * alpha;
             let share = inner / inner.max(outer).max(1e-4);
+            let back = dots.back;
             let mixed = [0, 1, 2].map(|c| (back[c] + (color[c] - back[c]) * share) * a);
             [mixed[0], mixed[1], mixed[2], a]
         });

@@ -8,14 +8,19 @@ const KINDS_MAX: usize = 32;
 const SHARE_MAX: f64 = 0.05;
 const RARE_MAX: usize = 20_000;
 
-/// The edges of rare colours, ascending.
-pub(crate) fn edges(rgba: &[[u8; 4]]) -> Vec<u32> {
+/// The edges of rare colours, ascending. With `some`, an opacity of 0 is the look of edges without a colour of their own,
+/// which is a kind as well and not a rare one.
+pub(crate) fn edges(rgba: &[[u8; 4]], some: bool) -> Vec<u32> {
+    let kind = |color: &[u8; 4]| if some && color[3] == 0 { [0; 4] } else { *color };
     let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
     for color in rgba {
-        *counts.entry(*color).or_default() += 1;
+        *counts.entry(kind(color)).or_default() += 1;
         if counts.len() > KINDS_MAX {
             return Vec::new();
         }
+    }
+    if some {
+        counts.remove(&[0; 4]);
     }
     let mut kinds: Vec<([u8; 4], usize)> = counts.into_iter().collect();
     kinds.sort_by_key(|(_, count)| *count);
@@ -28,7 +33,7 @@ pub(crate) fn edges(rgba: &[[u8; 4]]) -> Vec<u32> {
         left -= count;
         rare.push(color);
     }
-    (0..).zip(rgba).filter(|(_, color)| rare.contains(color)).map(|(e, _)| e).collect()
+    (0..).zip(rgba).filter(|(_, color)| rare.contains(&kind(color))).map(|(e, _)| e).collect()
 }
 
 /// Opacity that a rare edge keeps; where there are many, together they must not become a veil.

@@ -29,8 +29,11 @@ impl Square {
             node_size: &[80, 80, 80, 80],
             ends: &self.ends,
             edge_rgba: None,
+            edge_rgba_some: false,
             edge_width: None,
+            visible: None,
             is_given: false,
+            sizes_bound: false,
         }
     }
 }
@@ -38,12 +41,14 @@ impl Square {
 const SIDE: u32 = 200;
 
 fn settings() -> Settings {
-    Settings { width: SIDE, height: SIDE, arrows: false, ..Settings::default() }
+    let look = Look { arrows: Some(false), ..Look::default() };
+    Settings { width: SIDE, height: SIDE, look, ..Settings::default() }
 }
 
 fn drawn(drawing: &Drawing<'_>, settings: &Settings) -> Vec<[u8; 4]> {
     let bytes = pixels(drawing, settings, &CancelToken::new()).unwrap();
-    assert_eq!(bytes.len(), 4 * (settings.width * settings.height) as usize);
+    let [columns, rows] = settings.pixels();
+    assert_eq!(bytes.len(), 4 * (columns * rows) as usize);
     bytes.as_chunks::<4>().0.to_vec()
 }
 
@@ -92,9 +97,9 @@ fn edges_are_drawn_between_their_ends_and_nowhere_else() {
 fn a_light_picture_has_light_hues_and_a_transparent_one_no_background() {
     let square = Square::new();
     let light = drawn(&square.drawing(), &Settings { theme: Theme::Light, ..settings() });
-    assert_eq!(at(&light, place(0)), [0x3e, 0x7a, 0xae, 255]);
+    assert_eq!(at(&light, place(0)), [0x32, 0x7c, 0xb9, 255]);
     assert_eq!(at(&light, [100, 100]), [255, 255, 255, 255]);
-    let clear = drawn(&square.drawing(), &Settings { transparent: true, ..settings() });
+    let clear = drawn(&square.drawing(), &Settings { background: Background::Clear, ..settings() });
     assert_eq!(at(&clear, [0, 0])[3], 0);
     assert_eq!(at(&clear, place(3)), RED);
     let edge = at(&clear, [100, place(0)[1]]);
@@ -138,15 +143,15 @@ fn unpacked(file: &[u8]) -> (Vec<u8>, usize) {
 #[test]
 fn the_file_is_a_png_of_these_pixels_at_any_number_of_threads() {
     let square = Square::new();
-    for transparent in [false, true] {
-        let settings = Settings { transparent, ..settings() };
+    for background in [Background::Theme, Background::Clear] {
+        let settings = Settings { background, ..settings() };
         let file = png(&square.drawing(), &settings, &CancelToken::new()).unwrap();
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let again = one.install(|| png(&square.drawing(), &settings, &CancelToken::new()).unwrap());
         assert!(file == again, "depends on the threads");
         let (read, channels) = unpacked(&file);
         let expected = drawn(&square.drawing(), &settings);
-        assert_eq!(channels, if transparent { 4 } else { 3 });
+        assert_eq!(channels, if background == Background::Clear { 4 } else { 3 });
         let bytes: Vec<u8> = expected.iter().flat_map(|p| p[..channels].to_vec()).collect();
         assert!(read == bytes);
     }
@@ -179,9 +184,9 @@ fn parallel_edges_fan_out_loops_are_circles_and_rare_colours_stand_out() {
     assert!(above, "no loop above the node");
     let mut rgba = vec![[100, 100, 100, 255]; 100];
     rgba[7] = [255, 0, 0, 255];
-    assert_eq!(rare::edges(&rgba), [7]);
+    assert_eq!(rare::edges(&rgba, false), [7]);
     let scale: Vec<[u8; 4]> = (0..100).map(|c| [c, 0, 0, 255]).collect();
-    assert!(rare::edges(&scale).is_empty(), "a scale has no rare colours");
+    assert!(rare::edges(&scale, false).is_empty(), "a scale has no rare colours");
 }
 
 #[test]
@@ -208,4 +213,90 @@ fn what_cannot_be_drawn_is_refused_by_name_and_what_has_no_place_is_left_out() {
     let none =
         Drawing { positions: &[], node_rgba: &[], node_size: &[], ends: &[], ..square.drawing() };
     assert_eq!(drawn(&none, &settings()).len(), (SIDE * SIDE) as usize);
+}
+
+#[test]
+fn what_filters_hide_is_not_drawn_and_the_rest_is_fitted() {
+    let square = Square::new();
+    let [nodes, edges] = [Bits::new(4, &[0, 1]), Bits::new(2, &[0])];
+    let visible = Some([&nodes, &edges]);
+    let window = Some(Window { left: -2.0, right: 12.0, top: 12.0, bottom: -2.0 });
+    let settings = Settings { window, ..settings() };
+    let all = drawn(&square.drawing(), &settings);
+    let some = drawn(&Drawing { visible, ..square.drawing() }, &settings);
+    let at = |x: f64, y: f64| {
+        let scale = f64::from(SIDE) / 14.0;
+        [((x + 2.0) * scale) as usize, (f64::from(SIDE) - (y + 2.0) * scale) as usize]
+    };
+    assert_eq!(self::at(&all, at(0.0, 10.0)), RED);
+    assert!(!some.contains(&RED), "a hidden node is drawn");
+    assert_eq!(self::at(&some, at(0.0, 0.0)), BLUE);
+    let [x, y] = at(5.0, 10.0);
+    assert!(self::at(&all, [x, y])[0] > 60 && self::at(&some, [x, y])[0] < 30, "a hidden edge");
+    // Without a window what is visible lies in the middle.
+    let fitted = drawn(&Drawing { visible, ..square.drawing() }, &self::settings());
+    let blue = |y: usize| (0..SIDE as usize).any(|x| self::at(&fitted, [x, y]) == BLUE);
+    assert!(blue(100) && !blue(60) && !blue(140));
+}
+
+#[test]
+fn a_scale_draws_the_same_picture_with_more_pixels() {
+    let square = Square::new();
+    let one = drawn(&square.drawing(), &settings());
+    let settings = Settings { scale: 2.0, ..settings() };
+    assert_eq!(settings.pixels(), [2 * SIDE; 2]);
+    let two = drawn(&square.drawing(), &settings);
+    let wide = 2 * SIDE as usize;
+    let mut far = 0;
+    for (i, pixel) in one.iter().enumerate() {
+        let (x, y) = (i % SIDE as usize, i / SIDE as usize);
+        let four = [0, 1, wide, wide + 1].map(|k| two[2 * y * wide + 2 * x + k]);
+        let mean = |c: usize| four.iter().map(|p| u32::from(p[c])).sum::<u32>() / 4;
+        far += usize::from((0..3).any(|c| mean(c).abs_diff(u32::from(pixel[c])) > 24));
+    }
+    // Rims of discs and lines are softer where pixels are larger.
+    assert!(far < one.len() / 100, "{far} pixels are others");
+}
+
+#[test]
+fn arrow_heads_are_drawn_where_edges_show_that_they_have_a_direction() {
+    let square = Square { ends: vec![[0, 1], [1, 3], [3, 0]], ..Square::new() };
+    let with = |arrows| Settings { look: Look { arrows, ..Look::default() }, ..settings() };
+    let sets = [Some(true), Some(false), None].map(|a| drawn(&square.drawing(), &with(a)));
+    assert!(sets[0] != sets[1] && sets[0] == sets[2], "a cycle has a direction");
+    let square = Square { ends: vec![[0, 1], [0, 3], [1, 3]], ..Square::new() };
+    let sets = [Some(true), Some(false), None].map(|a| drawn(&square.drawing(), &with(a)));
+    assert!(sets[0] != sets[1] && sets[1] == sets[2], "an order may be an undirected graph");
+}
+
+#[test]
+fn sizes_and_looks_are_refused_or_obeyed() {
+    let refused = |settings: Settings| settings.check().unwrap_err().to_string();
+    let text = refused(Settings { scale: 9.0, ..settings() });
+    assert!(text.contains("scale=9") && text.contains("0.25 to 8"), "{text}");
+    let text = refused(Settings { width: 8_192, height: 8_192, ..settings() });
+    assert!(text.contains("8192 by 8192") && text.contains("40000000"), "{text}");
+    let window = Some(Window { left: 1.0, right: 0.0, top: 1.0, bottom: 0.0 });
+    assert!(refused(Settings { window, ..settings() }).contains("left"));
+    let square = Square::new();
+    let look = Look { edge_opacity: 0.0, point_opacity: 0.0, ..Look::default() };
+    let background = Background::Color([10, 20, 30]);
+    let empty = drawn(&square.drawing(), &Settings { look, background, ..settings() });
+    assert!(empty.iter().all(|p| *p == [10, 20, 30, 255]));
+    let look = Look { point_size: 3.0, ..Look::default() };
+    let [small, large] = [settings(), Settings { look, ..settings() }]
+        .map(|s| drawn(&square.drawing(), &s).iter().filter(|p| **p == BLUE).count());
+    assert!(large > 4 * small, "{small} and {large} pixels");
+}
+
+#[test]
+fn an_opacity_of_0_may_stand_for_the_look_of_an_edge_without_a_colour() {
+    let square = Square::new();
+    let rgba = [[0, 255, 0, 255], [0; 4]];
+    let some = Drawing { edge_rgba: Some(&rgba), edge_rgba_some: true, ..square.drawing() };
+    let found = drawn(&some, &settings());
+    let [lower, upper] = [0, 2].map(|v| at(&found, [100, place(v)[1]]));
+    assert!(lower[1] > 100 && lower[0] < 60, "{lower:?}");
+    assert!(upper[0] > upper[1] + 30, "the colour of its ends: {upper:?}");
+    assert!(rare::edges(&[rgba[0], rgba[1]].repeat(30), true).is_empty());
 }

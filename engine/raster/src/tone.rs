@@ -8,23 +8,23 @@ const COVER_MAX: f32 = 0.78;
 
 /// The built-in hues, and what they are on a light background.
 const HUES: [(u32, u32); 13] = [
-    (0x6d_b9fc, 0x3e_7aae),
-    (0xca_5d2f, 0xea_7020),
-    (0xfd_d141, 0x88_0b34),
-    (0x35_957c, 0x73_6704),
-    (0x94_67ca, 0x4f_2da2),
-    (0x2d_f1c4, 0xb0_77f1),
-    (0xe4_90bb, 0xbe_4879),
-    (0xa6_aa07, 0x69_a17a),
-    (0xd7_cefd, 0xcf_7aab),
-    (0xa8_c991, 0x61_4b6f),
-    (0x73_85aa, 0x76_0c74),
-    (0xc0_935f, 0x7c_5bcc),
+    (0x6d_b9fc, 0x32_7cb9),
+    (0xca_5d2f, 0xef_7a10),
+    (0xfd_d141, 0xaa_2914),
+    (0x35_957c, 0x97_7750),
+    (0x94_67ca, 0x65_37d9),
+    (0x2d_f1c4, 0xa0_8de8),
+    (0xe4_90bb, 0xca_3894),
+    (0xa6_aa07, 0x4b_ad6d),
+    (0xd7_cefd, 0xbb_899e),
+    (0xa8_c991, 0x98_536d),
+    (0x73_85aa, 0x9c_0699),
+    (0xc0_935f, 0x92_5ee3),
     (0x6b_7589, 0x9e_a5b2),
 ];
 
 impl Theme {
-    /// The middle of the background, and its corners.
+    /// The middle of the usual background, and its corners.
     pub(crate) fn background(self) -> [[f32; 3]; 2] {
         let colors = match self {
             Self::Dark => [0x13_161e, 0x0b_0d12],
@@ -47,27 +47,49 @@ impl Theme {
     }
 }
 
-/// Turns the ink of a band into colours, multiplied with their opacity, over the background or, with `clear`, over nothing.
-pub(crate) fn map(band: &mut Band, height: usize, theme: Theme, scale: f32, clear: bool) {
-    let [center, edge] = theme.background();
-    let aspect = band.columns as f32 / height.max(1) as f32;
-    let far = 0.5 * aspect.hypot(1.0);
-    for (i, pixel) in band.pixels.iter_mut().enumerate() {
-        let ink = *pixel;
-        let cover = (1.0 - (-ink[3] * scale).exp()).min(COVER_MAX);
-        let color = [0, 1, 2].map(|c| ink[c] / ink[3].max(1e-5));
-        if clear {
-            *pixel = [color[0] * cover, color[1] * cover, color[2] * cover, cover];
-            continue;
+/// What the ink of a picture is mapped with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tone {
+    /// Rows of the whole picture.
+    pub(crate) height: usize,
+    /// Colour of the background in its middle and in its corners.
+    pub(crate) back: [[f32; 3]; 2],
+    /// Whether there is no background.
+    pub(crate) clear: bool,
+    /// What a unit of ink counts.
+    pub(crate) scale: f32,
+    /// Opacity of the edges together.
+    pub(crate) opacity: f32,
+}
+
+/// Opacity of that much ink.
+pub(crate) fn cover(ink: f32, scale: f32) -> f32 {
+    (1.0 - (-ink * scale).exp()).min(COVER_MAX)
+}
+
+impl Tone {
+    /// Turns the ink of a band into colours, multiplied with their opacity, over the background or over nothing.
+    pub(crate) fn map(&self, band: &mut Band) {
+        let [center, edge] = self.back;
+        let aspect = band.columns as f32 / self.height.max(1) as f32;
+        let far = 0.5 * aspect.hypot(1.0);
+        for (i, pixel) in band.pixels.iter_mut().enumerate() {
+            let ink = *pixel;
+            let cover = cover(ink[3], self.scale) * self.opacity;
+            let color = [0, 1, 2].map(|c| ink[c] / ink[3].max(1e-5));
+            if self.clear {
+                *pixel = [color[0] * cover, color[1] * cover, color[2] * cover, cover];
+                continue;
+            }
+            let x = ((i % band.columns) as f32 + 0.5) / band.columns as f32 - 0.5;
+            let y = ((band.first + i / band.columns) as f32 + 0.5) / self.height as f32 - 0.5;
+            let d = ((x * aspect).hypot(y) / far.max(1e-3)).clamp(0.0, 1.0);
+            let t = d * d * (3.0 - 2.0 * d);
+            let mixed = [0, 1, 2].map(|c| {
+                let back = center[c] + (edge[c] - center[c]) * t;
+                back + (color[c] - back) * cover
+            });
+            *pixel = [mixed[0], mixed[1], mixed[2], 1.0];
         }
-        let x = ((i % band.columns) as f32 + 0.5) / band.columns as f32 - 0.5;
-        let y = ((band.first + i / band.columns) as f32 + 0.5) / height as f32 - 0.5;
-        let d = ((x * aspect).hypot(y) / far.max(1e-3)).clamp(0.0, 1.0);
-        let t = d * d * (3.0 - 2.0 * d);
-        let mixed = [0, 1, 2].map(|c| {
-            let back = center[c] + (edge[c] - center[c]) * t;
-            back + (color[c] - back) * cover
-        });
-        *pixel = [mixed[0], mixed[1], mixed[2], 1.0];
     }
 }

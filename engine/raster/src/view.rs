@@ -1,8 +1,9 @@
-//! Where the picture lies: the fit of the page (`shell/web/src/scene/camera.ts`), without anything that covers it.
+//! Where the picture lies: the fit of the page (`shell/web/src/scene/camera.ts`), without anything that covers it, and how
+//! large nodes are there (`shell/web/src/scene/node-size.ts`).
 
-use graphlume_scene::drawn::{DIAMETER_MAX, DIAMETER_MIN, screen_scale};
+use graphlume_scene::drawn::screen_scale;
 
-use crate::{Drawing, Settings};
+use crate::{Drawing, Settings, Window};
 
 /// Positions that are looked at.
 const SAMPLE_MAX: usize = 20_000;
@@ -10,6 +11,13 @@ const SAMPLE_MAX: usize = 20_000;
 const WHOLE_MAX: f32 = 10.0;
 /// Coordinates from here on are those of nodes without a place.
 const FAR: f32 = 1e30;
+/// Diameters: the least and the greatest one, and from where they approach the latter.
+const DIAMETER_MIN: f64 = 1.5;
+const DIAMETER_MAX: f64 = 64.0;
+const DIAMETER_SOFT: f64 = 32.0;
+/// Zoom at which sizes stand apart most, and by how much then.
+const CONTRAST_ZOOM: f64 = 10.0;
+const CONTRAST_MAX: f64 = 3.0;
 
 /// Whether a node has a place.
 pub(crate) fn is_placed(p: [f32; 2]) -> bool {
@@ -19,37 +27,45 @@ pub(crate) fn is_placed(p: [f32; 2]) -> bool {
 /// Least and greatest x and y.
 type Box2 = [[f32; 2]; 2];
 
-/// The camera in pixels: rows count from the top.
+/// The camera in pixels of the page: rows count from the top.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View {
     pub(crate) sides: [f64; 2],
     middle: [f64; 2],
     pub(crate) scale: f64,
-    /// Pixels of a diameter per pixel on the wire.
-    size_scale: f64,
+    /// How far it is zoomed in: 1 where all is in view.
+    pub(crate) zoom: f64,
+    sizes: SizeRule,
+}
+
+/// How sizes become diameters: `contrast` times what they have above `floor`, all in quarter pixels.
+#[derive(Debug, Clone, Copy)]
+struct SizeRule {
+    scale: f64,
+    floor: f64,
+    contrast: f64,
 }
 
 impl View {
-    /// The view that shows the whole drawing.
-    pub(crate) fn fit(drawing: &Drawing<'_>, settings: &Settings) -> Self {
+    /// The view that the settings ask for, or that shows all that is visible of the drawing.
+    pub(crate) fn of(drawing: &Drawing<'_>, settings: &Settings) -> Self {
         let sides = [f64::from(settings.width), f64::from(settings.height)];
-        let size_scale = screen_scale(sides);
-        let found = if drawing.is_given {
-            given_box(drawing.positions)
-        } else {
-            percentile_box(drawing.positions)
+        let whole = fit(drawing, sides, false);
+        let hides = drawing.visible.is_some();
+        let (middle, scale) = match settings.window {
+            Some(window) => shown(window, sides),
+            None if hides => fit(drawing, sides, true),
+            None => whole,
         };
-        let Some([x, y]) = found.map(|b| b.map(|s| s.map(f64::from))) else {
-            return Self { sides, middle: [0.0; 2], scale: 1.0, size_scale };
+        let zoom = settings.zoom.unwrap_or(scale / whole.1);
+        let least = drawing.node_size.iter().min().copied().unwrap_or(0);
+        let point = settings.look.point_size * screen_scale(sides);
+        let sizes = SizeRule {
+            scale: point * zoom.max(1e-3).powf(0.55),
+            floor: f64::from(least),
+            contrast: if drawing.sizes_bound { 1.0 } else { contrast_at(zoom) },
         };
-        let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
-        let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
-        let free = sides.map(|side| (side - 2.0 * margin).max(40.0).min(side) * part);
-        let (w, h) = (x[1] - x[0], y[1] - y[0]);
-        let scale = (free[0] / w.max(1e-9)).min(free[1] / h.max(1e-9));
-        let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale.clamp(1e-12, 1e12) };
-        let middle = [f64::midpoint(x[0], x[1]), f64::midpoint(y[0], y[1])];
-        Self { sides, middle, scale, size_scale }
+        Self { sides, middle, scale, zoom, sizes }
     }
 
     /// Where a place of the graph is on the picture, in pixels from its upper left corner.
@@ -61,19 +77,68 @@ impl View {
 
     /// Diameter in pixels of a node with a size on the wire.
     pub(crate) fn diameter(&self, size: u8) -> f32 {
-        (f64::from(size) / 4.0 * self.size_scale).clamp(DIAMETER_MIN, DIAMETER_MAX) as f32
+        let SizeRule { scale, floor, contrast } = self.sizes;
+        let d = (floor + contrast * (f64::from(size) - floor)) / 4.0 * scale;
+        let far = DIAMETER_MAX - DIAMETER_SOFT;
+        let soft = if d <= DIAMETER_SOFT {
+            d
+        } else {
+            DIAMETER_MAX - far * ((DIAMETER_SOFT - d) / far).exp()
+        };
+        soft.max(DIAMETER_MIN) as f32
     }
 
     /// The length at which a long edge has half of its ink.
     pub(crate) fn fade_length(&self) -> f32 {
-        (160.0 * self.sides[0].min(self.sides[1]) / 800.0) as f32
+        (160.0 * self.zoom * self.sides[0].min(self.sides[1]) / 800.0) as f32
+    }
+
+    /// How far a place is beyond the rim of the picture: 0 within, 1 from a quarter of it on.
+    pub(crate) fn beyond(&self, at: [f32; 2]) -> f32 {
+        let far = |c: usize| (f64::from(at[c]) / self.sides[c] * 2.0 - 1.0).abs();
+        let t = ((far(0).max(far(1)) - 1.0) / 0.25).clamp(0.0, 1.0);
+        (t * t * (3.0 - 2.0 * t)) as f32
     }
 }
 
+/// How far sizes stand apart at a zoom (1: everything is in view).
+fn contrast_at(zoom: f64) -> f64 {
+    let t = (zoom.max(1.0).ln() / CONTRAST_ZOOM.ln()).clamp(0.0, 1.0);
+    1.0 + (CONTRAST_MAX - 1.0) * t
+}
+
+/// Middle and scale of the view that shows a window.
+fn shown(window: Window, sides: [f64; 2]) -> ([f64; 2], f64) {
+    let Window { left, right, top, bottom } = window;
+    let scale = (sides[0] / (right - left)).min(sides[1] / (top - bottom)).clamp(1e-12, 1e12);
+    ([f64::midpoint(left, right), f64::midpoint(bottom, top)], scale)
+}
+
+/// Middle and scale of the view that shows the whole drawing, or what is visible of it.
+fn fit(drawing: &Drawing<'_>, sides: [f64; 2], visible: bool) -> ([f64; 2], f64) {
+    let there = |v: usize| !visible || drawing.shows_node(v as u32);
+    let found = if drawing.is_given {
+        given_box(drawing.positions, there)
+    } else {
+        percentile_box(drawing.positions, there)
+    };
+    let Some([x, y]) = found.map(|b| b.map(|s| s.map(f64::from))) else {
+        return ([0.0; 2], 1.0);
+    };
+    let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
+    let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
+    let free = sides.map(|side| (side - 2.0 * margin).max(40.0).min(side) * part);
+    let (w, h) = (x[1] - x[0], y[1] - y[0]);
+    let scale = (free[0] / w.max(1e-9)).min(free[1] / h.max(1e-9));
+    let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale.clamp(1e-12, 1e12) };
+    ([f64::midpoint(x[0], x[1]), f64::midpoint(y[0], y[1])], scale)
+}
+
 /// Every so manieth place that there is.
-fn sample(positions: &[[f32; 2]]) -> Vec<[f32; 2]> {
+fn sample(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Vec<[f32; 2]> {
     let step = (positions.len() / SAMPLE_MAX).max(1);
-    positions.iter().step_by(step).copied().filter(|p| is_placed(*p)).collect()
+    let some = (0..positions.len()).step_by(step);
+    some.filter(|v| is_placed(positions[*v]) && there(*v)).map(|v| positions[v]).collect()
 }
 
 fn axis(sample: &[[f32; 2]], c: usize) -> Vec<f32> {
@@ -83,8 +148,8 @@ fn axis(sample: &[[f32; 2]], c: usize) -> Vec<f32> {
 }
 
 /// The box between the 0.2 and 99.8 percentiles of each axis, or of all when the far ones cost little.
-fn percentile_box(positions: &[[f32; 2]]) -> Option<Box2> {
-    let sample = sample(positions);
+fn percentile_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Option<Box2> {
+    let sample = sample(positions, there);
     let last = sample.len().checked_sub(1)?;
     Some([0, 1].map(|c| {
         let all = axis(&sample, c);
@@ -95,11 +160,11 @@ fn percentile_box(positions: &[[f32; 2]]) -> Option<Box2> {
     }))
 }
 
-/// The box that [`View::fit`] takes where the dataset binds the positions, for these have to be seen to the last one: only
+/// The box that [`fit`] takes where the dataset binds the positions, for these have to be seen to the last one: only
 /// nodes farther than [`WHOLE_MAX`] times the longer side of the middle 99.6 % from it are left out, as one wild coordinate
 /// would otherwise shrink all others to a point.
-fn given_box(positions: &[[f32; 2]]) -> Option<Box2> {
-    let sample = sample(positions);
+fn given_box(positions: &[[f32; 2]], there: impl Fn(usize) -> bool) -> Option<Box2> {
+    let sample = sample(positions, &there);
     let last = sample.len().checked_sub(1)?;
     let cut = if sample.len() < 4 { 0 } else { ((0.002 * sample.len() as f64) as usize).max(1) };
     let core = [0, 1].map(|c| {
@@ -109,7 +174,7 @@ fn given_box(positions: &[[f32; 2]]) -> Option<Box2> {
     let long = (core[0][1] - core[0][0]).max(core[1][1] - core[1][0]) * WHOLE_MAX;
     let reach = if long > 0.0 { long } else { f32::INFINITY };
     let mut found = [[f32::INFINITY, f32::NEG_INFINITY]; 2];
-    for p in positions.iter().filter(|p| is_placed(**p)) {
+    for (_, p) in positions.iter().enumerate().filter(|(v, p)| is_placed(**p) && there(*v)) {
         if (0..2).all(|c| (core[c][0] - reach..=core[c][1] + reach).contains(&p[c])) {
             for c in 0..2 {
                 found[c] = [found[c][0].min(p[c]), found[c][1].max(p[c])];
@@ -117,4 +182,24 @@ fn given_box(positions: &[[f32; 2]]) -> Option<Box2> {
         }
     }
     Some(found)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_stand_apart_when_zoomed_in_and_approach_the_largest_diameter() {
+        assert_eq!(contrast_at(0.5), 1.0);
+        assert_eq!(contrast_at(10.0), 3.0);
+        assert_eq!(contrast_at(1e6), 3.0);
+        let sizes = SizeRule { scale: 1.0, floor: 20.0, contrast: 2.0 };
+        let view = View { sides: [780.0; 2], middle: [0.0; 2], scale: 1.0, zoom: 1.0, sizes };
+        assert_eq!(view.diameter(20), 5.0);
+        assert_eq!(view.diameter(40), 15.0);
+        let large = view.diameter(255);
+        assert!(large > 60.0 && large < 64.0, "{large}");
+        assert_eq!((view.beyond([390.0, 0.0]), view.beyond([390.0, 900.0])), (0.0, 1.0));
+    }
 }

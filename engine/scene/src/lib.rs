@@ -1,6 +1,7 @@
 //! What is drawn: encodings resolved to colours, sizes, labels and a legend, and the binary frames that
 //! carry them to the page. Pure functions of their inputs; a bad encoding is a warning, never a failure.
 
+pub mod backdrop;
 mod bind;
 mod card;
 mod collection;

@@ -67,7 +67,7 @@ pub use reply::{
 pub use service::{Service, ServiceConfig, ServiceSettings, Started};
 pub use sessions::collections::BACKGROUND_ID;
 pub use sessions::{
-    AboutReply, Arrival, Found, NamedLayout, OpenPage, Opened, PageControl, Sessions, StepRequest,
-    Stepped, ViewerGrant,
+    AboutReply, Arrival, Found, LookAsked, NamedLayout, OpenPage, Opened, PageControl,
+    PictureAsked, Sessions, StepRequest, Stepped, ViewerGrant,
 };
 pub use upkeep::Upkeep;

@@ -3,17 +3,38 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_raster::{Drawing, Settings};
-use graphlume_scene::wire::{self, Decoded, colors_of, sizes_of};
+use graphlume_facets::{FilterSet, Filtered};
+use graphlume_raster::{Background, Drawing, Settings, Theme};
+use graphlume_scene::backdrop;
+use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
 use graphlume_types::CancelToken;
 
+use crate::cmd::facets::of_engine;
 use crate::cmd::read::{check_epoch, read_dataset};
 use crate::command::{Apply, Call, CommandPriority};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::frames::SceneFrames;
 use crate::residency::Lease;
+use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
+
+/// Bytes of working memory for each node, each edge and each pixel: positions, places, colours and the drawing order; ends
+/// and colours; the compressed file, which is seldom a quarter of it.
+const NODE_BYTES: u64 = 52;
+const EDGE_BYTES: u64 = 16;
+const PIXEL_BYTES: u64 = 4;
+
+/// What a picture has to show.
+#[derive(Debug, Clone, Default)]
+pub struct PictureRequest {
+    /// Size, window, background and look.
+    pub settings: Settings,
+    /// Whether background and palette are those that the dataset binds, where it does.
+    pub follows_dataset: bool,
+    /// What is hidden.
+    pub filters: Arc<FilterSet>,
+}
 
 /// Asks for a picture of what a session shows, with positions that were asked for before.
 pub(crate) struct Picture {
@@ -21,7 +42,7 @@ pub(crate) struct Picture {
     pub(crate) epoch: u32,
     /// An exact frame.
     pub(crate) positions: Bytes,
-    pub(crate) settings: Settings,
+    pub(crate) request: PictureRequest,
 }
 
 impl Apply for Picture {
@@ -30,18 +51,26 @@ impl Apply for Picture {
     const PRIORITY: CommandPriority = CommandPriority::Batch;
 
     fn apply(self, engine: &mut Engine, call: Call<Bytes>) {
-        let Self { target, epoch, positions, settings } = self;
+        let Self { target, epoch, positions, request } = self;
         let found = engine.sessions.target(&target).and_then(|session| {
             let scene = session.broadcast.scene();
             let missing = || EngineError::NotLoaded(session.id.clone());
             Ok((session.dataset, scene.ok_or_else(missing)?))
         });
+        let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
         match found {
             Ok((dataset, scene)) => {
                 read_dataset(engine, "picture", dataset, call, move |lease, cancel| {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
-                    drawn(lease, &scene, &positions, &settings, cancel)
+                    let counted = cancel.with_memory(memory.share());
+                    let visible = if request.filters.hides() {
+                        let picture = DrawnPicture { lease, ctx: &ctx, cancel: &counted };
+                        Some(of_engine(picture.filter(&request.filters))?)
+                    } else {
+                        None
+                    };
+                    drawn(lease, &scene, &positions, visible.as_ref(), &request, &counted)
                 })
             }
             Err(e) => call.reply.send(Err(e)),
@@ -49,18 +78,40 @@ impl Apply for Picture {
     }
 }
 
+/// The settings with the background of the dataset, where they follow it.
+fn backed(lease: &Lease, request: &PictureRequest) -> Settings {
+    let settings = request.settings.clone();
+    let bound = backdrop::of_metadata(&lease.facts.metadata).filter(|_| request.follows_dataset);
+    let Some(color) = bound else { return settings };
+    let theme = if backdrop::is_light(color) { Theme::Light } else { Theme::Dark };
+    let background = match settings.background {
+        Background::Theme => Background::Color(color),
+        other => other,
+    };
+    Settings { theme, background, ..settings }
+}
+
 /// Draws what the frames say; on a reader, inside the CPU pool.
 fn drawn(
     lease: &Lease,
     scene: &Arc<SceneFrames>,
     positions: &[u8],
-    settings: &Settings,
+    visible: Option<&Filtered>,
+    request: &PictureRequest,
     cancel: &CancelToken,
 ) -> Result<Bytes, EngineError> {
+    let settings = backed(lease, request);
+    let [nodes, edges] = [lease.facts.node_count, lease.facts.edge_count].map(u64::from);
+    let pixels: u64 = settings.pixels().into_iter().map(u64::from).product();
+    let bytes = nodes * NODE_BYTES + edges * EDGE_BYTES + pixels * PIXEL_BYTES;
+    cancel.take(bytes)?;
     let frame = wire::decode(positions).map_err(|e| EngineError::from_coded(&e))?;
     let Decoded::F32(positions) = frame.payload else { return Err(EngineError::Dropped) };
     let node_rgba = colors_of(&scene.node_color);
-    let edge_rgba = scene.edge_color.as_ref().map(|frame| colors_of(frame));
+    // A frame without any colour has the page forget those that it had.
+    let edge_color =
+        scene.edge_color.as_ref().map(|frame| (colors_of(frame), has_some_colors(frame)));
+    let edge_color = edge_color.filter(|(colors, _)| !colors.is_empty());
     let stream = lease.edge_stream();
     let ends: Vec<[u32; 2]> = stream
         .as_chunks::<8>()
@@ -71,15 +122,20 @@ fn drawn(
             [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
         })
         .collect();
+    let size_title = scene.legend.pointer("/node_size/title").and_then(|title| title.as_str());
     let drawing = Drawing {
         positions: &positions,
         node_rgba: &node_rgba,
         node_size: sizes_of(&scene.node_size),
         ends: &ends,
-        edge_rgba: edge_rgba.as_deref(),
+        edge_rgba: edge_color.as_ref().map(|(colors, _)| colors.as_slice()),
+        edge_rgba_some: edge_color.as_ref().is_some_and(|(_, some)| *some),
         edge_width: scene.edge_size.as_ref().map(|frame| sizes_of(frame)),
+        visible: visible.map(|v| [&v.nodes, &v.edges]),
         is_given: lease.facts.has_positions,
+        // The degree is what sizes go by when nobody says otherwise.
+        sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };
-    let png = graphlume_raster::png(&drawing, settings, cancel);
+    let png = graphlume_raster::png(&drawing, &settings, cancel);
     Ok(png.map_err(|e| EngineError::from_coded(&e))?.into())
 }

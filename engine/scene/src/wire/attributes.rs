@@ -54,6 +54,13 @@ pub fn colors_of(frame: &[u8]) -> Vec<[u8; 4]> {
     data.as_chunks::<4>().0.to_vec()
 }
 
+/// Whether an opacity of 0 in a [`Kind::Color`] frame stands for the look that the page gives an element:
+/// [`encode_some_edge_colors`] made it.
+#[must_use]
+pub fn has_some_colors(frame: &[u8]) -> bool {
+    frame.get(HEADER_BYTES + 1) == Some(&1)
+}
+
 /// The sizes of a [`Kind::Size`] frame that [`encode_size`] made.
 #[must_use]
 pub fn sizes_of(frame: &[u8]) -> &[u8] {

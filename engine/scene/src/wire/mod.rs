@@ -37,7 +37,7 @@ use crate::SceneError;
 
 pub use attributes::{
     Axis, colors_of, encode_color, encode_labels, encode_mask, encode_size,
-    encode_some_edge_colors, sizes_of,
+    encode_some_edge_colors, has_some_colors, sizes_of,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};

@@ -6,6 +6,7 @@ pub(crate) mod facets;
 pub(crate) mod files;
 pub(crate) mod health;
 pub(crate) mod links;
+pub(crate) mod picture;
 pub(crate) mod sessions;
 mod shapes;
 pub(crate) mod tokens;

@@ -365,7 +365,7 @@ pub(crate) async fn frame(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     }
 }
 
-fn binary(bytes: Bytes) -> Reply {
+pub(super) fn binary(bytes: Bytes) -> Reply {
     let mut reply = Response::new(bytes);
     reply.headers_mut().insert(CONTENT_TYPE, BINARY);
     reply

@@ -270,7 +270,12 @@ impl Link<'_> {
                 }
                 Turn::Tell(event) => {
                     look_at(self.shell, &grant, &event).await;
+                    let is_graph = matches!(event, ViewerEvent::Graph(..));
                     self.tell(event).await?;
+                    if is_graph {
+                        seat.graph_told();
+                        self.tell_document(seat.pending()).await?;
+                    }
                 }
                 Turn::Document(told) => self.tell_document(told).await?,
                 Turn::Laid(Ok(())) => {}

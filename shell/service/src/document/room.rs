@@ -163,6 +163,11 @@ impl Seat {
         self.room.tell();
     }
 
+    /// The page was told of a graph, whose elements are all visible to it: what the filters leave of them is told again.
+    pub fn graph_told(&mut self) {
+        self.shown = None;
+    }
+
     /// What there is to tell at this moment, in order.
     pub fn pending(&mut self) -> Vec<Told> {
         let mut out = Vec::new();

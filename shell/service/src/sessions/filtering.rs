@@ -200,7 +200,7 @@ fn has_filters(document: &Document) -> bool {
 }
 
 /// The filters of a document, and those that one page adds for itself.
-fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet {
+pub(super) fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet {
     // A page that changes a filter of all for itself sees its own form of it.
     let is_own = |id: &str| own.is_some_and(|own| own.get(&format!("filters/{id}")).is_some());
     let of = |document: &Document, mine: bool| -> Vec<Filter> {

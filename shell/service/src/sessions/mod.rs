@@ -9,6 +9,7 @@ mod control;
 mod filtering;
 mod list;
 mod orders;
+mod picture;
 mod placing;
 mod presence;
 mod registry;
@@ -42,6 +43,7 @@ pub use control::{Arrival, PageControl};
 pub use filtering::Found;
 #[cfg(test)]
 pub(crate) use filtering::samples;
+pub use picture::{LookAsked, PictureAsked};
 pub use placing::NamedLayout;
 pub use presence::OpenPage;
 pub(crate) use registry::SessionMeta;
@@ -53,6 +55,7 @@ pub struct Sessions {
     registry: SessionRegistry,
     presence: Arc<Presence>,
     keys: ControlKeys,
+    drawing: Arc<picture::Drawing>,
 }
 
 /// A session that was opened.
@@ -99,7 +102,7 @@ impl Sessions {
     pub(crate) fn new(ctx: Arc<Context>) -> Self {
         let presence = Presence::new(Arc::clone(&ctx.data.clock));
         let keys = ControlKeys::new(&ctx.identity);
-        Self { ctx, registry: SessionRegistry::new(), presence, keys }
+        Self { ctx, registry: SessionRegistry::new(), presence, keys, drawing: Arc::default() }
     }
 
     /// Opens a session on a dataset for the page. `dataset` is an id or a built-in name, `session` the

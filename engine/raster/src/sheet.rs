@@ -1,0 +1,203 @@
+//! All that a picture is drawn from, found once for all of its rows.
+
+use graphlume_types::CancelToken;
+
+use crate::curve::{Canvas, Curve, swell};
+use crate::ink::Ink;
+use crate::lines::{Line, Lines};
+use crate::nodes::Dots;
+use crate::tone::Tone;
+use crate::view::View;
+use crate::{Background, Drawing, RasterError, Settings, Theme, direction, near, nodes, rare};
+
+/// Arrow heads only where they can be told apart: so many for each step of zoom.
+const ARROWS_MAX: f64 = 600.0;
+/// Lines from which a curve has fewer pieces.
+const MANY: usize = 5_000;
+/// Strength of edges on a light background, on which lines of the same width look heavier.
+const LIGHT_INK: f64 = 0.5;
+
+/// All that the rows are drawn from.
+pub(crate) struct Sheet<'a> {
+    pub(crate) canvas: Canvas<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) ink: Ink,
+    /// Lines with soft rims; none where edges are too many.
+    pub(crate) strokes: Option<Vec<Stroke>>,
+    /// Pieces of one of them.
+    pub(crate) pieces: usize,
+    pub(crate) arrows: Vec<Arrow>,
+    /// Lines of rare colours, drawn once more over the others.
+    pub(crate) rare: Vec<Stroke>,
+    pub(crate) rare_pieces: usize,
+    pub(crate) rare_gain: f32,
+    /// The nodes, the smallest first.
+    pub(crate) order: Vec<u32>,
+    /// Colour of the background in its middle and in its corners.
+    pub(crate) back: [[f32; 3]; 2],
+}
+
+/// A line as it is drawn: measured in pixels of the page.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stroke {
+    pub(crate) line: Line,
+    pub(crate) curve: Curve,
+    pub(crate) width: f32,
+    /// Share of its ink that is drawn.
+    pub(crate) weight: f32,
+}
+
+/// An arrow head that touches the disc of the destination.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrow {
+    pub(crate) edge: u32,
+    pub(crate) tip: [f32; 2],
+    /// Unit vector in which it points.
+    pub(crate) dir: [f32; 2],
+    pub(crate) length: f32,
+    pub(crate) weight: f32,
+}
+
+/// How lines become strokes.
+#[derive(Clone, Copy)]
+struct Pen {
+    width: f32,
+    /// Whether long edges and those that only pass through the view fade.
+    fades: bool,
+}
+
+impl<'a> Sheet<'a> {
+    pub(crate) fn new(
+        drawing: &'a Drawing<'a>,
+        settings: &'a Settings,
+        cancel: &CancelToken,
+    ) -> Result<Self, RasterError> {
+        let view = View::of(drawing, settings);
+        cancel.check()?;
+        let near = near::edges(drawing, &view);
+        let lines = near.map(|edges| (edges.len(), Lines::of(edges.into_iter(), drawing)));
+        cancel.check()?;
+        // Parallel edges that share a line cost the ink of one.
+        let drawn = lines.as_ref().filter(|(edges, _)| *edges > 0);
+        let drawn = drawn.map_or(1.0, |(edges, lines)| lines.all.len() as f64 / *edges as f64);
+        let ink = Ink::of(drawing, &view, drawn);
+        let curvature = settings.look.curvature;
+        let canvas = Canvas::new(drawing, view, settings.theme, ink.fade).bent(curvature);
+        let rare = rare_lines(drawing);
+        let rare_gain = rare.as_ref().map_or(0.0, |(count, _)| rare::opacity(*count) - ink.alpha);
+        let rare = rare.filter(|_| rare_gain > 0.0).map(|(_, lines)| lines);
+        let pieces = |lines: &Lines| match (lines.are_curved || curvature > 0.0, lines.all.len()) {
+            (false, _) => 1,
+            (true, count) if count > MANY => 8,
+            (true, _) => 14,
+        };
+        let mut sheet = Self {
+            settings,
+            ink,
+            strokes: None,
+            pieces: lines.as_ref().map_or(1, |(_, lines)| pieces(lines)),
+            arrows: Vec::new(),
+            rare: Vec::new(),
+            rare_pieces: rare.as_ref().map_or(1, pieces),
+            rare_gain: (rare_gain * settings.look.edge_opacity) as f32,
+            order: nodes::order(drawing.node_size),
+            back: back(settings),
+            canvas,
+        };
+        let pen = Pen { width: 1.0 + 0.5 * ink.room as f32, fades: true };
+        let strokes = lines.map(|(_, lines)| sheet.strokes(&lines, pen));
+        cancel.check()?;
+        if let Some(strokes) = &strokes
+            && sheet.shows_arrows(strokes.len(), cancel)?
+        {
+            sheet.arrows = strokes.iter().filter_map(|s| sheet.arrow(s)).collect();
+        }
+        sheet.strokes = strokes;
+        if let Some(rare) = rare {
+            sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
+        }
+        Ok(sheet)
+    }
+
+    /// What a unit of ink counts where `scale` edges stand for each that is drawn.
+    pub(crate) fn ink_scale(&self, scale: f64) -> f32 {
+        let light = if self.settings.theme == Theme::Light { LIGHT_INK } else { 1.0 };
+        (self.ink.alpha * scale * light) as f32
+    }
+
+    pub(crate) fn tone(&self, scale: f64) -> Tone {
+        Tone {
+            height: self.settings.pixels()[1] as usize,
+            back: self.back,
+            clear: self.settings.background == Background::Clear,
+            scale: self.ink_scale(scale),
+            opacity: self.settings.look.edge_opacity as f32,
+        }
+    }
+
+    pub(crate) fn dots(&self) -> Dots {
+        Dots {
+            back: self.back[0],
+            opacity: self.settings.look.point_opacity as f32,
+            stroke: self.settings.look.point_stroke as f32,
+            scale: self.settings.scale as f32,
+        }
+    }
+
+    /// Whether arrow heads are drawn: they say something, and can be told apart.
+    fn shows_arrows(&self, lines: usize, cancel: &CancelToken) -> Result<bool, RasterError> {
+        if lines as f64 > ARROWS_MAX * self.canvas.view.zoom.max(1.0) {
+            return Ok(false);
+        }
+        let drawing = self.canvas.drawing;
+        Ok(match self.settings.look.arrows {
+            Some(wanted) => wanted,
+            None => direction::is_directed(drawing.ends, drawing.positions.len(), cancel)?,
+        })
+    }
+
+    fn strokes(&self, lines: &Lines, pen: Pen) -> Vec<Stroke> {
+        let canvas = &self.canvas;
+        let stroke = |line: &Line| {
+            let curve = canvas.curve(*line)?;
+            let ends = canvas.drawing.ends[line.edge as usize].map(|v| canvas.at[v as usize]);
+            let weight =
+                if pen.fades { canvas.passing(ends) * canvas.faded(curve.span()) } else { 1.0 };
+            let width = pen.width * canvas.width(line.edge) * swell(line.count);
+            Some(Stroke { line: *line, curve, width, weight })
+        };
+        lines.all.iter().filter_map(stroke).collect()
+    }
+
+    fn arrow(&self, stroke: &Stroke) -> Option<Arrow> {
+        let Stroke { line, curve, width, .. } = *stroke;
+        let [s, d] = self.canvas.drawing.ends[line.edge as usize];
+        let span = curve.span();
+        let radius = self.canvas.diameter(d) * 0.5 + 1.5;
+        let head = 5.5 + 3.5 * self.ink.room as f32;
+        let length = head.min(3.0 + radius) + 1.5 * width;
+        if s == d || span < radius + 2.2 * length {
+            return None;
+        }
+        let back = curve.at(1.0 - (radius + length) / span);
+        let run = [0, 1].map(|c| curve.b[c] - (back[c] + (curve.m[c] - back[c]) * 0.15));
+        let far = run[0].hypot(run[1]).max(1e-6);
+        let dir = run.map(|x| x / far);
+        let tip = [0, 1].map(|c| curve.b[c] - dir[c] * radius);
+        Some(Arrow { edge: line.edge, tip, dir, length, weight: self.canvas.faded(span) })
+    }
+}
+
+/// How many edges have rare colours, and their lines.
+fn rare_lines(drawing: &Drawing<'_>) -> Option<(usize, Lines)> {
+    let mut edges = rare::edges(drawing.edge_rgba?, drawing.edge_rgba_some);
+    edges.retain(|e| drawing.shows_edge(*e));
+    (!edges.is_empty()).then(|| (edges.len(), Lines::of(edges.into_iter(), drawing)))
+}
+
+fn back(settings: &Settings) -> [[f32; 3]; 2] {
+    match settings.background {
+        Background::Color(rgb) => [rgb.map(|x| f32::from(x) / 255.0); 2],
+        Background::Theme | Background::Clear => settings.theme.background(),
+    }
+}

@@ -1,0 +1,287 @@
+//! Pictures of a session without a browser: what its document hides and how it looks, with what a caller asks for.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use graphlume_engine::{
+    PictureBackground, PictureLook, PictureRequest, PictureSettings, PictureTheme, PictureWindow,
+    backdrop,
+};
+use graphlume_types::SessionId;
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::filtering::filter_set;
+use super::{Sessions, ViewerGrant, no_session};
+use crate::document::Document;
+use crate::error::ServiceError;
+
+/// Pictures that are drawn at once for all sessions together: each takes a reader of the engine.
+const DRAWN_AT_ONCE_MAX: usize = 4;
+/// How long a picture waits for a layout that runs, unless its caller says.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// What a caller wants of a picture; what is left out follows the session.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PictureAsked {
+    /// Pixels of a row of the page that shows the same.
+    pub width: Option<u32>,
+    /// Its rows.
+    pub height: Option<u32>,
+    /// Pixels of the picture for each of these.
+    pub scale: Option<f64>,
+    /// Palette and usual background.
+    pub theme: Option<PictureTheme>,
+    /// Background.
+    pub background: Option<PictureBackground>,
+    /// Part of the graph that is shown.
+    pub window: Option<PictureWindow>,
+    /// How far that is zoomed in.
+    pub zoom: Option<f64>,
+    /// How nodes and edges look.
+    pub look: LookAsked,
+    /// The seat of a page whose own filters count, too.
+    pub viewer: Option<String>,
+    /// How long to wait for a layout that runs.
+    pub wait: Option<Duration>,
+}
+
+/// How nodes and edges are to look; see [`PictureLook`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LookAsked {
+    /// Factor of the sizes of nodes.
+    pub point_size: Option<f64>,
+    /// Opacity of nodes.
+    pub point_opacity: Option<f64>,
+    /// Width of the ring around a node.
+    pub point_stroke: Option<f64>,
+    /// Opacity of the edges together.
+    pub edge_opacity: Option<f64>,
+    /// How far edges bend.
+    pub curvature: Option<f64>,
+    /// Arrow heads.
+    pub arrows: Option<bool>,
+}
+
+impl LookAsked {
+    /// Takes an entry of a document; what is none is passed over, as the page does.
+    fn hear(&mut self, name: &str, value: &Value) {
+        let number = |low: f64, high: f64| {
+            let text = || value.as_str().and_then(|text| text.trim().parse::<f64>().ok());
+            let given = value.as_f64().or_else(text).filter(|x| x.is_finite());
+            given.map(|x| x.clamp(low, high))
+        };
+        let (field, range) = match name {
+            "pointSize" => (&mut self.point_size, (0.1, 10.0)),
+            "pointOpacity" => (&mut self.point_opacity, (0.0, 1.0)),
+            "pointStrokeWidth" => (&mut self.point_stroke, (0.0, 5.0)),
+            "edgeOpacity" => (&mut self.edge_opacity, (0.0, 1.0)),
+            "edgeCurvature" => (&mut self.curvature, (0.0, 1.0)),
+            "showArrows" => {
+                self.arrows = value.as_bool().or(self.arrows);
+                return;
+            }
+            _ => return,
+        };
+        *field = number(range.0, range.1).or(*field);
+    }
+
+    /// This look, and `other` where it says nothing.
+    fn or(self, other: Self) -> Self {
+        Self {
+            point_size: self.point_size.or(other.point_size),
+            point_opacity: self.point_opacity.or(other.point_opacity),
+            point_stroke: self.point_stroke.or(other.point_stroke),
+            edge_opacity: self.edge_opacity.or(other.edge_opacity),
+            curvature: self.curvature.or(other.curvature),
+            arrows: self.arrows.or(other.arrows),
+        }
+    }
+
+    fn look(self) -> PictureLook {
+        let usual = PictureLook::default();
+        PictureLook {
+            point_size: self.point_size.unwrap_or(usual.point_size),
+            point_opacity: self.point_opacity.unwrap_or(usual.point_opacity),
+            point_stroke: self.point_stroke.unwrap_or(usual.point_stroke),
+            edge_opacity: self.edge_opacity.unwrap_or(usual.edge_opacity),
+            curvature: self.curvature.unwrap_or(usual.curvature),
+            arrows: self.arrows,
+        }
+    }
+}
+
+/// The sessions of which a picture is being drawn.
+#[derive(Debug, Default)]
+pub(super) struct Drawing(Mutex<HashSet<SessionId>>);
+
+/// The turn of one picture.
+struct Turn(Arc<Drawing>, SessionId);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.0.lock().remove(&self.1);
+    }
+}
+
+impl Drawing {
+    fn turn(self: &Arc<Self>, session: &SessionId) -> Result<Turn, ServiceError> {
+        let mut drawn = self.0.lock();
+        if drawn.contains(session) {
+            return Err(ServiceError::Busy {
+                what: "pictures of this visualization (one at a time)",
+            });
+        }
+        if drawn.len() >= DRAWN_AT_ONCE_MAX {
+            return Err(ServiceError::Busy { what: "pictures of this server (four at a time)" });
+        }
+        drawn.insert(session.clone());
+        Ok(Turn(Arc::clone(self), session.clone()))
+    }
+}
+
+impl Sessions {
+    /// A PNG file of what the session shows: with its filters, collections and looks, once a layout that runs is at rest or
+    /// the caller's time for that is over. Whoever drops the future ends the work.
+    ///
+    /// # Errors
+    /// A size that no picture may have; [`ServiceError::NotFound`] for the seat of a page that is gone;
+    /// [`ServiceError::Busy`] while another picture of the session is drawn; what loading the graph may answer.
+    pub async fn picture(
+        &self,
+        grant: &ViewerGrant,
+        asked: PictureAsked,
+    ) -> Result<Bytes, ServiceError> {
+        let request = self.picture_request(grant, &asked)?;
+        request.settings.check().map_err(|e| refused(&e))?;
+        let _turn = self.drawing.turn(&grant.session)?;
+        let wait = asked.wait.unwrap_or(WAIT);
+        if let Ok(at_rest) =
+            tokio::time::timeout(wait, self.ctx.engine.at_rest(grant.target())).await
+        {
+            at_rest?;
+        }
+        Ok(self.ctx.engine.picture(grant.target(), request).await?)
+    }
+
+    fn picture_request(
+        &self,
+        grant: &ViewerGrant,
+        asked: &PictureAsked,
+    ) -> Result<PictureRequest, ServiceError> {
+        let room = self.shown(grant)?.room;
+        let shared = room.document();
+        let own = asked.viewer.as_deref().map(|id| {
+            room.with(Some(id), |layer| Arc::clone(&layer.document)).ok_or_else(|| no_session(id))
+        });
+        let own = own.transpose()?;
+        let documents = || [Some(&shared), own.as_ref()].into_iter().flatten();
+        let mut look = LookAsked::default();
+        for (name, value) in documents().flat_map(|d| d.below("look/")) {
+            look.hear(name, value);
+        }
+        let bound = documents().filter_map(|d| bound(d)).last();
+        let settings = settings(asked, look, bound);
+        let follows_dataset = asked.theme.is_none()
+            && bound.is_none()
+            && matches!(asked.background, None | Some(PictureBackground::Clear));
+        let filters = Arc::new(filter_set(&shared, own.as_deref()));
+        Ok(PictureRequest { settings, follows_dataset, filters })
+    }
+}
+
+/// The background that a document asks for.
+fn bound(document: &Document) -> Option<[u8; 3]> {
+    backdrop::color(document.get("look/background")?.as_str()?)
+}
+
+/// What is asked for, else what the document says, else what is usual.
+fn settings(asked: &PictureAsked, look: LookAsked, bound: Option<[u8; 3]>) -> PictureSettings {
+    let usual = PictureSettings::default();
+    // Whoever asks for a theme wants its background, as somebody who switches the page to it.
+    let bound = bound.filter(|_| asked.theme.is_none());
+    let background = asked.background.or_else(|| bound.map(PictureBackground::Color));
+    let color = match background {
+        Some(PictureBackground::Color(color)) => Some(color),
+        _ => bound,
+    };
+    let fitting = color.map(|color| match backdrop::is_light(color) {
+        true => PictureTheme::Light,
+        false => PictureTheme::Dark,
+    });
+    PictureSettings {
+        width: asked.width.unwrap_or(usual.width),
+        height: asked.height.unwrap_or(usual.height),
+        scale: asked.scale.unwrap_or(usual.scale),
+        theme: asked.theme.or(fitting).unwrap_or_default(),
+        background: background.unwrap_or_default(),
+        window: asked.window,
+        zoom: asked.zoom,
+        look: asked.look.or(look).look(),
+    }
+}
+
+/// A refusal by the crate that draws, whose sentence begins with the field.
+fn refused(error: &dyn graphlume_types::Coded) -> ServiceError {
+    let message = error.to_string();
+    let field: String = message.chars().take_while(char::is_ascii_lowercase).collect();
+    ServiceError::Invalid { field: field.into(), message }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn one_picture_of_a_session_and_four_of_all_are_drawn_at_once() {
+        let drawing = Arc::new(Drawing::default());
+        let session = |k: usize| -> SessionId { format!("s{k}").parse().unwrap() };
+        let first = drawing.turn(&session(0)).unwrap();
+        let again = drawing.turn(&session(0)).err().unwrap().to_string();
+        assert!(again.contains("one at a time"), "{again}");
+        let others: Vec<Turn> = (1..4).map(|k| drawing.turn(&session(k)).unwrap()).collect();
+        let fifth = drawing.turn(&session(9)).err().unwrap().to_string();
+        assert!(fifth.contains("four at a time"), "{fifth}");
+        drop(first);
+        assert!(drawing.turn(&session(0)).is_ok());
+        drop(others);
+    }
+
+    #[test]
+    fn what_is_asked_goes_before_what_the_document_says() {
+        let mut look = LookAsked::default();
+        for (name, value) in [
+            ("pointSize", json!(2.0)),
+            ("edgeOpacity", json!("0.5")),
+            ("edgeCurvature", json!(7)),
+            ("pointOpacity", json!("much")),
+            ("showArrows", json!(false)),
+        ] {
+            look.hear(name, &value);
+        }
+        let wanted = LookAsked { point_size: Some(3.0), ..LookAsked::default() };
+        let asked = PictureAsked { look: wanted, width: Some(100), ..PictureAsked::default() };
+        let found = settings(&asked, look, Some([255; 3]));
+        let shown = found.look;
+        assert_eq!((shown.point_size, shown.edge_opacity, shown.curvature), (3.0, 0.5, 1.0));
+        assert_eq!((shown.point_opacity, shown.arrows), (1.0, Some(false)));
+        assert_eq!((found.width, found.height), (100, 900));
+        assert_eq!(found.theme, PictureTheme::Light);
+        assert_eq!(found.background, PictureBackground::Color([255; 3]));
+        let dark = PictureAsked { theme: Some(PictureTheme::Dark), ..PictureAsked::default() };
+        let found = settings(&dark, look, Some([255; 3]));
+        assert_eq!((found.theme, found.background), (PictureTheme::Dark, PictureBackground::Theme));
+        let clear = Some(PictureBackground::Clear);
+        let asked = PictureAsked { background: clear, ..PictureAsked::default() };
+        let found = settings(&asked, look, Some([255; 3]));
+        assert_eq!(
+            (found.theme, found.background),
+            (PictureTheme::Light, PictureBackground::Clear)
+        );
+    }
+}

@@ -1,0 +1,117 @@
+// How far the server's picture of a graph is from the page's: opens the pages of a gallery without names and panels, takes
+// their canvas, asks the server for the same picture, and prints a table of the share of pixels that differ.
+// Usage: node dev/picture-difference.mjs <gallery.json of gallery.py> <account> <password> [folder for the pictures]
+//
+// A pixel differs when a channel does by more than 24 of 255, about the least step that is seen between two areas side by
+// side on a dark background (1.1 in contrast of WCAG 2 beside #13161e), and far above what rounding makes of the same
+// formula: eight bits a channel, half a step of noise on the page's background, positions of 16 bits on its stream.
+// The page is told that its device is no software one, which would have it draw many edges more coarsely: that is what
+// its readers have, and what the server draws.
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { launch, open, settle, stopped } from '../tests/page/browser.mjs';
+import { decodePng } from '../tests/png.mjs';
+
+const [WIDTH, HEIGHT] = [1440, 900];
+const FAR = 24;
+/** Percent of the pixels that may differ. */
+const BAR = 2;
+const BARE = 'menu=false&info=false&showLabels=false&showPointsOfInterest=false&test=true';
+/** As in the page's panels, whose pixels are no part of the picture. */
+const HIDE = 'body * { visibility: hidden } canvas { visibility: visible !important }';
+
+const [list, account, password, folder] = process.argv.slice(2);
+const gallery = JSON.parse(readFileSync(list, 'utf8'));
+const base = new URL(gallery[0].address).origin;
+
+const login = await fetch(`${base}/api-token-auth/`, {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ username: account, password }),
+});
+const { token } = await login.json();
+const headers = { Authorization: `Bearer ${token}` };
+
+/** Share of the pixels, in percent, that differ, and the greatest difference. */
+function difference(a, b) {
+  let [differ, most] = [0, 0];
+  for (let k = 0; k < a.data.length; k += 4) {
+    const far = Math.max(...[0, 1, 2].map((c) => Math.abs(a.data[k + c] - b.data[k + c])));
+    most = Math.max(most, far);
+    if (far > FAR) differ += 1;
+  }
+  return { share: (400 * differ) / a.data.length, most };
+}
+
+async function compare(browser, { name, address, session, theme, filtered }) {
+  const url = new URL(address);
+  url.searchParams.set('session', session);
+  url.searchParams.set('splashAfter', 'false');
+  const themed = theme ? { theme } : {};
+  // A background of the address is the page's own: the server is told of it.
+  const backed = theme || !url.searchParams.has('bg') ? {} : { background: url.searchParams.get('bg') };
+  if (theme) url.searchParams.delete('bg');
+  const query = `${url.searchParams}&${BARE}&${new URLSearchParams(themed)}`;
+  const { page, context } = await open(browser, base, query, {
+    width: WIDTH,
+    height: HEIGHT,
+    before: async (blank) => {
+      await blank.setExtraHTTPHeaders(headers);
+      await blank.addInitScript(() => {
+        const { getExtension } = WebGL2RenderingContext.prototype;
+        WebGL2RenderingContext.prototype.getExtension = function (extension) {
+          return extension === 'WEBGL_debug_renderer_info' ? null : getExtension.call(this, extension);
+        };
+      });
+    },
+  });
+  await stopped(page);
+  // What a filter leaves is told some time after the graph.
+  if (filtered) await page.waitForFunction(() => window.__viewer.doc.shown !== null);
+  await page.addStyleTag({ content: HIDE });
+  await settle(page);
+  const { view, size, fitScale, software } = await page.evaluate(() => window.__viewer.doc);
+  if (software) throw new Error('the page draws as on a software device');
+  const shown = decodePng(await page.screenshot());
+  const half = [size.w / 2 / view.scale, size.h / 2 / view.scale];
+  const asked = new URLSearchParams({
+    width: size.w,
+    height: size.h,
+    ...themed,
+    ...backed,
+    names: false,
+    left: view.cx - half[0],
+    right: view.cx + half[0],
+    top: view.cy + half[1],
+    bottom: view.cy - half[1],
+    zoom: view.scale / fitScale,
+    wait: 0,
+  });
+  const answer = await fetch(`${base}/viz/${session}/picture.png?${asked}`, { headers });
+  if (!answer.ok) throw new Error(`${name}: ${answer.status} ${await answer.text()}`);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const drawn = decodePng(bytes);
+  if (folder) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${name}-page.png`), await page.screenshot());
+    writeFileSync(join(folder, `${name}-server.png`), bytes);
+  }
+  const { nodes, edges } = await page.evaluate(() => window.__viewer.counts);
+  await context.close();
+  return { name, nodes, edges, theme, kb: bytes.length / 1024, ...difference(shown, drawn) };
+}
+
+const browser = await launch();
+try {
+  console.log('| graph | nodes | edges | theme | pixels that differ, % | greatest difference | PNG of the server, KB |');
+  console.log('|---|---:|---:|---|---:|---:|---:|');
+  for (const graph of gallery) {
+    const { name, nodes, edges, theme, share, most, kb } = await compare(browser, graph);
+    const cells = [name, nodes, edges, theme ?? 'its own', share.toFixed(3), most, kb.toFixed(0)];
+    console.log(`| ${cells.join(' | ')} |`);
+    if (share > BAR) process.exitCode = 1;
+  }
+} finally {
+  await browser.close();
+}
