@@ -5,7 +5,7 @@ use graphlume_graph::{Graph, Topology};
 use graphlume_scene::wire::{
     self, Axis, EncodedPositions, FrameSource, PositionEncoder, Quantized, Stamp, flags,
 };
-use graphlume_scene::{EdgeOrder, Encodings, Scene};
+use graphlume_scene::{EdgeOrder, Encodings, IconLayer, Scene};
 use graphlume_table::Table;
 use rayon::prelude::*;
 use serde_json::Value;
@@ -35,6 +35,10 @@ pub struct SceneFrames {
     pub edge_color: Option<Bytes>,
     /// `SIZE` (width) of the edges in drawn order, when they have widths of their own.
     pub edge_size: Option<Bytes>,
+    /// `ICONS` of nodes and edges, in the order in which they are drawn.
+    pub icons: Vec<Bytes>,
+    /// What lies under the edges (see [`Scene::underlay`]).
+    pub underlay: Value,
     /// What the colours and sizes mean.
     pub legend: Value,
 }
@@ -46,6 +50,7 @@ impl SceneFrames {
             .into_iter()
             .chain(self.edge_color.as_ref())
             .chain(self.edge_size.as_ref())
+            .chain(&self.icons)
     }
 }
 
@@ -198,6 +203,15 @@ fn drawn<T: Copy + Send + Sync>(values: &[T], order: EdgeOrder) -> Vec<T> {
         .collect()
 }
 
+/// Icons repeat: compressed, they are a small part.
+fn icon_frame(layer: &IconLayer, stamp: Stamp, order: EdgeOrder) -> Bytes {
+    let frame = match layer.axis {
+        Axis::Edge => wire::encode_icons(stamp, layer, &drawn(&layer.shown, order)),
+        Axis::Node => wire::encode_icons(stamp, layer, &layer.shown),
+    };
+    if layer.shown.len() < DEFLATE_NODES_MIN { frame } else { wire::deflated(&frame) }
+}
+
 /// Encodes a scene once for all viewers.
 pub(crate) fn scene_frames(
     scene: &Scene,
@@ -218,6 +232,8 @@ pub(crate) fn scene_frames(
         labels: wire::encode_labels(stamp, &scene.label_candidates),
         edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &drawn(c, order))),
         edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),
+        icons: scene.icons.iter().map(|layer| icon_frame(layer, stamp, order)).collect(),
+        underlay: scene.underlay.clone(),
         legend: scene.legend.clone(),
     }
 }

@@ -45,8 +45,8 @@ pub(crate) struct Spec<'a> {
     complex: [Option<&'a Map<String, Value>>; 2],
 }
 
-/// Kinds of complex encodings that are kept but not drawn yet.
-const NOT_DRAWN: [&str; 5] = ["Icon", "Badge", "Axis", "Kepler", "Legend"];
+/// Kinds of complex encodings that are kept and not drawn.
+const NOT_DRAWN: [&str; 2] = ["Kepler", "Legend"];
 
 impl<'a> Spec<'a> {
     /// Reads `{bindings, complex?}`.
@@ -71,11 +71,6 @@ impl<'a> Spec<'a> {
             .flatten()
             .filter_map(move |state| state.get(&key)?.as_object())
             .filter(usable)
-    }
-
-    /// The attribute of the first complex encoding of a kind.
-    pub(crate) fn complex_attribute(&self, kind: &str) -> Option<&'a str> {
-        self.complex(kind).find_map(|e| e.get("attribute")?.as_str())
     }
 
     /// Keys of complex encodings that have no effect on the picture.
@@ -220,6 +215,11 @@ impl<'a> Cx<'a> {
         let rows = Rows::Edges(t.out_row());
         Some(Source { name: name.to_owned(), array, rows, len: t.num_edges() })
     }
+}
+
+/// A JSON value as a notice quotes it.
+pub(crate) fn value_word(value: &Value) -> String {
+    crate::labels::cut(&value.to_string(), 60)
 }
 
 /// A value in the form that mappings are keyed by: integers without decimals, `true` and `false`, text

@@ -1,6 +1,7 @@
 //! What is drawn: encodings resolved to colours, sizes, labels and a legend, and the binary frames that
 //! carry them to the page. Pure functions of their inputs; a bad encoding is a warning, never a failure.
 
+mod axes;
 pub mod backdrop;
 mod bind;
 mod card;
@@ -11,7 +12,9 @@ mod ends;
 mod error;
 mod far;
 mod hues;
+mod icons;
 mod labels;
+mod map;
 mod mapping;
 mod measure;
 mod order;
@@ -25,6 +28,8 @@ pub use card::{edge_card, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use ends::edge_ends;
 pub use error::SceneError;
+pub use icons::{IconLayer, Place};
+pub use map::GEOGRAPHIC_COLUMNS;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
 pub use scene::{Encodings, NodeColumn, Scene, build, degree_sizes};

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
 use crate::far::tell_far;
+use crate::map;
 use crate::mapping::{Mapping, NONE, number};
 
 /// Numbers of elements; NaN where there is none.
@@ -198,12 +199,28 @@ fn of_columns(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
         plain(&cx.node_column(name).filter(|_| numbers)?)
     };
     let [x, y] = POSITION_COLUMNS.map(axis);
-    let (x, y) = (x?, y?);
+    let Some((x, y)) = x.zip(y) else { return of_geography(cx) };
     let text = "positions are taken from the node columns \"x\" and \"y\", since none are bound; \
                 give the columns other names to have them left alone";
     cx.tell("positions-from-columns", text.to_owned());
     let places = together(&x.values, &y.values, |x, y| [x, y]);
     told(cx, Some(places), "x", "y")
+}
+
+/// Columns of degrees by their names, which clients leave to the server to project.
+fn of_geography(cx: &mut Cx<'_>) -> Option<Vec<[f32; 2]>> {
+    let [lon, lat] = map::degrees(cx)?;
+    if !lon.iter().zip(&lat).any(|(lon, lat)| lon.is_finite() && lat.is_finite()) {
+        return None;
+    }
+    let [x, y] = map::GEOGRAPHIC_COLUMNS;
+    let text = format!(
+        "positions are taken from the node columns {x:?} and {y:?} as degrees on a map, since none are bound; give the \
+         columns other names to have them left alone"
+    );
+    cx.tell("positions-from-columns", text);
+    let places = together(&lon, &lat, mercator);
+    told(cx, Some(places), x, y)
 }
 
 fn coordinates(cx: &mut Cx<'_>, x: &str, y: &str) -> Option<[Vec<f64>; 2]> {
@@ -231,14 +248,14 @@ fn together(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> [f64; 2] + Sync) -> Ve
 }
 
 /// Degrees to the plane of web maps, in degrees at the equator; the poles are cut off as maps do.
-fn mercator(lon: f64, lat: f64) -> [f64; 2] {
+pub(crate) fn mercator(lon: f64, lat: f64) -> [f64; 2] {
     const LATITUDE_MAX: f64 = 85.051_128_779_806_6;
     let phi = lat.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians();
     [lon, phi.tan().asinh().to_degrees()]
 }
 
-/// Bound edge weights by edge table row. What has no weight weighs 1; a negative weight weighs 0.
-pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
+/// Bound edge weights by edge table row, and as they are bound. What has no weight weighs 1; a negative weight weighs 0.
+pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<(Vec<f32>, Measured)> {
     let measured = bound(cx, Side::Edge, "Weight", "edge_weight")?;
     if measured.values.iter().any(|v| *v < 0.0) {
         let negative = measured.values.iter().filter(|v| **v < 0.0).count() as u64;
@@ -254,5 +271,5 @@ pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
             rows[*row as usize] = (*v as f32).clamp(0.0, f32::MAX);
         }
     }
-    Some(rows)
+    Some((rows, measured))
 }

@@ -8,12 +8,16 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::SceneError;
+use crate::axes;
 use crate::bind::{Cx, NOT_SHOWN, Side, Source};
 use crate::css::{self, Rgba, to_hex};
 use crate::hues::{self, HUES, OTHER, RAMP};
+use crate::icons::{self, IconLayer, Place};
 use crate::labels::{Labels, candidates, context, cut};
+use crate::map;
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
+use crate::wire::Axis;
 
 /// A column of the nodes by its name, one row a node.
 pub type NodeColumn = (String, ArrayRef);
@@ -99,6 +103,11 @@ pub struct Scene {
     pub legend: Value,
     /// Nodes worth a label with their text, the most important first.
     pub label_candidates: Vec<(u32, String)>,
+    /// Icons and badges, in the order in which they are drawn.
+    pub icons: Vec<IconLayer>,
+    /// What lies under the edges: `{axes: [...], map}`; a map is `{scale, x, y}`, with which degrees in Mercator's
+    /// projection become places, or null.
+    pub underlay: Value,
     /// Bound positions; NaN where the table has none.
     pub positions: Option<Vec<[f32; 2]>>,
     /// Bound edge weights by edge table row.
@@ -173,11 +182,15 @@ pub fn build(
             None => (by_degree(&degrees), true),
         },
     };
-    if let Some(opacity) = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity") {
-        fade(&mut painted.rgba, &opacity);
+    let opacity = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity");
+    if let Some(opacity) = &opacity {
+        fade(&mut painted.rgba, opacity);
     }
-    let edge = edge_colors(&mut cx, &painted.rgba);
-    let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size");
+    let edge_opacity = measure::bound(&mut cx, Side::Edge, "Opacity", "edge_opacity");
+    let edge = edge_colors(&mut cx, &painted.rgba, edge_opacity.as_ref());
+    let (edge_weights, weights) = measure::edge_weights(&mut cx).unzip();
+    // Where nobody bound a size, the weight says how wide an edge is.
+    let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
 
     let mut legend = json!({"node_color": painted.legend, "node_size": size_legend});
@@ -187,12 +200,22 @@ pub fn build(
     if let Some(width) = &width {
         legend["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
     }
-    let icon = cx.node.complex_attribute("Icon").or(cx.node.binding("node_icon"));
-    if let Some(icon) = icon {
-        legend["node_icon"] = json!({"title": icon, "kind": "none"});
+    for (key, opacity) in [("node_opacity", &opacity), ("edge_opacity", &edge_opacity)] {
+        if let Some(opacity) = opacity {
+            legend[key] = size_entry(opacity, "linear");
+        }
+    }
+    let icons = icons::layers(&mut cx);
+    for (axis, key) in [(Axis::Node, "node_icon"), (Axis::Edge, "edge_icon")] {
+        let of = icons.iter().find(|l| l.axis == axis && l.place == Place::Icon);
+        if let Some(icon) = of {
+            legend[key] = json!({"title": icon.look["title"], "kind": "none"});
+        }
     }
     let positions = measure::positions(&mut cx);
-    let edge_weights = measure::edge_weights(&mut cx);
+    let underlay = json!({
+        "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
+    });
     tell_of_the_rest(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
@@ -201,6 +224,8 @@ pub fn build(
         edge_rgba: edge.map(|e| e.rgba),
         edge_width,
         legend,
+        icons,
+        underlay,
         positions,
         edge_weights,
         importance,
@@ -352,10 +377,9 @@ fn fade(rgba: &mut [Rgba], opacity: &Measured) {
 }
 
 /// Edge colours when something is bound that a gradient of the end colours cannot show.
-fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba]) -> Option<Painted> {
+fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba], opacity: Option<&Measured>) -> Option<Painted> {
     let bound = paint::bound(cx, Side::Edge).or_else(|| end_colors(cx));
-    let opacity = measure::bound(cx, Side::Edge, "Opacity", "edge_opacity");
-    let mut painted = match (bound, &opacity) {
+    let mut painted = match (bound, opacity) {
         (Some(painted), _) => painted,
         (None, Some(_)) => {
             let legend = json!({"title": "ends", "kind": "none", "entries": [], "stops": []});
@@ -363,7 +387,7 @@ fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba]) -> Option<Painted> {
         }
         (None, None) => return None,
     };
-    if let Some(opacity) = &opacity {
+    if let Some(opacity) = opacity {
         fade(&mut painted.rgba, opacity);
     }
     Some(painted)
@@ -400,9 +424,18 @@ fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {
 
 fn tell_of_the_rest(cx: &mut Cx<'_>) {
     for key in [cx.node.not_drawn(), cx.edge.not_drawn()].concat() {
-        cx.tell(NOT_SHOWN, format!("{key} is kept with the dataset but not drawn yet"));
+        let instead = if key.contains("Kepler") {
+            "is kept with the dataset and not drawn: the page has a map of its own, with coast lines and borders, where \
+             nodes have a longitude and a latitude"
+        } else if key.contains("Legend") {
+            "is kept with the dataset and not drawn: the legend says what colours, sizes and opacities mean as they are \
+             drawn"
+        } else {
+            "is kept with the dataset and not drawn: this kind of encoding is unknown"
+        };
+        cx.tell(NOT_SHOWN, format!("{key} {instead}"));
     }
-    let simple = [(cx.node, "node_icon"), (cx.edge, "edge_icon"), (cx.node, "node_weight")];
+    let simple = [(cx.node, "node_weight")];
     for (spec, name) in simple {
         if spec.binding(name).is_some() {
             cx.tell(NOT_SHOWN, format!("{name} is kept with the dataset but not drawn yet"));

@@ -2,6 +2,7 @@
 // Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000 (with -named at its end
 // all names come with it, with -backed a background), star-200, path-100, two, one, scripts-12, multi,
 // parallel-300, complete-60, tree-300, isolated-500, empty, waiting, loading, failed, private, missing.
+// With icons, axes or a map, see bound-graphs.mjs.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { WebSocketServer } from 'ws';
+import { boundOf, iconFrame } from './bound-graphs.mjs';
 import { SharedDocument } from './document.mjs';
 import { make } from './graphs.mjs';
 
@@ -19,6 +21,8 @@ const TYPES = {
   '.js': 'text/javascript',
   '.css': 'text/css',
   '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.woff2': 'font/woff2',
 };
 const CSP =
   "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'";
@@ -49,6 +53,7 @@ class Session {
   constructor(id, dataset, play) {
     this.id = id;
     this.graph = make(dataset);
+    this.bound = boundOf(dataset, this.graph.n, this.graph.m);
     this.seq = 0;
     this.iterations = 0;
     this.viewers = new Set();
@@ -182,6 +187,7 @@ class Session {
       edge_columns: [],
       legend: graph.legend,
       metadata: graph.metadata ?? {},
+      underlay: this.bound?.underlay,
       layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
       has_positions: false,
       has_edge_colors: false,
@@ -208,6 +214,7 @@ class Session {
       edges.writeUInt8(1, 0);
       frames.push(Buffer.concat([header(17, { count: graph.m }), edges, raw(graph.edgeColor)]));
     }
+    for (const layer of this.bound?.icons ?? []) frames.push(iconFrame(header, layer));
     return frames;
   }
 }

@@ -3,7 +3,6 @@ import { render } from 'preact';
 import { App, type Surfaces } from './panels/app.tsx';
 import * as act from './state/actions.ts';
 import { watchPictures } from './state/notices.ts';
-import { splash } from './state/splash.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
 import { Viewer } from './state/viewer.ts';
@@ -75,7 +74,7 @@ function start({ stage, surface }: Surfaces): void {
   followSize(stage, viewer);
   installHook(viewer);
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
-  else if (needsSplash()) void splash(viewer.api);
+  else if (needsSplash()) void import('./state/splash.ts').then((all) => all.splash(viewer.api));
   else viewer.link.open();
 }
 

@@ -7,7 +7,7 @@ use graphlume_algo::Accelerator;
 use graphlume_device::CpuPool;
 use graphlume_facets::Facets;
 use graphlume_graph::{Graph, GraphSpec, Topology};
-use graphlume_scene::{EdgeOrder, POSITION_COLUMNS, Scene};
+use graphlume_scene::{EdgeOrder, GEOGRAPHIC_COLUMNS, POSITION_COLUMNS, Scene};
 use graphlume_store::Bindings;
 use graphlume_table::{Table, pandas_dtype};
 use graphlume_types::{Budget, CancelToken, Coded, DatasetId, Notice, Reservation, note};
@@ -284,7 +284,10 @@ fn positions_given(loaded: &Loaded) -> bool {
     let bindings = loaded.encodings.node.get("bindings");
     let bound = bindings.and_then(|b| b.get("node_x")).is_some_and(|x| !x.is_null());
     let column = |name: &str| loaded.nodes.as_ref().is_some_and(|t| t.column(name).is_some());
-    bound || POSITION_COLUMNS.into_iter().all(column)
+    bound
+        || [POSITION_COLUMNS, GEOGRAPHIC_COLUMNS]
+            .into_iter()
+            .any(|pair| pair.into_iter().all(column))
 }
 
 fn columns(table: &Table) -> Vec<ColumnInfo> {

@@ -1,6 +1,7 @@
 //! What a scene shows for which encodings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bound;
 mod colors;
 mod defaults;
 mod numbers;

@@ -1,8 +1,10 @@
 //! Reading frames back: the twin of the page's decoder, for tests and for command line clients.
 
+use super::icons::{ICONS_PREFIX_BYTES, read_list};
 use super::quantize::{ABSENT, Bounds};
 use super::{Axis, Header, Kind, payload};
 use crate::SceneError;
+use crate::icons::IconLayer;
 
 /// A frame in parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +41,8 @@ pub enum Decoded {
     Size(Axis, Vec<u8>),
     /// Node index and text.
     Labels(Vec<(u32, String)>),
+    /// Which icon each element shows, in the order of the wire.
+    Icons(IconLayer),
 }
 
 /// Reads values off the front of a payload.
@@ -129,12 +133,26 @@ pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
             };
             Decoded::Labels((0..n).map(label).collect::<Result<_, SceneError>>()?)
         }
+        Kind::Icons => Decoded::Icons(icons(&mut r, n)?),
     };
     if r.0.is_empty() {
         Ok(Frame { header, payload })
     } else {
         Err(SceneError::Frame("its payload is longer than its header says"))
     }
+}
+
+fn icons(r: &mut Reader<'_>, n: usize) -> Result<IconLayer, SceneError> {
+    let place = r.0.get(1).copied().ok_or(SHORT)?;
+    let len = r.0.get(4..8).and_then(|b| b.first_chunk()).copied().map(u32::from_le_bytes);
+    // The axis is the first of the bytes of the prefix.
+    const { assert!(ICONS_PREFIX_BYTES == 16) };
+    let axis = r.axis()?;
+    let shown = (0..n).map(|_| r.u16()).collect::<Result<_, _>>()?;
+    let list = r.bytes(len.ok_or(SHORT)? as usize)?;
+    let (place, look) = read_list(place, list)
+        .ok_or(SceneError::Frame("its place is unknown, or its list is not valid JSON"))?;
+    Ok(IconLayer { axis, place, shown, look })
 }
 
 /// What a page knows of the positions after the frames it was sent.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::Bits;
+use crate::{Bits, IconLayer, Place};
 
 /// From the crate's folder, where cargo runs tests. A path that is compiled in may be of another checkout, whose
 /// target folder this one shares.
@@ -45,6 +45,20 @@ fn header(frame: &Bytes) -> Value {
         "base_seq": h.base_seq, "first": h.first, "count": h.count, "stride": h.stride,
         "x0": x0, "y0": y0, "sx": sx, "sy": sy,
     })
+}
+
+fn icons(
+    stamp: Stamp,
+    name: &'static str,
+    axis: Axis,
+    place: Place,
+    shown: &[u16],
+) -> (&'static str, Bytes, Value) {
+    let look =
+        json!({"title": "kůň", "list": [{"glyph": "\u{f007}"}, {"text": "🐎", "bg": "#ff0000"}]});
+    let layer = IconLayer { axis, place, shown: shown.to_vec(), look: look.clone() };
+    let seen = json!({"axis": axis as u8, "place": place as u8, "shown": shown, "look": look});
+    (name, encode_icons(stamp, &layer, shown), seen)
 }
 
 /// Every fixture: its name, its bytes, and the members that its entry has beside the header.
@@ -104,6 +118,8 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
             json!({"axis": 0, "sizes": [0, 8, 96, 255]}),
         ),
         ("labels", encode_labels(stamp, &labels), json!({"labels": texts})),
+        icons(stamp, "icons_nodes", Axis::Node, Place::Icon, &[1, 0, 2]),
+        icons(stamp, "icons_edges", Axis::Edge, Place::TopLeft, &[2, 2, 1, 0, 1]),
     ]
 }
 

@@ -23,6 +23,7 @@ mod decode;
 mod encoder;
 #[cfg(test)]
 mod fixtures;
+mod icons;
 mod positions;
 mod quantize;
 
@@ -41,6 +42,7 @@ pub use attributes::{
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
+pub use icons::encode_icons;
 pub use positions::{encode_f32, encode_key, encode_list, encode_stripe};
 pub use quantize::{ABSENT, Bounds, Extent, Quantized, STEPS};
 
@@ -83,6 +85,8 @@ pub enum Kind {
     Size = 18,
     /// Candidates for labels.
     Labels = 19,
+    /// Icons and badges of nodes or edges.
+    Icons = 20,
 }
 
 impl Kind {
@@ -96,6 +100,7 @@ impl Kind {
             17 => Self::Color,
             18 => Self::Size,
             19 => Self::Labels,
+            20 => Self::Icons,
             _ => return None,
         })
     }

@@ -122,6 +122,8 @@ export class Renderer {
   readonly edgesMax: number;
   /** Names and rings over the picture. */
   marks: Marks;
+  /** Draws what lies between background and edges; null where nothing does. */
+  under: ((input: DrawInput) => void) | null = null;
   /** The browser gave a lost context back. */
   onRestored: () => void = () => undefined;
   private programs: Programs;
@@ -320,7 +322,11 @@ export class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.disable(gl.BLEND);
-    this.drawTone(input, inkScale, hasInk);
+    this.drawTone(input, inkScale, hasInk && !this.under);
+    if (this.under) {
+      this.under(input);
+      this.drawTone({ ...input, clear: true }, inkScale, hasInk);
+    }
     if (!data || !data.nodeColor || !data.nodeSize || !data.order) return;
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);

@@ -17,6 +17,7 @@ export const KIND = {
   COLOR: 17,
   SIZE: 18,
   LABELS: 19,
+  ICONS: 20,
 } as const;
 
 /** Whether a frame carries positions; those are acknowledged. */

@@ -3,19 +3,8 @@ import type { TextWidths } from '../gl/glyph-atlas.ts';
 import { Renderer, type DrawInput, type EdgeList, type SceneData } from '../gl/renderer.ts';
 import type { Frame } from '../net/frames.ts';
 import { CameraControl } from '../state/camera-control.ts';
-import {
-  fitBox,
-  freeRect,
-  givenBox,
-  percentileBox,
-  toGraph,
-  toScreen,
-  viewBox,
-  type Box,
-  type Rect,
-  type Size,
-  type View,
-} from './camera.ts';
+import { fitBox, freeRect, givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
+import type { Box, Rect, Size, View } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
 import { highlightOf, highlightOfMany, type Lit } from './highlight.ts';
@@ -93,6 +82,8 @@ export class Picture {
   private lastFrameAt = 0;
   private touchedAt = -1e9;
   private readonly near: NearEdges;
+  /** Lines of the near tier in the last frame; null: too many. */
+  drawnLines: EdgeList | null = null;
   private readonly rare = new RareEdges();
 
   constructor(
@@ -167,8 +158,7 @@ export class Picture {
   setNodeSizes(sizes: Uint8Array): void {
     this.data.nodeSize = sizes.slice(0, this.data.numNodes);
     this.data.order = orderBySize(this.data.nodeSize);
-    this.renderer.uploadStyle();
-    this.change();
+    this.restyle();
   }
 
   /** With `some`, an opacity of 0 stands for an edge's own look; no colour at all for that of all edges. */
@@ -176,12 +166,15 @@ export class Picture {
     this.data.edgeColor = rgba.length === 0 ? null : rgba.slice();
     this.data.edgeColorSome = some;
     this.edgesChanged();
-    this.renderer.uploadStyle();
-    this.change();
+    this.restyle();
   }
 
   setEdgeWidths(bytes: Uint8Array): void {
     this.data.edgeWidth = bytes.slice();
+    this.restyle();
+  }
+
+  private restyle(): void {
     this.renderer.uploadStyle();
     this.change();
   }
@@ -192,8 +185,7 @@ export class Picture {
     else this.data.edgeHidden = marks;
     this.edgesChanged();
     if (!this.held) this.lit = null;
-    this.renderer.uploadStyle();
-    this.change();
+    this.restyle();
   }
 
   addEdges(first: number, ends: Uint32Array): void {
@@ -412,7 +404,7 @@ export class Picture {
     input: DrawInput,
     now: number,
   ): void {
-    const list = this.nearList(now, !how.moving);
+    const list = (this.drawnLines = this.nearList(now, !how.moving));
     const { alpha, fade, room, share } = this.ink(list);
     painter.paint({ ...input, alpha, fade, room }, {
       ...how,

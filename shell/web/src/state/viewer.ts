@@ -7,6 +7,7 @@ import { TextWidths } from '../gl/glyph-atlas.ts';
 import type { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
+import { bound, isBinding, withBound } from './bound.ts';
 import { readCollections } from './collections.ts';
 import { documents, tellsDocument } from './documents.ts';
 import { Dragging } from './dragging.ts';
@@ -172,6 +173,8 @@ export class Viewer {
     if (nodes === 0) store.announcement.value = 'This graph has no nodes.';
     this.picture.given = store.givenPositions.value = message.has_positions === true;
     if (!same) this.newElements(nodes, edges);
+    const { axes, map } = (message.underlay ?? {}) as { axes?: unknown[]; map?: unknown };
+    if (bound || axes?.length || map) withBound(this, (all) => all.graph(message));
   }
 
   private newElements(nodes: number, edges: number): void {
@@ -280,6 +283,9 @@ export class Viewer {
       }
       case KIND.MASK:
         void documents(this).then((all) => all.mask(frame));
+        break;
+      case KIND.ICONS:
+        withBound(this, (all) => all.frame(frame));
         break;
       case KIND.LABELS:
         this.labels.setLabels(readLabels(frame));
@@ -431,7 +437,7 @@ export class Viewer {
       snap: moving ? 0 : picture.dpr,
       at: picture.at,
       radius: picture.radius,
-      obstacles: this.obstacles('[data-over], .card'),
+      obstacles: [...this.obstacles('[data-over], .card'), ...(bound?.obstacles ?? [])],
       discs: () => picture.discs(),
       style: this.theme.labels,
       selected: this.focus.selected,
@@ -458,6 +464,7 @@ export class Viewer {
         this.labelsOld = false;
       }
     }
+    bound?.over(input);
     marks.begin(picture.pixelsPerCss);
     this.fading = labels.draw(marks, input, now);
     marks.draw(picture.size);
@@ -482,7 +489,7 @@ export class Viewer {
 
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
-    const still = !this.scheduled && this.later === undefined && !this.names?.busy;
+    const still = !this.scheduled && this.later === undefined && !this.names?.busy && !isBinding();
     return still && this.edgesDone && !this.picture.painter.incomplete;
   }
 }

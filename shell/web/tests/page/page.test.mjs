@@ -5,5 +5,6 @@ import './live.mjs';
 import './input.mjs';
 import './names.mjs';
 import './marks.mjs';
+import './bound.mjs';
 import './states.mjs';
 import './selection.mjs';

@@ -14,6 +14,7 @@ import {
   readList,
   type Frame,
 } from '../../src/net/frames.ts';
+import { readIcons } from '../../src/bound/icon-frame.ts';
 import { Positions, isPlaced } from '../../src/scene/positions.ts';
 
 type Pair = [number | null, number | null];
@@ -31,6 +32,9 @@ interface Golden {
   rgba?: number[][];
   sizes?: number[];
   labels?: [number, string][];
+  place?: number;
+  shown?: number[];
+  look?: unknown;
 }
 
 const golden = JSON.parse(readFileSync('tests/fixtures/frames.json', 'utf8')) as Record<string, Golden>;
@@ -165,6 +169,22 @@ test('a list places its nodes in its own bounds', async () => {
   const { x0, sx } = frame.header.bounds;
   assert.ok(Math.abs((positions.shownAt(7, 1)?.[0] ?? NaN) - (x0 + 1560 * sx)) < 1e-5);
   assert.equal(positions.shownAt(0, 1), null);
+});
+
+test('icons are read, and a list that is cut off is refused', async () => {
+  for (const name of ['icons_nodes', 'icons_edges']) {
+    const frame = await load(name);
+    assert.equal(frame.header.kind, KIND.ICONS);
+    const { axis, place, shown, look } = readIcons(frame);
+    const wanted = golden[name];
+    assert.equal(axis, wanted.axis === 1 ? 'edge' : 'node');
+    assert.equal(place, wanted.place);
+    assert.deepEqual([...shown], wanted.shown);
+    assert.deepEqual(look, wanted.look);
+    for (const bytes of [3, 17, frame.payload.byteLength - 1]) {
+      assert.throws(() => readIcons({ ...frame, payload: frame.payload.slice(0, bytes) }), FrameError);
+    }
+  }
 });
 
 test('colours, sizes and labels are read', async () => {

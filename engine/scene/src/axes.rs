@@ -1,0 +1,75 @@
+//! Rings and lines that layouts are read by, as clients bind them with `encode_axis`.
+
+use serde_json::{Map, Value, json};
+
+use crate::bind::{Cx, ENCODING_IGNORED, NOT_SHOWN, Side, value_word};
+use crate::labels::cut;
+use crate::mapping::number;
+
+/// Rows that are drawn.
+const ROWS_MAX: usize = 500;
+/// Characters of a label.
+const LABEL_CHARS_MAX: usize = 80;
+/// The widest line, in pixels.
+const WIDTH_MAX: f64 = 40.0;
+
+/// The rows that can be drawn: `[{r | x | y, label?, kind: plain|internal|external|space, width?, min?, max?}]` in the
+/// coordinates of the nodes; a ring lies around the origin, `width` is in pixels, and `min` and `max` bound a line.
+pub(crate) fn rows(cx: &mut Cx<'_>) -> Vec<Value> {
+    let spec = cx.spec(Side::Node);
+    for encoding in spec.complex("Axis") {
+        let Some(rows) = encoding.get("rows").and_then(Value::as_array) else {
+            let text = "the axis encoding has no list of rows: ignored".to_owned();
+            cx.tell(ENCODING_IGNORED, text);
+            continue;
+        };
+        let found: Vec<Option<Value>> = rows.iter().take(ROWS_MAX).map(row).collect();
+        let unread: Vec<usize> =
+            found.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(at, _)| at).collect();
+        if let Some(first) = unread.first() {
+            let text = format!(
+                "{} of {} axis rows are not drawn: row {first} is {}, which has no number in r, x or y; give it one",
+                unread.len(),
+                rows.len(),
+                value_word(&rows[*first]),
+            );
+            cx.tell(NOT_SHOWN, text);
+        }
+        if rows.len() > ROWS_MAX {
+            let text = format!("of {} axis rows the first {ROWS_MAX} are drawn", rows.len());
+            cx.tell(NOT_SHOWN, text);
+        }
+        return found.into_iter().flatten().collect();
+    }
+    Vec::new()
+}
+
+fn row(row: &Value) -> Option<Value> {
+    let member = |name: &str| row.get(name).and_then(number);
+    let (name, at) = ["r", "x", "y"].into_iter().find_map(|name| Some((name, member(name)?)))?;
+    let mut out = Map::new();
+    let at = if name == "r" { at.abs() } else { at };
+    out.insert(name.to_owned(), json!(at));
+    let label = match row.get("label") {
+        Some(Value::String(s)) => cut(s.trim(), LABEL_CHARS_MAX),
+        Some(Value::Number(n)) => n.to_string(),
+        _ => String::new(),
+    };
+    if !label.is_empty() {
+        out.insert("label".to_owned(), json!(label));
+    }
+    let is = |name: &&str| row.get(*name) == Some(&Value::Bool(true));
+    let kind = ["external", "internal", "space"].into_iter().find(is).unwrap_or("plain");
+    out.insert("kind".to_owned(), json!(kind));
+    if let Some(width) = member("width") {
+        out.insert("width".to_owned(), json!(width.clamp(0.0, WIDTH_MAX)));
+    }
+    if let Some(bounds) = row.get("bounds") {
+        for side in ["min", "max"] {
+            if let Some(end) = bounds.get(side).and_then(number) {
+                out.insert(side.to_owned(), json!(end));
+            }
+        }
+    }
+    Some(Value::Object(out))
+}

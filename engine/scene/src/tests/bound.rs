@@ -1,0 +1,343 @@
+//! Icons, badges, axes, maps, and widths by weight.
+
+use arrow_array::Float64Array;
+use graphlume_types::Notice;
+
+use super::*;
+use crate::wire::{Axis, Decoded, Stamp, decode, encode_icons};
+use crate::{IconLayer, Place};
+
+fn floats(v: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(v.to_vec()))
+}
+
+fn icons(column: ArrayRef, encoding: Value) -> (Vec<IconLayer>, Vec<Notice>) {
+    let case = Case::path(("k", column)).encode("pointIconEncoding", encoding);
+    let scene = case.scene();
+    (scene.icons, scene.notices)
+}
+
+/// What every element shows; null for nothing.
+fn shown(layer: &IconLayer) -> Vec<Value> {
+    let list = layer.look["list"].as_array().unwrap();
+    let of = |s: &u16| s.checked_sub(1).map_or(Value::Null, |at| list[usize::from(at)].clone());
+    layer.shown.iter().map(of).collect()
+}
+
+#[test]
+fn a_bound_column_names_glyphs_flags_and_pictures() {
+    let column = texts(&["fa-user", "DE", "data:image/png;base64,AA==", "nobody"]);
+    let scene = Case::path(("k", column)).bind(json!({"node_icon": "k"}), json!({})).scene();
+    let [layer] = scene.icons.as_slice() else { panic!("{:?}", scene.icons) };
+    assert_eq!((layer.axis, layer.place), (Axis::Node, Place::Icon));
+    assert_eq!(
+        shown(layer),
+        [
+            json!({"glyph": "\u{f007}"}),
+            json!({"flag": "de"}),
+            json!({"image": "data:image/png;base64,AA=="}),
+            Value::Null
+        ]
+    );
+    let said: Vec<&str> = scene.notices.iter().map(|n| n.text.as_ref()).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("1 nodes have no icon: in column \"k\", \"nobody\" names no icon"),
+        "{said:?}"
+    );
+    assert_eq!(scene.legend["node_icon"]["title"], "k");
+}
+
+#[test]
+fn names_of_two_capitals_are_countries_and_in_small_letters_icons() {
+    let column = texts(&["TV", "tv", "at", "CHE"]);
+    let (layers, notices) = icons(column, json!({"attribute": "k"}));
+    assert!(notices.is_empty(), "{notices:?}");
+    let want = [
+        json!({"flag": "tv"}),
+        json!({"glyph": "\u{f26c}"}),
+        json!({"glyph": "\u{f1fa}"}),
+        json!({"flag": "ch"}),
+    ];
+    assert_eq!(shown(&layers[0]), want);
+}
+
+#[test]
+fn mappings_and_bins_choose_icons_and_texts() {
+    let mapping =
+        json!({"categorical": {"fixed": {"a": "laptop", "b": ""}, "other": "fa-question"}});
+    let (layers, notices) =
+        icons(texts(&["a", "b", "c", "a"]), json!({"attribute": "k", "mapping": mapping}));
+    assert!(notices.is_empty(), "{notices:?}");
+    let [a, b, c, d] = <[Value; 4]>::try_from(shown(&layers[0])).unwrap();
+    assert_eq!(
+        (a["glyph"].as_str(), b, c["glyph"].as_str()),
+        (Some("\u{f109}"), Value::Null, Some("\u{f128}"))
+    );
+    assert_eq!(a, d);
+    let bins = json!({"continuous": {"bins": [[5, "low"], [null, "a word that is long"]], "comparator": "<="}});
+    let encoding = json!({"attribute": "k", "asText": true, "mapping": bins});
+    let (layers, _) = icons(floats(&[5.0, 5.5, f64::NAN, 1.0]), encoding);
+    let texts: Vec<Value> = shown(&layers[0]).iter().map(|e| e["text"].clone()).collect();
+    assert_eq!(texts, [json!("low"), json!("a word that …"), Value::Null, json!("low")]);
+}
+
+#[test]
+fn what_all_icons_share_is_read_and_nonsense_left_out() {
+    let encoding = json!({
+        "attribute": "k", "shape": "none", "blendMode": "multiply",
+        "style": {"opacity": 0.5, "grayscale": "x", "url": 3},
+        "border": {"width": 900, "color": "red", "stroke": "dashed"},
+    });
+    let (layers, _) = icons(texts(&["user", "user", "user", "user"]), encoding);
+    let look = &layers[0].look;
+    assert_eq!(look["shape"], "none");
+    assert_eq!(look["blend"], "multiply");
+    assert_eq!(look["style"], json!({"opacity": 0.5}));
+    assert_eq!(look["border"], json!({"width": 20.0, "stroke": "dashed"}));
+    assert_eq!(look["list"], json!([{"glyph": "\u{f007}", "border_color": "#ff0000"}]));
+    let wild =
+        json!({"attribute": "k", "shape": 3, "blendMode": "url(x)", "border": "3px", "style": []});
+    let (layers, _) = icons(texts(&["user"; 4]), wild);
+    assert_eq!(layers[0].look, json!({"title": "k", "list": [{"glyph": "\u{f007}"}]}));
+}
+
+#[test]
+fn badges_have_a_side_and_colours_of_another_column() {
+    let nodes = [
+        ("id", ints(&[1, 2, 3, 4])),
+        ("k", texts(&["a", "b", "a", "b"])),
+        ("w", floats(&[0.0, 9.0, 9.0, 0.0])),
+    ];
+    let case = Case::new((&[1, 2, 3], &[2, 3, 4]), &[], &nodes);
+    let background = json!({"attribute": "w", "variation": "continuous",
+        "mapping": {"continuous": {"bins": [[5, "green"], [null, "red"]]}}});
+    let encoding = json!({
+        "attribute": "k", "color": "#fff", "bg": {"color": background},
+        "mapping": {"categorical": {"fixed": {"a": "bug"}}},
+    });
+    let case = case.encode("pointBadgeBottomLeftEncoding", encoding);
+    let scene = case.scene();
+    assert!(scene.notices.is_empty(), "{:?}", scene.notices);
+    let layer = &scene.icons[0];
+    assert_eq!(layer.place, Place::BottomLeft);
+    let bug = |bg: &str| json!({"glyph": "\u{f188}", "color": "#ffffff", "bg": bg});
+    let bare = |bg: &str| json!({"color": "#ffffff", "bg": bg});
+    assert_eq!(shown(layer), [bug("#008000"), bare("#ff0000"), bug("#ff0000"), bare("#008000")]);
+}
+
+#[test]
+fn every_place_of_a_badge_is_read_and_the_cover_is_drawn_first() {
+    let mut case = Case::path(("k", texts(&["bug"; 4])));
+    let places = [
+        "Top",
+        "TopRight",
+        "Right",
+        "BottomRight",
+        "Bottom",
+        "BottomLeft",
+        "Left",
+        "TopLeft",
+        "Cover",
+    ];
+    for place in places {
+        case = case.encode(&format!("pointBadge{place}Encoding"), json!({"attribute": "k"}));
+    }
+    let scene = case.encode("pointIconEncoding", json!({"attribute": "k"})).scene();
+    assert!(scene.notices.is_empty(), "{:?}", scene.notices);
+    let found: Vec<u8> = scene.icons.iter().map(|l| l.place as u8).collect();
+    assert_eq!(found, [9, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    for byte in found {
+        assert_eq!(Place::of_byte(byte).map(|p| p as u8), Some(byte));
+    }
+    assert_eq!(Place::of_byte(10), None);
+}
+
+#[test]
+fn edges_have_icons_by_position_and_columns_that_are_missing_are_named() {
+    let case = Case::new((&[3, 1, 2], &[4, 2, 3]), &[("k", texts(&["bug", "car", "bus"]))], &[]);
+    let scene = case.encode("edgeIconEncoding", json!({"attribute": "k"})).scene();
+    // Edges lie by their source: 3 is the first node that is named.
+    assert_eq!(scene.icons[0].axis, Axis::Edge);
+    assert_eq!(scene.icons[0].shown.len(), 3);
+    let of: Vec<Value> = shown(&scene.icons[0]).iter().map(|e| e["glyph"].clone()).collect();
+    let rows = case_rows(&[3, 1, 2], &[4, 2, 3]);
+    let want = ["\u{f188}", "\u{f1b9}", "\u{f207}"];
+    assert_eq!(of, rows.iter().map(|r| json!(want[*r as usize])).collect::<Vec<_>>());
+    let (layers, notices) = icons(texts(&["bug"; 4]), json!({"attribute": "nope"}));
+    assert!(layers.is_empty());
+    assert!(notices[0].text.contains("\"nope\""), "{notices:?}");
+    let (layers, notices) =
+        icons(texts(&["bug"; 4]), json!({"attribute": "k", "mapping": {"bins": [[1, "bug"]]}}));
+    assert!(layers.is_empty());
+    assert!(notices[0].text.contains("bins need a column of numbers"), "{notices:?}");
+}
+
+/// The table rows of edges by position.
+fn case_rows(src: &[i64], dst: &[i64]) -> Vec<u32> {
+    Case::new((src, dst), &[], &[]).graph.topology.out_row().to_vec()
+}
+
+#[test]
+fn of_too_many_kinds_the_most_frequent_are_kept_and_the_rest_is_counted() {
+    let n = crate::icons::ENTRIES_MAX as i64 + 10;
+    let ids: Vec<i64> = (0..n).collect();
+    // The last value is twice there.
+    let words: Vec<String> = ids.iter().map(|i| format!("w{}", (i % (n - 1)).abs())).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let case = Case::new(
+        (&ids[1..], &ids[..n as usize - 1]),
+        &[],
+        &[("id", ints(&ids)), ("k", texts(&words))],
+    );
+    let scene = case.encode("pointIconEncoding", json!({"attribute": "k", "asText": true})).scene();
+    let layer = &scene.icons[0];
+    assert_eq!(layer.look["list"].as_array().unwrap().len(), crate::icons::ENTRIES_MAX);
+    assert_eq!(layer.shown.iter().filter(|s| **s == 0).count(), 9);
+    assert_eq!((layer.shown[0], layer.shown[n as usize - 1]), (1, 1));
+    assert!(scene.notices[0].text.contains("9 elements have none"), "{:?}", scene.notices);
+}
+
+#[test]
+fn pictures_that_are_too_long_or_of_another_scheme_are_refused_by_name() {
+    let long = format!("data:image/png;base64,{}", "A".repeat(1 << 17));
+    let column =
+        texts(&[&long, "javascript:alert(1)", "https://example.org/a.png", "data:text/html,x"]);
+    let (layers, notices) = icons(column, json!({"attribute": "k"}));
+    let of: Vec<bool> = shown(&layers[0]).iter().map(Value::is_null).collect();
+    assert_eq!(of, [true, true, false, true]);
+    let said: Vec<&str> = notices.iter().map(|n| n.text.as_ref()).collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("longer than 128 KiB") && said[0].len() < 300, "{said:?}");
+    assert!(said[1].contains("\"javascript:alert(1)\"") && said[1].contains("no http"), "{said:?}");
+}
+
+#[test]
+fn icons_come_back_from_the_wire_and_broken_frames_are_errors() {
+    let (layers, _) = icons(texts(&["user", "bug", "user", ""]), json!({"attribute": "k"}));
+    let frame = encode_icons(Stamp::default(), &layers[0], &layers[0].shown);
+    assert_eq!(decode(&frame).unwrap().payload, Decoded::Icons(layers[0].clone()));
+    for cut in 0..frame.len() {
+        assert!(decode(&frame[..cut]).is_err(), "{cut} bytes");
+    }
+    for (at, value) in [(48, 7), (49, 200), (52, 255), (frame.len() - 1, b'x')] {
+        let mut wrong = frame.to_vec();
+        wrong[at] = value;
+        assert!(decode(&wrong).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+fn axis_rows_are_read_and_those_without_a_place_are_named() {
+    let rows = json!([
+        {"r": 14, "external": true, "label": "outermost"},
+        {"r": "12.5", "space": true},
+        {"y": -2.0, "internal": true, "label": 7, "width": 99, "bounds": {"min": "40", "max": 400}},
+        {"x": 0},
+        {"label": "nowhere"}, 5
+    ]);
+    let case = Case::path(("k", ints(&[1; 4])));
+    let axis = json!({"attribute": "degree", "variation": "categorical", "rows": rows});
+    let scene = case.encode("pointAxisEncoding", axis).scene();
+    assert_eq!(
+        scene.underlay["axes"],
+        json!([
+            {"r": 14.0, "label": "outermost", "kind": "external"},
+            {"r": 12.5, "kind": "space"},
+            {"y": -2.0, "label": "7", "kind": "internal", "width": 40.0, "min": 40.0, "max": 400.0},
+            {"x": 0.0, "kind": "plain"},
+        ])
+    );
+    let said: Vec<&str> = scene.notices.iter().map(|n| n.text.as_ref()).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("2 of 6 axis rows") && said[0].contains("{\"label\":\"nowhere\"}"),
+        "{said:?}"
+    );
+}
+
+/// Four cities as degrees, and as a client with a radius of 637.8137 projects them.
+const CITIES: [[f64; 2]; 4] = [[13.4, 52.5], [-74.0, 40.7], [151.2, -33.9], [28.0, -26.2]];
+
+fn cities(with: &[(&str, ArrayRef)], bound: Value) -> Scene {
+    let degrees = |k: usize| floats(&CITIES.map(|c| c[k]));
+    let mut nodes =
+        vec![("id", ints(&[1, 2, 3, 4])), ("longitude", degrees(0)), ("latitude", degrees(1))];
+    nodes.extend_from_slice(with);
+    Case::new((&[1, 2, 3], &[2, 3, 4]), &[], &nodes).bind(bound, json!({})).scene()
+}
+
+#[test]
+fn a_map_lies_under_nodes_that_lie_where_their_degrees_say() {
+    let radius = 637.8137;
+    let x = floats(&CITIES.map(|c| radius * c[0].to_radians()));
+    let y = floats(&CITIES.map(|c| radius * c[1].to_radians().tan().asinh()));
+    let scene = cities(&[("px", x.clone()), ("py", y)], json!({"node_x": "px", "node_y": "py"}));
+    let map = &scene.underlay["map"];
+    assert!(
+        (map["scale"].as_f64().unwrap() - radius * std::f64::consts::PI / 180.0).abs() < 1e-4,
+        "{map}"
+    );
+    assert!(
+        map["x"].as_f64().unwrap().abs() < 1e-3 && map["y"].as_f64().unwrap().abs() < 1e-3,
+        "{map}"
+    );
+    // Places that have nothing to do with the degrees.
+    let elsewhere = cities(
+        &[("px", x), ("py", floats(&[3.0, 1.0, 4.0, 1.0]))],
+        json!({"node_x": "px", "node_y": "py"}),
+    );
+    assert_eq!(elsewhere.underlay["map"], Value::Null);
+}
+
+#[test]
+fn degrees_alone_place_the_nodes_on_the_map() {
+    for bound in [json!({"node_longitude": "longitude", "node_latitude": "latitude"}), json!({})] {
+        let scene = cities(&[], bound.clone());
+        let places = scene.positions.unwrap();
+        assert!(
+            (places[0][0] - 13.4).abs() < 1e-4 && (places[0][1] - 62.0).abs() < 0.5,
+            "{places:?}"
+        );
+        let scale = scene.underlay["map"]["scale"].as_f64().unwrap();
+        assert!((scale - 1.0).abs() < 1e-6, "{scale} for {bound}");
+        let told = scene.notices.iter().any(|n| n.slug == "positions-from-columns");
+        assert_eq!(told, bound == json!({}), "{:?}", scene.notices);
+    }
+    let nodes = [
+        ("id", ints(&[1, 2])),
+        ("longitude", floats(&[1e6, 0.0])),
+        ("latitude", floats(&[1.0, 2.0])),
+    ];
+    let scene = Case::new((&[1], &[2]), &[], &nodes).scene();
+    assert_eq!(scene.positions, None, "columns of this name that hold no degrees");
+}
+
+#[test]
+fn an_edge_is_as_wide_as_its_weight_where_no_size_is_bound() {
+    let columns = [("w", floats(&[1.0, 4.0, f64::NAN])), ("s2", floats(&[2.0, 2.0, 1.0]))];
+    let case = || Case::new((&[1, 2, 3], &[2, 3, 4]), &columns, &[]);
+    let scene = case().bind(json!({}), json!({"edge_weight": "w"})).scene();
+    assert_eq!(scene.edge_width, Some(vec![36, 64, 8]));
+    assert_eq!(scene.edge_weights, Some(vec![1.0, 4.0, 1.0]));
+    assert_eq!(scene.legend["edge_size"]["title"], "w");
+    let both = case().bind(json!({}), json!({"edge_weight": "w", "edge_size": "s2"})).scene();
+    assert_eq!(both.legend["edge_size"]["title"], "s2");
+}
+
+#[test]
+fn opacities_have_their_own_entries_in_the_legend() {
+    let columns = [("w", floats(&[0.25, 0.5, 1.0]))];
+    let case = Case::new(
+        (&[1, 2, 3], &[2, 3, 4]),
+        &columns,
+        &[("id", ints(&[1, 2, 3, 4])), ("o", floats(&[1.0, 50.0, 100.0, 20.0]))],
+    );
+    let scene = case.bind(json!({"node_opacity": "o"}), json!({"edge_opacity": "w"})).scene();
+    assert_eq!(
+        scene.legend["node_opacity"],
+        json!({"title": "o", "kind": "continuous", "min": 1.0, "max": 100.0, "scale": "linear"})
+    );
+    assert_eq!(scene.legend["edge_opacity"]["title"], "w");
+    assert_eq!(scene.node_rgba[1][3], 128);
+}
