@@ -11,7 +11,11 @@ export default defineConfig({
       enforce: 'pre',
       transform(code, id) {
         if (!/shaders\.ts$/.test(id)) return null;
-        const short = code.replace(/\/\*\*[^]*?\*\/|\/\/ [^\n`]*/g, '').replace(/\n\s+/g, '\n');
+        const bare = code.replace(/\/\*\*[^]*?\*\/|\/\/ [^\n`]*/g, '').replace(/\n\s+/g, '\n');
+        // Not around minus signs, for two of them are one of another kind, nor on lines for the preprocessor.
+        const close = (text: string) =>
+          text.replace(/^(?!#).*$/gm, (line: string) => line.replace(/ *([=*/<>(){},;?:+]) */g, '$1'));
+        const short = bare.replace(/`[^`]*`/g, (text: string) => close(text).replace(/([;{}])\n(?!#)/g, '$1'));
         return { code: short, map: null };
       },
     },

@@ -288,10 +288,20 @@ void main() {
   vec2 d = (vUv - 0.5) * vec2(uAspect, 1.0) / max(0.5 * length(vec2(uAspect, 1.0)), 1e-3);
   vec3 back = mix(uBackCenter, uBackEdge, smoothstep(0.0, 1.0, length(d)));
   vec4 ink = uHasInk ? texture(uInk, vUv) : vec4(0.0);
-  float cover = min(0.78, 1.0 - exp(-ink.a * uInkScale)) * uOpacity;
-  vec3 color = ink.rgb / max(ink.a, 1e-5);
-  // Half a step of noise, or the gradient shows rings.
-  float noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) - 0.5;
-  if (uClear) oColor = vec4(color * cover, cover);
-  else oColor = vec4(mix(back, color, cover) + noise * uNoise, 1.0);
+  float cover = 0.0;
+  vec3 color = back;
+  if (ink.a > 0.0) {
+    cover = min(0.78, 1.0 - exp(-ink.a * uInkScale)) * uOpacity;
+    color = ink.rgb / max(ink.a, 1e-5);
+  }
+  if (uClear) {
+    oColor = vec4(color * cover, cover);
+    return;
+  }
+  // Half a step of noise, or the gradient shows rings; nobody sees them while the picture moves.
+  float noise = 0.0;
+  if (uNoise > 0.0) {
+    noise = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) - 0.5;
+  }
+  oColor = vec4(mix(back, color, cover) + noise * uNoise, 1.0);
 }`;

@@ -3,7 +3,7 @@ import type { TextWidths } from '../gl/glyph-atlas.ts';
 import { Renderer, type DrawInput, type EdgeList, type SceneData } from '../gl/renderer.ts';
 import type { Frame } from '../net/frames.ts';
 import { CameraControl } from '../state/camera-control.ts';
-import { fitBox, freeRect, givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
+import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
 import type { Box, Rect, Size, View } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
@@ -17,6 +17,7 @@ import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
 import { pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
 import { RareEdges, rareOpacity } from './rare-edges.ts';
+import { fitView } from './fit.ts';
 import { RenderScale } from './render-scale.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
@@ -236,13 +237,8 @@ export class Picture {
     const current = visible && nodeHidden ? this.positions.without(nodeHidden) : this.positions.current;
     const box = this.given ? givenBox(current, origin) : percentileBox(current, origin);
     if (!box) return null;
-    const margin = Math.min(40, Math.max(12, Math.min(this.size.w, this.size.h) * 0.045));
-    const free = freeRect(this.size, this.obstacles(), box, margin);
-    // A few nodes look lost at the rims of the screen; keep them together in its middle.
-    const part = Math.min(1, 0.36 + 0.1 * Math.sqrt(this.data.numNodes));
-    const x = free.x + (free.w * (1 - part)) / 2;
-    const y = free.y + (free.h * (1 - part)) / 2;
-    return fitBox(box, { x, y, w: free.w * part, h: free.h * part }, this.size);
+    const most = this.given ? 0 : this.data.numNodes / 2000;
+    return fitView({ box, size: this.size, panels: this.obstacles(), xy: current, origin, most });
   }
 
   /** Looks anew where the layout is; a camera that follows glides there, or jumps. */
@@ -445,7 +441,7 @@ export class Picture {
       backCenter: backdrop.center,
       backEdge: backdrop.edge,
       clear: backdrop.clear,
-      noise: true,
+      noise: this.sharpness >= this.dpr,
       curvature: look.curvature,
       arrows: look.arrows !== false && (this.lit?.edges.count ?? 0) <= 600,
       edgeOpacity: look.edgeOpacity,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fitView } from '../../src/scene/fit.ts';
 import {
   fitBox,
   flight,
@@ -88,6 +89,34 @@ test('a panel is avoided on the side that leaves the graph larger', () => {
   const beside = freeRect(size, [legend], tall, 10);
   assert.ok(above.w === 780 && above.y + above.h <= 400);
   assert.ok(beside.h === 580 && beside.x >= 192);
+});
+
+test('the fit uses what is beside a panel where no node comes to lie under it', () => {
+  const legend = { x: 12, y: 400, w: 180, h: 188 };
+  const origin = { x: 50, y: -20 };
+  // A square of nodes without its lower left corner, and one with it.
+  const nodes = (corner: boolean): Float32Array => {
+    const all: number[] = [];
+    for (let x = 0; x <= 20; x += 1) {
+      for (let y = 0; y <= 20; y += 1) if (corner || x > 8 || y > 10) all.push(x, y);
+    }
+    return Float32Array.from(all);
+  };
+  const box = { minX: 50, maxX: 70, minY: -20, maxY: 0 };
+  const narrow = { w: 620, h: 600 };
+  const shown = (xy: Float32Array, most = 0): { scale: number; hidden: number } => {
+    const view = fitView({ box, size: narrow, panels: [legend], xy, origin, most });
+    let hidden = 0;
+    for (let i = 0; i < xy.length; i += 2) {
+      const [x, y] = toScreen(view, narrow, xy[i] + origin.x, xy[i + 1] + origin.y);
+      if (x > 12 && x < 192 && y > 400 && y < 588) hidden += 1;
+    }
+    return { scale: view.scale, hidden };
+  };
+  const [free, full, forgiving] = [shown(nodes(false)), shown(nodes(true)), shown(nodes(true), 1000)];
+  assert.deepEqual([free.hidden, full.hidden], [0, 0]);
+  assert.ok(free.scale > 1.1 * full.scale, `${free.scale} ${full.scale}`);
+  assert.ok(forgiving.hidden > 0 && forgiving.scale > 1.1 * full.scale);
 });
 
 test('the percentile box forgets far outliers and ignores nodes without a place', () => {
