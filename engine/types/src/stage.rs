@@ -7,8 +7,9 @@
 /// Sides of the window in pixels, width first.
 pub const WINDOW: [f64; 2] = [1440.0, 900.0];
 
-/// Sides in pixels of what the page's bars and margins leave of [`WINDOW`], width first: the picture fits into it.
-pub const STAGE: [f64; 2] = [1280.0, 780.0];
+/// Sides in pixels of what the page's bar and margins leave of [`WINDOW`], width first: the picture fits into it. Panels in
+/// corners take nothing of it where no node lies.
+pub const STAGE: [f64; 2] = [1360.0, 776.0];
 
 /// Width over height of [`STAGE`].
 pub const ASPECT: f64 = STAGE[0] / STAGE[1];

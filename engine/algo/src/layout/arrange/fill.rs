@@ -4,6 +4,7 @@
 //! the screen. Most of its nodes are in the middle, the more the longer it has run, while the fit is decided by the few
 //! that are far out: the distances from the middle are moved towards those of an even disc, whose nodes within `r` are
 //! in proportion to `r^2`, as far as is needed for the picture to fill the stage. Angles and the order of distances stay.
+//! A picture that is far out in some directions only is then evened out along each axis, where the order of nodes stays.
 
 use graphlume_types::stage::ASPECT;
 use rayon::prelude::*;
@@ -12,7 +13,7 @@ use super::view::box_share;
 use crate::layout::component_packing::Coordinate;
 
 /// The part of the stage that the middle nine tenths of the nodes should take each way.
-const SHARE: f64 = 0.55;
+const SHARE: f64 = 0.6;
 /// How much longer one axis may be drawn than the other.
 const STRETCH_MAX: f64 = 1.3;
 /// Pictures as long as wide up to this have no axis to be turned by.
@@ -20,6 +21,8 @@ const ROUND: f64 = 1.08;
 /// Steps from the distances that there are to even ones, and how far they go at most.
 const STEPS: u32 = 10;
 const EVEN_MAX: f64 = 0.9;
+/// How far coordinates go at most towards those at which as many nodes lie in each strip of the picture.
+const EVEN_AXES_MAX: f64 = 0.6;
 /// Nodes that are looked at.
 const SAMPLE: usize = 1 << 14;
 /// Places at which the distances are told; between them they are interpolated.
@@ -89,6 +92,7 @@ pub(super) fn fill(points: &mut [[f64; 2]], of: &[u32], beside: f64) {
     }
     stretch(&mut own, ASPECT * (1.0 - beside));
     even_out(&mut own);
+    even_axes(&mut own);
     let larger = spread(&own);
     let back = if larger > 0.0 { size / larger } else { 1.0 };
     for (v, p) in of.iter().zip(&own) {
@@ -137,6 +141,56 @@ fn even_out(points: &mut [[f64; 2]]) {
     }
     if best.1 > 0.0 {
         points.par_iter_mut().for_each(|p| *p = radii.moved(*p, best.1));
+    }
+}
+
+/// Evens the coordinates of each axis out, as little as makes the picture fill the stage.
+fn even_axes(points: &mut [[f64; 2]]) {
+    let of: Vec<u32> = (0..points.len() as u32).collect();
+    let sample: Vec<[f64; 2]> = sampled(&of).map(|v| points[v as usize]).collect();
+    let axes = [0, 1].map(|c| Strips::of(sample.iter().map(|p| p[c]).collect()));
+    let moved = |p: [f64; 2], even: f64| [0, 1].map(|c| axes[c].moved(p[c], even));
+    let mut best = (box_share(&sample), 0.0);
+    for step in 1..=STEPS {
+        if best.0 >= SHARE {
+            break;
+        }
+        let even = EVEN_AXES_MAX * f64::from(step) / f64::from(STEPS);
+        let share = box_share(&sample.iter().map(|p| moved(*p, even)).collect::<Vec<_>>());
+        if share > best.0 {
+            best = (share, even);
+        }
+    }
+    if best.1 > 0.0 {
+        points.par_iter_mut().for_each(|p| *p = moved(*p, best.1));
+    }
+}
+
+/// Coordinates between which equal parts of the nodes lie, but for the few that are farthest out.
+struct Strips(Vec<f64>);
+
+impl Strips {
+    fn of(mut all: Vec<f64>) -> Self {
+        all.sort_unstable_by(f64::total_cmp);
+        let last = (all.len() - 1) as f64;
+        let at =
+            |k: usize| all[(last * (0.002 + 0.996 * k as f64 / KNOTS as f64)).round() as usize];
+        let mut knots: Vec<f64> = (0..=KNOTS).map(at).collect();
+        knots.dedup();
+        Self(knots)
+    }
+
+    /// Where a coordinate goes: `even` of the way to where the strips are of one width.
+    fn moved(&self, x: f64, even: f64) -> f64 {
+        let knots = &self.0;
+        let count = knots.len() - 1;
+        let (low, high) = (knots[0], knots[count]);
+        if count == 0 || x <= low || x >= high {
+            return x;
+        }
+        let k = knots.partition_point(|knot| *knot <= x) - 1;
+        let place = (k as f64 + (x - knots[k]) / (knots[k + 1] - knots[k])) / count as f64;
+        (1.0 - even) * x + even * (low + place * (high - low))
     }
 }
 
