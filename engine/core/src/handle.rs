@@ -411,7 +411,7 @@ impl EngineHandle {
         Ok(())
     }
 
-    /// A PNG file of what a session shows now: positions, colours and sizes as the page draws them, without names.
+    /// A file of what a session shows now: positions, colours and sizes as the page draws them.
     ///
     /// # Errors
     /// A size that no picture may have; [`EngineError::NotLoaded`] before the first positions; [`EngineError::Busy`] when
