@@ -66,7 +66,7 @@ function Dialog({ viewer, close }: { viewer: Viewer; close: () => void }): JSX.E
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        void save();
+        if (!busy.value) void save();
       }}
     >
       <h2 id="export-title">Save the picture</h2>
@@ -123,7 +123,7 @@ function Dialog({ viewer, close }: { viewer: Viewer; close: () => void }): JSX.E
         <button type="button" class="button" id="export-cancel" onClick={close}>
           Cancel
         </button>
-        <button type="submit" class="button primary" id="export-save" disabled={busy.value}>
+        <button type="submit" class="button primary" id="export-save" aria-busy={busy.value}>
           {busy.value ? 'Drawing…' : 'Save'}
         </button>
       </div>
@@ -136,7 +136,14 @@ export function openExport(viewer: Viewer): void {
   const dialog = document.createElement('dialog');
   dialog.id = 'export-dialog';
   dialog.setAttribute('aria-labelledby', 'export-title');
+  // Keys of the page are none while the dialog is open, wherever the focus is.
+  const keys = (event: KeyboardEvent): void => {
+    event.stopPropagation();
+    if (event.key === 'Escape') dialog.close();
+  };
+  addEventListener('keydown', keys, true);
   dialog.addEventListener('close', () => {
+    removeEventListener('keydown', keys, true);
     render(null, dialog);
     dialog.remove();
   });
