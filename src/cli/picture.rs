@@ -9,7 +9,7 @@ use clap::Args;
 #[command(
     after_help = "The extension of the file tells the format: .png, .svg or .pdf (the latter two up to 20,000\n\
     nodes and edges). Without --key, what everybody may see is drawn. For a server behind TLS run it\n\
-    beside the server, or fetch /viz/SESSION/picture.png yourself.\n\n\
+    beside the server, or fetch /viz/SESSION/picture.png yourself.\n\nExample:\n  \
     graphlume picture 3f1c... -o graph.png --width 1920 --height 1080 --legend"
 )]
 pub struct PictureArgs {

@@ -431,6 +431,7 @@ impl EngineHandle {
         let missing = || EngineError::NotLoaded(target.session.clone());
         let epoch = broadcast.graph().ok_or_else(missing)?.epoch;
         let positions = self.positions(target.clone(), epoch).await?;
+        let request = Box::new(request);
         self.call(cmd::picture::Picture { target, epoch, positions, request }).await
     }
 

@@ -67,7 +67,7 @@ pub(crate) struct Picture {
     pub(crate) epoch: u32,
     /// An exact frame.
     pub(crate) positions: Bytes,
-    pub(crate) request: PictureRequest,
+    pub(crate) request: Box<PictureRequest>,
 }
 
 impl Apply for Picture {
