@@ -190,7 +190,7 @@ impl Sessions {
         for (name, value) in documents().flat_map(|d| d.below("look/")) {
             look.hear(name, value);
         }
-        let bound = documents().filter_map(|d| bound(d)).last();
+        let bound = documents().filter_map(|d| bound(d)).next_back();
         let mut settings = settings(asked, look, bound);
         let mut has_names = true;
         for (name, value) in documents().flat_map(|d| d.below("look/")) {
