@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod accounts;
 mod graphs;
+mod picture;
 mod serve;
 
 pub use accounts::{KeyCommand, RoleArg, Switch, UserCommand};
@@ -16,6 +17,7 @@ pub use graphs::{
     BenchArgs, ComputeArgs, GenerateArgs, GraphFiles, GraphKind, HeaderArg, LayoutArgs, QueryArgs,
     QueryOutputArg, RunOptions, StartArg,
 };
+pub use picture::PictureArgs;
 pub use serve::{DeviceLostArg, LogFormat, ParseWorkerArgs, ServeArgs};
 
 /// Version, commit and backends, as `--version` prints them.
@@ -58,6 +60,8 @@ pub enum Command {
     Compute(ComputeArgs),
     /// Ask the graph of table files in GFQL or Cypher
     Query(QueryArgs),
+    /// Write a picture of a dataset or a visualization of a running server
+    Picture(Box<PictureArgs>),
     /// Make a deterministic benchmark graph
     Generate(GenerateArgs),
     /// Write a logical backup of the data folder

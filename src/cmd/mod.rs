@@ -9,6 +9,7 @@ mod generate;
 mod key;
 mod layout;
 mod parse_worker;
+mod picture;
 mod print;
 mod query;
 mod serve;
@@ -65,6 +66,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Layout(args) => layout::run(&args),
         Command::Compute(args) => compute::run(&args),
         Command::Query(args) => query::run(&args),
+        Command::Picture(args) => picture::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Export(args) => backup::export(&args),
         Command::Import(args) => backup::import(&args),

@@ -7,7 +7,7 @@ import pytest
 from agent import Agent, OpenPage
 
 NODES = [{"type": "Node"}]
-TOOLS = ["list_sessions", "get_session_info", "query_graph", "create_collection", "list_collections",
+TOOLS = ["list_sessions", "get_session_info", "get_picture", "query_graph", "create_collection", "list_collections",
          "update_collection", "delete_collection", "reorder_collections", "reset_collections"]
 
 

@@ -11,7 +11,7 @@ import requests
 
 from conftest import PASSWORD, Server, counted, run_cli
 
-COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "generate", "export", "import", "doctor", "bench", "print"]
+COMMANDS = ["serve", "user", "key", "layout", "compute", "query", "picture", "generate", "export", "import", "doctor", "bench", "print"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -225,6 +225,28 @@ def visible(page, nodes):
     assert page.masks[1].sum() == edges == page.counts["edges"]
 
 
+def test_a_page_that_comes_later_is_told_what_is_hidden_after_its_graph(server, graph):
+    session = unique("late")
+    page = Page(server, graph, session, "alice")
+    page.until(lambda: page.frames)
+    assert page.do({"filters/f": {"kind": "filter", "rule": {"expr": "point:degree > 1000"}}})["t"] == "done"
+    page.until(lambda: page.counts and page.counts["nodes"] == 0)
+    late = Page(server, graph, session, "alice")
+    kinds = []
+    step = late.step
+
+    def noted(*timeout):
+        m = step(*timeout)
+        kinds.append(m["t"] if isinstance(m, dict) else m.kind)
+        return m
+
+    late.step = noted
+    # Masks are about the elements of a graph: one that comes before it is of no use to a page.
+    late.until(lambda: "graph" in kinds and MASK in kinds[kinds.index("graph"):])
+    page.close()
+    late.close()
+
+
 def at(server, page, path, **params):
     return f"{server.url}/viz/{page.session}/{path}", {"dataset": page.dataset, **params}
 

@@ -405,6 +405,8 @@ SCOPE = {
     "GET /viz/{session_id}/{epoch}/edges.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/positions.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/picture.png": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/picture.svg": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/picture.pdf": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/columns": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/bins": (OWN_PAGE, OTHER_PAGE),
     "POST /viz/{session_id}/find": (OWN_PAGE, OTHER_PAGE),

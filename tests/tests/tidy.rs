@@ -109,6 +109,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("parquet", &["graphlume-ingest", "graphlume"]),
     ("jsonwebtoken", &["graphlume-identity"]),
     ("microlp", &["graphlume-algo"]),
+    ("ab_glyph", &["graphlume-raster"]),
+    ("pdf-writer", &["graphlume-raster"]),
     ("argon2", &["graphlume-identity"]),
     ("seccompiler", &["graphlume-workers"]),
     ("tokio", &["graphlume-identity", "graphlume-service", "graphlume-http", "graphlume"]),

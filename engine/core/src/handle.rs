@@ -1,6 +1,7 @@
 //! The only thing that others hold of the engine.
 
 mod facets;
+mod picture;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use crate::cmd;
 use crate::cmd::info::SessionInfo;
-use crate::cmd::picture::PictureRequest;
 use crate::cmd::query::{QueryRequest, QueryResult};
 use crate::command::Apply;
 use crate::command_queue::{CommandSender, QueuedCommand};
@@ -28,7 +28,7 @@ use crate::session::collections::{
     CollectionMembers, CollectionRule, CollectionSet, CollectionsView,
 };
 use crate::session::control::Control;
-use crate::session::events::{Phase, SessionState, ViewerEvent};
+use crate::session::events::SessionState;
 use crate::session::viewer::Viewer;
 use crate::settings::LayoutSettings;
 use crate::stats::EngineStats;
@@ -378,60 +378,6 @@ impl EngineHandle {
         epoch: u32,
     ) -> Result<Bytes, EngineError> {
         self.call(cmd::positions::Positions { target: target.into(), epoch }).await
-    }
-
-    /// Waits until a session has its graph and its layout does not run; looks at it meanwhile, for without viewers no
-    /// layout does. Answers at once when the graph cannot be loaded.
-    ///
-    /// # Errors
-    /// [`EngineError::SessionNotFound`]; [`EngineError::SessionClosed`] when it ends; [`EngineError::Busy`] past the limit of
-    /// viewers.
-    pub async fn at_rest(&self, target: impl Into<Target>) -> Result<(), EngineError> {
-        let target = target.into();
-        let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
-        let is_done = || {
-            let state = broadcast.state();
-            match state.state {
-                Phase::Failed | Phase::Waiting => true,
-                Phase::Loading | Phase::Running => false,
-                Phase::Paused | Phase::Stopped | Phase::Settled => {
-                    broadcast.graph().is_some() && !state.playing
-                }
-            }
-        };
-        if is_done() {
-            return Ok(());
-        }
-        let mut viewer = self.attach(target.clone()).await?;
-        while !is_done() {
-            if let ViewerEvent::Closed(reason) = viewer.next(true).await {
-                return Err(EngineError::SessionClosed { session: target.session, reason });
-            }
-        }
-        Ok(())
-    }
-
-    /// A PNG file of what a session shows now: positions, colours and sizes as the page draws them, without names.
-    ///
-    /// # Errors
-    /// A size that no picture may have; [`EngineError::NotLoaded`] before the first positions; [`EngineError::Busy`] when
-    /// too many callers ask for something; what loading the graph may answer.
-    pub async fn picture(
-        &self,
-        target: impl Into<Target>,
-        request: PictureRequest,
-    ) -> Result<Bytes, EngineError> {
-        request.settings.check().map_err(|e| EngineError::from_coded(&e))?;
-        let target = target.into();
-        let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
-        if broadcast.graph().is_none() {
-            // Says why where the graph cannot be loaded.
-            self.node_names(target.clone(), Vec::new()).await?;
-        }
-        let missing = || EngineError::NotLoaded(target.session.clone());
-        let epoch = broadcast.graph().ok_or_else(missing)?.epoch;
-        let positions = self.positions(target.clone(), epoch).await?;
-        self.call(cmd::picture::Picture { target, epoch, positions, request }).await
     }
 
     /// Starts loading the dataset unless it is resident; tries again at once when it waited for data

@@ -62,8 +62,9 @@ pub use graphlume_facets::{
     Filtered, Histogram, Kept, NodeBytes, Parts, Rule, Wanted,
 };
 pub use graphlume_raster::{
-    Background as PictureBackground, Look as PictureLook, Settings as PictureSettings,
-    Theme as PictureTheme, Window as PictureWindow,
+    Background as PictureBackground, Format as PictureFormat, Labels as PictureLabels,
+    Look as PictureLook, Settings as PictureSettings, Theme as PictureTheme,
+    Window as PictureWindow,
 };
 pub use graphlume_scene::backdrop;
 pub use graphlume_scene::{Bits, Encodings, Members, Paint, SearchHit};

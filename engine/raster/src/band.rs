@@ -31,6 +31,19 @@ impl Band {
         bottom * self.scale >= first && top * self.scale <= end
     }
 
+    /// Pixels of the picture for each of the page's.
+    pub(crate) const fn scale(&self) -> f32 {
+        self.scale
+    }
+
+    /// Covers a pixel of the picture, by column and row, where it is in the band.
+    pub(crate) fn over(&mut self, [column, row]: [i64; 2], ink: [f32; 4]) {
+        let row = row - self.first as i64;
+        if (0..self.columns as i64).contains(&column) && (0..self.rows as i64).contains(&row) {
+            self.put(row as usize * self.columns + column as usize, ink, Mode::Over);
+        }
+    }
+
     fn put(&mut self, pixel: usize, ink: [f32; 4], mode: Mode) {
         let to = &mut self.pixels[pixel];
         let kept = if mode == Mode::Over { 1.0 - ink[3] } else { 1.0 };

@@ -4,6 +4,7 @@ use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
 use crate::band::{Band, Mode};
+use crate::marks::stamps;
 use crate::png::Writer;
 use crate::sheet::{Arrow, Sheet, Stroke};
 use crate::{Background, Drawing, RasterError, Settings, nodes};
@@ -40,6 +41,7 @@ pub(crate) fn rows(
     settings.check()?;
     drawing.check()?;
     let sheet = Sheet::new(drawing, settings, cancel)?;
+    let over = stamps(&sheet.marks, settings.scale as f32);
     let height = settings.pixels()[1] as usize;
     let bands: Vec<usize> = (0..height).step_by(ROWS).collect();
     for some in bands.chunks(rayon::current_num_threads().max(1)) {
@@ -47,7 +49,9 @@ pub(crate) fn rows(
             .par_iter()
             .map(|first| {
                 cancel.check()?;
-                sheet.band(*first, ROWS.min(height - first), cancel)
+                let mut band = sheet.band(*first, ROWS.min(height - first), cancel)?;
+                over.iter().for_each(|stamp| stamp.put(&mut band));
+                Ok(bytes(&band))
             })
             .collect::<Result<_, RasterError>>()?;
         drawn.iter().try_for_each(|rows| write(rows))?;
@@ -56,12 +60,7 @@ pub(crate) fn rows(
 }
 
 impl Sheet<'_> {
-    fn band(
-        &self,
-        first: usize,
-        rows: usize,
-        cancel: &CancelToken,
-    ) -> Result<Vec<u8>, RasterError> {
+    fn band(&self, first: usize, rows: usize, cancel: &CancelToken) -> Result<Band, RasterError> {
         let columns = self.settings.pixels()[0] as usize;
         let mut band = Band::new(first, rows, columns, self.settings.scale as f32);
         let scale = match &self.strokes {
@@ -76,7 +75,7 @@ impl Sheet<'_> {
         self.draw(&mut band, &self.rare, self.rare_pieces, self.rare_gain, Mode::Over);
         cancel.check()?;
         nodes::draw(&mut band, &self.canvas, &self.order, self.dots());
-        Ok(bytes(&band))
+        Ok(band)
     }
 
     /// Many edges as thin lines, as many as the rule wants; by how much they stand for more.

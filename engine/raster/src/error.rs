@@ -1,6 +1,6 @@
 use graphlume_types::{Cancelled, Code, Coded};
 
-use crate::{PIXELS_MAX, SIDE_MAX, SIDE_MIN};
+use crate::{ELEMENTS_MAX, PIXELS_MAX, SIDE_MAX, SIDE_MIN};
 
 /// Why there is no picture.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,17 @@ pub enum RasterError {
     /// A window without area.
     #[error("left has to be less than right, and bottom less than top")]
     Window,
+    /// Too many nodes and edges for a picture of shapes.
+    #[error(
+        "format: a picture of shapes has at most {ELEMENTS_MAX} nodes and edges, and {nodes} nodes and {edges} edges are \
+         visible; ask for a PNG, or hide some by a filter"
+    )]
+    Elements {
+        /// Visible nodes.
+        nodes: usize,
+        /// Visible edges.
+        edges: usize,
+    },
     /// Parts that do not belong together.
     #[error("{what} has {given} entries where there are {expected}")]
     Length {
@@ -61,9 +72,11 @@ pub enum RasterError {
 impl Coded for RasterError {
     fn code(&self) -> Code {
         match self {
-            Self::Side { .. } | Self::Scale(_) | Self::Pixels { .. } | Self::Window => {
-                Code::InvalidArgument
-            }
+            Self::Side { .. }
+            | Self::Scale(_)
+            | Self::Pixels { .. }
+            | Self::Window
+            | Self::Elements { .. } => Code::InvalidArgument,
             Self::Length { .. } | Self::Node { .. } | Self::Encode(_) => Code::Internal,
             Self::Cancelled(_) => Code::Cancelled,
         }
@@ -74,6 +87,7 @@ impl Coded for RasterError {
             Self::Side { .. } | Self::Scale(_) | Self::Pixels { .. } | Self::Window => {
                 "picture-size"
             }
+            Self::Elements { .. } => "picture-elements",
             Self::Length { .. } | Self::Node { .. } => "picture-parts",
             Self::Encode(_) => "picture-encoding",
             Self::Cancelled(_) => "cancelled",

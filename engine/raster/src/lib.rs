@@ -7,17 +7,26 @@
 mod band;
 mod curve;
 mod direction;
+mod distance;
 mod encode;
 mod error;
 mod ink;
+mod labels;
 mod lines;
+mod marks;
+mod names;
 mod near;
 mod nodes;
+mod panels;
+mod pdf;
 mod png;
 mod rare;
 mod settings;
 mod sheet;
+mod svg;
+mod text;
 mod tone;
+mod vector;
 mod view;
 
 use graphlume_scene::Bits;
@@ -25,7 +34,11 @@ use graphlume_types::CancelToken;
 
 pub use encode::png;
 pub use error::RasterError;
-pub use settings::{Background, Look, Settings, Theme, Window};
+pub use panels::{Key, Legend};
+pub use pdf::pdf;
+pub use settings::{Background, Labels, Look, Settings, Theme, Window};
+pub use svg::svg;
+pub use vector::ELEMENTS_MAX;
 
 /// Pixels of a side at most.
 pub const SIDE_MAX: u32 = 8_192;
@@ -57,6 +70,23 @@ pub struct Drawing<'a> {
     pub is_given: bool,
     /// Whether somebody bound the sizes of nodes, which then keep their proportions at every zoom.
     pub sizes_bound: bool,
+    /// What nodes are called; without, nothing is named.
+    pub names: Option<&'a dyn Names>,
+}
+
+/// What nodes are called.
+pub trait Names: Sync {
+    /// The most important nodes of the whole graph, the most important first.
+    fn known(&self) -> &[(u32, String)];
+
+    /// The names of some nodes, at most 200, in the order asked.
+    fn of(&self, nodes: &[u32]) -> Vec<String>;
+}
+
+impl std::fmt::Debug for dyn Names + '_ {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names").field("known", &self.known().len()).finish_non_exhaustive()
+    }
 }
 
 fn has(bits: &Bits, index: u32) -> bool {
@@ -93,6 +123,37 @@ impl Drawing<'_> {
         match self.ends.iter().flatten().find(|v| **v as usize >= n) {
             Some(node) => Err(RasterError::Node { node: *node, nodes: n }),
             None => Ok(()),
+        }
+    }
+}
+
+/// What kind of file a picture is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Pixels.
+    #[default]
+    Png,
+    /// Shapes and texts.
+    Svg,
+    /// Shapes and texts, with their fonts.
+    Pdf,
+}
+
+impl Format {
+    /// Draws the picture as such a file.
+    ///
+    /// # Errors
+    /// As [`png()`]; [`RasterError::Elements`] for more than [`ELEMENTS_MAX`] nodes and edges, unless it has pixels.
+    pub fn draw(
+        self,
+        drawing: &Drawing<'_>,
+        settings: &Settings,
+        cancel: &CancelToken,
+    ) -> Result<Vec<u8>, RasterError> {
+        match self {
+            Self::Png => png(drawing, settings, cancel),
+            Self::Svg => svg(drawing, settings, cancel),
+            Self::Pdf => pdf(drawing, settings, cancel),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How a picture is drawn: its size, what part of the graph it shows, and how nodes and edges look in it.
 
+use crate::panels::Legend;
 use crate::{PIXELS_MAX, RasterError, SIDE_MAX, SIDE_MIN};
 
 /// The built-in colours of the background, and the palette that goes with them.
@@ -67,6 +68,27 @@ impl Default for Look {
     }
 }
 
+/// How names look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Labels {
+    /// How many of the most important names are shown in any case.
+    pub must: usize,
+    /// Opacity, 0 to 1.
+    pub opacity: f32,
+    /// Colour of the letters, channels 0 to 1; without, that of the theme.
+    pub color: Option<[f32; 3]>,
+    /// Colour behind each name instead of a halo.
+    pub plate: Option<[f32; 3]>,
+    /// Whether names may have letters that the font lacks: whoever shows the text has fonts of his own.
+    pub any_script: bool,
+}
+
+impl Default for Labels {
+    fn default() -> Self {
+        Self { must: 5, opacity: 1.0, color: None, plate: None, any_script: false }
+    }
+}
+
 /// How it is drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -86,6 +108,12 @@ pub struct Settings {
     pub zoom: Option<f64>,
     /// How nodes and edges look.
     pub look: Look,
+    /// How names look.
+    pub labels: Labels,
+    /// What stands above the graph.
+    pub title: Option<String>,
+    /// What the colours mean, beside the graph.
+    pub legend: Option<Legend>,
 }
 
 impl Default for Settings {
@@ -99,6 +127,9 @@ impl Default for Settings {
             window: None,
             zoom: None,
             look: Look::default(),
+            labels: Labels::default(),
+            title: None,
+            legend: None,
         }
     }
 }

@@ -5,10 +5,14 @@ use graphlume_types::CancelToken;
 use crate::curve::{Canvas, Curve, swell};
 use crate::ink::Ink;
 use crate::lines::{Line, Lines};
+use crate::marks::Mark;
 use crate::nodes::Dots;
+use crate::panels::Panels;
 use crate::tone::Tone;
 use crate::view::View;
-use crate::{Background, Drawing, RasterError, Settings, Theme, direction, near, nodes, rare};
+use crate::{
+    Background, Drawing, RasterError, Settings, Theme, direction, names, near, nodes, rare,
+};
 
 /// Arrow heads only where they can be told apart: so many for each step of zoom.
 const ARROWS_MAX: f64 = 600.0;
@@ -35,6 +39,8 @@ pub(crate) struct Sheet<'a> {
     pub(crate) order: Vec<u32>,
     /// Colour of the background in its middle and in its corners.
     pub(crate) back: [[f32; 3]; 2],
+    /// Names, title and legend.
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// A line as it is drawn: measured in pixels of the page.
@@ -72,7 +78,8 @@ impl<'a> Sheet<'a> {
         settings: &'a Settings,
         cancel: &CancelToken,
     ) -> Result<Self, RasterError> {
-        let view = View::of(drawing, settings);
+        let panels = Panels::of(settings);
+        let view = View::of(drawing, settings, &panels.covered);
         cancel.check()?;
         let near = near::edges(drawing, &view);
         let lines = near.map(|edges| (edges.len(), Lines::of(edges.into_iter(), drawing)));
@@ -102,6 +109,7 @@ impl<'a> Sheet<'a> {
             rare_gain: (rare_gain * settings.look.edge_opacity) as f32,
             order: nodes::order(drawing.node_size),
             back: back(settings),
+            marks: Vec::new(),
             canvas,
         };
         let pen = Pen { width: 1.0 + 0.5 * ink.room as f32, fades: true };
@@ -116,6 +124,11 @@ impl<'a> Sheet<'a> {
         if let Some(rare) = rare {
             sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
         }
+        cancel.check()?;
+        if let Some(found) = drawing.names {
+            sheet.marks = names::marks(&sheet, found, &panels.covered)?;
+        }
+        sheet.marks.extend(panels.marks);
         Ok(sheet)
     }
 

@@ -34,6 +34,7 @@ impl Square {
             visible: None,
             is_given: false,
             sizes_bound: false,
+            names: None,
         }
     }
 }
@@ -299,4 +300,126 @@ fn an_opacity_of_0_may_stand_for_the_look_of_an_edge_without_a_colour() {
     assert!(lower[1] > 100 && lower[0] < 60, "{lower:?}");
     assert!(upper[0] > upper[1] + 30, "the colour of its ends: {upper:?}");
     assert!(rare::edges(&[rgba[0], rgba[1]].repeat(30), true).is_empty());
+}
+
+struct Named([(u32, String); 4]);
+
+impl Names for Named {
+    fn known(&self) -> &[(u32, String)] {
+        &self.0
+    }
+
+    fn of(&self, nodes: &[u32]) -> Vec<String> {
+        nodes.iter().map(|v| self.0[*v as usize].1.clone()).collect()
+    }
+}
+
+#[test]
+fn names_stand_beside_their_nodes_and_title_and_legend_beside_the_graph() {
+    let square = Square::new();
+    let named = Named([0, 1, 2, 3].map(|v| (v, format!("node {v}"))));
+    let names: Option<&dyn Names> = Some(&named);
+    let settings = Settings { width: 400, height: 300, ..settings() };
+    let of = |names, settings: &Settings| drawn(&Drawing { names, ..square.drawing() }, settings);
+    let (bare, with) = (of(None, &settings), of(names, &settings));
+    let bright = |p: &[u8; 4]| p.iter().take(3).all(|c| *c > 200);
+    let letters = |pixels: &[[u8; 4]]| pixels.iter().filter(|p| bright(p)).count();
+    assert_eq!(letters(&bare), 0);
+    assert!(letters(&with) > 100, "{}", letters(&with));
+    let [nodes, edges] = [Bits::new(4, &[0]), Bits::new(2, &[])];
+    let visible = Some([&nodes, &edges]);
+    let one = drawn(&Drawing { names, visible, ..square.drawing() }, &settings);
+    assert!(letters(&one) * 3 < letters(&with), "a hidden node is named");
+    // A legend on the left, and the graph on its right.
+    let key = Key {
+        title: "kind".to_owned(),
+        entries: vec![("blue".to_owned(), [0, 255, 0], Some(2))],
+        ..Key::default()
+    };
+    let legend = Some(Legend { keys: vec![key], size: None });
+    let title = Some("A square".to_owned());
+    let told = of(None, &Settings { legend, title, ..settings.clone() });
+    let columns = |pixels: &[[u8; 4]], color: [u8; 4]| -> Vec<usize> {
+        (0..pixels.len()).filter(|i| pixels[*i] == color).map(|i| i % 400).collect()
+    };
+    let swatch = columns(&told, [0, 255, 0, 255]);
+    assert!(swatch.len() > 60 && swatch.iter().all(|x| *x < 40), "{}", swatch.len());
+    let least = |pixels| columns(pixels, BLUE).into_iter().min().unwrap();
+    assert!(least(&told) > least(&bare) && least(&told) > 130, "{}", least(&told));
+    assert!(told[..400 * 40].iter().filter(|p| bright(p)).count() > 60, "no title");
+    // Light pictures have dark letters.
+    let light = of(names, &Settings { theme: Theme::Light, ..settings });
+    assert!(light.iter().filter(|p| p.iter().take(3).all(|c| *c < 60)).count() > 100);
+}
+
+/// The streams of a PDF file, unpacked where they are packed.
+fn streams(file: &[u8]) -> Vec<Vec<u8>> {
+    let find = |from: usize, what: &[u8]| {
+        file[from..].windows(what.len()).position(|w| w == what).map(|at| from + at)
+    };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(begin) = find(at, b"\nstream\n") {
+        let end = find(begin + 8, b"\nendstream").unwrap();
+        let mut out = Vec::new();
+        let raw = &file[begin + 8..end];
+        if flate2::read::ZlibDecoder::new(raw).read_to_end(&mut out).is_err() {
+            out = raw.to_vec();
+        }
+        found.push(out);
+        at = end;
+    }
+    found
+}
+
+#[test]
+fn shapes_and_texts_are_written_as_such() {
+    let square = Square { ends: vec![[0, 1], [2, 3], [3, 3], [0, 1]], ..Square::new() };
+    let named = Named([0, 1, 2, 3].map(|v| (v, format!("<node> {v} 東"))));
+    let drawing = Drawing { names: Some(&named), ..square.drawing() };
+    let title = Some("Squares & circles".to_owned());
+    let settings = Settings { width: 400, height: 300, title, ..settings() };
+    let cancel = CancelToken::new();
+    let text = String::from_utf8(svg(&drawing, &settings, &cancel).unwrap()).unwrap();
+    assert!(text.starts_with("<svg xmlns=") && text.ends_with("</svg>\n"));
+    assert_eq!(text.matches("<circle").count(), 4 + 1, "nodes and a loop: {text}");
+    assert_eq!(text.matches("<path").count(), 3);
+    assert!(text.contains("<title>Squares &amp; circles</title>"));
+    // Whoever shows the file has a font for any script.
+    assert_eq!(text.matches("&lt;node&gt;").count(), 4);
+    assert!(text.contains("fill=\"#6db9fc\"") && text.contains("url(#ground)"));
+    let clear = Settings { background: Background::Clear, ..settings.clone() };
+    let text = String::from_utf8(svg(&drawing, &clear, &cancel).unwrap()).unwrap();
+    assert!(!text.contains("url(#ground)") && !text.contains("<rect width"));
+
+    let plain = Named([0, 1, 2, 3].map(|v| (v, format!("node {v}"))));
+    let drawing = Drawing { names: Some(&plain), ..square.drawing() };
+    // Names of points of interest would be bold as the title is.
+    let labels = Labels { must: 0, ..Labels::default() };
+    let file = pdf(&drawing, &Settings { labels, ..settings }, &cancel).unwrap();
+    assert!(file.starts_with(b"%PDF-1.") && file.ends_with(b"%%EOF"));
+    let found = streams(&file);
+    let page = String::from_utf8_lossy(&found[0]).into_owned();
+    // A shown text for each name and the title, and one more for the halo of each.
+    assert_eq!(page.matches(" Tj").count(), 2 * 5, "{page}");
+    let fonts = found.iter().filter(|s| s.starts_with(&[0, 1, 0, 0])).count();
+    assert_eq!(fonts, 2, "names and title have a font each");
+    let letters =
+        found.iter().filter(|s| String::from_utf8_lossy(s).contains("beginbfchar")).count();
+    assert_eq!(letters, 2);
+}
+
+#[test]
+fn too_many_elements_for_shapes_are_refused_with_the_limit() {
+    let square = Square { ends: vec![[0, 1]; ELEMENTS_MAX], ..Square::new() };
+    let cancel = CancelToken::new();
+    let text = svg(&square.drawing(), &settings(), &cancel).unwrap_err();
+    assert_eq!((text.code(), text.slug()), (Code::InvalidArgument, "picture-elements"));
+    let text = text.to_string();
+    assert!(text.contains("20000 nodes and edges") && text.contains("PNG"), "{text}");
+    assert!(pdf(&square.drawing(), &settings(), &cancel).is_err());
+    let [nodes, edges] = [Bits::new(4, &[0, 1]), Bits::new(20_000, &[0, 1, 2])];
+    let some = Drawing { visible: Some([&nodes, &edges]), ..square.drawing() };
+    assert!(Format::Svg.draw(&some, &settings(), &cancel).is_ok(), "hidden ones do not count");
+    assert!(Format::Png.draw(&square.drawing(), &settings(), &cancel).is_ok());
 }

@@ -3,6 +3,7 @@
 
 use graphlume_scene::drawn::screen_scale;
 
+use crate::labels::Rect;
 use crate::{Drawing, Settings, Window};
 
 /// Positions that are looked at.
@@ -47,14 +48,15 @@ struct SizeRule {
 }
 
 impl View {
-    /// The view that the settings ask for, or that shows all that is visible of the drawing.
-    pub(crate) fn of(drawing: &Drawing<'_>, settings: &Settings) -> Self {
+    /// The view that the settings ask for, or that shows all that is visible of the drawing, out of
+    /// the way of what covers parts of the picture.
+    pub(crate) fn of(drawing: &Drawing<'_>, settings: &Settings, covered: &[Rect]) -> Self {
         let sides = [f64::from(settings.width), f64::from(settings.height)];
-        let whole = fit(drawing, sides, false);
+        let whole = fit(drawing, sides, covered, false);
         let hides = drawing.visible.is_some();
         let (middle, scale) = match settings.window {
             Some(window) => shown(window, sides),
-            None if hides => fit(drawing, sides, true),
+            None if hides => fit(drawing, sides, covered, true),
             None => whole,
         };
         let zoom = settings.zoom.unwrap_or(scale / whole.1);
@@ -114,8 +116,8 @@ fn shown(window: Window, sides: [f64; 2]) -> ([f64; 2], f64) {
     ([f64::midpoint(left, right), f64::midpoint(bottom, top)], scale)
 }
 
-/// Middle and scale of the view that shows the whole drawing, or what is visible of it.
-fn fit(drawing: &Drawing<'_>, sides: [f64; 2], visible: bool) -> ([f64; 2], f64) {
+/// Middle and scale of the view that shows the whole drawing, or what is visible of it, beside what is covered.
+fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) -> ([f64; 2], f64) {
     let there = |v: usize| !visible || drawing.shows_node(v as u32);
     let found = if drawing.is_given {
         given_box(drawing.positions, there)
@@ -125,13 +127,51 @@ fn fit(drawing: &Drawing<'_>, sides: [f64; 2], visible: bool) -> ([f64; 2], f64)
     let Some([x, y]) = found.map(|b| b.map(|s| s.map(f64::from))) else {
         return ([0.0; 2], 1.0);
     };
-    let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
-    let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
-    let free = sides.map(|side| (side - 2.0 * margin).max(40.0).min(side) * part);
     let (w, h) = (x[1] - x[0], y[1] - y[0]);
-    let scale = (free[0] / w.max(1e-9)).min(free[1] / h.max(1e-9));
+    let scale_in = |free: [f64; 4]| (free[2] / w.max(1e-9)).min(free[3] / h.max(1e-9));
+    let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
+    let free = free_rect(sides, covered, margin, scale_in);
+    // A few nodes look lost at the rims of the picture; they are kept together in its middle.
+    let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
+    let scale = scale_in(free) * part;
     let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale.clamp(1e-12, 1e12) };
-    ([f64::midpoint(x[0], x[1]), f64::midpoint(y[0], y[1])], scale)
+    let off = [0, 1].map(|c| (free[c] + free[c + 2] / 2.0 - sides[c] / 2.0) / scale);
+    ([f64::midpoint(x[0], x[1]) - off[0], f64::midpoint(y[0], y[1]) + off[1]], scale)
+}
+
+/// The part of the picture to fit into, as left, top, width and height: the whole minus a margin and minus what is covered.
+/// That can be avoided on either axis; the way that shows the box larger wins.
+fn free_rect(
+    sides: [f64; 2],
+    covered: &[Rect],
+    margin: f64,
+    scale_in: impl Fn([f64; 4]) -> f64,
+) -> [f64; 4] {
+    const LEAST: f64 = 40.0;
+    const GAP: f64 = 8.0;
+    let inner = sides.map(|side| (side - 2.0 * margin).max(LEAST).min(side));
+    let mut free = [(sides[0] - inner[0]) / 2.0, (sides[1] - inner[1]) / 2.0, inner[0], inner[1]];
+    for [ox, oy, ow, oh] in covered.iter().map(|rect| rect.map(f64::from)) {
+        let [x, y, w, h] = free;
+        let (right, bottom) = (x + w, y + h);
+        if ox >= right || oy >= bottom || ox + ow <= x || oy + oh <= y {
+            continue;
+        }
+        let (left, top) = (ox + ow + GAP, oy + oh + GAP);
+        let cuts = [
+            [x, y, w, oy - GAP - y],
+            [x, top, w, bottom - top],
+            [left, y, right - left, h],
+            [x, y, ox - GAP - x, h],
+        ];
+        let fine = cuts.into_iter().filter(|cut| cut[2] >= LEAST && cut[3] >= LEAST);
+        if let Some(best) =
+            fine.reduce(|a, b| if scale_in(b) > scale_in(a) * 1.001 { b } else { a })
+        {
+            free = best;
+        }
+    }
+    free
 }
 
 /// Every so manieth place that there is.

@@ -112,7 +112,8 @@ function filled({ nodes, w, h }) {
 
 /** Size of the picture as the page saves it, in KB. */
 async function savedKb(page) {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export')]);
+  await page.click('#export');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export-save')]);
   return (await stat(await download.path())).size / 1000;
 }
 

@@ -1,12 +1,12 @@
-// How far the server's picture of a graph is from the page's: opens the pages of a gallery without names and panels, takes
-// their canvas, asks the server for the same picture, and prints a table of the share of pixels that differ.
-// Usage: node dev/picture-difference.mjs <gallery.json of gallery.py> <account> <password> [folder for the pictures]
+// How far the server's picture of a graph is from the page's: opens the pages of a gallery without names and
+// panels, takes their canvas, asks the server for the same picture, and prints a table of what differs.
+// Usage: node dev/picture-difference.mjs <gallery.json of gallery.py> <account> <password> [folder]
 //
-// A pixel differs when a channel does by more than 24 of 255, about the least step that is seen between two areas side by
-// side on a dark background (1.1 in contrast of WCAG 2 beside #13161e), and far above what rounding makes of the same
-// formula: eight bits a channel, half a step of noise on the page's background, positions of 16 bits on its stream.
-// The page is told that its device is no software one, which would have it draw many edges more coarsely: that is what
-// its readers have, and what the server draws.
+// A pixel differs when a channel does by more than 24 of 255: about the least step that is seen between two
+// areas side by side on a dark background, and far above what rounding makes of one formula (eight bits a
+// channel, half a step of noise on the page's background, positions of 16 bits on its stream).
+// The page is told that its device is no software one, which would have it draw many edges coarsely: that
+// is what its readers have, and what the server draws.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,10 +1,12 @@
 //! The picture of a session, drawn here instead of in a browser.
 
+mod legend;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_facets::{FilterSet, Filtered};
-use graphlume_raster::{Background, Drawing, Settings, Theme};
+use graphlume_raster::{Background, Drawing, Format, Names, Settings, Theme};
 use graphlume_scene::backdrop;
 use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
 use graphlume_types::CancelToken;
@@ -34,6 +36,29 @@ pub struct PictureRequest {
     pub follows_dataset: bool,
     /// What is hidden.
     pub filters: Arc<FilterSet>,
+    /// What kind of file it is.
+    pub format: Format,
+    /// Whether nodes are named.
+    pub names: bool,
+    /// Whether it says what the colours mean.
+    pub legend: bool,
+}
+
+/// The names of a graph.
+struct Named<'a> {
+    lease: &'a Lease,
+    known: Vec<(u32, String)>,
+}
+
+impl Names for Named<'_> {
+    fn known(&self) -> &[(u32, String)] {
+        &self.known
+    }
+
+    fn of(&self, nodes: &[u32]) -> Vec<String> {
+        let (graph, encodings) = (&self.lease.graph, &self.lease.encodings);
+        graphlume_scene::node_names(graph, self.lease.nodes.as_ref(), encodings, nodes)
+    }
 }
 
 /// Asks for a picture of what a session shows, with positions that were asked for before.
@@ -42,7 +67,7 @@ pub(crate) struct Picture {
     pub(crate) epoch: u32,
     /// An exact frame.
     pub(crate) positions: Bytes,
-    pub(crate) request: PictureRequest,
+    pub(crate) request: Box<PictureRequest>,
 }
 
 impl Apply for Picture {
@@ -100,7 +125,15 @@ fn drawn(
     request: &PictureRequest,
     cancel: &CancelToken,
 ) -> Result<Bytes, EngineError> {
-    let settings = backed(lease, request);
+    let mut settings = backed(lease, request);
+    if request.legend {
+        settings.legend = legend::read(&scene.legend);
+    }
+    let known = match wire::decode(&scene.labels).map(|frame| frame.payload) {
+        Ok(Decoded::Labels(known)) => known,
+        _ => Vec::new(),
+    };
+    let named = Named { lease, known };
     let [nodes, edges] = [lease.facts.node_count, lease.facts.edge_count].map(u64::from);
     let pixels: u64 = settings.pixels().into_iter().map(u64::from).product();
     let bytes = nodes * NODE_BYTES + edges * EDGE_BYTES + pixels * PIXEL_BYTES;
@@ -134,8 +167,9 @@ fn drawn(
         visible: visible.map(|v| [&v.nodes, &v.edges]),
         is_given: lease.facts.has_positions,
         // The degree is what sizes go by when nobody says otherwise.
+        names: request.names.then_some(&named),
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };
-    let png = graphlume_raster::png(&drawing, &settings, cancel);
-    Ok(png.map_err(|e| EngineError::from_coded(&e))?.into())
+    let file = request.format.draw(&drawing, &settings, cancel);
+    Ok(file.map_err(|e| EngineError::from_coded(&e))?.into())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use graphlume_engine::{PictureBackground, PictureTheme, PictureWindow, backdrop};
+use graphlume_engine::{PictureBackground, PictureFormat, PictureTheme, PictureWindow, backdrop};
 use graphlume_service::{LookAsked, PictureAsked, Principal};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 
@@ -16,14 +16,33 @@ use crate::schema::{Parameter, parameter, returns_bytes};
 use crate::shell::Shell;
 use crate::status::ApiError;
 
-pub(crate) const ROUTES: &[Route] = &[Route::get(
-    "/viz/{session_id}/picture.png",
-    run!(Viewer picture),
-    &[returns_bytes(&["image/png"], "The picture")],
-    "What the visualization shows, as the page draws it: with its filters, collections and looks. One picture of a \
-     visualization is drawn at a time and four of all; others are refused with 429. It ends when the caller hangs up.",
-)
-.query(PARAMETERS)];
+const DOC: &str = "What the visualization shows, as the page draws it: with its filters, collections and looks. One picture of a \
+     visualization is drawn at a time and four of all; others are refused with 429. It ends when the caller hangs up.";
+const SHAPES_DOC: &str = "The same as shapes and texts, up to 20,000 visible nodes and edges.";
+
+pub(crate) const ROUTES: &[Route] = &[
+    Route::get(
+        "/viz/{session_id}/picture.png",
+        run!(Viewer png),
+        &[returns_bytes(&["image/png"], "The picture")],
+        DOC,
+    )
+    .query(PARAMETERS),
+    Route::get(
+        "/viz/{session_id}/picture.svg",
+        run!(Viewer svg),
+        &[returns_bytes(&["image/svg+xml"], "The picture")],
+        SHAPES_DOC,
+    )
+    .query(PARAMETERS),
+    Route::get(
+        "/viz/{session_id}/picture.pdf",
+        run!(Viewer pdf),
+        &[returns_bytes(&["application/pdf"], "The picture")],
+        SHAPES_DOC,
+    )
+    .query(PARAMETERS),
+];
 
 const PARAMETERS: &[Parameter] = &[
     parameter(
@@ -63,19 +82,45 @@ const PARAMETERS: &[Parameter] = &[
     parameter("edgeOpacity", Number, "0 to 1."),
     parameter("edgeCurvature", Number, "0 to 1."),
     parameter("showArrows", Bool, "Where absent, as edges show that they have a direction."),
+    parameter(
+        "names",
+        Bool,
+        "Whether nodes are named; when absent, as the visualization says, else they are.",
+    ),
+    parameter("legend", Bool, "Whether it says what the colours mean; false when absent."),
+    parameter("title", Text, "What stands above the graph, at most 200 letters."),
     parameter("wait", Number, "Seconds to wait for a layout that runs, 0 to 60; 10 when absent."),
     parameter("viewer", Text, "`viewer` of a page's hello, so that its own filters count."),
     DATASET,
 ];
 
-const PNG: HeaderValue = HeaderValue::from_static("image/png");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Letters of a title.
+const TITLE_CHARS_MAX: usize = 200;
 
-async fn picture(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
-    let asked = asked(&req.pairs())?;
+async fn png(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    picture(shell, req, who, PictureFormat::Png, "image/png").await
+}
+
+async fn svg(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    picture(shell, req, who, PictureFormat::Svg, "image/svg+xml").await
+}
+
+async fn pdf(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    picture(shell, req, who, PictureFormat::Pdf, "application/pdf").await
+}
+
+async fn picture(
+    shell: Arc<Shell>,
+    req: Req,
+    who: Principal,
+    format: PictureFormat,
+    kind: &'static str,
+) -> Result<Reply, ApiError> {
+    let asked = PictureAsked { format, ..asked(&req.pairs())? };
     let grant = grant(&shell, &req, &who).await?;
     let mut reply = binary(shell.service.sessions.picture(&grant, asked).await?);
-    reply.headers_mut().insert(CONTENT_TYPE, PNG);
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     // The next one may be another.
     reply.headers_mut().insert(CACHE_CONTROL, NO_STORE);
     Ok(reply)
@@ -116,6 +161,15 @@ impl Given<'_> {
             Some("false" | "0") => Ok(Some(false)),
             Some(other) => Err(Self::refused(name, other, "true or false")),
         }
+    }
+
+    fn title(&self) -> Result<Option<String>, ApiError> {
+        let Some(text) = self.text("title") else { return Ok(None) };
+        let legal = format!("a text of up to {TITLE_CHARS_MAX} letters");
+        if text.chars().count() > TITLE_CHARS_MAX {
+            return Err(Self::refused("title", text, &legal));
+        }
+        Ok(Some(text.to_owned()))
     }
 
     /// The four sides, or none of them.
@@ -183,6 +237,10 @@ fn asked(pairs: &[(String, String)]) -> Result<PictureAsked, ApiError> {
         window: given.window()?,
         zoom: given.number("zoom", 1e-6, 1e6)?,
         look,
+        format: PictureFormat::Png,
+        names: given.flag("names")?,
+        legend: given.flag("legend")?.unwrap_or(false),
+        title: given.title()?,
         viewer: given.text("viewer").map(str::to_owned),
         wait: given.number("wait", 0.0, 60.0)?.map(Duration::from_secs_f64),
     })
@@ -220,6 +278,8 @@ mod tests {
             ("left=nan&right=1&top=1&bottom=0", "left", "a number"),
             ("pointSize=11", "pointSize", "0.1 to 10"),
             ("wait=61", "wait", "0 to 60"),
+            ("legend=maybe", "legend", "true or false"),
+            (&format!("title={}", "t".repeat(201)), "title", "200 letters"),
         ] {
             let text = format!("{:?}", of(raw).unwrap_err());
             assert!(text.contains(name) && text.contains(legal), "{raw}: {text}");

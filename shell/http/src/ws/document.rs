@@ -54,6 +54,21 @@ impl Link<'_> {
         Ok(self.writer.text(answer_of_step(&id, done).to_string()).await?)
     }
 
+    /// Tells what has happened, and after a graph what the document hides of it.
+    pub(super) async fn tell_and_hide(
+        &mut self,
+        event: ViewerEvent,
+        seat: &mut Seat,
+    ) -> Result<(), End> {
+        let is_graph = matches!(event, ViewerEvent::Graph(..));
+        self.tell(event).await?;
+        if is_graph {
+            seat.graph_told();
+            self.tell_document(seat.pending()).await?;
+        }
+        Ok(())
+    }
+
     /// Sends what is new in the document.
     pub(super) async fn tell_document(&mut self, told: Vec<Told>) -> Result<(), End> {
         for one in told {

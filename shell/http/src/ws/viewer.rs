@@ -270,12 +270,7 @@ impl Link<'_> {
                 }
                 Turn::Tell(event) => {
                     look_at(self.shell, &grant, &event).await;
-                    let is_graph = matches!(event, ViewerEvent::Graph(..));
-                    self.tell(event).await?;
-                    if is_graph {
-                        seat.graph_told();
-                        self.tell_document(seat.pending()).await?;
-                    }
+                    self.tell_and_hide(event, &mut seat).await?;
                 }
                 Turn::Document(told) => self.tell_document(told).await?,
                 Turn::Laid(Ok(())) => {}
@@ -314,7 +309,7 @@ impl Link<'_> {
     }
 
     /// Sends an event.
-    async fn tell(&mut self, event: ViewerEvent) -> Result<(), End> {
+    pub(super) async fn tell(&mut self, event: ViewerEvent) -> Result<(), End> {
         match &event {
             ViewerEvent::Frame(frame) => {
                 self.binary(&frame.bytes).await?;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use graphlume_engine::{
     ColumnInfo, EngineError, GraphFacts, QueryRequest, QueryResult, ResultMode, SessionInfo,
 };
@@ -16,6 +17,7 @@ use crate::datasets;
 use crate::error::ServiceError;
 use crate::queries::QueryOutput;
 use crate::sessions::collections::refusal;
+use crate::sessions::{PictureAsked, ViewerGrant};
 
 /// How long a tool waits for a graph that is still being loaded.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -47,6 +49,16 @@ impl Agents {
             }));
         }
         Ok(json!({ "sessions": sessions }))
+    }
+
+    /// A picture of what a session shows.
+    ///
+    /// # Errors
+    /// As [`Sessions::picture`].
+    pub async fn picture(&self, live: &Live, asked: PictureAsked) -> Result<Bytes, ServiceError> {
+        let grant =
+            ViewerGrant { session: live.session.clone(), dataset: live.dataset, owner: false };
+        self.sessions.picture(&grant, asked).await
     }
 
     /// What a session shows, as lines of text.

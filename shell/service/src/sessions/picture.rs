@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use graphlume_engine::{
-    PictureBackground, PictureLook, PictureRequest, PictureSettings, PictureTheme, PictureWindow,
-    backdrop,
+    PictureBackground, PictureFormat, PictureLabels, PictureLook, PictureRequest, PictureSettings,
+    PictureTheme, PictureWindow, backdrop,
 };
 use graphlume_types::SessionId;
 use parking_lot::Mutex;
@@ -42,6 +42,14 @@ pub struct PictureAsked {
     pub zoom: Option<f64>,
     /// How nodes and edges look.
     pub look: LookAsked,
+    /// What kind of file it is.
+    pub format: PictureFormat,
+    /// Whether nodes are named; where absent, as the session says, else they are.
+    pub names: Option<bool>,
+    /// Whether it says what the colours mean.
+    pub legend: bool,
+    /// What stands above the graph.
+    pub title: Option<String>,
     /// The seat of a page whose own filters count, too.
     pub viewer: Option<String>,
     /// How long to wait for a layout that runs.
@@ -143,7 +151,7 @@ impl Drawing {
 }
 
 impl Sessions {
-    /// A PNG file of what the session shows: with its filters, collections and looks, once a layout that runs is at rest or
+    /// A file of what the session shows: with its filters, collections and looks, once a layout that runs is at rest or
     /// the caller's time for that is over. Whoever drops the future ends the work.
     ///
     /// # Errors
@@ -182,13 +190,38 @@ impl Sessions {
         for (name, value) in documents().flat_map(|d| d.below("look/")) {
             look.hear(name, value);
         }
-        let bound = documents().filter_map(|d| bound(d)).last();
-        let settings = settings(asked, look, bound);
+        let bound = documents().filter_map(|d| bound(d)).next_back();
+        let mut settings = settings(asked, look, bound);
+        let mut has_names = true;
+        for (name, value) in documents().flat_map(|d| d.below("look/")) {
+            hear_labels(&mut settings.labels, &mut has_names, name, value);
+        }
         let follows_dataset = asked.theme.is_none()
             && bound.is_none()
             && matches!(asked.background, None | Some(PictureBackground::Clear));
         let filters = Arc::new(filter_set(&shared, own.as_deref()));
-        Ok(PictureRequest { settings, follows_dataset, filters })
+        let (format, legend) = (asked.format, asked.legend);
+        let names = asked.names.unwrap_or(has_names);
+        Ok(PictureRequest { settings, follows_dataset, filters, format, names, legend })
+    }
+}
+
+/// Takes what an entry of a document says of names.
+fn hear_labels(labels: &mut PictureLabels, shown: &mut bool, name: &str, value: &Value) {
+    let color = || {
+        let rgb = value.as_str().and_then(backdrop::color)?;
+        Some(rgb.map(|c| f32::from(c) / 255.0))
+    };
+    match (name, value.as_bool(), value.as_f64()) {
+        ("labelEnabled", Some(on), _) => *shown = on,
+        ("labelPOI" | "labelLabelPOI", Some(false), _) => labels.must = 0,
+        ("labelPOIMax", _, Some(most)) if labels.must > 0 => {
+            labels.must = most.clamp(0.0, 100.0).round() as usize;
+        }
+        ("labelOpacity", _, Some(opacity)) => labels.opacity = opacity.clamp(0.0, 1.0) as f32,
+        ("labelColor", ..) => labels.color = color().or(labels.color),
+        ("labelBackground", ..) => labels.plate = color().or(labels.plate),
+        _ => {}
     }
 }
 
@@ -220,6 +253,8 @@ fn settings(asked: &PictureAsked, look: LookAsked, bound: Option<[u8; 3]>) -> Pi
         window: asked.window,
         zoom: asked.zoom,
         look: asked.look.or(look).look(),
+        title: asked.title.clone(),
+        ..usual
     }
 }
 

@@ -60,11 +60,11 @@ export function Tools(): JSX.Element {
         class="button"
         type="button"
         id="export"
-        title="Save the picture as PNG"
+        title="Save the picture"
         onClick={act.savePicture}
       >
         <icons.Camera />
-        <span class="text">PNG</span>
+        <span class="text">Save</span>
       </button>
     </>
   );

@@ -113,9 +113,10 @@ export function signInAddress(): string {
   return `../login?next=${here}`;
 }
 
+/** Asks how the picture is to be saved. */
 export async function savePicture(): Promise<void> {
-  const saving = await import('./export-picture.ts');
-  if (viewer) await saving.savePicture(viewer);
+  const { openExport } = await import('../panels/export-dialog.tsx');
+  if (viewer) openExport(viewer);
 }
 
 /** The same page in a tab of its own. */

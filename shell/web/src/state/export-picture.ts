@@ -3,11 +3,11 @@ import { encodePng, PIXELS_MAX } from './png.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
-/** The picture with its labels as a PNG of twice the resolution, at most 8192 pixels a side. */
-async function exportPng(viewer: Viewer): Promise<Blob> {
+/** What is on the screen as a PNG of so many times its size, at most 8192 pixels a side. */
+export async function exportPng(viewer: Viewer, times: number): Promise<Blob> {
   const { picture } = viewer;
   const { size, dpr } = picture;
-  const scale = Math.min(2 * dpr, 8192 / size.w, 8192 / size.h);
+  const scale = Math.min(times * dpr, 8192 / size.w, 8192 / size.h);
   const following = picture.camera.following;
   const out = document.createElement('canvas');
   out.width = Math.round(size.w * scale);
@@ -45,12 +45,4 @@ export function saveFile(blob: Blob, name: string): void {
   anchor.download = name;
   anchor.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
-export async function savePicture(viewer: Viewer): Promise<void> {
-  try {
-    saveFile(await exportPng(viewer), fileName('.png'));
-  } catch (error) {
-    store.notice.value = error instanceof Error ? error.message : 'The picture could not be saved.';
-  }
 }

@@ -24,6 +24,10 @@ for (const theme of ['dark', 'light']) {
     await withPage(`dataset=${GRAPH}&play=0&test=1&theme=${theme}`, size, async (page) => {
       await settle(page);
       assert.deepEqual(await serious(page), []);
+      await page.click('#export');
+      await page.waitForSelector('#export-dialog');
+      assert.deepEqual(await serious(page), []);
+      await page.click('#export-cancel');
       for (const panel of ['filters', 'collections', 'histograms']) await page.click(`#open-${panel}`);
       await page.locator('#surface').focus();
       await page.keyboard.press('Control+a');

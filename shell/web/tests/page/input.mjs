@@ -189,6 +189,7 @@ test('the picture is saved as a PNG of twice the size', async () => {
     await settle(page);
     const waiting = page.waitForEvent('download');
     await page.click('#export');
+    await page.click('#export-save');
     const stream = await (await waiting).createReadStream();
     const pieces = [];
     for await (const piece of stream) pieces.push(piece);

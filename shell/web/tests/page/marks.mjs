@@ -141,7 +141,8 @@ test('names that are switched off let the page come to rest', async () => {
 test('the saved picture has its names and no noise', async () => {
   await withPage(`dataset=${SPARSE}&play=0&test=1`, {}, async (page) => {
     await settle(page);
-    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export')]);
+    await page.click('#export');
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export-save')]);
     const chunks = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk);
     const file = Buffer.concat(chunks);

@@ -3,6 +3,7 @@
 import './picture.mjs';
 import './live.mjs';
 import './input.mjs';
+import './export.mjs';
 import './names.mjs';
 import './marks.mjs';
 import './bound.mjs';

@@ -2,6 +2,7 @@
 
 mod create_collection;
 mod delete_collection;
+mod get_picture;
 mod get_session_info;
 mod list_collections;
 mod list_sessions;
@@ -12,6 +13,9 @@ mod update_collection;
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use graphlume_engine::EngineError;
 use graphlume_service::{Live, Principal, Service, ServiceError, ToolAccess};
@@ -42,6 +46,7 @@ pub(super) struct Tool {
 pub(super) static TOOLS: &[&Tool] = &[
     &list_sessions::TOOL,
     &get_session_info::TOOL,
+    &get_picture::TOOL,
     &query_graph::TOOL,
     &create_collection::TOOL,
     &list_collections::TOOL,
@@ -67,6 +72,8 @@ pub(super) enum Outcome {
     Json(Value),
     /// Plain text.
     Text(String),
+    /// A PNG file, which travels as image content.
+    Picture(Bytes),
 }
 
 /// Why a tool gives nothing.
@@ -143,6 +150,10 @@ pub(super) fn result(
     match done {
         Ok(Ok(Outcome::Json(value))) => Ok(text(value.to_string())),
         Ok(Ok(Outcome::Text(plain))) => Ok(text(plain)),
+        Ok(Ok(Outcome::Picture(png))) => {
+            let data = BASE64.encode(&png);
+            Ok(json!({"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}))
+        }
         Ok(Err(ToolError::Refused(refusal))) => Err(refusal),
         Ok(Err(ToolError::Failed(error))) => failure(&error).map(|value| text(value.to_string())),
         Err(()) => {
@@ -237,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nine_tools_have_complete_schemas_and_say_whose_they_are() {
+    fn ten_tools_have_complete_schemas_and_say_whose_they_are() {
         let listed = list();
         let tools = listed["tools"].as_array().unwrap();
         let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
@@ -246,6 +257,7 @@ mod tests {
             [
                 "list_sessions",
                 "get_session_info",
+                "get_picture",
                 "query_graph",
                 "create_collection",
                 "list_collections",
@@ -292,6 +304,9 @@ mod tests {
         let gone = EngineError::SessionNotFound("s".parse().unwrap());
         let refused = result("t", Ok(Err(ToolError::Failed(gone.into())))).unwrap_err();
         assert_eq!(refused.kind, Kind::Closed);
+        let picture = result("t", Ok(Ok(Outcome::Picture(Bytes::from_static(b"png"))))).unwrap();
+        let image = json!({"type": "image", "data": "cG5n", "mimeType": "image/png"});
+        assert_eq!(picture["content"], json!([image]));
         let fine = result("t", Ok(Ok(Outcome::Json(json!({"a": 1}))))).unwrap();
         assert_eq!(text(&fine), json!({"a": 1}));
     }

@@ -1,0 +1,129 @@
+//! What lies over the picture: names, plates, dots and scales of colours, in pixels of the page.
+
+use crate::band::{Band, Mode};
+use crate::labels::Rect;
+use crate::text::{BASELINE, Face, Mask};
+
+/// Something over the picture; the first is the lowest.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Mark {
+    /// A rectangle with round corners.
+    Plate { rect: Rect, radius: f32, color: [f32; 3], opacity: f32 },
+    /// A rectangle whose colours change from left to right.
+    Ramp { rect: Rect, colors: Vec<[f32; 3]> },
+    /// A line of text.
+    Text(Text),
+}
+
+/// A line of text.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    /// Left end and middle line.
+    pub(crate) at: [f32; 2],
+    pub(crate) size: f32,
+    pub(crate) bold: bool,
+    pub(crate) color: [f32; 3],
+    pub(crate) opacity: f32,
+    /// Colour of what surrounds the letters; none without.
+    pub(crate) halo: Option<[f32; 3]>,
+}
+
+/// Half of what the halo adds to the width of a letter's line, in pixels of the page, and its opacity.
+pub(crate) const HALO: f32 = 1.75;
+pub(crate) const HALO_OPACITY: f32 = 0.85;
+
+/// A mark as it is put on the rows of a picture.
+pub(crate) enum Stamp<'a> {
+    Shape(&'a Mark),
+    Letters(Box<Mask>, &'a Text),
+}
+
+/// The pixels of the letters, made once for all rows.
+pub(crate) fn stamps<'a>(marks: &'a [Mark], scale: f32) -> Vec<Stamp<'a>> {
+    let stamp = |mark: &'a Mark| match mark {
+        Mark::Text(text) => {
+            let face = Face::of(text.bold)?;
+            let shown = face.drawable(&text.text)?;
+            let halo = if text.halo.is_some() { HALO * scale } else { 0.0 };
+            let [x, y] = [text.at[0], text.at[1] + BASELINE * text.size].map(|c| c * scale);
+            let mask = Mask::new(face, &shown, [x, y], text.size * scale, halo);
+            Some(Stamp::Letters(Box::new(mask), text))
+        }
+        shape => Some(Stamp::Shape(shape)),
+    };
+    marks.iter().filter_map(stamp).collect()
+}
+
+impl Stamp<'_> {
+    /// Puts the part of the mark on a band that is in it.
+    pub(crate) fn put(&self, band: &mut Band) {
+        match self {
+            Self::Letters(mask, text) => {
+                if let Some(halo) = text.halo {
+                    put(band, mask, &mask.halo, halo, HALO_OPACITY * text.opacity);
+                }
+                put(band, mask, &mask.letters, text.color, text.opacity);
+            }
+            Self::Shape(Mark::Plate { rect, radius, color, opacity }) => {
+                let middle = [rect[0] + rect[2] / 2.0, rect[1] + rect[3] / 2.0];
+                let half = [rect[2] / 2.0 - radius, rect[3] / 2.0 - radius];
+                let scale = band.scale();
+                band.shape(corners(*rect, 1.0), Mode::Over, |q| {
+                    let far = [0, 1].map(|c| (q[c] - middle[c]).abs() - half[c]);
+                    let d = far[0].max(0.0).hypot(far[1].max(0.0)) + far[0].max(far[1]).min(0.0)
+                        - radius;
+                    let a = (0.5 - d * scale).clamp(0.0, 1.0) * opacity;
+                    [color[0] * a, color[1] * a, color[2] * a, a]
+                });
+            }
+            Self::Shape(Mark::Ramp { rect, colors }) => {
+                band.shape(corners(*rect, 0.0), Mode::Over, |q| {
+                    let [r, g, b] = along(colors, (q[0] - rect[0]) / rect[2].max(1e-3));
+                    [r, g, b, 1.0]
+                });
+            }
+            Self::Shape(Mark::Text(_)) => {}
+        }
+    }
+}
+
+fn corners([x, y, w, h]: Rect, by: f32) -> [[f32; 2]; 4] {
+    let [left, top, right, bottom] = [x - by, y - by, x + w + by, y + h + by];
+    [[left, top], [right, top], [right, bottom], [left, bottom]]
+}
+
+/// The colour of a scale at a share of its length.
+pub(crate) fn along(colors: &[[f32; 3]], share: f32) -> [f32; 3] {
+    let Some(last) = colors.len().checked_sub(1) else { return [0.0; 3] };
+    let place = share.clamp(0.0, 1.0) * last as f32;
+    let low = (place as usize).min(last);
+    let (a, b) = (colors[low], colors[(low + 1).min(last)]);
+    [0, 1, 2].map(|c| a[c] + (b[c] - a[c]) * (place - low as f32))
+}
+
+fn put(band: &mut Band, mask: &Mask, cover: &[f32], color: [f32; 3], opacity: f32) {
+    for (row, cover) in (mask.top..).zip(cover.chunks_exact(mask.columns)) {
+        for (column, cover) in (mask.left..).zip(cover) {
+            let a = cover * opacity;
+            if a > 0.0 {
+                band.over([column, row], [color[0] * a, color[1] * a, color[2] * a, a]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_of_colours_goes_from_one_to_the_next() {
+        let colors = [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]];
+        assert_eq!(along(&colors, 0.0), [0.0; 3]);
+        assert_eq!(along(&colors, 0.25), [0.5, 0.0, 0.0]);
+        assert_eq!(along(&colors, 0.75), [1.0, 0.5, 0.0]);
+        assert_eq!(along(&colors, 2.0), [1.0, 1.0, 0.0]);
+        assert_eq!(along(&[], 0.5), [0.0; 3]);
+    }
+}

@@ -1,0 +1,135 @@
+//! The names of a picture: which nodes would like one (`shell/web/src/scene/names.ts` and `label-layer.ts`), and the marks
+//! that they become.
+
+use crate::labels::{Candidate, DISC_MIN, Disc, Rect, Room, budget, place, shorten};
+use crate::marks::{Mark, Text};
+use crate::panels::text_color;
+use crate::sheet::Sheet;
+use crate::text::Face;
+use crate::{Names, RasterError};
+
+/// Nodes in view that are asked for their names, and how many of them for each name that there is room for.
+const ASKED_MAX: usize = 200;
+const WANTED_PER_LABEL: usize = 3;
+/// Rank of the first name in view: behind the points of interest, which come with the graph.
+const NEAR_RANK: usize = 100;
+/// Letters of a name, beyond which it is cut in its middle.
+const LETTERS_MAX: usize = 24;
+/// Radius from which the name of a point of interest is bold.
+const BOLD_FROM: f32 = 6.0;
+
+/// Size of a name: 11 px for small nodes up to 17 px for large ones.
+fn size_for(radius: f32) -> f32 {
+    ((10.4 + 0.62 * radius).clamp(11.0, 17.0) * 2.0).round() / 2.0
+}
+
+/// Where nodes are that can be named.
+fn in_view(sheet: &Sheet<'_>, node: u32) -> Option<[f32; 2]> {
+    let canvas = &sheet.canvas;
+    let at = canvas.at[node as usize];
+    let is_in = (0..2).all(|c| (0.0..=canvas.view.sides[c]).contains(&f64::from(at[c])));
+    (is_in && canvas.drawing.shows_node(node)).then_some(at)
+}
+
+/// The largest nodes in view, the largest first.
+fn largest(sheet: &Sheet<'_>, most: usize) -> Vec<u32> {
+    let sizes = sheet.canvas.drawing.node_size;
+    let mut found: Vec<u32> = Vec::with_capacity(most);
+    // In each size the first by index; sizes from the largest on.
+    let mut last = 256;
+    for v in sheet.order.iter().rev() {
+        let size = usize::from(sizes[*v as usize]);
+        if found.len() >= most && size < last {
+            break;
+        }
+        last = size;
+        if in_view(sheet, *v).is_some() {
+            found.push(*v);
+        }
+    }
+    found.sort_by_key(|v| (std::cmp::Reverse(sizes[*v as usize]), *v));
+    found.truncate(most);
+    found
+}
+
+/// The marks of the names, the most important on top.
+pub(crate) fn marks(
+    sheet: &Sheet<'_>,
+    names: &dyn Names,
+    obstacles: &[Rect],
+) -> Result<Vec<Mark>, RasterError> {
+    let style = &sheet.settings.labels;
+    let faces = [Face::of(false), Face::of(true)];
+    let [Some(plain), Some(bold)] = faces else { return Ok(Vec::new()) };
+    let sides = sheet.canvas.view.sides;
+    let wanted = largest(sheet, ASKED_MAX.min(budget(sides) * WANTED_PER_LABEL));
+    let texts = names.of(&wanted);
+    let near = wanted.into_iter().zip(texts).enumerate().map(|(k, (v, t))| (v, t, NEAR_RANK + k));
+    let known = names.known().iter().enumerate().map(|(k, (v, t))| (*v, t.clone(), k));
+    let forced = |rank: usize| rank < style.must;
+    let mut seen = std::collections::HashSet::new();
+    let all = known.clone().filter(|(_, _, rank)| forced(*rank)).chain(near).chain(known);
+    let candidate = |(node, text, rank): (u32, String, usize)| {
+        let canvas = &sheet.canvas;
+        let at = *canvas.at.get(node as usize)?;
+        if !seen.insert(node) || !at[0].is_finite() || !canvas.drawing.shows_node(node) {
+            return None;
+        }
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = shorten(&line, LETTERS_MAX);
+        let radius = canvas.diameter(node) / 2.0;
+        let is_bold = forced(rank) && radius >= BOLD_FROM;
+        // A name that the font lacks takes no room where letters are drawn; in texts it is one as others.
+        let face = if is_bold { bold } else { plain };
+        let text = if style.any_script { text } else { face.drawable(&text)? };
+        let size = size_for(radius);
+        let must = forced(rank);
+        (!text.is_empty()).then_some(Candidate {
+            node,
+            text,
+            at,
+            radius,
+            rank,
+            size,
+            bold: is_bold,
+            must,
+        })
+    };
+    let candidates: Vec<Candidate> = all.filter_map(candidate).collect();
+    let discs = discs(sheet);
+    let room = Room { sides, obstacles, discs: &discs };
+    let width = |c: &Candidate| (if c.bold { bold } else { plain }).width(&c.text) * c.size;
+    let placed = place(candidates, &room, width);
+    let color = style.color.unwrap_or_else(|| text_color(sheet.settings.theme));
+    let mut marks = Vec::with_capacity(placed.len());
+    for label in placed.into_iter().rev() {
+        let Candidate { text, size, bold, .. } = label.candidate;
+        if let Some(color) = style.plate {
+            let h = size * 1.45;
+            let rect = [label.at[0] - 5.0, label.at[1] - h / 2.0, label.width + 10.0, h];
+            marks.push(Mark::Plate { rect, radius: 4.0, color, opacity: style.opacity });
+        }
+        let halo = style.plate.is_none().then_some(sheet.back[0]);
+        let (at, opacity) = (label.at, style.opacity);
+        marks.push(Mark::Text(Text { text, at, size, bold, color, opacity, halo }));
+    }
+    Ok(marks)
+}
+
+/// Discs in view that are large enough to keep names of others off them.
+fn discs(sheet: &Sheet<'_>) -> Vec<Disc> {
+    let canvas = &sheet.canvas;
+    let mut found = Vec::new();
+    for node in sheet.order.iter().rev().copied() {
+        let radius = canvas.diameter(node) / 2.0;
+        if radius < DISC_MIN {
+            break;
+        }
+        let (at, alpha) = (canvas.at[node as usize], canvas.colors[node as usize][3]);
+        let is_near = |c: usize| (-radius..=canvas.view.sides[c] as f32 + radius).contains(&at[c]);
+        if alpha > 0.0 && is_near(0) && is_near(1) {
+            found.push(Disc { node, at, radius });
+        }
+    }
+    found
+}

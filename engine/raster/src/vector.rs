@@ -1,0 +1,169 @@
+//! The picture as shapes and texts, for files that are drawn anew at any size. Up to [`ELEMENTS_MAX`] nodes and edges: such
+//! a file has a line for each, and its readers stop being of use beyond that.
+//!
+//! Two things are others than in pixels: an edge has the mean of the colours of its ends and not their transition, and the
+//! ink of edges that cross adds up as any transparent lines do.
+
+use graphlume_types::CancelToken;
+
+use crate::curve::Curve;
+use crate::labels::Rect;
+use crate::marks::{Mark, Text};
+use crate::nodes::ring_of;
+use crate::sheet::{Arrow, Sheet, Stroke};
+use crate::{Drawing, RasterError, Settings, tone};
+
+/// Nodes and edges of a picture of shapes at most.
+pub const ELEMENTS_MAX: usize = 20_000;
+
+/// Rings around discs, and halos around letters, let a little of what is below through.
+pub(crate) const RING_OPACITY: f32 = 0.9;
+
+/// A colour and how much it covers, channels 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Paint {
+    pub(crate) color: [f32; 3],
+    pub(crate) opacity: f32,
+}
+
+/// The way of a line, in pixels of the page.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Way {
+    Line([[f32; 2]; 2]),
+    /// A quadratic curve: start, control point, end.
+    Curve([[f32; 2]; 3]),
+    Circle([f32; 2], f32),
+}
+
+/// A disc with a ring around it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Dot {
+    pub(crate) at: [f32; 2],
+    pub(crate) radius: f32,
+    pub(crate) paint: Paint,
+    pub(crate) ring: f32,
+}
+
+/// What writes shapes into a file, in the order in which they lie on one another.
+pub(crate) trait Pen {
+    /// The whole background, from its middle to its corners.
+    fn ground(&mut self, back: [[f32; 3]; 2]);
+    /// Edges follow.
+    fn edges(&mut self) {}
+    fn line(&mut self, way: Way, width: f32, paint: Paint);
+    fn head(&mut self, corners: [[f32; 2]; 3], paint: Paint);
+    /// Discs follow, with rings of this colour.
+    fn dots(&mut self, ring: Paint);
+    fn dot(&mut self, dot: Dot);
+    /// Names, title and legend follow.
+    fn marks(&mut self) {}
+    fn plate(&mut self, rect: Rect, radius: f32, paint: Paint);
+    fn ramp(&mut self, rect: Rect, colors: &[[f32; 3]]);
+    fn text(&mut self, text: &Text);
+}
+
+/// Finds out what is drawn, and refuses more than [`ELEMENTS_MAX`].
+pub(crate) fn sheet<'a>(
+    drawing: &'a Drawing<'a>,
+    settings: &'a Settings,
+    cancel: &CancelToken,
+) -> Result<Sheet<'a>, RasterError> {
+    settings.check()?;
+    drawing.check()?;
+    let [nodes, edges] = [drawing.positions.len(), drawing.ends.len()];
+    let visible = drawing.visible.map(|both| both.map(|bits| bits.len() as usize));
+    let [nodes, edges] = visible.unwrap_or([nodes, edges]);
+    if nodes + edges > ELEMENTS_MAX {
+        return Err(RasterError::Elements { nodes, edges });
+    }
+    Sheet::new(drawing, settings, cancel)
+}
+
+/// Draws a sheet with a pen.
+pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
+    let tone = sheet.tone(1.0);
+    if !tone.clear {
+        pen.ground(sheet.back);
+    }
+    let inked = |weight: f32| tone::cover(weight, tone.scale) * tone.opacity;
+    pen.edges();
+    for stroke in sheet.strokes.iter().flatten() {
+        line(sheet, stroke, inked, pen);
+    }
+    for arrow in &sheet.arrows {
+        let [_, d] = sheet.canvas.drawing.ends[arrow.edge as usize];
+        let [r, g, b, a] = sheet.canvas.color(arrow.edge, d);
+        let paint = Paint { color: [r, g, b], opacity: inked(a * arrow.weight) };
+        pen.head(corners(arrow), paint);
+    }
+    for stroke in &sheet.rare {
+        line(sheet, stroke, |weight| weight * sheet.rare_gain, pen);
+    }
+    let dots = sheet.dots();
+    pen.dots(Paint { color: dots.back, opacity: RING_OPACITY * dots.opacity });
+    for v in &sheet.order {
+        let (at, [r, g, b, a]) = (sheet.canvas.at[*v as usize], sheet.canvas.colors[*v as usize]);
+        let wide = sheet.canvas.diameter(*v);
+        let ring = ring_of(wide, dots.stroke);
+        let radius = wide / 2.0;
+        let sides = sheet.canvas.view.sides;
+        let far = radius + ring;
+        let is_in = (0..2).all(|c| (-far..=sides[c] as f32 + far).contains(&at[c]));
+        if a > 0.0 && is_in {
+            let paint = Paint { color: [r, g, b], opacity: a * dots.opacity };
+            pen.dot(Dot { at, radius, paint, ring });
+        }
+    }
+    pen.marks();
+    for mark in &sheet.marks {
+        match mark {
+            Mark::Plate { rect, radius, color, opacity } => {
+                pen.plate(*rect, *radius, Paint { color: *color, opacity: *opacity });
+            }
+            Mark::Ramp { rect, colors } => pen.ramp(*rect, colors),
+            Mark::Text(text) => pen.text(text),
+        }
+    }
+}
+
+fn line(sheet: &Sheet<'_>, stroke: &Stroke, opacity: impl Fn(f32) -> f32, pen: &mut impl Pen) {
+    let canvas = &sheet.canvas;
+    let edge = stroke.line.edge;
+    let ends = canvas.drawing.ends[edge as usize];
+    let [from, to] = ends.map(|v| canvas.color(edge, v));
+    let [r, g, b, a] = [0, 1, 2, 3].map(|c| f32::midpoint(from[c], to[c]));
+    let paint = Paint { color: [r, g, b], opacity: opacity(a * stroke.weight) };
+    if paint.opacity > 0.0 && is_near(sheet, &stroke.curve, stroke.width) {
+        pen.line(way(&stroke.curve), stroke.width, paint);
+    }
+}
+
+/// Whether a line may be in the picture.
+fn is_near(sheet: &Sheet<'_>, curve: &Curve, width: f32) -> bool {
+    let far = curve.circle.unwrap_or(0.0) + width;
+    (0..2).all(|c| {
+        let all = [curve.a[c], curve.m[c], curve.b[c]];
+        let (low, high) = (
+            all.iter().copied().fold(f32::MAX, f32::min),
+            all.iter().copied().fold(f32::MIN, f32::max),
+        );
+        high + far >= 0.0 && low - far <= sheet.canvas.view.sides[c] as f32
+    })
+}
+
+fn way(curve: &Curve) -> Way {
+    let Curve { a, m, b, circle } = *curve;
+    if let Some(radius) = circle {
+        return Way::Circle(m, radius);
+    }
+    let off = [0, 1].map(|c| m[c] - f32::midpoint(a[c], b[c]));
+    if off[0].hypot(off[1]) < 0.05 { Way::Line([a, b]) } else { Way::Curve([a, m, b]) }
+}
+
+fn corners(arrow: &Arrow) -> [[f32; 2]; 3] {
+    let Arrow { tip, dir, length, .. } = *arrow;
+    let wing = 0.42 * length;
+    let corner =
+        |by: f32| [tip[0] - dir[0] * length - dir[1] * by, tip[1] - dir[1] * length + dir[0] * by];
+    [tip, corner(-wing), corner(wing)]
+}

@@ -1,0 +1,109 @@
+// The dialog in which the picture is saved. The server's answers are given here: what it draws is tested
+// in tests/e2e/test_pictures.py, and whether both draw the same by dev/picture-difference.mjs.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pixels, settle } from './browser.mjs';
+import { SPARSE, withPage } from './context.mjs';
+
+const STILL = 'play=0&test=1';
+
+/** Answers requests for pictures, and collects their addresses. */
+async function answering(page, reply) {
+  const asked = [];
+  await page.route(/\/viz\/[^/]+\/picture\./, async (route) => {
+    asked.push(new URL(route.request().url()));
+    await route.fulfill(reply);
+  });
+  return asked;
+}
+
+/** The file that saving gives. */
+async function saved(page) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#export-save')]);
+  const chunks = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+  return { name: download.suggestedFilename(), text: Buffer.concat(chunks).toString('latin1') };
+}
+
+test('the picture is saved as SVG with title and legend, as it is shown', async () => {
+  await withPage(`dataset=${SPARSE}&${STILL}&pointSize=2`, {}, async (page) => {
+    await settle(page);
+    const asked = await answering(page, { contentType: 'image/svg+xml', body: '<svg/>' });
+    await page.click('#export');
+    await page.selectOption('#export-format', 'svg');
+    assert.ok(await page.isDisabled('#export-size'), 'shapes have no size');
+    await page.fill('#export-heading', 'A & B');
+    await page.check('#export-legend');
+    await page.check('#export-clear');
+    const { name, text } = await saved(page);
+    assert.ok(name.endsWith('.svg') && text === '<svg/>', `${name} ${text}`);
+    await page.waitForFunction(() => !document.querySelector('#export-dialog'));
+    const [{ pathname, searchParams }] = asked;
+    assert.match(pathname, /\/viz\/[^/]+\/picture\.svg$/);
+    const { view, size, fitScale, theme } = await page.evaluate(() => window.__viewer.doc);
+    const given = Object.fromEntries(searchParams);
+    assert.equal(given.title, 'A & B');
+    assert.deepEqual([given.legend, given.names, given.background], ['true', 'true', 'none']);
+    assert.deepEqual([given.theme, given.pointSize, given.wait], [theme, '2', '0']);
+    assert.deepEqual([Number(given.width), Number(given.height)], [size.w, size.h]);
+    const wide = size.w / view.scale;
+    assert.ok(Math.abs(Number(given.right) - Number(given.left) - wide) < 1e-6 * wide);
+    assert.ok(Math.abs(Number(given.zoom) - view.scale / fitScale) < 1e-9);
+    assert.equal(given.viewer !== undefined, true, 'filters of its own count');
+  });
+});
+
+test('what the server refuses stands in the dialog, which stays', async () => {
+  await withPage(`dataset=${SPARSE}&${STILL}`, {}, async (page) => {
+    await settle(page);
+    const message = 'format: a picture of shapes has at most 20000 nodes and edges';
+    const body = JSON.stringify({ message });
+    await answering(page, { status: 400, contentType: 'application/json', body });
+    await page.click('#export');
+    await page.selectOption('#export-format', 'pdf');
+    await page.click('#export-save');
+    const shows = (text) => document.querySelector('#export-dialog .problem')?.textContent === text;
+    await page.waitForFunction(shows, message);
+    await page.keyboard.press('Escape');
+    await page.waitForFunction(() => !document.querySelector('#export-dialog'));
+  });
+});
+
+test('a PNG as shown is drawn by the page, in the size that was chosen', async () => {
+  await withPage(`dataset=${SPARSE}&${STILL}`, { width: 700, height: 500 }, async (page) => {
+    await settle(page);
+    const asked = await answering(page, { status: 500, body: '' });
+    const { size } = await page.evaluate(() => window.__viewer.doc);
+    for (const times of [1, 4]) {
+      await page.click('#export');
+      await page.selectOption('#export-size', String(times));
+      const { text } = await saved(page);
+      const side = (at) => Buffer.from(text, 'latin1').readUInt32BE(at);
+      assert.deepEqual([side(16), side(20)], [times * size.w, times * size.h]);
+    }
+    assert.equal(asked.length, 0, 'the server is not asked');
+  });
+});
+
+for (const theme of ['dark', 'light']) {
+  test(`the dialog is seen on a ${theme} page and leaves with Cancel`, async () => {
+    await withPage(`dataset=${SPARSE}&${STILL}&theme=${theme}`, {}, async (page) => {
+      await settle(page);
+      await page.click('#export');
+      const { at, w, h } = await pixels(page, '#export-dialog');
+      const light = (rgb) => rgb.reduce((sum, c) => sum + c) / 3;
+      const panel = light(at(Math.round(w / 2), 6));
+      assert.ok(theme === 'light' ? panel > 220 : panel < 60, `${panel}`);
+      // Letters of the title stand out from the panel.
+      let most = 0;
+      for (let x = 10; x < w / 2; x += 1) {
+        for (let y = 14; y < 40; y += 1) most = Math.max(most, Math.abs(light(at(x, y)) - panel));
+      }
+      assert.ok(most > 120 && h > 150, `${most} ${h}`);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/export-${theme}.png` });
+      await page.click('#export-cancel');
+      await page.waitForFunction(() => !document.querySelector('#export-dialog'));
+    });
+  });
+}
