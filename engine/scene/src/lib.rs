@@ -22,7 +22,7 @@ mod scene;
 mod search;
 pub mod wire;
 
-pub use card::{edge_card, node_card, node_names};
+pub use card::{edge_card, edge_names, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use error::SceneError;
 pub use icons::{IconLayer, Place};

@@ -105,6 +105,8 @@ pub struct Scene {
     pub label_candidates: Vec<(u32, String)>,
     /// Icons and badges, in the order in which they are drawn.
     pub icons: Vec<IconLayer>,
+    /// Whether a label or a title of the edges is bound.
+    pub edges_named: bool,
     /// What lies under the edges: `{axes: [...], map}`; a map is `{scale, x, y}`, with which degrees in Mercator's
     /// projection become places, or null.
     pub underlay: Value,
@@ -213,6 +215,10 @@ pub fn build(
         }
     }
     let positions = measure::positions(&mut cx);
+    let edges_named = ["edge_label", "edge_title"].into_iter().any(|binding| {
+        let name = cx.edge.binding(binding);
+        name.is_some_and(|name| cx.column(Side::Edge, name, "label").is_some())
+    });
     let underlay = json!({
         "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
     });
@@ -225,6 +231,7 @@ pub fn build(
         edge_width,
         legend,
         icons,
+        edges_named,
         underlay,
         positions,
         edge_weights,

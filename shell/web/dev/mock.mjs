@@ -188,6 +188,7 @@ class Session {
       legend: graph.legend,
       metadata: graph.metadata ?? {},
       underlay: this.bound?.underlay,
+      edges_named: this.bound?.edgesNamed === true,
       layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
       has_positions: false,
       has_edge_colors: false,
@@ -413,8 +414,10 @@ const server = createServer((request, response) => {
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);
   if (head === 'node') return node(session, Number(tail), response);
   if (head === 'names') {
-    const names = (query.get('nodes') ?? '').split(',').map((i) => `entity ${i}`);
-    return json(response, 200, { names });
+    const each = (key, name) => (query.get(key) ?? '').split(',').filter((i) => i !== '').map(name);
+    const names = each('nodes', (i) => `entity ${i}`);
+    const edges = each('edges', (i) => `way ${i}`);
+    return json(response, 200, { names, edges });
   }
   if (head === 'search') return search(session, query.get('q') ?? '', response);
   if (DOCUMENT.has(head)) {

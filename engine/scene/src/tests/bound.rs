@@ -314,6 +314,32 @@ fn degrees_alone_place_the_nodes_on_the_map() {
 }
 
 #[test]
+fn edges_are_called_by_their_label_else_their_title_else_their_ends() {
+    let nodes = [("id", ints(&[1, 2, 3, 4])), ("n", texts(&["ann", "bob", "cid", ""]))];
+    let long = "x".repeat(100);
+    let edges = [("l", texts(&["knows", "", &long])), ("t", texts(&["title", "other", "third"]))];
+    let case = Case::new((&[1, 2, 3], &[2, 3, 4]), &edges, &nodes);
+    let names = |case: &Case| {
+        crate::edge_names(&case.graph, case.nodes.as_ref(), &case.edges, &case.enc, &[2, 0, 1, 9])
+    };
+    let plain = case.bind(json!({"node_title": "n"}), json!({}));
+    assert_eq!(names(&plain), ["cid → 4", "ann → bob", "bob → cid", ""]);
+    assert!(!plain.scene().edges_named);
+    let bound = plain.bind(json!({}), json!({"edge_label": "l", "edge_title": "t"}));
+    assert_eq!(
+        names(&bound),
+        [format!("{}…", "x".repeat(80)), "knows".to_owned(), "other".to_owned(), String::new()]
+    );
+    assert!(bound.scene().edges_named);
+    let missing = bound.bind(json!({}), json!({"edge_label": "nope"})).scene();
+    assert!(
+        !missing.edges_named && missing.notices[0].text.contains("\"nope\""),
+        "{:?}",
+        missing.notices
+    );
+}
+
+#[test]
 fn an_edge_is_as_wide_as_its_weight_where_no_size_is_bound() {
     let columns = [("w", floats(&[1.0, 4.0, f64::NAN])), ("s2", floats(&[2.0, 2.0, 1.0]))];
     let case = || Case::new((&[1, 2, 3], &[2, 3, 4]), &columns, &[]);

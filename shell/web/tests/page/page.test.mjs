@@ -6,5 +6,6 @@ import './input.mjs';
 import './names.mjs';
 import './marks.mjs';
 import './bound.mjs';
+import './bound-2.mjs';
 import './states.mjs';
 import './selection.mjs';
