@@ -12,6 +12,8 @@ export const NAMED_MAX = 200;
 /** Names that are kept. */
 const KEPT_MAX = 5_000;
 export const LABEL_PX = 10.5;
+/** From the middle of a line to that of its text. */
+const ASIDE_PX = 7.5;
 /** Pixels of a line that stay free at either end of its text. */
 const FREE_PX = 5;
 
@@ -129,9 +131,15 @@ export function placeEdgeLabels(input: PlacingInput): EdgeLabel[] {
     if (!isHovered && s !== d && width > room) continue;
     // Never upside down.
     const angle = Math.cos(middle.angle) < 0 ? middle.angle + Math.PI : middle.angle;
-    const label = { edge, text, x: middle.x, y: middle.y, angle, width };
+    // Beside the line, which would run through the gaps between words.
+    const [x, y] = [middle.x + ASIDE_PX * Math.sin(angle), middle.y - ASIDE_PX * Math.cos(angle)];
+    const label = { edge, text, x, y, angle, width };
     const covers = squares(label);
     const free = (square: Rect): boolean =>
+      square.x >= 0 &&
+      square.y >= 0 &&
+      square.x + square.w <= w &&
+      square.y + square.h <= h &&
       !taken.some((other) => touches(square, other)) && !discs.some((disc) => touchesDisc(square, disc));
     if (!isHovered && !covers.every(free)) continue;
     taken.push(...covers);

@@ -64,7 +64,7 @@ test('the edge under the pointer is named, also where nothing is bound', ON_MOCK
 });
 
 test('of more edges than can be named those of the hovered node are', ON_MOCK, async () => {
-  const query = `dataset=community-400-1200-called&${STILL}`;
+  const query = `dataset=community-400-1200-called&${STILL}&showLabelOnHover=false`;
   await withPage(query, {}, async (page) => {
     await settle(page);
     assert.deepEqual(await page.evaluate(() => window.__viewer.edgeLabels), []);
