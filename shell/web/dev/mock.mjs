@@ -186,7 +186,7 @@ class Session {
       node_columns: [],
       edge_columns: [],
       legend: graph.legend,
-      metadata: graph.metadata ?? {},
+      metadata: this.bound?.metadata ?? graph.metadata ?? {},
       underlay: this.bound?.underlay,
       edges_named: this.bound?.edgesNamed === true,
       layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
@@ -214,6 +214,13 @@ class Session {
       const edges = Buffer.alloc(16);
       edges.writeUInt8(1, 0);
       frames.push(Buffer.concat([header(17, { count: graph.m }), edges, raw(graph.edgeColor)]));
+    }
+    const { colors, widths } = this.bound ?? {};
+    if (colors) frames.push(Buffer.concat([header(17, { count: graph.n }), axis, Buffer.from(colors)]));
+    if (widths) {
+      const edges = Buffer.alloc(16);
+      edges.writeUInt8(1, 0);
+      frames.push(Buffer.concat([header(18, { count: graph.m }), edges, Buffer.from(widths)]));
     }
     for (const layer of this.bound?.icons ?? []) frames.push(iconFrame(header, layer));
     return frames;

@@ -85,3 +85,44 @@ test('of more edges than can be named those of the hovered node are', ON_MOCK, a
     for (const ends of ways) assert.ok(ends.includes(hovered), `${ends} is an edge of ${hovered}`);
   });
 });
+
+test('a background picture has its place, its size and its blend mode', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-pictured&${STILL}`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    // 128, 192, 255 times 192, 0, 0.
+    const [left, right] = [shot.at(100, 600), shot.at(300, 600)];
+    assert.ok(Math.abs(left[0] - 96) < 6 && left[1] < 6 && left[2] < 6, `left ${left}`);
+    assert.ok(Math.abs(right[0] - 192) < 6 && right[1] < 6 && right[2] < 6, `right ${right}`);
+  });
+});
+
+test('the graph blends with its background as bound', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-screened&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const [x, y] = await page.evaluate(() => window.__viewer.project(0));
+    const [background, node] = [shot.at(20, 600), shot.at(x, y)];
+    assert.ok(background.every((c, k) => Math.abs(c - [128, 192, 255][k]) < 6), `background ${background}`);
+    // What the disc differs from the background by: 109, 185, 252 from 128, 192, 255.
+    assert.ok(node.every((c, k) => Math.abs(c - [19, 7, 3][k]) < 12), `node ${node}`);
+  });
+});
+
+test('lines are as wide as bound, and run from the colour of one end to the other', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-graded&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const [[ax, ay], [bx, by]] = await page.evaluate(() => [0, 1].map((i) => window.__viewer.project(i)));
+    const across = (t) => {
+      const [x, y] = [ax + t * (bx - ax), ay + t * (by - ay)];
+      const [nx, ny] = [-(by - ay), bx - ax].map((c) => c / Math.hypot(bx - ax, by - ay));
+      return Array.from({ length: 25 }, (_, k) => shot.at(x + (k - 12) * nx, y + (k - 12) * ny));
+    };
+    const [near, far] = [across(0.25), across(0.75)].map((line) => line[12]);
+    assert.ok(near[0] > near[2] + 40, `red at one end: ${near}`);
+    assert.ok(far[2] > far[0] + 40, `blue at the other: ${far}`);
+    const wide = across(0.5).filter((c) => Math.max(...c) > 50).length;
+    assert.ok(wide >= 6, `${wide} pixels wide`);
+  });
+});
