@@ -59,6 +59,7 @@ function start({ stage, surface }: Surfaces): void {
       more.listenKeys(viewer);
       new more.PointerInput(surface, viewer);
       viewer.picture.findDirection = more.isDirected;
+      viewer.picture.rare = new more.RareEdges();
       viewer.picture.change();
       viewer.nameInView(more.Names);
       store.more.value = more;
