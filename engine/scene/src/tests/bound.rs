@@ -233,7 +233,7 @@ fn axis_rows_are_read_and_those_without_a_place_are_named() {
         {"r": 14, "external": true, "label": "outermost"},
         {"r": "12.5", "space": true},
         {"y": -2.0, "internal": true, "label": 7, "width": 99, "bounds": {"min": "40", "max": 400}},
-        {"x": 0},
+        {"x": 0, "label": "-0.9985089453757765"},
         {"label": "nowhere"}, 5
     ]);
     let case = Case::path(("k", ints(&[1; 4])));
@@ -245,7 +245,7 @@ fn axis_rows_are_read_and_those_without_a_place_are_named() {
             {"r": 14.0, "label": "outermost", "kind": "external"},
             {"r": 12.5, "kind": "space"},
             {"y": -2.0, "label": "7", "kind": "internal", "width": 40.0, "min": 40.0, "max": 400.0},
-            {"x": 0.0, "kind": "plain"},
+            {"x": 0.0, "label": "-0.9985", "kind": "plain"},
         ])
     );
     let said: Vec<&str> = scene.notices.iter().map(|n| n.text.as_ref()).collect();
