@@ -14,8 +14,8 @@ const DIMMED = 0.22;
 const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
 const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
 /**
- * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are shown
- * on discs of at least the radius `disc`.
+ * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are
+ * shown on discs of at least the radius `disc`.
  */
 const FILL = { icon: 0.78, badge: 0.8 } as const;
 const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
