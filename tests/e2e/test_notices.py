@@ -28,7 +28,7 @@ SILENT_BEFORE = {
     "x without y": (EDGES, NODES, {"node_x": "px"}, {}, None, "positions-incomplete", "node_x and node_y"),
     "a colour by no column": (EDGES, NODES, {}, {}, color("nope"), "column-missing", '"nope"'),
     "a colour that is none": (EDGES, NODES, {}, {}, color("kind", "no-colour"), "encoding-ignored", "no CSS colour"),
-    "an icon": (EDGES, NODES, {"node_icon": "kind"}, {}, None, "encoding-not-drawn", "node_icon"),
+    "an icon": (EDGES, NODES, {"node_icon": "kind"}, {}, None, "encoding-not-drawn", "names no icon"),
     "a binding that is none": (EDGES, NODES, {"node_wings": "kind"}, {}, None, "binding-unknown", "node_wings"),
 }
 # What only the data tell.

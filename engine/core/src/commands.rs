@@ -85,7 +85,7 @@ commands! {
     Info = cmd::info::Info,
     Follow = cmd::follow::Follow,
     NodeCard = cmd::cards::NodeCard,
-    NodeNames = cmd::cards::NodeNames,
+    Names = cmd::cards::Names,
     EdgeCard = cmd::cards::EdgeCard,
     Search = cmd::search::Search,
     Edges = cmd::edges::Edges,

@@ -37,6 +37,8 @@ pub struct SceneFrames {
     pub edge_size: Option<Bytes>,
     /// `ICONS` of nodes and edges, in the order in which they are drawn.
     pub icons: Vec<Bytes>,
+    /// Whether a label or a title of the edges is bound.
+    pub edges_named: bool,
     /// What lies under the edges (see [`Scene::underlay`]).
     pub underlay: Value,
     /// What the colours and sizes mean.
@@ -233,6 +235,7 @@ pub(crate) fn scene_frames(
         edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &drawn(c, order))),
         edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),
         icons: scene.icons.iter().map(|layer| icon_frame(layer, stamp, order)).collect(),
+        edges_named: scene.edges_named,
         underlay: scene.underlay.clone(),
         legend: scene.legend.clone(),
     }

@@ -280,16 +280,18 @@ impl EngineHandle {
         self.call(cmd::cards::NodeCard { target: target.into(), index }).await
     }
 
-    /// What nodes are called in the picture, in the order asked; empty for one that is not there.
+    /// What nodes, and edges by their drawn index, are called in the picture, in the order asked; empty for one that is
+    /// not there.
     ///
     /// # Errors
     /// What loading the graph may answer.
-    pub async fn node_names(
+    pub async fn names(
         &self,
         target: impl Into<Target>,
         nodes: Vec<u32>,
-    ) -> Result<Vec<String>, EngineError> {
-        self.call(cmd::cards::NodeNames { target: target.into(), nodes }).await
+        edges: Vec<u32>,
+    ) -> Result<[Vec<String>; 2], EngineError> {
+        self.call(cmd::cards::Names { target: target.into(), nodes, edges }).await
     }
 
     /// The hover card of an edge, by its drawn index.

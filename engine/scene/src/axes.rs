@@ -1,5 +1,7 @@
 //! Rings and lines that layouts are read by, as clients bind them with `encode_axis`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::bind::{Cx, ENCODING_IGNORED, NOT_SHOWN, Side, value_word};
@@ -10,6 +12,8 @@ use crate::mapping::number;
 const ROWS_MAX: usize = 500;
 /// Characters of a label.
 const LABEL_CHARS_MAX: usize = 80;
+/// Characters from which a number is rounded.
+const ROUNDED_CHARS: usize = 8;
 /// The widest line, in pixels.
 const WIDTH_MAX: f64 = 40.0;
 
@@ -44,6 +48,18 @@ pub(crate) fn rows(cx: &mut Cx<'_>) -> Vec<Value> {
     Vec::new()
 }
 
+/// A number with all the digits that arithmetic left of it, as layouts of clients label their rings, with four of them.
+fn rounded(text: &str) -> Cow<'_, str> {
+    let number = text.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
+    match number.filter(|_| text.len() > ROUNDED_CHARS) {
+        Some(v) => {
+            let unit = 10f64.powi(3 - v.abs().log10().floor() as i32);
+            Cow::Owned(((v * unit).round() / unit).to_string())
+        }
+        None => Cow::Borrowed(text),
+    }
+}
+
 fn row(row: &Value) -> Option<Value> {
     let member = |name: &str| row.get(name).and_then(number);
     let (name, at) = ["r", "x", "y"].into_iter().find_map(|name| Some((name, member(name)?)))?;
@@ -51,8 +67,8 @@ fn row(row: &Value) -> Option<Value> {
     let at = if name == "r" { at.abs() } else { at };
     out.insert(name.to_owned(), json!(at));
     let label = match row.get("label") {
-        Some(Value::String(s)) => cut(s.trim(), LABEL_CHARS_MAX),
-        Some(Value::Number(n)) => n.to_string(),
+        Some(Value::String(s)) => cut(&rounded(s.trim()), LABEL_CHARS_MAX),
+        Some(Value::Number(n)) => rounded(&n.to_string()).into_owned(),
         _ => String::new(),
     };
     if !label.is_empty() {

@@ -1,15 +1,17 @@
 //! What is shown about one element.
 
 use graphlume_graph::Graph;
-use graphlume_table::{Table, cell_json};
+use graphlume_table::{Table, cell_json, cell_text};
 use serde_json::{Value, json};
 
-use crate::bind::Source;
+use crate::bind::{Cx, Source};
 use crate::labels::{Labels, context, cut};
 use crate::scene::Encodings;
 
 /// Characters of one value at most.
 const VALUE_CHARS_MAX: usize = 4_096;
+/// Characters of what is written on a line.
+const EDGE_NAME_CHARS_MAX: usize = 80;
 
 /// All columns of a row: `[{name, value}]`.
 fn properties(table: &Table, row: usize) -> Vec<Value> {
@@ -82,6 +84,38 @@ pub fn node_card(graph: &Graph, nodes: Option<&Table>, enc: &Encodings, index: u
     })
 }
 
+/// The first of the bound texts of the edge in `row` of its table that is not empty.
+fn bound_text(cx: &Cx<'_>, bindings: [&str; 2], row: u32) -> Option<String> {
+    let bound = bindings.into_iter().filter_map(|b| cx.edge.binding(b));
+    let text = |name: &str| cell_text(cx.edges?.column(name)?.as_ref(), row as usize);
+    bound.filter_map(text).find(|t| !t.trim().is_empty())
+}
+
+/// What edges are called on their lines, by CSR position: the bound label, else the bound title, else their ends by
+/// name; empty for an edge that is not there.
+#[must_use]
+pub fn edge_names(
+    graph: &Graph,
+    nodes: Option<&Table>,
+    edges: &Table,
+    enc: &Encodings,
+    positions: &[u32],
+) -> Vec<String> {
+    let cx = context(graph, nodes, Some(edges), enc);
+    let labels = Labels::new(&cx);
+    let count = graph.topology.num_edges();
+    let name = |pos: &u32| {
+        if *pos >= count {
+            return String::new();
+        }
+        let (src, dst, row) = graph.topology.edge(*pos);
+        let bound = bound_text(&cx, ["edge_label", "edge_title"], row);
+        let ends = || format!("{} → {}", labels.short(src), labels.short(dst));
+        cut(&bound.unwrap_or_else(ends), EDGE_NAME_CHARS_MAX)
+    };
+    positions.iter().map(name).collect()
+}
+
 /// What a hover card of the edge at CSR position `pos` shows:
 /// `{position, row, title, source, destination, source_index, destination_index, properties}`; source and
 /// destination are ids as text. `null` when there is no such edge.
@@ -92,9 +126,7 @@ pub fn edge_card(graph: &Graph, edges: &Table, enc: &Encodings, pos: u32) -> Val
     }
     let (src, dst, row) = graph.topology.edge(pos);
     let cx = context(graph, None, Some(edges), enc);
-    let bound = ["edge_title", "edge_label"].into_iter().filter_map(|b| cx.edge.binding(b));
-    let text = |name: &str| graphlume_table::cell_text(edges.column(name)?.as_ref(), row as usize);
-    let title = bound.filter_map(text).find(|t| !t.trim().is_empty());
+    let title = bound_text(&cx, ["edge_title", "edge_label"], row);
     let labels = Labels::new(&cx);
     let title = title.unwrap_or_else(|| format!("{} → {}", labels.id(src), labels.id(dst)));
     json!({

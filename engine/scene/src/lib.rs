@@ -24,7 +24,7 @@ mod scene;
 mod search;
 pub mod wire;
 
-pub use card::{edge_card, node_card, node_names};
+pub use card::{edge_card, edge_names, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
 pub use ends::edge_ends;
 pub use error::SceneError;

@@ -97,7 +97,8 @@ pub struct Scene {
     pub edge_rgba: Option<Vec<[u8; 4]>>,
     /// Width of every edge by CSR position in sixteenths of a pixel; `None` means the page's default.
     pub edge_width: Option<Vec<u8>>,
-    /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_icon?}`.
+    /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_opacity?, edge_opacity?,
+    /// node_icon?, edge_icon?}`.
     /// A colour is `{title, kind: categorical|continuous|none, entries: [{label, color, count}], stops:
     /// [{at, color}], min?, max?, scale?, more?}`, a size `{title, kind, min, max, scale}`.
     pub legend: Value,
@@ -105,6 +106,8 @@ pub struct Scene {
     pub label_candidates: Vec<(u32, String)>,
     /// Icons and badges, in the order in which they are drawn.
     pub icons: Vec<IconLayer>,
+    /// Whether a label or a title of the edges is bound.
+    pub edges_named: bool,
     /// What lies under the edges: `{axes: [...], map}`; a map is `{scale, x, y}`, with which degrees in Mercator's
     /// projection become places, or null.
     pub underlay: Value,
@@ -200,19 +203,10 @@ pub fn build(
     if let Some(width) = &width {
         legend["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
     }
-    for (key, opacity) in [("node_opacity", &opacity), ("edge_opacity", &edge_opacity)] {
-        if let Some(opacity) = opacity {
-            legend[key] = size_entry(opacity, "linear");
-        }
-    }
     let icons = icons::layers(&mut cx);
-    for (axis, key) in [(Axis::Node, "node_icon"), (Axis::Edge, "edge_icon")] {
-        let of = icons.iter().find(|l| l.axis == axis && l.place == Place::Icon);
-        if let Some(icon) = of {
-            legend[key] = json!({"title": icon.look["title"], "kind": "none"});
-        }
-    }
+    explain(&mut legend, [opacity, edge_opacity], &icons);
     let positions = measure::positions(&mut cx);
+    let edges_named = edges_named(&mut cx);
     let underlay = json!({
         "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
     });
@@ -225,12 +219,36 @@ pub fn build(
         edge_width,
         legend,
         icons,
+        edges_named,
         underlay,
         positions,
         edge_weights,
         importance,
         colors_by_community,
         notices: cx.notices,
+    })
+}
+
+/// Adds what opacities and icons stand for; `opacities` are those of nodes and of edges.
+fn explain(legend: &mut Value, opacities: [Option<Measured>; 2], icons: &[IconLayer]) {
+    for (key, opacity) in ["node_opacity", "edge_opacity"].into_iter().zip(opacities) {
+        if let Some(opacity) = opacity {
+            legend[key] = size_entry(&opacity, "linear");
+        }
+    }
+    for (axis, key) in [(Axis::Node, "node_icon"), (Axis::Edge, "edge_icon")] {
+        let of = icons.iter().find(|l| l.axis == axis && l.place == Place::Icon);
+        if let Some(icon) = of {
+            legend[key] = json!({"title": icon.look["title"], "kind": "none"});
+        }
+    }
+}
+
+/// Whether a label or a title of the edges is bound to a column that is there; a notice where it is not.
+fn edges_named(cx: &mut Cx<'_>) -> bool {
+    ["edge_label", "edge_title"].into_iter().any(|binding| {
+        let name = cx.edge.binding(binding);
+        name.is_some_and(|name| cx.column(Side::Edge, name, "label").is_some())
     })
 }
 

@@ -18,6 +18,16 @@ use crate::shell::Shell;
 use crate::status::{ApiError, status_of};
 use crate::{html, query};
 
+/// Types of the page's files.
+const PAGE_FILES: &[&str] = &[
+    "text/javascript",
+    "text/css",
+    "image/svg+xml",
+    "application/json",
+    "font/woff2",
+    "text/plain",
+];
+
 pub(crate) const ROUTES: &[Route] = &[
     Route::get("/", run!(Visitor start), &[returns_page("The page")], "The start page.")
         .opened_by(OpenedBy::Browser),
@@ -40,10 +50,7 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::get(
         "/graph/{*path}",
         run!(Public page_file),
-        &[
-            returns_bytes(&["text/javascript", "text/css", "image/svg+xml"], "The file"),
-            returns_nothing(304, "The browser has it"),
-        ],
+        &[returns_bytes(PAGE_FILES, "The file"), returns_nothing(304, "The browser has it")],
         "The files of the page.",
     ),
     Route::get(

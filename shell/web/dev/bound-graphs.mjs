@@ -4,6 +4,7 @@
 /** Font Awesome's user, bug, car; a flag, a text, and a picture of one colour. */
 const RED =
   'data:image/svg+xml,%3Csvg xmlns="http://www.w3.org/2000/svg" width="8" height="8"%3E%3Crect width="8" height="8" fill="%23ff0000"/%3E%3C/svg%3E';
+const BLUE = RED.replace('%23ff0000', '%2380c0ff');
 const ENTRIES = [
   { glyph: '\uf007' },
   { glyph: '\uf188' },
@@ -75,6 +76,18 @@ export function boundOf(id, n, m) {
     ];
     return { underlay: { axes, map: null } };
   }
+  if (word === 'pictured') {
+    // Light blue times red, on the left 200 pixels.
+    const image = { url: BLUE, blendMode: 'multiply', width: 200, height: '100%', position: 'left top' };
+    return { metadata: { bg: { color: '#c00000', image } } };
+  }
+  if (word === 'screened') {
+    const image = { url: BLUE, width: '100%', height: '100%' };
+    return { metadata: { bg: { color: '#000000', image }, fg: { blendMode: 'difference' } } };
+  }
+  // Red and blue ends, and a line of eight pixels.
+  if (word === 'graded') return { colors: [255, 0, 0, 255, 0, 0, 255, 255], widths: [128] };
+  if (word === 'called') return { edgesNamed: true };
   if (word === 'map') return { underlay: { axes: [], map: { scale: 0.1, x: 0, y: 0 } } };
   return null;
 }

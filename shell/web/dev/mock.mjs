@@ -186,8 +186,9 @@ class Session {
       node_columns: [],
       edge_columns: [],
       legend: graph.legend,
-      metadata: graph.metadata ?? {},
+      metadata: this.bound?.metadata ?? graph.metadata ?? {},
       underlay: this.bound?.underlay,
+      edges_named: this.bound?.edgesNamed === true,
       layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
       has_positions: false,
       has_edge_colors: false,
@@ -213,6 +214,13 @@ class Session {
       const edges = Buffer.alloc(16);
       edges.writeUInt8(1, 0);
       frames.push(Buffer.concat([header(17, { count: graph.m }), edges, raw(graph.edgeColor)]));
+    }
+    const { colors, widths } = this.bound ?? {};
+    if (colors) frames.push(Buffer.concat([header(17, { count: graph.n }), axis, Buffer.from(colors)]));
+    if (widths) {
+      const edges = Buffer.alloc(16);
+      edges.writeUInt8(1, 0);
+      frames.push(Buffer.concat([header(18, { count: graph.m }), edges, Buffer.from(widths)]));
     }
     for (const layer of this.bound?.icons ?? []) frames.push(iconFrame(header, layer));
     return frames;
@@ -413,8 +421,10 @@ const server = createServer((request, response) => {
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);
   if (head === 'node') return node(session, Number(tail), response);
   if (head === 'names') {
-    const names = (query.get('nodes') ?? '').split(',').map((i) => `entity ${i}`);
-    return json(response, 200, { names });
+    const each = (key, name) => (query.get(key) ?? '').split(',').filter((i) => i !== '').map(name);
+    const names = each('nodes', (i) => `entity ${i}`);
+    const edges = each('edges', (i) => `way ${i}`);
+    return json(response, 200, { names, edges });
   }
   if (head === 'search') return search(session, query.get('q') ?? '', response);
   if (DOCUMENT.has(head)) {

@@ -6,7 +6,6 @@ import { watchPictures } from './state/notices.ts';
 import * as store from './state/store.ts';
 import { applyMetadata } from './state/theme.ts';
 import { Viewer } from './state/viewer.ts';
-import { installHook } from './testhook.ts';
 
 const { params } = store;
 const still = params.test || matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -60,6 +59,7 @@ function start({ stage, surface }: Surfaces): void {
       more.listenKeys(viewer);
       new more.PointerInput(surface, viewer);
       viewer.picture.findDirection = more.isDirected;
+      viewer.picture.rare = new more.RareEdges();
       viewer.picture.change();
       viewer.nameInView(more.Names);
       store.more.value = more;
@@ -72,7 +72,8 @@ function start({ stage, surface }: Surfaces): void {
     void import('./embed/embed.ts').then((all) => all.embed(viewer));
   });
   followSize(stage, viewer);
-  installHook(viewer);
+  // Nobody looks at it before the first picture.
+  void import('./testhook.ts').then((hook) => hook.installHook(viewer));
   if (params.dataset === '' || params.session === '') store.phase.value = 'missing';
   else if (needsSplash()) void import('./state/splash.ts').then((all) => all.splash(viewer.api));
   else viewer.link.open();

@@ -1,4 +1,6 @@
 import * as store from './state/store.ts';
+import type { EdgeLabel } from './bound/edge-labels.ts';
+import { bound } from './state/bound.ts';
 import type { Viewer } from './state/viewer.ts';
 
 /** `window.__viewer`: what tests of the page may see. Everything is read-only except under `?test=1`. */
@@ -9,6 +11,8 @@ export interface ViewerHook {
   readonly counts: { nodes: number; edges: number; edgesLoaded: number };
   readonly doc: Record<string, unknown>;
   readonly labels: { index: number; text: string; x: number; y: number; w: number; h: number }[];
+  /** What is written along lines: the middle, the direction and the width of each text. */
+  readonly edgeLabels: readonly EdgeLabel[];
   /** Panels that names keep off, in pixels of the stage. */
   readonly obstacles: { x: number; y: number; w: number; h: number }[];
   /** Width and height that the name of a node would have, as far as the page knows it. */
@@ -79,6 +83,9 @@ export function installHook(viewer: Viewer): void {
     },
     get labels() {
       return viewer.labels.visible;
+    },
+    get edgeLabels() {
+      return bound?.edgeLabels ?? [];
     },
     get obstacles() {
       return viewer.obstacles('[data-over], .card');

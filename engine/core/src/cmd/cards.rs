@@ -31,21 +31,30 @@ impl Apply for NodeCard {
     }
 }
 
-pub(crate) struct NodeNames {
+/// Names of nodes, and of edges by their drawn index.
+pub(crate) struct Names {
     pub(crate) target: Target,
     pub(crate) nodes: Vec<u32>,
+    pub(crate) edges: Vec<u32>,
 }
 
-impl Apply for NodeNames {
-    type Answer = Vec<String>;
+impl Apply for Names {
+    type Answer = [Vec<String>; 2];
     type On = Engine;
     const PRIORITY: CommandPriority = CommandPriority::Interactive;
 
-    fn apply(self, engine: &mut Engine, call: Call<Vec<String>>) {
-        let asked = self.nodes;
-        read_graph(engine, "node names", &self.target, call, move |lease| {
-            let (graph, nodes) = (&lease.graph, lease.nodes.as_ref());
-            Ok(graphlume_scene::node_names(graph, nodes, &lease.encodings, &asked))
+    fn apply(self, engine: &mut Engine, call: Call<[Vec<String>; 2]>) {
+        let Self { target, nodes: asked, edges: drawn } = self;
+        read_graph(engine, "names", &target, call, move |lease| {
+            let (graph, nodes, enc) = (&lease.graph, lease.nodes.as_ref(), &lease.encodings);
+            let count = lease.facts.edge_count;
+            // An edge that is not there stays one that is not there.
+            let position = |i: &u32| if *i < count { lease.order.position(*i) } else { u32::MAX };
+            let positions: Vec<u32> = drawn.iter().map(position).collect();
+            Ok([
+                graphlume_scene::node_names(graph, nodes, enc, &asked),
+                graphlume_scene::edge_names(graph, nodes, &lease.edges, enc, &positions),
+            ])
         });
     }
 }

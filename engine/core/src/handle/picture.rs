@@ -56,7 +56,7 @@ impl EngineHandle {
         let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
         if broadcast.graph().is_none() {
             // Says why where the graph cannot be loaded.
-            self.node_names(target.clone(), Vec::new()).await?;
+            self.names(target.clone(), Vec::new(), Vec::new()).await?;
         }
         let missing = || EngineError::NotLoaded(target.session.clone());
         let epoch = broadcast.graph().ok_or_else(missing)?.epoch;

@@ -96,6 +96,7 @@ impl ViewerEvent {
             Self::Graph(g, s, scene) => {
                 let mut v = tagged("graph", g.as_ref());
                 v["legend"] = scene.legend.clone();
+                v["edges_named"] = json!(scene.edges_named);
                 v["underlay"] = scene.underlay.clone();
                 v["has_edge_colors"] = json!(scene.edge_color.is_some());
                 v["layout"] = json!({

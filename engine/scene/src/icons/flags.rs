@@ -19,7 +19,7 @@ const OTHERS: [&str; 6] = ["eu", "gb-eng", "gb-nir", "gb-sct", "gb-wls", "un"];
 
 /// ISO 3166-1: three letters, ascending, and two; and Kosovo, which has a code of the reserved ones.
 #[rustfmt::skip]
-const CODES: [(&str, &str); 250] = [
+static CODES: [(&str, &str); 250] = [
     ("abw", "aw"), ("afg", "af"), ("ago", "ao"), ("aia", "ai"), ("ala", "ax"), ("alb", "al"), ("and", "ad"),
     ("are", "ae"), ("arg", "ar"), ("arm", "am"), ("asm", "as"), ("ata", "aq"), ("atf", "tf"), ("atg", "ag"),
     ("aus", "au"), ("aut", "at"), ("aze", "az"), ("bdi", "bi"), ("bel", "be"), ("ben", "bj"), ("bes", "bq"),

@@ -10,7 +10,7 @@ pub(crate) fn glyph(name: &str) -> Option<char> {
 
 /// All names and aliases of version 4.7.0, ascending, with their places in the private use area.
 #[rustfmt::skip]
-const NAMES: [(&str, u32); 786] = [
+static NAMES: [(&str, u32); 786] = [
     ("500px", 0xf26e), ("address-book", 0xf2b9), ("address-book-o", 0xf2ba), ("address-card", 0xf2bb),
     ("address-card-o", 0xf2bc), ("adjust", 0xf042), ("adn", 0xf170), ("align-center", 0xf037),
     ("align-justify", 0xf039), ("align-left", 0xf036), ("align-right", 0xf038), ("amazon", 0xf270),

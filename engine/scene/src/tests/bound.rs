@@ -233,7 +233,7 @@ fn axis_rows_are_read_and_those_without_a_place_are_named() {
         {"r": 14, "external": true, "label": "outermost"},
         {"r": "12.5", "space": true},
         {"y": -2.0, "internal": true, "label": 7, "width": 99, "bounds": {"min": "40", "max": 400}},
-        {"x": 0},
+        {"x": 0, "label": "-0.9985089453757765"},
         {"label": "nowhere"}, 5
     ]);
     let case = Case::path(("k", ints(&[1; 4])));
@@ -245,7 +245,7 @@ fn axis_rows_are_read_and_those_without_a_place_are_named() {
             {"r": 14.0, "label": "outermost", "kind": "external"},
             {"r": 12.5, "kind": "space"},
             {"y": -2.0, "label": "7", "kind": "internal", "width": 40.0, "min": 40.0, "max": 400.0},
-            {"x": 0.0, "kind": "plain"},
+            {"x": 0.0, "label": "-0.9985", "kind": "plain"},
         ])
     );
     let said: Vec<&str> = scene.notices.iter().map(|n| n.text.as_ref()).collect();
@@ -311,6 +311,32 @@ fn degrees_alone_place_the_nodes_on_the_map() {
     ];
     let scene = Case::new((&[1], &[2]), &[], &nodes).scene();
     assert_eq!(scene.positions, None, "columns of this name that hold no degrees");
+}
+
+#[test]
+fn edges_are_called_by_their_label_else_their_title_else_their_ends() {
+    let nodes = [("id", ints(&[1, 2, 3, 4])), ("n", texts(&["ann", "bob", "cid", ""]))];
+    let long = "x".repeat(100);
+    let edges = [("l", texts(&["knows", "", &long])), ("t", texts(&["title", "other", "third"]))];
+    let case = Case::new((&[1, 2, 3], &[2, 3, 4]), &edges, &nodes);
+    let names = |case: &Case| {
+        crate::edge_names(&case.graph, case.nodes.as_ref(), &case.edges, &case.enc, &[2, 0, 1, 9])
+    };
+    let plain = case.bind(json!({"node_title": "n"}), json!({}));
+    assert_eq!(names(&plain), ["cid → 4", "ann → bob", "bob → cid", ""]);
+    assert!(!plain.scene().edges_named);
+    let bound = plain.bind(json!({}), json!({"edge_label": "l", "edge_title": "t"}));
+    assert_eq!(
+        names(&bound),
+        [format!("{}…", "x".repeat(80)), "knows".to_owned(), "other".to_owned(), String::new()]
+    );
+    assert!(bound.scene().edges_named);
+    let missing = bound.bind(json!({}), json!({"edge_label": "nope"})).scene();
+    assert!(
+        !missing.edges_named && missing.notices[0].text.contains("\"nope\""),
+        "{:?}",
+        missing.notices
+    );
 }
 
 #[test]

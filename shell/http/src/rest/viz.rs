@@ -62,10 +62,20 @@ pub(crate) const ROUTES: &[Route] = &[
     Route::get(
         "/viz/{session_id}/names",
         run!(Viewer names),
-        &[returns(Object(&[must("names", List(&Any), "In the order asked.")]), "The names")],
-        "The names of some nodes, by their indices with commas between, at most 200.",
+        &[returns(
+            Object(&[
+                must("names", List(&Any), "Of the nodes, in the order asked."),
+                must("edges", List(&Any), "Of the edges, in the order asked."),
+            ]),
+            "The names",
+        )],
+        "The names of some nodes and edges, by their indices with commas between, at most 200 of each.",
     )
-    .query(&[parameter("nodes", Text, "Indices with commas between."), DATASET]),
+    .query(&[
+        parameter("nodes", Text, "Indices with commas between."),
+        parameter("edges", Text, "Drawn indices with commas between."),
+        DATASET,
+    ]),
     Route::get("/viz/{session_id}/edge/{index}", run!(Viewer edge), CARD, "The card of one edge.")
         .query(&[DATASET]),
     Route::get(
@@ -212,29 +222,36 @@ pub(crate) async fn about(shell: Arc<Shell>, req: Req, who: Principal) -> Result
     ok(&shell.service.sessions.about(&who, session, dataset).await?)
 }
 
-/// The names of nodes that a page has in view and does not know the names of.
+/// The names of nodes and edges that a page has in view and does not know the names of.
 pub(crate) async fn names(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
     let pairs = req.pairs();
-    let asked = query::last(&pairs, "nodes").unwrap_or_default();
-    let invalid = |what: String| ApiError::invalid("invalid-argument", what).at("nodes");
-    let mut nodes = Vec::new();
+    let nodes = indices(&pairs, "nodes")?;
+    let edges = indices(&pairs, "edges")?;
+    let grant = grant(&shell, &req, &who).await?;
+    let [names, edges] = answered(shell.service.sessions.names(&grant, nodes, edges)).await?;
+    ok(&json!({ "names": names, "edges": edges }))
+}
+
+/// Indices of nodes or edges with commas between.
+fn indices(pairs: &[(String, String)], name: &'static str) -> Result<Vec<u32>, ApiError> {
+    let asked = query::last(pairs, name).unwrap_or_default();
+    let invalid = |what: String| ApiError::invalid("invalid-argument", what).at(name);
+    let mut found = Vec::new();
     for part in asked.split(',').filter(|part| !part.is_empty()) {
-        if nodes.len() == limits::NAMES_ASKED_MAX {
+        if found.len() == limits::NAMES_ASKED_MAX {
             return Err(invalid(format!(
-                "nodes names more than {} nodes; ask for the others in another request",
+                "{name} names more than {} {name}; ask for the others in another request",
                 limits::NAMES_ASKED_MAX
             )));
         }
-        nodes.push(part.parse::<u32>().map_err(|_| {
+        found.push(part.parse::<u32>().map_err(|_| {
             let shown: String = part.chars().take(40).collect();
             invalid(format!(
-                "nodes has {shown:?}, which is no index; write indices with commas between"
+                "{name} has {shown:?}, which is no index; write indices with commas between"
             ))
         })?);
     }
-    let grant = grant(&shell, &req, &who).await?;
-    let names = answered(shell.service.sessions.node_names(&grant, nodes)).await?;
-    ok(&json!({ "names": names }))
+    Ok(found)
 }
 
 pub(crate) async fn edge(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {

@@ -58,16 +58,17 @@ impl Sessions {
         self.ctx.engine.node_card(grant.target(), index).await
     }
 
-    /// What nodes are called in the picture, in the order asked.
+    /// What nodes, and edges by their drawn index, are called in the picture, in the order asked.
     ///
     /// # Errors
     /// What loading the graph may answer.
-    pub async fn node_names(
+    pub async fn names(
         &self,
         grant: &ViewerGrant,
         nodes: Vec<u32>,
-    ) -> Result<Vec<String>, EngineError> {
-        self.ctx.engine.node_names(grant.target(), nodes).await
+        edges: Vec<u32>,
+    ) -> Result<[Vec<String>; 2], EngineError> {
+        self.ctx.engine.names(grant.target(), nodes, edges).await
     }
 
     /// The hover card of an edge, by its drawn index.

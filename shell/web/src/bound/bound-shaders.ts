@@ -1,3 +1,4 @@
+import { REACH } from '../gl/glyph-atlas.ts';
 import { HEAD, ROW, ROW_BITS } from '../gl/shaders.ts';
 
 /** GLSL of what datasets bind: small pictures, and lines in the world of the nodes. */
@@ -35,6 +36,49 @@ flat in float vAlpha;
 uniform sampler2D uAtlas;
 out vec4 oColor;
 void main() { oColor = texture(uAtlas, vUv) * vAlpha; }`;
+
+/** Texels of a letter: its text's middle and direction; its box; part of a texture; colour; kind. */
+export const TURNED_TEXELS = 5;
+
+/** Letters of texts that are turned around their middles. */
+export const TURNED_VS = `${HEAD}
+uniform sampler2D uMarks;
+uniform vec2 uSize;
+out vec2 vUv;
+flat out vec4 vColor;
+flat out vec4 vKind;
+vec4 part(int k) { return texelFetch(uMarks, ivec2(k & ${ROW - 1}, k >> ${ROW_BITS}), 0); }
+void main() {
+  int k = (gl_VertexID / 6) * ${TURNED_TEXELS};
+  int v = gl_VertexID % 6;
+  vec2 corner = vec2(v == 1 || v == 2 || v == 4, v == 2 || v == 4 || v == 5);
+  vec4 pivot = part(k);
+  vec4 box = part(k + 1);
+  vec4 of = part(k + 2);
+  vColor = part(k + 3);
+  vKind = part(k + 4);
+  vUv = of.xy + corner * of.zw;
+  vec2 q = box.xy + corner * box.zw;
+  vec2 p = pivot.xy + vec2(q.x * pivot.z - q.y * pivot.w, q.x * pivot.w + q.y * pivot.z);
+  gl_Position = vec4(p.x / uSize.x * 2.0 - 1.0, 1.0 - p.y / uSize.y * 2.0, 0.0, 1.0);
+}`;
+
+export const TURNED_FS = `${HEAD}
+in vec2 vUv;
+flat in vec4 vColor;
+flat in vec4 vKind;       // colours of its own, device pixels a texel, halo in device pixels
+uniform sampler2D uLetters;
+uniform sampler2D uColored;
+out vec4 oColor;
+void main() {
+  if (vKind.x > 0.5) {
+    oColor = texture(uColored, vUv / vec2(textureSize(uColored, 0))) * vColor.a;
+    return;
+  }
+  float texels = (texture(uLetters, vUv / vec2(textureSize(uLetters, 0))).r - 0.5) * ${2 * REACH}.0;
+  float a = clamp(texels * vKind.y + vKind.z + 0.5, 0.0, 1.0) * vColor.a;
+  oColor = vec4(vColor.rgb * a, a);
+}`;
 
 /** Pieces of lines, six vertices each. */
 export const LINES_VS = `${HEAD}

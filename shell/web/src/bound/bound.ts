@@ -1,16 +1,27 @@
-import { Marks } from '../gl/marks.ts';
+import { Marks, type TextInk } from '../gl/marks.ts';
 import type { Frame } from '../net/frames.ts';
 import type { Message } from '../net/session.ts';
 import type { Rect } from '../scene/camera.ts';
+import { css } from '../scene/color.ts';
 import type { Disc } from '../scene/labels.ts';
 import type { LayerInput } from '../scene/label-layer.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import type { AxisRow } from './axes.ts';
+import {
+  EdgeNames,
+  LABEL_PX as EDGE_LABEL_PX,
+  NAMED_MAX,
+  linesToName,
+  placeEdgeLabels,
+  type EdgeLabel,
+  type Line,
+} from './edge-labels.ts';
 import { PLACE, readIcons, type IconLayer } from './icon-frame.ts';
 import { Icons } from './icons.ts';
 import { Files } from './pictures.ts';
 import { discsInView, linesInView } from './spots.ts';
+import { TurnedText } from './turned-text.ts';
 import { Underlay } from './underlay.ts';
 import type { MapPlace } from './world-map.ts';
 
@@ -24,21 +35,29 @@ export class Bound {
   private icons: Icons;
   private underlay: Underlay;
   private texts: Marks;
+  private turned: TurnedText;
+  private readonly edgeNames: EdgeNames;
+  /** Whether somebody bound a label or a title of edges. */
+  private edgesNamed = false;
+  private hovered = -1;
+  private written: EdgeLabel[] = [];
   /** The renderer's own marks: others stand for another context. */
   private context: Marks;
 
   constructor(private readonly viewer: Viewer) {
     this.files = new Files(() => viewer.refresh(), (what, why) => this.refused(what, why));
-    [this.icons, this.underlay, this.texts] = this.make();
+    this.edgeNames = new EdgeNames(viewer.api, () => viewer.refresh());
+    [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.context = viewer.picture.renderer.marks;
     document.fonts?.addEventListener('loadingdone', () => {
       this.icons.forgetLetters();
       this.texts.forgetLetters();
+      this.turned.forgetLetters();
       viewer.refresh();
     });
   }
 
-  private make(): [Icons, Underlay, Marks] {
+  private make(): [Icons, Underlay, Marks, TurnedText] {
     const { viewer } = this;
     const { picture } = viewer;
     const { gl } = picture.renderer;
@@ -51,6 +70,7 @@ export class Bound {
       new Icons(gl, picture, this.files),
       new Underlay(gl, picture, arrived, (what, why) => this.refused(what, why)),
       new Marks(gl, picture.widths),
+      new TurnedText(gl, picture.widths),
     ];
   }
 
@@ -65,12 +85,15 @@ export class Bound {
 
   /** Whether files are on their way to the screen. */
   get busy(): boolean {
-    return this.files.busy || this.underlay.busy;
+    return this.files.busy || this.underlay.busy || this.edgeNames.busy;
   }
 
   /** Takes what a graph lies on. */
   graph(message: Message): void {
     this.layers = [];
+    this.edgeNames.clear();
+    this.edgesNamed = message.edges_named === true;
+    this.hovered = -1;
     const { axes, map } = (message.underlay ?? {}) as { axes?: AxisRow[]; map?: MapPlace | null };
     this.underlay.set(axes ?? [], map ?? null);
     this.hook();
@@ -85,6 +108,18 @@ export class Bound {
     this.layers.sort((a, b) => order(a) - order(b));
     this.hook();
     this.viewer.refresh();
+  }
+
+  /** The edge under the pointer, -1 for none. */
+  hover(edge: number): void {
+    if (edge === this.hovered) return;
+    this.hovered = edge;
+    this.viewer.refresh();
+  }
+
+  /** What is written along lines, for whoever looks. */
+  get edgeLabels(): readonly EdgeLabel[] {
+    return this.written;
   }
 
   private hook(): void {
@@ -104,7 +139,7 @@ export class Bound {
     if (marks === this.context) return;
     this.context = marks;
     const before = this.underlay;
-    [this.icons, this.underlay, this.texts] = this.make();
+    [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.underlay.adopt(before);
   }
 
@@ -127,6 +162,54 @@ export class Bound {
     const [edges, nodes] = [of('edge'), of('node')];
     if (edges.length > 0) this.icons.draw(edges, linesInView(picture, picture.drawnLines, edges), null);
     if (nodes.length > 0) this.icons.draw(nodes, discsInView(picture, nodes), input.lit);
+    this.writeEdges(input);
+  }
+
+  /** The lines whose text is wanted: of what is lit, else of a view of few; and the one under the pointer. */
+  private linesToName(): Line[] {
+    const { picture, focus } = this.viewer;
+    const lines: Line[] = [];
+    if (this.edgesNamed && store.params.showLabels) {
+      const lit = focus.any && picture.lit ? picture.lit.edges : null;
+      if (!lit) lines.push(...linesToName(picture));
+      for (let k = 0; lit && k < Math.min(lit.count, NAMED_MAX); k += 1) {
+        lines.push({ edge: lit.pairs[2 * k], packed: lit.pairs[2 * k + 1] });
+      }
+    }
+    const { hovered } = this;
+    if (hovered < 0 || lines.some(({ edge }) => edge === hovered)) return lines;
+    const list = picture.drawnLines;
+    const at = list ? list.pairs.findIndex((edge, k) => k % 2 === 0 && edge === hovered) : -1;
+    return list && at >= 0 ? [...lines, { edge: hovered, packed: list.pairs[at + 1] }] : lines;
+  }
+
+  private writeEdges({ style, obstacles }: LayerInput): void {
+    const { picture, labels } = this.viewer;
+    const lines = this.linesToName();
+    this.written = [];
+    if (lines.length === 0) return;
+    void this.edgeNames.want(lines.map(({ edge }) => edge));
+    const around = ({ x, y, w, h }: Rect): Rect => ({ x: x - 2, y: y - h * 0.6, w: w + 4, h: h * 1.2 });
+    const names = labels.visible.map(around);
+    this.written = placeEdgeLabels({
+      picture,
+      lines,
+      nameOf: (edge) => this.edgeNames.of(edge),
+      taken: [...names, ...obstacles],
+      measure: (text) => picture.widths.line(text, 400).width * EDGE_LABEL_PX,
+      hovered: this.hovered,
+    });
+    this.turned.begin(picture.pixelsPerCss);
+    const ink: TextInk = {
+      text: { ...style.text, a: 0.82 },
+      halo: style.halo,
+      haloPx: 2,
+      css: { text: css(style.text), halo: css(style.halo) },
+    };
+    for (const { text, x, y, angle } of this.written) {
+      this.turned.add({ text, x, y, angle, size: EDGE_LABEL_PX, opacity: 1 }, ink);
+    }
+    this.turned.draw(picture.size);
   }
 }
 

@@ -13,9 +13,12 @@ import { Sprites } from './sprites.ts';
 const DIMMED = 0.22;
 const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
 const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
-/** Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges. */
+/**
+ * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are
+ * shown on discs of at least the radius `disc`.
+ */
 const FILL = { icon: 0.78, badge: 0.8 } as const;
-const BADGE = { share: 0.46, min: 4, max: 15 } as const;
+const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
 /** Where badges lie, as shares of the radius, y down; by their places, clockwise from the top. */
 const HALF = Math.SQRT1_2;
 const SIDES: readonly (readonly [number, number])[] = [
@@ -106,6 +109,7 @@ export class Icons {
     const isEdge = layer.axis === 'edge';
     const [sx, sy] = SIDES[layer.place] ?? SIDES[0];
     const isBadge = sx !== 0 || sy !== 0;
+    if (isBadge && layer.axis === 'node' && spot.r < BADGE.disc) return null;
     const badge = Math.min(BADGE.max, Math.max(BADGE.min, spot.r * BADGE.share));
     // Beside the icon of an edge, which has no disc to sit on the rim of.
     const off = isEdge ? spot.r + badge : spot.r * 0.92;

@@ -14,7 +14,8 @@ const FLOATS = 4 * SPRITE_TEXELS;
 export class Sprites {
   private readonly program: Program;
   private readonly table: GpuTable;
-  private readonly texture: WebGLTexture | null;
+  /** Made when the first picture comes. */
+  private texture: WebGLTexture | null = null;
   private readonly shelves = new Shelves(SIDE, SPRITE + GAP, Math.floor(SIDE / (SPRITE + GAP)));
   private data = new Float32Array(FLOATS * 256);
   private count = 0;
@@ -23,6 +24,10 @@ export class Sprites {
   constructor(private readonly gl: WebGL2RenderingContext) {
     this.program = new Program(gl, SPRITES_VS, SPRITES_FS);
     this.table = new GpuTable(gl, 'rgba32f');
+  }
+
+  private make(): void {
+    const { gl } = this;
     this.texture = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.texStorage2D(gl.TEXTURE_2D, 4, gl.RGBA8, SIDE, SIDE);
@@ -46,6 +51,7 @@ export class Sprites {
       const picture = draw();
       spot = picture && this.shelves.add(key, SPRITE + GAP);
       if (!picture || !spot) return;
+      if (!this.texture) this.make();
       const { gl } = this;
       gl.bindTexture(gl.TEXTURE_2D, this.texture);
       gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, true);

@@ -1,4 +1,5 @@
 import { toGraph } from '../scene/camera.ts';
+import { edgeAt } from '../scene/pick-edge.ts';
 import { clearSelection, selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -53,6 +54,7 @@ export class PointerInput {
   private leave(): void {
     this.hoverAt = null;
     this.viewer.hover(-1);
+    this.viewer.hoverEdge(-1);
   }
 
   private onDown(event: PointerEvent): void {
@@ -214,9 +216,12 @@ export class PointerInput {
     requestAnimationFrame(() => {
       this.hoverPending = false;
       if (!this.hoverAt || this.down.size > 0) return;
-      const index = this.viewer.picture.nodeAt(this.hoverAt.x, this.hoverAt.y);
+      const { picture } = this.viewer;
+      const { x, y } = this.hoverAt;
+      const index = picture.nodeAt(x, y);
       this.surface.classList.toggle('over-node', index >= 0);
       this.viewer.hover(index);
+      this.viewer.hoverEdge(index < 0 ? edgeAt(picture, picture.drawnLines, x, y) : -1);
     });
   }
 }

@@ -79,6 +79,11 @@ export class Api {
     return (await json<{ names: string[] }>(this.at(`names?nodes=${indices.join(',')}`), { signal })).names;
   }
 
+  /** The names of edges by their drawn index, in the order asked. */
+  async edgeNames(edges: readonly number[], signal: AbortSignal): Promise<string[]> {
+    return (await json<{ edges: string[] }>(this.at(`names?edges=${edges.join(',')}`), { signal })).edges;
+  }
+
   async search(
     query: string,
     signal: AbortSignal,

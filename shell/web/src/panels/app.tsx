@@ -39,10 +39,11 @@ export function App({ start }: { start: (surfaces: Surfaces) => void }): JSX.Ele
   return (
     <div class={`page ${store.tiny.value ? 'is-tiny' : ''}`}>
       {store.showMenu.value && <TopBar />}
-      <main class="stage" ref={stage} style={{ background: store.backdrop.value ?? '' }}>
+      <main class="stage" ref={stage} style={store.backdrop.value ?? ''}>
         <div
           class={`surface ${ready ? 'shown' : ''} ${store.tool.value === 'pan' ? '' : 'selects'}`}
           id="surface"
+          style={{ mixBlendMode: store.foreground.value }}
           tabIndex={0}
           role="img"
           aria-label={describe()}

@@ -115,7 +115,17 @@ export function LegendPanel(): JSX.Element | null {
       {legend.keys.map((key) => (
         <Key key={key.of} of={key} />
       ))}
-      {legend.size && <div class="size-note">Size: {legend.size}</div>}
+      {legend.scales.map(({ of, title, low, high }) => (
+        <div class="size-note" key={of}>
+          {of}: {title}
+          {low !== null && title !== 'degree' && (
+            <span class="count">
+              {' '}
+              {low}–{high}
+            </span>
+          )}
+        </div>
+      ))}
     </section>
   );
 }

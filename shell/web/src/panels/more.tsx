@@ -3,6 +3,7 @@
 export { listenKeys } from '../input/keyboard.ts';
 export { PointerInput } from '../input/pointer.ts';
 export { isDirected } from '../scene/direction.ts';
+export { RareEdges } from '../scene/rare-edges.ts';
 export { Names } from '../scene/names.ts';
 export { Cards, placeCards } from './card.tsx';
 export { CollectionsPanel } from './collections.tsx';

@@ -16,8 +16,8 @@ import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
 import { pickNode } from './pick.ts';
 import { Positions } from './positions.ts';
-import { RareEdges, rareOpacity } from './rare-edges.ts';
 import { fitView } from './fit.ts';
+import type { RareEdges } from './rare-edges.ts';
 import { RenderScale } from './render-scale.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
@@ -85,7 +85,8 @@ export class Picture {
   private readonly near: NearEdges;
   /** Lines of the near tier in the last frame; null: too many. */
   drawnLines: EdgeList | null = null;
-  private readonly rare = new RareEdges();
+  /** Finds edges of rare colours; null until it is there. */
+  rare: RareEdges | null = null;
 
   constructor(
     host: HTMLElement,
@@ -127,7 +128,7 @@ export class Picture {
   /** Edges, their colours, or which of them are visible have changed. */
   private edgesChanged(): void {
     this.near.forget();
-    this.rare.forget();
+    this.rare?.forget();
     this.directed = null;
   }
 
@@ -425,7 +426,7 @@ export class Picture {
 
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
-    const rare = this.rare.list(this.data);
+    const rare = this.rare?.list(this.data) ?? null;
     return {
       view: this.camera.view,
       size: this.size,
@@ -451,7 +452,7 @@ export class Picture {
       fadeLength: 160 * this.zoom * (Math.min(this.size.w, this.size.h) / 800),
       highlight: this.lit,
       rare,
-      rareOpacity: rareOpacity(rare?.edges ?? 0),
+      rareOpacity: rare && this.rare ? this.rare.opacity(rare) : 0,
     };
   }
 

@@ -59,6 +59,10 @@ export class RareEdges {
     this.lines ??= edgeList(shown(), data.ends, looks(data));
     return this.lines;
   }
+
+  opacity(lines: EdgeList): number {
+    return rareOpacity(lines.edges);
+  }
 }
 
 /** Opacity that a rare edge keeps; where there are many, together they must not become a veil. */

@@ -23,7 +23,16 @@ export interface ColorKey {
 
 export interface Legend {
   keys: ColorKey[];
-  size: string | null;
+  /** What else is bound: sizes, widths and opacities with their ranges, icons by their columns. */
+  scales: ScaleKey[];
+}
+
+export interface ScaleKey {
+  of: 'Size' | 'Width' | 'Opacity' | 'Edge opacity' | 'Icon' | 'Edge icon';
+  title: string;
+  /** Ends of the range; null for a column without one. */
+  low: string | null;
+  high: string | null;
 }
 
 type Json = Record<string, unknown>;
@@ -85,14 +94,30 @@ function colorKey(of: ColorKey['of'], side: Json | null): ColorKey | null {
   };
 }
 
+const SCALES = [
+  ['node_size', 'Size'],
+  ['edge_size', 'Width'],
+  ['node_opacity', 'Opacity'],
+  ['edge_opacity', 'Edge opacity'],
+  ['node_icon', 'Icon'],
+  ['edge_icon', 'Edge icon'],
+] as const;
+
+function scaleKey(of: ScaleKey['of'], side: Json | null): ScaleKey[] {
+  const title = text(side?.title);
+  if (!side || title === null) return [];
+  const [low, high] = [short(side.min), short(side.max)];
+  const ranged = low !== '' && high !== '';
+  return [{ of, title, low: ranged ? low : null, high: ranged ? high : null }];
+}
+
 /** Reads what colours the nodes and the edges; null when there is nothing to explain. */
 export function readLegend(value: unknown): Legend | null {
   const root = object(value);
   if (!root) return null;
   const node = object(root.node_color) ?? object(root.node) ?? root;
-  const sizeOf = object(root.node_size) ?? object(node.size);
-  const size = text(sizeOf?.title ?? sizeOf?.column ?? sizeOf?.attribute);
   const both = [colorKey('nodes', node), colorKey('edges', object(root.edge_color))];
   const keys = both.filter((key): key is ColorKey => key !== null);
-  return keys.length === 0 ? null : { keys, size };
+  const scales = SCALES.flatMap(([member, of]) => scaleKey(of, object(root[member])));
+  return keys.length === 0 && scales.length === 0 ? null : { keys, scales };
 }

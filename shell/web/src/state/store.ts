@@ -129,7 +129,9 @@ export const hoverCard = signal<Card | null>(null);
 export const pinnedCard = signal<Card | null>(null);
 export const theme = signal<'dark' | 'light'>('dark');
 /** CSS of the background when it is more than one colour. */
-export const backdrop = signal<string | null>(null);
+export const backdrop = signal<{ background: string; backgroundBlendMode: string } | null>(null);
+/** The blend mode of the picture over it; empty for none. */
+export const foreground = signal('');
 export const logo = signal<{
   url: string;
   position: string;

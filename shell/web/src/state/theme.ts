@@ -11,7 +11,9 @@ export interface Theme {
 }
 
 interface Meta {
-  bg: { color: string | null; layers: string[] } | null;
+  bg: { color: string | null; layers: string[]; blend: string } | null;
+  /** How the graph mixes with the background. */
+  fg: string;
   title: string | null;
   favicon: string | null;
 }
@@ -23,7 +25,7 @@ const LIGHT = { center: '#ffffff', edge: '#f1f3f7' };
 const FONT = 'Inter, system-ui, "DejaVu Sans", sans-serif';
 const KEY = 'graphlume.theme';
 
-let meta: Meta = { bg: null, title: null, favicon: null };
+let meta: Meta = { bg: null, fg: '', title: null, favicon: null };
 
 const probe = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
 
@@ -71,6 +73,21 @@ function gradient(value: unknown): { css: string; first: string } | null {
   return { css: full, first: stops[0].plain };
 }
 
+/** A blend mode of CSS; empty for none. */
+function blendOf(value: unknown): string {
+  const mode = text(value)?.trim().toLowerCase() ?? '';
+  return mode !== 'normal' && CSS.supports('background-blend-mode', mode) ? mode : '';
+}
+
+/** Place and size of a background picture as CSS: the middle and the whole, unless bound otherwise. */
+function placed({ position, width, height }: Json): string {
+  const side = (v: unknown): string => (typeof v === 'number' ? `${v}px` : (text(v) ?? 'auto'));
+  const size = `${side(width)} ${side(height)}`;
+  const at = text(position) ?? 'center';
+  const sized = size !== 'auto auto' && CSS.supports('background-size', size);
+  return `${CSS.supports('background-position', at) ? at : 'center'} / ${sized ? size : 'cover'}`;
+}
+
 function readMeta(value: unknown): Meta {
   const root = object(value);
   const page = object(root.page);
@@ -78,13 +95,14 @@ function readMeta(value: unknown): Meta {
   const layers: string[] = [];
   const picture = object(bg.image);
   const url = image(picture.url);
-  if (url) layers.push(`${url} center / cover no-repeat`);
+  if (url) layers.push(`${url} ${placed(picture)} no-repeat`);
   const shade = gradient(bg.gradient);
   if (shade) layers.push(shade.css);
   const color = text(bg.color) ?? shade?.first ?? null;
   const any = color !== null || layers.length > 0;
   return {
-    bg: any ? { color, layers } : null,
+    bg: any ? { color, layers, blend: url ? blendOf(picture.blendMode) : '' } : null,
+    fg: blendOf(object(root.fg).blendMode),
     title: text(page.title),
     favicon: text(page.favicon),
   };
@@ -167,10 +185,14 @@ export function currentTheme(): Theme {
   const edge = base ?? (parseColor(preset.edge) as Rgb);
   const layers = bg?.layers ?? [];
   store.theme.value = light ? 'light' : 'dark';
-  store.backdrop.value = layers.length > 0 ? [...layers, css(center)].join(', ') : null;
+  const clear = layers.length > 0;
+  store.backdrop.value = clear
+    ? { background: [...layers, css(center)].join(', '), backgroundBlendMode: bg?.blend || 'normal' }
+    : null;
+  store.foreground.value = clear ? meta.fg : '';
   document.documentElement.dataset.theme = store.theme.value;
   return {
-    backdrop: { center, edge, clear: layers.length > 0, light },
+    backdrop: { center, edge, clear, light },
     labels: labelStyle(light, center),
   };
 }

@@ -174,7 +174,7 @@ export class Viewer {
     this.picture.given = store.givenPositions.value = message.has_positions === true;
     if (!same) this.newElements(nodes, edges);
     const { axes, map } = (message.underlay ?? {}) as { axes?: unknown[]; map?: unknown };
-    if (bound || axes?.length || map) withBound(this, (all) => all.graph(message));
+    if (bound || axes?.length || map || message.edges_named) withBound(this, (all) => all.graph(message));
   }
 
   private newElements(nodes: number, edges: number): void {
@@ -367,6 +367,11 @@ export class Viewer {
 
   hover(index: number): void {
     if (this.focus.hover(index)) this.relabel();
+  }
+
+  /** Names the edge under the pointer, -1 for none. */
+  hoverEdge(edge: number): void {
+    if (bound || edge >= 0) withBound(this, (all) => all.hover(edge));
   }
 
   select(index: number): void {

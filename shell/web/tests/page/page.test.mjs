@@ -7,5 +7,6 @@ import './export.mjs';
 import './names.mjs';
 import './marks.mjs';
 import './bound.mjs';
+import './bound-2.mjs';
 import './states.mjs';
 import './selection.mjs';

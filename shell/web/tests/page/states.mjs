@@ -57,7 +57,7 @@ test('a private graph leads to the sign-in form and opens after it', { skip: !is
       });
       dispatchEvent(new Event('focus'));
     });
-    await page.waitForFunction(() => window.__viewer.ready);
+    await page.waitForFunction(() => window.__viewer?.ready);
     await settle(page);
   });
 });
@@ -69,7 +69,7 @@ test('the splash waits for a click', { skip: !isMock }, async () => {
     await page.waitForSelector('#splash');
     assert.equal(await page.getAttribute('body', 'data-connected'), 'false');
     await page.click('#splash button');
-    await page.waitForFunction(() => window.__viewer.ready);
+    await page.waitForFunction(() => window.__viewer?.ready);
   });
 });
 
@@ -83,7 +83,7 @@ test('the splash says which graph waits, and how large it is', async () => {
     assert.notEqual(name, 'A graph is waiting');
     assert.equal(await page.title(), `${name} · Graphlume`);
     await page.click('#splash button');
-    await page.waitForFunction(() => window.__viewer.ready);
+    await page.waitForFunction(() => window.__viewer?.ready);
     assert.equal(await page.textContent('.brand h1'), name);
   });
 });

@@ -119,7 +119,18 @@ test('legends of both kinds are read, and nothing is made of nothing', () => {
   });
   const key = legend?.keys[0];
   assert.deepEqual(key?.swatches, [{ label: 'a', color: '#fff', count: 3, community: null }]);
-  assert.deepEqual([key?.of, key?.title, key?.more, legend?.size], ['nodes', 'type', 2, 'degree']);
+  assert.deepEqual([key?.of, key?.title, key?.more], ['nodes', 'type', 2]);
+  assert.deepEqual(legend?.scales, [{ of: 'Size', title: 'degree', low: null, high: null }]);
+  const faded = readLegend({
+    node_opacity: { title: 'trust', min: 0.25, max: 1 },
+    edge_size: { title: 'weight', min: 1, max: 9 },
+    node_icon: { title: 'kind', kind: 'none' },
+  });
+  assert.deepEqual(faded?.scales, [
+    { of: 'Width', title: 'weight', low: '1', high: '9' },
+    { of: 'Opacity', title: 'trust', low: '0.25', high: '1' },
+    { of: 'Icon', title: 'kind', low: null, high: null },
+  ]);
   const ramp = readLegend({
     node_color: { title: 'score', stops: ['#000', '#fff'], min: 0, max: 1250 },
   });

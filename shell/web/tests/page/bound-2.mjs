@@ -1,0 +1,128 @@
+// What is written along edges, by pixels.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { changed, pixels, settle } from './browser.mjs';
+import { isMock, withPage } from './context.mjs';
+
+const STILL = 'play=0&test=1&menu=false&info=false';
+const ON_MOCK = { skip: !isMock };
+
+test('texts lie along their lines, off names and discs, and more come with the view', ON_MOCK, async () => {
+  const query = `dataset=tree-60-called&${STILL}`;
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    for (let k = 0; k < 2; k += 1) {
+      await page.mouse.move(500, 320);
+      await page.mouse.wheel(0, -300);
+    }
+    await page.mouse.move(2, 2);
+    await settle(page);
+    const { ways, names } = await page.evaluate(() => {
+      const { edgeLabels: ways, labels: names } = window.__viewer;
+      return { ways, names };
+    });
+    assert.ok(ways.length >= 8, `${ways.length} texts`);
+    const shot = await pixels(page);
+    for (const way of ways) {
+      assert.equal(way.text, `way ${way.edge}`);
+      const [cos, sin] = [Math.cos(way.angle), Math.sin(way.angle)];
+      assert.ok(cos >= -1e-9, 'none is upside down');
+      let bright = 0;
+      for (let t = -0.5; t <= 0.5; t += 1 / way.width) {
+        for (let up = -4; up <= 4; up += 1) {
+          const at = [way.x + t * way.width * cos - up * sin, way.y + t * way.width * sin + up * cos];
+          const inside = at[0] >= 0 && at[1] >= 0 && at[0] < shot.w - 1 && at[1] < shot.h - 1;
+          if (inside && Math.min(...shot.at(...at)) > 150) bright += 1;
+          for (const l of names) {
+            const on = Math.abs(at[1] - l.y) < 0.4 * l.h && at[0] > l.x && at[0] < l.x + l.w;
+            assert.ok(!on, `${way.text} lies on ${l.text}`);
+          }
+        }
+      }
+      assert.ok(bright > 12, `${way.text} has ${bright} bright pixels`);
+    }
+  });
+});
+
+test('the edge under the pointer is named, also where nothing is bound', ON_MOCK, async () => {
+  await withPage(`dataset=two&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const before = await pixels(page);
+    const ends = await page.evaluate(() => [0, 1].map((i) => window.__viewer.project(i)));
+    const [x, y] = [0, 1].map((k) => (ends[0][k] + ends[1][k]) / 2);
+    await page.mouse.move(x, y + 2);
+    await page.waitForFunction(() => window.__viewer.edgeLabels.length === 1);
+    await settle(page);
+    assert.equal(await page.evaluate(() => window.__viewer.edgeLabels[0].text), 'way 0');
+    assert.ok(changed(before, await pixels(page), 60) > 20);
+    await page.mouse.move(x, y + 40);
+    await page.waitForFunction(() => window.__viewer.edgeLabels.length === 0);
+    await settle(page);
+    assert.equal(changed(before, await pixels(page), 2), 0);
+  });
+});
+
+test('of more edges than can be named those of the hovered node are', ON_MOCK, async () => {
+  const query = `dataset=community-400-1200-called&${STILL}&showLabelOnHover=false`;
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    assert.deepEqual(await page.evaluate(() => window.__viewer.edgeLabels), []);
+    const [x, y] = await page.evaluate(() => {
+      const v = window.__viewer;
+      const all = Array.from({ length: v.counts.nodes }, (_, i) => i);
+      all.sort((a, b) => v.radius(b) - v.radius(a));
+      return v.project(all[0]);
+    });
+    await page.mouse.move(x, y);
+    await page.waitForFunction(() => window.__viewer.doc.hovered >= 0);
+    await settle(page);
+    const { ways, hovered } = await page.evaluate(() => {
+      const v = window.__viewer;
+      return { ways: v.edgeLabels.map(({ edge }) => v.edge(edge)), hovered: v.doc.hovered };
+    });
+    assert.ok(ways.length > 0);
+    for (const ends of ways) assert.ok(ends.includes(hovered), `${ends} is an edge of ${hovered}`);
+  });
+});
+
+test('a background picture has its place, its size and its blend mode', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-pictured&${STILL}`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    // 128, 192, 255 times 192, 0, 0.
+    const [left, right] = [shot.at(100, 600), shot.at(300, 600)];
+    assert.ok(Math.abs(left[0] - 96) < 6 && left[1] < 6 && left[2] < 6, `left ${left}`);
+    assert.ok(Math.abs(right[0] - 192) < 6 && right[1] < 6 && right[2] < 6, `right ${right}`);
+  });
+});
+
+test('the graph blends with its background as bound', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-screened&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const [x, y] = await page.evaluate(() => window.__viewer.project(0));
+    const [background, node] = [shot.at(20, 600), shot.at(x, y)];
+    assert.ok(background.every((c, k) => Math.abs(c - [128, 192, 255][k]) < 6), `background ${background}`);
+    // What the disc differs from the background by: 109, 185, 252 from 128, 192, 255.
+    assert.ok(node.every((c, k) => Math.abs(c - [19, 7, 3][k]) < 12), `node ${node}`);
+  });
+});
+
+test('lines are as wide as bound, and run from the colour of one end to the other', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-graded&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const [[ax, ay], [bx, by]] = await page.evaluate(() => [0, 1].map((i) => window.__viewer.project(i)));
+    const across = (t) => {
+      const [x, y] = [ax + t * (bx - ax), ay + t * (by - ay)];
+      const [nx, ny] = [-(by - ay), bx - ax].map((c) => c / Math.hypot(bx - ax, by - ay));
+      return Array.from({ length: 25 }, (_, k) => shot.at(x + (k - 12) * nx, y + (k - 12) * ny));
+    };
+    const [near, far] = [across(0.25), across(0.75)].map((line) => line[12]);
+    assert.ok(near[0] > near[2] + 40, `red at one end: ${near}`);
+    assert.ok(far[2] > far[0] + 40, `blue at the other: ${far}`);
+    const wide = across(0.5).filter((c) => Math.max(...c) > 50).length;
+    assert.ok(wide >= 6, `${wide} pixels wide`);
+  });
+});
