@@ -128,7 +128,9 @@ export async function figures(page) {
   const bare = nodes.filter((n) => !named.has(n.i));
   const names = await wouldBe(page, bare.map((n) => n.i));
   const free = bare.filter((n, k) => names[k] && hasRoom(n, names[k], { ...seen, discs }));
-  const largest = new Set(nodes.slice(0, LARGEST).map((n) => n.i));
+  // Of nodes of one size those with names count first: any of them may be the twentieth.
+  const bySize = [...nodes].sort((a, b) => b.r - a.r || Number(named.has(b.i)) - Number(named.has(a.i)));
+  const largest = new Set(bySize.slice(0, LARGEST).map((n) => n.i));
   return {
     nodes: nodes.length,
     names: labels.length,

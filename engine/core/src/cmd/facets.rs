@@ -93,8 +93,8 @@ impl Apply for Histograms {
     }
 }
 
-/// The columns that may be filtered and brushed. Whoever asks is about to filter: the ends of the edges, on which masks rest
-/// and which a page has asked for when it drew them, are made for all others here and not by their first brush.
+/// The columns that may be filtered and brushed. A page asks for them when its panel opens, before the first filter: the ends
+/// of the edges, on which masks rest, are made then.
 pub(crate) struct FacetColumns {
     pub(crate) target: Target,
 }

@@ -14,7 +14,7 @@ const SHARE_MIN: f32 = 1.0 / 16.0;
 const VISITS_MAX: usize = 200_000;
 
 /// How far nodes go with those that `changes` move, each with the part of its way; a node may be listed several times.
-/// Nodes that are pinned or moved themselves follow nobody.
+/// Nodes that are pinned or moved themselves stay.
 pub(crate) fn followers(
     topology: &Topology,
     positions: &[[f32; 2]],
