@@ -14,13 +14,14 @@ const told = {};
 const call = async (name, more = {}) => {
   const result = await client.callTool({ name, arguments: { session_id, ...more } });
   if (result.isError) throw new Error(`${name}: ${JSON.stringify(result)}`);
-  told[name] = result.content[0].text;
+  told[name] = result.content[0].text ?? result.content[0].data;
   return told[name];
 };
 const kind = JSON.stringify([{ type: 'Node', filter_dict: { kind: 'x' } }]);
 told.list_sessions = (await client.callTool({ name: 'list_sessions', arguments: {} })).content[0].text;
 await call('get_session_info');
 await call('query_graph', { gfql_operations: kind });
+await call('get_picture', { width: 300, height: 200 });
 await call('reset_collections');
 const made = JSON.parse(await call('create_collection', { name: 'sdk', gfql_operations: kind }));
 const collection_id = made.collection.id;

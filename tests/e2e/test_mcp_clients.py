@@ -1,6 +1,7 @@
 """The official clients, and an agent with ten questions."""
 
 import asyncio
+import base64
 import json
 import os
 import shutil
@@ -47,6 +48,8 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
                     assert "nodes: 6" in await call("get_session_info", **here)
                     count = json.loads(await call("query_graph", gfql_operations=kind("x"), **here))
                     assert count["node_count"] == 3
+                    [picture] = (await session.call_tool("get_picture", {"width": 300, "height": 200, **here})).content
+                    assert picture.type == "image" and base64.b64decode(picture.data).startswith(b"\x89PNG")
                     await call("reset_collections", **here)
                     made = json.loads(await call("create_collection", name="sdk", gfql_operations=kind("y"), **here))
                     id = made["collection"]["id"]
@@ -59,7 +62,7 @@ def test_the_official_client_lists_and_calls_every_tool(server, page, key):
                     assert failed["error"].startswith("[invalid-json]")
                     return len(tools)
 
-    assert asyncio.run(drive()) == 9
+    assert asyncio.run(drive()) == len(TOOLS) == 10
     assert Client is not None
 
 
@@ -75,6 +78,7 @@ def node(*args, timeout=HANG_S):
 def test_the_official_typescript_client_lists_and_calls_every_tool(server, page, key):
     told = node("sdk.mjs", server.url + "/mcp", key, page.session)
     assert told["tools"] == TOOLS and set(told["told"]) == set(TOOLS)
+    assert base64.b64decode(told["told"]["get_picture"]).startswith(b"\x89PNG")
     assert json.loads(told["told"]["create_collection"])["collection"]["matchCount"] == 3
     assert "renamed" in told["told"]["delete_collection"]
     assert "-32002" in told["refused"] or "403" in told["refused"], told["refused"]

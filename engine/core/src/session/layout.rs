@@ -264,7 +264,9 @@ impl Layout {
                 .last_frame
                 .is_none_or(|at| now.saturating_duration_since(at) >= request.frame_interval);
         let key = request.frame == FrameRequest::Key;
-        if key || (due && (report.iterations > 0 || !request.pin_changes.is_empty())) {
+        // At rest no later slice would show where a drag has ended.
+        let pinned = !request.pin_changes.is_empty() && (due || !request.run);
+        if key || pinned || (due && report.iterations > 0) {
             self.last_frame = Some(now);
             let goes_on = request.run && request.flags.running && !report.converged;
             report.frame = Some(self.frame(key, request.flags, goes_on, now));
