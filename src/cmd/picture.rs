@@ -55,7 +55,7 @@ fn write(out: &Path, bytes: &[u8]) -> Result<(), Failure> {
     part.push(format!(".{}.part", std::process::id()));
     let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, out));
     written.map_err(|e| {
-        // What is left of it is of no use to anybody.
+        // A part of a picture cannot be opened.
         let _ = std::fs::remove_file(&part);
         failure(format!("--out {}: {e}", out.display()))
     })
@@ -119,7 +119,7 @@ impl Answer {
     }
 }
 
-/// The beginning of a text that somebody else wrote.
+/// The first 200 letters of an error that the server answered.
 fn shown(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).take(200).collect()
 }

@@ -68,7 +68,7 @@ pub struct Drawing<'a> {
     pub visible: Option<[&'a Bits; 2]>,
     /// Whether the positions came with the data, so that all of them are shown.
     pub is_given: bool,
-    /// Whether somebody bound the sizes of nodes, which then keep their proportions at every zoom.
+    /// Whether the dataset binds the sizes of nodes: these keep their proportions at every zoom.
     pub sizes_bound: bool,
     /// What nodes are called; without, nothing is named.
     pub names: Option<&'a dyn Names>,

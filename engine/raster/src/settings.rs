@@ -79,7 +79,7 @@ pub struct Labels {
     pub color: Option<[f32; 3]>,
     /// Colour behind each name instead of a halo.
     pub plate: Option<[f32; 3]>,
-    /// Whether names may have letters that the font lacks: whoever shows the text has fonts of his own.
+    /// Whether names may have letters that the shipped font lacks: true for SVG, whose viewer brings fonts.
     pub any_script: bool,
 }
 

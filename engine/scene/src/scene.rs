@@ -192,7 +192,7 @@ pub fn build(
     let edge_opacity = measure::bound(&mut cx, Side::Edge, "Opacity", "edge_opacity");
     let edge = edge_colors(&mut cx, &painted.rgba, edge_opacity.as_ref());
     let (edge_weights, weights) = measure::edge_weights(&mut cx).unzip();
-    // Where nobody bound a size, the weight says how wide an edge is.
+    // `edge_size` goes before `edge_weight`: only without it are edges as wide as their weights.
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
 

@@ -166,8 +166,8 @@ fn drawn(
         edge_width: scene.edge_size.as_ref().map(|frame| sizes_of(frame)),
         visible: visible.map(|v| [&v.nodes, &v.edges]),
         is_given: lease.facts.has_positions,
-        // The degree is what sizes go by when nobody says otherwise.
         names: request.names.then_some(&named),
+        // A legend of sizes that names the degree is that of a dataset that binds none.
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };
     let file = request.format.draw(&drawing, &settings, cancel);

@@ -222,8 +222,8 @@ fn tell_refused(
     }
 }
 
-/// The different combinations of what the channels say, those that most elements have first where there are more than
-/// [`ENTRIES_MAX`]; what each element shows, and how many show nothing for want of room.
+/// For each element the number of its entry, the entries (each a different combination of what the channels say), and how
+/// many elements show nothing. Of more than [`ENTRIES_MAX`] combinations those of the most elements are kept.
 fn combined(len: usize, channels: &[(&str, Channel)]) -> (Vec<u16>, Vec<Value>, usize) {
     let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut counts: Vec<usize> = Vec::new();

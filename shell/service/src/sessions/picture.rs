@@ -233,7 +233,7 @@ fn bound(document: &Document) -> Option<[u8; 3]> {
 /// What is asked for, else what the document says, else what is usual.
 fn settings(asked: &PictureAsked, look: LookAsked, bound: Option<[u8; 3]>) -> PictureSettings {
     let usual = PictureSettings::default();
-    // Whoever asks for a theme wants its background, as somebody who switches the page to it.
+    // With `theme=` in the address the background is that of the theme, as when the page is switched to it.
     let bound = bound.filter(|_| asked.theme.is_none());
     let background = asked.background.or_else(|| bound.map(PictureBackground::Color));
     let color = match background {
