@@ -45,7 +45,7 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
     let mut points = vec![[0.0; 2]; input.num_nodes() as usize];
     let sweeps = p.count("maxiter") as usize;
     let mut left = 0.0;
-    for (i, part) in parts(&labels, &all).iter_mut().enumerate() {
+    for (i, part) in parts(&labels, &all, input.cancel)?.iter_mut().enumerate() {
         if i % 64 == 0 {
             input.cancel.check()?;
         }

@@ -5,11 +5,9 @@ use std::collections::BinaryHeap;
 
 use graphlume_types::CancelToken;
 
-use super::Edge;
+use super::layered::look;
+use super::{Edge, slices};
 use crate::AlgoError;
-
-/// Nodes between two looks at the token.
-const LOOK: usize = 1 << 14;
 
 /// A node that may come next, by what leaves it less what enters it. Entries of other values than the node's are old.
 struct Candidate {
@@ -50,45 +48,51 @@ struct Rest<'a> {
     /// Nodes that nothing leaves, and nodes that nothing enters.
     ends: [Vec<u32>; 2],
     heap: BinaryHeap<Candidate>,
+    /// Work since the last look at the token.
+    looks: usize,
 }
 
 const IN: usize = 0;
 const OUT: usize = 1;
 
 impl<'a> Rest<'a> {
-    fn new(n: usize, edges: &'a [Edge]) -> Self {
+    fn new(n: usize, edges: &'a [Edge], cancel: &CancelToken) -> Result<Self, AlgoError> {
         let (mut count, mut excess) = ([vec![0u32; n], vec![0u32; n]], vec![0.0; n]);
         let mut starts = vec![0u32; n + 1];
-        for e in edges {
+        slices::each(edges, cancel, |e| {
             count[OUT][e.from as usize] += 1;
             count[IN][e.to as usize] += 1;
             excess[e.from as usize] += e.weight;
             excess[e.to as usize] -= e.weight;
             starts[e.from as usize + 1] += 1;
             starts[e.to as usize + 1] += 1;
-        }
+        })?;
         for v in 0..n {
             starts[v + 1] += starts[v];
         }
         let mut free = starts.clone();
         let mut at = vec![0u32; 2 * edges.len()];
-        for (i, e) in edges.iter().enumerate() {
+        let mut i = 0;
+        slices::each(edges, cancel, |e| {
             for v in [e.from, e.to] {
-                at[free[v as usize] as usize] = i as u32;
+                at[free[v as usize] as usize] = i;
                 free[v as usize] += 1;
             }
-        }
+            i += 1;
+        })?;
         let heap = excess.iter().zip(0..);
         let heap = heap.map(|(excess, node)| Candidate { excess: *excess, node }).collect();
         let without = |count: &[u32]| (0..n as u32).filter(|v| count[*v as usize] == 0).collect();
         let ends = [without(&count[OUT]), without(&count[IN])];
-        Self { edges, starts, at, count, excess, taken: vec![false; n], ends, heap }
+        Ok(Self { edges, starts, at, count, excess, taken: vec![false; n], ends, heap, looks: 0 })
     }
 
-    /// Takes `v` out; its neighbours may become ends.
-    fn take(&mut self, v: u32) {
+    /// Takes `v` out; its neighbours may become ends. A few nodes may have most of the edges, which are what is counted
+    /// between two looks at the token.
+    fn take(&mut self, v: u32, cancel: &CancelToken) -> Result<(), AlgoError> {
         self.taken[v as usize] = true;
         let own = self.starts[v as usize] as usize..self.starts[v as usize + 1] as usize;
+        look(&mut self.looks, own.len(), cancel)?;
         for i in own {
             let e = self.edges[self.at[i] as usize];
             let (other, side, change) =
@@ -105,6 +109,7 @@ impl<'a> Rest<'a> {
             let excess = self.excess[other as usize];
             self.heap.push(Candidate { excess, node: other });
         }
+        Ok(())
     }
 
     /// The node of the largest excess.
@@ -125,31 +130,26 @@ impl<'a> Rest<'a> {
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(super) fn order(n: usize, edges: &[Edge], cancel: &CancelToken) -> Result<Vec<u32>, AlgoError> {
-    let mut rest = Rest::new(n, edges);
+    let mut rest = Rest::new(n, edges, cancel)?;
     let (mut place, mut first, mut last) = (vec![0u32; n], 0u32, n as u32);
-    let mut steps = 0usize;
     while first < last {
-        if steps.is_multiple_of(LOOK) {
-            cancel.check()?;
-        }
-        steps += 1;
         // A node without edges is both; what was taken by the other list is passed over.
         if let Some(v) = rest.ends[IN].pop() {
             if !rest.taken[v as usize] {
                 last -= 1;
                 place[v as usize] = last;
-                rest.take(v);
+                rest.take(v, cancel)?;
             }
         } else if let Some(v) = rest.ends[OUT].pop() {
             if !rest.taken[v as usize] {
                 place[v as usize] = first;
                 first += 1;
-                rest.take(v);
+                rest.take(v, cancel)?;
             }
         } else if let Some(v) = rest.most() {
             place[v as usize] = first;
             first += 1;
-            rest.take(v);
+            rest.take(v, cancel)?;
         }
     }
     Ok(place)

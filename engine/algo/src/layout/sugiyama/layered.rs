@@ -4,6 +4,7 @@
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 
+use super::slices;
 use crate::AlgoError;
 
 /// Segments up to which neighbours are exchanged after each sweep.
@@ -31,20 +32,25 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    fn new(n: usize, segments: &[(u32, u32)], of: impl Fn(&(u32, u32)) -> (u32, u32)) -> Self {
+    fn new(
+        n: usize,
+        segments: &[(u32, u32)],
+        of: impl Fn(&(u32, u32)) -> (u32, u32),
+        cancel: &CancelToken,
+    ) -> Result<Self, AlgoError> {
         let mut starts = vec![0u32; n + 1];
-        segments.iter().for_each(|s| starts[of(s).0 as usize + 1] += 1);
+        slices::each(segments, cancel, |s| starts[of(s).0 as usize + 1] += 1)?;
         for v in 0..n {
             starts[v + 1] += starts[v];
         }
         let mut free = starts.clone();
         let mut to = vec![0u32; segments.len()];
-        for s in segments {
+        slices::each(segments, cancel, |s| {
             let (v, u) = of(s);
             to[free[v as usize] as usize] = u;
             free[v as usize] += 1;
-        }
-        Self { starts, to }
+        })?;
+        Ok(Self { starts, to })
     }
 
     /// The places of the neighbours of `v` in [`Self::all`].
@@ -63,11 +69,14 @@ impl Side {
     }
 
     /// Puts the neighbours of every node into the order of their places.
-    fn sort(&mut self, place: &[u32]) {
+    fn sort(&mut self, place: &[u32], cancel: &CancelToken) -> Result<(), AlgoError> {
+        let mut looks = 0;
         for v in 0..self.starts.len() as u32 - 1 {
             let range = self.range(v);
+            look(&mut looks, range.len(), cancel)?;
             self.to[range].sort_unstable_by_key(|u| place[*u as usize]);
         }
+        Ok(())
     }
 }
 
@@ -89,16 +98,26 @@ pub(crate) struct Layered {
 impl Layered {
     /// `layer` numbers the layers of the nodes from 0 without gaps, and `edges` lead downwards; those over more than `reach`
     /// layers are left out, which bounds the bends.
-    pub(crate) fn new(layer: &[u32], edges: &[(u32, u32)], reach: u32) -> Self {
+    ///
+    /// # Errors
+    /// [`AlgoError::Cancelled`].
+    pub(crate) fn new(
+        layer: &[u32],
+        edges: &[(u32, u32)],
+        reach: u32,
+        cancel: &CancelToken,
+    ) -> Result<Self, AlgoError> {
         let real = layer.len();
         let mut rows = vec![Vec::new(); layer.iter().max().map_or(0, |l| *l as usize + 1)];
         let mut segments = Vec::with_capacity(edges.len());
         let mut bends = Vec::new();
+        let mut looks = 0;
         for (a, b) in edges {
             let (top, bottom) = (layer[*a as usize], layer[*b as usize]);
             if bottom - top > reach {
                 continue;
             }
+            look(&mut looks, (bottom - top) as usize, cancel)?;
             let mut above = *a;
             for l in top + 1..bottom {
                 let bend = (real + bends.len()) as u32;
@@ -109,8 +128,8 @@ impl Layered {
             segments.push((above, *b));
         }
         let n = real + bends.len();
-        let down = Side::new(n, &segments, |s| *s);
-        let up = Side::new(n, &segments, |s| (s.1, s.0));
+        let down = Side::new(n, &segments, |s| *s, cancel)?;
+        let up = Side::new(n, &segments, |s| (s.1, s.0), cancel)?;
         // A search in breadth brings what belongs together beside each other.
         let (mut met, mut queue) = (vec![false; n], Vec::with_capacity(n));
         for start in 0..n as u32 {
@@ -122,6 +141,7 @@ impl Layered {
             let mut at = queue.len() - 1;
             while let Some(v) = queue.get(at).copied() {
                 at += 1;
+                look(&mut looks, down.of(v).len() + up.of(v).len(), cancel)?;
                 for u in down.of(v).iter().chain(up.of(v)) {
                     if !met[*u as usize] {
                         met[*u as usize] = true;
@@ -136,7 +156,7 @@ impl Layered {
         }
         let mut made = Self { real, rows, up, down, place: vec![0; n] };
         (0..made.rows.len()).for_each(|row| made.number(row));
-        made
+        Ok(made)
     }
 
     /// Writes the places of a row down.
@@ -170,9 +190,8 @@ impl Layered {
         }
         self.rows = best.1;
         (0..self.rows.len()).for_each(|row| self.number(row));
-        self.up.sort(&self.place);
-        self.down.sort(&self.place);
-        Ok(())
+        self.up.sort(&self.place, cancel)?;
+        self.down.sort(&self.place, cancel)
     }
 
     /// Sweeps down and up from the present order on, as long as it helps, and keeps the best order in `best`.
@@ -220,7 +239,6 @@ impl Layered {
         for step in 1..many {
             let row = if down { step } else { many - 1 - step };
             let side = if down { &self.up } else { &self.down };
-            look(&mut looks, self.rows[row].len(), cancel)?;
             let mean = |v: u32| {
                 let near = side.of(v);
                 let sum: u64 = near.iter().map(|u| u64::from(self.place[*u as usize])).sum();
@@ -229,8 +247,11 @@ impl Layered {
                     many => sum as f64 / many as f64,
                 }
             };
-            let mut keyed: Vec<(f64, u32)> =
-                self.rows[row].iter().map(|v| (mean(*v), *v)).collect();
+            let mut keyed = Vec::with_capacity(self.rows[row].len());
+            for v in &self.rows[row] {
+                look(&mut looks, side.of(*v).len(), cancel)?;
+                keyed.push((mean(*v), *v));
+            }
             if turned {
                 keyed.reverse();
             }
@@ -245,8 +266,8 @@ impl Layered {
     fn exchange(&mut self, cancel: &CancelToken) -> Result<(), AlgoError> {
         let mut looks = 0;
         for _ in 0..EXCHANGE_ROUNDS {
-            self.up.sort(&self.place);
-            self.down.sort(&self.place);
+            self.up.sort(&self.place, cancel)?;
+            self.down.sort(&self.place, cancel)?;
             let mut better = false;
             for row in 0..self.rows.len() {
                 for i in 1..self.rows[row].len() {
@@ -333,7 +354,7 @@ impl Layered {
 }
 
 /// Asks the token once for so much work.
-fn look(done: &mut usize, work: usize, cancel: &CancelToken) -> Result<(), AlgoError> {
+pub(super) fn look(done: &mut usize, work: usize, cancel: &CancelToken) -> Result<(), AlgoError> {
     *done += work + 1;
     if *done >= LOOK {
         *done = 0;

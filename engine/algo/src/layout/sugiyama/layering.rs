@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 use graphlume_types::CancelToken;
 use graphlume_types::hash::h64;
 
-use super::Edge;
+use super::layered::look;
+use super::{Edge, slices};
 use crate::AlgoError;
 
 /// Exchanges of tree edges between two looks at the token.
@@ -25,15 +26,23 @@ const ROUNDS: usize = 20;
 const NONE: u32 = u32::MAX;
 
 /// The length of the longest path that ends in each of the nodes; edges lead from smaller to larger `place`.
-pub(super) fn longest_paths(n: usize, edges: &[Edge], place: &[u32]) -> Vec<i64> {
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(super) fn longest_paths(
+    n: usize,
+    edges: &[Edge],
+    place: &[u32],
+    cancel: &CancelToken,
+) -> Result<Vec<i64>, AlgoError> {
     let mut sorted: Vec<(u32, u32, u32)> =
         edges.iter().map(|e| (place[e.from as usize], e.from, e.to)).collect();
-    sorted.sort_unstable();
+    slices::sort(&mut sorted, |s| *s, cancel)?;
     let mut layer = vec![0i64; n];
-    for (_, from, to) in sorted {
-        layer[to as usize] = layer[to as usize].max(layer[from as usize] + 1);
-    }
-    layer
+    slices::each(&sorted, cancel, |(_, from, to)| {
+        layer[*to as usize] = layer[*to as usize].max(layer[*from as usize] + 1);
+    })?;
+    Ok(layer)
 }
 
 /// Moves nodes one after the other to where their edges are shortest, up to so many times round, by the order of `place`.
@@ -49,19 +58,18 @@ pub(super) fn settle(
     let n = layer.len();
     let mut order = vec![0u32; n];
     place.iter().zip(0..).for_each(|(p, v)| order[*p as usize] = v);
-    let incident = Incident::new(n, edges);
+    let incident = Incident::new(n, edges, cancel)?;
     let mut pull = vec![0.0; n];
     for e in edges {
         pull[e.from as usize] += e.weight;
         pull[e.to as usize] -= e.weight;
     }
+    let mut looks = 0;
     for round in 0..ROUNDS {
         let mut moved = false;
         for i in 0..n {
-            if i % (1 << 14) == 0 {
-                cancel.check()?;
-            }
             let v = order[if round % 2 == 0 { n - 1 - i } else { i }];
+            look(&mut looks, incident.of(v).len(), cancel)?;
             let own = pull[v as usize];
             let ends = incident.of(v).iter().map(|i| edges[*i as usize]);
             let to = if own > 0.0 {
@@ -97,24 +105,26 @@ struct Incident {
 }
 
 impl Incident {
-    fn new(n: usize, edges: &[Edge]) -> Self {
+    fn new(n: usize, edges: &[Edge], cancel: &CancelToken) -> Result<Self, AlgoError> {
         let mut starts = vec![0u32; n + 1];
-        for e in edges {
+        slices::each(edges, cancel, |e| {
             starts[e.from as usize + 1] += 1;
             starts[e.to as usize + 1] += 1;
-        }
+        })?;
         for v in 0..n {
             starts[v + 1] += starts[v];
         }
         let mut free = starts.clone();
         let mut at = vec![0u32; 2 * edges.len()];
-        for (e, i) in edges.iter().zip(0..) {
+        let mut i = 0;
+        slices::each(edges, cancel, |e| {
             for v in [e.from, e.to] {
                 at[free[v as usize] as usize] = i;
                 free[v as usize] += 1;
             }
-        }
-        Self { starts, edges: at }
+            i += 1;
+        })?;
+        Ok(Self { starts, edges: at })
     }
 
     fn of(&self, v: u32) -> &[u32] {
@@ -151,7 +161,7 @@ pub(super) fn shortest(
 ) -> Result<Vec<i64>, AlgoError> {
     let n = layer.len();
     let layer = layer.into_iter().map(|l| l * (UNIT + NOISE)).collect();
-    let mut tree = Tree::tight(layer, edges);
+    let mut tree = Tree::tight(layer, edges, cancel)?;
     let scale: f64 = edges.iter().map(|e| e.weight).sum();
     let (mut at, mut exchanges) = (0, 0);
     while let Some(v) = tree.leaving(&mut at, -1e-12 * scale.max(1.0)) {
@@ -170,11 +180,11 @@ pub(super) fn shortest(
 
 impl<'a> Tree<'a> {
     /// Moves nodes until a spanning tree of tight edges connects them, growing it by the edge that lacks least.
-    fn tight(layer: Vec<i64>, edges: &'a [Edge]) -> Self {
+    fn tight(layer: Vec<i64>, edges: &'a [Edge], cancel: &CancelToken) -> Result<Self, AlgoError> {
         let n = layer.len();
         let mut tree = Self {
             edges,
-            incident: Incident::new(n, edges),
+            incident: Incident::new(n, edges, cancel)?,
             layer,
             parent: vec![NONE; n],
             link: vec![NONE; n],
@@ -222,7 +232,7 @@ impl<'a> Tree<'a> {
             tree.net[above] += net;
             tree.size[above] += size;
         }
-        tree
+        Ok(tree)
     }
 
     /// Takes `v` into the tree, whose layers stand without what it has `moved`, and its edges to nodes outside.

@@ -6,8 +6,11 @@ mod layered;
 mod layering;
 pub(crate) mod parts;
 mod place;
+mod slices;
 #[cfg(test)]
 mod tests;
+
+use graphlume_types::CancelToken;
 
 use crate::component::weak;
 use crate::input::Sign;
@@ -106,18 +109,19 @@ fn draw(input: &Input<'_>, p: &ParamValues) -> Result<Vec<[f64; 2]>, AlgoError> 
     let all = edges(input, weights.as_deref())?;
     let labels = weak::run(input.topology, input.cancel)?;
     let mut made: Vec<(Part, Vec<i64>)> = Vec::new();
-    for mut part in parts(&labels, &all) {
+    for mut part in parts(&labels, &all, input.cancel)? {
         let layer = match &given {
             Some(given) => part.nodes.iter().map(|v| given[*v as usize]).collect(),
             None if part.nodes.len() == 1 => vec![0],
             None if p.bool("directed") => downwards(&mut part, input)?,
             None => hops(&part),
         };
+        input.cancel.check()?;
         point_down(&mut part, &layer);
         made.push((part, layer));
     }
     drop(all);
-    let reach = reach(&made);
+    let reach = reach(&made, input.cancel)?;
     let (hgap, vgap) = (p.float("hgap").unwrap_or(1.0), p.float("vgap").unwrap_or(1.0));
     let sweeps = p.count("maxiter") as usize;
     let mut points = vec![[0.0; 2]; input.num_nodes() as usize];
@@ -169,8 +173,8 @@ fn downwards(part: &mut Part, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> 
             std::mem::swap(&mut e.from, &mut e.to);
         }
     }
-    merge(&mut part.edges);
-    let mut layer = layering::longest_paths(n, &part.edges, &place);
+    merge(&mut part.edges, input.cancel)?;
+    let mut layer = layering::longest_paths(n, &part.edges, &place, input.cancel)?;
     layering::settle(&mut layer, &part.edges, &place, input.cancel)?;
     if n <= SHORTEST_NODES && part.edges.len() <= SHORTEST_EDGES {
         layer = layering::shortest(layer, &part.edges, input.cancel)?;
@@ -181,13 +185,14 @@ fn downwards(part: &mut Part, input: &Input<'_>) -> Result<Vec<i64>, AlgoError> 
 }
 
 /// Makes edges with the same ends one, of the sum of their weights.
-fn merge(edges: &mut Vec<Edge>) {
-    edges.sort_by_key(|e| (e.from, e.to));
+fn merge(edges: &mut Vec<Edge>, cancel: &CancelToken) -> Result<(), AlgoError> {
+    slices::sort(edges, |e| (e.from, e.to), cancel)?;
     edges.dedup_by(|next, first| {
         let same = (next.from, next.to) == (first.from, first.to);
         first.weight += if same { next.weight } else { 0.0 };
         same
     });
+    Ok(())
 }
 
 /// Hops from the node of most edges, of several the first.
@@ -216,23 +221,23 @@ fn hops(part: &Part) -> Vec<i64> {
 }
 
 /// The most layers that an edge may lead over and have bends, so that there are not too many of them.
-fn reach(parts: &[(Part, Vec<i64>)]) -> u32 {
+fn reach(parts: &[(Part, Vec<i64>)], cancel: &CancelToken) -> Result<u32, AlgoError> {
     let mut spans: Vec<u32> = Vec::new();
     for (part, layer) in parts {
         let rank = ranks(layer);
         let span = |e: &Edge| rank[e.to as usize] - rank[e.from as usize];
         spans.extend(part.edges.iter().map(span).filter(|s| *s > 1));
     }
-    spans.sort_unstable();
+    slices::sort(&mut spans, |s| *s, cancel)?;
     let (mut bends, mut reach) = (0u64, 1);
     for same in spans.chunk_by(|a, b| a == b) {
         bends += same.len() as u64 * u64::from(same[0] - 1);
         if bends > BENDS_MAX {
-            return reach;
+            return Ok(reach);
         }
         reach = same[0];
     }
-    u32::MAX
+    Ok(u32::MAX)
 }
 
 /// The layers numbered from 0 without gaps.
@@ -255,9 +260,9 @@ pub(crate) fn across(
         return Ok(vec![0.0]);
     }
     let mut pairs: Vec<(u32, u32)> = part.edges.iter().map(|e| (e.from, e.to)).collect();
-    pairs.sort_unstable();
+    slices::sort(&mut pairs, |p| *p, input.cancel)?;
     pairs.dedup();
-    let mut g = Layered::new(&ranks(layer), &pairs, reach);
+    let mut g = Layered::new(&ranks(layer), &pairs, reach, input.cancel)?;
     g.reduce(sweeps, input.cancel)?;
     place::abscissae(&g, input.cancel)
 }

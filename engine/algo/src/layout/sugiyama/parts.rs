@@ -1,6 +1,9 @@
 //! The connected parts of a graph, whose nodes are numbered anew from 0 in each.
 
-use super::Edge;
+use graphlume_types::CancelToken;
+
+use super::{Edge, slices};
+use crate::AlgoError;
 
 /// A part.
 pub(crate) struct Part {
@@ -11,7 +14,14 @@ pub(crate) struct Part {
 }
 
 /// The parts in the order of their first nodes; `labels` numbers them by first appearance.
-pub(crate) fn parts(labels: &[u32], edges: &[Edge]) -> Vec<Part> {
+///
+/// # Errors
+/// [`AlgoError::Cancelled`].
+pub(crate) fn parts(
+    labels: &[u32],
+    edges: &[Edge],
+    cancel: &CancelToken,
+) -> Result<Vec<Part>, AlgoError> {
     let many = labels.iter().max().map_or(0, |l| *l as usize + 1);
     let mut parts: Vec<Part> =
         (0..many).map(|_| Part { nodes: Vec::new(), edges: Vec::new() }).collect();
@@ -21,9 +31,9 @@ pub(crate) fn parts(labels: &[u32], edges: &[Edge]) -> Vec<Part> {
         local.push(nodes.len() as u32);
         nodes.push(v as u32);
     }
-    for e in edges {
+    slices::each(edges, cancel, |e| {
         let (from, to) = (local[e.from as usize], local[e.to as usize]);
         parts[labels[e.from as usize] as usize].edges.push(Edge { from, to, weight: e.weight });
-    }
-    parts
+    })?;
+    Ok(parts)
 }

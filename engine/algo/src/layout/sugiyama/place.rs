@@ -4,7 +4,7 @@
 
 use graphlume_types::CancelToken;
 
-use super::layered::{Layered, Side};
+use super::layered::{Layered, Side, look};
 use crate::AlgoError;
 
 /// Abscissae by node, at least 1 apart in every layer, from 0 on.
@@ -12,14 +12,12 @@ use crate::AlgoError;
 /// # Errors
 /// [`AlgoError::Cancelled`].
 pub(super) fn abscissae(g: &Layered, cancel: &CancelToken) -> Result<Vec<f64>, AlgoError> {
-    let conflicts = Conflicts::of(g);
+    let conflicts = Conflicts::of(g, cancel)?;
     let mut all = Vec::with_capacity(4);
     for from_top in [true, false] {
         for from_left in [true, false] {
-            cancel.check()?;
-            let aligned = Aligned::new(g, &conflicts, from_top, from_left);
-            cancel.check()?;
-            all.push(aligned.placed(g, from_left));
+            let aligned = Aligned::new(g, &conflicts, from_top, from_left, cancel)?;
+            all.push(aligned.placed(g, from_left, cancel)?);
         }
     }
     let bounds = |x: &Vec<f64>| {
@@ -52,13 +50,15 @@ struct Conflicts {
 }
 
 impl Conflicts {
-    fn of(g: &Layered) -> Self {
+    fn of(g: &Layered, cancel: &CancelToken) -> Result<Self, AlgoError> {
+        let mut looks = 0;
         let mut up = vec![false; g.up.all().len()];
         let is_bend = |v: u32| v as usize >= g.real;
         for pair in g.rows.windows(2) {
             let (upper, lower) = (&pair[0], &pair[1]);
             let (mut left, mut next) = (0, 0);
             for (i, v) in lower.iter().enumerate() {
+                look(&mut looks, g.up.range(*v).len(), cancel)?;
                 let inner = g.up.of(*v).iter().copied().find(|u| is_bend(*v) && is_bend(*u));
                 if inner.is_none() && i + 1 < lower.len() {
                     continue;
@@ -81,6 +81,7 @@ impl Conflicts {
         let mut down = vec![false; up.len()];
         for row in &g.rows {
             for v in row {
+                look(&mut looks, g.up.range(*v).len(), cancel)?;
                 for at in g.up.range(*v) {
                     let slot = &mut free[g.up.all()[at] as usize];
                     // The lists are by place, and rows are walked by place.
@@ -89,7 +90,7 @@ impl Conflicts {
                 }
             }
         }
-        Self { up, down }
+        Ok(Self { up, down })
     }
 }
 
@@ -101,7 +102,14 @@ struct Aligned {
 
 impl Aligned {
     /// Aligns each node with a median of its neighbours in the layer before it.
-    fn new(g: &Layered, conflicts: &Conflicts, from_top: bool, from_left: bool) -> Self {
+    fn new(
+        g: &Layered,
+        conflicts: &Conflicts,
+        from_top: bool,
+        from_left: bool,
+        cancel: &CancelToken,
+    ) -> Result<Self, AlgoError> {
+        let mut looks = 0;
         let n = g.place.len();
         let ids = || (0..n as u32).collect::<Vec<u32>>();
         let mut made = Self { root: ids(), next: ids() };
@@ -112,6 +120,7 @@ impl Aligned {
             // The place that the next one must lie beyond.
             let mut beyond = None;
             for i in 0..row.len() {
+                look(&mut looks, 0, cancel)?;
                 let v = row[if from_left { i } else { row.len() - 1 - i }];
                 let range = side.range(v);
                 if range.is_empty() {
@@ -132,16 +141,23 @@ impl Aligned {
                 }
             }
         }
-        made
+        Ok(made)
     }
 
     /// Abscissae of the blocks, as far to the left as they may lie, or to the right, and then towards what they touch.
-    fn placed(&self, g: &Layered, from_left: bool) -> Vec<f64> {
+    fn placed(
+        &self,
+        g: &Layered,
+        from_left: bool,
+        cancel: &CancelToken,
+    ) -> Result<Vec<f64>, AlgoError> {
+        let mut looks = 0;
         let n = g.place.len();
         // The node before and after each one, in the direction of the placing.
         let (mut before, mut after) = (vec![u32::MAX; n], vec![u32::MAX; n]);
         for row in &g.rows {
             for pair in row.windows(2) {
+                look(&mut looks, 0, cancel)?;
                 let (a, b) = if from_left { (pair[0], pair[1]) } else { (pair[1], pair[0]) };
                 after[a as usize] = b;
                 before[b as usize] = a;
@@ -161,6 +177,7 @@ impl Aligned {
         while let Some(block) = order.get(at).copied() {
             at += 1;
             for v in self.block(block) {
+                look(&mut looks, 0, cancel)?;
                 let beside = after[v as usize];
                 if beside == u32::MAX {
                     continue;
@@ -174,6 +191,7 @@ impl Aligned {
             }
         }
         for block in order.iter().rev() {
+            look(&mut looks, 1, cancel)?;
             let room = self.block(*block).filter(|v| after[*v as usize] != u32::MAX);
             let room = room
                 .map(|v| x[self.root[after[v as usize] as usize] as usize] - 1.0)
@@ -183,7 +201,7 @@ impl Aligned {
             }
         }
         let sign = if from_left { 1.0 } else { -1.0 };
-        self.root.iter().map(|r| sign * x[*r as usize]).collect()
+        Ok(self.root.iter().map(|r| sign * x[*r as usize]).collect())
     }
 
     /// The nodes of the block of a root.

@@ -107,7 +107,7 @@ fn a_planar_tree_has_no_crossings_and_a_crossing_of_two_edges_is_undone() {
     let input = Input::plain(&t, &data, &cancel);
     let all = edges(&input, None).unwrap();
     assert_eq!(all.len(), 4);
-    let mut g = Layered::new(&[0, 0, 1, 1], &[(0, 3), (1, 2)], u32::MAX);
+    let mut g = Layered::new(&[0, 0, 1, 1], &[(0, 3), (1, 2)], u32::MAX, &cancel).unwrap();
     g.rows = vec![vec![0, 1], vec![2, 3]];
     g.place = vec![0, 1, 0, 1];
     assert_eq!(g.crossings(&cancel).unwrap(), 1);
