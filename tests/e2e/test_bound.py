@@ -137,3 +137,23 @@ def test_names_of_edges_are_answered_by_index_and_errors_name_the_field(server, 
     for edges, part in [("x", "no index"), (",".join(["1"] * 201), "more than 200")]:
         wrong = ask(edges=edges)
         assert wrong.status_code == 400 and part in wrong.text and '"edges"' in wrong.text, wrong.text
+
+
+def test_an_edge_has_the_colours_bound_to_its_two_ends(server, g):
+    """From the client to the page's frames, and to the picture that the server draws."""
+    edges = EDGES.assign(a="red", b=["blue", "lime"] * 3)
+    url = g.edges(edges, "s", "d").bind(edge_source_color="a", edge_destination_color="b").plot(render=False)
+    dataset, session = dataset_of(url), unique("ends")
+    page = requests.get(f"{server.url}/graph/graph.html", params={"dataset": dataset, "session": session})
+    assert page.status_code == 200
+    base, query = f"{server.url}/viz/{session}", {"dataset": dataset}
+    answer = requests.get(f"{base}/graph", params=query).json()
+    frames = [requests.get(f"{base}/scene/{k}", params=query).content for k in range(answer["scene_frames"])]
+    colors, = [np.frombuffer(frame[64:], "u1").reshape(-1, 4) for frame in frames if frame[5] == 17 and frame[48] == 1]
+    sources, destinations = colors[:len(EDGES)], colors[len(EDGES):]
+    assert (sources == [255, 0, 0, 255]).all() and len(destinations) == len(EDGES)
+    assert sorted(map(tuple, destinations.tolist())) == sorted([(0, 0, 255, 255), (0, 255, 0, 255)] * 3)
+    drawn = requests.get(f"{base}/picture.svg", params={**query, "names": "false", "legend": "false"})
+    assert drawn.status_code == 200, drawn.text
+    # A line of a file of shapes has one colour, that half-way.
+    assert "#800080" in drawn.text and "#808000" in drawn.text, drawn.text

@@ -224,7 +224,9 @@ pub(crate) fn scene_frames(
 ) -> SceneFrames {
     let stamp = Stamp { epoch, seq: version, flags: 0 };
     let m = topology.num_edges() as usize;
-    let edge_rgba = scene.edge_rgba.as_ref().filter(|c| c.len() == m);
+    let edge_rgba = scene.edge_rgba.as_ref().filter(|c| c.len() == m || c.len() == 2 * m);
+    let in_order =
+        |c: &[[u8; 4]]| c.chunks(m.max(1)).flat_map(|end| drawn(end, order)).collect::<Vec<_>>();
     let edge_width = scene.edge_width.as_ref().filter(|w| w.len() == m);
     SceneFrames {
         epoch,
@@ -232,7 +234,7 @@ pub(crate) fn scene_frames(
         node_color: wire::encode_color(stamp, Axis::Node, &scene.node_rgba),
         node_size: wire::encode_size(stamp, Axis::Node, &scene.node_size),
         labels: wire::encode_labels(stamp, &scene.label_candidates),
-        edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &drawn(c, order))),
+        edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &in_order(c))),
         edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),
         icons: scene.icons.iter().map(|layer| icon_frame(layer, stamp, order)).collect(),
         edges_named: scene.edges_named,

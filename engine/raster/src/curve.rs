@@ -65,7 +65,7 @@ impl<'a> Canvas<'a> {
 
     /// The colour of an edge at one of its ends.
     pub(crate) fn color(&self, edge: u32, node: u32) -> [f32; 4] {
-        if let Some(own) = self.drawing.own_color(edge) {
+        if let Some(own) = self.drawing.own_color(edge, node) {
             return own.map(|x| f32::from(x) / 255.0);
         }
         let [r, g, b, a] = self.colors[node as usize];

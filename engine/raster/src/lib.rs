@@ -102,9 +102,11 @@ impl Drawing<'_> {
         self.visible.is_none_or(|[_, edges]| has(edges, edge))
     }
 
-    /// The colour of its own that an edge has.
-    pub(crate) fn own_color(&self, edge: u32) -> Option<[u8; 4]> {
-        let own = self.edge_rgba?[edge as usize];
+    /// The colour of its own that an edge has at one of its ends.
+    pub(crate) fn own_color(&self, edge: u32, node: u32) -> Option<[u8; 4]> {
+        let (colors, edges) = (self.edge_rgba?, self.ends.len());
+        let is_destination = colors.len() > edges && self.ends[edge as usize][1] == node;
+        let own = colors[edge as usize + if is_destination { edges } else { 0 }];
         (!self.edge_rgba_some || own[3] > 0).then_some(own)
     }
 
@@ -114,7 +116,7 @@ impl Drawing<'_> {
         let lengths = [
             ("node_rgba", self.node_rgba.len(), n),
             ("node_size", self.node_size.len(), n),
-            ("edge_rgba", self.edge_rgba.map_or(m, <[_]>::len), m),
+            ("edge_rgba", self.edge_rgba.filter(|c| c.len() != 2 * m).map_or(m, <[_]>::len), m),
             ("edge_width", self.edge_width.map_or(m, <[_]>::len), m),
         ];
         if let Some((what, given, expected)) = lengths.into_iter().find(|(_, a, b)| a != b) {

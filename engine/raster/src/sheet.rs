@@ -203,7 +203,9 @@ impl<'a> Sheet<'a> {
 
 /// How many edges have rare colours, and their lines.
 fn rare_lines(drawing: &Drawing<'_>) -> Option<(usize, Lines)> {
-    let mut edges = rare::edges(drawing.edge_rgba?, drawing.edge_rgba_some);
+    let colors = drawing.edge_rgba?;
+    let at_sources = &colors[..drawing.ends.len().min(colors.len())];
+    let mut edges = rare::edges(at_sources, drawing.edge_rgba_some);
     edges.retain(|e| drawing.shows_edge(*e));
     (!edges.is_empty()).then(|| (edges.len(), Lines::of(edges.into_iter(), drawing)))
 }

@@ -200,7 +200,7 @@ pub struct Painted {
 }
 
 /// Paints `layers` over the colours of a scene, the first on top, all of them over `background`. `edges`
-/// are the scene's own colours in drawn order.
+/// are the scene's own colours in drawn order, those of the destinations behind those of the sources where each end has one.
 #[must_use]
 pub fn paint(
     topology: &Topology,
@@ -258,7 +258,9 @@ impl EdgePaint {
 
     fn set(&mut self, position: u32, color: Rgba) {
         let drawn = self.order.drawn(position) as usize;
-        self.colors()[drawn] = color;
+        let edges = self.order.len() as usize;
+        // Both ends, where the scene gives each a colour.
+        self.colors().iter_mut().skip(drawn).step_by(edges.max(1)).for_each(|c| *c = color);
     }
 }
 
@@ -377,6 +379,21 @@ mod tests {
         assert_eq!((p.nodes[0], p.nodes[1]), ([255, 240, 0, 255], BLUE));
         assert_eq!(p.edges.unwrap(), [[1, 2, 3, 255]; 4]);
         assert_eq!(painted(&[], &plain), Painted { nodes: vec![GREY; 6], edges: None });
+    }
+
+    #[test]
+    fn a_painted_edge_has_one_colour_at_both_ends() {
+        let t = Topology::from_coo(6, &[0, 1, 2, 3], &[1, 2, 0, 4]);
+        let red = Paint::flat(None, Some("#ff0000")).unwrap();
+        let own = [vec![GREY; 4], vec![BLUE; 4]].concat();
+        let layers = [(&red, &members(&[], &[2]))];
+        let p =
+            paint(&t, EdgeOrder::new(4, 1), vec![GREY; 6], Some(own), &layers, &Paint::default());
+        let edges = p.edges.unwrap();
+        let at = edges.iter().position(|c| *c == RED).unwrap();
+        assert_eq!((edges.len(), edges[at + 4]), (8, RED));
+        assert_eq!(edges.iter().filter(|c| **c == RED).count(), 2);
+        assert_eq!(edges[4..].iter().filter(|c| **c == BLUE).count(), 3);
     }
 
     #[test]

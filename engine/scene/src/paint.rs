@@ -55,7 +55,7 @@ impl Words {
 }
 
 /// Entries of a legend at most.
-const ENTRIES_MAX: usize = 24;
+pub(crate) const ENTRIES_MAX: usize = 24;
 /// Up to this many distinct values are ordered by value; a legend of more is not read.
 const ORDERED_MAX: usize = 10_000;
 /// A column of positive numbers whose largest exceeds the median by this factor is shown on a log scale.

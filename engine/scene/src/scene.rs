@@ -93,7 +93,8 @@ pub struct Scene {
     pub node_rgba: Vec<[u8; 4]>,
     /// Diameter of every node in quarter pixels at fit, before the page's own point size.
     pub node_size: Vec<u8>,
-    /// Colour and opacity of every edge by CSR position; `None` means a gradient of the end colours.
+    /// Colour and opacity of every edge by CSR position; `None` means a gradient of the nodes' colours. Where there are
+    /// twice as many, those at the sources come first, then those at the destinations.
     pub edge_rgba: Option<Vec<[u8; 4]>>,
     /// Width of every edge by CSR position in sixteenths of a pixel; `None` means the page's default.
     pub edge_width: Option<Vec<u8>>,
@@ -406,12 +407,13 @@ fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba], opacity: Option<&Measured>) 
         (None, None) => return None,
     };
     if let Some(opacity) = opacity {
-        fade(&mut painted.rgba, opacity);
+        let edges = cx.graph.topology.num_edges().max(1) as usize;
+        painted.rgba.chunks_mut(edges).for_each(|end| fade(end, opacity));
     }
     Some(painted)
 }
 
-/// The colours bound to the two ends of an edge, met half-way: an edge has one colour of its own here.
+/// The colours bound to the two ends of an edge: those of all sources, then those of all destinations.
 fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
     let mut end = |binding: &str| {
         let name = cx.edge.binding(binding)?;
@@ -421,16 +423,38 @@ fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
     let (src, dst) = (end("edge_source_color"), end("edge_destination_color"));
     match (src, dst) {
         (Some(src), Some(dst)) => {
-            cx.tell(
-                NOT_SHOWN,
-                "edge_source_color and edge_destination_color are drawn as their mean".to_owned(),
-            );
-            let both = src.rgba.par_iter().zip(&dst.rgba).with_min_len(1 << 12);
-            let rgba = both.map(|(a, b)| css::mix(*a, *b, 0.5)).collect();
-            Some(Painted { rgba, legend: src.legend })
+            let legend = both_ends(src.legend, &dst.legend);
+            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend })
         }
         (one, other) => one.or(other),
     }
+}
+
+/// One legend for the colours of both ends: the classes of either, each once, as far as there is room.
+fn both_ends(mut legend: Value, other: &Value) -> Value {
+    if legend["title"] != other["title"] {
+        legend["title"] = json!(format!("{} → {}", word(&legend["title"]), word(&other["title"])));
+    }
+    let (Some(entries), Some(others)) =
+        (legend["entries"].as_array_mut(), other["entries"].as_array())
+    else {
+        return legend;
+    };
+    let own = entries.len();
+    for entry in others {
+        let same = |e: &Value| e["label"] == entry["label"] && e["color"] == entry["color"];
+        if let Some(known) = entries[..own].iter().position(same) {
+            let count = |e: &Value| e["count"].as_u64().unwrap_or(0);
+            entries[known]["count"] = json!(count(&entries[known]) + count(entry));
+        } else if entries.len() < paint::ENTRIES_MAX {
+            entries.push(entry.clone());
+        }
+    }
+    legend
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {

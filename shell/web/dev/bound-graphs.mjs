@@ -87,6 +87,11 @@ export function boundOf(id, n, m) {
   }
   // Red and blue ends, and a line of eight pixels.
   if (word === 'graded') return { colors: [255, 0, 0, 255, 0, 0, 255, 255], widths: [128] };
+  // White nodes, and an edge that is red at its source and green at its destination.
+  if (word === 'ended') {
+    const edgeColors = [255, 0, 0, 255, 0, 255, 0, 255];
+    return { colors: [255, 255, 255, 255, 255, 255, 255, 255], edgeColors, widths: [128] };
+  }
   if (word === 'called') return { edgesNamed: true };
   if (word === 'map') return { underlay: { axes: [], map: { scale: 0.1, x: 0, y: 0 } } };
   return null;

@@ -215,11 +215,15 @@ class Session {
       edges.writeUInt8(1, 0);
       frames.push(Buffer.concat([header(17, { count: graph.m }), edges, raw(graph.edgeColor)]));
     }
-    const { colors, widths } = this.bound ?? {};
+    const { colors, edgeColors, widths } = this.bound ?? {};
+    const edges = Buffer.alloc(16);
+    edges.writeUInt8(1, 0);
     if (colors) frames.push(Buffer.concat([header(17, { count: graph.n }), axis, Buffer.from(colors)]));
+    if (edgeColors) {
+      const head = header(17, { count: edgeColors.length / 4 });
+      frames.push(Buffer.concat([head, edges, Buffer.from(edgeColors)]));
+    }
     if (widths) {
-      const edges = Buffer.alloc(16);
-      edges.writeUInt8(1, 0);
       frames.push(Buffer.concat([header(18, { count: graph.m }), edges, Buffer.from(widths)]));
     }
     for (const layer of this.bound?.icons ?? []) frames.push(iconFrame(header, layer));

@@ -29,13 +29,23 @@ impl EngineHandle {
                 }
             }
         };
+        self.look_until(&target, is_done).await
+    }
+
+    /// Looks at a session until `is_done`.
+    async fn look_until(
+        &self,
+        target: &Target,
+        is_done: impl Fn() -> bool,
+    ) -> Result<(), EngineError> {
         if is_done() {
             return Ok(());
         }
         let mut viewer = self.attach(target.clone()).await?;
         while !is_done() {
             if let ViewerEvent::Closed(reason) = viewer.next(true).await {
-                return Err(EngineError::SessionClosed { session: target.session, reason });
+                let session = target.session.clone();
+                return Err(EngineError::SessionClosed { session, reason });
             }
         }
         Ok(())
@@ -54,6 +64,10 @@ impl EngineHandle {
         request.settings.check().map_err(|e| EngineError::from_coded(&e))?;
         let target = target.into();
         let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
+        // A caller who does not wait for the layout waits for the graph all the same: whoever does not look has none loaded.
+        let is_loaded =
+            || broadcast.has_ended_loading() || broadcast.state().state == Phase::Waiting;
+        self.look_until(&target, is_loaded).await?;
         if broadcast.graph().is_none() {
             // Says why where the graph cannot be loaded.
             self.names(target.clone(), Vec::new(), Vec::new()).await?;

@@ -228,5 +228,24 @@ fn edges_have_colours_of_their_own_by_position_of_the_adjacency() {
     assert_eq!(entries(&scene.legend["edge_color"]).len(), 3);
     let ends =
         case.bind(json!({}), json!({"edge_source_color": "k", "edge_destination_color": "k"}));
-    assert_eq!(colors(&ends.scene().edge_rgba.unwrap()), got);
+    assert_eq!(colors(&ends.scene().edge_rgba.unwrap()), [got.clone(), got].concat());
+}
+
+#[test]
+fn an_edge_has_the_colours_bound_to_its_two_ends() {
+    let edges: (&[i64], &[i64]) = (&[3, 1, 2], &[1, 2, 3]);
+    let columns =
+        [("a", texts(&["red", "lime", "blue"])), ("b", texts(&["white", "lime", "black"]))];
+    let case = Case::new(edges, &columns, &[]);
+    let ends = json!({"edge_source_color": "a", "edge_destination_color": "b"});
+    let scene = case.bind(json!({}), ends).scene();
+    let got = colors(&scene.edge_rgba.unwrap());
+    // Nodes are numbered as they come, so the edge of 3 is the first of the adjacency.
+    assert_eq!(got[..3], ["#ff0000", "#00ff00", "#0000ff"]);
+    assert_eq!(got[3..], ["#ffffff", "#00ff00", "#000000"]);
+    let legend = &scene.legend["edge_color"];
+    assert_eq!(legend["title"], "a → b");
+    let counts = entries(legend).iter().map(|(_, count)| count).sum::<u64>();
+    assert_eq!((entries(legend).len(), counts), (5, 6), "lime is at both ends: {legend}");
+    assert!(scene.notices.is_empty(), "{:?}", scene.notices);
 }

@@ -33,7 +33,8 @@ fn prefixed(kind: Kind, stamp: Stamp, first: [u8; 2], count: usize, data: &[u8])
     out.into()
 }
 
-/// [`Kind::Color`]: RGBA of every element.
+/// [`Kind::Color`]: RGBA of every element; of edges also twice as many, those at the sources and then those at the
+/// destinations.
 #[must_use]
 pub fn encode_color(stamp: Stamp, axis: Axis, rgba: &[[u8; 4]]) -> Bytes {
     channel(Kind::Color, stamp, axis, rgba.len(), rgba.as_flattened())

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -121,32 +122,50 @@ impl LookAsked {
     }
 }
 
-/// The sessions of which a picture is being drawn.
+/// The pictures that are asked for: a session has one, which draws or waits for its layout.
 #[derive(Debug, Default)]
-pub(super) struct Drawing(Mutex<HashSet<SessionId>>);
+pub(super) struct Drawing {
+    asked: Mutex<HashSet<SessionId>>,
+    drawn: AtomicUsize,
+}
 
-/// The turn of one picture.
-struct Turn(Arc<Drawing>, SessionId);
+/// The place of one picture of a session.
+struct Asked(Arc<Drawing>, SessionId);
 
-impl Drop for Turn {
+impl Drop for Asked {
     fn drop(&mut self) {
-        self.0.0.lock().remove(&self.1);
+        self.0.asked.lock().remove(&self.1);
+    }
+}
+
+/// A picture that is drawn.
+struct Drawn<'a>(&'a Drawing);
+
+impl Drop for Drawn<'_> {
+    fn drop(&mut self) {
+        self.0.drawn.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Drawing {
-    fn turn(self: &Arc<Self>, session: &SessionId) -> Result<Turn, ServiceError> {
-        let mut drawn = self.0.lock();
-        if drawn.contains(session) {
+    fn ask(self: &Arc<Self>, session: &SessionId) -> Result<Asked, ServiceError> {
+        if !self.asked.lock().insert(session.clone()) {
             return Err(ServiceError::Busy {
                 what: "pictures of this visualization (one at a time)",
             });
         }
-        if drawn.len() >= DRAWN_AT_ONCE_MAX {
+        Ok(Asked(Arc::clone(self), session.clone()))
+    }
+}
+
+impl Asked {
+    /// Taken when the layout is at rest: those that wait hold no other session's picture off.
+    fn draw(&self) -> Result<Drawn<'_>, ServiceError> {
+        if self.0.drawn.fetch_add(1, Ordering::Relaxed) >= DRAWN_AT_ONCE_MAX {
+            drop(Drawn(&self.0));
             return Err(ServiceError::Busy { what: "pictures of this server (four at a time)" });
         }
-        drawn.insert(session.clone());
-        Ok(Turn(Arc::clone(self), session.clone()))
+        Ok(Drawn(&self.0))
     }
 }
 
@@ -164,13 +183,14 @@ impl Sessions {
     ) -> Result<Bytes, ServiceError> {
         let request = self.picture_request(grant, &asked)?;
         request.settings.check().map_err(|e| refused(&e))?;
-        let _turn = self.drawing.turn(&grant.session)?;
+        let place = self.drawing.ask(&grant.session)?;
         let wait = asked.wait.unwrap_or(WAIT);
         if let Ok(at_rest) =
             tokio::time::timeout(wait, self.ctx.engine.at_rest(grant.target())).await
         {
             at_rest?;
         }
+        let _drawn = place.draw()?;
         Ok(self.ctx.engine.picture(grant.target(), request).await?)
     }
 
@@ -276,15 +296,21 @@ mod tests {
     fn one_picture_of_a_session_and_four_of_all_are_drawn_at_once() {
         let drawing = Arc::new(Drawing::default());
         let session = |k: usize| -> SessionId { format!("s{k}").parse().unwrap() };
-        let first = drawing.turn(&session(0)).unwrap();
-        let again = drawing.turn(&session(0)).err().unwrap().to_string();
+        let first = drawing.ask(&session(0)).unwrap();
+        let again = drawing.ask(&session(0)).err().unwrap().to_string();
         assert!(again.contains("one at a time"), "{again}");
-        let others: Vec<Turn> = (1..4).map(|k| drawing.turn(&session(k)).unwrap()).collect();
-        let fifth = drawing.turn(&session(9)).err().unwrap().to_string();
+        let waiting: Vec<Asked> = (1..9).map(|k| drawing.ask(&session(k)).unwrap()).collect();
+        let drawn = first.draw().unwrap();
+        let others: Vec<Drawn<'_>> = waiting[..3].iter().map(|one| one.draw().unwrap()).collect();
+        let fifth = waiting[7].draw().err().unwrap().to_string();
         assert!(fifth.contains("four at a time"), "{fifth}");
-        drop(first);
-        assert!(drawing.turn(&session(0)).is_ok());
+        drop(drawn);
+        let next = waiting[7].draw();
+        assert!(next.is_ok() && waiting[6].draw().is_err());
         drop(others);
+        drop(next);
+        drop(first);
+        assert!(drawing.ask(&session(0)).is_ok() && waiting[6].draw().is_ok());
     }
 
     #[test]

@@ -126,6 +126,8 @@ export class Renderer {
   under: ((input: DrawInput) => void) | null = null;
   /** The browser gave a lost context back. */
   onRestored: () => void = () => undefined;
+  /** Where the colours of the edges at their destinations begin in their table; 0 without such. */
+  private farColors = 0;
   private programs: Programs;
   private tables: Tables;
   private ink: InkTarget;
@@ -268,8 +270,11 @@ export class Renderer {
     if (data.nodeSize) tables.nodeSize.write(data.nodeSize, data.numNodes);
     const edges = Math.min(data.numEdges, this.edgesMax);
     if (data.edgeColor) {
-      tables.edgeColor.reserve(edges);
-      tables.edgeColor.write(data.edgeColor, edges);
+      // Behind the colours at the sources there may be those at the destinations.
+      const all = new Uint8Array(data.edgeColor.buffer);
+      this.farColors = all.length > 4 * edges && edges === data.numEdges ? edges : 0;
+      tables.edgeColor.reserve(edges + this.farColors);
+      tables.edgeColor.write(all, edges + this.farColors);
     }
     const widths = shownWidths(data);
     if (widths) {
@@ -425,7 +430,7 @@ export class Renderer {
     tables.ends.bind(4);
     tables.edgeColor.bind(5);
     tables.edgeWidth.bind(8);
-    p.int('uEnds', 4).int('uEdgeColor', 5).int('uEdgeWidth', 8);
+    p.int('uEnds', 4).int('uEdgeColor', 5).int('uEdgeWidth', 8).int('uFarColors', this.farColors);
     const some = data?.edgeColorSome === true;
     const widths = Boolean(data?.edgeWidth ?? data?.edgeHidden);
     p.flags('uHasEdge', Boolean(data?.edgeColor), widths, some);

@@ -46,6 +46,7 @@ float diameter(int i) {
 const EDGE = `${PULL}
 uniform usampler2D uEnds;
 uniform sampler2D uEdgeColor;
+uniform int uFarColors;   // where the colours at the destinations begin, or 0
 uniform sampler2D uEdgeWidth;
 uniform bvec3 uHasEdge;   // own colours, own widths, colours of some edges only
 uniform float uFadeLength;
@@ -58,9 +59,9 @@ vec3 tint(vec3 c) {
   float grey = dot(c, vec3(0.299, 0.587, 0.114));
   return mix(vec3(grey), c, uTint.x) * uTint.y;
 }
-vec4 edgeColor(int e, int node) {
+vec4 edgeColor(int e, int node, bool far) {
   if (uHasEdge.x) {
-    vec4 own = texelFetch(uEdgeColor, cell(e), 0);
+    vec4 own = texelFetch(uEdgeColor, cell(far ? e + uFarColors : e), 0);
     if (!uHasEdge.z || own.a > 0.0) return own;
   }
   vec4 c = texelFetch(uNodeColor, cell(node), 0);
@@ -122,7 +123,7 @@ void main() {
   vec2 b = place(ends.y);
   if (!placed(a) || !placed(b) || hidden(e)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
   bool second = (gl_VertexID & 1) == 1;
-  vec4 c = edgeColor(e, second ? ends.y : ends.x);
+  vec4 c = edgeColor(e, second ? ends.y : ends.x, second);
   float w = c.a * passing(a, b) * fade(length(pixel(b) - pixel(a))) * edgeWidth(e) * uGain;
   vInk = vec4(c.rgb * w, w);
   gl_Position = vec4(clip(second ? b : a), 0.0, 1.0);
@@ -203,8 +204,8 @@ void main() {
   float half_ = width * 0.5 + 0.75;
   vec2 q = (far ? p1 : p0) + vec2(-dir.y, dir.x) * side * half_;
   float t = far ? t1 : t0;
-  vec4 c0 = edgeColor(e, ends.x);
-  vec4 c1 = edgeColor(e, ends.y);
+  vec4 c0 = edgeColor(e, ends.x, false);
+  vec4 c1 = edgeColor(e, ends.y, true);
   vec4 col = mix(c0, c1, t);
   float w = col.a * passing(a, b) * fade(length(c.b - c.a)) * uGain;
   vInk = vec4(col.rgb * w, w);
@@ -248,7 +249,7 @@ void main() {
   vec2 q = corner == 0 ? tip + dir * 1.5 : tip - dir * grow + side * wing;
   vec2 d = q - tip;
   vTip = vec3(-dot(d, dir), dot(d, side), len);
-  vec4 col = edgeColor(e, ends.y);
+  vec4 col = edgeColor(e, ends.y, true);
   float w = col.a * fade(span) * uGain;
   vInk = vec4(col.rgb * w, w);
   gl_Position = vec4(unpixel(q), 0.0, 1.0);

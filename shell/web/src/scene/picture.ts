@@ -163,9 +163,13 @@ export class Picture {
     this.restyle();
   }
 
-  /** With `some`, an opacity of 0 stands for an edge's own look; no colour at all for that of all edges. */
+  /**
+   * With `some`, an opacity of 0 stands for an edge's own look; no colour at all for that of all edges.
+   * Colours at the destinations may follow, and stay behind the others in their buffer.
+   */
   setEdgeColors(rgba: Uint8Array, some: boolean): void {
-    this.data.edgeColor = rgba.length === 0 ? null : rgba.slice();
+    const { data } = this;
+    data.edgeColor = rgba.length === 0 ? null : rgba.slice().subarray(0, 4 * data.numEdges);
     this.data.edgeColorSome = some;
     this.edgesChanged();
     this.restyle();

@@ -126,3 +126,15 @@ test('lines are as wide as bound, and run from the colour of one end to the othe
     assert.ok(wide >= 6, `${wide} pixels wide`);
   });
 });
+
+test('an edge runs from the colour bound to its source to that of its destination', ON_MOCK, async () => {
+  await withPage(`dataset=two-1-ended&${STILL}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const shot = await pixels(page);
+    const ends = await page.evaluate(() => [0, 1].map((i) => window.__viewer.project(i)));
+    const on = (t) => shot.at(...[0, 1].map((k) => ends[0][k] + t * (ends[1][k] - ends[0][k])));
+    const [near, far] = [on(0.2), on(0.8)];
+    assert.ok(near[0] > near[1] + 40 && near[0] > near[2] + 40, `red at the source: ${near}`);
+    assert.ok(far[1] > far[0] + 40 && far[1] > far[2] + 40, `green at the destination: ${far}`);
+  });
+});
