@@ -146,6 +146,13 @@ pub(crate) const ROUTES: &[Route] = &[
         "All positions as one frame of 32-bit floats.",
     )
     .query(&[DATASET]),
+    Route::get(
+        "/viz/{session_id}/{epoch}/groups.bin",
+        run!(Viewer groups),
+        &[returns_bytes(BYTES, "The groups")],
+        "The group of every node for the view from afar, as one frame; the first call looks for communities.",
+    )
+    .query(&[DATASET]),
 ];
 
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -207,6 +214,12 @@ pub(crate) async fn positions(
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
     Ok(binary(answered(shell.service.sessions.positions(&grant, epoch)).await?))
+}
+
+pub(crate) async fn groups(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let epoch = number(&req, "epoch")?;
+    let grant = grant(&shell, &req, &who).await?;
+    Ok(binary(answered(shell.service.sessions.groups(&grant, epoch)).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {

@@ -7,14 +7,14 @@ import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts
 import type { Box, Rect, Size, View } from './camera.ts';
 import { recolorForLight, type Rgb } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
-import { highlightOf, highlightOfMany, type Lit } from './highlight.ts';
+import type { Lit } from './highlight.ts';
 import type { Disc } from './labels.ts';
 import { largeDiscs } from './large-discs.ts';
 import { middleOf } from './near.ts';
 import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
-import { pickNode } from './pick.ts';
+import type * as Pointing from './pointing.ts';
 import { Positions } from './positions.ts';
 import { fitView } from './fit.ts';
 import type { RareEdges } from './rare-edges.ts';
@@ -68,6 +68,10 @@ export class Picture {
   over: (moving: boolean, now: number) => void = () => undefined;
   /** Tells whether edges show that they have a direction; null until it is there. */
   findDirection: ((ends: Uint32Array, edges: number, nodes: number) => boolean) | null = null;
+  /** What the pointer needs; null until it is there. */
+  pointing: typeof Pointing | null = null;
+  /** Changes how a frame is drawn. */
+  adjust: (input: DrawInput) => DrawInput = (input) => input;
   private readonly renderScale: RenderScale;
   private sharpness = 1;
   private directed: boolean | null = null;
@@ -301,7 +305,8 @@ export class Picture {
     const { origin, current } = this.positions;
     const [x, y] = toGraph(this.camera.view, this.size, px, py);
     const input = { xy: current, radius: this.radius, hidden: this.data.nodeHidden };
-    return pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
+    if (!this.pointing) return -1;
+    return this.pointing.pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
   }
 
   /** Highlights many nodes with the edges given, until it is told otherwise; null ends that. */
@@ -312,7 +317,7 @@ export class Picture {
       return;
     }
     this.dimGoal = 1;
-    this.lit = highlightOfMany(this.data, nodes, edges);
+    this.lit = this.pointing?.highlightOfMany(this.data, nodes, edges) ?? null;
     this.change();
   }
 
@@ -321,7 +326,7 @@ export class Picture {
     if (this.held) return;
     this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
     if (this.dimGoal === 0 || this.lit?.index === index) return;
-    this.lit = highlightOf(this.data, this.look, index);
+    this.lit = this.pointing?.highlightOf(this.data, this.look, index) ?? null;
   }
 
   /** How many edges the highlighted lines stand for, where there is room to say so. */
@@ -427,7 +432,7 @@ export class Picture {
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
     const rare = this.rare?.list(this.data) ?? null;
-    return {
+    return this.adjust({
       view: this.camera.view,
       size: this.size,
       dpr: this.sharpness,
@@ -453,7 +458,7 @@ export class Picture {
       highlight: this.lit,
       rare,
       rareOpacity: rare && this.rare ? this.rare.opacity(rare) : 0,
-    };
+    });
   }
 
   private ink(list: EdgeList | null): Ink {

@@ -7,3 +7,4 @@ import './collections.mjs';
 import './legend.mjs';
 import './lost.mjs';
 import './axe.mjs';
+import './afar.mjs';
