@@ -30,7 +30,7 @@ use crate::ws;
 
 pub(super) const DATASET: Parameter =
     parameter("dataset", Text, "What the caller takes the visualization to show.");
-const BYTES: &[&str] = &["application/octet-stream"];
+pub(super) const BYTES: &[&str] = &["application/octet-stream"];
 const CARD: &[Success] = &[returns(Map(&Any), "The card")];
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -146,13 +146,6 @@ pub(crate) const ROUTES: &[Route] = &[
         "All positions as one frame of 32-bit floats.",
     )
     .query(&[DATASET]),
-    Route::get(
-        "/viz/{session_id}/{epoch}/groups.bin",
-        run!(Viewer groups),
-        &[returns_bytes(BYTES, "The groups")],
-        "The group of every node for the view from afar, as one frame; the first call looks for communities.",
-    )
-    .query(&[DATASET]),
 ];
 
 const BINARY: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -176,7 +169,7 @@ pub(super) async fn grant(
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
-async fn answered<T>(
+pub(super) async fn answered<T>(
     asked: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     answered_within(CALL_DEADLINE + ENGINE_FIRST, asked).await
@@ -191,7 +184,7 @@ async fn answered_within<T>(
 }
 
 /// A number in the address.
-fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
+pub(super) fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
     let text = req.param(name);
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(40).collect();
@@ -214,12 +207,6 @@ pub(crate) async fn positions(
     let epoch = number(&req, "epoch")?;
     let grant = grant(&shell, &req, &who).await?;
     Ok(binary(answered(shell.service.sessions.positions(&grant, epoch)).await?))
-}
-
-pub(crate) async fn groups(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
-    let epoch = number(&req, "epoch")?;
-    let grant = grant(&shell, &req, &who).await?;
-    Ok(binary(answered(shell.service.sessions.groups(&grant, epoch)).await?))
 }
 
 pub(crate) async fn node(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {

@@ -1,7 +1,7 @@
 import type { Marks, TextInk } from '../gl/marks.ts';
-import type { DrawInput } from '../gl/renderer.ts';
+import type { DrawInput, NodeList } from '../gl/renderer.ts';
 import { readFrame } from '../net/frames.ts';
-import { toScreen, type Rect } from '../scene/camera.ts';
+import { toScreen, viewBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import type { LayerInput } from '../scene/label-layer.ts';
 import { shorten } from '../scene/labels.ts';
@@ -10,6 +10,7 @@ import type { Viewer } from '../state/viewer.ts';
 import { Blobs, type Color, type Place } from './blobs.ts';
 import { readGroups } from './groups.ts';
 import { APART, LARGE, Level } from './level.ts';
+import { NodeSample } from './node-sample.ts';
 import { MANY } from './watch.ts';
 
 /** Share of the stage that the discs of all groups take when everything is in view. */
@@ -20,6 +21,8 @@ const MOST = [140, 600] as const;
 const CONTEXT = { nodes: 0.4, edges: 0.4 };
 /** What is left of groups when nodes are highlighted. */
 const ASIDE = 0.25;
+/** Room around the stage in which discs reach into it, on both sides together. */
+const MARGIN_PX = 160;
 /** Whether the address has `superGraph=false`. */
 const SWITCHED_OFF = /^(false|0|no|off)$/i.test(new URLSearchParams(location.search).get('superGraph') ?? '');
 /** Names asked for at a time, as many as the server answers. */
@@ -71,7 +74,10 @@ export class Afar {
   /** 0 where nodes are seen, 1 where groups are in their place. */
   private strength = 0;
 
+  private readonly sample: NodeSample;
+
   constructor(private readonly viewer: Viewer) {
+    this.sample = new NodeSample(viewer.picture.renderer.software);
     viewer.picture.adjust = (input) => this.behind(input);
   }
 
@@ -84,12 +90,26 @@ export class Afar {
   private behind(input: DrawInput): DrawInput {
     this.look(performance.now());
     const { strength } = this;
-    if (strength === 0) return input;
+    const nodes = this.sampled(input);
+    if (strength === 0) return { ...input, nodes };
     return {
       ...input,
+      nodes,
       pointOpacity: input.pointOpacity * (1 - strength * (1 - CONTEXT.nodes)),
       edgeOpacity: input.edgeOpacity * (1 - strength * (1 - CONTEXT.edges)),
     };
+  }
+
+  /** The nodes of a frame: all in view once it is at rest and has all its edges. */
+  private sampled({ view, size }: DrawInput): NodeList | null {
+    const { picture } = this.viewer;
+    const { data, painter, positions } = picture;
+    this.sample.learn(painter.lastMs, data.numNodes);
+    const whole = !picture.moving && data.edgesKnown === data.numEdges && !painter.incomplete;
+    const box = viewBox(view, { w: size.w + MARGIN_PX, h: size.h + MARGIN_PX });
+    const { x, y } = positions.origin;
+    const stored = { minX: box.minX - x, maxX: box.maxX - x, minY: box.minY - y, maxY: box.maxY - y };
+    return this.sample.of(data, stored, whole, positions.seq);
   }
 
   private async load(): Promise<void> {

@@ -51,6 +51,8 @@ export interface DrawInput {
   sizes: SizeRule;
   /** Strength of edges without an end in view. */
   passing: number;
+  /** Nodes that are drawn, in this order; null for all. */
+  nodes: NodeList | null;
   pointOpacity: number;
   ring: number;
   /** 0 nothing dimmed, 1 everything outside the highlight is. */
@@ -74,6 +76,13 @@ export interface DrawInput {
   /** Edges of rare colours, which are drawn no fainter than `rareOpacity`. */
   rare: EdgeList | null;
   rareOpacity: number;
+}
+
+/** Nodes by index, in ascending importance. */
+export interface NodeList {
+  list: Uint32Array;
+  /** Whether it has all that are in view. */
+  whole: boolean;
 }
 
 /** What to add to the edge picture in this frame. */
@@ -131,6 +140,8 @@ export class Renderer {
   private ink: InkTarget;
   private orderBuffer: WebGLBuffer | null = null;
   private litBuffer: WebGLBuffer | null = null;
+  private someBuffer: WebGLBuffer | null = null;
+  private listedNodes: NodeList | null = null;
   private data: SceneData | null = null;
   private opaque = true;
   /** What each table of lines holds. */
@@ -230,7 +241,7 @@ export class Renderer {
     this.ink = new InkTarget(this.gl);
     this.marks = new Marks(this.gl, this.widths);
     this.orderBuffer = null;
-    this.litBuffer = null;
+    this.litBuffer = this.someBuffer = this.listedNodes = null;
     this.listed.clear();
     if (this.data) this.setScene(this.data);
   }
@@ -331,17 +342,27 @@ export class Renderer {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.drawRare(input);
-    this.drawNodes(input, this.orderBuffer, data.order.length, 0.78 * input.dim);
+    const { nodes } = input;
+    if (nodes && nodes !== this.listedNodes) this.someBuffer = this.fill(this.someBuffer, nodes.list);
+    this.listedNodes = nodes;
+    const drawn = nodes ? this.someBuffer : this.orderBuffer;
+    this.drawNodes(input, drawn, (nodes?.list ?? data.order).length, 0.78 * input.dim);
     const lit = input.highlight;
     if (!lit) return;
     // Many edges at once become a veil, so each gets fainter.
     const strength = Math.max(0.16, Math.min(0.95, 14 / Math.sqrt(lit.edges.count + 1)));
     const plain = { ...input, fade: 0, alpha: 1, passing: 1 };
     this.drawList(plain, lit.edges, this.tables.lit, strength * input.dim, 1.4, input.arrows);
-    this.litBuffer ??= gl.createBuffer();
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litBuffer);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, lit.nodes, gl.DYNAMIC_DRAW);
+    this.litBuffer = this.fill(this.litBuffer, lit.nodes);
     this.drawNodes(input, this.litBuffer, lit.nodes.length, 0);
+  }
+
+  private fill(buffer: WebGLBuffer | null, list: Uint32Array): WebGLBuffer {
+    const { gl } = this;
+    const filled = buffer ?? gl.createBuffer();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, filled);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list, gl.DYNAMIC_DRAW);
+    return filled;
   }
 
   /** Rare colours over the others, where these are so many that each edge is faint. */

@@ -73,6 +73,8 @@ export class Picture {
   /** Changes how a frame is drawn. */
   adjust: (input: DrawInput) => DrawInput = (input) => input;
   private readonly renderScale: RenderScale;
+  /** Whether the last frame was one of a picture that moves. */
+  moving = false;
   private sharpness = 1;
   private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
@@ -363,15 +365,16 @@ export class Picture {
     const tweening = tween < 1;
     const fading = this.stepDim(now);
     const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
-    const moving = !resting && !this.test;
+    const moving = (this.moving = !resting && !this.test);
     if (moving && this.painter.lastMs !== null) this.renderScale.learn(this.painter.lastMs);
     this.sharpen(moving ? this.renderScale.moving : 1);
     const { cx, cy, scale } = this.camera.view;
     const key = [cx, cy, scale, this.version, tween, this.size.w, this.size.h, this.sharpness].join();
-    this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, this.drawInput(tween), now);
+    const input = this.drawInput(tween);
+    this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, input, now);
     this.frames += 1;
     if (tweening || fading || camera || this.camera.isMoving) return 0;
-    if (this.painter.incomplete && resting) return 0;
+    if ((this.painter.incomplete || input.nodes?.whole === false) && resting) return 0;
     const rest = REST_MS - (now - this.touchedAt);
     return rest > 0 && !this.test ? rest + 5 : null;
   }
@@ -392,6 +395,7 @@ export class Picture {
   /** Draws everything in one go, whatever it costs (an export). */
   drawWhole(now: number): void {
     this.sharpen(1);
+    this.moving = false;
     const { center } = this.backdrop;
     // One colour behind it: the gradient would be a third of the file.
     const input = { ...this.drawInput(this.tween(now)), noise: false, backEdge: center };
@@ -440,6 +444,7 @@ export class Picture {
       tween,
       sizes: this.sizes,
       passing: passingAt(this.zoom),
+      nodes: null,
       pointOpacity: look.pointOpacity,
       ring: look.strokeWidth,
       dim: this.dim,

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { setApart } from '../../src/afar/apart.ts';
 import { groupsOf, linksOf, NO_GROUP, placesOf, readGroups } from '../../src/afar/groups.ts';
 import { Level } from '../../src/afar/level.ts';
+import { NodeSample, sample } from '../../src/afar/node-sample.ts';
 import { readFrame } from '../../src/net/frames.ts';
 import { emptyScene } from '../../src/scene/scene-data.ts';
 
@@ -121,4 +122,57 @@ test('from afar a group is shown, nearer those in it, and then its nodes', () =>
   assert.ok(best > 0, 'there is a scale at which the inner groups are shown');
   assert.deepEqual(steps.at(-1), [0, 0]);
   assert.equal(coarse.indexOf(3), 1);
+});
+
+test('a sample has the largest nodes in view, a fair share of the others, and grows without losing any', () => {
+  const n = 100_000;
+  const data = {
+    numNodes: n,
+    current: new Float32Array(2 * n),
+    nodeSize: new Uint8Array(n),
+    nodeHidden: null,
+    order: new Uint32Array(n),
+  };
+  for (let i = 0; i < n; i += 1) {
+    data.current.set([i % 400, Math.floor(i / 400)], 2 * i);
+    data.nodeSize[i] = i % 1000 === 7 ? 200 : 8 + (i % 3);
+  }
+  const box = { minX: 0, maxX: 199, minY: 0, maxY: 1e9 };
+  const some = sample(data, box, 10_000);
+  assert.ok(some && !some.whole);
+  const { list } = some;
+  assert.ok(list.length > 9_000 && list.length < 11_000, `${list.length}`);
+  assert.ok(list.every((i) => i % 400 <= 199), 'none out of view');
+  const large = Array.from({ length: n }, (_, i) => i).filter((i) => i % 1000 === 7 && i % 400 <= 199);
+  const has = new Set(list);
+  assert.deepEqual(large.filter((i) => !has.has(i)), []);
+  const drawn = [...list].map((i) => data.nodeSize[i]);
+  assert.deepEqual(drawn, drawn.toSorted((a, b) => a - b));
+  const quarters = [0, 0, 0, 0];
+  for (const i of list) quarters[Math.floor((i % 400) / 50)] += 1;
+  assert.ok(quarters.every((count) => count > 2100 && count < 2900), `${quarters}`);
+  const more = new Set(sample(data, box, 20_000)?.list);
+  assert.deepEqual([...list].filter((i) => !more.has(i)), []);
+  const near = sample(data, { ...box, maxX: 9, maxY: 9 }, 10_000);
+  assert.deepEqual([near?.whole, near?.list.length], [true, 100]);
+  assert.equal(sample(data, { minX: 0, maxX: 400, minY: 0, maxY: 400 }, Infinity), null, 'all');
+});
+
+test('frames that take long have fewer nodes, quick ones more', () => {
+  const n = 200_000;
+  const data = { ...emptyScene(n, 0), current: new Float32Array(2 * n), order: new Uint32Array(n) };
+  const box = { minX: -1, maxX: 1, minY: -1, maxY: 1 };
+  const chooser = new NodeSample(true);
+  const length = (): number => chooser.of(data, box, false, 0)?.list.length ?? n;
+  const first = length();
+  assert.ok(first < 70_000, `${first}`);
+  for (let k = 0; k < 9; k += 1) chooser.learn(300, n);
+  const fewer = length();
+  assert.ok(fewer < 0.7 * first && fewer > 20_000, `${fewer}`);
+  for (let k = 0; k < 40; k += 1) {
+    chooser.learn(10, n);
+    length();
+  }
+  assert.equal(length(), n);
+  assert.equal(chooser.of(data, box, true, 0), null, 'at rest all are drawn');
 });
