@@ -6,8 +6,9 @@ import zlib
 import numpy as np
 import pytest
 import requests
-from conftest import browser
+from conftest import browser, unique
 from live import Viewer
+from test_document import Page
 from test_live import session_of
 
 NODES, PARTS = 6000, 12
@@ -91,3 +92,36 @@ def test_the_page_shows_the_hubs_names_and_the_colours_of_their_communities(serv
         # Its own colour, darker: towards the background.
         wanted = np.array(group["color"]) * 0.55 + np.array([14, 17, 22]) * 0.45
         assert np.abs(np.array(group["seen"]) - wanted).max() < 50, group
+
+
+def test_what_is_collapsed_is_a_step_of_the_document_that_others_see_and_that_is_taken_back(server, edges):
+    api = server.api()
+    dataset = api.dataset([api.file(edges, "csv")["file_id"]], edges=EDGES)
+    session = unique("collapse")
+    page = Page(server, dataset, session, "admin")
+    other = Page(server, dataset, session, "admin")
+    for value, words in [
+        ({"name": "A", "rule": {"sets": ["a"]}}, "collapsed/a.rule"),
+        ({"name": "A", "rule": {"expr": "degre > 3"}}, "degree"),
+        ({"name": "A", "rule": {"expr": "degree > 3"}, "radius": 3}, "radius"),
+    ]:
+        refused = page.do({"collapsed/a": value})
+        assert refused["t"] == "refused" and words in refused["message"], refused
+    assert page.document == {}
+    value = {"name": "Hubs", "rule": {"expr": "degree > 300"}}
+    assert page.do({"collapsed/a": value}, label="Collapse 12 nodes")["t"] == "done"
+    other.until(lambda: other.document)
+    assert other.document == {"collapsed/a": {"name": "Hubs", "on": True, "order": 0.0, **value}}
+    assert other.heard[-1]["label"] == "Collapse 12 nodes"
+    query = f"dataset={dataset}&session={session}&play=0&theme=dark&superGraph=false"
+    seen = browser("afar-real.mjs", f"{server.url}/graph/graph.html?{query}")
+    [disc] = seen["groups"]
+    assert (disc["name"], disc["count"], disc["id"]) == ("Hubs", PARTS, "a") and seen["complaints"] == []
+    assert np.abs(np.array(disc["seen"]) - [18, 21, 29]).max() < 110, "dark inside, whatever lies behind"
+    assert page.ask(t="undo")["t"] == "done"
+    other.until(lambda: other.document == {})
+    assert browser("afar-real.mjs", f"{server.url}/graph/graph.html?{query}")["groups"] == []
+    assert page.ask(t="redo")["t"] == "done"
+    other.until(lambda: other.document)
+    page.close()
+    other.close()

@@ -1,13 +1,18 @@
 import type { Marks, TextInk } from '../gl/marks.ts';
 import type { DrawInput, NodeList } from '../gl/renderer.ts';
+import { toBits64 } from '../document/bits.ts';
+import { collapse, expand } from '../document/collapse.ts';
 import { readFrame } from '../net/frames.ts';
 import { toScreen, viewBox, type Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import type { LayerInput } from '../scene/label-layer.ts';
 import { shorten } from '../scene/labels.ts';
-import { groupsShown } from '../state/afar.ts';
+import { bundled, groupsShown } from '../state/afar.ts';
+import { announcement, notice } from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { Blobs, type Color, type Place } from './blobs.ts';
+import { Bundle } from './bundle.ts';
+import { CollapsedNodes } from './collapsed.ts';
 import { readGroups } from './groups.ts';
 import { APART, LARGE, Level } from './level.ts';
 import { NodeSample } from './node-sample.ts';
@@ -32,6 +37,11 @@ const NUMBER_PX = 10.5;
 /** Time between two looks at where nodes are while they move, in multiples of what a look takes. */
 const PATIENCE = 20;
 
+/** The level of discs that stand for collapsed nodes. */
+const COLLAPSED = -1;
+/** Their least radius in pixels. */
+const DISC_MIN_PX = 11;
+
 export interface ShownGroup {
   /** Level, coarse first, and place in its list. */
   level: number;
@@ -45,6 +55,8 @@ export interface ShownGroup {
   color: readonly [number, number, number];
   /** The node that gives its name. */
   top: number;
+  /** The document's entry of collapsed nodes. */
+  id?: string;
 }
 
 /**
@@ -75,19 +87,26 @@ export class Afar {
   private strength = 0;
 
   private readonly sample: NodeSample;
+  private readonly collapsed: CollapsedNodes;
+  private readonly bundles: Bundle;
+  private bundledAt: unknown[] = [];
 
   constructor(private readonly viewer: Viewer) {
     this.sample = new NodeSample(viewer.picture.renderer.software);
+    this.bundles = new Bundle(viewer.picture.renderer);
+    this.collapsed = new CollapsedNodes(viewer);
     viewer.picture.adjust = (input) => this.behind(input);
   }
 
   /** Whether something is on its way that changes the picture. */
   get busy(): boolean {
-    return this.loading !== null || this.asking;
+    return this.loading !== null || this.asking || this.collapsed.busy;
   }
 
   /** Nodes and edges as they are drawn behind groups; looks first at what there is to show. */
   private behind(input: DrawInput): DrawInput {
+    this.collapsed.update();
+    this.rebundle();
     this.look(performance.now());
     const { strength } = this;
     const nodes = this.sampled(input);
@@ -129,7 +148,8 @@ export class Afar {
         if (levels[0]?.length === viewer.picture.data.numNodes) {
           let above: Level | null = null;
           this.levels = levels.slice(0, 2).map((of, k) => (above = new Level(of, MOST[k], above)));
-          groupsShown.value = !SWITCHED_OFF;
+          // In a small graph they are asked for to bundle edges along.
+          if (viewer.picture.data.numNodes >= MANY) groupsShown.value = !SWITCHED_OFF;
         }
       }
     } catch (error) {
@@ -198,16 +218,18 @@ export class Afar {
 
   /** Draws groups over the picture and puts their names where there is room. */
   over(marks: Marks, input: LayerInput): void {
+    const before = new Set(this.obstacles);
     this.obstacles = [];
     this.groups = [];
-    if (this.strength === 0) return;
+    if (this.strength === 0 && this.collapsed.discs.length === 0) return;
     const { picture } = this.viewer;
     const { view, size } = input;
     const { origin } = picture.positions;
     const back = picture.backdrop.center;
     const aside = picture.lit ? ASIDE : 1;
     this.blobs.begin();
-    this.levels.forEach((level, number) => {
+    const seen = this.strength > 0 ? this.levels : [];
+    seen.forEach((level, number) => {
       const at = level.bodies.map(({ x, y }) => toScreen(view, size, x + origin.x, y + origin.y));
       this.addLines(level, at, aside);
       level.groups.forEach(({ count, top, color }, k) => {
@@ -219,6 +241,7 @@ export class Afar {
         this.groups.push({ level: number, at: k, name, count, x, y, r, opacity, color, top });
       });
     });
+    this.addCollapsed(input);
     for (const group of this.groups) {
       const lit = this.hovered && isSame(group, this.hovered);
       const { x, y, r, color, opacity } = group;
@@ -228,8 +251,27 @@ export class Afar {
     }
     this.blobs.draw(picture.renderer, size);
     this.groups.sort((a, b) => b.count - a.count);
-    this.addNames(marks, input);
+    // Names of the last frame are no obstacle for themselves.
+    const obstacles = input.obstacles.filter((rect) => !before.has(rect));
+    this.addNames(marks, { ...input, obstacles });
     this.ask();
+  }
+
+  /** Discs that stand for collapsed nodes: as large as those of communities at fit, and never small. */
+  private addCollapsed({ view, size }: LayerInput): void {
+    const { picture } = this.viewer;
+    const { origin } = picture.positions;
+    this.collapsed.discs.forEach(({ id, name, count, color, x, y }, at) => {
+      const area = (AREA * size.w * size.h * count) / Math.max(1, picture.data.numNodes);
+      const r = Math.max(DISC_MIN_PX, Math.sqrt(area / Math.PI)) * Math.max(1, picture.zoom) ** 0.55;
+      const [px, py] = toScreen(view, size, x + origin.x, y + origin.y);
+      const { center } = picture.backdrop;
+      // A second rim tells it from a community.
+      const around = { inside: [center.r, center.g, center.b], rim: color } as const;
+      this.blobs.disc(px, py, r + 4, around, 1, 1);
+      const disc = { level: COLLAPSED, at, name, count, x: px, y: py, r, opacity: 1, color, top: -1, id };
+      this.groups.push(disc);
+    });
   }
 
   private addLines(level: Level, at: readonly [number, number][], aside: number): void {
@@ -290,7 +332,8 @@ export class Afar {
 
   /** Asks for names of groups in view that did not come with the graph. */
   private ask(): void {
-    const wanted = this.groups.filter(({ name, top }) => name === '' && !this.names.has(top));
+    const unnamed = (group: ShownGroup): boolean => group.name === '' && group.top >= 0;
+    const wanted = this.groups.filter((group) => unnamed(group) && !this.names.has(group.top));
     if (this.asking || wanted.length === 0) return;
     this.asking = true;
     const indices = [...new Set(wanted.slice(0, ASKED).map(({ top }) => top))];
@@ -319,7 +362,8 @@ export class Afar {
       return opacity > 0.4 && (px - x) ** 2 + (py - y) ** 2 <= r * r;
     };
     const hits = this.groups.filter(hit);
-    return hits.sort((a, b) => b.level - a.level || a.r - b.r)[0] ?? null;
+    const rank = (group: ShownGroup): number => (group.level === COLLAPSED ? 9 : group.level);
+    return hits.sort((a, b) => rank(b) - rank(a) || a.r - b.r)[0] ?? null;
   }
 
   /** Emphasizes the group under the pointer. */
@@ -329,8 +373,25 @@ export class Afar {
     this.viewer.refresh();
   }
 
+  /** Collapses a community for all who look, or expands what is collapsed. */
+  async toggle(group: ShownGroup): Promise<void> {
+    if (group.id !== undefined) return expand(group.id);
+    const { viewer } = this;
+    const { nodeHidden, numNodes } = viewer.picture.data;
+    const level = this.levels[group.level];
+    const marks = Uint8Array.from({ length: numNodes }, (_, i) => {
+      return Number(!nodeHidden?.[i] && level.indexOf(i) === group.at);
+    });
+    await collapse(viewer, group.top, { nodes: await toBits64(marks) }, group.count);
+  }
+
   /** Goes to a group, so near that it opens. */
   open(group: ShownGroup): void {
+    if (group.id !== undefined) {
+      const { name, count } = group;
+      announcement.value = `${name}: ${count} nodes in one disc. Press it twice to expand it.`;
+      return;
+    }
     const { picture } = this.viewer;
     const { camera, size, positions } = picture;
     const level = this.levels[group.level];
@@ -345,6 +406,40 @@ export class Afar {
     camera.take();
     camera.fly({ cx: x + positions.origin.x, cy: y + positions.origin.y, scale }, size, performance.now());
     this.viewer.refresh();
+  }
+
+  /** Bundles the edges between communities, or draws them straight. */
+  async bundle(on: boolean): Promise<void> {
+    const { viewer } = this;
+    if (on && this.epoch !== viewer.epoch) await this.load();
+    if (on && this.levels.length === 0) {
+      notice.value = 'The server found no communities in this graph, along which edges could be bundled.';
+      return;
+    }
+    bundled.value = on;
+    this.bundledAt = [];
+    viewer.picture.renderer.bending = on ? this.bundles : null;
+    this.changed();
+  }
+
+  /** Follows the layout, the filters and other graphs with what edges are bundled along. */
+  private rebundle(): void {
+    if (!bundled.value) return;
+    const { picture, epoch } = this.viewer;
+    const { data, positions } = picture;
+    const [coarse] = this.levels;
+    if (epoch !== this.epoch && !this.loading) void this.load();
+    const fits = coarse?.of.length === data.numNodes;
+    picture.renderer.bending = fits ? this.bundles : null;
+    const now = [positions.seq, data.nodeHidden, coarse];
+    if (!fits || !differs(this.bundledAt, now)) return;
+    this.bundledAt = now;
+    this.bundles.place(coarse.of, data);
+  }
+
+  /** Shows all collapsed nodes again. */
+  expandAll(): Promise<void> {
+    return expand();
   }
 
   /** Shows groups in place of nodes, or never. */

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import { afar } from '../state/afar.ts';
+import { afar, needsAfar, setAfar } from '../state/afar.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 
@@ -9,11 +9,11 @@ export const MANY = 3000;
 /** Loads what shows groups of nodes once a graph needs it; the picture is on the screen by then. */
 export function watchAfar(viewer: Viewer): void {
   effect(() => {
-    if (store.nodeCount.value < MANY || afar.layer || afar.loading) return;
+    const wanted = store.nodeCount.value >= MANY || needsAfar.value;
+    if (!wanted || afar.layer || afar.loading) return;
     afar.loading = true;
     void import('./afar.ts').then((all) => {
-      afar.layer = new all.Afar(viewer);
-      afar.loading = false;
+      setAfar(new all.Afar(viewer));
       viewer.relabel();
     });
   });

@@ -97,6 +97,14 @@ export interface InkStep {
   arrows: boolean;
 }
 
+/** Draws edges as curves that something else knows. */
+export interface EdgeBending {
+  /** Pieces of a line. */
+  readonly segments: number;
+  /** Its program in place of the renderer's, in use. */
+  use(kind: 'lines' | 'quads'): Program;
+}
+
 /** Strength of edges on a light background, on which lines of the same width look heavier. */
 const LIGHT_INK = 0.5;
 
@@ -133,6 +141,8 @@ export class Renderer {
   marks: Marks;
   /** Draws what lies between background and edges; null where nothing does. */
   under: ((input: DrawInput) => void) | null = null;
+  /** Bends edges; null where they are straight. */
+  bending: EdgeBending | null = null;
   /** The browser gave a lost context back. */
   onRestored: () => void = () => undefined;
   private programs: Programs;
@@ -321,8 +331,11 @@ export class Renderer {
     if (step.list) {
       this.drawList(input, step.list, this.tables.near, 1, 1 + 0.5 * input.room, step.arrows);
     } else if (step.to > step.from) {
-      this.edgeUniforms(this.programs.lines.use(), input).float('uGain', lineGain);
-      gl.drawArrays(gl.LINES, 2 * step.from, 2 * (step.to - step.from));
+      const { bending } = this;
+      const lines = bending ? bending.use('lines') : this.programs.lines.use();
+      const each = 2 * (bending?.segments ?? 1);
+      this.edgeUniforms(lines, input).float('uGain', lineGain);
+      gl.drawArrays(gl.LINES, each * step.from, each * (step.to - step.from));
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
@@ -410,11 +423,14 @@ export class Renderer {
       table.write(list.pairs, list.count);
       this.listed.set(table, list);
     }
-    const segments = list.curved || input.curvature > 0 ? (list.count > 5000 ? 8 : 14) : 1;
+    const { bending } = this;
+    const curved = bending !== null || list.curved || input.curvature > 0;
+    const segments = curved ? (list.count > 5000 ? 8 : 14) : 1;
     const both: [Program, number][] = [[this.programs.quads, 6 * segments]];
-    if (arrows) both.push([this.programs.arrows, 3]);
+    // A head would point along the straight line.
+    if (arrows && !bending) both.push([this.programs.arrows, 3]);
     for (const [program, vertices] of both) {
-      const p = this.edgeUniforms(program.use(), input);
+      const p = this.edgeUniforms(bending ? bending.use('quads') : program.use(), input);
       table.bind(6);
       p.int('uList', 6).int('uSegments', segments).float('uCurvature', input.curvature);
       p.float('uWidth', width)

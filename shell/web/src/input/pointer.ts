@@ -8,6 +8,8 @@ import type { Viewer } from '../state/viewer.ts';
 /** Mouse, pen and touch: pan, zoom, pinch, hover, select, drag a node. */
 
 const CLICK_SLOP = 4;
+/** A group opens when no second click has followed within this time. */
+const DOUBLE_MS = 260;
 const WHEEL_STEP = 0.0016;
 
 interface Point {
@@ -31,6 +33,7 @@ export class PointerInput {
   private line: { points: Point[]; tool: store.Tool; how: 'replace' | 'add' | 'remove' } | null = null;
   private hoverAt: Point | null = null;
   private hoverPending = false;
+  private opening: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly surface: HTMLElement,
@@ -188,7 +191,9 @@ export class PointerInput {
   private click(index: number, joins: boolean, p: Point): void {
     const group = joins ? null : afar.layer?.groupAt(p.x, p.y);
     if (group) {
-      afar.layer?.open(group);
+      // A second click soon after collapses it, or expands it.
+      clearTimeout(this.opening);
+      this.opening = setTimeout(() => afar.layer?.open(group), DOUBLE_MS);
       return;
     }
     if (joins) {
@@ -215,6 +220,12 @@ export class PointerInput {
 
   private onDouble(event: MouseEvent): void {
     const p = this.at(event);
+    const group = afar.layer?.groupAt(p.x, p.y);
+    if (group) {
+      clearTimeout(this.opening);
+      void afar.layer?.toggle(group);
+      return;
+    }
     const index = this.nodeAt(p);
     if (index >= 0) this.viewer.flyTo(index);
     else this.viewer.zoomBy(event.shiftKey ? 0.5 : 2);

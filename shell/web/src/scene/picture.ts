@@ -5,11 +5,12 @@ import type { Frame } from '../net/frames.ts';
 import { CameraControl } from '../state/camera-control.ts';
 import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
 import type { Box, Rect, Size, View } from './camera.ts';
-import { recolorForLight, type Rgb } from './color.ts';
+import { recolorForLight } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
 import type { Lit } from './highlight.ts';
 import type { Disc } from './labels.ts';
 import { largeDiscs } from './large-discs.ts';
+import type { Backdrop, Look } from './look.ts';
 import { middleOf } from './near.ts';
 import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
@@ -19,6 +20,7 @@ import { Positions } from './positions.ts';
 import { fitView } from './fit.ts';
 import type { RareEdges } from './rare-edges.ts';
 import { RenderScale } from './render-scale.ts';
+import { Hiding } from './hiding.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
 /** Arrow heads only where they can be told apart. */
@@ -26,24 +28,7 @@ const ARROW_EDGES_MAX = 600;
 const DIM_MS = 120;
 const REST_MS = 150;
 
-export interface Look {
-  pointSize: number;
-  pointOpacity: number;
-  strokeWidth: number;
-  edgeOpacity: number;
-  curvature: number;
-  /** Arrow heads; null: where the edges show that their direction says something. */
-  arrows: boolean | null;
-  highlight: 'both' | 'incoming' | 'outgoing' | 'node' | 'none';
-  hops: number;
-}
-
-export interface Backdrop {
-  center: Rgb;
-  edge: Rgb;
-  clear: boolean;
-  light: boolean;
-}
+export type { Backdrop, Look };
 
 /** The graph on the screen: its data, camera, highlight, and what to redraw when. */
 export class Picture {
@@ -73,6 +58,9 @@ export class Picture {
   /** Changes how a frame is drawn. */
   adjust: (input: DrawInput) => DrawInput = (input) => input;
   private readonly renderScale: RenderScale;
+  readonly hiding = new Hiding();
+  /** Moves nodes of a frame of positions to where they are shown. */
+  gather: () => void = () => undefined;
   /** Whether the last frame was one of a picture that moves. */
   moving = false;
   private sharpness = 1;
@@ -121,6 +109,7 @@ export class Picture {
     this.data = emptyScene(numNodes, numEdges);
     this.data.previous = this.positions.previous;
     this.data.current = this.positions.current;
+    this.hiding.clear();
     this.rawColor = null;
     this.lit = null;
     this.held = false;
@@ -189,14 +178,15 @@ export class Picture {
 
   /** Hides the elements that are marked, for drawing, picking and names; null shows all. */
   hide(axis: 'node' | 'edge', marks: Uint8Array | null): void {
-    if (axis === 'node') this.data.nodeHidden = marks;
-    else this.data.edgeHidden = marks;
+    this.data[`${axis}Hidden`] = this.hiding.with(axis, marks);
     this.edgesChanged();
     if (!this.held) this.lit = null;
     this.restyle();
   }
 
   addEdges(first: number, ends: Uint32Array): void {
+    // While edges come in the picture does not rest: each piece would have all be drawn anew.
+    this.touched(performance.now());
     this.data.ends.set(ends.subarray(0, Math.max(0, this.data.ends.length - 2 * first)), 2 * first);
     this.data.edgesKnown = Math.max(
       this.data.edgesKnown,
@@ -213,6 +203,7 @@ export class Picture {
     const t = this.tween(now);
     if (!first) this.positions.freeze(t);
     if (!this.positions.apply(frame)) return false;
+    this.gather();
     if (first) this.positions.previous.set(this.positions.current);
     this.positions.settleNew();
     // The tween lasts as long as frames are apart, so motion is even and one frame behind.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isMock, withPage } from './context.mjs';
-import { filter, pixels, settle, until } from './document.mjs';
+import { GRAPH, isMock, withPage } from './context.mjs';
+import { filter, pixels, same, settle, until } from './document.mjs';
 
 // The view from afar: groups of nodes in place of nodes that cannot be told apart.
 
@@ -70,6 +70,21 @@ test('groups are named by their largest node, in letters on the picture, and the
       }
     }
     assert.ok(light > 40 && dark > 40, `${light} pixels of letters, ${dark} of their halos`);
+    // The next frames have the same names.
+    for (let turn = 0; turn < 3; turn += 1) {
+      await page.mouse.move(3 + turn, 3);
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+      await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('ArrowRight');
+      await settle(page);
+      assert.ok(far(mean(inside(shot, largest)), mean(inside(await pixels(page), largest))) < 6);
+      const now = await pixels(page);
+      let letters = 0;
+      for (let dx = -30; dx <= 30; dx += 1) {
+        if (Math.min(...now.at(largest.x + dx, largest.y - 5)) > 200) letters += 1;
+      }
+      assert.ok(letters > 5, `${letters} pixels of letters in a later frame`);
+    }
     const sizes = await page.evaluate((top) => {
       const v = window.__viewer;
       const of = (i) => v.radius(i);
@@ -211,5 +226,39 @@ test('a small graph asks for no groups, and without groups nodes are shown as th
     assert.deepEqual([(await groupsOf(page)).length, asked.length], [0, 1]);
     assert.equal(await page.locator('#groups').count(), 0);
     assert.ok((await page.evaluate(() => window.__viewer.labels.length)) > 10);
+  });
+});
+
+test('bundled edges run together between communities, and go back to their straight lines', async () => {
+  const query = 'dataset=community-2000-6000&play=0&test=1&showLabels=false&pointOpacity=0&edgeOpacity=1';
+  const here = query.replace('community-2000-6000', GRAPH);
+  await withPage(here, {}, async (page, { complaints }) => {
+    await settle(page);
+    const lit = (shot) => {
+      let count = 0;
+      for (let k = 0; k < shot.data.length; k += 4) {
+        if (Math.max(shot.data[k], shot.data[k + 1], shot.data[k + 2]) > 55) count += 1;
+      }
+      return count;
+    };
+    const straight = await pixels(page);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="true"]');
+    await page.mouse.move(1, 1);
+    await settle(page);
+    const bundled = await pixels(page);
+    let changed = 0;
+    for (let k = 0; k < straight.data.length; k += 4) {
+      if (Math.abs(straight.data[k + 1] - bundled.data[k + 1]) > 12) changed += 1;
+    }
+    assert.ok(changed > 0.01 * straight.w * straight.h, `${changed} pixels are others`);
+    const [before, after] = [lit(straight), lit(bundled)];
+    assert.ok(after < 0.97 * before, `${after} lit pixels in place of ${before}`);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="false"]');
+    await page.mouse.move(1, 1);
+    await settle(page);
+    assert.ok(same(straight, await pixels(page)), 'switched off, the picture is what it was');
+    assert.deepEqual(complaints, []);
   });
 });

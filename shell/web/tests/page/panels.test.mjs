@@ -8,3 +8,4 @@ import './legend.mjs';
 import './lost.mjs';
 import './axe.mjs';
 import './afar.mjs';
+import './collapse.mjs';
