@@ -404,6 +404,7 @@ SCOPE = {
     "GET /viz/{session_id}/frame": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/edges.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/{epoch}/positions.bin": (OWN_PAGE, OTHER_PAGE),
+    "GET /viz/{session_id}/{epoch}/groups.bin": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/picture.png": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/picture.svg": (OWN_PAGE, OTHER_PAGE),
     "GET /viz/{session_id}/picture.pdf": (OWN_PAGE, OTHER_PAGE),

@@ -89,6 +89,7 @@ commands! {
     EdgeCard = cmd::cards::EdgeCard,
     Search = cmd::search::Search,
     Edges = cmd::edges::Edges,
+    Groups = cmd::groups::Groups,
     Filter = cmd::facets::FilterPicture,
     Histograms = cmd::facets::Histograms,
     FacetColumns = cmd::facets::FacetColumns,

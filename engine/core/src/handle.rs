@@ -370,6 +370,19 @@ impl EngineHandle {
         self.call(cmd::edges::Edges { target: target.into(), epoch }).await
     }
 
+    /// The groups of the nodes of `epoch` for the view from afar, as one frame. The first call looks for communities,
+    /// which may take a minute.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::Cancelled`] when none were found in time.
+    pub async fn groups(
+        &self,
+        target: impl Into<Target>,
+        epoch: u32,
+    ) -> Result<Bytes, EngineError> {
+        self.call(cmd::groups::Groups { target: target.into(), epoch }).await
+    }
+
     /// The present positions as one exact frame of 32-bit floats.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ static TABLE: &[&[Route]] = &[
     rest::datasets::ROUTES,
     rest::sessions::ROUTES,
     rest::viz::ROUTES,
+    rest::groups::ROUTES,
     rest::facets::ROUTES,
     rest::picture::ROUTES,
     mcp::ROUTES,

@@ -141,7 +141,7 @@ export class SharedDocument {
 
   check(changes) {
     for (const { path, value } of changes) {
-      const rule = /^filters\//.test(path) ? value?.rule : null;
+      const rule = /^(filters|collapsed)\//.test(path) ? value?.rule : null;
       if (!rule) continue;
       try {
         evaluate(this.session.graph, this.columns, rule);

@@ -13,6 +13,7 @@ import { WebSocketServer } from 'ws';
 import { boundOf, iconFrame } from './bound-graphs.mjs';
 import { SharedDocument } from './document.mjs';
 import { make } from './graphs.mjs';
+import { groupFrame } from './group-frame.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const DIST = join(HERE, '..', 'dist');
@@ -420,6 +421,7 @@ const server = createServer((request, response) => {
   const session = match && sessions.get(match[1]);
   if (!session) return json(response, 404, { message: 'There is no such session.' });
   const [head, tail] = match[2].split('/');
+  if (tail === 'groups.bin') return response.writeHead(200).end(groupFrame(session.graph, header));
   if (tail === 'edges.bin') return edges(session, request.headers.range, response);
   if (head === 'graph') return described(session, response);
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);

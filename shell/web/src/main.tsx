@@ -58,6 +58,8 @@ function start({ stage, surface }: Surfaces): void {
       viewer.onDraw = () => more.placeCards(stage, viewer);
       more.listenKeys(viewer);
       new more.PointerInput(surface, viewer);
+      viewer.picture.pointing = more.pointing;
+      more.watchAfar(viewer);
       viewer.picture.findDirection = more.isDirected;
       viewer.picture.rare = new more.RareEdges();
       viewer.picture.change();

@@ -1,5 +1,7 @@
 import * as store from './state/store.ts';
 import type { EdgeLabel } from './bound/edge-labels.ts';
+import type { ShownGroup } from './afar/afar.ts';
+import { afar } from './state/afar.ts';
 import { bound } from './state/bound.ts';
 import type { Viewer } from './state/viewer.ts';
 
@@ -11,6 +13,8 @@ export interface ViewerHook {
   readonly counts: { nodes: number; edges: number; edgesLoaded: number };
   readonly doc: Record<string, unknown>;
   readonly labels: { index: number; text: string; x: number; y: number; w: number; h: number }[];
+  /** Groups in place of nodes, in pixels of the stage. */
+  readonly groups: readonly ShownGroup[];
   /** What is written along lines: the middle, the direction and the width of each text. */
   readonly edgeLabels: readonly EdgeLabel[];
   /** Panels that names keep off, in pixels of the stage. */
@@ -83,6 +87,9 @@ export function installHook(viewer: Viewer): void {
     },
     get labels() {
       return viewer.labels.visible;
+    },
+    get groups() {
+      return afar.layer?.groups ?? [];
     },
     get edgeLabels() {
       return bound?.edgeLabels ?? [];

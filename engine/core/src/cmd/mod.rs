@@ -14,6 +14,7 @@ pub(crate) mod facets;
 pub(crate) mod fail_point;
 pub(crate) mod follow;
 pub(crate) mod forget;
+pub(crate) mod groups;
 pub(crate) mod info;
 pub(crate) mod open;
 pub(crate) mod picture;

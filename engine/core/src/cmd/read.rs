@@ -6,9 +6,9 @@ use crate::command::Call;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::residency::Lease;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, WorkerPools};
 use crate::target::Target;
-use crate::workers::Job;
+use crate::workers::{Job, WorkerPool};
 
 /// Answers `call` with what `work` finds in the session's graph, which is loaded first if need be.
 pub(super) fn read_graph<R: Send + 'static>(
@@ -33,10 +33,32 @@ pub(super) fn read_dataset<R: Send + 'static>(
     call: Call<R>,
     work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
 ) {
+    read_on(|pools| &pools.readers, engine, what, dataset, call, work);
+}
+
+/// As [`read_dataset`], in the pool for what nobody waits for: it may take long, and reads go before it.
+pub(super) fn read_in_background<R: Send + 'static>(
+    engine: &mut Engine,
+    what: &'static str,
+    dataset: DatasetId,
+    call: Call<R>,
+    work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
+) {
+    read_on(|pools| &pools.background, engine, what, dataset, call, work);
+}
+
+fn read_on<R: Send + 'static>(
+    pool: fn(&WorkerPools) -> &WorkerPool,
+    engine: &mut Engine,
+    what: &'static str,
+    dataset: DatasetId,
+    call: Call<R>,
+    work: impl FnOnce(&Lease, &CancelToken) -> Result<R, EngineError> + Send + 'static,
+) {
     let Call { reply, cancel } = call;
     let ready = move |scheduler: &Scheduler, found: Result<Vec<Lease>, EngineError>| {
-        let readers = &scheduler.pools().readers;
-        let ready = found.and_then(|leases| readers.check_room().map(|()| leases));
+        let workers = pool(scheduler.pools());
+        let ready = found.and_then(|leases| workers.check_room().map(|()| leases));
         let lease = match ready.map(|mut leases| leases.pop()) {
             Ok(Some(lease)) => lease,
             Ok(None) => return reply.send(Err(EngineError::Dropped)),
@@ -49,7 +71,7 @@ pub(super) fn read_dataset<R: Send + 'static>(
                 Err(stopped) => Err(stopped.into()),
             });
         };
-        let _ = readers.submit(Job::new(what, run));
+        let _ = workers.submit(Job::new(what, run));
     };
     engine.residency.with_graphs(vec![dataset], &engine.scheduler, ready);
 }

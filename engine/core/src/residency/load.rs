@@ -28,9 +28,9 @@ use crate::residency::tallies::ResidentTallies;
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
-/// Bytes per node and per edge held beside the topology: positions, importance, colours and communities; colours
+/// Bytes per node and per edge held beside the topology: positions, importance, colours, communities and groups; colours
 /// and widths of edges, and the edge stream.
-const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4;
+const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4 + 4;
 const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
 const LABEL_BYTES: u64 = 1 << 20;
@@ -248,6 +248,7 @@ impl LoadJob {
             drawn: OnceLock::new(),
             fingerprint: OnceLock::new(),
             communities: OnceLock::new(),
+            groups: OnceLock::new(),
             facets: Facets::default(),
             _held: held,
         })

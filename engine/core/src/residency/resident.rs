@@ -96,6 +96,8 @@ pub(crate) struct Resident {
     pub(super) fingerprint: OnceLock<u64>,
     /// The community of every node. Found once, by the picture's colours or by the first filter or histogram that names `community`.
     pub(crate) communities: OnceLock<Arc<Vec<u32>>>,
+    /// The groups that pages show from afar, as a frame; made for the first page that asks.
+    pub(crate) groups: OnceLock<Bytes>,
     /// What is kept of filters and histograms.
     pub(crate) facets: Facets,
     pub(super) _held: Vec<Reservation>,

@@ -2,6 +2,7 @@
 //! picture, when nothing but communities would give the nodes meaningful colours.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use graphlume_algo::AlgoError;
 use graphlume_algo::community::louvain;
@@ -88,10 +89,19 @@ fn gpu_for<'a>(ctx: &'a EngineContext, lease: &Lease) -> Option<&'a GpuDevice> {
 /// The community of every node, looked for once per graph: the picture is coloured by them, and they are a column that
 /// may be filtered by. Inside the CPU pool.
 pub(crate) fn of(ctx: &EngineContext, lease: &Lease) -> Result<Arc<Vec<u32>>, EngineError> {
+    of_within(ctx, lease, ctx.config.community_budget)
+}
+
+/// The same for one who has more time, or less.
+pub(crate) fn of_within(
+    ctx: &EngineContext,
+    lease: &Lease,
+    budget: Duration,
+) -> Result<Arc<Vec<u32>>, EngineError> {
     if let Some(known) = lease.communities.get() {
         return Ok(Arc::clone(known));
     }
-    let cancel = CancelToken::with_deadline(ctx.now() + ctx.config.community_budget);
+    let cancel = CancelToken::with_deadline(ctx.now() + budget);
     let labels = gpu_for(ctx, lease).and_then(|gpu| {
         let _step = ctx.steps.begin("the search for communities", ctx.now());
         on_device(gpu, lease, &cancel)

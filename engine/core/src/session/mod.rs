@@ -14,6 +14,7 @@ pub(crate) mod events;
 mod following;
 mod force_atlas2;
 mod graph;
+pub(crate) mod groups;
 mod layout;
 mod live_layout;
 pub(crate) mod machine;

@@ -80,6 +80,27 @@ pub fn encode_size(stamp: Stamp, axis: Axis, sizes: &[u8]) -> Bytes {
     channel(Kind::Size, stamp, axis, sizes.len(), sizes)
 }
 
+/// The number of a node that belongs to no group.
+pub const NO_GROUP: u16 = u16::MAX;
+
+/// [`Kind::Groups`]: the group of every node on each level, coarse levels first, [`NO_GROUP`] for none. The prefix
+/// begins with the number of levels.
+///
+/// # Panics
+/// When levels differ in length.
+#[must_use]
+pub fn encode_groups(stamp: Stamp, levels: &[Vec<u16>]) -> Bytes {
+    let nodes = levels.first().map_or(0, Vec::len);
+    assert!(levels.iter().all(|level| level.len() == nodes), "every level has all nodes");
+    let header = Header::new(Kind::Groups, stamp, nodes as u32, Bounds::UNIT);
+    let mut out = frame(&header, PREFIX_BYTES + 2 * nodes * levels.len());
+    let mut prefix = [0; PREFIX_BYTES];
+    prefix[..4].copy_from_slice(&(levels.len() as u32).to_le_bytes());
+    out.extend_from_slice(&prefix);
+    out.extend(levels.iter().flatten().flat_map(|group| group.to_le_bytes()));
+    out.into()
+}
+
 /// [`Kind::Labels`]: node indices with their text, the most important first. Text is cut at 65,535 bytes,
 /// between characters.
 #[must_use]

@@ -41,6 +41,8 @@ pub enum Decoded {
     Size(Axis, Vec<u8>),
     /// Node index and text.
     Labels(Vec<(u32, String)>),
+    /// The group of every node on each level.
+    Groups(Vec<Vec<u16>>),
     /// Which icon each element shows, in the order of the wire.
     Icons(IconLayer),
 }
@@ -134,6 +136,12 @@ pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
             Decoded::Labels((0..n).map(label).collect::<Result<_, SceneError>>()?)
         }
         Kind::Icons => Decoded::Icons(icons(&mut r, n)?),
+        Kind::Groups => {
+            let levels = r.u32()?;
+            r.bytes(12)?;
+            let level = |_| (0..n).map(|_| r.u16()).collect::<Result<Vec<_>, _>>();
+            Decoded::Groups((0..levels).map(level).collect::<Result<_, _>>()?)
+        }
     };
     if r.0.is_empty() {
         Ok(Frame { header, payload })

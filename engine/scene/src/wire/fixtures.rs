@@ -118,6 +118,11 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
             json!({"axis": 0, "sizes": [0, 8, 96, 255]}),
         ),
         ("labels", encode_labels(stamp, &labels), json!({"labels": texts})),
+        (
+            "groups",
+            encode_groups(stamp, &[vec![0, 0, 1, NO_GROUP, 0], vec![0, 2, 1, NO_GROUP, 0]]),
+            json!({"levels": [[0, 0, 1, 65535, 0], [0, 2, 1, 65535, 0]]}),
+        ),
         icons(stamp, "icons_nodes", Axis::Node, Place::Icon, &[1, 0, 2]),
         icons(stamp, "icons_edges", Axis::Edge, Place::TopLeft, &[2, 2, 1, 0, 1]),
     ]

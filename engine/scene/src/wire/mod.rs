@@ -37,8 +37,8 @@ use flate2::write::DeflateEncoder;
 use crate::SceneError;
 
 pub use attributes::{
-    Axis, colors_of, encode_color, encode_labels, encode_mask, encode_size,
-    encode_some_edge_colors, has_some_colors, sizes_of,
+    Axis, NO_GROUP, colors_of, encode_color, encode_groups, encode_labels, encode_mask,
+    encode_size, encode_some_edge_colors, has_some_colors, sizes_of,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
@@ -87,6 +87,8 @@ pub enum Kind {
     Labels = 19,
     /// Icons and badges of nodes or edges.
     Icons = 20,
+    /// Groups that nodes belong to, coarse ones first.
+    Groups = 21,
 }
 
 impl Kind {
@@ -101,6 +103,7 @@ impl Kind {
             18 => Self::Size,
             19 => Self::Labels,
             20 => Self::Icons,
+            21 => Self::Groups,
             _ => return None,
         })
     }

@@ -4,6 +4,7 @@ pub(crate) mod account;
 pub(crate) mod datasets;
 pub(crate) mod facets;
 pub(crate) mod files;
+pub(crate) mod groups;
 pub(crate) mod health;
 pub(crate) mod links;
 pub(crate) mod picture;

@@ -30,7 +30,7 @@ use crate::ws;
 
 pub(super) const DATASET: Parameter =
     parameter("dataset", Text, "What the caller takes the visualization to show.");
-const BYTES: &[&str] = &["application/octet-stream"];
+pub(super) const BYTES: &[&str] = &["application/octet-stream"];
 const CARD: &[Success] = &[returns(Map(&Any), "The card")];
 
 pub(crate) const ROUTES: &[Route] = &[
@@ -169,7 +169,7 @@ pub(super) async fn grant(
 }
 
 /// The engine's answer, or that its time is over: whatever holds the engine up, callers are told.
-async fn answered<T>(
+pub(super) async fn answered<T>(
     asked: impl Future<Output = Result<T, EngineError>>,
 ) -> Result<T, EngineError> {
     answered_within(CALL_DEADLINE + ENGINE_FIRST, asked).await
@@ -184,7 +184,7 @@ async fn answered_within<T>(
 }
 
 /// A number in the address.
-fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
+pub(super) fn number(req: &Req, name: &'static str) -> Result<u32, ApiError> {
     let text = req.param(name);
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(40).collect();

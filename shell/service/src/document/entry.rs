@@ -21,6 +21,8 @@ pub(crate) enum Place<'a> {
     Encoding(&'a str),
     /// A collection, by its id.
     Collection(&'a str),
+    /// Nodes that one disc stands for, by the id of the entry.
+    Collapsed(&'a str),
     /// A node that is held in its place.
     Pin(u32),
     /// A knob of the layout.
@@ -75,7 +77,7 @@ impl<'a> Place<'a> {
                 "unknown-path",
                 format!(
                     "path {shown:?} leads nowhere; there are filters/<id>, prune_orphans, encodings/<{}>, \
-                     collections/<id>, pins/<node>, settings/<knob of the layout> and look/<{}>",
+                     collections/<id>, collapsed/<id>, pins/<node>, settings/<knob of the layout> and look/<{}>",
                     ENCODINGS.join("|"),
                     LOOKS.join("|")
                 ),
@@ -88,6 +90,7 @@ impl<'a> Place<'a> {
         match root {
             "filters" => checked_id(name).map(Self::Filter),
             "collections" => checked_id(name).map(Self::Collection),
+            "collapsed" => checked_id(name).map(Self::Collapsed),
             "pins" => name.parse().map(Self::Pin).map_err(|_| nowhere()),
             "encodings" if ENCODINGS.contains(&name) => Ok(Self::Encoding(name)),
             "settings" if LayoutSettings::is_knob(name) => Ok(Self::Setting(name)),
@@ -116,6 +119,7 @@ pub(crate) fn checked(path: &str, value: Option<Value>) -> Result<Change, Servic
     let fine = match place {
         Place::Filter(_) => filter(path, &value)?,
         Place::Collection(_) => collection(path, &value)?,
+        Place::Collapsed(_) => collapsed(path, &value)?,
         Place::PruneOrphans if value.is_boolean() => value,
         Place::PruneOrphans => return Err(expected(path, "true or false")),
         Place::Encoding(_) => encoding(path, value)?,
@@ -154,6 +158,23 @@ fn filter(path: &str, value: &Value) -> Result<Value, ServiceError> {
     }
     Ok(json!({
         "kind": kind,
+        "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default(),
+        "on": fields.flag("on", true)?,
+        "order": fields.number("order")?,
+        "rule": rule,
+    }))
+}
+
+fn collapsed(path: &str, value: &Value) -> Result<Value, ServiceError> {
+    let fields = Fields::of(path, value, &["name", "on", "order", "rule"])?;
+    let rule = fields.rule()?;
+    if rule.get("sets").is_some() {
+        return Err(expected(
+            &format!("{path}.rule"),
+            "a rule other than sets, which is for collections",
+        ));
+    }
+    Ok(json!({
         "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default(),
         "on": fields.flag("on", true)?,
         "order": fields.number("order")?,

@@ -278,6 +278,7 @@ fn samples() -> String {
     let entries = [
         ("Filter", "filters/f", filter("point:degree > 3")),
         ("Collection", "collections/c", collection),
+        ("Collapsed", "collapsed/g", json!({"name": "Ten", "rule": {"nodes": "Y2AEAA=="}})),
         (
             "Encoding",
             "encodings/node.color",
@@ -314,7 +315,7 @@ fn samples() -> String {
     let typed: String = typed.collect();
     format!(
         "// Made by the tests of graphlume-service from what the server sends; `npm run check` holds it to the types.\n\
-         import type {{ Collection, Encoding, Filter, FromServer }} from '../../src/net/messages.ts';\n\n\
+         import type {{ Collapsed, Collection, Encoding, Filter, FromServer }} from '../../src/net/messages.ts';\n\n\
          export const told: FromServer[] = [\n{}\n];\n{typed}",
         lines.join("\n")
     )

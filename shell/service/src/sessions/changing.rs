@@ -351,8 +351,10 @@ fn check_all(changes: Vec<Change>, controls: bool) -> Result<Vec<Change>, Servic
         if !seen.insert(path.clone()) {
             return Err(ServiceError::invalid("changes", format!("changes names {path:?} twice")));
         }
-        let private =
-            matches!(Place::of(&path)?, Place::Filter(_) | Place::PruneOrphans | Place::Look(_));
+        let private = matches!(
+            Place::of(&path)?,
+            Place::Filter(_) | Place::PruneOrphans | Place::Collapsed(_) | Place::Look(_)
+        );
         if !controls && !private {
             return Err(ServiceError::Refused { slug: "not-yours", message: NOT_YOURS.to_owned() });
         }

@@ -177,7 +177,8 @@ impl Sessions {
         for change in changes.iter().filter(|c| c.path.starts_with("encodings/")) {
             self.check_encoding(grant, change).await?;
         }
-        let filters = changes.iter().filter(|c| c.path.starts_with("filters/"));
+        let has_rule = |path: &str| path.starts_with("filters/") || path.starts_with("collapsed/");
+        let filters = changes.iter().filter(|c| has_rule(&c.path));
         let set = FilterSet {
             filters: filters.filter_map(|c| filter_of(&c.path, c.value.as_ref()?)).collect(),
             prune_orphans: false,
@@ -217,8 +218,9 @@ pub(super) fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet
 fn filter_of(id: &str, value: &Value) -> Option<Filter> {
     let rule = Rule::of_json(value.get("rule")?);
     let rule = rule.inspect_err(|error| tracing::warn!(id, %error, "a filter cannot be read"));
-    let kind = match value.get("kind")?.as_str()? {
-        "exclusion" => FilterKind::Exclusion,
+    // What is collapsed has a rule and no kind.
+    let kind = match value.get("kind").and_then(Value::as_str) {
+        Some("exclusion") => FilterKind::Exclusion,
         _ => FilterKind::Filter,
     };
     let on = value.get("on") == Some(&Value::Bool(true));

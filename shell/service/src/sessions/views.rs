@@ -42,6 +42,14 @@ impl Sessions {
         self.ctx.engine.edges(grant.target(), epoch).await
     }
 
+    /// The groups of the nodes of `epoch` for the view from afar, as the page reads them.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::Cancelled`] when none were found in time.
+    pub async fn groups(&self, grant: &ViewerGrant, epoch: u32) -> Result<Bytes, EngineError> {
+        self.ctx.engine.groups(grant.target(), epoch).await
+    }
+
     /// The present positions as one exact frame.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-import type { Changed, Collection, Filter, WholeDocument } from '../net/messages.ts';
+import type { Changed, Collapsed, Collection, Filter, WholeDocument } from '../net/messages.ts';
 
 export type Entry<T> = T & { id: string };
 
@@ -63,6 +63,10 @@ export class SharedDocument {
 
   collections(): Entry<Collection>[] {
     return this.ordered<Collection>('collections');
+  }
+
+  collapsed(): Entry<Collapsed>[] {
+    return this.ordered<Collapsed>('collapsed').filter(({ on }) => on);
   }
 
   /** An order behind that of all filters. */

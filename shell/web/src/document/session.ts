@@ -2,6 +2,7 @@ import { batch, effect } from '@preact/signals';
 import { readMask, type Frame } from '../net/frames.ts';
 import type { Change, Changed, Do, FromServer, ToServer } from '../net/messages.ts';
 import type { Message } from '../net/session.ts';
+import { needsAfar } from '../state/afar.ts';
 import { hiddenChanged } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -110,6 +111,10 @@ export class DocumentSession {
     const { document } = this;
     state.filters.value = document.filters();
     state.collections.value = document.collections();
+    const collapsed = document.collapsed();
+    const same = JSON.stringify(collapsed) === JSON.stringify(state.collapsed.value);
+    if (!same) state.collapsed.value = collapsed;
+    if (collapsed.length > 0) needsAfar.value = true;
     state.orphansPruned.value = document.get('prune_orphans') === true;
     state.encodings.value = document.below('encodings');
     state.isOwn.value = document.hasOwn;

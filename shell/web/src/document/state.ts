@@ -1,11 +1,13 @@
 import { computed, signal } from '@preact/signals';
-import type { Collection, Column, Filter, FilterCount } from '../net/messages.ts';
+import type { Collapsed, Collection, Column, Filter, FilterCount } from '../net/messages.ts';
 import type { Entry } from './document.ts';
 
 /** What the panels of the document show; only the session of the document writes it. */
 
 export const filters = signal<Entry<Filter>[]>([]);
 export const collections = signal<Entry<Collection>[]>([]);
+/** Nodes that are collapsed into one disc each. */
+export const collapsed = signal<Entry<Collapsed>[]>([]);
 export const orphansPruned = signal(false);
 /** Encodings by what they colour or size, such as `node.color`. */
 export const encodings = signal<ReadonlyMap<string, unknown>>(new Map());

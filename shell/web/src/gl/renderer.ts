@@ -51,6 +51,8 @@ export interface DrawInput {
   sizes: SizeRule;
   /** Strength of edges without an end in view. */
   passing: number;
+  /** Nodes that are drawn, in this order; null for all. */
+  nodes: NodeList | null;
   pointOpacity: number;
   ring: number;
   /** 0 nothing dimmed, 1 everything outside the highlight is. */
@@ -76,6 +78,13 @@ export interface DrawInput {
   rareOpacity: number;
 }
 
+/** Nodes by index, in ascending importance. */
+export interface NodeList {
+  list: Uint32Array;
+  /** Whether it has all that are in view. */
+  whole: boolean;
+}
+
 /** What to add to the edge picture in this frame. */
 export interface InkStep {
   clear: boolean;
@@ -86,6 +95,14 @@ export interface InkStep {
   from: number;
   to: number;
   arrows: boolean;
+}
+
+/** Draws edges as curves that something else knows. */
+export interface EdgeBending {
+  /** Pieces of a line. */
+  readonly segments: number;
+  /** Its program in place of the renderer's, in use. */
+  use(kind: 'lines' | 'quads'): Program;
 }
 
 /** Strength of edges on a light background, on which lines of the same width look heavier. */
@@ -124,6 +141,8 @@ export class Renderer {
   marks: Marks;
   /** Draws what lies between background and edges; null where nothing does. */
   under: ((input: DrawInput) => void) | null = null;
+  /** Bends edges; null where they are straight. */
+  bending: EdgeBending | null = null;
   /** The browser gave a lost context back. */
   onRestored: () => void = () => undefined;
   /** Where the colours of the edges at their destinations begin in their table; 0 without such. */
@@ -133,6 +152,8 @@ export class Renderer {
   private ink: InkTarget;
   private orderBuffer: WebGLBuffer | null = null;
   private litBuffer: WebGLBuffer | null = null;
+  private someBuffer: WebGLBuffer | null = null;
+  private listedNodes: NodeList | null = null;
   private data: SceneData | null = null;
   private opaque = true;
   /** What each table of lines holds. */
@@ -232,7 +253,7 @@ export class Renderer {
     this.ink = new InkTarget(this.gl);
     this.marks = new Marks(this.gl, this.widths);
     this.orderBuffer = null;
-    this.litBuffer = null;
+    this.litBuffer = this.someBuffer = this.listedNodes = null;
     this.listed.clear();
     if (this.data) this.setScene(this.data);
   }
@@ -315,8 +336,11 @@ export class Renderer {
     if (step.list) {
       this.drawList(input, step.list, this.tables.near, 1, 1 + 0.5 * input.room, step.arrows);
     } else if (step.to > step.from) {
-      this.edgeUniforms(this.programs.lines.use(), input).float('uGain', lineGain);
-      gl.drawArrays(gl.LINES, 2 * step.from, 2 * (step.to - step.from));
+      const { bending } = this;
+      const lines = bending ? bending.use('lines') : this.programs.lines.use();
+      const each = 2 * (bending?.segments ?? 1);
+      this.edgeUniforms(lines, input).float('uGain', lineGain);
+      gl.drawArrays(gl.LINES, each * step.from, each * (step.to - step.from));
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
@@ -336,17 +360,27 @@ export class Renderer {
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.drawRare(input);
-    this.drawNodes(input, this.orderBuffer, data.order.length, 0.78 * input.dim);
+    const { nodes } = input;
+    if (nodes && nodes !== this.listedNodes) this.someBuffer = this.fill(this.someBuffer, nodes.list);
+    this.listedNodes = nodes;
+    const drawn = nodes ? this.someBuffer : this.orderBuffer;
+    this.drawNodes(input, drawn, (nodes?.list ?? data.order).length, 0.78 * input.dim);
     const lit = input.highlight;
     if (!lit) return;
     // Many edges at once become a veil, so each gets fainter.
     const strength = Math.max(0.16, Math.min(0.95, 14 / Math.sqrt(lit.edges.count + 1)));
     const plain = { ...input, fade: 0, alpha: 1, passing: 1 };
     this.drawList(plain, lit.edges, this.tables.lit, strength * input.dim, 1.4, input.arrows);
-    this.litBuffer ??= gl.createBuffer();
-    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, this.litBuffer);
-    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, lit.nodes, gl.DYNAMIC_DRAW);
+    this.litBuffer = this.fill(this.litBuffer, lit.nodes);
     this.drawNodes(input, this.litBuffer, lit.nodes.length, 0);
+  }
+
+  private fill(buffer: WebGLBuffer | null, list: Uint32Array): WebGLBuffer {
+    const { gl } = this;
+    const filled = buffer ?? gl.createBuffer();
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, filled);
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list, gl.DYNAMIC_DRAW);
+    return filled;
   }
 
   /** Rare colours over the others, where these are so many that each edge is faint. */
@@ -394,11 +428,14 @@ export class Renderer {
       table.write(list.pairs, list.count);
       this.listed.set(table, list);
     }
-    const segments = list.curved || input.curvature > 0 ? (list.count > 5000 ? 8 : 14) : 1;
+    const { bending } = this;
+    const curved = bending !== null || list.curved || input.curvature > 0;
+    const segments = curved ? (list.count > 5000 ? 8 : 14) : 1;
     const both: [Program, number][] = [[this.programs.quads, 6 * segments]];
-    if (arrows) both.push([this.programs.arrows, 3]);
+    // A head would point along the straight line.
+    if (arrows && !bending) both.push([this.programs.arrows, 3]);
     for (const [program, vertices] of both) {
-      const p = this.edgeUniforms(program.use(), input);
+      const p = this.edgeUniforms(bending ? bending.use('quads') : program.use(), input);
       table.bind(6);
       p.int('uList', 6).int('uSegments', segments).float('uCurvature', input.curvature);
       p.float('uWidth', width)

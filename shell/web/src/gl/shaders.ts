@@ -43,7 +43,7 @@ float diameter(int i) {
 }
 `;
 
-const EDGE = `${PULL}
+export const EDGE = `${PULL}
 uniform usampler2D uEnds;
 uniform sampler2D uEdgeColor;
 uniform int uFarColors;   // where the colours at the destinations begin, or 0
@@ -135,7 +135,7 @@ out vec4 oColor;
 void main() { oColor = vInk; }`;
 
 /** Shared by quads and arrows: the curve of an edge, in CSS pixels. */
-const CURVE = `${EDGE}
+export const CURVE = `${EDGE}
 uniform usampler2D uList;
 uniform int uSegments;
 uniform float uCurvature;

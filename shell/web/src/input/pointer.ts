@@ -1,4 +1,5 @@
 import { toGraph } from '../scene/camera.ts';
+import { afar } from '../state/afar.ts';
 import { edgeAt } from '../scene/pick-edge.ts';
 import { clearSelection, selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
@@ -7,6 +8,8 @@ import type { Viewer } from '../state/viewer.ts';
 /** Mouse, pen and touch: pan, zoom, pinch, hover, select, drag a node. */
 
 const CLICK_SLOP = 4;
+/** A group opens when no second click has followed within this time. */
+const DOUBLE_MS = 260;
 const WHEEL_STEP = 0.0016;
 
 interface Point {
@@ -30,6 +33,7 @@ export class PointerInput {
   private line: { points: Point[]; tool: store.Tool; how: 'replace' | 'add' | 'remove' } | null = null;
   private hoverAt: Point | null = null;
   private hoverPending = false;
+  private opening: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     private readonly surface: HTMLElement,
@@ -51,8 +55,14 @@ export class PointerInput {
     return { x: event.clientX - r.left, y: event.clientY - r.top };
   }
 
+  /** The node under a point, -1 for none: behind a group none can be told from others. */
+  private nodeAt(p: Point): number {
+    return afar.layer?.groupAt(p.x, p.y) ? -1 : this.viewer.picture.nodeAt(p.x, p.y);
+  }
+
   private leave(): void {
     this.hoverAt = null;
+    afar.layer?.hover(null);
     this.viewer.hover(-1);
     this.viewer.hoverEdge(-1);
   }
@@ -69,7 +79,7 @@ export class PointerInput {
       this.pinch = this.span();
       return;
     }
-    const index = event.button === 0 ? this.viewer.picture.nodeAt(p.x, p.y) : -1;
+    const index = event.button === 0 ? this.nodeAt(p) : -1;
     const place = index < 0 ? null : this.viewer.picture.project(index);
     const offset = place ? { x: place[0] - p.x, y: place[1] - p.y } : { x: 0, y: 0 };
     this.press = { start: p, last: p, index, moved: false, offset };
@@ -172,13 +182,20 @@ export class PointerInput {
     } else if (press.moved) {
       if (press.index >= 0) this.viewer.drag.end();
     } else if (up) {
-      this.click(press.index, event.shiftKey);
+      this.click(press.index, event.shiftKey, this.at(event));
     }
     this.line = null;
     this.viewer.refresh();
   }
 
-  private click(index: number, joins: boolean): void {
+  private click(index: number, joins: boolean, p: Point): void {
+    const group = joins ? null : afar.layer?.groupAt(p.x, p.y);
+    if (group) {
+      // A second click soon after collapses it, or expands it.
+      clearTimeout(this.opening);
+      this.opening = setTimeout(() => afar.layer?.open(group), DOUBLE_MS);
+      return;
+    }
     if (joins) {
       if (index >= 0) void selecting(this.viewer).then((tools) => tools.toggle(index));
       return;
@@ -203,7 +220,13 @@ export class PointerInput {
 
   private onDouble(event: MouseEvent): void {
     const p = this.at(event);
-    const index = this.viewer.picture.nodeAt(p.x, p.y);
+    const group = afar.layer?.groupAt(p.x, p.y);
+    if (group) {
+      clearTimeout(this.opening);
+      void afar.layer?.toggle(group);
+      return;
+    }
+    const index = this.nodeAt(p);
     if (index >= 0) this.viewer.flyTo(index);
     else this.viewer.zoomBy(event.shiftKey ? 0.5 : 2);
   }
@@ -218,10 +241,12 @@ export class PointerInput {
       if (!this.hoverAt || this.down.size > 0) return;
       const { picture } = this.viewer;
       const { x, y } = this.hoverAt;
-      const index = picture.nodeAt(x, y);
-      this.surface.classList.toggle('over-node', index >= 0);
+      const group = afar.layer?.groupAt(x, y) ?? null;
+      afar.layer?.hover(group);
+      const index = group ? -1 : picture.nodeAt(x, y);
+      this.surface.classList.toggle('over-node', group !== null || index >= 0);
       this.viewer.hover(index);
-      this.viewer.hoverEdge(index < 0 ? edgeAt(picture, picture.drawnLines, x, y) : -1);
+      this.viewer.hoverEdge(index < 0 && !group ? edgeAt(picture, picture.drawnLines, x, y) : -1);
     });
   }
 }

@@ -18,6 +18,7 @@ export const KIND = {
   SIZE: 18,
   LABELS: 19,
   ICONS: 20,
+  GROUPS: 21,
 } as const;
 
 /** Whether a frame carries positions; those are acknowledged. */

@@ -37,6 +37,14 @@ export interface Collection {
   rule: Rule;
 }
 
+/** Nodes that one disc stands for, with its name. */
+export interface Collapsed {
+  name: string;
+  on: boolean;
+  order: number;
+  rule: Rule;
+}
+
 export interface Encoding {
   attribute: string;
   variation: 'categorical' | 'continuous';

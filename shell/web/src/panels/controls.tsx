@@ -3,6 +3,7 @@ import * as act from '../state/actions.ts';
 import { whyNoPlay } from '../state/layout-words.ts';
 import { playWords } from '../state/play-words.ts';
 import * as store from '../state/store.ts';
+import { AfarButtons } from './afar-buttons.tsx';
 import * as icons from './control-icons.tsx';
 import { Open, Pause, Play } from './icons.tsx';
 import { LayoutPicker } from './layout-picker.tsx';
@@ -101,6 +102,7 @@ export function ZoomButtons(): JSX.Element | null {
       >
         <icons.Fit />
       </button>
+      <AfarButtons />
       {SELECTING.map(([tool, Icon, title]) => (
         <button
           key={tool}

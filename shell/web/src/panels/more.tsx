@@ -1,8 +1,10 @@
 /** What is loaded once the graph is on the screen: nobody needs it before. */
 
+export { watchAfar } from '../afar/watch.ts';
 export { listenKeys } from '../input/keyboard.ts';
 export { PointerInput } from '../input/pointer.ts';
 export { isDirected } from '../scene/direction.ts';
+export * as pointing from '../scene/pointing.ts';
 export { RareEdges } from '../scene/rare-edges.ts';
 export { Names } from '../scene/names.ts';
 export { Cards, placeCards } from './card.tsx';

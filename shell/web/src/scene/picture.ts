@@ -5,20 +5,22 @@ import type { Frame } from '../net/frames.ts';
 import { CameraControl } from '../state/camera-control.ts';
 import { givenBox, percentileBox, toGraph, toScreen, viewBox } from './camera.ts';
 import type { Box, Rect, Size, View } from './camera.ts';
-import { recolorForLight, type Rgb } from './color.ts';
+import { recolorForLight } from './color.ts';
 import { inkLength, inkRule, passingAt, type Ink } from './ink.ts';
-import { highlightOf, highlightOfMany, type Lit } from './highlight.ts';
+import type { Lit } from './highlight.ts';
 import type { Disc } from './labels.ts';
 import { largeDiscs } from './large-discs.ts';
+import type { Backdrop, Look } from './look.ts';
 import { middleOf } from './near.ts';
 import { NearEdges } from './near-edges.ts';
 import type { InView } from './names.ts';
 import { contrastAt, diameterOf, type SizeRule } from './node-size.ts';
-import { pickNode } from './pick.ts';
+import type * as Pointing from './pointing.ts';
 import { Positions } from './positions.ts';
 import { fitView } from './fit.ts';
 import type { RareEdges } from './rare-edges.ts';
 import { RenderScale } from './render-scale.ts';
+import { Hiding } from './hiding.ts';
 import { emptyScene, orderBySize } from './scene-data.ts';
 
 /** Arrow heads only where they can be told apart. */
@@ -26,24 +28,7 @@ const ARROW_EDGES_MAX = 600;
 const DIM_MS = 120;
 const REST_MS = 150;
 
-export interface Look {
-  pointSize: number;
-  pointOpacity: number;
-  strokeWidth: number;
-  edgeOpacity: number;
-  curvature: number;
-  /** Arrow heads; null: where the edges show that their direction says something. */
-  arrows: boolean | null;
-  highlight: 'both' | 'incoming' | 'outgoing' | 'node' | 'none';
-  hops: number;
-}
-
-export interface Backdrop {
-  center: Rgb;
-  edge: Rgb;
-  clear: boolean;
-  light: boolean;
-}
+export type { Backdrop, Look };
 
 /** The graph on the screen: its data, camera, highlight, and what to redraw when. */
 export class Picture {
@@ -68,7 +53,16 @@ export class Picture {
   over: (moving: boolean, now: number) => void = () => undefined;
   /** Tells whether edges show that they have a direction; null until it is there. */
   findDirection: ((ends: Uint32Array, edges: number, nodes: number) => boolean) | null = null;
+  /** What the pointer needs; null until it is there. */
+  pointing: typeof Pointing | null = null;
+  /** Changes how a frame is drawn. */
+  adjust: (input: DrawInput) => DrawInput = (input) => input;
   private readonly renderScale: RenderScale;
+  readonly hiding = new Hiding();
+  /** Moves nodes of a frame of positions to where they are shown. */
+  gather: () => void = () => undefined;
+  /** Whether the last frame was one of a picture that moves. */
+  moving = false;
   private sharpness = 1;
   private directed: boolean | null = null;
   private rawColor: Uint8Array | null = null;
@@ -115,6 +109,7 @@ export class Picture {
     this.data = emptyScene(numNodes, numEdges);
     this.data.previous = this.positions.previous;
     this.data.current = this.positions.current;
+    this.hiding.clear();
     this.rawColor = null;
     this.lit = null;
     this.held = false;
@@ -187,14 +182,15 @@ export class Picture {
 
   /** Hides the elements that are marked, for drawing, picking and names; null shows all. */
   hide(axis: 'node' | 'edge', marks: Uint8Array | null): void {
-    if (axis === 'node') this.data.nodeHidden = marks;
-    else this.data.edgeHidden = marks;
+    this.data[`${axis}Hidden`] = this.hiding.with(axis, marks);
     this.edgesChanged();
     if (!this.held) this.lit = null;
     this.restyle();
   }
 
   addEdges(first: number, ends: Uint32Array): void {
+    // While edges come in the picture does not rest: each piece would have all be drawn anew.
+    this.touched(performance.now());
     this.data.ends.set(ends.subarray(0, Math.max(0, this.data.ends.length - 2 * first)), 2 * first);
     this.data.edgesKnown = Math.max(
       this.data.edgesKnown,
@@ -211,6 +207,7 @@ export class Picture {
     const t = this.tween(now);
     if (!first) this.positions.freeze(t);
     if (!this.positions.apply(frame)) return false;
+    this.gather();
     if (first) this.positions.previous.set(this.positions.current);
     this.positions.settleNew();
     // The tween lasts as long as frames are apart, so motion is even and one frame behind.
@@ -305,7 +302,8 @@ export class Picture {
     const { origin, current } = this.positions;
     const [x, y] = toGraph(this.camera.view, this.size, px, py);
     const input = { xy: current, radius: this.radius, hidden: this.data.nodeHidden };
-    return pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
+    if (!this.pointing) return -1;
+    return this.pointing.pickNode(input, x - origin.x, y - origin.y, this.camera.view.scale);
   }
 
   /** Highlights many nodes with the edges given, until it is told otherwise; null ends that. */
@@ -316,7 +314,7 @@ export class Picture {
       return;
     }
     this.dimGoal = 1;
-    this.lit = highlightOfMany(this.data, nodes, edges);
+    this.lit = this.pointing?.highlightOfMany(this.data, nodes, edges) ?? null;
     this.change();
   }
 
@@ -325,7 +323,7 @@ export class Picture {
     if (this.held) return;
     this.dimGoal = index >= 0 && this.look.highlight !== 'none' ? 1 : 0;
     if (this.dimGoal === 0 || this.lit?.index === index) return;
-    this.lit = highlightOf(this.data, this.look, index);
+    this.lit = this.pointing?.highlightOf(this.data, this.look, index) ?? null;
   }
 
   /** How many edges the highlighted lines stand for, where there is room to say so. */
@@ -362,15 +360,16 @@ export class Picture {
     const tweening = tween < 1;
     const fading = this.stepDim(now);
     const resting = now - this.touchedAt >= REST_MS && !camera && !tweening;
-    const moving = !resting && !this.test;
+    const moving = (this.moving = !resting && !this.test);
     if (moving && this.painter.lastMs !== null) this.renderScale.learn(this.painter.lastMs);
     this.sharpen(moving ? this.renderScale.moving : 1);
     const { cx, cy, scale } = this.camera.view;
     const key = [cx, cy, scale, this.version, tween, this.size.w, this.size.h, this.sharpness].join();
-    this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, this.drawInput(tween), now);
+    const input = this.drawInput(tween);
+    this.paint(this.painter, { key, moving, over: () => this.over(moving, now) }, input, now);
     this.frames += 1;
     if (tweening || fading || camera || this.camera.isMoving) return 0;
-    if (this.painter.incomplete && resting) return 0;
+    if ((this.painter.incomplete || input.nodes?.whole === false) && resting) return 0;
     const rest = REST_MS - (now - this.touchedAt);
     return rest > 0 && !this.test ? rest + 5 : null;
   }
@@ -391,6 +390,7 @@ export class Picture {
   /** Draws everything in one go, whatever it costs (an export). */
   drawWhole(now: number): void {
     this.sharpen(1);
+    this.moving = false;
     const { center } = this.backdrop;
     // One colour behind it: the gradient would be a third of the file.
     const input = { ...this.drawInput(this.tween(now)), noise: false, backEdge: center };
@@ -431,7 +431,7 @@ export class Picture {
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
     const rare = this.rare?.list(this.data) ?? null;
-    return {
+    return this.adjust({
       view: this.camera.view,
       size: this.size,
       dpr: this.sharpness,
@@ -439,6 +439,7 @@ export class Picture {
       tween,
       sizes: this.sizes,
       passing: passingAt(this.zoom),
+      nodes: null,
       pointOpacity: look.pointOpacity,
       ring: look.strokeWidth,
       dim: this.dim,
@@ -457,7 +458,7 @@ export class Picture {
       highlight: this.lit,
       rare,
       rareOpacity: rare && this.rare ? this.rare.opacity(rare) : 0,
-    };
+    });
   }
 
   private ink(list: EdgeList | null): Ink {

@@ -1,3 +1,4 @@
+import { collapse } from '../document/collapse.ts';
 import { complain, why } from '../document/api.ts';
 import { fromBits64 } from '../document/bits.ts';
 import { session } from '../document/current.ts';
@@ -6,6 +7,7 @@ import * as state from '../document/state.ts';
 import { plural } from '../document/words.ts';
 import type { Brush, Change, Column, Found, Rule, Scalar } from '../net/messages.ts';
 import { fileName, saveFile } from '../state/export-picture.ts';
+import { clearSelection } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { SelectionTools } from './tools.ts';
 
@@ -31,6 +33,20 @@ export async function filterBySelection(tools: SelectionTools, kind: 'filter' | 
   const nodes = plural(count, 'node');
   const label = `${kind === 'filter' ? 'Keep' : 'Hide'} ${nodes}`;
   await told(addFilter(kind, { nodes: await bits64() }, nodes, label));
+}
+
+/** Shows one disc in place of the selected nodes. */
+export async function collapseSelection(tools: SelectionTools): Promise<void> {
+  const { marks, count, bits64 } = tools.chosen();
+  const viewer = session()?.viewer;
+  if (!viewer) return;
+  const { nodeSize } = viewer.picture.data;
+  // The largest of them gives the name, as it does for communities.
+  let top = -1;
+  marks.forEach((mark, i) => {
+    if (mark && (top < 0 || (nodeSize?.[i] ?? 0) > (nodeSize?.[top] ?? 0))) top = i;
+  });
+  if (await collapse(viewer, top, { nodes: await bits64() }, count)) clearSelection();
 }
 
 export async function collect(tools: SelectionTools): Promise<void> {

@@ -87,6 +87,7 @@ function DocumentActs({ tools }: { tools: SelectionTools }): JSX.Element {
     <div class="row">
       {button('Keep only', 'Hide everything else', () => acts.filterBySelection(tools, 'filter'))}
       {button('Hide', 'Hide what is selected', () => acts.filterBySelection(tools, 'exclusion'))}
+      {button('Collapse', 'Show one disc in place of it', () => acts.collapseSelection(tools))}
       {button('Collect', 'Make a collection of it', () => acts.collect(tools))}
       {button('Pin', 'Keep the nodes where they are', () => acts.pin(tools, true))}
       {button('Unpin', 'Let the layout move the nodes', () => acts.pin(tools, false))}

@@ -7,6 +7,7 @@ import { TextWidths } from '../gl/glyph-atlas.ts';
 import type { Names } from '../scene/names.ts';
 import { Picture } from '../scene/picture.ts';
 import { fitBox, type Rect } from '../scene/camera.ts';
+import { afar, groupNames, isGrouping } from './afar.ts';
 import { bound, isBinding, withBound } from './bound.ts';
 import { readCollections } from './collections.ts';
 import { documents, tellsDocument } from './documents.ts';
@@ -63,10 +64,9 @@ export class Viewer {
     this.picture = new Picture(surface, widths, lookOf(params), still, params.test);
     this.picture.over = (moving, now) => this.drawOver(moving, now);
     this.picture.obstacles = () => this.obstacles();
-    const must = namesShown(params);
-    this.labels = new LabelLayer(widths, { must, shorten: params.shortenLabels, still });
-    this.theme = currentTheme();
-    this.setTheme(this.theme);
+    const options = { must: namesShown(params), shorten: params.shortenLabels, still };
+    this.labels = new LabelLayer(widths, options);
+    this.setTheme((this.theme = currentTheme()));
     const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
     this.api = new Api(base, params.dataset);
     this.link = new SessionLink(base, params.dataset, {
@@ -411,13 +411,12 @@ export class Viewer {
 
   resize(w: number, h: number, dpr: number, draw?: () => void): void {
     const { picture } = this;
-    const { camera } = picture;
     picture.size = { w, h };
     picture.dpr = dpr;
     const fit = picture.fitView();
     if (fit) {
       picture.fitScale = fit.scale;
-      if (camera.following) camera.set(fit);
+      if (picture.camera.following) picture.camera.set(fit);
     }
     this.labelsStale = true;
     // At once: a resized canvas is empty until it is drawn.
@@ -440,9 +439,9 @@ export class Viewer {
       view: picture.camera.view,
       size: picture.size,
       snap: moving ? 0 : picture.dpr,
-      at: picture.at,
+      at: (index) => (afar.layer?.covers(index) ? null : picture.at(index)),
       radius: picture.radius,
-      obstacles: [...this.obstacles('[data-over], .card'), ...(bound?.obstacles ?? [])],
+      obstacles: [...this.obstacles('[data-over], .card'), ...(bound?.obstacles ?? []), ...groupNames()],
       discs: () => picture.discs(),
       style: this.theme.labels,
       selected: this.focus.selected,
@@ -471,6 +470,7 @@ export class Viewer {
     }
     bound?.over(input);
     marks.begin(picture.pixelsPerCss);
+    afar.layer?.over(marks, input);
     this.fading = labels.draw(marks, input, now);
     marks.draw(picture.size);
   }
@@ -494,7 +494,7 @@ export class Viewer {
 
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
-    const still = !this.scheduled && this.later === undefined && !this.names?.busy && !isBinding();
-    return still && this.edgesDone && !this.picture.painter.incomplete;
+    const still = !this.scheduled && this.later === undefined && !this.names?.busy;
+    return still && !isBinding() && !isGrouping() && this.edgesDone && !this.picture.painter.incomplete;
   }
 }

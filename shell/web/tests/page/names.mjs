@@ -20,10 +20,13 @@ function inView(page) {
   });
 }
 
+/** From afar groups are named in place of nodes. */
+const QUERY = `dataset=${LARGE}&play=0&test=1&info=false&menu=false&superGraph=false`;
+
 const options = { skip: LARGE ? false : 'PAGE_LARGE names no graph: the mock server has no names' };
 
 test('where the picture is zoomed to, nodes are named', options, async () => {
-  await withPage(`dataset=${LARGE}&play=0&test=1&info=false&menu=false`, {}, async (page) => {
+  await withPage(QUERY, {}, async (page) => {
     await settle(page);
     let now = await inView(page);
     for (let turn = 0; turn < 40 && now.found.length > 250; turn += 1) {
@@ -52,7 +55,7 @@ test('where the picture is zoomed to, nodes are named', options, async () => {
 });
 
 test('the neighbours of what is selected are named first', options, async () => {
-  await withPage(`dataset=${LARGE}&play=0&test=1&info=false&menu=false`, {}, async (page) => {
+  await withPage(QUERY, {}, async (page) => {
     await settle(page);
     // A node of many neighbours that nothing covers.
     const hub = (await inView(page)).found[0];

@@ -7,3 +7,5 @@ import './collections.mjs';
 import './legend.mjs';
 import './lost.mjs';
 import './axe.mjs';
+import './afar.mjs';
+import './collapse.mjs';

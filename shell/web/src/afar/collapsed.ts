@@ -1,0 +1,173 @@
+import { effect } from '@preact/signals';
+import { fromBits64 } from '../document/bits.ts';
+import { session } from '../document/current.ts';
+import * as state from '../document/state.ts';
+import { ABSENT, isPlaced } from '../scene/positions.ts';
+import { discs } from '../state/afar.ts';
+import type { Viewer } from '../state/viewer.ts';
+import { groupsOf, NO_GROUP } from './groups.ts';
+
+/** Nodes that one disc stands for. */
+export interface Disc {
+  id: string;
+  name: string;
+  /** Visible ones. */
+  count: number;
+  /** Middle in stored coordinates. */
+  x: number;
+  y: number;
+  color: [number, number, number];
+}
+
+/**
+ * Nodes of the shared document's `collapsed/` entries: hidden, with the edges among them, and gathered at
+ * their middle, so that all other edges end at the disc that stands there. A node of two is in the first.
+ */
+export class CollapsedNodes {
+  discs: Disc[] = [];
+  /** Members that are on their way from the server. */
+  busy = false;
+  private epoch = 0;
+  private of: Uint16Array | null = null;
+  /** Places of members by the layout, and where they were put instead; x and y of each node. */
+  private own = new Float32Array(0);
+  private put = new Float32Array(0);
+  /** Members of each entry by what the entry says. */
+  private readonly members = new Map<string, Uint8Array>();
+  private known: unknown[] = [];
+
+  constructor(private readonly viewer: Viewer) {
+    effect(() => {
+      const entries = state.collapsed.value;
+      discs.value = entries.length;
+      void this.find(entries);
+    });
+    viewer.picture.gather = () => this.gather();
+  }
+
+  private async find(entries: typeof state.collapsed.value): Promise<void> {
+    this.busy = true;
+    const { viewer } = this;
+    if (this.epoch !== viewer.epoch) this.members.clear();
+    this.epoch = viewer.epoch;
+    const nodes = viewer.picture.data.numNodes;
+    for (const { rule } of entries) {
+      const key = JSON.stringify(rule);
+      if (this.members.has(key)) continue;
+      try {
+        const found = await session()?.api.find({ rule });
+        if (found) this.members.set(key, await fromBits64(found.nodes, nodes));
+      } catch (error) {
+        // What cannot be found in this graph is not collapsed there.
+        console.error('collapsed', error);
+      }
+    }
+    this.busy = false;
+    if (entries === state.collapsed.value && nodes === viewer.picture.data.numNodes) this.apply(entries);
+  }
+
+  private apply(entries: typeof state.collapsed.value): void {
+    const { picture } = this.viewer;
+    const { numNodes } = picture.data;
+    if (!this.of && entries.length === 0) return;
+    this.release();
+    this.of = entries.length > 0 ? new Uint16Array(numNodes).fill(NO_GROUP) : null;
+    const { of } = this;
+    entries.forEach(({ rule }, k) => {
+      this.members.get(JSON.stringify(rule))?.forEach((mark, i) => {
+        if (mark && of && of[i] === NO_GROUP) of[i] = k;
+      });
+    });
+    picture.hiding.covered.node = of && Uint8Array.from(of, (group) => Number(group !== NO_GROUP));
+    picture.hide('node', picture.hiding.masks.node);
+    this.known = [];
+    this.update();
+  }
+
+  /** Members go back to their own places. */
+  private release(): void {
+    const { of, own, put } = this;
+    const { current, previous } = this.viewer.picture.positions;
+    if (of?.length === this.viewer.picture.data.numNodes) {
+      of.forEach((group, i) => {
+        if (group === NO_GROUP || current[2 * i] !== put[2 * i]) return;
+        for (const k of [2 * i, 2 * i + 1]) current[k] = previous[k] = own[k];
+      });
+    }
+    const places = 2 * this.viewer.picture.data.numNodes;
+    this.own = new Float32Array(places).fill(ABSENT);
+    this.put = new Float32Array(places).fill(ABSENT);
+  }
+
+  /** Hides the edges among members anew, and counts members, where edges or filters are others. */
+  update(): void {
+    const { of } = this;
+    const { picture } = this.viewer;
+    const { data, hiding } = picture;
+    const { masks } = hiding;
+    const now = [data.edgesKnown, masks.node, data.nodeColor, data.nodeSize, of];
+    if (now.every((value, k) => value === this.known[k]) && this.known.length > 0) return;
+    this.known = now;
+    if (of) {
+      const covered = new Uint8Array(data.numEdges);
+      for (let e = 0; e < data.edgesKnown; e += 1) {
+        const group = of[data.ends[2 * e]];
+        covered[e] = Number(group !== NO_GROUP && group === of[data.ends[2 * e + 1]]);
+      }
+      picture.hiding.covered.edge = covered;
+    } else picture.hiding.covered.edge = null;
+    picture.hide('edge', masks.edge);
+    this.regather();
+  }
+
+  private regather(): void {
+    this.gather();
+    this.viewer.picture.moved();
+    this.viewer.relabel();
+  }
+
+  /** Takes the members of discs to the middles of these; called for every frame of positions. */
+  private gather(): void {
+    const { of } = this;
+    const { data, hiding, positions } = this.viewer.picture;
+    this.discs = [];
+    if (!of || of.length !== data.numNodes) return;
+    const entries = state.collapsed.value;
+    const xy = data.current;
+    const sums = new Float64Array(3 * entries.length);
+    const { own, put } = this;
+    for (let i = 0; i < of.length; i += 1) {
+      if (of[i] === NO_GROUP) continue;
+      // A place that is not where it was put is a new one of the layout.
+      if (xy[2 * i] !== put[2 * i] || xy[2 * i + 1] !== put[2 * i + 1]) {
+        own[2 * i] = xy[2 * i];
+        own[2 * i + 1] = xy[2 * i + 1];
+      }
+      if (!isPlaced(own[2 * i])) continue;
+      sums[3 * of[i]] += 1;
+      sums[3 * of[i] + 1] += own[2 * i];
+      sums[3 * of[i] + 2] += own[2 * i + 1];
+    }
+    for (let k = 0; k < entries.length; k += 1) {
+      sums[3 * k + 1] /= sums[3 * k] || 1;
+      sums[3 * k + 2] /= sums[3 * k] || 1;
+    }
+    for (let i = 0; i < of.length; i += 1) {
+      if (of[i] === NO_GROUP || !isPlaced(own[2 * i])) continue;
+      for (const axis of [0, 1]) {
+        const k = 2 * i + axis;
+        xy[k] = sums[3 * of[i] + 1 + axis];
+        if (!isPlaced(positions.previous[k])) positions.previous[k] = xy[k];
+        put[k] = xy[k];
+      }
+    }
+    const { nodeColor, nodeSize } = data;
+    const elements = { xy, nodeColor, nodeSize, nodeHidden: hiding.masks.node };
+    for (const { id, count, color } of groupsOf(of, elements, entries.length)) {
+      const entry = entries[id];
+      if (!entry || sums[3 * id] === 0) continue;
+      const [x, y] = [sums[3 * id + 1], sums[3 * id + 2]];
+      this.discs.push({ id: entry.id, name: entry.name, count, color, x, y });
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals';
+import type { Afar } from '../afar/afar.ts';
+import type { Rect } from '../scene/camera.ts';
+
+interface FromAfar {
+  layer: Afar | null;
+  loading: boolean;
+}
+
+/** What is drawn for nodes that are too many to be told apart. */
+export const afar: FromAfar = { layer: null, loading: false };
+
+const waiting: ((layer: Afar) => unknown)[] = [];
+
+/** Does something with it, once it is there. */
+export function withAfar(act: (layer: Afar) => unknown): void {
+  if (afar.layer) act(afar.layer);
+  else waiting.push(act);
+}
+
+/** It is there. */
+export function setAfar(layer: Afar): void {
+  afar.layer = layer;
+  afar.loading = false;
+  for (const act of waiting.splice(0)) act(layer);
+}
+
+/** Where names of groups stand. */
+export const groupNames = (): Rect[] => afar.layer?.obstacles ?? [];
+
+/** Whether something of it is on its way to the screen. */
+export const isGrouping = (): boolean => afar.loading || afar.layer?.busy === true;
+
+/** Whether something has to be drawn by it in a graph of any size. */
+export const needsAfar = signal(false);
+
+/** Whether edges between communities are bundled. */
+export const bundled = signal(false);
+
+/** How many discs stand for collapsed nodes. */
+export const discs = signal(0);
+
+/** Whether groups are shown in place of nodes that cannot be told apart; null where there are none. */
+export const groupsShown = signal<boolean | null>(null);

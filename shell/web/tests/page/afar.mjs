@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GRAPH, isMock, withPage } from './context.mjs';
+import { filter, pixels, same, settle, until } from './document.mjs';
+
+// The view from afar: groups of nodes in place of nodes that cannot be told apart.
+
+const MANY = process.env.PAGE_LARGE ?? 'community-20000-60000';
+const QUERY = `dataset=${MANY}&play=0&test=1`;
+
+const groupsOf = (page) => page.evaluate(() => window.__viewer.groups);
+const scaleOf = (page) => page.evaluate(() => window.__viewer.doc.view.scale);
+const far = (a, b) => Math.max(...a.map((c, k) => Math.abs(c - b[k])));
+const mean = (colors) => [0, 1, 2].map((k) => colors.reduce((sum, c) => sum + c[k], 0) / colors.length);
+
+/** The colours on a ring around the middle of a group, halfway between its name and its rim. */
+function inside(shot, { x, y, r }) {
+  const angles = Array.from({ length: 24 }, (_, k) => (k / 24) * 2 * Math.PI);
+  return angles.map((a) => shot.at(x + 0.82 * r * Math.cos(a), y + 0.82 * r * Math.sin(a)));
+}
+
+/** What a pixel within a group is about: its colour, towards the background by 0.45. */
+const wanted = (color, back) => color.map((c, k) => 0.55 * c + 0.45 * back[k]);
+
+for (const theme of ['dark', 'light']) {
+  test(`communities stand in place of nodes that cannot be told apart (${theme})`, async () => {
+    await withPage(`${QUERY}&theme=${theme}`, {}, async (page, { complaints }) => {
+      await settle(page);
+      const groups = await groupsOf(page);
+      const [nodes, stage] = await page.evaluate(() => {
+        return [window.__viewer.counts.nodes, window.__viewer.doc.size];
+      });
+      const large = groups.filter(({ r, level }) => r > 20 && level === 0);
+      assert.ok(large.length >= 5, `${groups.length} groups, ${large.length} of them large`);
+      assert.ok(groups.reduce((sum, { count }) => sum + count, 0) <= nodes);
+      const shot = await pixels(page);
+      const back = shot.at(4, stage.h - 4);
+      for (const group of large.slice(0, 5)) {
+        const found = mean(inside(shot, group));
+        const off = far(found, wanted(group.color, back));
+        assert.ok(off < 45, `${group.name} is ${found}, of ${group.color}`);
+      }
+      // No two discs lie on one another.
+      for (const a of large) {
+        for (const b of large) {
+          const span = Math.hypot(a.x - b.x, a.y - b.y);
+          if (a.at < b.at) assert.ok(span > 0.97 * (a.r + b.r), `${a.at} ${b.at}`);
+        }
+      }
+      assert.deepEqual(complaints, []);
+    });
+  });
+}
+
+test('groups are named by their largest node, in letters on the picture, and their nodes are not', async () => {
+  await withPage(QUERY, {}, async (page) => {
+    await settle(page);
+    const groups = await groupsOf(page);
+    assert.ok(groups.every(({ name }) => name !== ''));
+    const labels = await page.evaluate(() => window.__viewer.labels.map(({ index }) => index));
+    assert.deepEqual(labels.filter((index) => groups.some(({ top }) => top === index)), []);
+    const [largest] = groups;
+    const shot = await pixels(page);
+    let [light, dark] = [0, 0];
+    for (let dx = -30; dx <= 30; dx += 1) {
+      for (let dy = -14; dy <= 4; dy += 1) {
+        const c = shot.at(largest.x + dx, largest.y + dy);
+        if (Math.min(...c) > 200) light += 1;
+        if (Math.max(...c) < 60) dark += 1;
+      }
+    }
+    assert.ok(light > 40 && dark > 40, `${light} pixels of letters, ${dark} of their halos`);
+    // The next frames have the same names.
+    for (let turn = 0; turn < 3; turn += 1) {
+      await page.mouse.move(3 + turn, 3);
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+      await page.keyboard.press('ArrowLeft');
+      await page.keyboard.press('ArrowRight');
+      await settle(page);
+      assert.ok(far(mean(inside(shot, largest)), mean(inside(await pixels(page), largest))) < 6);
+      const now = await pixels(page);
+      let letters = 0;
+      for (let dx = -30; dx <= 30; dx += 1) {
+        if (Math.min(...now.at(largest.x + dx, largest.y - 5)) > 200) letters += 1;
+      }
+      assert.ok(letters > 5, `${letters} pixels of letters in a later frame`);
+    }
+    const sizes = await page.evaluate((top) => {
+      const v = window.__viewer;
+      const of = (i) => v.radius(i);
+      return [of(top), Math.max(...Array.from({ length: 200 }, (_, k) => of(k * 97)))];
+    }, largest.top);
+    assert.ok(sizes[0] >= sizes[1] * 0.5, `${sizes}`);
+  });
+});
+
+test('zoomed in, groups open, and each node has its own colour again', async () => {
+  await withPage(`${QUERY}&edgeOpacity=0&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const before = (await groupsOf(page)).length;
+    assert.ok(before > 4);
+    for (let turn = 0; turn < 30 && (await groupsOf(page)).length > 0; turn += 1) {
+      const group = (await groupsOf(page))[0];
+      const box = await page.locator('#surface').boundingBox();
+      const [x, y] = [Math.min(900, Math.max(100, group.x)), Math.min(500, Math.max(80, group.y))];
+      await page.mouse.move(box.x + x, box.y + y);
+      await page.mouse.wheel(0, -240);
+      await settle(page);
+    }
+    assert.equal((await groupsOf(page)).length, 0);
+    await page.mouse.wheel(0, -500);
+    await settle(page);
+    await page.mouse.move(1, 1);
+    await settle(page);
+    const nodes = await page.evaluate(() => {
+      const v = window.__viewer;
+      const { w, h } = v.doc.size;
+      const found = [];
+      for (let i = 0; i < v.counts.nodes; i += 1) {
+        const at = v.project(i);
+        if (!at || at[0] < 220 || at[1] < 20 || at[0] > w - 80 || at[1] > h - 20) continue;
+        if (v.nodeAt(...at) === i && v.radius(i) > 4) found.push({ at, color: v.color(i).slice(0, 3) });
+      }
+      return found;
+    });
+    assert.ok(nodes.length > 5, `${nodes.length} nodes in view`);
+    const shot = await pixels(page);
+    const own = nodes.filter(({ at, color }) => far(shot.at(...at), color) < 40);
+    assert.ok(own.length > 0.8 * nodes.length, `${own.length} of ${nodes.length}`);
+  });
+});
+
+test('a click on a group goes to it, so near that it opens', async () => {
+  await withPage(QUERY, {}, async (page) => {
+    await settle(page);
+    const [group] = await groupsOf(page);
+    const before = await scaleOf(page);
+    const box = await page.locator('#surface').boundingBox();
+    await page.mouse.click(box.x + group.x + 0.6 * group.r, box.y + group.y);
+    await until(async () => (await scaleOf(page)) > before);
+    await settle(page);
+    const left = (await groupsOf(page)).filter(({ level, at }) => level === group.level && at === group.at);
+    assert.deepEqual(left.filter(({ opacity }) => opacity > 0.1), []);
+    const place = await page.evaluate((i) => window.__viewer.project(i), group.top);
+    const { w, h } = await page.evaluate(() => window.__viewer.doc.size);
+    const seen = place[0] > 0 && place[0] < w && place[1] > 0 && place[1] < h;
+    assert.ok(seen, `its largest node is at ${place}`);
+  });
+});
+
+test('groups count what filters leave, and where few nodes are left each is shown', async () => {
+  await withPage(QUERY, {}, async (page) => {
+    await settle(page);
+    const all = await groupsOf(page);
+    await filter(page, 'degree > 2');
+    const sum = (groups) => groups.reduce((total, { count }) => total + count, 0);
+    await until(async () => {
+      const now = sum(await groupsOf(page));
+      return now > 0 && now < sum(all);
+    });
+    await settle(page);
+    const [degree, shown] = await page.evaluate(() => {
+      const v = window.__viewer;
+      const of = Array(v.counts.nodes).fill(0);
+      for (let e = 0; e < v.counts.edges; e += 1) for (const end of v.edge(e)) of[end] += 1;
+      return [of, v.groups.filter(({ level }) => level === 0)];
+    });
+    const left = degree.filter((d) => d > 2).length;
+    assert.ok(sum(shown) <= left && sum(shown) > 0.5 * left, `${sum(shown)} of ${left}`);
+    await filter(page, 'degree > 60');
+    await until(async () => (await groupsOf(page)).length === 0);
+  });
+});
+
+test('groups are switched off and on, and the picture is that of the nodes again', async () => {
+  await withPage(`${QUERY}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const [group] = await groupsOf(page);
+    const on = await pixels(page);
+    await page.click('#groups');
+    await until(async () => (await groupsOf(page)).length === 0);
+    await settle(page);
+    const off = await pixels(page);
+    assert.ok(far(mean(inside(on, group)), mean(inside(off, group))) > 12, 'the disc is gone');
+    await page.click('#groups');
+    await until(async () => (await groupsOf(page)).length > 0);
+    await settle(page);
+    assert.ok(far(mean(inside(on, group)), mean(inside(await pixels(page), group))) < 4);
+  });
+});
+
+test('groups follow the layout while it runs', { skip: !isMock }, async () => {
+  await withPage(`dataset=${MANY}&play=1500&test=1`, {}, async (page) => {
+    await page.waitForFunction(() => window.__viewer.groups.length > 0);
+    await page.waitForFunction(() => window.__viewer.doc.playing === false);
+    await settle(page);
+    const [group] = await groupsOf(page);
+    // The mock's communities have the same colour and follow one another.
+    const middle = await page.evaluate(({ top, count }) => {
+      const v = window.__viewer;
+      const sum = [0, 0];
+      for (let i = top; i < top + count; i += 1) {
+        const at = v.project(i);
+        sum[0] += at[0] / count;
+        sum[1] += at[1] / count;
+      }
+      return sum;
+    }, group);
+    const off = Math.hypot(middle[0] - group.x, middle[1] - group.y);
+    assert.ok(off < 1.2 * group.r, `${middle} and ${group.x}, ${group.y}`);
+  });
+});
+
+test('a small graph asks for no groups, and without groups nodes are shown as they are', async () => {
+  const asked = [];
+  const watch = (page) => page.route('**/groups.bin*', (route) => {
+    asked.push(route.request().url());
+    return route.fulfill({ status: 504, body: '{}' });
+  });
+  await withPage('dataset=community-2000-6000&play=0&test=1', { before: watch }, async (page) => {
+    await settle(page);
+    assert.deepEqual([await groupsOf(page), asked], [[], []]);
+  });
+  await withPage(QUERY, { before: watch }, async (page) => {
+    await settle(page);
+    assert.deepEqual([(await groupsOf(page)).length, asked.length], [0, 1]);
+    assert.equal(await page.locator('#groups').count(), 0);
+    assert.ok((await page.evaluate(() => window.__viewer.labels.length)) > 10);
+  });
+});
+
+test('bundled edges run together between communities, and go back to their straight lines', async () => {
+  const query = 'dataset=community-2000-6000&play=0&test=1&showLabels=false&pointOpacity=0&edgeOpacity=1';
+  const here = query.replace('community-2000-6000', GRAPH);
+  await withPage(here, {}, async (page, { complaints }) => {
+    await settle(page);
+    const lit = (shot) => {
+      let count = 0;
+      for (let k = 0; k < shot.data.length; k += 4) {
+        if (Math.max(shot.data[k], shot.data[k + 1], shot.data[k + 2]) > 55) count += 1;
+      }
+      return count;
+    };
+    const straight = await pixels(page);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="true"]');
+    await page.mouse.move(1, 1);
+    await settle(page);
+    const bundled = await pixels(page);
+    let changed = 0;
+    for (let k = 0; k < straight.data.length; k += 4) {
+      if (Math.abs(straight.data[k + 1] - bundled.data[k + 1]) > 12) changed += 1;
+    }
+    assert.ok(changed > 0.01 * straight.w * straight.h, `${changed} pixels are others`);
+    const [before, after] = [lit(straight), lit(bundled)];
+    assert.ok(after < 0.97 * before, `${after} lit pixels in place of ${before}`);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="false"]');
+    await page.mouse.move(1, 1);
+    await settle(page);
+    assert.ok(same(straight, await pixels(page)), 'switched off, the picture is what it was');
+    assert.deepEqual(complaints, []);
+  });
+});
