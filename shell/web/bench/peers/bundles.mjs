@@ -50,6 +50,7 @@ export async function bundle(folder) {
 
 /** Versions of the libraries as installed. */
 export function versions() {
-  const of = (name) => JSON.parse(readFileSync(join(here, 'node_modules', name, 'package.json'), 'utf8')).version;
+  const read = (name) => readFileSync(join(here, 'node_modules', name, 'package.json'), 'utf8');
+  const of = (name) => JSON.parse(read(name)).version;
   return { sigma: of('sigma'), cosmos: of('@cosmos.gl/graph'), cytoscape: of('cytoscape') };
 }

@@ -8,23 +8,27 @@ export function instrument() {
   const received = [];
   let open = null;
   const touched = new Set();
-  const pixel = new Uint8Array(4);
-  /** Reads one pixel of the canvas, which waits until everything before has been drawn. */
-  const finish = (gl) => {
-    const frame = gl.getParameter(gl.READ_FRAMEBUFFER_BINDING);
-    const buffer = gl.getParameter(gl.PIXEL_PACK_BUFFER_BINDING);
-    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, null);
-    gl.bindBuffer(gl.PIXEL_PACK_BUFFER, null);
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
-    gl.bindFramebuffer(gl.READ_FRAMEBUFFER, frame);
-    gl.bindBuffer(gl.PIXEL_PACK_BUFFER, buffer);
+  const waiting = [];
+  // A task of its own after each look, for what the device has done is told between tasks.
+  const look = () => {
+    while (waiting.length > 0) {
+      const { frame, syncs } = waiting[0];
+      const done = ([gl, sync]) => gl.getSyncParameter(sync, gl.SYNC_STATUS) === gl.SIGNALED;
+      if (!syncs.every(done)) break;
+      for (const [gl, sync] of syncs) gl.deleteSync(sync);
+      frames.push({ ...frame, end: performance.now() });
+      waiting.shift();
+    }
+    if (waiting.length > 0) setTimeout(look, 4);
   };
-  // A microtask: the task that draws has ended, its canvas is not yet handed to the compositor.
+  // A microtask: the task that draws has ended. The fence does not hold anybody up.
   const close = () => {
-    for (const gl of touched) finish(gl);
+    const fence = (gl) => [gl, gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0)];
+    waiting.push({ frame: open, syncs: [...touched].map(fence) });
+    for (const gl of touched) gl.flush();
     touched.clear();
-    frames.push({ ...open, end: performance.now() });
     open = null;
+    if (waiting.length === 1) setTimeout(look, 0);
   };
   const note = (gl, kind, count) => {
     if (!open) {

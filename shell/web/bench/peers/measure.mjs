@@ -11,9 +11,9 @@ import { FRAMES_ARGUMENT, prepareFrames } from './ours.mjs';
 
 /** What takes longer is ended and counts as this long. */
 const LIMIT_MS = 60_000;
-const UPDATES = 5;
-const STEPS = 10;
-const STEP_PX = 10;
+const UPDATES = 3;
+const STEPS = 5;
+const STEP_PX = 20;
 /** No drawing for this long: the picture is whole. */
 const QUIET_MS = 1500;
 
@@ -48,7 +48,8 @@ async function wholeFrame([since, elements, quiet]) {
       const inked = frames.filter((f) => f.start >= since && (f.lines > 0 || f.triangles > 1000));
       const last = inked.at(-1);
       if (last && performance.now() - last.end > quiet) {
-        return { end: last.end, frames: inked.length, lines: inked.reduce((sum, f) => sum + f.lines, 0) };
+        const lines = inked.reduce((sum, f) => sum + f.lines, 0);
+        return { end: last.end, frames: inked.length, lines };
       }
     }
     await new Promise((done) => setTimeout(done, 5));
@@ -60,7 +61,8 @@ function memory() {
   const sum = { gpu: 0, renderer: 0, rendererPeak: 0 };
   for (const { pid, kind } of browserProcesses()) {
     const field = (file, name) => {
-      const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/${file}`, 'utf8'));
+      const text = readFileSync(`/proc/${pid}/${file}`, 'utf8');
+      const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text);
       return Number(found?.[1] ?? 0) / 1024;
     };
     sum[kind] += field('smaps_rollup', 'Pss');
@@ -69,7 +71,7 @@ function memory() {
   return sum;
 }
 
-/** Share of the pixels of the stage that are not background, and of those in the middle, which only edges cross. */
+/** Shares of pixels that are not background: of the stage, and of its middle, which only edges cross. */
 function inked(png) {
   const { w, h, data } = decodePng(png);
   const lit = (x0, x1, y0, y1) => {
@@ -179,7 +181,7 @@ async function pan({ page, library, elements }) {
   return found;
 }
 
-/** The figures of one library; a phase that takes 60 s is named in `ended`, and those after it are missing. */
+/** The figures of one library; a phase that takes 60 s is named in `ended`, what follows is missing. */
 export async function measure({ library, address, counts, graph, headers, shot }) {
   const browser = await chromium.launch(START);
   const found = { ended: null };

@@ -1,4 +1,5 @@
-// The page itself, served by the real server: starting it, uploading the graph, and telling the page new positions.
+// The page itself, served by the real server: starting it, uploading the graph, and telling the page new
+// positions.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, openSync } from 'node:fs';
@@ -24,7 +25,8 @@ export async function startServer(binary, port) {
     if (tries === 600) throw new Error('the server did not come up in 60 s');
     await new Promise((done) => setTimeout(done, 100));
   }
-  const { token } = await json(`${base}/api-token-auth/`, { body: { username: 'admin', password: PASSWORD } });
+  const body = { username: 'admin', password: PASSWORD };
+  const { token } = await json(`${base}/api-token-auth/`, { body });
   return { base, child, headers: { Authorization: `Bearer ${token}` }, datasets: new Map() };
 }
 

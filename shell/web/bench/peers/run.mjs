@@ -2,7 +2,8 @@
 // What is in the file already is not measured again, so that it can be run in slices.
 //
 // Usage: GRAPHLUME_BIN=<server> node bench/peers/run.mjs <lines.jsonl> [--sizes 20k,100k,1m]
-//        [--libraries graphlume,sigma,cosmos,cytoscape] [--repeats 3] [--slices <browsers in this run>] [--shots <folder>]
+//        [--libraries graphlume,sigma,cosmos,cytoscape] [--repeats 3] [--slices <browsers in this run>]
+//        [--shots <folder>]
 
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -71,7 +72,9 @@ try {
         let address = `${peersAt}/${library}.html?size=${size}`;
         if (library === 'graphlume') {
           server ??= await startServer(process.env.GRAPHLUME_BIN, Number(given.port));
-          if (!server.datasets.has(size)) server.datasets.set(size, await upload(server, size, graphOf(size)));
+          if (!server.datasets.has(size)) {
+            server.datasets.set(size, await upload(server, size, graphOf(size)));
+          }
           address = server.datasets.get(size);
         }
         const shot = given.shots ? join(given.shots, `${library}-${size}.png`) : null;
