@@ -22,14 +22,13 @@ const CELLS = [
   ['  at its peak, MB', 'memory', (r) => r.rendererPeak],
   ['GPU process, MB', 'memory', (r) => r.gpu],
 ];
-const PHASES = ['first frame', 'memory', 'new positions', 'pan'];
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 const text = (v) => (v >= 100 ? v.toFixed(0) : v >= 10 ? v.toFixed(1) : v.toFixed(2));
 
 /** The median of a cell; null where more than half of the browsers were ended before it was done. */
 function valueOf(list, phase, of) {
-  const done = list.filter((r) => r.ended === null || PHASES.indexOf(r.ended) > PHASES.indexOf(phase));
+  const done = list.filter(({ ended }) => !ended.includes('first frame') && !ended.includes(phase));
   return 2 * done.length < list.length || done.length === 0 ? null : median(done.map(of));
 }
 

@@ -148,7 +148,7 @@ export class Renderer {
     this.edgesMax = GpuTable.capacity(this.gl);
     this.programs = this.makePrograms();
     this.tables = this.makeTables();
-    this.ink = new InkTarget(this.gl);
+    this.ink = new InkTarget(this.gl, this.software);
     this.marks = new Marks(this.gl, widths);
   }
 
@@ -227,7 +227,7 @@ export class Renderer {
   restore(): void {
     this.programs = this.makePrograms();
     this.tables = this.makeTables();
-    this.ink = new InkTarget(this.gl);
+    this.ink = new InkTarget(this.gl, this.software);
     this.marks = new Marks(this.gl, this.widths);
     this.orderBuffer = null;
     this.litBuffer = null;
