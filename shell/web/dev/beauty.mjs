@@ -1,6 +1,7 @@
 // How beautiful pictures are, in figures: for each address of a graph a line of a table, and 1 as the exit
 // code when a bar is missed. What the page knows it tells (window.__viewer); every figure is computed here.
 // Usage: node dev/beauty.mjs <address of a graph>… ; BARS='{"png":1e9}' sets bars anew by name.
+//        node dev/beauty.mjs <gallery.json of gallery.py> <account> <password> [name…]
 //
 //   nodes     in view
 //   names     shown: 40 or more where 40 nodes are in view, unless no node without a name has room for one
@@ -14,7 +15,8 @@
 import { stat } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
 import { START, settle } from '../tests/page/browser.mjs';
-import { openAddress, panCost } from './frame-cost.mjs';
+import { STAGE, openAddress, panCost } from './frame-cost.mjs';
+import { addressOf, galleryOf } from './gallery-list.mjs';
 
 const OWN = JSON.parse(process.env.BARS ?? '{}');
 const BARS = { names: 40, covered: 0, unnamed: 0, frame: 80, png: 600, ...OWN };
@@ -153,13 +155,24 @@ export function missed(f, bars = BARS) {
   return faults;
 }
 
-async function main(addresses) {
+/** What to look at: addresses as they are, or the graphs of a gallery. */
+async function asked([first, ...rest]) {
+  if (!first?.endsWith('.json')) return { addresses: [first, ...rest].filter(Boolean), headers: {} };
+  const [account, password, ...names] = rest;
+  const { graphs, headers } = await galleryOf(first, account, password);
+  const chosen = graphs.filter(({ name }) => names.length === 0 || names.includes(name));
+  return { addresses: chosen.map((graph) => addressOf(graph).href), headers };
+}
+
+async function main(words) {
+  const { addresses, headers } = await asked(words);
   const browser = await chromium.launch(START);
+  const options = { ...STAGE, before: (page) => page.setExtraHTTPHeaders(headers) };
   const columns = ['nodes', 'names', 'covered', 'unnamed', 'overlap', 'filled', 'frame', 'png'];
   console.log([...columns.map((name) => name.padStart(8)), ' missed'].join(''));
   let faults = 0;
   for (const address of addresses) {
-    const { page, context } = await openAddress(browser, address);
+    const { page, context } = await openAddress(browser, address, options);
     const f = await figures(page);
     const { gpu, renderer } = await panCost(page, 60);
     Object.assign(f, { frame: gpu + renderer, png: await savedKb(page) });

@@ -30,21 +30,27 @@ function processes() {
     });
 }
 
-/** CPU milliseconds that this program's browsers have used so far, by kind of process. */
-export function browserMs() {
+/** The processes of this program's browsers that draw: the one of the GPU, and those of pages. */
+export function browserProcesses() {
   const all = processes();
   const mine = new Set([process.pid]);
   for (let grown = 0; grown !== mine.size;) {
     grown = mine.size;
     for (const { pid, parent } of all) if (mine.has(parent)) mine.add(pid);
   }
+  return all
+    .filter(({ pid }) => mine.has(pid))
+    .flatMap(({ pid, command, ticks }) => {
+      const ms = (1000 * ticks) / TICKS_PER_S;
+      if (command.includes('--type=gpu-process')) return [{ pid, ms, kind: 'gpu' }];
+      return command.includes('--type=renderer') ? [{ pid, ms, kind: 'renderer' }] : [];
+    });
+}
+
+/** CPU milliseconds that this program's browsers have used so far, by kind of process. */
+export function browserMs() {
   const sum = { gpu: 0, renderer: 0 };
-  for (const { pid, command, ticks } of all) {
-    if (!mine.has(pid)) continue;
-    const ms = (1000 * ticks) / TICKS_PER_S;
-    if (command.includes('--type=gpu-process')) sum.gpu += ms;
-    if (command.includes('--type=renderer')) sum.renderer += ms;
-  }
+  for (const { kind, ms } of browserProcesses()) sum[kind] += ms;
   return sum;
 }
 

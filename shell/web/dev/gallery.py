@@ -1,7 +1,9 @@
-"""The graphs of the gallery, uploaded through PyGraphistry as anybody would plot them.
+"""The graphs of the gallery (gallery_graphs.py), uploaded through PyGraphistry as anybody would plot them, and, by name,
+others that only pictures are compared by.
 
 Prints a JSON list of what there is: the name, the address of the page, the session that shows the graph, the theme it is
-meant for (null for that of its own background), and whether a filter hides some of it. Other scripts open these addresses (picture-difference.mjs).
+meant for (null for that of its own background), and whether a filter hides some of it. Other scripts open these addresses (picture-difference.mjs,
+gallery-pictures.mjs, beauty.mjs).
 
 Usage: gallery.py <address of the server> <account> <password> [name...]
 Needs graphistry, networkx, numpy, pandas, requests and websockets.
@@ -18,21 +20,11 @@ import pandas as pd
 import requests
 from websockets.sync.client import connect
 
-SEED = 20
+import gallery_graphs as graphs
+from gallery_graphs import SEED, edges_of, rmat
 
 
-def edges_of(graph):
-    return pd.DataFrame(list(graph.edges()), columns=["source", "destination"])
-
-
-def social():
-    """Les Misérables (Knuth, The Stanford GraphBase, 1993): 77 nodes."""
-    graph = nx.les_miserables_graph()
-    nodes = pd.DataFrame({"id": list(graph.nodes)})
-    return graphistry.edges(edges_of(graph), "source", "destination").nodes(nodes, "id").bind(point_title="id")
-
-
-def tree():
+def tree5k():
     """A random recursive tree of 5,000 nodes."""
     draw = np.random.default_rng(SEED)
     child = np.arange(1, 5_000)
@@ -42,37 +34,8 @@ def tree():
     return graphistry.edges(edges, "source", "destination").nodes(nodes, "id").bind(point_title="title")
 
 
-def events():
-    """A log of 400 logins as a hypergraph: events, and the accounts, machines and addresses that they name."""
-    draw = np.random.default_rng(SEED)
-    count = 400
-    log = pd.DataFrame({
-        "account": [f"user{i}" for i in draw.zipf(1.6, count) % 40],
-        "machine": [f"host{i}" for i in draw.integers(0, 25, count)],
-        "address": [f"10.0.{i // 16}.{i % 16}" for i in draw.integers(0, 60, count)],
-    })
-    return graphistry.hypergraph(log, ["account", "machine", "address"], direct=False, verbose=False)["graph"]
-
-
-def ring():
-    """300 nodes by age on rings, as ring_continuous_layout of the client places them."""
-    draw = np.random.default_rng(SEED)
-    nodes = pd.DataFrame({"id": np.arange(300), "age": draw.integers(0, 100, 300).astype(float)})
-    edges = pd.DataFrame({"source": draw.integers(0, 300, 500), "destination": draw.integers(0, 300, 500)})
-    plot = graphistry.edges(edges, "source", "destination").nodes(nodes, "id")
-    return plot.ring_continuous_layout(ring_col="age", num_rings=6)
-
-
-def rmat():
-    """R-MAT 12 (Chakrabarti, Zhan and Faloutsos, SDM 2004): 65,536 edges among 4,096 ids."""
-    draw = np.random.default_rng(SEED)
-    scale, count = 12, 16 << 12
-    ends = np.zeros((2, count), dtype=int)
-    for _ in range(scale):
-        quarter = draw.choice(4, size=count, p=[0.57, 0.19, 0.19, 0.05])
-        ends = 2 * ends + np.array([quarter // 2, quarter % 2])
-    edges = pd.DataFrame({"source": ends[0], "destination": ends[1]})
-    return graphistry.edges(edges, "source", "destination")
+def rmat12():
+    return rmat(12)
 
 
 def marked():
@@ -96,9 +59,15 @@ def light():
         ["#327cb9", "#ef7a10", "#aa2914", "#977750", "#6537d9", "#a08de8", "#ca3894", "#4bad6d"] * 2)})
 
 
-GRAPHS = {
-    "social": (social, "dark"), "tree": (tree, "dark"), "events": (events, "dark"), "ring": (ring, None),
-    "rmat12": (rmat, "dark"), "marked": (marked, "dark"), "demo": (None, "dark"), "light": (light, "light"),
+# What makes each graph and the theme that its pictures are compared in; rings.py of the client brings its own background.
+GALLERY = {
+    "social": (graphs.social, "dark"), "debian": (graphs.debian, "dark"), "events": (graphs.events, "dark"),
+    "tree": (graphs.tree, "dark"), "routes": (graphs.routes, "dark"), "rings": (graphs.rings, None),
+    "fraud": (graphs.fraud, "light"), "rmat18": (graphs.rmat18, "dark"),
+}
+OTHERS = {
+    "tree5k": (tree5k, "dark"), "rmat12": (rmat12, "dark"), "marked": (marked, "dark"), "demo": (None, "dark"),
+    "light": (light, "light"),
 }
 # What is hidden in a graph once its session is open: a step of its document.
 FILTERS = {"marked": "risk > 0.1"}
@@ -129,8 +98,8 @@ def main(server, account, password, *names):
     graphistry.register(api=3, protocol=where.scheme, server=where.netloc, username=account, password=password)
     headers = {"Authorization": f"Bearer {graphistry.api_token()}"}
     shown = []
-    for name in names or GRAPHS:
-        make, theme = GRAPHS[name]
+    for name in names or GALLERY:
+        make, theme = {**GALLERY, **OTHERS}[name]
         if make is None:
             address = f"{server}/graph/graph.html?dataset={name}"
         else:

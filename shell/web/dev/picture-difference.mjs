@@ -8,10 +8,11 @@
 // The page is told that its device is no software one, which would have it draw many edges coarsely: that
 // is what its readers have, and what the server draws.
 
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { launch, open, settle, stopped } from '../tests/page/browser.mjs';
 import { decodePng } from '../tests/png.mjs';
+import { addressOf, galleryOf } from './gallery-list.mjs';
 
 const [WIDTH, HEIGHT] = [1440, 900];
 const FAR = 24;
@@ -22,16 +23,7 @@ const BARE = 'menu=false&info=false&showLabels=false&showPointsOfInterest=false&
 const HIDE = 'body * { visibility: hidden } canvas { visibility: visible !important }';
 
 const [list, account, password, folder] = process.argv.slice(2);
-const gallery = JSON.parse(readFileSync(list, 'utf8'));
-const base = new URL(gallery[0].address).origin;
-
-const login = await fetch(`${base}/api-token-auth/`, {
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ username: account, password }),
-});
-const { token } = await login.json();
-const headers = { Authorization: `Bearer ${token}` };
+const { graphs: gallery, base, headers } = await galleryOf(list, account, password);
 
 /** Share of the pixels, in percent, that differ, and the greatest difference. */
 function difference(a, b) {
@@ -45,9 +37,7 @@ function difference(a, b) {
 }
 
 async function compare(browser, { name, address, session, theme, filtered }) {
-  const url = new URL(address);
-  url.searchParams.set('session', session);
-  url.searchParams.set('splashAfter', 'false');
+  const url = addressOf({ address, session });
   const themed = theme ? { theme } : {};
   // A background of the address is the page's own: the server is told of it.
   const backed = theme || !url.searchParams.has('bg') ? {} : { background: url.searchParams.get('bg') };

@@ -9,6 +9,7 @@ export interface InkPlan {
   /** Edges in total and those that have arrived. */
   numEdges: number;
   known: number;
+  numNodes: number;
   /** Share of the edges that the ink rule wants drawn. */
   share: number;
   /** The near tier's edges, when few enough are in view. */
@@ -109,8 +110,8 @@ export class Painter {
       this.drawn = known;
       return { clear: true, reduce: 1, list: plan.list, from: 0, to: 0, arrows: plan.arrows };
     }
-    // At rest a few larger pieces: each also costs a repaint of the nodes.
-    const piece = plan.moving ? limit : Math.max(limit, goal / 5);
+    // At rest a few larger pieces: each also costs a repaint of the nodes, of which one costs about a line.
+    const piece = plan.moving ? limit : Math.max(limit, goal / 5, plan.numNodes);
     const to = this.whole ? goal : Math.min(goal, Math.ceil(from + piece));
     this.drawn = to;
     return { clear: from === 0, reduce: this.reduce, list: null, from, to, arrows: false };

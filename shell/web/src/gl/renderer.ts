@@ -171,7 +171,7 @@ export class Renderer {
     this.edgesMax = GpuTable.capacity(this.gl);
     this.programs = this.makePrograms();
     this.tables = this.makeTables();
-    this.ink = new InkTarget(this.gl);
+    this.ink = new InkTarget(this.gl, this.software);
     this.marks = new Marks(this.gl, widths);
   }
 
@@ -250,7 +250,7 @@ export class Renderer {
   restore(): void {
     this.programs = this.makePrograms();
     this.tables = this.makeTables();
-    this.ink = new InkTarget(this.gl);
+    this.ink = new InkTarget(this.gl, this.software);
     this.marks = new Marks(this.gl, this.widths);
     this.orderBuffer = null;
     this.litBuffer = this.someBuffer = this.listedNodes = null;

@@ -410,6 +410,7 @@ export class Picture {
     painter.paint({ ...input, alpha, fade, room }, {
       ...how,
       numEdges: this.data.numEdges,
+      numNodes: this.data.numNodes,
       known: this.data.edgesKnown,
       share,
       list,

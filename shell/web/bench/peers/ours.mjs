@@ -1,0 +1,105 @@
+// The page itself, served by the real server: starting it, uploading the graph, and telling the page new
+// positions.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SPACE, tables } from './graph.mjs';
+
+const PASSWORD = 'measured';
+
+/** A server of its own on a fresh folder. */
+export async function startServer(binary, port) {
+  const folder = mkdtempSync(join(tmpdir(), 'graphlume-peers-'));
+  const log = openSync(join(folder, 'log'), 'a');
+  const listen = ['--listen', `127.0.0.1:${port}`, '--internal-listen', `127.0.0.1:${port + 1}`];
+  const child = spawn(binary, ['serve', '--data', join(folder, 'data'), ...listen], {
+    env: { ...process.env, GRAPHLUME_ADMIN_PASSWORD: PASSWORD },
+    stdio: ['ignore', log, log],
+  });
+  const base = `http://127.0.0.1:${port}`;
+  for (let tries = 0; ; tries += 1) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${folder}/log`);
+    if (await fetch(`${base}/healthz`).then((r) => r.ok, () => false)) break;
+    if (tries === 600) throw new Error('the server did not come up in 60 s');
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  const body = { username: 'admin', password: PASSWORD };
+  const { token } = await json(`${base}/api-token-auth/`, { body });
+  return { base, child, headers: { Authorization: `Bearer ${token}` }, datasets: new Map() };
+}
+
+async function json(address, { body, headers = {} }) {
+  const raw = Buffer.isBuffer(body);
+  const type = raw ? {} : { 'content-type': 'application/json' };
+  const answer = await fetch(address, {
+    method: 'POST',
+    headers: { ...headers, ...type },
+    body: raw ? body : JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`${address}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+/** Uploads a graph with its positions; answers the address of its page. */
+export async function upload({ base, headers }, name, graph) {
+  const file = async (data) => {
+    const { file_id } = await json(`${base}/api/v2/files/`, { headers, body: { file_type: 'csv' } });
+    await json(`${base}/api/v2/upload/files/${file_id}`, { headers, body: data });
+    return file_id;
+  };
+  const { nodes, edges } = tables(graph);
+  const body = {
+    name,
+    node_encodings: { bindings: { node: 'id', node_x: 'x', node_y: 'y' } },
+    edge_encodings: { bindings: { source: 's', destination: 'd' } },
+    metadata: {},
+    node_files: [await file(nodes)],
+    edge_files: [await file(edges)],
+  };
+  const { data } = await json(`${base}/api/v2/upload/datasets/`, { headers, body });
+  return `${base}/graph/graph.html?dataset=${data.dataset_id}&play=0`;
+}
+
+/** In the page: keeps frames of positions ready that turn the layout, as the server would send them. */
+export async function prepareFrames([count, space]) {
+  const HEADER = 48;
+  const { sockets, received } = window.__bench;
+  const first = new DataView(received[0]);
+  const nodes = first.getUint32(24, true);
+  let payload = received[0].slice(HEADER);
+  if (first.getUint16(6, true) & 1) {
+    const stream = new Blob([payload]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+    payload = await new Response(stream).arrayBuffer();
+  }
+  const bounds = [32, 36, 40, 44].map((at) => first.getFloat32(at, true));
+  const [x0, y0, sx, sy] = first.getUint8(5) === 3 ? [0, 0, 1, 1] : bounds;
+  const raw = first.getUint8(5) === 3 ? new Float32Array(payload) : new Uint16Array(payload);
+  // Room around the square, which turning needs.
+  const [low, step] = [-space / 2, (2 * space) / 65_000];
+  const seq = window.__viewer.seq;
+  window.__bench.ready = Array.from({ length: count }, (_, k) => {
+    const bytes = new ArrayBuffer(HEADER + 4 * nodes);
+    new Uint8Array(bytes).set(new Uint8Array(received[0], 0, HEADER));
+    const head = new DataView(bytes);
+    head.setUint8(5, 1);
+    head.setUint16(6, 0, true);
+    head.setUint32(12, seq + 1 + k, true);
+    head.setUint32(16, 0, true);
+    head.setUint32(20, 0, true);
+    head.setUint32(28, 1, true);
+    [low, low, step, step].forEach((v, at) => head.setFloat32(32 + 4 * at, v, true));
+    const out = new Uint16Array(bytes, HEADER);
+    const [c, s, m] = [Math.cos(0.02 * (k + 1)), Math.sin(0.02 * (k + 1)), space / 2];
+    for (let i = 0; i < nodes; i += 1) {
+      const [x, y] = [x0 + raw[2 * i] * sx - m, y0 + raw[2 * i + 1] * sy - m];
+      out[2 * i] = Math.round((m + c * x - s * y - low) / step);
+      out[2 * i + 1] = Math.round((m + s * x + c * y - low) / step);
+    }
+    return bytes;
+  });
+  return { nodes, sockets: sockets.length };
+}
+
+export const FRAMES_ARGUMENT = (count) => [count, SPACE];
