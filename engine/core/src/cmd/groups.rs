@@ -24,9 +24,10 @@ impl Apply for Groups {
             Err(e) => return call.reply.send(Err(e)),
         };
         let (ctx, epoch) = (engine.ctx.clone(), self.epoch);
+        let memory = engine.residency.query_memory();
         read_in_background(engine, "groups", dataset, call, move |lease, cancel| {
             check_epoch(epoch, lease.facts.epoch)?;
-            groups::frame(&ctx, lease, cancel)
+            groups::frame(&ctx, lease, &cancel.with_memory(memory.share()))
         });
     }
 }

@@ -22,6 +22,8 @@ const BUDGET: Duration = Duration::from_secs(60);
 const COLUMN: &str = "community";
 /// Groups of a level at most; what is in smaller ones is in none.
 const GROUPS_MAX: usize = NO_GROUP as usize;
+/// Bytes an edge that the graph without the edges between groups takes at most, while the second level is looked for.
+const EDGE_BYTES: u64 = 48;
 /// Seed of the communities within communities.
 const SEED: u64 = 2;
 
@@ -43,7 +45,10 @@ pub(crate) fn frame(
     };
     let deadline = CancelToken::with_deadline(ctx.now() + BUDGET);
     let weights = lease.edge_weights.as_deref();
-    let fine = within(&lease.graph.topology, weights, &coarse, &deadline);
+    let topology = &lease.graph.topology;
+    let bytes = u64::from(topology.num_edges()) * EDGE_BYTES;
+    let fine = call.take(bytes).map_err(EngineError::from);
+    let fine = fine.and_then(|()| within(topology, weights, &coarse, &deadline));
     let mut levels = vec![numbered(&coarse)];
     // Without the finer level groups open into their nodes at once.
     levels.extend(fine.inspect_err(|e| tracing::info!(error = %e, "no groups in groups")).ok());
