@@ -2,8 +2,8 @@
 others that only pictures are compared by.
 
 Prints a JSON list of what there is: the name, the address of the page, the session that shows the graph, the theme it is
-meant for (null for that of its own background), and whether a filter hides some of it. Other scripts open these addresses (picture-difference.mjs,
-gallery-pictures.mjs, beauty.mjs).
+meant for (null for that of its own background), and whether a filter hides some of it. Other scripts open these addresses
+(picture-difference.mjs, gallery-pictures.mjs, beauty.mjs).
 
 Usage: gallery.py <address of the server> <account> <password> [name...]
 Needs graphistry, networkx, numpy, pandas, requests and websockets.
@@ -59,7 +59,7 @@ def light():
         ["#327cb9", "#ef7a10", "#aa2914", "#977750", "#6537d9", "#a08de8", "#ca3894", "#4bad6d"] * 2)})
 
 
-# What makes each graph and the theme that its pictures are compared in; rings.py of the client brings its own background.
+# What makes each graph, and the theme that its pictures are compared in; null: the background of its layout.
 GALLERY = {
     "social": (graphs.social, "dark"), "debian": (graphs.debian, "dark"), "events": (graphs.events, "dark"),
     "tree": (graphs.tree, "dark"), "routes": (graphs.routes, "dark"), "rings": (graphs.rings, None),

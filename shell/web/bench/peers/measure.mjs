@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
-import { browserMs, browserProcesses, STAGE } from '../../dev/frame-cost.mjs';
+import { browserProcesses, STAGE } from '../../dev/frame-cost.mjs';
 import { START } from '../../tests/page/browser.mjs';
 import { decodePng } from '../../tests/png.mjs';
 import { turned } from './graph.mjs';
@@ -28,10 +28,11 @@ function limited(promise, what) {
 }
 
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
-const cpu = () => {
-  const { gpu, renderer } = browserMs();
-  return gpu + renderer;
-};
+/** Processes of browsers before, which may take a while to end. */
+let before = new Set();
+const processes = () => browserProcesses().filter(({ pid }) => !before.has(pid));
+/** CPU milliseconds of the browser that is measured: the page's process and that of the GPU. */
+const cpu = () => processes().reduce((sum, { ms }) => sum + ms, 0);
 
 /** In the page: when the first frame after `since` that drew all was finished. */
 async function wholeFrame([since, elements, quiet]) {
@@ -59,7 +60,7 @@ async function wholeFrame([since, elements, quiet]) {
 /** Megabytes that each kind of process has for itself and its part of what is shared; the most it had. */
 function memory() {
   const sum = { gpu: 0, renderer: 0, rendererPeak: 0 };
-  for (const { pid, kind } of browserProcesses()) {
+  for (const { pid, kind } of processes()) {
     const field = (file, name) => {
       const text = readFileSync(`/proc/${pid}/${file}`, 'utf8');
       const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text);
@@ -90,7 +91,7 @@ function inked(png) {
 }
 
 async function firstFrame({ page, address, elements, library }) {
-  const before = cpu();
+  const spent = cpu();
   await page.goto(address, { waitUntil: 'commit' });
   const ours = library === 'graphlume';
   const isReady = (own) => {
@@ -105,7 +106,7 @@ async function firstFrame({ page, address, elements, library }) {
     const of = (entries) => entries.filter((e) => /edges\.bin|\.bin$/.test(new URL(e.name).pathname));
     return Math.max(...of(performance.getEntriesByType('resource')).map((e) => e.responseEnd));
   });
-  return { firstMs: end, firstAfterDataMs: end - arrived, firstCpuMs: cpu() - before, edgesDrawn: lines };
+  return { firstMs: end, firstAfterDataMs: end - arrived, firstCpuMs: cpu() - spent, edgesDrawn: lines };
 }
 
 /** One update of all positions: from its arrival to the end of the frame that shows all of it, in ms. */
@@ -118,7 +119,7 @@ async function update({ page, library, graph, elements }, k) {
       window.__bench.next = new Float32Array(raw.buffer);
     }, bytes);
   }
-  const before = cpu();
+  const spent = cpu();
   const since = await page.evaluate((own) => {
     const { sockets, ready, next } = window.__bench;
     const now = performance.now();
@@ -127,7 +128,7 @@ async function update({ page, library, graph, elements }, k) {
     return now;
   }, ours);
   const { end } = await page.evaluate(wholeFrame, [since, elements, ours ? 400 : 0]);
-  return { ms: end - since, cpuMs: cpu() - before };
+  return { ms: end - since, cpuMs: cpu() - spent };
 }
 
 async function updates(run) {
@@ -165,13 +166,13 @@ async function pan({ page, library, elements }) {
   await page.mouse.down();
   await page.mouse.move(x - 5, y);
   const took = [];
-  const [before, start] = [cpu(), Date.now()];
+  const [spent, start] = [cpu(), Date.now()];
   for (let k = 1; k <= STEPS && Date.now() - start < LIMIT_MS; k += 1) {
     const known = await page.evaluate(() => window.__bench.moves.length);
     await page.mouse.move(x - 5 - k * STEP_PX, y);
     took.push(await limited(page.evaluate(movedFrame, [known, elements, ours]), 'pan'));
   }
-  const found = { panMs: median(took), panCpuMs: (cpu() - before) / took.length, steps: took.length };
+  const found = { panMs: median(took), panCpuMs: (cpu() - spent) / took.length, steps: took.length };
   const last = await page.evaluate(() => window.__bench.moves.at(-1));
   await page.mouse.up();
   if (ours) {
@@ -183,6 +184,7 @@ async function pan({ page, library, elements }) {
 
 /** The figures of one library; phases that take 60 s are named in `ended`, and their figures are missing. */
 export async function measure({ library, address, counts, graph, headers, shot }) {
+  before = new Set(browserProcesses().map(({ pid }) => pid));
   const browser = await chromium.launch(START);
   const found = { ended: [] };
   try {

@@ -46,6 +46,8 @@ for (const size of [...new Set(rows.map((r) => r.size))]) {
   for (const [title, phase, of] of CELLS) {
     const values = LIBRARIES.map((name) => valueOf(own.filter((r) => r.library === name), phase, of));
     const cells = values.map((v, k) => {
+      if (!own.some((r) => r.library === LIBRARIES[k])) return 'not run';
+      if (v !== null && !Number.isFinite(v)) return 'unknown';
       if (v === null) return title.includes(' s') ? 'ended at 60 s' : '-';
       const times = k > 0 && values[0] ? ` (${(v / values[0]).toFixed(1)} ×)` : '';
       return text(v) + times;

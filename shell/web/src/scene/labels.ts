@@ -61,6 +61,8 @@ const AREA_PER_LABEL = 28_000;
 const LABELS_MAX = 200;
 /** A shown label keeps its place unless a rival is better by this factor. */
 const HYSTERESIS = 1.2;
+/** So many of the largest nodes in view are named even where those shown before have used up the budget. */
+const LARGEST = 20;
 
 /** How many labels a canvas carries. */
 export function labelBudget(width: number, height: number): number {
@@ -173,8 +175,9 @@ export function placeLabels(input: PlacementInput): Placed[] {
   for (const panel of input.obstacles) occupied.add(panel);
   for (const disc of input.discs) occupied.addDisc(disc);
   const placed: Placed[] = [];
+  const least = order.map((c) => c.weight).sort((a, b) => b - a)[LARGEST] ?? 0;
   for (const c of order.slice(0, TRIES_MAX)) {
-    if (!c.must && placed.length >= budget) break;
+    if (!c.must && placed.length >= budget && c.weight <= least) continue;
     const w = measure(c.text, c.size, c.bold);
     const found = freeSpot(c, w, width, height, occupied, shown.get(c.index) ?? 0);
     if (!found) continue;
