@@ -150,7 +150,7 @@ export class Afar {
           let above: Level | null = null;
           this.levels = levels.slice(0, 2).map((of, k) => (above = new Level(of, MOST[k], above)));
           // In a small graph they are asked for to bundle edges along.
-          if (viewer.picture.data.numNodes >= MANY) groupsShown.value = !SWITCHED_OFF;
+          if (viewer.picture.data.numNodes > MANY) groupsShown.value = !SWITCHED_OFF;
         }
       }
     } catch (error) {
@@ -170,7 +170,7 @@ export class Afar {
   private look(now: number): void {
     const { picture, epoch } = this.viewer;
     const { data, positions } = picture;
-    if (data.numNodes < MANY || !positions.started) {
+    if (data.numNodes <= MANY || !positions.started) {
       this.strength = 0;
       return;
     }
@@ -183,7 +183,7 @@ export class Afar {
     this.update(now);
     const { scale } = picture.camera.view;
     // Among the few that filters leave, each is seen.
-    const many = coarse.total >= MANY;
+    const many = coarse.total > MANY;
     coarse.look(many ? scale : Infinity, fine !== undefined);
     fine?.look(many ? scale : Infinity, false);
     let hidden = 0;
