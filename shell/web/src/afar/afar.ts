@@ -83,6 +83,7 @@ export class Afar {
   private placed: unknown[] = [];
   private placedAt = -1e9;
   private tookMs = 0;
+  private later: ReturnType<typeof setTimeout> | undefined;
   /** 0 where nodes are seen, 1 where groups are in their place. */
   private strength = 0;
 
@@ -100,7 +101,7 @@ export class Afar {
 
   /** Whether something is on its way that changes the picture. */
   get busy(): boolean {
-    return this.loading !== null || this.asking || this.collapsed.busy;
+    return this.loading !== null || this.asking || this.collapsed.busy || this.later !== undefined;
   }
 
   /** Nodes and edges as they are drawn behind groups; looks first at what there is to show. */
@@ -119,12 +120,12 @@ export class Afar {
     };
   }
 
-  /** The nodes of a frame: all in view once it is at rest and has all its edges. */
+  /** The nodes of a frame: all in view once it is at rest and its edges are drawn. */
   private sampled({ view, size }: DrawInput): NodeList | null {
     const { picture } = this.viewer;
     const { data, painter, positions } = picture;
     this.sample.learn(painter.lastMs, data.numNodes);
-    const whole = !picture.moving && data.edgesKnown === data.numEdges && !painter.incomplete;
+    const whole = !picture.moving && !painter.incomplete;
     const box = viewBox(view, { w: size.w + MARGIN_PX, h: size.h + MARGIN_PX });
     const { x, y } = positions.origin;
     const stored = { minX: box.minX - x, maxX: box.maxX - x, minY: box.minY - y, maxY: box.maxY - y };
@@ -149,7 +150,7 @@ export class Afar {
           let above: Level | null = null;
           this.levels = levels.slice(0, 2).map((of, k) => (above = new Level(of, MOST[k], above)));
           // In a small graph they are asked for to bundle edges along.
-          if (viewer.picture.data.numNodes >= MANY) groupsShown.value = !SWITCHED_OFF;
+          if (viewer.picture.data.numNodes > MANY) groupsShown.value = !SWITCHED_OFF;
         }
       }
     } catch (error) {
@@ -169,7 +170,7 @@ export class Afar {
   private look(now: number): void {
     const { picture, epoch } = this.viewer;
     const { data, positions } = picture;
-    if (data.numNodes < MANY || !positions.started) {
+    if (data.numNodes <= MANY || !positions.started) {
       this.strength = 0;
       return;
     }
@@ -182,7 +183,7 @@ export class Afar {
     this.update(now);
     const { scale } = picture.camera.view;
     // Among the few that filters leave, each is seen.
-    const many = coarse.total >= MANY;
+    const many = coarse.total > MANY;
     coarse.look(many ? scale : Infinity, fine !== undefined);
     fine?.look(many ? scale : Infinity, false);
     let hidden = 0;
@@ -206,14 +207,24 @@ export class Afar {
       for (const level of this.levels) level.relink(data);
     }
     const places = [positions.seq, size.w, size.h, Math.round(Math.log2(fitScale) * 20)];
-    const due = now - this.placedAt > PATIENCE * this.tookMs;
-    if (!fresh && !(differs(this.placed, places) && due)) return;
+    const stale = differs(this.placed, places);
+    const wait = this.placedAt + PATIENCE * this.tookMs - now;
+    if (!fresh && stale && wait > 0) this.lookLater(wait);
+    if (!fresh && (!stale || wait > 0)) return;
     const began = performance.now();
     const area = (AREA * size.w * size.h) / (fitScale * fitScale);
     for (const level of this.levels) level.replace(data, { area });
     this.placed = places;
     this.tookMs = performance.now() - began;
     this.placedAt = now;
+  }
+
+  /** Looks again although nothing moves by then: the last places must not stay unseen. */
+  private lookLater(wait: number): void {
+    this.later ??= setTimeout(() => {
+      this.later = undefined;
+      this.changed();
+    }, wait);
   }
 
   /** Draws groups over the picture and puts their names where there is room. */

@@ -102,8 +102,11 @@ export class CollapsedNodes {
   /** Hides the edges among members anew, and counts members, where edges or filters are others. */
   update(): void {
     const { of } = this;
-    const { picture } = this.viewer;
+    const { picture, epoch } = this.viewer;
     const { data, hiding } = picture;
+    const entries = state.collapsed.value;
+    // In other elements other nodes are meant.
+    if (epoch !== this.epoch && entries.length > 0 && !this.busy) void this.find(entries);
     const { masks } = hiding;
     const now = [data.edgesKnown, masks.node, data.nodeColor, data.nodeSize, of];
     if (now.every((value, k) => value === this.known[k]) && this.known.length > 0) return;
