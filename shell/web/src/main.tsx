@@ -57,6 +57,7 @@ function start({ stage, surface }: Surfaces): void {
     void import('./panels/more.tsx').then((more) => {
       viewer.onDraw = () => more.placeCards(stage, viewer);
       more.listenKeys(viewer);
+      viewer.drag = new more.Dragging(viewer.picture, viewer.link, viewer.pins);
       new more.PointerInput(surface, viewer);
       viewer.picture.pointing = more.pointing;
       more.watchAfar(viewer);

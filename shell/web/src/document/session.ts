@@ -126,7 +126,7 @@ export class DocumentSession {
 
   /** Nodes that came to be pinned, and those that no longer are; the one in hand is not among them yet. */
   private showPins(): void {
-    const { pins } = this.viewer.drag;
+    const { pins } = this.viewer;
     const now = new Set([...this.document.below('pins').keys()].map(Number));
     for (const index of this.pinned) if (!now.has(index)) pins.delete(index);
     for (const index of now) pins.add(index);

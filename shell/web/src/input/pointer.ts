@@ -180,7 +180,7 @@ export class PointerInput {
     if (this.line && press.moved) {
       this.endLine(up);
     } else if (press.moved) {
-      if (press.index >= 0) this.viewer.drag.end();
+      if (press.index >= 0) this.viewer.drag?.end();
     } else if (up) {
       this.click(press.index, event.shiftKey, this.at(event));
     }

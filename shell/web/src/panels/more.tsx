@@ -6,6 +6,7 @@ export { PointerInput } from '../input/pointer.ts';
 export { isDirected } from '../scene/direction.ts';
 export * as pointing from '../scene/pointing.ts';
 export { RareEdges } from '../scene/rare-edges.ts';
+export { Dragging } from '../state/dragging.ts';
 export { Names } from '../scene/names.ts';
 export { Cards, placeCards } from './card.tsx';
 export { CollectionsPanel } from './collections.tsx';

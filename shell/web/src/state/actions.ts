@@ -91,7 +91,7 @@ export function unpin(index: number): void {
 }
 
 export function isPinned(index: number): boolean {
-  return viewer?.drag.pins.has(index) ?? false;
+  return viewer?.pins.has(index) ?? false;
 }
 
 export function retry(): void {

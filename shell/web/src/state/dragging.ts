@@ -19,16 +19,15 @@ interface Held {
 
 /** Nodes that the user moves: shown at once, told to the server, kept there by it. */
 export class Dragging {
-  readonly pins = new Set<number>();
   private held: Held | null = null;
 
   constructor(
     private readonly picture: Picture,
     private readonly link: SessionLink,
+    private readonly pins: Set<number>,
   ) {}
 
   clear(): void {
-    this.pins.clear();
     this.held = null;
   }
 

@@ -11,7 +11,7 @@ import { afar, groupNames, isGrouping } from './afar.ts';
 import { bound, isBinding, withBound } from './bound.ts';
 import { readCollections } from './collections.ts';
 import { documents, tellsDocument } from './documents.ts';
-import { Dragging } from './dragging.ts';
+import type { Dragging } from './dragging.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
@@ -31,7 +31,9 @@ export class Viewer {
   private names: Names | null = null;
   readonly api: Api;
   readonly link: SessionLink;
-  readonly drag: Dragging;
+  readonly pins = new Set<number>();
+  /** Moves nodes by hand; null until the graph is on the screen. */
+  drag: Dragging | null = null;
   readonly focus: Focus;
   epoch = 0;
   seq = 0;
@@ -82,7 +84,6 @@ export class Viewer {
           'A message of the server could not be read; the picture may be out of date.';
       },
     });
-    this.drag = new Dragging(this.picture, this.link);
     this.focus = new Focus(this.picture, this.labels, this.api);
     this.listen();
   }
@@ -179,7 +180,8 @@ export class Viewer {
 
   private newElements(nodes: number, edges: number): void {
     this.focus.clear();
-    this.drag.clear();
+    this.pins.clear();
+    this.drag?.clear();
     this.seq = 0;
     this.labels.setLabels([]);
     this.labels.clear();
@@ -308,9 +310,8 @@ export class Viewer {
       }
       this.seq = header.seq;
       document.body.dataset.seq = String(header.seq);
-      this.drag.hold(now);
-      if (store.phase.value === 'loading' || store.phase.value === 'waiting')
-        store.phase.value = 'ready';
+      this.drag?.hold(now);
+      if (['loading', 'waiting'].includes(store.phase.value)) store.phase.value = 'ready';
       if (store.link.value === 'polling') store.playing.value = (header.flags & FLAG.RUNNING) !== 0;
     }
     this.refresh();
@@ -355,8 +356,7 @@ export class Viewer {
   }
 
   private zoomFor(): number {
-    // About 40 nodes across the screen.
-    return Math.sqrt(this.picture.data.numNodes) / 25;
+    return Math.sqrt(this.picture.data.numNodes) / 25; // about 40 nodes across the screen
   }
 
   /** What is named may be something else. */
@@ -381,12 +381,12 @@ export class Viewer {
 
   /** Moves a node with the pointer; the server keeps it there. */
   dragTo(index: number, x: number, y: number): void {
-    if (maySteer()) this.drag.to(index, x, y);
+    if (maySteer()) this.drag?.to(index, x, y);
     this.refresh();
   }
 
   unpin(index: number): void {
-    this.drag.unpin(index);
+    this.drag?.unpin(index);
     this.refresh();
   }
 
@@ -447,7 +447,7 @@ export class Viewer {
       selected: this.focus.selected,
       hovered: this.focus.hovered,
       lit: this.picture.lit && this.focus.any ? this.picture.lit.set : null,
-      pins: this.drag.pins,
+      pins: this.pins,
       counts: picture.counts(),
       carded: new Set([store.params.showLabelOnHover ? this.focus.hovered : -1, this.focus.selected]),
     };
