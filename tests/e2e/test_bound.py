@@ -24,20 +24,27 @@ def g(client):
     return placed.settings(url_params=STILL)
 
 
-def told(server, url):
-    """The message that describes the graph, and the looks of all icons with what each element shows."""
+def opened(server, url):
+    """The address of a session of its own, the message that describes its graph, and the frames of its picture."""
     dataset, session = dataset_of(url), unique("bound")
-    where = {"dataset": dataset, "session": session}
-    assert requests.get(f"{server.url}/graph/graph.html", params=where).status_code == 200
-    base, query = f"{server.url}/viz/{session}", {"dataset": dataset}
+    query = {"dataset": dataset}
+    page = requests.get(f"{server.url}/graph/graph.html", params={**query, "session": session})
+    assert page.status_code == 200
+    base = f"{server.url}/viz/{session}"
     while True:
         answer = requests.get(f"{base}/graph", params=query).json()
         graph = next((m for m in answer["messages"] if m["t"] == "graph"), None)
         if graph:
             break
+    frames = [requests.get(f"{base}/scene/{k}", params=query).content for k in range(answer["scene_frames"])]
+    return base, graph, frames
+
+
+def told(server, url):
+    """The message that describes the graph, and the looks of all icons with what each element shows."""
+    _, graph, frames = opened(server, url)
     layers = []
-    for k in range(answer["scene_frames"]):
-        frame = requests.get(f"{base}/scene/{k}", params=query).content
+    for frame in frames:
         if frame[5] == 20:
             count, size = int.from_bytes(frame[24:28], "little"), int.from_bytes(frame[52:56], "little")
             shown = np.frombuffer(frame[64:64 + 2 * count], "<u2")
@@ -143,17 +150,12 @@ def test_an_edge_has_the_colours_bound_to_its_two_ends(server, g):
     """From the client to the page's frames, and to the picture that the server draws."""
     edges = EDGES.assign(a="red", b=["blue", "lime"] * 3)
     url = g.edges(edges, "s", "d").bind(edge_source_color="a", edge_destination_color="b").plot(render=False)
-    dataset, session = dataset_of(url), unique("ends")
-    page = requests.get(f"{server.url}/graph/graph.html", params={"dataset": dataset, "session": session})
-    assert page.status_code == 200
-    base, query = f"{server.url}/viz/{session}", {"dataset": dataset}
-    answer = requests.get(f"{base}/graph", params=query).json()
-    frames = [requests.get(f"{base}/scene/{k}", params=query).content for k in range(answer["scene_frames"])]
+    base, _, frames = opened(server, url)
     colors, = [np.frombuffer(frame[64:], "u1").reshape(-1, 4) for frame in frames if frame[5] == 17 and frame[48] == 1]
     sources, destinations = colors[:len(EDGES)], colors[len(EDGES):]
     assert (sources == [255, 0, 0, 255]).all() and len(destinations) == len(EDGES)
     assert sorted(map(tuple, destinations.tolist())) == sorted([(0, 0, 255, 255), (0, 255, 0, 255)] * 3)
-    drawn = requests.get(f"{base}/picture.svg", params={**query, "names": "false", "legend": "false"})
+    drawn = requests.get(f"{base}/picture.svg", params={"dataset": dataset_of(url), "names": "false", "legend": "false"})
     assert drawn.status_code == 200, drawn.text
     # A line of a file of shapes has one colour, that half-way.
     assert "#800080" in drawn.text and "#808000" in drawn.text, drawn.text
