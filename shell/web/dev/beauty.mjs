@@ -88,7 +88,7 @@ const grown = (b, by) => ({ x: b.x - by, y: b.y - by, w: b.w + 2 * by, h: b.h + 
 
 /** Nodes of which the disc overlaps another's, found by a grid as wide as the largest disc. */
 function overlapping(nodes) {
-  const cell = Math.max(1, 2 * Math.max(...nodes.map((n) => n.r)));
+  const cell = Math.max(1, 2 * nodes.reduce((most, n) => Math.max(most, n.r), 0));
   const cells = new Map();
   const key = (x, y) => `${Math.floor(x / cell)} ${Math.floor(y / cell)}`;
   for (const n of nodes) cells.set(key(n.x, n.y), [...(cells.get(key(n.x, n.y)) ?? []), n]);
@@ -161,7 +161,9 @@ async function asked([first, ...rest]) {
   const [account, password, ...names] = rest;
   const { graphs, headers } = await galleryOf(first, account, password);
   const chosen = graphs.filter(({ name }) => names.length === 0 || names.includes(name));
-  return { addresses: chosen.map((graph) => addressOf(graph).href), headers };
+  // Of nodes and their names: from afar communities would stand in their place.
+  const nodes = { superGraph: 'false' };
+  return { addresses: chosen.map((graph) => addressOf(graph, nodes).href), headers };
 }
 
 async function main(words) {

@@ -18,7 +18,7 @@ const [WIDTH, HEIGHT] = [1440, 900];
 const FAR = 24;
 /** Percent of the pixels that may differ. */
 const BAR = 2;
-const BARE = 'menu=false&info=false&showLabels=false&showPointsOfInterest=false&test=true';
+const BARE = 'menu=false&info=false&showLabels=false&showPointsOfInterest=false&test=true&superGraph=false';
 /** As in the page's panels, whose pixels are no part of the picture. */
 const HIDE = 'body * { visibility: hidden } canvas { visibility: visible !important }';
 
