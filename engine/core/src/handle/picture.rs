@@ -64,7 +64,7 @@ impl EngineHandle {
         request.settings.check().map_err(|e| EngineError::from_coded(&e))?;
         let target = target.into();
         let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
-        // A caller who does not wait for the layout waits for the graph all the same: whoever does not look has none loaded.
+        // A caller who does not wait for the layout waits for the graph all the same.
         let is_loaded =
             || broadcast.has_ended_loading() || broadcast.state().state == Phase::Waiting;
         self.look_until(&target, is_loaded).await?;
