@@ -36,7 +36,8 @@ pub(super) fn read_dataset<R: Send + 'static>(
     read_on(|pools| &pools.readers, engine, what, dataset, call, work);
 }
 
-/// As [`read_dataset`], in the pool for what nobody waits for: it may take long, and reads go before it.
+/// As [`read_dataset`], on the background workers in place of the readers. For [`super::groups::Groups`], which may take a
+/// minute and would keep a reader from the queries of other callers.
 pub(super) fn read_in_background<R: Send + 'static>(
     engine: &mut Engine,
     what: &'static str,

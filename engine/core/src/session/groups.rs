@@ -16,7 +16,8 @@ use crate::error::EngineError;
 use crate::residency::Lease;
 use crate::session::communities;
 
-/// Time that communities may take here: nobody waits, and the picture is there already.
+/// Longest search for the communities of [`frame`], and then for those within them. The page asks for the frame after its first
+/// picture, so that 60 s keep no picture waiting; a search that takes longer is given up, and the page shows nodes only.
 const BUDGET: Duration = Duration::from_secs(60);
 /// A column of the nodes with this name has the precedence over communities that are looked for, as it has in filters.
 const COLUMN: &str = "community";

@@ -149,24 +149,18 @@ fn filter(path: &str, value: &Value) -> Result<Value, ServiceError> {
     if !matches!(kind, "filter" | "exclusion") {
         return Err(expected(&format!("{path}.kind"), "filter or exclusion"));
     }
-    let rule = fields.rule()?;
-    if rule.get("sets").is_some() {
-        return Err(expected(
-            &format!("{path}.rule"),
-            "a rule other than sets, which is for collections",
-        ));
-    }
-    Ok(json!({
-        "kind": kind,
-        "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default(),
-        "on": fields.flag("on", true)?,
-        "order": fields.number("order")?,
-        "rule": rule,
-    }))
+    let mut entry = Map::from_iter([("kind".to_owned(), json!(kind))]);
+    entry.extend(ruled(path, &fields)?);
+    Ok(Value::Object(entry))
 }
 
 fn collapsed(path: &str, value: &Value) -> Result<Value, ServiceError> {
     let fields = Fields::of(path, value, &["name", "on", "order", "rule"])?;
+    ruled(path, &fields).map(Value::Object)
+}
+
+/// What filters, exclusions and collapsed nodes have in common.
+fn ruled(path: &str, fields: &Fields<'_>) -> Result<Map<String, Value>, ServiceError> {
     let rule = fields.rule()?;
     if rule.get("sets").is_some() {
         return Err(expected(
@@ -174,12 +168,14 @@ fn collapsed(path: &str, value: &Value) -> Result<Value, ServiceError> {
             "a rule other than sets, which is for collections",
         ));
     }
-    Ok(json!({
-        "name": fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default(),
-        "on": fields.flag("on", true)?,
-        "order": fields.number("order")?,
-        "rule": rule,
-    }))
+    let name = fields.text("name", COLLECTION_NAME_CHARS_MAX)?.unwrap_or_default();
+    let entries = [
+        ("name", json!(name)),
+        ("on", json!(fields.flag("on", true)?)),
+        ("order", json!(fields.number("order")?)),
+        ("rule", json!(rule)),
+    ];
+    Ok(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 fn collection(path: &str, value: &Value) -> Result<Value, ServiceError> {

@@ -1,4 +1,4 @@
-import { CURVE, EDGE } from '../gl/shaders.ts';
+import { EDGE, quads } from '../gl/shaders.ts';
 
 /** GLSL of bundled edges: as the shaders of straight ones, with another way from end to end. */
 
@@ -33,49 +33,19 @@ void main() {
   vec2 h = hub(ends.x);
   vec2 k = hub(ends.y);
   vec2 at = bends(h, k) ? bent(a, h, k, b, t) : mix(a, b, t);
-  vec4 c = mix(edgeColor(e, ends.x), edgeColor(e, ends.y), t);
+  vec4 c = mix(edgeColor(e, ends.x, false), edgeColor(e, ends.y, true), t);
   float w = c.a * passing(a, b) * fade(length(pixel(b) - pixel(a))) * edgeWidth(e) * uGain;
   vInk = vec4(c.rgb * w, w);
   gl_Position = vec4(clip(at), 0.0, 1.0);
 }`;
 
-/** Anti-aliased edges: six vertices a segment. */
-export const BENT_QUADS_VS = `${CURVE}${BEND}
-out vec4 vInk;
-out vec2 vAcross;
-void main() {
-  int per = 6 * uSegments;
-  int k = gl_VertexID / per;
-  int v = gl_VertexID - k * per;
-  int segment = v / 6;
-  int corner = v - segment * 6;
-  uvec2 entry = texelFetch(uList, cell(k), 0).xy;
-  int e = int(entry.x);
-  ivec2 ends = ivec2(texelFetch(uEnds, cell(e), 0).xy);
-  vec2 a = place(ends.x);
-  vec2 b = place(ends.y);
-  if (!placed(a) || !placed(b) || hidden(e)) { gl_Position = vec4(2.0, 2.0, 2.0, 1.0); return; }
-  Curve c = curveOf(ends, rankOf(entry), a, b);
-  float t0 = float(segment) / float(uSegments);
-  float t1 = float(segment + 1) / float(uSegments);
-  bool far = corner == 1 || corner == 2 || corner == 4;
-  float side = (corner == 0 || corner == 1 || corner == 3) ? -1.0 : 1.0;
+const BEND_SEGMENT = `
   vec2 h0 = hub(ends.x);
   vec2 h1 = hub(ends.y);
-  vec2 p0 = at(c, t0);
-  vec2 p1 = at(c, t1);
   if (bends(h0, h1)) {
     p0 = bent(c.a, pixel(h0), pixel(h1), c.b, t0);
     p1 = bent(c.a, pixel(h0), pixel(h1), c.b, t1);
   }
-  vec2 run = p1 - p0;
-  vec2 dir = run / max(length(run), 1e-4);
-  float width = uWidth * edgeWidth(e) * swell(entry);
-  float half_ = width * 0.5 + 0.75;
-  vec2 q = (far ? p1 : p0) + vec2(-dir.y, dir.x) * side * half_;
-  vec4 col = mix(edgeColor(e, ends.x), edgeColor(e, ends.y), far ? t1 : t0);
-  float w = col.a * passing(a, b) * fade(length(c.b - c.a)) * uGain;
-  vInk = vec4(col.rgb * w, w);
-  vAcross = vec2(side * half_, width * 0.5);
-  gl_Position = vec4(unpixel(q), 0.0, 1.0);
-}`;
+`;
+
+export const BENT_QUADS_VS = quads(BEND, BEND_SEGMENT);

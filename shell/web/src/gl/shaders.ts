@@ -135,7 +135,7 @@ out vec4 oColor;
 void main() { oColor = vInk; }`;
 
 /** Shared by quads and arrows: the curve of an edge, in CSS pixels. */
-export const CURVE = `${EDGE}
+const CURVE = `${EDGE}
 uniform usampler2D uList;
 uniform int uSegments;
 uniform float uCurvature;
@@ -175,8 +175,8 @@ vec2 at(Curve c, float t) {
 }
 `;
 
-/** Anti-aliased edges: six vertices a segment. */
-export const QUADS_VS = `${CURVE}
+/** Anti-aliased edges: six vertices a segment, whose ends `bend` may lead elsewhere by what is `declared`. */
+export const quads = (declared: string, bend: string): string => `${CURVE}${declared}
 out vec4 vInk;
 out vec2 vAcross;         // distance from the middle line, half width
 void main() {
@@ -198,6 +198,7 @@ void main() {
   float side = (corner == 0 || corner == 1 || corner == 3) ? -1.0 : 1.0;
   vec2 p0 = at(c, t0);
   vec2 p1 = at(c, t1);
+  ${bend}
   vec2 run = p1 - p0;
   vec2 dir = run / max(length(run), 1e-4);
   float width = uWidth * edgeWidth(e) * swell(entry);
@@ -212,6 +213,7 @@ void main() {
   vAcross = vec2(side * half_, width * 0.5);
   gl_Position = vec4(unpixel(q), 0.0, 1.0);
 }`;
+export const QUADS_VS = quads('', '');
 
 export const QUADS_FS = `${HEAD}
 in vec4 vInk;
