@@ -41,7 +41,7 @@ run() {
     # On the mock server first, which has states that a real one is hard to bring into.
     page)
         (cd shell/web && npm run --silent page) || return 1
-        end_to_end "tests/e2e/test_page.py tests/e2e/test_together.py tests/e2e/test_document.py tests/e2e/test_embed.py" GRAPHLUME_LONG=1 ;;
+        end_to_end "tests/e2e/test_page.py tests/e2e/test_together.py tests/e2e/test_document.py tests/e2e/test_embed.py tests/e2e/test_embed_examples.py" GRAPHLUME_LONG=1 ;;
     power-cuts)
         GRAPHLUME_TEST_POWER_CUTS=60 cargo test --locked --quiet -p graphlume -p graphlume-storage --lib power_cut -- --nocapture 2>&1 \
             | grep rounds ;;

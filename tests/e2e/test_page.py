@@ -18,8 +18,7 @@ def generated(alice, folder, kind, *options):
 
 # Of the tests of the panels these are run by the gate, which has a minute for the whole page; all of them by
 # `scripts/long.sh page`. Collections have a file of their own there.
-GATE = ["a filter hides nodes", "what cannot be read", "a brush is drawn", "what an expression", "the selection is kept",
-        "selected: dark"]
+GATE = ["a filter hides nodes", "what cannot be read", "a brush is drawn", "what an expression", "selected: dark"]
 
 
 def suite(server, alice, tmp_path, name, only=()):
