@@ -90,6 +90,7 @@ commands! {
     Search = cmd::search::Search,
     Edges = cmd::edges::Edges,
     Groups = cmd::groups::Groups,
+    Depth = cmd::depth::Depth,
     Filter = cmd::facets::FilterPicture,
     Histograms = cmd::facets::Histograms,
     FacetColumns = cmd::facets::FacetColumns,

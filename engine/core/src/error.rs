@@ -87,6 +87,11 @@ pub enum EngineError {
         /// The present epoch.
         now: u32,
     },
+    /// No node of what the session shows has a third coordinate.
+    #[error(
+        "the nodes of session {0} have no third coordinate: bind node_z, add a node column z, or lay out by name in space"
+    )]
+    NoDepth(SessionId),
     /// The memory budget cannot hold the work, now or ever.
     #[error("not enough memory: {0}")]
     Memory(#[from] MemoryError),
@@ -179,7 +184,7 @@ impl Coded for EngineError {
                     Code::Cancelled
                 }
             },
-            Self::SessionNotFound(_) | Self::Index { .. } => Code::NotFound,
+            Self::SessionNotFound(_) | Self::Index { .. } | Self::NoDepth(_) => Code::NotFound,
             Self::SessionClosed { .. } | Self::Epoch { .. } => Code::Gone,
             Self::SessionTaken { .. } | Self::Waiting { .. } => Code::Conflict,
             Self::Setting { .. } => Code::InvalidArgument,
@@ -205,6 +210,7 @@ impl Coded for EngineError {
             Self::Index { what: "edge", .. } => "edge-not-found",
             Self::Index { .. } => "node-not-found",
             Self::Epoch { .. } => "epoch-over",
+            Self::NoDepth(_) => "no-depth",
             Self::Memory(m) if m.refused.never_fits() => "dataset-too-large",
             Self::Memory(_) => "memory",
             Self::Work { slug, .. } => slug,

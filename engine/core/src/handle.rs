@@ -383,6 +383,14 @@ impl EngineHandle {
         self.call(cmd::groups::Groups { target: target.into(), epoch }).await
     }
 
+    /// The third coordinate of the nodes of `epoch` as one frame.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::NoDepth`] where no node has one.
+    pub async fn depth(&self, target: impl Into<Target>, epoch: u32) -> Result<Bytes, EngineError> {
+        self.call(cmd::depth::Depth { target: target.into(), epoch }).await
+    }
+
     /// The present positions as one exact frame of 32-bit floats.
     ///
     /// # Errors

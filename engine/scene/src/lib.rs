@@ -7,6 +7,7 @@ mod bind;
 mod card;
 mod collection;
 mod css;
+mod depth;
 pub mod drawn;
 mod ends;
 mod error;
@@ -26,6 +27,7 @@ pub mod wire;
 
 pub use card::{edge_card, edge_names, node_card, node_names};
 pub use collection::{Bits, Members, Paint, Painted, paint};
+pub use depth::{DEPTH_COLUMN, has_depth};
 pub use ends::edge_ends;
 pub use error::SceneError;
 pub use icons::{IconLayer, Place};

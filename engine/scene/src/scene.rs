@@ -11,6 +11,7 @@ use crate::SceneError;
 use crate::axes;
 use crate::bind::{Cx, NOT_SHOWN, Side, Source};
 use crate::css::{self, Rgba, to_hex};
+use crate::depth;
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons::{self, IconLayer, Place};
 use crate::labels::{Labels, candidates, context, cut};
@@ -114,6 +115,8 @@ pub struct Scene {
     pub underlay: Value,
     /// Bound positions; NaN where the table has none.
     pub positions: Option<Vec<[f32; 2]>>,
+    /// The third coordinate of every node, NaN where it has none; `None` where there is no third dimension.
+    pub depths: Option<Vec<f32>>,
     /// Bound edge weights by edge table row.
     pub edge_weights: Option<Vec<f32>>,
     /// Importance of every node: the bound size, else the degree.
@@ -207,6 +210,7 @@ pub fn build(
     let icons = icons::layers(&mut cx);
     explain(&mut legend, [opacity, edge_opacity], &icons);
     let positions = measure::positions(&mut cx);
+    let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
     let underlay = json!({
         "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
@@ -223,6 +227,7 @@ pub fn build(
         edges_named,
         underlay,
         positions,
+        depths,
         edge_weights,
         importance,
         colors_by_community,

@@ -15,6 +15,7 @@ static TABLE: &[&[Route]] = &[
     rest::sessions::ROUTES,
     rest::viz::ROUTES,
     rest::groups::ROUTES,
+    rest::depth::ROUTES,
     rest::facets::ROUTES,
     rest::picture::ROUTES,
     mcp::ROUTES,

@@ -1,8 +1,8 @@
 // A stand-in for the server that speaks the page's protocol: for developing the page and for its tests.
 // Usage: node dev/mock.mjs [port]. Datasets are made by name: community-5000-15000 (with -named at its end
 // all names come with it, with -backed a background), star-200, path-100, two, one, scripts-12, multi,
-// parallel-300, complete-60, tree-300, isolated-500, empty, waiting, loading, failed, private, missing.
-// With icons, axes or a map, see bound-graphs.mjs.
+// parallel-300, complete-60, tree-300, lattice-4, isolated-500, empty, waiting, loading, failed, private,
+// missing. With icons, axes or a map, see bound-graphs.mjs.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -14,6 +14,7 @@ import { boundOf, iconFrame } from './bound-graphs.mjs';
 import { SharedDocument } from './document.mjs';
 import { make } from './graphs.mjs';
 import { groupFrame } from './group-frame.mjs';
+import { depthFrame } from './lattice.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const DIST = join(HERE, '..', 'dist');
@@ -77,6 +78,10 @@ class Session {
   get state() {
     if (this.playing) return 'running';
     return this.t >= 1 ? 'settled' : 'paused';
+  }
+
+  get layout() {
+    return { state: this.state, playing: this.playing, iterations: this.iterations };
   }
 
   compute() {
@@ -190,7 +195,7 @@ class Session {
       metadata: this.bound?.metadata ?? graph.metadata ?? {},
       underlay: this.bound?.underlay,
       edges_named: this.bound?.edgesNamed === true,
-      layout: { state: this.state, playing: this.playing, iterations: this.iterations, settings: {} },
+      layout: { ...this.layout, settings: {}, depths: graph.z ? 1 : 0 },
       has_positions: false,
       has_edge_colors: false,
     };
@@ -422,6 +427,7 @@ const server = createServer((request, response) => {
   if (!session) return json(response, 404, { message: 'There is no such session.' });
   const [head, tail] = match[2].split('/');
   if (tail === 'groups.bin') return response.writeHead(200).end(groupFrame(session.graph, header));
+  if (tail === 'depth.bin') return response.writeHead(200).end(depthFrame(session.graph, header));
   if (tail === 'edges.bin') return edges(session, request.headers.range, response);
   if (head === 'graph') return described(session, response);
   if (head === 'scene') return response.writeHead(200).end(session.scene()[Number(tail)]);

@@ -7,6 +7,7 @@ pub(crate) mod changed;
 pub(crate) mod close;
 pub(crate) mod collections;
 pub(crate) mod control;
+pub(crate) mod depth;
 pub(crate) mod drain;
 pub(crate) mod edges;
 pub(crate) mod facets;

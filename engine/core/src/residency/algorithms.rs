@@ -126,6 +126,8 @@ fn bind_positions(node: &mut Value) {
     for (role, column) in [("node_x", "x"), ("node_y", "y")] {
         node["bindings"][role] = column.into();
     }
+    // A layout in space leaves a column z, which holds where nothing is bound.
+    node["bindings"]["node_z"] = Value::Null;
 }
 
 /// The ids and columns of a dataset.

@@ -28,9 +28,9 @@ use crate::residency::tallies::ResidentTallies;
 
 /// What a load that places nodes says of itself.
 pub(super) const PLACING: &str = "placing the nodes";
-/// Bytes per node and per edge held beside the topology: positions, importance, colours, communities and groups; colours
-/// and widths of edges, and the edge stream.
-const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4 + 4;
+/// Bytes per node and per edge held beside the topology: positions, importance, colours, communities, groups and depths;
+/// colours and widths of edges, and the edge stream.
+const NODE_BYTES: u64 = 8 + 4 + 4 + 1 + 8 + 4 + 4 + 4;
 const EDGE_BYTES: u64 = 8 + 4 + 1 + 4;
 /// Labels and their frames at most.
 const LABEL_BYTES: u64 = 1 << 20;
@@ -213,6 +213,7 @@ impl LoadJob {
             edge_columns: columns(&loaded.edges),
             metadata: loaded.encodings.metadata.clone(),
             has_positions: scene.positions.is_some(),
+            has_depth: scene.depths.is_some(),
             is_laid_out: loaded.compute.iter().any(ComputeRequest::is_layout),
             notices,
         };
@@ -239,6 +240,7 @@ impl LoadJob {
             edges: loaded.edges,
             encodings: loaded.encodings,
             start,
+            depths: scene.depths.map(Arc::new),
             edge_weights: scene.edge_weights,
             importance: scene.importance,
             scene: Arc::new(frames),

@@ -55,6 +55,9 @@ pub struct GraphFacts {
     pub metadata: Value,
     /// Whether positions are bound.
     pub has_positions: bool,
+    /// Whether the data has a third coordinate of its nodes.
+    #[serde(skip)]
+    pub has_depth: bool,
     /// Whether a layout that the dataset names made them: a page leaves the nodes where they are.
     #[serde(skip)]
     pub is_laid_out: bool,
@@ -82,6 +85,8 @@ pub(crate) struct Resident {
     pub(crate) encodings: Encodings,
     /// Bound positions with NaN for absent ones, or a start placement; absent until the graph is to be looked at.
     pub(super) start: OnceLock<Positions>,
+    /// The third coordinate of every node, NaN where it has none.
+    pub(crate) depths: Option<Arc<Vec<f32>>>,
     /// Edge weights by edge table row.
     pub(crate) edge_weights: Option<Vec<f32>>,
     pub(crate) importance: Vec<f32>,

@@ -64,6 +64,8 @@ pub struct SessionState {
     pub placed_by: String,
     /// How often nodes were placed so: after each the page shows all of them.
     pub placements: u32,
+    /// 0 while nodes have no third coordinate; another number whenever these are others.
+    pub depths: u32,
     /// The knobs.
     pub settings: LayoutSettings,
 }
@@ -102,6 +104,7 @@ impl ViewerEvent {
                 v["layout"] = json!({
                     "state": s.state, "playing": s.playing, "iterations": s.iterations,
                     "settings": s.settings, "placed_by": s.placed_by, "placements": s.placements,
+                    "depths": s.depths,
                 });
                 Some(v)
             }

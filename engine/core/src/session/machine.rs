@@ -87,6 +87,7 @@ impl VizSession {
             backend_reason: String::new(),
             placed_by: String::new(),
             placements: 0,
+            depths: 0,
             settings,
         };
         let mut session = Self {
@@ -474,6 +475,7 @@ impl VizSession {
             backend_reason: self.backend.1.clone(),
             placed_by: self.placed.by.clone(),
             placements: self.placed.count,
+            depths: self.depths_version(),
             settings: self.settings,
         }
     }

@@ -14,17 +14,21 @@ pub struct Placement {
     pub epoch: u32,
     /// By node index; a node whose coordinates are not finite stays where it is.
     pub positions: Vec<[f32; 2]>,
+    /// The third coordinate by node index, of a layout in space; not a number where a node has none.
+    pub depths: Option<Arc<Vec<f32>>>,
     /// What found them, as viewers read it.
     pub by: String,
 }
 
 /// What viewers know of the last placement.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Placed {
     /// What found the places; empty while there was no placement. Forces then keep their size.
     pub(super) by: String,
     /// Placements so far: a page shows everything after each.
     pub(super) count: u32,
+    /// The third coordinates that it found, if it did; those of the data hold otherwise.
+    pub(super) depths: Option<Arc<Vec<f32>>>,
 }
 
 impl VizSession {
@@ -38,13 +42,32 @@ impl VizSession {
             return Err(EngineError::NotLoaded(self.id.clone()));
         };
         let (asked, shown) = (placement.epoch, graph.epoch);
-        if asked != shown || placement.positions.len() != graph.node_count as usize {
+        let wrong = |len: usize| len != graph.node_count as usize;
+        let depths = placement.depths.as_ref();
+        if asked != shown
+            || wrong(placement.positions.len())
+            || depths.is_some_and(|z| wrong(z.len()))
+        {
             return Err(EngineError::Epoch { asked, now: shown });
         }
         self.placed.by.clone_from(&placement.by);
         self.placed.count = self.placed.count.wrapping_add(1);
+        self.placed.depths = depths.filter(|z| graphlume_scene::has_depth(z)).cloned();
         self.placement = Some(placement);
         self.stop(Run::Settled, "", now);
         Ok(())
+    }
+
+    /// The third coordinates of a layout that a viewer named; `None` where those of the data hold.
+    pub(crate) fn placed_depths(&self) -> Option<Arc<Vec<f32>>> {
+        self.placed.depths.clone()
+    }
+
+    /// 0 while nodes have no third coordinate; another number whenever these are others.
+    pub(super) fn depths_version(&self) -> u32 {
+        match self.placed.depths {
+            Some(_) => self.placed.count.saturating_add(1),
+            None => u32::from(self.broadcast.graph().is_some_and(|graph| graph.has_depth)),
+        }
     }
 }

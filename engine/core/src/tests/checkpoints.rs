@@ -172,7 +172,8 @@ fn a_placement_is_kept() {
     let mut viewer = e.attach(&s);
     let epoch = next_frame(&mut viewer).epoch;
     let positions: Vec<[f32; 2]> = (0_u8..25).map(|v| [f32::from(v), 0.5]).collect();
-    let placement = Placement { epoch, positions: positions.clone(), by: "line".to_owned() };
+    let placement =
+        Placement { epoch, positions: positions.clone(), depths: None, by: "line".to_owned() };
     block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement)))).expect("placed");
     block_on(e.handle.suspend()).expect("written");
     drop((viewer, e));

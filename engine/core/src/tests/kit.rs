@@ -143,6 +143,21 @@ pub(super) fn placed_path(n: i64) -> Loaded {
     }
 }
 
+/// A path of four placed nodes with these third coordinates in a column z; without a column for none.
+pub(super) fn placed_path_in_space(z: &[Option<f64>]) -> Loaded {
+    let mut loaded = placed_path(4);
+    if z.is_empty() {
+        return loaded;
+    }
+    let nodes = loaded.nodes.expect("a table");
+    let z = ("z", Arc::new(z.iter().copied().collect::<Float64Array>()) as arrow_array::ArrayRef);
+    let kept = ["id", "x", "y", "name"]
+        .map(|name| (name, Arc::clone(nodes.column(name).expect("a column"))));
+    let columns = RecordBatch::try_from_iter(kept.into_iter().chain([z])).expect("five columns");
+    loaded.nodes = Some(Table::try_new(columns).expect("a table"));
+    loaded
+}
+
 pub(super) struct Engine {
     pub(super) handle: EngineHandle,
     pub(super) thread: Option<EngineThread>,

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use graphlume_types::{Code, Coded, SessionId};
 
-use super::kit::{Engine, config, engine, grid, next, next_frame, restless, until};
+use super::kit::{
+    Engine, config, engine, grid, next, next_frame, placed_path_in_space, restless, until,
+};
 use crate::{Control, EngineError, Phase, Placement, ViewerEvent, block_on};
 
 /// A ring of the nodes.
@@ -12,7 +14,7 @@ fn ring(n: usize, radius: f32) -> Vec<[f32; 2]> {
 }
 
 fn place(e: &Engine, s: &SessionId, epoch: u32, at: Vec<[f32; 2]>) -> Result<(), EngineError> {
-    let placement = Placement { epoch, positions: at, by: "circle".to_owned() };
+    let placement = Placement { epoch, positions: at, depths: None, by: "circle".to_owned() };
     block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement)))).map(drop)
 }
 
@@ -88,5 +90,62 @@ fn places_of_another_element_set_are_refused() {
     for (asked, n) in [(epoch + 1, 16), (epoch, 15)] {
         let refused = place(&e, &s, asked, ring(n, 1.0)).expect_err("refused");
         assert_eq!(refused.code(), Code::Gone, "{refused}");
+    }
+}
+
+/// What a page reads of the third coordinates, rounded, or the error.
+fn depths(e: &Engine, s: &SessionId, epoch: u32) -> Result<Vec<f32>, EngineError> {
+    use graphlume_scene::wire::{Decoded, NO_DEPTH, decode};
+    let frame = decode(&block_on(e.handle.depth(s.clone(), epoch))?).expect("a frame");
+    let Decoded::Depth(steps) = frame.payload else { panic!("no depths") };
+    let b = frame.header.bounds;
+    let z = |q: &u16| (b.x0 + f32::from(*q) * b.sx).round();
+    Ok(steps.iter().map(|q| if *q == NO_DEPTH { f32::NAN } else { z(q) }).collect())
+}
+
+#[test]
+fn a_third_coordinate_is_that_of_the_data_until_a_layout_in_space_gives_another() {
+    let e = engine(config());
+    let at = [Some(3.0), None, Some(-5.0), Some(7.0)];
+    let s = e.open("s", e.add(1, placed_path_in_space(&at)), 0);
+    let mut viewer = e.attach(&s);
+    let graph = next(&mut viewer, "the graph", |event| match &event {
+        ViewerEvent::Graph(..) => event.message(),
+        _ => None,
+    });
+    assert_eq!(graph["layout"]["depths"], 1);
+    let epoch = graph["epoch"].as_u64().expect("a number") as u32;
+    let of_data = depths(&e, &s, epoch).expect("those of the column z");
+    assert_eq!((of_data[0], of_data[2], of_data[3]), (3.0, -5.0, 7.0));
+    assert!(of_data[1].is_nan());
+    assert!(matches!(depths(&e, &s, epoch + 1), Err(EngineError::Epoch { .. })));
+    let in_space = |z: Option<Vec<f32>>| {
+        let (positions, by) = (ring(4, 9.0), "kk_3d".to_owned());
+        let placement = Placement { epoch, positions, depths: z.map(Arc::new), by };
+        block_on(e.handle.control(s.clone(), Control::Place(Arc::new(placement))))
+    };
+    assert_eq!(in_space(Some(vec![1.0, 2.0, 3.0, 4.0])).expect("placed").depths, 2);
+    assert_eq!(depths(&e, &s, epoch).expect("those of the layout"), [1.0, 2.0, 3.0, 4.0]);
+    assert!(in_space(Some(vec![1.0])).is_err(), "for another number of nodes");
+    // A layout in the plane leaves those of the data.
+    assert_eq!(in_space(None).expect("placed").depths, 1);
+    assert_eq!(depths(&e, &s, epoch).expect("those of the column z")[3], 7.0);
+}
+
+#[test]
+fn without_a_third_coordinate_there_is_none_to_ask_for() {
+    let e = engine(config());
+    for (n, z) in [(1, vec![]), (2, vec![Some(2.0); 4])] {
+        let s = e.open(&format!("s{n}"), e.add(n, placed_path_in_space(&z)), 0);
+        let mut viewer = e.attach(&s);
+        let graph = next(&mut viewer, "the graph", |event| match &event {
+            ViewerEvent::Graph(..) => event.message(),
+            _ => None,
+        });
+        assert_eq!(graph["layout"]["depths"], 0, "{z:?}");
+        let refused = depths(&e, &s, graph["epoch"].as_u64().expect("a number") as u32);
+        let refused = refused.expect_err("no depth");
+        assert_eq!((refused.code(), refused.slug()), (Code::NotFound, "no-depth"));
+        assert!(refused.to_string().contains("node_z"), "{refused}");
     }
 }

@@ -43,6 +43,8 @@ pub enum Decoded {
     Labels(Vec<(u32, String)>),
     /// The group of every node on each level.
     Groups(Vec<Vec<u16>>),
+    /// The quantised third coordinate of every node.
+    Depth(Vec<u16>),
     /// Which icon each element shows, in the order of the wire.
     Icons(IconLayer),
 }
@@ -136,6 +138,7 @@ pub fn decode(frame: &[u8]) -> Result<Frame, SceneError> {
             Decoded::Labels((0..n).map(label).collect::<Result<_, SceneError>>()?)
         }
         Kind::Icons => Decoded::Icons(icons(&mut r, n)?),
+        Kind::Depth => Decoded::Depth((0..n).map(|_| r.u16()).collect::<Result<_, _>>()?),
         Kind::Groups => {
             let levels = r.u32()?;
             r.bytes(12)?;

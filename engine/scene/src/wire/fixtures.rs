@@ -123,6 +123,11 @@ fn all() -> Vec<(&'static str, Bytes, Value)> {
             encode_groups(stamp, &[vec![0, 0, 1, NO_GROUP, 0], vec![0, 2, 1, NO_GROUP, 0]]),
             json!({"levels": [[0, 0, 1, 65535, 0], [0, 2, 1, 65535, 0]]}),
         ),
+        (
+            "depth",
+            encode_depth(stamp, &[1.0, f32::NAN, -2.0, 4.0]),
+            json!({"steps": [32767, 65535, 0, 65534]}),
+        ),
         icons(stamp, "icons_nodes", Axis::Node, Place::Icon, &[1, 0, 2]),
         icons(stamp, "icons_edges", Axis::Edge, Place::TopLeft, &[2, 2, 1, 0, 1]),
     ]

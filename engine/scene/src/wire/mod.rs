@@ -20,6 +20,7 @@
 
 mod attributes;
 mod decode;
+mod depth;
 mod encoder;
 #[cfg(test)]
 mod fixtures;
@@ -41,6 +42,7 @@ pub use attributes::{
     encode_size, encode_some_edge_colors, has_some_colors, sizes_of,
 };
 pub use decode::{Decoded, Frame, Viewer, decode};
+pub use depth::{NO_DEPTH, encode_depth, is_depth};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
 pub use icons::encode_icons;
 pub use positions::{encode_f32, encode_key, encode_list, encode_stripe};
@@ -89,6 +91,8 @@ pub enum Kind {
     Icons = 20,
     /// Groups that nodes belong to, coarse ones first.
     Groups = 21,
+    /// The third coordinate of nodes.
+    Depth = 22,
 }
 
 impl Kind {
@@ -104,6 +108,7 @@ impl Kind {
             19 => Self::Labels,
             20 => Self::Icons,
             21 => Self::Groups,
+            22 => Self::Depth,
             _ => return None,
         })
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod datasets;
+pub(crate) mod depth;
 pub(crate) mod facets;
 pub(crate) mod files;
 pub(crate) mod groups;

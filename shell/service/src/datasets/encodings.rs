@@ -19,6 +19,7 @@ const NODE_BINDINGS: &[&str] = &[
     "node_icon",
     "node_x",
     "node_y",
+    "node_z",
     "node_longitude",
     "node_latitude",
 ];

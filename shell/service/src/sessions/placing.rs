@@ -8,6 +8,7 @@ use graphlume_engine::{
 };
 use graphlume_expr::{QueryError, Strictness};
 use graphlume_identity::Principal;
+use graphlume_scene::{DEPTH_COLUMN, has_depth};
 use graphlume_store::PropertyGraph;
 use serde_json::{Map, Value, json};
 
@@ -82,8 +83,9 @@ impl Sessions {
             return Err(ServiceError::invalid("layout", "the layout gave no graph".to_owned()));
         };
         let epoch = graphs.epoch().unwrap_or_default();
-        let positions = self.ctx.blocking(move |_| places(&graph)).await?;
-        let placement = Placement { epoch, positions, by: layout.name.clone() };
+        let (positions, depths) =
+            self.ctx.blocking(move |_| Ok((places(&graph)?, depths(&graph)))).await?;
+        let placement = Placement { epoch, positions, depths, by: layout.name.clone() };
         let placed = self.control(grant, Control::Place(Arc::new(placement))).await;
         drop((graphs, memory));
         Ok(placed?)
@@ -109,4 +111,13 @@ fn places(graph: &PropertyGraph) -> Result<Vec<[f32; 2]>, ServiceError> {
     };
     let (x, y) = (axis("encode_point_x", "x")?, axis("encode_point_y", "y")?);
     Ok(x.into_iter().zip(y).map(|(x, y)| [x, y]).collect())
+}
+
+/// The third coordinate that a layout in space gave the nodes. A column of this name that the layout did not make has the
+/// same values in the dataset, where the session finds it.
+fn depths(graph: &PropertyGraph) -> Option<Arc<Vec<f32>>> {
+    let column = graph.nodes()?.column(DEPTH_COLUMN)?;
+    let z = graphlume_table::to_f64(column.as_ref())?;
+    let z: Vec<f32> = z.into_iter().map(|z| z as f32).collect();
+    has_depth(&z).then(|| Arc::new(z))
 }

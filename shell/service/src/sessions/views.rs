@@ -50,6 +50,14 @@ impl Sessions {
         self.ctx.engine.groups(grant.target(), epoch).await
     }
 
+    /// The third coordinate of the nodes of `epoch`, as the page reads it.
+    ///
+    /// # Errors
+    /// [`EngineError::Epoch`]; [`EngineError::NoDepth`] where no node has one.
+    pub async fn depth(&self, grant: &ViewerGrant, epoch: u32) -> Result<Bytes, EngineError> {
+        self.ctx.engine.depth(grant.target(), epoch).await
+    }
+
     /// The present positions as one exact frame.
     ///
     /// # Errors

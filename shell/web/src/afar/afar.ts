@@ -8,6 +8,7 @@ import { css } from '../scene/color.ts';
 import type { LayerInput } from '../scene/label-layer.ts';
 import { shorten } from '../scene/labels.ts';
 import { bundled, groupsShown } from '../state/afar.ts';
+import { inSpace } from '../state/space.ts';
 import { announcement, notice } from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { Blobs, type Color, type Place } from './blobs.ts';
@@ -96,7 +97,8 @@ export class Afar {
     this.sample = new NodeSample(viewer.picture.renderer.software);
     this.bundles = new Bundle(viewer.picture.renderer);
     this.collapsed = new CollapsedNodes(viewer);
-    viewer.picture.adjust = (input) => this.behind(input);
+    // First: the third dimension orders what this chooses.
+    viewer.picture.adjusters.unshift((input) => this.behind(input));
   }
 
   /** Whether something is on its way that changes the picture. */
@@ -129,7 +131,7 @@ export class Afar {
     const box = viewBox(view, { w: size.w + MARGIN_PX, h: size.h + MARGIN_PX });
     const { x, y } = positions.origin;
     const stored = { minX: box.minX - x, maxX: box.maxX - x, minY: box.minY - y, maxY: box.maxY - y };
-    return this.sample.of(data, stored, whole, positions.seq);
+    return this.sample.of(data, stored, whole, positions.version);
   }
 
   private async load(): Promise<void> {
@@ -170,7 +172,7 @@ export class Afar {
   private look(now: number): void {
     const { picture, epoch } = this.viewer;
     const { data, positions } = picture;
-    if (data.numNodes <= MANY || !positions.started) {
+    if (data.numNodes <= MANY || !positions.started || inSpace.value) {
       this.strength = 0;
       return;
     }
@@ -441,11 +443,16 @@ export class Afar {
     const [coarse] = this.levels;
     if (epoch !== this.epoch && !this.loading) void this.load();
     const fits = coarse?.of.length === data.numNodes;
-    picture.renderer.bending = fits ? this.bundles : null;
+    picture.renderer.bending = fits && !inSpace.value ? this.bundles : null;
     const now = [positions.seq, data.nodeHidden, coarse];
-    if (!fits || !differs(this.bundledAt, now)) return;
+    if (!fits || inSpace.value || !differs(this.bundledAt, now)) return;
     this.bundledAt = now;
     this.bundles.place(coarse.of, data);
+  }
+
+  /** Puts members of collapsed discs where the layout has them, until they are gathered again. */
+  ungather(): void {
+    this.collapsed.release();
   }
 
   /** Shows all collapsed nodes again. */

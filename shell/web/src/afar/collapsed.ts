@@ -85,7 +85,7 @@ export class CollapsedNodes {
   }
 
   /** Members go back to their own places. */
-  private release(): void {
+  release(): void {
     const { of, own, put } = this;
     const { current, previous } = this.viewer.picture.positions;
     if (of?.length === this.viewer.picture.data.numNodes) {

@@ -5,6 +5,7 @@ import type { Rect } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
 import type { Disc } from '../scene/labels.ts';
 import type { LayerInput } from '../scene/label-layer.ts';
+import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import type { AxisRow } from './axes.ts';
@@ -128,6 +129,8 @@ export class Bound {
       ? null
       : ({ view, size }) => {
           this.current();
+          // Axes and maps are of the plane.
+          if (inSpace.value) return;
           // A layout that has moved the nodes has moved them off the map.
           this.underlay.draw(view, size, store.iterations.value === 0);
         };

@@ -281,14 +281,21 @@ export class Renderer {
     tables.pos[1].write(data.current, data.numNodes);
   }
 
-  /** Colours, sizes and the drawing order. */
-  uploadStyle(): void {
-    const { data, tables, gl } = this;
+  /** Colours and sizes of nodes. */
+  uploadNodes(): void {
+    const { data, tables } = this;
     if (!data) return;
     if (data.nodeColor) {
       tables.nodeColor.write(shownColors(data.nodeColor, data.nodeHidden), data.numNodes);
     }
     if (data.nodeSize) tables.nodeSize.write(data.nodeSize, data.numNodes);
+  }
+
+  /** Colours, sizes and the drawing order. */
+  uploadStyle(): void {
+    const { data, tables, gl } = this;
+    if (!data) return;
+    this.uploadNodes();
     const edges = Math.min(data.numEdges, this.edgesMax);
     if (data.edgeColor) {
       // Behind the colours at the sources there may be those at the destinations.

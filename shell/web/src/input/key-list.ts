@@ -5,6 +5,7 @@ export const KEY_LIST: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ['F'], does: 'Show everything' },
   { keys: ['+', '-'], does: 'Zoom in and out' },
   { keys: ['←', '→', '↑', '↓'], does: 'Move the view' },
+  { keys: ['Right drag', 'Shift ←'], does: 'Turn the third dimension' },
   { keys: ['Shift click', 'Shift drag'], does: 'Select more nodes; with Alt fewer' },
   { keys: ['R', 'L'], does: 'Drag a rectangle or a lasso to select' },
   { keys: ['Ctrl A', 'I', 'G'], does: 'Select all, the others, the neighbours' },

@@ -1,5 +1,6 @@
 import * as act from '../state/actions.ts';
 import { withDocument } from '../state/documents.ts';
+import { inSpace, space } from '../state/space.ts';
 import { clearSelection } from '../state/selecting.ts';
 import { focusSearch } from '../state/search.ts';
 import * as store from '../state/store.ts';
@@ -15,7 +16,9 @@ function typing(target: EventTarget | null): boolean {
 /** Keys of the page. Fields keep theirs, and buttons keep space. */
 export function listenKeys(viewer: Viewer): void {
   const { picture } = viewer;
+  let turns = false;
   const pan = (dx: number, dy: number): void => {
+    if (turns) return space?.turnBy(dx / 4, dy / 4);
     picture.camera.pan(dx, dy);
     picture.touched(performance.now());
     viewer.refresh();
@@ -60,6 +63,7 @@ export function listenKeys(viewer: Viewer): void {
     });
     if (command === null) return;
     event.preventDefault();
+    turns = event.shiftKey && inSpace.value;
     actions[command]();
   });
 }

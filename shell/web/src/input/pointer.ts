@@ -1,6 +1,7 @@
 import { toGraph } from '../scene/camera.ts';
 import { afar } from '../state/afar.ts';
 import { edgeAt } from '../scene/pick-edge.ts';
+import { inSpace, space } from '../state/space.ts';
 import { clearSelection, selecting } from '../state/selecting.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
@@ -22,6 +23,8 @@ interface Press {
   last: Point;
   index: number;
   moved: boolean;
+  /** Turns the third dimension. */
+  turns: boolean;
   offset: Point;
 }
 
@@ -47,6 +50,7 @@ export class PointerInput {
       if (e.pointerType === 'mouse' && this.down.size === 0) this.leave();
     });
     surface.addEventListener('wheel', (e) => this.onWheel(e), { passive: false });
+    surface.addEventListener('contextmenu', (e) => inSpace.value && e.preventDefault());
     surface.addEventListener('dblclick', (e) => this.onDouble(e));
   }
 
@@ -68,7 +72,8 @@ export class PointerInput {
   }
 
   private onDown(event: PointerEvent): void {
-    if (event.button > 1) return;
+    const turns = this.turns(event);
+    if (event.button > 1 && !turns) return;
     const p = this.at(event);
     this.surface.setPointerCapture(event.pointerId);
     this.surface.focus({ preventScroll: true });
@@ -82,12 +87,18 @@ export class PointerInput {
     const index = event.button === 0 ? this.nodeAt(p) : -1;
     const place = index < 0 ? null : this.viewer.picture.project(index);
     const offset = place ? { x: place[0] - p.x, y: place[1] - p.y } : { x: 0, y: 0 };
-    this.press = { start: p, last: p, index, moved: false, offset };
+    this.press = { start: p, last: p, index, moved: false, turns, offset };
     const tool = store.tool.value;
-    if (event.button === 0 && (event.shiftKey || tool !== 'pan')) {
+    if (event.button === 0 && !turns && (event.shiftKey || tool !== 'pan')) {
       const how = event.altKey ? 'remove' : event.shiftKey ? 'add' : 'replace';
       this.line = { points: [p], tool: tool === 'pan' ? 'rectangle' : tool, how };
     }
+  }
+
+  /** Whether a drag turns: by the right button, with a modifier, or by one finger. */
+  private turns({ button, shiftKey, altKey, ctrlKey, pointerType }: PointerEvent): boolean {
+    if (!inSpace.value || shiftKey || store.tool.value !== 'pan') return false;
+    return button === 2 || altKey || ctrlKey || pointerType === 'touch';
   }
 
   /** Draws the line of a gesture that selects; answers whether there is one. */
@@ -130,7 +141,10 @@ export class PointerInput {
     if (!press.moved && !far) return;
     const { picture } = this.viewer;
     if (!press.moved) this.surface.classList.add('dragging');
-    if (press.index >= 0) {
+    const from = press.moved ? press.last : press.start;
+    if (press.turns) {
+      space?.turnBy(p.x - from.x, p.y - from.y);
+    } else if (press.index >= 0 && !inSpace.value) {
       const [x, y] = toGraph(
         picture.camera.view,
         picture.size,
@@ -140,7 +154,6 @@ export class PointerInput {
       if (!press.moved) picture.camera.take();
       this.viewer.dragTo(press.index, x, y);
     } else {
-      const from = press.moved ? press.last : press.start;
       picture.camera.pan(p.x - from.x, p.y - from.y);
       this.viewer.refresh();
     }
@@ -180,8 +193,8 @@ export class PointerInput {
     if (this.line && press.moved) {
       this.endLine(up);
     } else if (press.moved) {
-      if (press.index >= 0) this.viewer.drag?.end();
-    } else if (up) {
+      if (press.index >= 0 && !press.turns && !inSpace.value) this.viewer.drag?.end();
+    } else if (up && event.button !== 2) {
       this.click(press.index, event.shiftKey, this.at(event));
     }
     this.line = null;

@@ -19,6 +19,7 @@ export const KIND = {
   LABELS: 19,
   ICONS: 20,
   GROUPS: 21,
+  DEPTH: 22,
 } as const;
 
 /** Whether a frame carries positions; those are acknowledged. */

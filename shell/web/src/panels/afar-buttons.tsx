@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { afar, bundled, discs, groupsShown, needsAfar, withAfar } from '../state/afar.ts';
+import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import { icon } from './icons.tsx';
 
@@ -30,7 +31,8 @@ function SwitchButton({ id, on, title, Icon, press }: Switch): JSX.Element {
       class={on ? 'button square primary' : 'button square'}
       aria-label={title}
       aria-pressed={on}
-      title={title}
+      title={inSpace.value ? `${title} (not in 3D)` : title}
+      disabled={inSpace.value}
       onClick={press}
     >
       <Icon />

@@ -6,6 +6,7 @@ import * as store from '../state/store.ts';
 import { AfarButtons } from './afar-buttons.tsx';
 import * as icons from './control-icons.tsx';
 import { Open, Pause, Play } from './icons.tsx';
+import { SpaceButton } from './space-button.tsx';
 import { LayoutPicker } from './layout-picker.tsx';
 
 /** Buttons that do something with the picture, which has to be there first. */
@@ -103,6 +104,7 @@ export function ZoomButtons(): JSX.Element | null {
         <icons.Fit />
       </button>
       <AfarButtons />
+      <SpaceButton />
       {SELECTING.map(([tool, Icon, title]) => (
         <button
           key={tool}

@@ -10,6 +10,8 @@ export interface PickInput {
   radius: (index: number) => number;
   /** Whether the node can be hit; null when all can. */
   hidden: Uint8Array | null;
+  /** How near each is to the eye, from -1 to 1, where nodes lie behind one another. */
+  near?: Float32Array;
 }
 
 /** The largest slack around a small node, so that a 2-pixel dot can be hit with a pointer. */
@@ -19,10 +21,10 @@ export const SLACK = 6;
  * The node under a point given in the positions' coordinates, or -1.
  *
  * A node whose disc holds the point wins over one that is only near; among those whose discs hold it the
- * one nearest to its centre wins; ties go to the smaller index.
+ * one nearest to its centre wins, in space the one nearest to the eye; ties go to the smaller index.
  */
 export function pickNode(input: PickInput, x: number, y: number, scale: number, reachMax = 40): number {
-  const { xy, radius, hidden } = input;
+  const { xy, radius, hidden, near } = input;
   const reach = reachMax / scale;
   let best = -1;
   let bestScore = Infinity;
@@ -36,7 +38,8 @@ export function pickNode(input: PickInput, x: number, y: number, scale: number, 
     const r = radius(i);
     if (distance > Math.max(r, SLACK)) continue;
     // Inside the disc: the share of the radius, below 1. Outside: 1 and more.
-    const score = distance <= r ? distance / r : 1 + (distance - r);
+    const inside = near ? -near[i] / 2 : distance / r;
+    const score = distance <= r ? inside : 1 + (distance - r);
     if (score < bestScore) {
       bestScore = score;
       best = i;

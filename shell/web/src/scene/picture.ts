@@ -55,8 +55,8 @@ export class Picture {
   findDirection: ((ends: Uint32Array, edges: number, nodes: number) => boolean) | null = null;
   /** What the pointer needs; null until it is there. */
   pointing: typeof Pointing | null = null;
-  /** Changes how a frame is drawn. */
-  adjust: (input: DrawInput) => DrawInput = (input) => input;
+  /** Change how a frame is drawn, one after another. */
+  readonly adjusters: ((input: DrawInput) => DrawInput)[] = [];
   private readonly renderScale: RenderScale;
   readonly hiding = new Hiding();
   /** Moves nodes of a frame of positions to where they are shown. */
@@ -280,7 +280,7 @@ export class Picture {
   get looking(): string {
     const { cx, cy, scale } = this.camera.view;
     const { size, positions, lit, dimGoal } = this;
-    return [cx, cy, scale, size.w, size.h, positions.seq, dimGoal > 0 ? lit?.index : ''].join(' ');
+    return [cx, cy, scale, size.w, size.h, positions.version, dimGoal > 0 ? lit?.index : ''].join(' ');
   }
 
   /** The nodes and what of them is shown, for whoever names them. */
@@ -432,7 +432,7 @@ export class Picture {
   private drawInput(tween: number): DrawInput {
     const { look, backdrop } = this;
     const rare = this.rare?.list(this.data) ?? null;
-    return this.adjust({
+    return this.adjusters.reduce<DrawInput>((input, adjust) => adjust(input), {
       view: this.camera.view,
       size: this.size,
       dpr: this.sharpness,

@@ -27,6 +27,10 @@ export function isPlaced(x: number): boolean {
 export class Positions {
   origin = { x: 0, y: 0 };
   seq = 0;
+  /** Another number whenever nodes are shown elsewhere. */
+  version = 0;
+  /** Shows nodes elsewhere than the frames say; what it did is undone while a frame is applied. */
+  turning: { undo: () => void; redo: () => void } | null = null;
   /** Whether a frame has come. */
   started = false;
   /** Newest positions, x and y of each node. */
@@ -84,6 +88,14 @@ export class Positions {
 
   /** Applies a position frame; answers false when it has to be skipped (an unknown keyframe). */
   apply(frame: Frame): boolean {
+    this.turning?.undo();
+    const taken = this.take(frame);
+    this.version += 1;
+    this.turning?.redo();
+    return taken;
+  }
+
+  private take(frame: Frame): boolean {
     const { header } = frame;
     if (header.kind === KIND.POS_KEY) this.applyKey(frame);
     else if (header.kind === KIND.POS_F32) this.applyF32(frame);

@@ -9,3 +9,4 @@ import './lost.mjs';
 import './axe.mjs';
 import './afar.mjs';
 import './collapse.mjs';
+import './space.mjs';

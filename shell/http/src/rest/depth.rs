@@ -1,0 +1,26 @@
+//! The third coordinate of nodes, for a page that shows them in space.
+
+use std::sync::Arc;
+
+use graphlume_service::Principal;
+
+use super::viz::{BYTES, DATASET, answered, binary, grant, number};
+use crate::request::{Reply, Req};
+use crate::route::{Route, run};
+use crate::schema::returns_bytes;
+use crate::shell::Shell;
+use crate::status::ApiError;
+
+pub(crate) const ROUTES: &[Route] = &[Route::get(
+    "/viz/{session_id}/{epoch}/depth.bin",
+    run!(Viewer depth),
+    &[returns_bytes(BYTES, "The third coordinates")],
+    "The third coordinate of every node as one frame of u16 steps, 65535 for none; 404 where nodes have none.",
+)
+.query(&[DATASET])];
+
+async fn depth(shell: Arc<Shell>, req: Req, who: Principal) -> Result<Reply, ApiError> {
+    let epoch = number(&req, "epoch")?;
+    let grant = grant(&shell, &req, &who).await?;
+    Ok(binary(answered(shell.service.sessions.depth(&grant, epoch)).await?))
+}
