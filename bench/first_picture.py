@@ -1,78 +1,78 @@
 #!/usr/bin/env python3
-"""From the first byte of an upload to the first positions on the socket, on a server of its own.
+"""Times how soon a page on a slow link shows a graph of a million nodes and three million edges, through a server of its own.
 
-    first_picture.py --bin graphlume [--edges 1000000] [--repeat 5] [--out table.md]
+    first_picture.py --bin graphlume [--nodes 1000000] [--mbit 10] [--runs 3] [--data FOLDER]
 
-The graph is R-MAT (scale 16) with integer ids and, in the six-column form, time, amount, kind and name columns. Client and
-server share the machine. Stages as the client sees them: upload (request sent to answer received: transfer, parsing,
-durable storage), open (redirect, websocket, graph announced), first positions.
-"""
+Prints one line of JSON a run, of shell/web/bench/first-picture.mjs. A folder that is named keeps the server's data for the next
+run. The Python packages are those of tests/requirements.txt."""
 
 import argparse
+import io
 import os
-import statistics
+import pathlib
 import subprocess
 import sys
 import tempfile
-import time
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/e2e"))
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as parquet  # noqa: E402
+
+EDGES_PER_NODE = 3
+KINDS = 12
 
 
-def once(server, api, body, kind, session):
-    """One upload into a fresh dataset; returns the seconds of each stage."""
-    from live import Viewer
+def packed(columns):
+    table = io.BytesIO()
+    parquet.write_table(pa.table(columns), table)
+    return table.getvalue()
 
-    dataset = api.dataset(edges={"source": "src", "destination": "dst"})
-    t0 = time.perf_counter()
-    r = api("POST", f"/api/v2/upload/datasets/{dataset}/edges/{kind}", data=body)
-    assert r.status_code == 200, r.text
-    t1 = time.perf_counter()
-    viewer = Viewer(server, dataset, session)
-    viewer.until(lambda: viewer.graph, 60)
-    t2 = time.perf_counter()
-    viewer.until(lambda: viewer.frames, 60)
-    t3 = time.perf_counter()
-    viewer.close()
-    api("DELETE", f"/api/v2/datasets/{dataset}")
-    return {"upload": t1 - t0, "open": t2 - t1, "first positions": t3 - t2, "total": t3 - t0}
+
+def uploaded(server, nodes):
+    """Clouds of nodes with a kind each; most edges stay within a cloud."""
+    api, draw = server.api(), np.random.default_rng(1)
+    kind = draw.integers(0, KINDS, nodes)
+    middle = draw.normal(size=(KINDS, 2)) * 6
+    xy = middle[kind] + draw.normal(size=(nodes, 2))
+    order = np.argsort(kind, kind="stable")
+    src = draw.integers(0, nodes, EDGES_PER_NODE * nodes)
+    near = np.clip(np.searchsorted(kind[order], kind[src]) + draw.integers(0, nodes // KINDS // 2, len(src)), 0, nodes - 1)
+    dst = np.where(draw.random(len(src)) < 0.95, order[near], draw.integers(0, nodes, len(src)))
+    edges = api.file(packed({"src": src, "dst": dst}), "parquet")
+    text = pa.array([f"kind {k}" for k in kind])
+    rows = api.file(packed({"id": np.arange(nodes), "kind": text, "x": xy[:, 0], "y": xy[:, 1]}), "parquet")
+    return api.dataset([edges["file_id"]], [rows["file_id"]], edges={"source": "src", "destination": "dst"},
+                       nodes={"node": "id", "node_x": "x", "node_y": "y"}, name="first picture")
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--bin", required=True)
-    p.add_argument("--scale", type=int, default=16)
-    p.add_argument("--repeat", type=int, default=5)
-    p.add_argument("--out")
-    args = p.parse_args()
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--bin", required=True)
+    options.add_argument("--nodes", type=int, default=1_000_000)
+    options.add_argument("--mbit", type=float, default=10)
+    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--data")
+    args = options.parse_args()
     os.environ["GRAPHLUME_BIN"] = args.bin
-    from conftest import Server
+    import conftest
 
-    rows = []
-    with tempfile.TemporaryDirectory() as tmp:
-        server = Server(Path(tmp) / "data").start()
-        api = server.api()
-        for kind, attrs in (("csv", True), ("csv", False), ("arrow", True)):
-            path = Path(tmp) / f"edges.{kind}"
-            subprocess.run([args.bin, "generate", "rmat", "--scale", str(args.scale), "--out", path,
-                            *(["--attrs"] if attrs else [])], check=True, capture_output=True)
-            body = path.read_bytes()
-            stages = [once(server, api, body, kind, f"{kind}{int(attrs)}-{i}") for i in range(args.repeat + 1)][1:]
-            rows.append((f"{kind}, {6 if attrs else 2} columns, {len(body) / 1e6:.0f} MB", stages))
-        print(server.output()[-1500:], file=sys.stderr)
+    folder = pathlib.Path(args.data or tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    known = folder / "first-picture-dataset"
+    server = conftest.Server(folder / "data").start()
+    try:
+        dataset = known.read_text() if known.exists() else uploaded(server, args.nodes)
+        known.write_text(dataset)
+        address = f"{server.url}/graph/graph.html?dataset={dataset}&play=0&splashAfter=False"
+        # The first run has the server load the graph.
+        for mbit in [10_000, *[args.mbit] * args.runs]:
+            command = ["node", "bench/first-picture.mjs", address, str(mbit)]
+            subprocess.run(command, cwd=ROOT / "shell/web", check=True)
+    finally:
         server.stop()
-    names = list(rows[0][1][0])
-    load = " ".join(f"{x:.1f}" for x in os.getloadavg())
-    lines = [f"### upload to first positions, {16 << args.scale:,} edges (load {load}, median of {args.repeat}, seconds)", "",
-             f"| input | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
-    for name, stages in rows:
-        lines.append(f"| {name} | " + " | ".join(f"{statistics.median(s[k] for s in stages):.3f}" for k in names) + " |")
-    text = "\n".join(lines) + "\n"
-    print(text)
-    if args.out:
-        with open(args.out, "a", encoding="utf-8") as f:
-            f.write(text + "\n")
 
 
 if __name__ == "__main__":

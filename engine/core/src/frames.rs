@@ -1,5 +1,7 @@
 //! What viewers draw, as binary frames in the wire format of the scene crate, encoded once for all of them.
 
+use std::sync::{Arc, OnceLock};
+
 use bytes::Bytes;
 use graphlume_graph::{Graph, Topology};
 use graphlume_scene::wire::{
@@ -29,6 +31,8 @@ pub struct SceneFrames {
     pub node_color: Bytes,
     /// `SIZE` of the nodes.
     pub node_size: Bytes,
+    /// Both as they are sent: of many nodes compressed.
+    pub(crate) packed: [Bytes; 2],
     /// `LABELS`.
     pub labels: Bytes,
     /// `COLOR` of the edges in drawn order, when they have colours of their own.
@@ -48,13 +52,19 @@ pub struct SceneFrames {
 impl SceneFrames {
     /// The binary frames in the order in which they are sent.
     pub fn frames(&self) -> impl Iterator<Item = &Bytes> {
-        [&self.node_color, &self.node_size, &self.labels]
-            .into_iter()
+        self.packed
+            .iter()
+            .chain([&self.labels])
             .chain(self.edge_color.as_ref())
             .chain(self.edge_size.as_ref())
             .chain(&self.icons)
     }
 }
+
+/// Nodes from which on a page gets its first positions in stripes; fewer are a fraction of a second on a slow link.
+const STRIPED_NODES_MIN: u32 = 100_000;
+/// Stripes of a key frame: of a million nodes each has some 300 KB.
+const STRIPES: u32 = 13;
 
 /// One set of positions, encoded once for all viewers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +77,33 @@ pub struct PositionFrame {
     pub base_seq: u32,
     /// The binary frame.
     pub bytes: Bytes,
+    /// The same cut into stripes, once a viewer has asked for them.
+    stripes: OnceLock<Arc<[Bytes]>>,
 }
 
 impl PositionFrame {
+    pub(crate) fn new(epoch: u32, seq: u32, base_seq: u32, bytes: Bytes) -> Self {
+        Self { epoch, seq, base_seq, bytes, stripes: OnceLock::new() }
+    }
+
+    /// A key frame of many nodes as stripes, each a sample of the whole picture, for a viewer that shows nothing yet; empty
+    /// where the frame is best sent whole. Cutting a million nodes takes a worker some 100 ms, once for all viewers.
+    #[must_use]
+    pub fn stripes(&self) -> Arc<[Bytes]> {
+        let many = wire::Header::parse(&self.bytes).is_ok_and(|h| h.count >= STRIPED_NODES_MIN);
+        if !many || !self.is_key() {
+            return Arc::default();
+        }
+        let cut = || wire::striped(&self.bytes, STRIPES).unwrap_or_default().into();
+        Arc::clone(self.stripes.get_or_init(cut))
+    }
+
+    /// Bytes held.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        let stripes = self.stripes.get().map_or(0, |all| all.iter().map(Bytes::len).sum());
+        (self.bytes.len() + stripes) as u64
+    }
+
     /// Whether the frame stands on its own.
     #[must_use]
     pub const fn is_key(&self) -> bool {
@@ -126,7 +160,7 @@ impl FrameEncoder {
         }
         // Steps of later frames are not from here.
         let (seq, _) = self.next(positions.len(), epoch, true);
-        PositionFrame { epoch, seq, base_seq: seq, bytes: self.exact(positions, epoch, flags) }
+        PositionFrame::new(epoch, seq, seq, self.exact(positions, epoch, flags))
     }
 
     /// The next frame; a key frame when `key`, and whenever the wire format calls for one.
@@ -178,7 +212,7 @@ impl FrameEncoder {
 
 fn finished(made: EncodedPositions, epoch: u32) -> PositionFrame {
     let (seq, base_seq) = (made.seq, made.key_seq);
-    PositionFrame { epoch, seq, base_seq, bytes: made.delta.unwrap_or(made.key) }
+    PositionFrame::new(epoch, seq, base_seq, made.delta.unwrap_or(made.key))
 }
 
 /// What is drawn.
@@ -214,6 +248,15 @@ fn icon_frame(layer: &IconLayer, stamp: Stamp, order: EdgeOrder) -> Bytes {
     if layer.shown.len() < DEFLATE_NODES_MIN { frame } else { wire::deflated(&frame) }
 }
 
+/// Colours and sizes of nodes as they are sent. They repeat, and without them nothing is drawn, so that what they take is a
+/// part of the wait for the first picture.
+pub(crate) fn packed(frames: [&Bytes; 2]) -> [Bytes; 2] {
+    frames.map(|frame| {
+        let many = wire::Header::parse(frame).is_ok_and(|h| h.count as usize >= DEFLATE_NODES_MIN);
+        if many { wire::deflated(frame) } else { frame.clone() }
+    })
+}
+
 /// Encodes a scene once for all viewers.
 pub(crate) fn scene_frames(
     scene: &Scene,
@@ -224,6 +267,8 @@ pub(crate) fn scene_frames(
 ) -> SceneFrames {
     let stamp = Stamp { epoch, seq: version, flags: 0 };
     let m = topology.num_edges() as usize;
+    let node_color = wire::encode_color(stamp, Axis::Node, &scene.node_rgba);
+    let node_size = wire::encode_size(stamp, Axis::Node, &scene.node_size);
     let edge_rgba = scene.edge_rgba.as_ref().filter(|c| c.len() == m || c.len() == 2 * m);
     let in_order =
         |c: &[[u8; 4]]| c.chunks(m.max(1)).flat_map(|end| drawn(end, order)).collect::<Vec<_>>();
@@ -231,8 +276,9 @@ pub(crate) fn scene_frames(
     SceneFrames {
         epoch,
         version,
-        node_color: wire::encode_color(stamp, Axis::Node, &scene.node_rgba),
-        node_size: wire::encode_size(stamp, Axis::Node, &scene.node_size),
+        packed: packed([&node_color, &node_size]),
+        node_color,
+        node_size,
         labels: wire::encode_labels(stamp, &scene.label_candidates),
         edge_color: edge_rgba.map(|c| wire::encode_color(stamp, Axis::Edge, &in_order(c))),
         edge_size: edge_width.map(|w| wire::encode_size(stamp, Axis::Edge, &drawn(w, order))),

@@ -140,7 +140,7 @@ impl SessionBroadcast {
     /// Bytes of the frames held.
     pub(crate) fn frame_bytes(&self) -> u64 {
         let s = self.latest.lock();
-        let size = |f: &Option<Arc<PositionFrame>>| f.as_ref().map_or(0, |f| f.bytes.len() as u64);
+        let size = |f: &Option<Arc<PositionFrame>>| f.as_ref().map_or(0, |f| f.held_bytes());
         let delta = s.latest.as_ref().is_some_and(|f| !f.is_key());
         size(&s.key) + if delta { size(&s.latest) } else { 0 }
     }

@@ -9,7 +9,7 @@ use graphlume_types::CancelToken;
 
 use crate::context::EngineContext;
 use crate::error::EngineError;
-use crate::frames::{SceneFrames, scene_frames, scene_of};
+use crate::frames::{SceneFrames, packed, scene_frames, scene_of};
 use crate::residency::Lease;
 use crate::session::collections::{
     CollectionMembers, CollectionRender, CollectionRule, CollectionSet, CollectionSpec,
@@ -62,9 +62,11 @@ pub(super) fn render(
     } else {
         wire::encode_some_edge_colors(stamp, &edges)
     };
+    let node_color = wire::encode_color(stamp, Axis::Node, &painted.nodes);
     let scene = SceneFrames {
         version,
-        node_color: wire::encode_color(stamp, Axis::Node, &painted.nodes),
+        packed: packed([&node_color, &under.node_size]),
+        node_color,
         edge_color: Some(edge_color),
         ..under.clone()
     };

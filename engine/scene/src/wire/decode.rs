@@ -171,6 +171,8 @@ fn icons(r: &mut Reader<'_>, n: usize) -> Result<IconLayer, SceneError> {
 pub struct Viewer {
     /// The last keyframe.
     key: Option<(u32, Bounds, Vec<[u16; 2]>)>,
+    /// Stripes of one that is on its way: its number, the next stripe and the pairs so far.
+    stripes: Option<(u32, u32, Vec<[u16; 2]>)>,
     /// Positions; NaN where there is none.
     pub positions: Vec<[f32; 2]>,
     /// The last frame applied.
@@ -190,11 +192,7 @@ impl Viewer {
                 self.positions = pairs.iter().map(|q| header.bounds.position(*q)).collect();
                 self.key = Some((header.seq, header.bounds, pairs));
             }
-            Decoded::Key(pairs) => {
-                for (i, q) in header.elements().zip(pairs) {
-                    self.place(i, header.bounds.position(q));
-                }
-            }
+            Decoded::Key(pairs) => self.stripe(&header, &pairs),
             Decoded::Delta { step, steps, over } => {
                 let (seq, bounds, key) =
                     self.key.as_ref().ok_or(SceneError::Frame("a delta came before a keyframe"))?;
@@ -218,6 +216,34 @@ impl Viewer {
         }
         self.seq = header.seq;
         Ok(())
+    }
+
+    /// Stripes of one keyframe, when all have come, are that keyframe.
+    fn stripe(&mut self, header: &Header, pairs: &[[u16; 2]]) {
+        let Header { seq, bounds, first, stride, .. } = *header;
+        if first == 0 {
+            self.stripes = Some((seq, 0, Vec::new()));
+        }
+        for (i, q) in header.elements().zip(pairs) {
+            self.place(i, bounds.position(*q));
+        }
+        let Some((of, next, all)) = &mut self.stripes else { return };
+        if *of != seq || *next != first {
+            // One is missing: what follows is no keyframe.
+            self.stripes = None;
+            return;
+        }
+        let end = header.elements().last().map_or(0, |i| i as usize + 1);
+        if all.len() < end {
+            all.resize(end, ABSENT);
+        }
+        for (i, q) in header.elements().zip(pairs) {
+            all[i as usize] = *q;
+        }
+        *next += 1;
+        if *next == stride {
+            self.key = self.stripes.take().map(|(seq, _, all)| (seq, bounds, all));
+        }
     }
 
     fn place(&mut self, index: u64, at: [f32; 2]) {

@@ -45,7 +45,7 @@ pub use decode::{Decoded, Frame, Viewer, decode};
 pub use depth::{NO_DEPTH, encode_depth, is_depth};
 pub use encoder::{EncodedPositions, FrameSource, PositionEncoder};
 pub use icons::encode_icons;
-pub use positions::{encode_f32, encode_key, encode_list, encode_stripe};
+pub use positions::{encode_f32, encode_key, encode_list, encode_stripe, striped};
 pub use quantize::{ABSENT, Bounds, Extent, Quantized, STEPS};
 
 /// The first four bytes of every frame.
@@ -313,6 +313,43 @@ mod tests {
             viewer.apply(&stripe).unwrap();
         }
         assert!(viewer.positions.iter().zip(&positions).all(|(a, b)| (a[0] - b[0]).abs() < 1e-3));
+    }
+
+    #[test]
+    fn all_stripes_are_the_keyframe_that_deltas_refer_to() {
+        let at = |tick: f32| -> Vec<[f32; 2]> {
+            (0..1_000).map(|i| [(i * 37 % 101) as f32 + tick, (i * i % 89) as f32 - tick]).collect()
+        };
+        let mut encoder = PositionEncoder::new(3, true);
+        let key = encoder.encode(&at(0.0), 4, flags::RUNNING).key;
+        let delta = encoder.encode(&at(0.3), 5, flags::RUNNING).delta.unwrap();
+        let stripes = striped(&key, 13).unwrap();
+        assert_eq!(stripes.len(), 13);
+        let mut whole = Viewer::default();
+        whole.apply(&key).unwrap();
+        let mut viewer = Viewer::default();
+        viewer.positions = vec![[f32::NAN; 2]; 1_000];
+        for (first, stripe) in stripes.iter().enumerate() {
+            assert!(viewer.apply(&delta).is_err(), "before stripe {first}");
+            viewer.apply(stripe).unwrap();
+            let header = Header::parse(stripe).unwrap();
+            assert_eq!((header.seq, header.epoch, header.stride), (4, 3, 13));
+            assert_eq!(header.flags & flags::RUNNING, flags::RUNNING);
+            assert_eq!(header.flags & flags::LAST_STRIPE != 0, first == 12);
+        }
+        assert_eq!(viewer.positions, whole.positions);
+        for page in [&mut viewer, &mut whole] {
+            page.apply(&delta).unwrap();
+        }
+        assert_eq!(viewer.positions, whole.positions);
+        // One that is missing leaves no keyframe.
+        let mut gap = Viewer::default();
+        for stripe in [&stripes[0], &stripes[2]] {
+            gap.apply(stripe).unwrap();
+        }
+        assert!(gap.apply(&delta).is_err());
+        assert!(striped(&delta, 13).is_none() && striped(&stripes[0], 13).is_none());
+        assert!(striped(&key, 0).is_none());
     }
 
     #[test]

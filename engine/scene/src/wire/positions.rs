@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 
-use super::{Bounds, Header, Kind, Quantized, Stamp, flags, frame};
+use super::{
+    Bounds, Decoded, Frame, Header, Kind, Quantized, Stamp, decode, deflated, flags, frame,
+};
 
 fn put_pairs<'a>(out: &mut Vec<u8>, pairs: impl Iterator<Item = &'a [u16; 2]>) {
     for [x, y] in pairs {
@@ -40,6 +42,22 @@ pub fn encode_stripe(stamp: Stamp, positions: &Quantized, first: u32, stride: u3
     let mut out = frame(&header, pairs.len() * 4);
     put_pairs(&mut out, pairs);
     out.into()
+}
+
+/// A keyframe cut into compressed stripes, each a sample of all of it: node `i` is in stripe `i` modulo their number, which is
+/// best a prime, for what repeats among the nodes of a table seldom does so by one. `None` for other frames.
+#[must_use]
+pub fn striped(key: &Bytes, stripes: u32) -> Option<Vec<Bytes>> {
+    let Frame { header, payload } = decode(key).ok()?;
+    let Decoded::Key(pairs) = payload else { return None };
+    if header.stride > 1 || stripes == 0 {
+        return None;
+    }
+    let stamp =
+        Stamp { epoch: header.epoch, seq: header.seq, flags: header.flags & !flags::DEFLATE };
+    let positions = Quantized { bounds: header.bounds, pairs };
+    let stripe = |first| deflated(&encode_stripe(stamp, &positions, first, stripes));
+    Some((0..stripes).map(stripe).collect())
 }
 
 /// [`Kind::PosF32`]: exact positions of all nodes, 8 bytes each; NaN where there is none.

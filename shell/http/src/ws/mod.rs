@@ -6,6 +6,7 @@
 
 mod codec;
 mod document;
+mod first_picture;
 mod goodbye;
 mod handshake;
 mod hello;

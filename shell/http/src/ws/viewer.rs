@@ -20,6 +20,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::codec::{Message, ReadError, Reader, Writer, close};
 use super::document::{At, look_at};
+use super::first_picture::FirstPicture;
 use super::goodbye::{Goodbye, close_code, expired, goodbye_for};
 use super::handshake;
 use super::laying::Laying;
@@ -59,6 +60,7 @@ pub(crate) async fn open(
             key: query::last(&pairs, "steer").map(str::to_owned),
             joins: query::last(&pairs, "joins").is_some(),
         },
+        stripes: query::last(&pairs, "stripes").is_some(),
         request_id: Arc::clone(&req.hit.id),
     };
     let conn = Arc::clone(&req.hit.conn);
@@ -88,6 +90,8 @@ struct Asked {
     session: String,
     dataset: Option<String>,
     arrival: Arrival,
+    /// Whether the page puts a key frame together that comes in stripes.
+    stripes: bool,
     request_id: Arc<str>,
 }
 
@@ -128,6 +132,7 @@ async fn run(shell: &Shell, asked: Asked, socket: Socket) {
         credit: Credit::default(),
         heard: Instant::now(),
         laying: Laying::default(),
+        first: FirstPicture::of(asked.stripes),
     };
     let request_id = Arc::clone(&asked.request_id);
     let end = match admit(shell, asked).await {
@@ -175,6 +180,7 @@ pub(super) struct Link<'a> {
     credit: Credit,
     heard: Instant,
     laying: Laying<'a>,
+    first: FirstPicture,
 }
 
 /// What happened next.
@@ -312,7 +318,9 @@ impl Link<'_> {
     pub(super) async fn tell(&mut self, event: ViewerEvent) -> Result<(), End> {
         match &event {
             ViewerEvent::Frame(frame) => {
-                self.binary(&frame.bytes).await?;
+                self.rest_of_first_picture().await?;
+                let first = self.first.begin(frame).await;
+                self.binary(first.as_ref().unwrap_or(&frame.bytes)).await?;
                 self.shell.metrics.frames_sent.inc();
                 self.credit.sent(frame.seq);
                 return Ok(());
@@ -325,10 +333,14 @@ impl Link<'_> {
                 for frame in scene.frames() {
                     self.binary(frame).await?;
                 }
+                self.rest_of_first_picture().await?;
                 return Ok(());
             }
             // Frames of the graph before are not acknowledged any more.
-            ViewerEvent::Graph(..) => self.credit.forgive(),
+            ViewerEvent::Graph(..) => {
+                self.credit.forgive();
+                self.first.expect();
+            }
             ViewerEvent::State(_) | ViewerEvent::Collections(_) | ViewerEvent::Closed(_) => {}
         }
         self.message(&event).await?;
@@ -336,6 +348,14 @@ impl Link<'_> {
             ViewerEvent::Closed(reason) => Err(End::Close(goodbye_for(reason))),
             _ => Ok(()),
         }
+    }
+
+    /// The stripes that wait until what is drawn of the first has its colours.
+    async fn rest_of_first_picture(&mut self) -> io::Result<()> {
+        for stripe in self.first.rest() {
+            self.binary(&stripe).await?;
+        }
+        Ok(())
     }
 
     async fn message(&mut self, event: &ViewerEvent) -> io::Result<()> {

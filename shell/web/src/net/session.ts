@@ -89,7 +89,7 @@ export class SessionLink {
 
   private connect(): void {
     if (this.stopped) return;
-    const url = new URL(`ws?dataset=${encodeURIComponent(this.dataset)}`, this.base);
+    const url = new URL(`ws?stripes=1&dataset=${encodeURIComponent(this.dataset)}`, this.base);
     for (const [name, value] of this.events.arrival()) url.searchParams.set(name, value);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     const socket = new WebSocket(url, 'graph-viz.v1');

@@ -33,6 +33,8 @@ export class Positions {
   turning: { undo: () => void; redo: () => void } | null = null;
   /** Whether a frame has come. */
   started = false;
+  /** Whether all of the newest frame has come. */
+  whole = true;
   /** Newest positions, x and y of each node. */
   readonly current: Float32Array;
   /** What was shown when the newest frame came: the start of the tween. */
@@ -97,6 +99,7 @@ export class Positions {
 
   private take(frame: Frame): boolean {
     const { header } = frame;
+    this.whole = header.kind !== KIND.POS_KEY || header.first + 1 === header.stride;
     if (header.kind === KIND.POS_KEY) this.applyKey(frame);
     else if (header.kind === KIND.POS_F32) this.applyF32(frame);
     else if (header.kind === KIND.POS_LIST) this.applyList(frame);
@@ -116,14 +119,16 @@ export class Positions {
     const quantised = readKey(frame);
     const b = header.bounds;
     this.anchor(b.x0 + b.sx * 32768, b.y0 + b.sy * 32768);
-    const whole = header.stride === 1 && header.first === 0 && header.count >= this.numNodes;
-    if (whole) {
-      this.key = quantised.slice(0, this.numNodes * 2);
-      this.keySeq = header.seq;
-      this.keyBounds = b;
-    }
+    // Stripes of one keyframe come one after another; until the last there is none that deltas refer to.
+    if (header.first === 0 || !this.key) this.key = new Uint16Array(this.numNodes * 2).fill(NO_POSITION);
+    const { key } = this;
+    this.keySeq = this.whole ? header.seq : -1;
+    this.keyBounds = b;
     for (let k = 0; k < header.count; k += 1) {
-      this.place(header.first + k * header.stride, quantised[2 * k], quantised[2 * k + 1], b);
+      const i = header.first + k * header.stride;
+      key[2 * i] = quantised[2 * k];
+      key[2 * i + 1] = quantised[2 * k + 1];
+      this.place(i, quantised[2 * k], quantised[2 * k + 1], b);
     }
   }
 

@@ -12,6 +12,7 @@ import { bound, isBinding, withBound } from './bound.ts';
 import { readCollections } from './collections.ts';
 import { documents, tellsDocument } from './documents.ts';
 import type { Dragging } from './dragging.ts';
+import { EdgeLoading } from './edge-loading.ts';
 import { Ending } from './ending.ts';
 import { Focus } from './focus.ts';
 import { maySteer } from './helm.ts';
@@ -51,8 +52,7 @@ export class Viewer {
   private later: ReturnType<typeof setTimeout> | undefined;
   /** Called after each frame, to move what hangs on nodes. */
   onDraw: () => void = () => undefined;
-  private edgesLoading: AbortController | null = null;
-  private edgesDone = true;
+  private readonly edges: EdgeLoading;
   /** The next positions at rest are those of a layout by name: show all of them. */
   private fitSoon = false;
 
@@ -71,6 +71,7 @@ export class Viewer {
     this.setTheme((this.theme = currentTheme()));
     const base = new URL(`../viz/${encodeURIComponent(params.session)}/`, location.href);
     this.api = new Api(base, params.dataset);
+    this.edges = new EdgeLoading(this.api, this.picture, () => this.refresh());
     this.link = new SessionLink(base, params.dataset, {
       text: (message) => this.onText(message),
       frame: (frame) => this.onFrame(frame),
@@ -196,40 +197,9 @@ export class Viewer {
       this.picture.camera.set(fitBox(box, { x: 0, y: 0, ...size }, size));
       this.picture.camera.take();
     }
-    void this.loadEdges(edges);
-    this.refresh();
-  }
-
-  private async loadEdges(edges: number): Promise<void> {
-    this.edgesLoading?.abort();
-    const abort = new AbortController();
-    this.edgesLoading = abort;
-    store.edgesLoaded.value = 0;
-    this.edgesDone = edges === 0;
-    for (let attempt = 0; !this.edgesDone && attempt < 6; attempt += 1) {
-      try {
-        await this.api.edges(
-          this.epoch,
-          edges,
-          (first, ends) => {
-            if (abort.signal.aborted) return;
-            this.picture.addEdges(first, ends);
-            store.edgesLoaded.value = this.picture.data.edgesKnown;
-            this.refresh();
-          },
-          abort.signal,
-        );
-        this.edgesDone = true;
-      } catch (error) {
-        if (abort.signal.aborted) return;
-        if (attempt === 5) {
-          console.error('edges', error);
-          store.notice.value = 'The edges could not be loaded. Reload the page to try again.';
-          return;
-        }
-        await new Promise((done) => setTimeout(done, 300 * 2 ** attempt));
-      }
-    }
+    this.edges.expect(edges);
+    // On a slow link those of a large graph would keep its nodes waiting.
+    if (nodes < 1e5) this.edges.start(this.epoch);
     this.refresh();
   }
 
@@ -300,7 +270,7 @@ export class Viewer {
     return null;
   }
 
-  private onPositions(frame: Frame): number {
+  private onPositions(frame: Frame): number | null {
     const now = performance.now();
     const { header } = frame;
     if (this.picture.applyFrame(frame, now)) {
@@ -308,14 +278,18 @@ export class Viewer {
         this.fitSoon = false;
         this.fit();
       }
-      this.seq = header.seq;
+      // What came in part is asked for again after a lost connection.
+      if (this.picture.positions.whole) {
+        this.seq = header.seq;
+        this.edges.start(this.epoch);
+      }
       document.body.dataset.seq = String(header.seq);
       this.drag?.hold(now);
       if (['loading', 'waiting'].includes(store.phase.value)) store.phase.value = 'ready';
       if (store.link.value === 'polling') store.playing.value = (header.flags & FLAG.RUNNING) !== 0;
     }
     this.refresh();
-    return header.seq;
+    return this.picture.positions.whole ? header.seq : null;
   }
 
   // ---- what the user does -----------------------------------------------------------------------
@@ -495,6 +469,6 @@ export class Viewer {
   /** Whether nothing is on its way to the screen. */
   get settled(): boolean {
     const still = !this.scheduled && this.later === undefined && !this.names?.busy;
-    return still && !isBinding() && !isGrouping() && this.edgesDone && !this.picture.painter.incomplete;
+    return still && !isBinding() && !isGrouping() && this.edges.done && !this.picture.painter.incomplete;
   }
 }

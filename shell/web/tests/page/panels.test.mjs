@@ -10,3 +10,4 @@ import './axe.mjs';
 import './afar.mjs';
 import './collapse.mjs';
 import './space.mjs';
+import './first-picture.mjs';

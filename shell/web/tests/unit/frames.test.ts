@@ -153,6 +153,29 @@ test('a stripe moves its nodes only', async () => {
   }
 });
 
+test('all stripes of a keyframe are that keyframe, and until the last deltas have none to refer to', async () => {
+  const { header, payload } = await load('pos_key');
+  const pairs = new Uint32Array(payload.buffer, payload.byteOffset, header.count);
+  const positions = new Positions(200);
+  const [delta, after] = [await load('pos_delta'), golden.pos_delta.positions ?? []];
+  for (let first = 0; first < 13; first += 1) {
+    assert.equal(positions.apply(delta), false, `before stripe ${first}`);
+    const some = pairs.filter((_, i) => i % 13 === first);
+    const stripe = { ...header, first, stride: 13, count: some.length };
+    assert.equal(positions.apply({ header: stripe, payload: new Uint8Array(some.buffer) }), true);
+    assert.equal(positions.whole, first === 12);
+    for (let i = 0; i < 200; i += 1) {
+      const known = i % 13 <= first && golden.pos_key.positions?.[i][0] !== null;
+      assert.equal(positions.shownAt(i, 1) !== null, known, `node ${i} after stripe ${first}`);
+    }
+  }
+  assertNear(positions, golden.pos_key.positions ?? [], 1e-3);
+  assert.equal(positions.apply(delta), true);
+  assertNear(positions, after, 1e-3);
+  positions.apply({ header: { ...header, seq: 99, first: 0, stride: 13, count: 16 }, payload });
+  assert.equal(positions.apply(delta), false, 'of the keyframe before');
+});
+
 test('an exact snapshot is exact', async () => {
   const positions = new Positions(8);
   positions.apply(await load('pos_f32'));
