@@ -94,6 +94,34 @@ impl Band {
         }
     }
 
+    /// Calls `draw` for every row of the band, with its middle in pixels of the page and with what draws a span of it: that
+    /// covers each pixel whose middle is between two columns of the page with what is given for its column.
+    pub(crate) fn each_row(
+        &mut self,
+        mut draw: impl FnMut(f32, &mut dyn FnMut([f32; 2], &mut dyn FnMut(f32) -> [f32; 4])),
+    ) {
+        let scale = self.scale;
+        for row in 0..self.rows {
+            let y = ((self.first + row) as f32 + 0.5) / scale;
+            draw(y, &mut |[from, to], ink| {
+                let [left, right] = within(from * scale, to * scale, 0, self.columns);
+                for column in left..right {
+                    let ink = ink((column as f32 + 0.5) / scale);
+                    if ink[3] > 0.0 {
+                        self.put(row * self.columns + column, ink, Mode::Over);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Lays the pixels of another band of the same rows over these.
+    pub(crate) fn lay(&mut self, other: &Self) {
+        for (pixel, ink) in other.pixels.iter().enumerate() {
+            self.put(pixel, *ink, Mode::Over);
+        }
+    }
+
     /// A straight piece of a line, soft at its rims, whose ink goes from `inks[0]` to `inks[1]`.
     pub(crate) fn piece(
         &mut self,

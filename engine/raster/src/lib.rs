@@ -4,6 +4,7 @@
 //! over it (`shell/web/src/gl/shaders.ts`). [`png()`] does the same on the processor, in bands of rows on all threads of
 //! the current pool, so that the memory does not grow with the height of the picture.
 
+mod axes;
 mod band;
 mod curve;
 mod direction;
@@ -26,8 +27,10 @@ mod sheet;
 mod svg;
 mod text;
 mod tone;
+mod underlay;
 mod vector;
 mod view;
+mod world;
 
 use graphlume_scene::Bits;
 use graphlume_types::CancelToken;
@@ -38,6 +41,7 @@ pub use panels::{Key, Legend};
 pub use pdf::pdf;
 pub use settings::{Background, Labels, Look, Settings, Theme, Window};
 pub use svg::svg;
+pub use underlay::{AxisKind, AxisPlace, AxisRow, MapPlace, Underlay};
 pub use vector::ELEMENTS_MAX;
 
 /// Pixels of a side at most.
@@ -72,6 +76,8 @@ pub struct Drawing<'a> {
     pub sizes_bound: bool,
     /// What nodes are called; without, nothing is named.
     pub names: Option<&'a dyn Names>,
+    /// What lies under the edges.
+    pub underlay: Option<&'a Underlay>,
 }
 
 /// What nodes are called.

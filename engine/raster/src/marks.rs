@@ -25,13 +25,28 @@ pub(crate) struct Text {
     pub(crate) bold: bool,
     pub(crate) color: [f32; 3],
     pub(crate) opacity: f32,
-    /// Colour of what surrounds the letters; none without.
-    pub(crate) halo: Option<[f32; 3]>,
+    /// What surrounds the letters; none without.
+    pub(crate) halo: Option<Halo>,
+    /// Angle by which it is turned around its middle, clockwise, in radians.
+    pub(crate) turn: f32,
 }
 
-/// Half of what the halo adds to the width of a letter's line, in pixels of the page, and its opacity.
-pub(crate) const HALO: f32 = 1.75;
-pub(crate) const HALO_OPACITY: f32 = 0.85;
+/// What surrounds the letters of a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Halo {
+    pub(crate) color: [f32; 3],
+    /// Half of what it adds to the width of a letter's line, in pixels of the page.
+    pub(crate) width: f32,
+    /// As a share of that of the letters.
+    pub(crate) opacity: f32,
+}
+
+impl Halo {
+    /// The halo of names.
+    pub(crate) const fn of(color: [f32; 3]) -> Self {
+        Self { color, width: 1.75, opacity: 0.85 }
+    }
+}
 
 /// A mark as it is put on the rows of a picture.
 pub(crate) enum Stamp<'a> {
@@ -45,7 +60,7 @@ pub(crate) fn stamps<'a>(marks: &'a [Mark], scale: f32) -> Vec<Stamp<'a>> {
         Mark::Text(text) => {
             let face = Face::of(text.bold)?;
             let shown = face.drawable(&text.text)?;
-            let halo = if text.halo.is_some() { HALO * scale } else { 0.0 };
+            let halo = text.halo.map_or(0.0, |halo| halo.width * scale);
             let [x, y] = [text.at[0], text.at[1] + BASELINE * text.size].map(|c| c * scale);
             let mask = Mask::new(face, &shown, [x, y], text.size * scale, halo);
             Some(Stamp::Letters(Box::new(mask), text))
@@ -61,7 +76,7 @@ impl Stamp<'_> {
         match self {
             Self::Letters(mask, text) => {
                 if let Some(halo) = text.halo {
-                    put(band, mask, &mask.halo, halo, HALO_OPACITY * text.opacity);
+                    put(band, mask, &mask.halo, halo.color, halo.opacity * text.opacity);
                 }
                 put(band, mask, &mask.letters, text.color, text.opacity);
             }

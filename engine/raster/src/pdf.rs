@@ -13,8 +13,9 @@ use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect as Box4, Ref, Str};
 use std::io::Write as _;
 
 use crate::labels::Rect;
-use crate::marks::{HALO, HALO_OPACITY, Text, along};
+use crate::marks::{Text, along};
 use crate::text::{BASELINE, FILES, Face};
+use crate::underlay::{Under, UnderWay};
 use crate::vector::{self, Dot, Paint, Pen, Way};
 use crate::{Drawing, RasterError, Settings};
 
@@ -197,6 +198,31 @@ impl Pen for Writer {
         self.content.rect(0.0, 0.0, w, h).fill_nonzero();
     }
 
+    fn under(&mut self, line: &Under) {
+        self.stroke(line.width, line.paint);
+        if line.dash > 0.0 {
+            self.content.set_dash_pattern([line.dash, line.dash], 0.0);
+        }
+        match &line.way {
+            UnderWay::Ring(at, r) => self.circle(at.map(|x| x as f32), *r as f32),
+            UnderWay::Lines(parts) => {
+                for (corners, _) in parts {
+                    for (k, [x, y]) in corners.iter().enumerate() {
+                        if k == 0 {
+                            self.content.move_to(*x, *y);
+                        } else {
+                            self.content.line_to(*x, *y);
+                        }
+                    }
+                }
+            }
+        }
+        self.content.stroke();
+        if line.dash > 0.0 {
+            self.content.set_dash_pattern([], 0.0);
+        }
+    }
+
     fn line(&mut self, way: Way, width: f32, paint: Paint) {
         self.stroke(width, paint);
         match way {
@@ -282,7 +308,8 @@ impl Pen for Writer {
         };
         if let Some(halo) = text.halo {
             self.content.set_line_join(LineJoinStyle::RoundJoin);
-            self.stroke(2.0 * HALO, Paint { color: halo, opacity: HALO_OPACITY * text.opacity });
+            let opacity = halo.opacity * text.opacity;
+            self.stroke(2.0 * halo.width, Paint { color: halo.color, opacity });
             write(self, TextRenderingMode::Stroke);
         }
         self.fill(Paint { color: text.color, opacity: text.opacity });

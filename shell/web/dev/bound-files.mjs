@@ -4,7 +4,6 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lines } from './map-lines.mjs';
 
 const web = fileURLToPath(new URL('..', import.meta.url));
 const module = (...path) => join(web, 'node_modules', ...path);
@@ -31,8 +30,8 @@ const flags = FLAGS.filter((code) => code !== '').map((code) => {
 });
 writeFileSync(join(out, 'flags.json'), JSON.stringify(Object.fromEntries(flags)));
 
-const world = JSON.parse(readFileSync(module('world-atlas', 'countries-110m.json'), 'utf8'));
-writeFileSync(join(out, 'map.json'), JSON.stringify(lines(world)));
+// The server's pictures have the same coasts, from the same file (dev/map-lines.mjs makes it).
+copyFileSync(join(web, '..', '..', 'engine', 'raster', 'world', 'lines.json'), join(out, 'map.json'));
 
 const licences = [
   readFileSync(join(web, 'licences', 'font-awesome.txt'), 'utf8'),
