@@ -36,6 +36,11 @@ impl Band {
         self.scale
     }
 
+    /// The first of its rows, and how many.
+    pub(crate) const fn span(&self) -> [usize; 2] {
+        [self.first, self.rows]
+    }
+
     /// Covers a pixel of the picture, by column and row, where it is in the band.
     pub(crate) fn over(&mut self, [column, row]: [i64; 2], ink: [f32; 4]) {
         let row = row - self.first as i64;

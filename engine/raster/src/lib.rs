@@ -11,19 +11,24 @@ mod direction;
 mod distance;
 mod encode;
 mod error;
+mod icons;
 mod ink;
 mod labels;
 mod lines;
+mod look;
 mod marks;
 mod names;
 mod near;
 mod nodes;
 mod panels;
+mod path;
 mod pdf;
 mod png;
 mod rare;
 mod settings;
+mod shapes;
 mod sheet;
+mod spots;
 mod svg;
 mod text;
 mod tone;
@@ -32,7 +37,7 @@ mod vector;
 mod view;
 mod world;
 
-use graphlume_scene::Bits;
+use graphlume_scene::{Bits, IconLayer};
 use graphlume_types::CancelToken;
 
 pub use encode::png;
@@ -78,6 +83,8 @@ pub struct Drawing<'a> {
     pub names: Option<&'a dyn Names>,
     /// What lies under the edges.
     pub underlay: Option<&'a Underlay>,
+    /// Icons and badges of nodes, by index, and of edges, in drawn order.
+    pub icons: &'a [IconLayer],
 }
 
 /// What nodes are called.
@@ -185,3 +192,5 @@ pub fn pixels(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_icons;

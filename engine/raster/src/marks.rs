@@ -2,7 +2,9 @@
 
 use crate::band::{Band, Mode};
 use crate::labels::Rect;
+use crate::path::Path;
 use crate::text::{BASELINE, Face, Mask};
+use crate::vector::Paint;
 
 /// Something over the picture; the first is the lowest.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +13,19 @@ pub(crate) enum Mark {
     Plate { rect: Rect, radius: f32, color: [f32; 3], opacity: f32 },
     /// A rectangle whose colours change from left to right.
     Ramp { rect: Rect, colors: Vec<[f32; 3]> },
+    /// A filled outline.
+    Shape(Shape),
     /// A line of text.
     Text(Text),
+}
+
+/// A filled outline.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) path: Path,
+    pub(crate) paint: Paint,
+    /// The disc that it is cut to, by middle and radius.
+    pub(crate) disc: Option<([f32; 2], f32)>,
 }
 
 /// A line of text.
@@ -98,7 +111,29 @@ impl Stamp<'_> {
                     [r, g, b, 1.0]
                 });
             }
+            Self::Shape(Mark::Shape(shape)) => fill(band, shape),
             Self::Shape(Mark::Text(_)) => {}
+        }
+    }
+}
+
+/// Fills the part of an outline that is in a band.
+fn fill(band: &mut Band, Shape { path, paint, disc }: &Shape) {
+    let scale = band.scale();
+    let [first, rows] = band.span();
+    let Some(found) = path.cover(scale, first, rows) else { return };
+    let Paint { color: [r, g, b], opacity } = *paint;
+    for (row, line) in (found.top..).zip(found.cover.chunks_exact(found.columns)) {
+        for (column, cover) in (found.left..).zip(line) {
+            if *cover <= 0.0 {
+                continue;
+            }
+            let inside = disc.map_or(1.0, |([x, y], radius)| {
+                let off = [column as f32 + 0.5 - x * scale, row as f32 + 0.5 - y * scale];
+                (radius * scale + 0.5 - off[0].hypot(off[1])).clamp(0.0, 1.0)
+            });
+            let a = cover * inside * opacity;
+            band.over([column, row], [r * a, g * a, b * a, a]);
         }
     }
 }

@@ -13,7 +13,8 @@ use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect as Box4, Ref, Str};
 use std::io::Write as _;
 
 use crate::labels::Rect;
-use crate::marks::{Text, along};
+use crate::marks::{Shape, Text, along};
+use crate::path::Step;
 use crate::text::{BASELINE, FILES, Face};
 use crate::underlay::{Under, UnderWay};
 use crate::vector::{self, Dot, Paint, Pen, Way};
@@ -288,6 +289,39 @@ impl Pen for Writer {
             let left = x + k as f32 * wide;
             self.content.rect(left, y, (wide + 0.3).min(x + w - left), h).fill_nonzero();
         }
+    }
+
+    fn shape(&mut self, Shape { path, paint, disc }: &Shape) {
+        self.content.save_state();
+        if let Some((at, r)) = disc {
+            self.circle(*at, *r);
+            self.content.clip_nonzero().end_path();
+        }
+        self.fill(*paint);
+        let mut last = [0.0; 2];
+        for step in &path.0 {
+            match *step {
+                Step::Move(p) => {
+                    self.content.move_to(p[0], p[1]);
+                    last = p;
+                }
+                Step::Line(p) => {
+                    self.content.line_to(p[0], p[1]);
+                    last = p;
+                }
+                Step::Quad([m, p]) => {
+                    let near = |p: [f32; 2]| [0, 1].map(|c| p[c] + (m[c] - p[c]) * 2.0 / 3.0);
+                    let [a, b] = [near(last), near(p)];
+                    self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
+                    last = p;
+                }
+                Step::Cubic([a, b, p]) => {
+                    self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
+                    last = p;
+                }
+            }
+        }
+        self.content.fill_nonzero().restore_state();
     }
 
     fn text(&mut self, text: &Text) {

@@ -13,7 +13,7 @@ use crate::tone::Tone;
 use crate::underlay::Under;
 use crate::view::View;
 use crate::{
-    Background, Drawing, RasterError, Settings, Theme, direction, names, near, nodes, rare,
+    Background, Drawing, RasterError, Settings, Theme, direction, icons, names, near, nodes, rare,
     underlay,
 };
 
@@ -151,6 +151,7 @@ impl<'a> Sheet<'a> {
             self.marks.extend(marks);
             obstacles.extend(places);
         }
+        self.marks.extend(icons::marks(self, drawing.icons));
         if let Some(found) = drawing.names {
             let names = names::marks(self, found, &obstacles)?;
             self.marks.extend(names);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use graphlume_types::CancelToken;
 
 use crate::labels::Rect;
-use crate::marks::Text;
+use crate::marks::{Shape, Text};
 use crate::text::{BASELINE, Face};
 use crate::underlay::{Under, UnderWay};
 use crate::vector::{self, Dot, Paint, Pen, Way};
@@ -28,6 +28,8 @@ pub fn svg(
         out: String::new(),
         ramps: 0,
         groups: 0,
+        discs: 0,
+        disc: None,
         sides: [settings.width, settings.height],
     };
     let [w, h] = writer.sides;
@@ -48,6 +50,9 @@ struct Writer {
     ramps: usize,
     /// Groups that are open.
     groups: usize,
+    /// Discs that shapes are cut to so far, and the one of the last shape.
+    discs: usize,
+    disc: Option<[f32; 3]>,
     sides: [u32; 2],
 }
 
@@ -248,6 +253,31 @@ impl Pen for Writer {
             num(w),
             num(h)
         ));
+    }
+
+    fn shape(&mut self, Shape { path, paint, disc }: &Shape) {
+        let cut = disc.map(|([x, y], r)| [x, y, r]);
+        if let Some([x, y, r]) = cut.filter(|_| self.disc != cut) {
+            self.discs += 1;
+            let id = self.discs;
+            self.write(format_args!(
+                "<clipPath id=\"disc{}\"><circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></clipPath>\n",
+                id,
+                num(x),
+                num(y),
+                num(r)
+            ));
+        }
+        self.disc = cut;
+        self.write(format_args!("<path d=\"{}\" fill=\"{}\"", path.d(num), hex(paint.color)));
+        if paint.opacity < 1.0 {
+            self.write(format_args!(" fill-opacity=\"{}\"", num(paint.opacity)));
+        }
+        if cut.is_some() {
+            let id = self.discs;
+            self.write(format_args!(" clip-path=\"url(#disc{id})\""));
+        }
+        self.write(format_args!("/>\n"));
     }
 
     fn text(&mut self, text: &Text) {

@@ -36,6 +36,7 @@ impl Square {
             sizes_bound: false,
             names: None,
             underlay: None,
+            icons: &[],
         }
     }
 }

@@ -8,7 +8,7 @@ use graphlume_types::CancelToken;
 
 use crate::curve::Curve;
 use crate::labels::Rect;
-use crate::marks::{Mark, Text};
+use crate::marks::{Mark, Shape, Text};
 use crate::nodes::ring_of;
 use crate::sheet::{Arrow, Sheet, Stroke};
 use crate::underlay::Under;
@@ -63,6 +63,7 @@ pub(crate) trait Pen {
     fn marks(&mut self) {}
     fn plate(&mut self, rect: Rect, radius: f32, paint: Paint);
     fn ramp(&mut self, rect: Rect, colors: &[[f32; 3]]);
+    fn shape(&mut self, shape: &Shape);
     fn text(&mut self, text: &Text);
 }
 
@@ -129,6 +130,7 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
                 pen.plate(*rect, *radius, Paint { color: *color, opacity: *opacity });
             }
             Mark::Ramp { rect, colors } => pen.ramp(*rect, colors),
+            Mark::Shape(shape) => pen.shape(shape),
             Mark::Text(text) => pen.text(text),
         }
     }

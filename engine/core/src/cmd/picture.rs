@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use graphlume_facets::{FilterSet, Filtered};
 use graphlume_raster::{Background, Drawing, Format, Names, Settings, Theme, Underlay};
-use graphlume_scene::backdrop;
 use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
+use graphlume_scene::{IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
 use crate::cmd::facets::of_engine;
@@ -146,6 +146,11 @@ fn drawn(
         Ok(Decoded::Labels(known)) => known,
         _ => Vec::new(),
     };
+    let icon = |frame: &Bytes| match wire::decode(frame).map(|frame| frame.payload) {
+        Ok(Decoded::Icons(layer)) => Some(layer),
+        _ => None,
+    };
+    let icons: Vec<IconLayer> = scene.icons.iter().filter_map(icon).collect();
     let named = Named { lease, known };
     let [nodes, edges] = [lease.facts.node_count, lease.facts.edge_count].map(u64::from);
     let pixels: u64 = settings.pixels().into_iter().map(u64::from).product();
@@ -181,6 +186,7 @@ fn drawn(
         is_given: lease.facts.has_positions,
         names: request.names.then_some(&named),
         underlay: Some(underlay),
+        icons: &icons,
         // A legend of sizes that names the degree is that of a dataset that binds none.
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };
