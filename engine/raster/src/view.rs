@@ -72,9 +72,21 @@ impl View {
 
     /// Where a place of the graph is on the picture, in pixels from its upper left corner.
     pub(crate) fn pixel(&self, p: [f32; 2]) -> [f32; 2] {
-        let x = self.sides[0] / 2.0 + (f64::from(p[0]) - self.middle[0]) * self.scale;
-        let y = self.sides[1] / 2.0 - (f64::from(p[1]) - self.middle[1]) * self.scale;
-        [x as f32, y as f32]
+        self.pixel64(p.map(f64::from)).map(|x| x as f32)
+    }
+
+    /// The same of a place that may be far from it.
+    pub(crate) fn pixel64(&self, p: [f64; 2]) -> [f64; 2] {
+        let x = self.sides[0] / 2.0 + (p[0] - self.middle[0]) * self.scale;
+        let y = self.sides[1] / 2.0 - (p[1] - self.middle[1]) * self.scale;
+        [x, y]
+    }
+
+    /// The place of the graph that is at a pixel.
+    pub(crate) fn place(&self, pixel: [f64; 2]) -> [f64; 2] {
+        let x = self.middle[0] + (pixel[0] - self.sides[0] / 2.0) / self.scale;
+        let y = self.middle[1] - (pixel[1] - self.sides[1] / 2.0) / self.scale;
+        [x, y]
     }
 
     /// Diameter in pixels of a node with a size on the wire.
