@@ -141,7 +141,7 @@ fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) 
     };
     let (w, h) = (x[1] - x[0], y[1] - y[0]);
     let scale_in = |free: [f64; 4]| (free[2] / w.max(1e-9)).min(free[3] / h.max(1e-9));
-    let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
+    let margin = (sides[0].min(sides[1]) * 0.036).clamp(12.0, 32.0);
     let free = free_rect(sides, covered, margin, scale_in);
     // A few nodes look lost at the rims of the picture; they are kept together in its middle.
     let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
