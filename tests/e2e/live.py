@@ -12,7 +12,7 @@ from websockets.sync.client import connect
 
 HEADER = struct.Struct("<IBBHIIIIIIffff")
 MAGIC = 0x315A5647  # "GVZ1"
-POS_KEY, POS_DELTA, POS_F32, COLOR, SIZE, LABELS = 1, 2, 3, 17, 18, 19
+POS_KEY, POS_DELTA, POS_F32, COLOR, SIZE, LABELS, ICONS = 1, 2, 3, 17, 18, 19, 20
 RUNNING = 2
 
 
@@ -34,7 +34,7 @@ class Viewer:
     def __init__(self, server, dataset, session, ack=True, headers=None):
         self.ack, self.messages, self.frames = ack, [], 0
         self.key, self.positions, self.graph, self.state, self.colors = {}, None, None, None, 0
-        self.seqs = []
+        self.seqs, self.icons = [], []
         # Whether the newest frame ended the motion, or shows one that had ended.
         self.at_rest = False
         # How far the shown positions may be from the true ones, by axis.
@@ -75,6 +75,8 @@ class Viewer:
                 self.say({"t": "ack", "seq": f.seq})
         elif f.kind == COLOR:
             self.colors += 1
+        elif f.kind == ICONS:
+            self.icons.append(json.loads(f.payload[16 + 2 * f.count:]))
         return f
 
     def apply(self, f):

@@ -378,6 +378,25 @@ def test_colours_and_sizes_follow_a_column_and_go_back(open_page):
     assert page.document == {}
 
 
+def test_icons_and_opacities_follow_a_column_and_go_back(open_page):
+    page = open_page(unique("doc"))
+    page.until(lambda: page.frames and page.graph)
+
+    def shown():
+        return [m["legend"] for m in page.messages if m["t"] in ("graph", "legend")][-1]
+
+    assert not page.icons and "node_icon" not in shown()
+    done = page.do({"encodings/node.icon": {"attribute": "kind"}, "encodings/node.opacity": {"attribute": "x"}})
+    assert done["t"] == "done", done
+    page.until(lambda: page.icons and "node_icon" in shown())
+    assert shown()["node_icon"]["title"] == "kind" and shown()["node_opacity"]["title"] == "x"
+    # The values a to d name no icons: each has a shape of its own.
+    look = page.icons[-1]
+    assert look["title"] == "kind" and len({e["glyph"] for e in look["list"]}) == 4, look
+    assert page.ask(t="undo")["t"] == "done"
+    page.until(lambda: "node_icon" not in shown())
+
+
 def random_step(draw, page):
     dice = draw.randrange(10)
     if dice < 2:

@@ -43,8 +43,9 @@ impl Encodings {
         Self { node, edge, metadata, node_columns: Vec::new() }
     }
 
-    /// With other columns for colours and sizes: complex encodings by `node.color`, `node.size`, `edge.color` and
-    /// `edge.size`. One that says neither colours nor a mapping is a simple binding.
+    /// With other columns for colours, sizes, opacities and icons: complex encodings by `node.color`, `node.size`,
+    /// `node.opacity`, `node.icon` and the same of `edge`. One that says neither colours nor a mapping is a simple binding,
+    /// but that of icons has shapes where the values name no icons.
     #[must_use]
     pub fn changed(&self, others: &Map<String, Value>) -> Self {
         let mut out = self.clone();
@@ -55,7 +56,12 @@ impl Encodings {
                 _ => continue,
             };
             let (client, own, channel) = side;
-            let kind = if channel == "color" { "Color" } else { "Size" };
+            let kind = match channel {
+                "color" => "Color",
+                "opacity" => "Opacity",
+                "icon" => "Icon",
+                _ => "Size",
+            };
             let key = format!("{client}{kind}Encoding");
             let is_simple =
                 ["colors", "mapping"].iter().all(|f| encoding.get(f).is_none_or(Value::is_null));
@@ -71,7 +77,11 @@ impl Encodings {
             }
             let is_ramp =
                 channel == "color" && encoding.get("variation") == Some(&json!("continuous"));
-            if is_simple && is_ramp {
+            if is_simple && channel == "icon" {
+                let mut encoding = encoding.clone();
+                encoding[icons::SHAPES] = json!(true);
+                spec["complex"]["current"][key] = encoding;
+            } else if is_simple && is_ramp {
                 // A bound column of whole numbers would name colours of a palette.
                 let mut encoding = encoding.clone();
                 encoding["colors"] = RAMP.iter().map(|c| json!(to_hex(*c))).collect();

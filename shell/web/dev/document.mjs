@@ -3,6 +3,7 @@
 import { deflateRawSync } from 'node:zlib';
 import { Refusal, bits64, bitsOf, columnsOf, evaluate } from './columns.mjs';
 import { bins } from './bins.mjs';
+import { iconFrame } from './bound-graphs.mjs';
 import { paint } from './paint.mjs';
 
 const NAMES = ['ann', 'ben', 'cleo', 'dan'];
@@ -130,11 +131,12 @@ export class SharedDocument {
 
   tellPaint(viewer) {
     const seen = this.seen(this.part(viewer));
-    const { color, size, legend, collections } = paint(this.session.graph, this.columns, seen);
+    const { color, size, icons, legend, collections } = paint(this.session.graph, this.columns, seen);
     for (const [kind, data] of [[17, color], [18, size]]) {
       const head = this.header(kind, { count: this.session.graph.n });
       viewer.socket.send(Buffer.concat([head, Buffer.alloc(16), Buffer.from(data)]));
     }
+    if (icons) viewer.socket.send(iconFrame((kind, more) => this.header(kind, more), icons));
     viewer.say({ t: 'legend', legend });
     viewer.say({ t: 'collections', ...collections });
   }

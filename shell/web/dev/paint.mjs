@@ -3,6 +3,8 @@
 import { columnOf, evaluate } from './columns.mjs';
 
 const PALETTE = '6db9fc ca5d2f fdd141 35957c 9467ca 2df1c4 e490bb a6aa07 d7cefd a8c991'.split(' ');
+/** A circle, a star, a square. */
+const SHAPES = ['\uf111', '\uf005', '\uf0c8'];
 const LOW = [38, 70, 140];
 const HIGH = [253, 209, 65];
 
@@ -43,6 +45,25 @@ export function paint(graph, columns, seen) {
     const column = columnOf(columns, 'node', encoding.attribute);
     legend = { node_color: encoded(color, column, encoding) };
   }
+  const fading = seen.get('encodings/node.opacity');
+  if (fading) {
+    const values = Array.from(columnOf(columns, 'node', fading.attribute).values, Number);
+    const max = values.reduce((a, b) => Math.max(a, b), 1);
+    values.forEach((value, i) => {
+      color[4 * i + 3] = 40 + (215 * Math.max(0, value)) / max;
+    });
+    legend = { ...legend, node_opacity: { title: fading.attribute, kind: 'continuous', min: 0, max } };
+  }
+  let icons = null;
+  const naming = seen.get('encodings/node.icon');
+  if (naming) {
+    const { values } = columnOf(columns, 'node', naming.attribute);
+    const kinds = [...new Set(values)];
+    const list = kinds.map((_, k) => ({ glyph: SHAPES[k % SHAPES.length] }));
+    const look = { title: naming.attribute, list };
+    icons = { axis: 'node', place: 0, look, shown: Uint16Array.from(values, (v) => 1 + kinds.indexOf(v)) };
+    legend = { ...legend, node_icon: { title: naming.attribute, kind: 'none' } };
+  }
   let size = graph.size;
   const sizing = seen.get('encodings/node.size');
   if (sizing) {
@@ -63,5 +84,5 @@ export function paint(graph, columns, seen) {
     const swatches = [entry.node_color ?? '#ffffff'];
     if (entry.on) entries.unshift({ id: path.slice(12), name, description, swatches, match_count: count });
   }
-  return { color, size, legend, collections: { collections: entries, background: null } };
+  return { color, size, icons, legend, collections: { collections: entries, background: null } };
 }

@@ -56,8 +56,8 @@ pub struct CollectionSet {
     pub specs: Vec<CollectionSpec>,
     /// Under all of them: what is in no collection.
     pub background: Paint,
-    /// Columns that colours and sizes follow instead of those of the dataset: by `node.color`, `node.size`, `edge.color` and
-    /// `edge.size`, as complex encodings of an upload.
+    /// Columns that colours, sizes, opacities and icons follow instead of those of the dataset: by `node.color`, `edge.size`
+    /// and the like, as complex encodings of an upload.
     pub encodings: Map<String, Value>,
     /// Another one after every change; 0 for a session that never had a collection.
     pub revision: u64,

@@ -8,6 +8,12 @@ use crate::css;
 use crate::labels::cut;
 use crate::mapping::{Mapping, NONE};
 
+/// Icons that stand for values which name none; each is told from the others by its outline alone.
+pub(super) const SHAPE_NAMES: [&str; 12] = [
+    "circle", "star", "square", "heart", "bolt", "cloud", "leaf", "bell", "flag", "cube", "moon-o",
+    "asterisk",
+];
+
 /// Characters of a text that is drawn as an icon.
 const TEXT_CHARS_MAX: usize = 12;
 /// Bytes of a picture that is written out in its address.

@@ -76,6 +76,8 @@ pub struct IconLayer {
 
 /// Different icons of one encoding at most; those that most elements have are kept.
 pub(crate) const ENTRIES_MAX: usize = 4_096;
+/// The field of an encoding by which a page asks for shapes where the values of a column name no icons.
+pub(crate) const SHAPES: &str = "shapes";
 /// Names of icons that a notice quotes.
 const QUOTED_MAX: usize = 3;
 
@@ -133,7 +135,21 @@ fn encoded(
 ) -> Result<IconLayer, &'static str> {
     let as_text = encoding.get("asText") == Some(&Value::Bool(true));
     let icon = channel(encoding.get("mapping"), source)?;
-    let (shown, refused) = look::entries(&icon.values, as_text);
+    let (mut shown, mut refused) = look::entries(&icon.values, as_text);
+    if encoding.get(SHAPES) == Some(&Value::Bool(true)) && 2 * refused.len() > icon.values.len() {
+        refused.clear();
+        let (shapes, rest) = shapes(&icon);
+        shown = shapes;
+        if rest > 0 {
+            let text = format!(
+                "{rest} {}s have no icon: column {:?} has more values than there are shapes; the most frequent {} have one",
+                side.word(),
+                source.name,
+                look::SHAPE_NAMES.len(),
+            );
+            cx.tell(NOT_SHOWN, text);
+        }
+    }
     tell_refused(cx, side, source, &icon, &refused);
     let mut channels = vec![("", Channel { codes: icon.codes, values: shown })];
     let member = |path: &[&str]| {
@@ -187,6 +203,24 @@ fn channel(mapping: Option<&Value>, source: &Source<'_>) -> Result<Channel, &'st
     let value = |row: &u32| value_text(source.array.as_ref(), *row as usize);
     let values = found.first_rows.iter().map(|r| value(r).map_or(Value::Null, Value::String));
     Ok(Channel { values: values.collect(), codes: source.gather(&found.codes, NONE) })
+}
+
+/// A shape for each of the most frequent values, and how many elements have another one.
+fn shapes(icon: &Channel) -> (Vec<Value>, usize) {
+    let mut counts = vec![0usize; icon.values.len()];
+    for code in &icon.codes {
+        if let Some(count) = counts.get_mut(*code as usize) {
+            *count += 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..counts.len()).filter(|c| !icon.values[*c].is_null()).collect();
+    order.sort_by_key(|c| (std::cmp::Reverse(counts[*c]), *c));
+    let mut shown = vec![Value::Null; counts.len()];
+    for (code, name) in order.iter().zip(look::SHAPE_NAMES) {
+        shown[*code] = names::glyph(name).map_or(Value::Null, |glyph| json!({"glyph": glyph}));
+    }
+    let rest = order.iter().skip(look::SHAPE_NAMES.len()).map(|c| counts[*c]).sum();
+    (shown, rest)
 }
 
 /// Says what is no icon, by name, and how many elements have none because of that.

@@ -48,6 +48,58 @@ fn a_bound_column_names_glyphs_flags_and_pictures() {
     assert_eq!(scene.legend["node_icon"]["title"], "k");
 }
 
+/// The scene with a channel of the document over what the dataset binds.
+fn changed(column: ArrayRef, channel: &str) -> crate::Scene {
+    let mut case = Case::path(("k", column));
+    let others = json!({channel: {"attribute": "k", "variation": "categorical"}});
+    case = case.bind(json!({}), json!({}));
+    case.enc = case.enc.changed(others.as_object().unwrap());
+    case.scene()
+}
+
+#[test]
+fn a_column_chosen_for_icons_shows_what_its_values_name_or_else_shapes() {
+    let named = changed(texts(&["user", "bank", "user", "what"]), "node.icon");
+    let user = json!({"glyph": "\u{f007}"});
+    assert_eq!(shown(&named.icons[0])[0], user, "most values name icons");
+    assert_eq!(shown(&named.icons[0])[3], Value::Null);
+
+    let shapes = changed(texts(&["x1", "x2", "x2", "x3"]), "node.icon");
+    let got = shown(&shapes.icons[0]);
+    assert!(got.iter().all(|g| g["glyph"].is_string()), "{got:?}");
+    assert_eq!(got[1], json!({"glyph": "\u{f111}"}), "the most frequent value is a circle");
+    assert_eq!(got[1], got[2]);
+    assert!(got[0] != got[1] && got[3] != got[1] && got[0] != got[3], "{got:?}");
+    assert!(shapes.notices.is_empty(), "{:?}", shapes.notices);
+    assert_eq!(shapes.legend["node_icon"]["title"], "k");
+}
+
+#[test]
+fn more_values_than_shapes_leave_the_rare_ones_without_an_icon_and_say_so() {
+    let n = 20;
+    let names: Vec<String> = (0..n).map(|v| format!("x{}", v.max(1))).collect();
+    let column = texts(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let ids: Vec<i64> = (0..n).collect();
+    let ends = (&ids[1..], &ids[..ids.len() - 1]);
+    let mut case = Case::new(ends, &[], &[("id", ints(&ids)), ("k", column)]);
+    case = case.bind(json!({}), json!({}));
+    let others = json!({"node.icon": {"attribute": "k"}});
+    case = case.bind(json!({}), json!({}));
+    case.enc = case.enc.changed(others.as_object().unwrap());
+    let scene = case.scene();
+    let without = shown(&scene.icons[0]).iter().filter(|s| s.is_null()).count();
+    assert_eq!(without, 7, "19 values, 12 shapes");
+    assert!(scene.notices[0].text.starts_with("7 nodes have no icon"), "{:?}", scene.notices);
+}
+
+#[test]
+fn a_column_chosen_for_opacities_fades_the_nodes() {
+    let scene = changed(floats(&[0.0, 1.0, 0.5, 1.0]), "node.opacity");
+    let alpha: Vec<u8> = scene.node_rgba.iter().map(|c| c[3]).collect();
+    assert!(alpha[0] < alpha[2] && alpha[2] < alpha[1] && alpha[1] == alpha[3], "{alpha:?}");
+    assert_eq!(scene.legend["node_opacity"]["title"], "k");
+}
+
 #[test]
 fn names_of_two_capitals_are_countries_and_in_small_letters_icons() {
     let column = texts(&["TV", "tv", "at", "CHE"]);

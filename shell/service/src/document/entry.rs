@@ -32,7 +32,16 @@ pub(crate) enum Place<'a> {
 }
 
 /// Encodings that there are.
-const ENCODINGS: [&str; 4] = ["node.color", "node.size", "edge.color", "edge.size"];
+const ENCODINGS: [&str; 8] = [
+    "node.color",
+    "node.size",
+    "node.opacity",
+    "node.icon",
+    "edge.color",
+    "edge.size",
+    "edge.opacity",
+    "edge.icon",
+];
 /// What `look/` may name: the settings of the picture that pages and the clients' scripts change.
 const LOOKS: [&str; 22] = [
     "background",

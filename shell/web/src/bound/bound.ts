@@ -1,3 +1,4 @@
+import { effect } from '@preact/signals';
 import { Marks, type TextInk } from '../gl/marks.ts';
 import type { Frame } from '../net/frames.ts';
 import type { Message } from '../net/session.ts';
@@ -50,6 +51,7 @@ export class Bound {
     this.edgeNames = new EdgeNames(viewer.api, () => viewer.refresh());
     [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.context = viewer.picture.renderer.marks;
+    effect(() => this.explained(store.legend.value));
     document.fonts?.addEventListener('loadingdone', () => {
       this.icons.forgetLetters();
       this.texts.forgetLetters();
@@ -108,6 +110,15 @@ export class Bound {
     this.layers = [...this.layers.filter((other) => !is(other)), layer];
     this.layers.sort((a, b) => order(a) - order(b));
     this.hook();
+    this.viewer.refresh();
+  }
+
+  /** Lets go of icons that the legend no longer explains: somebody had them follow a column, and undid it. */
+  private explained(legend: unknown): void {
+    if (typeof legend !== 'object' || !legend) return;
+    const stays = ({ axis, place }: IconLayer): boolean => place !== PLACE.ICON || `${axis}_icon` in legend;
+    if (this.layers.every(stays)) return;
+    this.layers = this.layers.filter(stays);
     this.viewer.refresh();
   }
 

@@ -157,7 +157,9 @@ export function toggleValue(of: Of, value: Scalar): void {
   void setBrush(of, some, newGesture());
 }
 
-export type Channel = 'color' | 'size';
+export type Channel = 'color' | 'size' | 'opacity' | 'icon';
+
+const WORDS = { color: 'Colour', size: 'Size', opacity: 'Opacity', icon: 'Icon' } as const;
 
 /** Whether a column gives the elements of its axis their colour or size. */
 export function encodes(of: Of, channel: Channel): boolean {
@@ -165,10 +167,10 @@ export function encodes(of: Of, channel: Channel): boolean {
   return encoding?.attribute === of.name;
 }
 
-/** Colours or sizes the elements by a column, or again as the dataset says. */
+/** Has colours, sizes, opacities or icons follow a column, or again what the dataset says. */
 export function encode(of: Of, channel: Channel, continuous: boolean): void {
   const path = `encodings/${of.axis}.${channel}`;
-  const word = channel === 'color' ? 'Colour' : 'Size';
+  const word = WORDS[channel];
   const variation = continuous ? 'continuous' : 'categorical';
   const value: Encoding | null = encodes(of, channel) ? null : { attribute: of.name, variation };
   const label = value ? `${word} by ${of.name}` : `${word} as the dataset says`;

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { columnKey } from '../document/api.ts';
-import { ColorIcon, SizeIcon } from '../document/icons.tsx';
+import { ColorIcon, IconIcon, OpacityIcon, SizeIcon } from '../document/icons.tsx';
 import * as state from '../document/state.ts';
 import type { Column, Histogram } from '../net/messages.ts';
 import { Minus, Plus } from '../panels/control-icons.tsx';
@@ -63,6 +63,24 @@ function Card({ of }: { of: Histogram }): JSX.Element {
             act={() => facets.encode(of, 'size', true)}
           >
             <SizeIcon />
+          </Tool>
+        )}
+        {isNumber && (
+          <Tool
+            on={facets.encodes(of, 'opacity')}
+            title={`Opacity of ${whose} by ${name}`}
+            act={() => facets.encode(of, 'opacity', true)}
+          >
+            <OpacityIcon />
+          </Tool>
+        )}
+        {!isNumber && axis === 'node' && (
+          <Tool
+            on={facets.encodes(of, 'icon')}
+            title={`Icons of ${whose} by ${name}`}
+            act={() => facets.encode(of, 'icon', false)}
+          >
+            <IconIcon />
           </Tool>
         )}
         <button

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GRAPH, isMock, withPage } from './context.mjs';
-import { accessible, counted, faults, graphOf, pixels, settle, swipe, until, visible } from './document.mjs';
+import { GRAPH, SPARSE, isMock, withPage } from './context.mjs';
+import { accessible, counted, faults, graphOf, pixels, same, settle, swipe } from './document.mjs';
+import { until, visible } from './document.mjs';
 
 /** Edges of the bins of a column, as the server tells them. */
 const edgesOf = (page, column, more = '') =>
@@ -14,6 +15,8 @@ const edgesOf = (page, column, more = '') =>
     },
     [column, more],
   );
+
+const far = (a, b) => Math.max(...a.map((c, k) => Math.abs(c - b[k])));
 
 async function openPanel(page) {
   await page.click('#open-histograms');
@@ -217,5 +220,47 @@ test('nodes get their colour and their size from a column, and back', { skip: !i
     await until(async () => (await colors()).join() === before.join());
     assert.equal(await radius(), small);
     assert.equal((await counted(page))[0], (await counted(page))[1]);
+  });
+});
+
+test('nodes get icons and opacities from a column, and back', { skip: !isMock }, async () => {
+  const query = `dataset=${SPARSE}&play=0&test=1&showLabels=false&pointSize=2`;
+  await withPage(query, {}, async (page, { complaints }) => {
+    await settle(page);
+    await openPanel(page);
+    await settle(page);
+    // Nodes that no panel covers and that are large enough for an icon.
+    const discs = await page.evaluate(() => {
+      const v = window.__viewer;
+      const all = [...Array(v.counts.nodes).keys()].map((i) => [...v.project(i), v.radius(i)]);
+      const isFree = (x, y) => document.elementFromPoint(x, y)?.tagName === 'CANVAS';
+      return all.filter(([x, y, r]) => x < 700 && r > 7 && isFree(x, y));
+    });
+    assert.ok(discs.length > 3, `${discs.length} discs`);
+    const steps = [-0.5, -0.25, 0, 0.25, 0.5];
+    // Pixels on a disc that are others than before.
+    const others = (x, y, r) => {
+      const spots = steps.flatMap((dx) => steps.map((dy) => [x + dx * r, y + dy * r]));
+      return spots.filter((at) => far(before.at(...at), after.at(...at)) > 40).length;
+    };
+    const before = await pixels(page);
+    await page.click('[aria-label="Icons of nodes by type"]');
+    await settle(page);
+    const after = await pixels(page);
+    const changed = discs.filter((disc) => others(...disc) > 2).length;
+    assert.ok(changed > 0.8 * discs.length, `${changed} of ${discs.length} discs show something`);
+    await page.click('#undo');
+    await settle(page);
+    assert.ok(same(before, await pixels(page)), 'without icons the picture is what it was');
+
+    const alpha = () => page.evaluate(() => [0, 1, 2, 3].map((i) => window.__viewer.color(i)[3]).join());
+    const whole = await alpha();
+    await page.click('[aria-label="Opacity of nodes by degree"]');
+    await until(async () => (await alpha()) !== whole);
+    await settle(page);
+    assert.ok(!same(before, await pixels(page)), 'nodes of few neighbours are faint');
+    await page.click('#undo');
+    await until(async () => (await alpha()) === whole);
+    assert.deepEqual(complaints, []);
   });
 });
