@@ -1,19 +1,21 @@
 """What the unchanged Python client binds beyond colours and sizes, in the pictures that the server draws without a browser."""
 
 import re
+from urllib.parse import parse_qs, urlparse
 
 import pytest
 import requests
-from test_bound import EDGES, GOLD, GREEN, INK, NODES, RED, STILL, g, opened  # noqa: F401
+from test_bound import EDGES, GOLD, GREEN, INK, NODES, RED, STILL, g  # noqa: F401
 from test_client import dataset_of, plot
 from test_pictures import pixels
 
 
 def picture(server, url, kind="png", **query):
-    """The picture of a session of its own, whose graph stays as it is placed."""
-    base, _, _ = opened(server, url)
-    query = {"dataset": dataset_of(url), "width": 600, "height": 600, "names": "false", "wait": 0, "pointSize": 2, **query}
-    r = requests.get(f"{base}/picture.{kind}", params=query)
+    """The picture of the session that the address of a plot leads to, whose graph stays as it is placed."""
+    page = requests.get(url)
+    session = parse_qs(urlparse(page.url).query)["session"][0]
+    query = {"dataset": dataset_of(url), "width": 600, "height": 600, "names": "false", "pointSize": 2, **query}
+    r = requests.get(f"{server.url}/viz/{session}/picture.{kind}", params=query)
     assert r.status_code == 200, r.text[:300]
     return pixels(r.content)[:, :, :3] if kind == "png" else r.text
 
