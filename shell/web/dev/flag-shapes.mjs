@@ -1,5 +1,5 @@
-// All flags in one file, engine/raster/flags/flags.json, from which the server draws and which the page's build copies, of
-// the package circle-flags. Only for another version of it.
+// All flags in one file, engine/raster/flags/flags.json, from which the server draws and which the page's
+// build copies, of the package circle-flags. Only for another version of it.
 // Usage: node dev/flag-shapes.mjs
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,8 @@ const FLAGS = `
   uy uz va vc ve vg vi vn vu wf ws xk ye yt za zm zw
 `.split(/\s+/);
 
-const read = (code) => readFileSync(new URL(`../node_modules/circle-flags/flags/${code}.svg`, import.meta.url), 'utf8');
+const folder = new URL('../node_modules/circle-flags/flags/', import.meta.url);
+const read = (code) => readFileSync(new URL(`${code}.svg`, folder), 'utf8');
 const flags = FLAGS.filter((code) => code !== '').map((code) => [code, read(code).trim()]);
 const file = new URL('../../../engine/raster/flags/flags.json', import.meta.url);
 writeFileSync(file, `${JSON.stringify(Object.fromEntries(flags))}\n`);

@@ -1,5 +1,6 @@
-// Coast lines and borders of a TopoJSON file of countries, as lines in degrees: makes engine/raster/world/lines.json, from
-// which the server draws and which the page's build copies, of the package world-atlas. Only for another version of it.
+// Coast lines and borders of a TopoJSON file of countries, as lines in degrees: makes
+// engine/raster/world/lines.json, from which the server draws and which the page's build copies, of the
+// package world-atlas. Only for another version of it.
 // Usage: node dev/map-lines.mjs
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -66,6 +67,7 @@ function lines(world) {
   return { unit: UNIT, coasts: of(1), borders: of(2) };
 }
 
-const world = JSON.parse(readFileSync(new URL('../node_modules/world-atlas/countries-110m.json', import.meta.url), 'utf8'));
+const atlas = new URL('../node_modules/world-atlas/countries-110m.json', import.meta.url);
+const world = JSON.parse(readFileSync(atlas, 'utf8'));
 const file = new URL('../../../engine/raster/world/lines.json', import.meta.url);
 writeFileSync(file, `${JSON.stringify(lines(world))}\n`);
