@@ -9,6 +9,7 @@ mod band;
 mod curve;
 mod direction;
 mod distance;
+mod edge_labels;
 mod encode;
 mod error;
 mod icons;
@@ -40,6 +41,7 @@ mod world;
 use graphlume_scene::{Bits, IconLayer};
 use graphlume_types::CancelToken;
 
+pub use edge_labels::EdgeNames;
 pub use encode::png;
 pub use error::RasterError;
 pub use panels::{Key, Legend};
@@ -81,6 +83,8 @@ pub struct Drawing<'a> {
     pub sizes_bound: bool,
     /// What nodes are called; without, nothing is named.
     pub names: Option<&'a dyn Names>,
+    /// What edges are called; without, nothing is written along them.
+    pub edge_names: Option<&'a dyn EdgeNames>,
     /// What lies under the edges.
     pub underlay: Option<&'a Underlay>,
     /// Icons and badges of nodes, by index, and of edges, in drawn order.

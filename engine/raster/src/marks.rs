@@ -44,6 +44,28 @@ pub(crate) struct Text {
     pub(crate) turn: f32,
 }
 
+impl Text {
+    /// The middle around which it is turned.
+    pub(crate) fn middle(&self) -> [f32; 2] {
+        let width = Face::of(self.bold).map_or(0.0, |face| face.width(&self.text) * self.size);
+        [self.at[0] + width / 2.0, self.at[1]]
+    }
+
+    /// A place as the text turns it.
+    pub(crate) fn turned(&self, p: [f32; 2]) -> [f32; 2] {
+        let (sin, cos) = self.turn.sin_cos();
+        let middle = self.middle();
+        let off = [p[0] - middle[0], p[1] - middle[1]];
+        [middle[0] + off[0] * cos - off[1] * sin, middle[1] + off[0] * sin + off[1] * cos]
+    }
+
+    /// The outline of its letters, in pixels of the page.
+    fn outline(&self, face: Face, shown: &str) -> Path {
+        let start = [self.at[0], self.at[1] + BASELINE * self.size];
+        face.path(shown).map(|p| self.turned([0, 1].map(|c| start[c] + self.size * p[c])))
+    }
+}
+
 /// What surrounds the letters of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Halo {
@@ -75,7 +97,11 @@ pub(crate) fn stamps<'a>(marks: &'a [Mark], scale: f32) -> Vec<Stamp<'a>> {
             let shown = face.drawable(&text.text)?;
             let halo = text.halo.map_or(0.0, |halo| halo.width * scale);
             let [x, y] = [text.at[0], text.at[1] + BASELINE * text.size].map(|c| c * scale);
-            let mask = Mask::new(face, &shown, [x, y], text.size * scale, halo);
+            let mask = if text.turn == 0.0 {
+                Mask::new(face, &shown, [x, y], text.size * scale, halo)
+            } else {
+                Mask::of_path(&text.outline(face, &shown), scale, halo)?
+            };
             Some(Stamp::Letters(Box::new(mask), text))
         }
         shape => Some(Stamp::Shape(shape)),

@@ -1,12 +1,12 @@
 //! The names of a picture: which nodes would like one (`shell/web/src/scene/names.ts` and `label-layer.ts`), and the marks
 //! that they become.
 
-use crate::labels::{Candidate, DISC_MIN, Disc, Rect, Room, budget, place, shorten};
+use crate::Names;
+use crate::labels::{Candidate, DISC_MIN, Disc, Placed, Rect, Room, budget, place, shorten};
 use crate::marks::{Halo, Mark, Text};
 use crate::panels::text_color;
 use crate::sheet::Sheet;
 use crate::text::Face;
-use crate::{Names, RasterError};
 
 /// Nodes in view that are asked for their names, and how many of them for each name that there is room for.
 const ASKED_MAX: usize = 200;
@@ -52,15 +52,11 @@ fn largest(sheet: &Sheet<'_>, most: usize) -> Vec<u32> {
     found
 }
 
-/// The marks of the names, the most important on top.
-pub(crate) fn marks(
-    sheet: &Sheet<'_>,
-    names: &dyn Names,
-    obstacles: &[Rect],
-) -> Result<Vec<Mark>, RasterError> {
+/// The names that find a place, the most important first.
+pub(crate) fn placed(sheet: &Sheet<'_>, names: &dyn Names, obstacles: &[Rect]) -> Vec<Placed> {
     let style = &sheet.settings.labels;
     let faces = [Face::of(false), Face::of(true)];
-    let [Some(plain), Some(bold)] = faces else { return Ok(Vec::new()) };
+    let [Some(plain), Some(bold)] = faces else { return Vec::new() };
     let sides = sheet.canvas.view.sides;
     let wanted = largest(sheet, ASKED_MAX.min(budget(sides) * WANTED_PER_LABEL));
     let texts = names.of(&wanted);
@@ -99,7 +95,12 @@ pub(crate) fn marks(
     let discs = discs(sheet);
     let room = Room { sides, obstacles, discs: &discs };
     let width = |c: &Candidate| (if c.bold { bold } else { plain }).width(&c.text) * c.size;
-    let placed = place(candidates, &room, width);
+    place(candidates, &room, width)
+}
+
+/// The marks of these names, the most important on top.
+pub(crate) fn marks(sheet: &Sheet<'_>, placed: Vec<Placed>) -> Vec<Mark> {
+    let style = &sheet.settings.labels;
     let color = style.color.unwrap_or_else(|| text_color(sheet.settings.theme));
     let mut marks = Vec::with_capacity(placed.len());
     for label in placed.into_iter().rev() {
@@ -113,7 +114,7 @@ pub(crate) fn marks(
         let (at, opacity) = (label.at, style.opacity);
         marks.push(Mark::Text(Text { text, at, size, bold, color, opacity, halo, turn: 0.0 }));
     }
-    Ok(marks)
+    marks
 }
 
 /// Discs in view that are large enough to keep names of others off them.

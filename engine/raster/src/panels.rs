@@ -10,8 +10,8 @@ use crate::{Background, Settings, Theme};
 pub struct Legend {
     /// Of the nodes, then of the edges.
     pub keys: Vec<Key>,
-    /// What sizes go by; none where that is not said.
-    pub size: Option<String>,
+    /// What sizes, widths, opacities and icons go by, a line each.
+    pub scales: Vec<String>,
 }
 
 /// What the colours of one side mean.
@@ -31,6 +31,8 @@ pub struct Key {
 
 /// Entries of a key that are shown.
 const ENTRIES_MAX: usize = 12;
+/// Lines of what else is bound.
+const SCALES_MAX: usize = 6;
 /// Sizes of letters, heights of lines and distances in pixels of the page.
 const SIZE: f32 = 11.0;
 const LINE: f32 = 18.0;
@@ -239,9 +241,10 @@ fn lines(legend: &Legend, settings: &Settings) -> Vec<Line> {
             lines.push(Line::Quiet(format!("{} more", thousands(more))));
         }
     }
-    if let Some(size) = legend.size.as_ref().filter(|_| !lines.is_empty()) {
+    if !lines.is_empty() && !legend.scales.is_empty() {
         lines.push(Line::Gap);
-        lines.push(Line::Quiet(format!("size: {}", shorten(size, LETTERS_MAX))));
+        let scales = legend.scales.iter().take(SCALES_MAX);
+        lines.extend(scales.map(|scale| Line::Quiet(shorten(scale, LETTERS_MAX))));
     }
     lines
 }
@@ -276,7 +279,7 @@ mod tests {
     fn a_legend_says_what_it_leaves_out_and_fits_the_picture() {
         let entries = (0..40).map(|k| (format!("value {k}"), [k, 0, 0], Some(1_000))).collect();
         let key = Key { title: "kind".to_owned(), entries, more: 5, ..Key::default() };
-        let legend = Some(Legend { keys: vec![key], size: Some("degree".to_owned()) });
+        let legend = Some(Legend { keys: vec![key], scales: vec!["Size: degree".to_owned()] });
         for height in [100, 900] {
             let settings = Settings { height, legend: legend.clone(), ..Settings::default() };
             let panels = Panels::of(&settings);
@@ -287,7 +290,7 @@ mod tests {
                 .collect();
             let shown = if height == 900 { 12 } else { 3 };
             assert!(texts.contains(&format!("{} more", 45 - shown).as_str()), "{texts:?}");
-            assert!(texts.contains(&"size: degree") && texts.contains(&"1,000"));
+            assert!(texts.contains(&"Size: degree") && texts.contains(&"1,000"));
             let [_, top, _, high] = panels.covered[0];
             assert!(top >= -1.0 && (height < 900 || top + high < 900.0), "{top} {high}");
         }

@@ -334,11 +334,12 @@ impl Pen for Writer {
             glyphs.extend_from_slice(&glyph.to_be_bytes());
             self.letters[which].entry(glyph).or_insert(letter);
         }
-        let [x, y] = [text.at[0], text.at[1] + BASELINE * text.size];
+        let [x, y] = text.turned([text.at[0], text.at[1] + BASELINE * text.size]);
+        let (sin, cos) = text.turn.sin_cos();
         let write = |this: &mut Self, mode: TextRenderingMode| {
             let content = &mut this.content;
             content.begin_text().set_font(FONTS[which], text.size).set_text_rendering_mode(mode);
-            content.set_text_matrix([1.0, 0.0, 0.0, -1.0, x, y]).show(Str(&glyphs)).end_text();
+            content.set_text_matrix([cos, sin, sin, -cos, x, y]).show(Str(&glyphs)).end_text();
         };
         if let Some(halo) = text.halo {
             self.content.set_line_join(LineJoinStyle::RoundJoin);

@@ -13,8 +13,8 @@ use crate::tone::Tone;
 use crate::underlay::Under;
 use crate::view::View;
 use crate::{
-    Background, Drawing, RasterError, Settings, Theme, direction, icons, names, near, nodes, rare,
-    underlay,
+    Background, Drawing, RasterError, Settings, Theme, direction, edge_labels, icons, names, near,
+    nodes, rare, underlay,
 };
 
 /// Arrow heads only where they can be told apart: so many for each step of zoom.
@@ -44,7 +44,7 @@ pub(crate) struct Sheet<'a> {
     pub(crate) back: [[f32; 3]; 2],
     /// Lines under the edges.
     pub(crate) under: Vec<Under>,
-    /// Labels of axes, names, title and legend.
+    /// Labels of axes, icons, labels of edges, names, title and legend.
     pub(crate) marks: Vec<Mark>,
 }
 
@@ -131,12 +131,12 @@ impl<'a> Sheet<'a> {
             sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
         }
         cancel.check()?;
-        sheet.mark(panels)?;
+        sheet.mark(panels);
         Ok(sheet)
     }
 
     /// Finds what lies under the edges and over the nodes.
-    fn mark(&mut self, panels: Panels) -> Result<(), RasterError> {
+    fn mark(&mut self, panels: Panels) {
         let drawing = self.canvas.drawing;
         let mut obstacles = panels.covered;
         if let Some(under) = drawing.underlay {
@@ -152,12 +152,14 @@ impl<'a> Sheet<'a> {
             obstacles.extend(places);
         }
         self.marks.extend(icons::marks(self, drawing.icons));
-        if let Some(found) = drawing.names {
-            let names = names::marks(self, found, &obstacles)?;
-            self.marks.extend(names);
+        let placed =
+            drawing.names.map(|names| names::placed(self, names, &obstacles)).unwrap_or_default();
+        if let Some(names) = drawing.edge_names {
+            let discs = names::discs(self);
+            self.marks.extend(edge_labels::marks(self, names, &placed, &obstacles, &discs));
         }
+        self.marks.extend(names::marks(self, placed));
         self.marks.extend(panels.marks);
-        Ok(())
     }
 
     /// What a unit of ink counts where `scale` edges stand for each that is drawn.

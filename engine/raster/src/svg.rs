@@ -288,6 +288,11 @@ impl Pen for Writer {
             num(y + BASELINE * text.size),
             num(text.size)
         ));
+        if text.turn != 0.0 {
+            let [x, y] = text.middle();
+            let turn = num(text.turn.to_degrees());
+            self.write(format_args!(" transform=\"rotate({turn} {} {})\"", num(x), num(y)));
+        }
         if text.bold {
             self.write(format_args!(" font-weight=\"bold\""));
         }

@@ -35,6 +35,7 @@ impl Square {
             is_given: false,
             sizes_bound: false,
             names: None,
+            edge_names: None,
             underlay: None,
             icons: &[],
         }
@@ -338,7 +339,7 @@ fn names_stand_beside_their_nodes_and_title_and_legend_beside_the_graph() {
         entries: vec![("blue".to_owned(), [0, 255, 0], Some(2))],
         ..Key::default()
     };
-    let legend = Some(Legend { keys: vec![key], size: None });
+    let legend = Some(Legend { keys: vec![key], scales: Vec::new() });
     let title = Some("A square".to_owned());
     let told = of(None, &Settings { legend, title, ..settings.clone() });
     let columns = |pixels: &[[u8; 4]], color: [u8; 4]| -> Vec<usize> {
@@ -484,4 +485,48 @@ fn the_map_lies_under_the_nodes_that_are_on_it() {
     // The meridian at 30 degrees west crosses the Atlantic, and the north of Brazil has a coast.
     let coast = (40..60).any(|x| (90..110).any(|y| lit(x, y) > 40));
     assert!((5..18).contains(&lit(70, 130)) && coast, "{} {coast}", lit(70, 130));
+}
+
+struct Verbs;
+
+impl EdgeNames for Verbs {
+    fn of(&self, edges: &[u32]) -> Vec<String> {
+        edges.iter().map(|e| format!("verb {e}")).collect()
+    }
+}
+
+#[test]
+fn few_edges_are_called_by_their_names_along_their_lines() {
+    let at = [[2.0, 0.0], [10.0, 8.0], [0.0, 10.0], [0.0, -10.0]];
+    let square = Square { ends: vec![[0, 1], [2, 3]], ..Square::new() };
+    let drawing = Drawing {
+        edge_names: Some(&Verbs),
+        positions: &at,
+        node_size: &[20; 4],
+        ..square.drawing()
+    };
+    let window = Some(Window { left: -12.0, right: 12.0, top: 12.0, bottom: -12.0 });
+    let settings = Settings { width: 400, height: 400, window, ..settings() };
+    let bright = |p: &[[u8; 4]], [x, y]: [usize; 2]| {
+        let rows = (y - 10..y + 10).flat_map(|y| (x - 10..x + 10).map(move |x| p[y * 400 + x]));
+        rows.filter(|p| p.iter().take(3).all(|c| *c > 150)).count()
+    };
+    let bare = drawn(&Drawing { edge_names: None, ..drawing }, &settings);
+    let found = drawn(&drawing, &settings);
+    // The first edge runs to the upper right, the second down the middle.
+    for place in [[295, 128], [200, 200]] {
+        assert!(bright(&found, place) > bright(&bare, place) + 15, "at {place:?}");
+    }
+    let text = String::from_utf8(svg(&drawing, &settings, &CancelToken::new()).unwrap()).unwrap();
+    assert!(text.contains(">verb 0</text>") && text.contains("rotate(-45 "), "{text}");
+    assert!(pdf(&drawing, &settings, &CancelToken::new()).unwrap().starts_with(b"%PDF"));
+    // A text that has no room on its line is left out, and so are all where edges are many.
+    let small = Settings { width: 40, height: 40, ..settings.clone() };
+    let of = |settings: &Settings, drawing: &Drawing<'_>| {
+        let file = svg(drawing, settings, &CancelToken::new()).unwrap();
+        String::from_utf8(file).unwrap().matches("<text").count()
+    };
+    assert_eq!((of(&settings, &drawing), of(&small, &drawing)), (2, 0));
+    let many = vec![[0, 1]; 201];
+    assert_eq!(of(&settings, &Drawing { ends: &many, ..drawing }), 0);
 }

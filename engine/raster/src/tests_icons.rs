@@ -29,6 +29,7 @@ fn drawing<'a>(icons: &'a [IconLayer], positions: &'a [[f32; 2]]) -> Drawing<'a>
         is_given: true,
         sizes_bound: true,
         names: None,
+        edge_names: None,
         underlay: None,
         icons,
     }

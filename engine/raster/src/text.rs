@@ -122,13 +122,34 @@ impl Mask {
             }
             at += face.advance(glyph) * size;
         }
-        let around = if halo > 0.0 {
-            let far = distance::outside(&letters, columns);
+        let halo = Self::around(&letters, columns, halo);
+        Self { left: left as i64, top: top as i64, columns, letters, halo }
+    }
+
+    /// A filled outline in pixels of the page, of which the picture has `scale` each; none where nothing of it is seen.
+    pub(crate) fn of_path(path: &Path, scale: f32, halo: f32) -> Option<Self> {
+        let found = path.cover(scale, 0, crate::SIDE_MAX as usize)?;
+        let pad = (halo + 1.0).ceil() as usize;
+        let columns = found.columns + 2 * pad;
+        let rows = found.cover.len() / found.columns;
+        let mut letters = vec![0.0; columns * (rows + 2 * pad)];
+        for (row, line) in found.cover.chunks_exact(found.columns).enumerate() {
+            let at = (row + pad) * columns + pad;
+            letters[at..at + found.columns].copy_from_slice(line);
+        }
+        let halo = Self::around(&letters, columns, halo);
+        let [left, top] = [found.left, found.top].map(|x| x - pad as i64);
+        Some(Self { left, top, columns, letters, halo })
+    }
+
+    /// How much a halo of so many pixels around letters covers.
+    fn around(letters: &[f32], columns: usize, halo: f32) -> Vec<f32> {
+        if halo > 0.0 {
+            let far = distance::outside(letters, columns);
             far.into_iter().map(|d| (halo + 0.5 - d).clamp(0.0, 1.0)).collect()
         } else {
             Vec::new()
-        };
-        Self { left: left as i64, top: top as i64, columns, letters, halo: around }
+        }
     }
 }
 

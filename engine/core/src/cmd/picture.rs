@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_facets::{FilterSet, Filtered};
-use graphlume_raster::{Background, Drawing, Format, Names, Settings, Theme, Underlay};
+use graphlume_raster::{Background, Drawing, EdgeNames, Format, Names, Settings, Theme, Underlay};
 use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
 use graphlume_scene::{IconLayer, backdrop};
 use graphlume_types::CancelToken;
@@ -58,6 +58,15 @@ impl Names for Named<'_> {
     fn of(&self, nodes: &[u32]) -> Vec<String> {
         let (graph, encodings) = (&self.lease.graph, &self.lease.encodings);
         graphlume_scene::node_names(graph, self.lease.nodes.as_ref(), encodings, nodes)
+    }
+}
+
+impl EdgeNames for Named<'_> {
+    fn of(&self, edges: &[u32]) -> Vec<String> {
+        let (lease, nodes) = (self.lease, self.lease.nodes.as_ref());
+        let positions: Vec<u32> = edges.iter().map(|e| lease.order.position(*e)).collect();
+        let (graph, encodings) = (&lease.graph, &lease.encodings);
+        graphlume_scene::edge_names(graph, nodes, &lease.edges, encodings, &positions)
     }
 }
 
@@ -185,6 +194,7 @@ fn drawn(
         visible: visible.map(|v| [&v.nodes, &v.edges]),
         is_given: lease.facts.has_positions,
         names: request.names.then_some(&named),
+        edge_names: (request.names && scene.edges_named).then_some(&named as &dyn EdgeNames),
         underlay: Some(underlay),
         icons: &icons,
         // A legend of sizes that names the degree is that of a dataset that binds none.

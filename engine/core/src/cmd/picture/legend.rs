@@ -9,8 +9,27 @@ pub(super) fn read(legend: &Value) -> Option<Legend> {
     let sides = [("node_color", false), ("edge_color", true)];
     let keys: Vec<Key> =
         sides.into_iter().filter_map(|(side, edges)| key(&legend[side], edges)).collect();
-    let size = legend["node_size"]["title"].as_str().map(str::to_owned);
-    (!keys.is_empty()).then_some(Legend { keys, size })
+    let scales = SCALES.iter().filter_map(|(side, of)| scale(&legend[side], of)).collect();
+    (!keys.is_empty()).then_some(Legend { keys, scales })
+}
+
+/// What is bound beside colours, and how the legend calls it.
+const SCALES: [(&str, &str); 6] = [
+    ("node_size", "Size"),
+    ("edge_size", "Width"),
+    ("node_opacity", "Opacity"),
+    ("edge_opacity", "Edge opacity"),
+    ("node_icon", "Icon"),
+    ("edge_icon", "Edge icon"),
+];
+
+/// The line of one of these: its column, and the ends of its range where it has one.
+fn scale(side: &Value, of: &str) -> Option<String> {
+    let title = side["title"].as_str()?;
+    let [low, high] = ["min", "max"].map(|end| text(&side[end]));
+    let is_ranged = !low.is_empty() && !high.is_empty() && title != "degree";
+    let range = if is_ranged { format!(" {low}–{high}") } else { String::new() };
+    Some(format!("{of}: {title}{range}"))
 }
 
 fn key(color: &Value, edges: bool) -> Option<Key> {
@@ -75,7 +94,8 @@ mod tests {
                 {"label": "a", "color": "#ff0000", "count": 7}, {"label": 3, "color": "nothing"},
                 {"label": 4, "color": "navy"}], "more": 2},
             "edge_color": {"title": "weight", "stops": ["#000000", {"color": "#ffffff"}], "min": 0.25, "max": 12345678},
-            "node_size": {"title": "degree"},
+            "node_size": {"title": "degree", "min": 1, "max": 9}, "edge_size": {"title": "w", "min": 0.5, "max": 2},
+            "node_icon": {"title": "kind", "kind": "none"},
         });
         let found = read(&legend).unwrap_or_default();
         let entries =
@@ -86,7 +106,7 @@ mod tests {
         );
         let ramp = (vec![[0; 3], [255; 3]], "0.25".to_owned(), "1.23e7".to_owned());
         assert_eq!((found.keys[1].ramp.as_ref(), found.keys[1].edges), (Some(&ramp), true));
-        assert_eq!(found.size.as_deref(), Some("degree"));
+        assert_eq!(found.scales, ["Size: degree", "Width: w 0.5–2", "Icon: kind"]);
         assert_eq!(read(&json!({"node_color": null})), None);
         assert_eq!(
             (short(0.0), short(3.0), short(0.001234), short(999.96)),
