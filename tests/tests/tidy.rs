@@ -110,6 +110,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jsonwebtoken", &["graphlume-identity"]),
     ("microlp", &["graphlume-algo"]),
     ("ab_glyph", &["graphlume-raster"]),
+    ("ab_glyph_rasterizer", &["graphlume-raster"]),
     ("pdf-writer", &["graphlume-raster"]),
     ("argon2", &["graphlume-identity"]),
     ("seccompiler", &["graphlume-workers"]),

@@ -36,6 +36,11 @@ impl Band {
         self.scale
     }
 
+    /// The first of its rows, and how many.
+    pub(crate) const fn span(&self) -> [usize; 2] {
+        [self.first, self.rows]
+    }
+
     /// Covers a pixel of the picture, by column and row, where it is in the band.
     pub(crate) fn over(&mut self, [column, row]: [i64; 2], ink: [f32; 4]) {
         let row = row - self.first as i64;
@@ -91,6 +96,34 @@ impl Band {
                     self.put((row - self.first) * self.columns + column, ink, mode);
                 }
             }
+        }
+    }
+
+    /// Calls `draw` for every row of the band, with its middle in pixels of the page and with what draws a span of it: that
+    /// covers each pixel whose middle is between two columns of the page with what is given for its column.
+    pub(crate) fn each_row(
+        &mut self,
+        mut draw: impl FnMut(f32, &mut dyn FnMut([f32; 2], &mut dyn FnMut(f32) -> [f32; 4])),
+    ) {
+        let scale = self.scale;
+        for row in 0..self.rows {
+            let y = ((self.first + row) as f32 + 0.5) / scale;
+            draw(y, &mut |[from, to], ink| {
+                let [left, right] = within(from * scale, to * scale, 0, self.columns);
+                for column in left..right {
+                    let ink = ink((column as f32 + 0.5) / scale);
+                    if ink[3] > 0.0 {
+                        self.put(row * self.columns + column, ink, Mode::Over);
+                    }
+                }
+            });
+        }
+    }
+
+    /// Lays the pixels of another band of the same rows over these.
+    pub(crate) fn lay(&mut self, other: &Self) {
+        for (pixel, ink) in other.pixels.iter().enumerate() {
+            self.put(pixel, *ink, Mode::Over);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::band::{Band, Mode};
 use crate::marks::stamps;
 use crate::png::Writer;
 use crate::sheet::{Arrow, Sheet, Stroke};
+use crate::tone::Tone;
 use crate::{Background, Drawing, RasterError, Settings, nodes};
 
 /// Rows of a band.
@@ -71,7 +72,18 @@ impl Sheet<'_> {
             }
             None => self.thin(&mut band, cancel)?,
         };
-        self.tone(scale).map(&mut band);
+        let tone = self.tone(scale);
+        if self.under.is_empty() {
+            tone.map(&mut band);
+        } else {
+            // Background, the lines on it, and the edges over both.
+            let mut ground = Band::new(first, rows, columns, self.settings.scale as f32);
+            tone.map(&mut ground);
+            self.under.iter().for_each(|line| line.draw(&mut ground));
+            Tone { clear: true, ..tone }.map(&mut band);
+            ground.lay(&band);
+            band = ground;
+        }
         self.draw(&mut band, &self.rare, self.rare_pieces, self.rare_gain, Mode::Over);
         cancel.check()?;
         nodes::draw(&mut band, &self.canvas, &self.order, self.dots());

@@ -85,6 +85,27 @@ fn spot_place([column, row]: [i8; 2], c: &Candidate, width: f32) -> [f32; 2] {
     }
 }
 
+/// A grid of rectangles that are taken.
+#[derive(Default)]
+pub(crate) struct Taken(Occupied);
+
+impl Taken {
+    pub(crate) fn new(rects: impl Iterator<Item = Rect>) -> Self {
+        let mut taken = Self::default();
+        rects.for_each(|rect| taken.add(rect));
+        taken
+    }
+
+    /// Whether a rectangle shares a point with one that is taken.
+    pub(crate) fn meets(&self, rect: Rect) -> bool {
+        self.0.meets_rect(rect)
+    }
+
+    pub(crate) fn add(&mut self, rect: Rect) {
+        self.0.add(rect);
+    }
+}
+
 /// A grid of what is occupied: rectangles, and discs with the nodes that they belong to.
 #[derive(Default)]
 struct Occupied {
@@ -104,13 +125,18 @@ impl Occupied {
     fn hits(&self, r: Rect, own: u32) -> bool {
         let [x, y, w, h] = r;
         let inner = [x + INSET, y + INSET, w - 2.0 * INSET, h - 2.0 * INSET];
-        let meets = |o: &Rect| x < o[0] + o[2] && o[0] < x + w && y < o[1] + o[3] && o[1] < y + h;
-        cells(r).any(|cell| {
-            self.rects.get(&cell).is_some_and(|list| list.iter().any(meets))
-                || self.discs.get(&cell).is_some_and(|list| {
+        self.meets_rect(r)
+            || cells(r).any(|cell| {
+                self.discs.get(&cell).is_some_and(|list| {
                     list.iter().any(|disc| disc.node != own && covers(inner, disc))
                 })
-        })
+            })
+    }
+
+    fn meets_rect(&self, r: Rect) -> bool {
+        let [x, y, w, h] = r;
+        let meets = |o: &Rect| x < o[0] + o[2] && o[0] < x + w && y < o[1] + o[3] && o[1] < y + h;
+        cells(r).any(|cell| self.rects.get(&cell).is_some_and(|list| list.iter().any(meets)))
     }
 
     fn add(&mut self, r: Rect) {

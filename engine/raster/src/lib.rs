@@ -4,32 +4,40 @@
 //! over it (`shell/web/src/gl/shaders.ts`). [`png()`] does the same on the processor, in bands of rows on all threads of
 //! the current pool, so that the memory does not grow with the height of the picture.
 
+mod axes;
 mod band;
 mod curve;
 mod direction;
 mod distance;
 mod encode;
 mod error;
+mod icons;
 mod ink;
 mod labels;
 mod lines;
+mod look;
 mod marks;
 mod names;
 mod near;
 mod nodes;
 mod panels;
+mod path;
 mod pdf;
 mod png;
 mod rare;
 mod settings;
+mod shapes;
 mod sheet;
+mod spots;
 mod svg;
 mod text;
 mod tone;
+mod underlay;
 mod vector;
 mod view;
+mod world;
 
-use graphlume_scene::Bits;
+use graphlume_scene::{Bits, IconLayer};
 use graphlume_types::CancelToken;
 
 pub use encode::png;
@@ -38,6 +46,7 @@ pub use panels::{Key, Legend};
 pub use pdf::pdf;
 pub use settings::{Background, Labels, Look, Settings, Theme, Window};
 pub use svg::svg;
+pub use underlay::{AxisKind, AxisPlace, AxisRow, MapPlace, Underlay};
 pub use vector::ELEMENTS_MAX;
 
 /// Pixels of a side at most.
@@ -72,6 +81,10 @@ pub struct Drawing<'a> {
     pub sizes_bound: bool,
     /// What nodes are called; without, nothing is named.
     pub names: Option<&'a dyn Names>,
+    /// What lies under the edges.
+    pub underlay: Option<&'a Underlay>,
+    /// Icons and badges of nodes, by index, and of edges, in drawn order.
+    pub icons: &'a [IconLayer],
 }
 
 /// What nodes are called.
@@ -179,3 +192,5 @@ pub fn pixels(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_icons;

@@ -2,7 +2,9 @@
 
 use crate::band::{Band, Mode};
 use crate::labels::Rect;
+use crate::path::Path;
 use crate::text::{BASELINE, Face, Mask};
+use crate::vector::Paint;
 
 /// Something over the picture; the first is the lowest.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +13,19 @@ pub(crate) enum Mark {
     Plate { rect: Rect, radius: f32, color: [f32; 3], opacity: f32 },
     /// A rectangle whose colours change from left to right.
     Ramp { rect: Rect, colors: Vec<[f32; 3]> },
+    /// A filled outline.
+    Shape(Shape),
     /// A line of text.
     Text(Text),
+}
+
+/// A filled outline.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) path: Path,
+    pub(crate) paint: Paint,
+    /// The disc that it is cut to, by middle and radius.
+    pub(crate) disc: Option<([f32; 2], f32)>,
 }
 
 /// A line of text.
@@ -25,13 +38,28 @@ pub(crate) struct Text {
     pub(crate) bold: bool,
     pub(crate) color: [f32; 3],
     pub(crate) opacity: f32,
-    /// Colour of what surrounds the letters; none without.
-    pub(crate) halo: Option<[f32; 3]>,
+    /// What surrounds the letters; none without.
+    pub(crate) halo: Option<Halo>,
+    /// Angle by which it is turned around its middle, clockwise, in radians.
+    pub(crate) turn: f32,
 }
 
-/// Half of what the halo adds to the width of a letter's line, in pixels of the page, and its opacity.
-pub(crate) const HALO: f32 = 1.75;
-pub(crate) const HALO_OPACITY: f32 = 0.85;
+/// What surrounds the letters of a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Halo {
+    pub(crate) color: [f32; 3],
+    /// Half of what it adds to the width of a letter's line, in pixels of the page.
+    pub(crate) width: f32,
+    /// As a share of that of the letters.
+    pub(crate) opacity: f32,
+}
+
+impl Halo {
+    /// The halo of names.
+    pub(crate) const fn of(color: [f32; 3]) -> Self {
+        Self { color, width: 1.75, opacity: 0.85 }
+    }
+}
 
 /// A mark as it is put on the rows of a picture.
 pub(crate) enum Stamp<'a> {
@@ -45,7 +73,7 @@ pub(crate) fn stamps<'a>(marks: &'a [Mark], scale: f32) -> Vec<Stamp<'a>> {
         Mark::Text(text) => {
             let face = Face::of(text.bold)?;
             let shown = face.drawable(&text.text)?;
-            let halo = if text.halo.is_some() { HALO * scale } else { 0.0 };
+            let halo = text.halo.map_or(0.0, |halo| halo.width * scale);
             let [x, y] = [text.at[0], text.at[1] + BASELINE * text.size].map(|c| c * scale);
             let mask = Mask::new(face, &shown, [x, y], text.size * scale, halo);
             Some(Stamp::Letters(Box::new(mask), text))
@@ -61,7 +89,7 @@ impl Stamp<'_> {
         match self {
             Self::Letters(mask, text) => {
                 if let Some(halo) = text.halo {
-                    put(band, mask, &mask.halo, halo, HALO_OPACITY * text.opacity);
+                    put(band, mask, &mask.halo, halo.color, halo.opacity * text.opacity);
                 }
                 put(band, mask, &mask.letters, text.color, text.opacity);
             }
@@ -83,7 +111,29 @@ impl Stamp<'_> {
                     [r, g, b, 1.0]
                 });
             }
+            Self::Shape(Mark::Shape(shape)) => fill(band, shape),
             Self::Shape(Mark::Text(_)) => {}
+        }
+    }
+}
+
+/// Fills the part of an outline that is in a band.
+fn fill(band: &mut Band, Shape { path, paint, disc }: &Shape) {
+    let scale = band.scale();
+    let [first, rows] = band.span();
+    let Some(found) = path.cover(scale, first, rows) else { return };
+    let Paint { color: [r, g, b], opacity } = *paint;
+    for (row, line) in (found.top..).zip(found.cover.chunks_exact(found.columns)) {
+        for (column, cover) in (found.left..).zip(line) {
+            if *cover <= 0.0 {
+                continue;
+            }
+            let inside = disc.map_or(1.0, |([x, y], radius)| {
+                let off = [column as f32 + 0.5 - x * scale, row as f32 + 0.5 - y * scale];
+                (radius * scale + 0.5 - off[0].hypot(off[1])).clamp(0.0, 1.0)
+            });
+            let a = cover * inside * opacity;
+            band.over([column, row], [r * a, g * a, b * a, a]);
         }
     }
 }

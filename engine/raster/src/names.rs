@@ -2,7 +2,7 @@
 //! that they become.
 
 use crate::labels::{Candidate, DISC_MIN, Disc, Rect, Room, budget, place, shorten};
-use crate::marks::{Mark, Text};
+use crate::marks::{Halo, Mark, Text};
 use crate::panels::text_color;
 use crate::sheet::Sheet;
 use crate::text::Face;
@@ -109,15 +109,15 @@ pub(crate) fn marks(
             let rect = [label.at[0] - 5.0, label.at[1] - h / 2.0, label.width + 10.0, h];
             marks.push(Mark::Plate { rect, radius: 4.0, color, opacity: style.opacity });
         }
-        let halo = style.plate.is_none().then_some(sheet.back[0]);
+        let halo = style.plate.is_none().then(|| Halo::of(sheet.back[0]));
         let (at, opacity) = (label.at, style.opacity);
-        marks.push(Mark::Text(Text { text, at, size, bold, color, opacity, halo }));
+        marks.push(Mark::Text(Text { text, at, size, bold, color, opacity, halo, turn: 0.0 }));
     }
     Ok(marks)
 }
 
 /// Discs in view that are large enough to keep names of others off them.
-fn discs(sheet: &Sheet<'_>) -> Vec<Disc> {
+pub(crate) fn discs(sheet: &Sheet<'_>) -> Vec<Disc> {
     let canvas = &sheet.canvas;
     let mut found = Vec::new();
     for node in sheet.order.iter().rev().copied() {

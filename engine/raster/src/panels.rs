@@ -1,7 +1,7 @@
 //! Title and legend of a picture.
 
 use crate::labels::{Rect, shorten};
-use crate::marks::{Mark, Text};
+use crate::marks::{Halo, Mark, Text};
 use crate::text::Face;
 use crate::{Background, Settings, Theme};
 
@@ -99,7 +99,7 @@ impl Panels {
         }
         let width = face.width(&text) * size;
         let at = [RIM, RIM + size * 0.6];
-        let halo = Some(inks.plate).filter(|_| settings.background != Background::Clear);
+        let halo = Some(Halo::of(inks.plate)).filter(|_| settings.background != Background::Clear);
         self.marks.push(Mark::Text(Text {
             text,
             at,
@@ -108,6 +108,7 @@ impl Panels {
             color: inks.text,
             opacity: 1.0,
             halo,
+            turn: 0.0,
         }));
         self.covered.push([0.0, 0.0, width + 2.0 * RIM, RIM + 1.5 * size]);
     }
@@ -176,7 +177,7 @@ impl Line {
         let mut write = |text: &str, at: f32, bold: bool, color: [f32; 3]| {
             let text = text.to_owned();
             let (size, opacity, halo) = (SIZE, 1.0, None);
-            let text = Text { text, at: [at, y], size, bold, color, opacity, halo };
+            let text = Text { text, at: [at, y], size, bold, color, opacity, halo, turn: 0.0 };
             marks.push(Mark::Text(text));
         };
         let right = |text: &str| x + wide - width(text, false);

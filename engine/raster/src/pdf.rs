@@ -13,8 +13,10 @@ use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect as Box4, Ref, Str};
 use std::io::Write as _;
 
 use crate::labels::Rect;
-use crate::marks::{HALO, HALO_OPACITY, Text, along};
+use crate::marks::{Shape, Text, along};
+use crate::path::Step;
 use crate::text::{BASELINE, FILES, Face};
+use crate::underlay::{Under, UnderWay};
 use crate::vector::{self, Dot, Paint, Pen, Way};
 use crate::{Drawing, RasterError, Settings};
 
@@ -197,6 +199,31 @@ impl Pen for Writer {
         self.content.rect(0.0, 0.0, w, h).fill_nonzero();
     }
 
+    fn under(&mut self, line: &Under) {
+        self.stroke(line.width, line.paint);
+        if line.dash > 0.0 {
+            self.content.set_dash_pattern([line.dash, line.dash], 0.0);
+        }
+        match &line.way {
+            UnderWay::Ring(at, r) => self.circle(at.map(|x| x as f32), *r as f32),
+            UnderWay::Lines(parts) => {
+                for (corners, _) in parts {
+                    for (k, [x, y]) in corners.iter().enumerate() {
+                        if k == 0 {
+                            self.content.move_to(*x, *y);
+                        } else {
+                            self.content.line_to(*x, *y);
+                        }
+                    }
+                }
+            }
+        }
+        self.content.stroke();
+        if line.dash > 0.0 {
+            self.content.set_dash_pattern([], 0.0);
+        }
+    }
+
     fn line(&mut self, way: Way, width: f32, paint: Paint) {
         self.stroke(width, paint);
         match way {
@@ -264,6 +291,39 @@ impl Pen for Writer {
         }
     }
 
+    fn shape(&mut self, Shape { path, paint, disc }: &Shape) {
+        self.content.save_state();
+        if let Some((at, r)) = disc {
+            self.circle(*at, *r);
+            self.content.clip_nonzero().end_path();
+        }
+        self.fill(*paint);
+        let mut last = [0.0; 2];
+        for step in &path.0 {
+            match *step {
+                Step::Move(p) => {
+                    self.content.move_to(p[0], p[1]);
+                    last = p;
+                }
+                Step::Line(p) => {
+                    self.content.line_to(p[0], p[1]);
+                    last = p;
+                }
+                Step::Quad([m, p]) => {
+                    let near = |p: [f32; 2]| [0, 1].map(|c| p[c] + (m[c] - p[c]) * 2.0 / 3.0);
+                    let [a, b] = [near(last), near(p)];
+                    self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
+                    last = p;
+                }
+                Step::Cubic([a, b, p]) => {
+                    self.content.cubic_to(a[0], a[1], b[0], b[1], p[0], p[1]);
+                    last = p;
+                }
+            }
+        }
+        self.content.fill_nonzero().restore_state();
+    }
+
     fn text(&mut self, text: &Text) {
         let which = usize::from(text.bold);
         let Some(face) = Face::of(text.bold) else { return };
@@ -282,7 +342,8 @@ impl Pen for Writer {
         };
         if let Some(halo) = text.halo {
             self.content.set_line_join(LineJoinStyle::RoundJoin);
-            self.stroke(2.0 * HALO, Paint { color: halo, opacity: HALO_OPACITY * text.opacity });
+            let opacity = halo.opacity * text.opacity;
+            self.stroke(2.0 * halo.width, Paint { color: halo.color, opacity });
             write(self, TextRenderingMode::Stroke);
         }
         self.fill(Paint { color: text.color, opacity: text.opacity });

@@ -4,14 +4,17 @@ use graphlume_types::CancelToken;
 
 use crate::curve::{Canvas, Curve, swell};
 use crate::ink::Ink;
+use crate::labels::{Disc, Taken};
 use crate::lines::{Line, Lines};
 use crate::marks::Mark;
 use crate::nodes::Dots;
 use crate::panels::Panels;
 use crate::tone::Tone;
+use crate::underlay::Under;
 use crate::view::View;
 use crate::{
-    Background, Drawing, RasterError, Settings, Theme, direction, names, near, nodes, rare,
+    Background, Drawing, RasterError, Settings, Theme, direction, icons, names, near, nodes, rare,
+    underlay,
 };
 
 /// Arrow heads only where they can be told apart: so many for each step of zoom.
@@ -39,7 +42,9 @@ pub(crate) struct Sheet<'a> {
     pub(crate) order: Vec<u32>,
     /// Colour of the background in its middle and in its corners.
     pub(crate) back: [[f32; 3]; 2],
-    /// Names, title and legend.
+    /// Lines under the edges.
+    pub(crate) under: Vec<Under>,
+    /// Labels of axes, names, title and legend.
     pub(crate) marks: Vec<Mark>,
 }
 
@@ -109,6 +114,7 @@ impl<'a> Sheet<'a> {
             rare_gain: (rare_gain * settings.look.edge_opacity) as f32,
             order: nodes::order(drawing.node_size),
             back: back(settings),
+            under: Vec::new(),
             marks: Vec::new(),
             canvas,
         };
@@ -125,11 +131,33 @@ impl<'a> Sheet<'a> {
             sheet.rare = sheet.strokes(&rare, Pen { width: 1.0, fades: false });
         }
         cancel.check()?;
-        if let Some(found) = drawing.names {
-            sheet.marks = names::marks(&sheet, found, &panels.covered)?;
-        }
-        sheet.marks.extend(panels.marks);
+        sheet.mark(panels)?;
         Ok(sheet)
+    }
+
+    /// Finds what lies under the edges and over the nodes.
+    fn mark(&mut self, panels: Panels) -> Result<(), RasterError> {
+        let drawing = self.canvas.drawing;
+        let mut obstacles = panels.covered;
+        if let Some(under) = drawing.underlay {
+            self.under = underlay::lines(under, &self.canvas.view, self.settings.theme);
+            let square = |disc: Disc| {
+                let ([x, y], r) = (disc.at, disc.radius);
+                [x - r, y - r, 2.0 * r, 2.0 * r]
+            };
+            let discs = names::discs(self).into_iter().map(square);
+            let mut taken = Taken::new(obstacles.iter().copied().chain(discs));
+            let (marks, places) = underlay::labels(self, under, &mut taken);
+            self.marks.extend(marks);
+            obstacles.extend(places);
+        }
+        self.marks.extend(icons::marks(self, drawing.icons));
+        if let Some(found) = drawing.names {
+            let names = names::marks(self, found, &obstacles)?;
+            self.marks.extend(names);
+        }
+        self.marks.extend(panels.marks);
+        Ok(())
     }
 
     /// What a unit of ink counts where `scale` edges stand for each that is drawn.

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use graphlume_types::CancelToken;
 
 use crate::labels::Rect;
-use crate::marks::{HALO, HALO_OPACITY, Text};
+use crate::marks::{Shape, Text};
 use crate::text::{BASELINE, Face};
+use crate::underlay::{Under, UnderWay};
 use crate::vector::{self, Dot, Paint, Pen, Way};
 use crate::{Drawing, RasterError, Settings};
 
@@ -23,8 +24,14 @@ pub fn svg(
     // Whoever shows the file has fonts of his own.
     settings.labels.any_script = true;
     let sheet = vector::sheet(drawing, &settings, cancel)?;
-    let mut writer =
-        Writer { out: String::new(), ramps: 0, sides: [settings.width, settings.height] };
+    let mut writer = Writer {
+        out: String::new(),
+        ramps: 0,
+        groups: 0,
+        discs: 0,
+        disc: None,
+        sides: [settings.width, settings.height],
+    };
     let [w, h] = writer.sides;
     let name = settings.title.as_deref().unwrap_or("Graph");
     writer.write(format_args!(
@@ -41,6 +48,11 @@ struct Writer {
     out: String,
     /// Scales of colours so far.
     ramps: usize,
+    /// Groups that are open.
+    groups: usize,
+    /// Discs that shapes are cut to so far, and the one of the last shape.
+    discs: usize,
+    disc: Option<[f32; 3]>,
     sides: [u32; 2],
 }
 
@@ -109,7 +121,44 @@ impl Pen for Writer {
         ));
     }
 
+    fn unders(&mut self) {
+        self.write(format_args!("<g id=\"underlay\" fill=\"none\">\n"));
+        self.groups += 1;
+    }
+
+    fn under(&mut self, line: &Under) {
+        let mut shape = match &line.way {
+            UnderWay::Ring([x, y], r) => {
+                format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{r:.2}\"")
+            }
+            UnderWay::Lines(parts) if parts.is_empty() => return,
+            UnderWay::Lines(parts) => {
+                let mut d = String::new();
+                for corners in parts.iter().map(|(corners, _)| corners) {
+                    for (k, [x, y]) in corners.iter().enumerate() {
+                        let word = if k == 0 { "M" } else { "L" };
+                        let _ = write!(d, "{word}{} {}", num(*x), num(*y));
+                    }
+                }
+                format!("<path d=\"{d}\"")
+            }
+        };
+        if line.dash > 0.0 {
+            let _ = write!(shape, " stroke-dasharray=\"{0} {0}\"", num(line.dash));
+        }
+        let Paint { color, opacity } = line.paint;
+        self.write(format_args!(
+            "{shape} stroke=\"{}\" stroke-width=\"{}\" stroke-opacity=\"{}\"/>\n",
+            hex(color),
+            num(line.width),
+            num(opacity)
+        ));
+    }
+
     fn edges(&mut self) {
+        if self.groups > 0 {
+            self.write(format_args!("</g>\n"));
+        }
         self.write(format_args!("<g id=\"edges\" fill=\"none\" stroke-linecap=\"butt\">\n"));
     }
 
@@ -206,6 +255,31 @@ impl Pen for Writer {
         ));
     }
 
+    fn shape(&mut self, Shape { path, paint, disc }: &Shape) {
+        let cut = disc.map(|([x, y], r)| [x, y, r]);
+        if let Some([x, y, r]) = cut.filter(|_| self.disc != cut) {
+            self.discs += 1;
+            let id = self.discs;
+            self.write(format_args!(
+                "<clipPath id=\"disc{}\"><circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></clipPath>\n",
+                id,
+                num(x),
+                num(y),
+                num(r)
+            ));
+        }
+        self.disc = cut;
+        self.write(format_args!("<path d=\"{}\" fill=\"{}\"", path.d(num), hex(paint.color)));
+        if paint.opacity < 1.0 {
+            self.write(format_args!(" fill-opacity=\"{}\"", num(paint.opacity)));
+        }
+        if cut.is_some() {
+            let id = self.discs;
+            self.write(format_args!(" clip-path=\"url(#disc{id})\""));
+        }
+        self.write(format_args!("/>\n"));
+    }
+
     fn text(&mut self, text: &Text) {
         let [x, y] = text.at;
         self.write(format_args!(
@@ -230,10 +304,11 @@ impl Pen for Writer {
         }
         if let Some(halo) = text.halo {
             self.write(format_args!(
-                " stroke=\"{}\" stroke-width=\"{}\" stroke-opacity=\"{HALO_OPACITY}\" stroke-linejoin=\"round\" \
+                " stroke=\"{}\" stroke-width=\"{}\" stroke-opacity=\"{}\" stroke-linejoin=\"round\" \
                  paint-order=\"stroke\"",
-                hex(halo),
-                num(2.0 * HALO)
+                hex(halo.color),
+                num(2.0 * halo.width),
+                num(halo.opacity)
             ));
         }
         self.write(format_args!(">{}</text>\n", escaped(&text.text)));

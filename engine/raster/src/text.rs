@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use ab_glyph::{Font as _, FontRef, GlyphId, PxScale};
 
 use crate::distance;
+use crate::path::Path;
 
 /// The files of the font, plain and bold.
 pub(crate) const FILES: [&[u8]; 2] =
@@ -43,6 +44,21 @@ impl Face {
     /// Width of a text of size 1.
     pub(crate) fn width(&self, text: &str) -> f32 {
         text.chars().map(|letter| self.advance(self.glyph(letter))).sum()
+    }
+
+    /// The outline of a text of size 1 that begins where its line does; what the font lacks is left out.
+    pub(crate) fn path(&self, text: &str) -> Path {
+        let mut all = Path::default();
+        let mut at = 0.0;
+        for letter in text.chars() {
+            if let Some(path) = Path::of_letter(self.font, letter) {
+                all.0.extend(path.map(|[x, y]| [x + at, y]).0);
+                at += self.advance(self.glyph(letter));
+            } else if letter == ' ' {
+                at += self.advance(self.glyph(letter));
+            }
+        }
+        all
     }
 
     /// How far letters reach above and below the line on which they stand, as shares of the size.

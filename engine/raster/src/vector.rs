@@ -8,9 +8,10 @@ use graphlume_types::CancelToken;
 
 use crate::curve::Curve;
 use crate::labels::Rect;
-use crate::marks::{Mark, Text};
+use crate::marks::{Mark, Shape, Text};
 use crate::nodes::ring_of;
 use crate::sheet::{Arrow, Sheet, Stroke};
+use crate::underlay::Under;
 use crate::{Drawing, RasterError, Settings, tone};
 
 /// Nodes and edges of a picture of shapes at most.
@@ -48,6 +49,9 @@ pub(crate) struct Dot {
 pub(crate) trait Pen {
     /// The whole background, from its middle to its corners.
     fn ground(&mut self, back: [[f32; 3]; 2]);
+    /// Lines under the edges follow.
+    fn unders(&mut self) {}
+    fn under(&mut self, line: &Under);
     /// Edges follow.
     fn edges(&mut self) {}
     fn line(&mut self, way: Way, width: f32, paint: Paint);
@@ -59,6 +63,7 @@ pub(crate) trait Pen {
     fn marks(&mut self) {}
     fn plate(&mut self, rect: Rect, radius: f32, paint: Paint);
     fn ramp(&mut self, rect: Rect, colors: &[[f32; 3]]);
+    fn shape(&mut self, shape: &Shape);
     fn text(&mut self, text: &Text);
 }
 
@@ -84,6 +89,10 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
     let tone = sheet.tone(1.0);
     if !tone.clear {
         pen.ground(sheet.back);
+    }
+    if !sheet.under.is_empty() {
+        pen.unders();
+        sheet.under.iter().for_each(|line| pen.under(line));
     }
     let inked = |weight: f32| tone::cover(weight, tone.scale) * tone.opacity;
     pen.edges();
@@ -121,6 +130,7 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
                 pen.plate(*rect, *radius, Paint { color: *color, opacity: *opacity });
             }
             Mark::Ramp { rect, colors } => pen.ramp(*rect, colors),
+            Mark::Shape(shape) => pen.shape(shape),
             Mark::Text(text) => pen.text(text),
         }
     }

@@ -72,9 +72,21 @@ impl View {
 
     /// Where a place of the graph is on the picture, in pixels from its upper left corner.
     pub(crate) fn pixel(&self, p: [f32; 2]) -> [f32; 2] {
-        let x = self.sides[0] / 2.0 + (f64::from(p[0]) - self.middle[0]) * self.scale;
-        let y = self.sides[1] / 2.0 - (f64::from(p[1]) - self.middle[1]) * self.scale;
-        [x as f32, y as f32]
+        self.pixel64(p.map(f64::from)).map(|x| x as f32)
+    }
+
+    /// The same of a place that may be far from it.
+    pub(crate) fn pixel64(&self, p: [f64; 2]) -> [f64; 2] {
+        let x = self.sides[0] / 2.0 + (p[0] - self.middle[0]) * self.scale;
+        let y = self.sides[1] / 2.0 - (p[1] - self.middle[1]) * self.scale;
+        [x, y]
+    }
+
+    /// The place of the graph that is at a pixel.
+    pub(crate) fn place(&self, pixel: [f64; 2]) -> [f64; 2] {
+        let x = self.middle[0] + (pixel[0] - self.sides[0] / 2.0) / self.scale;
+        let y = self.middle[1] - (pixel[1] - self.sides[1] / 2.0) / self.scale;
+        [x, y]
     }
 
     /// Diameter in pixels of a node with a size on the wire.
@@ -129,7 +141,7 @@ fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) 
     };
     let (w, h) = (x[1] - x[0], y[1] - y[0]);
     let scale_in = |free: [f64; 4]| (free[2] / w.max(1e-9)).min(free[3] / h.max(1e-9));
-    let margin = (sides[0].min(sides[1]) * 0.045).clamp(12.0, 40.0);
+    let margin = (sides[0].min(sides[1]) * 0.036).clamp(12.0, 32.0);
     let free = free_rect(sides, covered, margin, scale_in);
     // A few nodes look lost at the rims of the picture; they are kept together in its middle.
     let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);

@@ -1,4 +1,9 @@
-// Coast lines and borders of a TopoJSON file of countries, as lines in degrees.
+// Coast lines and borders of a TopoJSON file of countries, as lines in degrees: makes
+// engine/raster/world/lines.json, from which the server draws and which the page's build copies, of the
+// package world-atlas. Only for another version of it.
+// Usage: node dev/map-lines.mjs
+
+import { readFileSync, writeFileSync } from 'node:fs';
 
 /** Hundredths of a degree. */
 const UNIT = 100;
@@ -52,7 +57,7 @@ function steps(line) {
 }
 
 /** `{unit, coasts, borders}`: lists of lines, each of steps in hundredths of a degree. */
-export function lines(world) {
+function lines(world) {
   const count = uses(world);
   const of = (times) =>
     [...count.keys()]
@@ -61,3 +66,8 @@ export function lines(world) {
       .map(steps);
   return { unit: UNIT, coasts: of(1), borders: of(2) };
 }
+
+const atlas = new URL('../node_modules/world-atlas/countries-110m.json', import.meta.url);
+const world = JSON.parse(readFileSync(atlas, 'utf8'));
+const file = new URL('../../../engine/raster/world/lines.json', import.meta.url);
+writeFileSync(file, `${JSON.stringify(lines(world))}\n`);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use graphlume_facets::{FilterSet, Filtered};
-use graphlume_raster::{Background, Drawing, Format, Names, Settings, Theme};
-use graphlume_scene::backdrop;
+use graphlume_raster::{Background, Drawing, Format, Names, Settings, Theme, Underlay};
 use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
+use graphlume_scene::{IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
 use crate::cmd::facets::of_engine;
@@ -80,11 +80,15 @@ impl Apply for Picture {
         let found = engine.sessions.target(&target).and_then(|session| {
             let scene = session.broadcast.scene();
             let missing = || EngineError::NotLoaded(session.id.clone());
-            Ok((session.dataset, scene.ok_or_else(missing)?))
+            let scene = scene.ok_or_else(missing)?;
+            let mut underlay = Underlay::read(&scene.underlay);
+            // A layout that has moved the nodes has moved them off the map.
+            underlay.map = underlay.map.filter(|_| session.iterations == 0);
+            Ok((session.dataset, scene, underlay))
         });
         let (ctx, memory) = (engine.ctx.clone(), engine.residency.query_memory());
         match found {
-            Ok((dataset, scene)) => {
+            Ok((dataset, scene, underlay)) => {
                 read_dataset(engine, "picture", dataset, call, move |lease, cancel| {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
@@ -95,7 +99,8 @@ impl Apply for Picture {
                     } else {
                         None
                     };
-                    drawn(lease, &scene, &positions, visible.as_ref(), &request, &counted)
+                    let shown = Shown { scene: &scene, underlay: &underlay, positions: &positions };
+                    drawn(lease, shown, visible.as_ref(), &request, &counted)
                 })
             }
             Err(e) => call.reply.send(Err(e)),
@@ -116,11 +121,19 @@ fn backed(lease: &Lease, request: &PictureRequest) -> Settings {
     Settings { theme, background, ..settings }
 }
 
+/// What a session shows.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    scene: &'a SceneFrames,
+    underlay: &'a Underlay,
+    /// An exact frame.
+    positions: &'a [u8],
+}
+
 /// Draws what the frames say; on a reader, inside the CPU pool.
 fn drawn(
     lease: &Lease,
-    scene: &Arc<SceneFrames>,
-    positions: &[u8],
+    Shown { scene, underlay, positions }: Shown<'_>,
     visible: Option<&Filtered>,
     request: &PictureRequest,
     cancel: &CancelToken,
@@ -133,6 +146,11 @@ fn drawn(
         Ok(Decoded::Labels(known)) => known,
         _ => Vec::new(),
     };
+    let icon = |frame: &Bytes| match wire::decode(frame).map(|frame| frame.payload) {
+        Ok(Decoded::Icons(layer)) => Some(layer),
+        _ => None,
+    };
+    let icons: Vec<IconLayer> = scene.icons.iter().filter_map(icon).collect();
     let named = Named { lease, known };
     let [nodes, edges] = [lease.facts.node_count, lease.facts.edge_count].map(u64::from);
     let pixels: u64 = settings.pixels().into_iter().map(u64::from).product();
@@ -167,6 +185,8 @@ fn drawn(
         visible: visible.map(|v| [&v.nodes, &v.edges]),
         is_given: lease.facts.has_positions,
         names: request.names.then_some(&named),
+        underlay: Some(underlay),
+        icons: &icons,
         // A legend of sizes that names the degree is that of a dataset that binds none.
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };

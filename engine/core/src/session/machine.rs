@@ -53,7 +53,7 @@ pub(crate) struct VizSession {
     pub(super) exact_waiters: Vec<Reply<Bytes>>,
     pub(super) collections: SessionCollections,
     pub(super) checkpoints: Checkpointing,
-    pub(super) iterations: u64,
+    pub(crate) iterations: u64,
     seq: u32,
     pub(super) settle_after: u64,
     rate: f64,

@@ -23,7 +23,7 @@ export interface Fit {
  */
 export function fitView({ box, size, panels, xy, origin, most }: Fit): View {
   const count = xy.length / 2;
-  const margin = Math.min(40, Math.max(12, Math.min(size.w, size.h) * 0.045));
+  const margin = Math.min(32, Math.max(12, Math.min(size.w, size.h) * 0.036));
   // A few nodes look lost at the rims of the screen; keep them together in its middle.
   const part = Math.min(1, 0.36 + 0.1 * Math.sqrt(count));
   const free = freeRect(size, panels, box, margin);
