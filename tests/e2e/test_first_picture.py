@@ -1,6 +1,7 @@
 """The first picture of a large graph: a page that puts stripes together gets one, the colours, and then the others."""
 
 import io
+import json
 
 import numpy as np
 import pyarrow as pa
@@ -29,11 +30,13 @@ def dataset(server):
     return api.dataset([edges], [nodes], nodes={"node": "id", "node_x": "x", "node_y": "y"})
 
 
-def frames(server, dataset, session, query, until):
-    """The binary frames that come, until one is the last wanted."""
+def frames(server, dataset, session, query, until, resume=None):
+    """The binary frames that come, until one is the last wanted; the page may say first what it has."""
     address = f"ws://{server.server}/viz/{session}/ws?dataset={dataset}{query}"
     found = []
     with connect(address, subprotocols=["graph-viz.v1"], compression=None, max_size=None) as socket:
+        if resume:
+            socket.send(json.dumps({"t": "resume", **resume}))
         while not found or not until(found):
             data = socket.recv(timeout=HANG_S)
             if not isinstance(data, str):
@@ -81,3 +84,13 @@ def test_while_the_layout_moves_what_follows_refers_to_the_keyframe_of_the_strip
     for f in order[number:]:
         assert f.stride == 1 and f.seq > order[0].seq
         assert f.kind != POS_DELTA or f.base_seq == order[0].seq
+
+
+def test_a_page_that_lost_the_connection_within_the_stripes_gets_the_keyframe(server, dataset):
+    session = session_of(server, dataset, "&play=0")
+    first = frames(server, dataset, session, "&stripes=1", lambda all_: True)[0][0]
+    assert first.kind == POS_KEY and first.stride > 1
+    # It has said goodbye to what it had in part.
+    again = frames(server, dataset, session, "&stripes=1", lambda all_: any(f.kind == POS_KEY and (
+        f.stride == 1 or f.flags & LAST_STRIPE) for f, _ in all_), resume={"epoch": first.epoch, "seq": 0})
+    assert sum(f.count for f, _ in again if f.kind == POS_KEY) >= NODES

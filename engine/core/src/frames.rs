@@ -133,8 +133,8 @@ pub(crate) struct FrameEncoder {
 }
 
 impl FrameEncoder {
-    /// Held per node: the last key frame as pairs and as bytes, and the delta that is broadcast.
-    pub(crate) const BYTES_PER_NODE: u64 = 4 + 4 + 2;
+    /// Held per node: the last key frame as pairs, as bytes and in stripes, and the delta that is broadcast.
+    pub(crate) const BYTES_PER_NODE: u64 = 4 + 4 + 4 + 2;
 
     /// Frames are numbered from `seq + 1` on.
     pub(crate) const fn new(seq: u32) -> Self {

@@ -7,28 +7,33 @@ import { launch } from '../tests/page/browser.mjs';
 
 const [address, mbit = '10'] = process.argv.slice(2);
 const to = new URL(address);
-/** Bytes that are let through at a time, and how often. */
-const TICK_MS = 10;
-const TICK_BYTES = (Number(mbit) * 1e6 * TICK_MS) / 8000;
+/** How often bytes are let through, how many a millisecond, and for how long they are saved up at most. */
+const TICK_MS = 5;
+const BYTES_A_MS = (Number(mbit) * 1e6) / 8000;
+const SAVED_MS = 100;
 
-/** A proxy whose connections take turns: each tick has the bytes of a tick for all of them. */
+/** A proxy whose connections share a link: those that have something to send take turns. */
 function throttle() {
   const links = new Set();
-  let left = 0;
+  let [left, at] = [0, performance.now()];
+  const send = (link, most) => {
+    const piece = link.waiting[0].subarray(0, Math.ceil(most));
+    link.waiting[0] = link.waiting[0].subarray(piece.length);
+    if (link.waiting[0].length === 0) link.waiting.shift();
+    left -= piece.length;
+    link.held -= piece.length;
+    link.down.write(piece);
+    if (link.held < 131_072) link.up.resume();
+  };
   setInterval(() => {
-    left = Math.min(2 * TICK_BYTES, left + TICK_BYTES);
-    for (const link of links) {
-      const share = Math.ceil(left / links.size);
-      for (let room = share; room > 0 && link.waiting.length > 0;) {
-        const piece = link.waiting[0].subarray(0, room);
-        link.waiting[0] = link.waiting[0].subarray(piece.length);
-        if (link.waiting[0].length === 0) link.waiting.shift();
-        room -= piece.length;
-        left -= piece.length;
-        link.held -= piece.length;
-        link.down.write(piece);
-      }
-      if (link.held < 65536) link.up.resume();
+    const now = performance.now();
+    left = Math.min(SAVED_MS * BYTES_A_MS, left + (now - at) * BYTES_A_MS);
+    at = now;
+    for (;;) {
+      const busy = [...links].filter(({ waiting }) => waiting.length > 0);
+      if (busy.length === 0 || left < 1) return;
+      const share = Math.min(1448, left / busy.length);
+      for (const link of busy) if (link.waiting.length > 0) send(link, share);
     }
   }, TICK_MS).unref();
   return createServer((down) => {
@@ -39,7 +44,7 @@ function throttle() {
     up.on('data', (bytes) => {
       link.waiting.push(bytes);
       link.held += bytes.length;
-      if (link.held > 65536) up.pause();
+      if (link.held > 262_144) up.pause();
     });
     const end = () => (links.delete(link), down.destroy(), up.destroy());
     for (const side of [down, up]) side.on('close', end).on('error', end);

@@ -59,6 +59,7 @@ function start({ stage, surface }: Surfaces): void {
       more.listenKeys(viewer);
       viewer.drag = new more.Dragging(viewer.picture, viewer.link, viewer.pins);
       new more.PointerInput(surface, viewer);
+      viewer.picture.camera.flight = more.flight;
       viewer.picture.pointing = more.pointing;
       more.watchAfar(viewer);
       viewer.picture.findDirection = more.isDirected;

@@ -172,7 +172,9 @@ export class Afar {
   private look(now: number): void {
     const { picture, epoch } = this.viewer;
     const { data, positions } = picture;
-    if (data.numNodes <= MANY || !positions.started || inSpace.value) {
+    const { started, whole } = positions;
+    // On a slow link groups would keep positions waiting.
+    if (data.numNodes <= MANY || !started || !whole || inSpace.value) {
       this.strength = 0;
       return;
     }

@@ -1,11 +1,11 @@
-import { EDGE, quads } from '../gl/shaders.ts';
+import { CURVE, EDGE, quads } from '../gl/shaders.ts';
 
 /** GLSL of bundled edges: as the shaders of straight ones, with another way from end to end. */
 
 /** Pieces of a line. */
 export const SEGMENTS = 10;
 /** How closely lines follow the way through the middles, 0 to 1 (β of the paper). */
-const STRENGTH = 0.8;
+export const STRENGTH = 0.8;
 
 const BEND = `
 uniform sampler2D uHubs;
@@ -49,3 +49,48 @@ const BEND_SEGMENT = `
 `;
 
 export const BENT_QUADS_VS = quads(BEND, BEND_SEGMENT);
+
+/** Heads that touch the disc of the destination and point along the curve, where that has one. */
+export const BENT_ARROWS_VS = `${CURVE}${BEND}
+uniform float uArrow;
+out vec4 vInk;
+out vec3 vTip;            // along, across, length
+void main() {
+  int k = gl_VertexID / 3;
+  int corner = gl_VertexID - k * 3;
+  uvec2 entry = texelFetch(uList, cell(k), 0).xy;
+  int e = int(entry.x);
+  ivec2 ends = ivec2(texelFetch(uEnds, cell(e), 0).xy);
+  vec2 a = place(ends.x);
+  vec2 b = place(ends.y);
+  gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
+  if (!placed(a) || !placed(b) || ends.x == ends.y || hidden(e)) return;
+  Curve c = curveOf(ends, rankOf(entry), a, b);
+  float span = length(c.b - c.a);
+  float radius = diameter(ends.y) * 0.5 + 1.5;
+  float len = min(uArrow, 3.0 + radius) + 1.5 * uWidth * edgeWidth(e) * swell(entry);
+  if (span < radius + 2.2 * len) return;
+  vec2 h = hub(ends.x);
+  vec2 q = hub(ends.y);
+  bool curved = bends(h, q);
+  vec2 from = c.a;
+  // The place from which the curve has the length of the head and the disc left to go.
+  for (int n = 1; n < ${2 * SEGMENTS}; n += 1) {
+    float t = float(n) / ${2 * SEGMENTS}.0;
+    vec2 p = curved ? bent(c.a, pixel(h), pixel(q), c.b, t) : at(c, t);
+    if (distance(p, c.b) < radius + len * 0.6) break;
+    from = p;
+  }
+  vec2 dir = normalize(c.b - from);
+  vec2 tip = c.b - dir * radius;
+  float grow = len + 1.5;
+  vec2 side = vec2(-dir.y, dir.x);
+  float wing = (corner == 1 ? -0.5 : 0.5) * (grow + 1.5);
+  vec2 to = corner == 0 ? tip + dir * 1.5 : tip - dir * grow + side * wing;
+  vec2 d = to - tip;
+  vTip = vec3(-dot(d, dir), dot(d, side), len);
+  vec4 col = edgeColor(e, ends.y, true);
+  float w = col.a * fade(span) * uGain;
+  vInk = vec4(col.rgb * w, w);
+  gl_Position = vec4(unpixel(to), 0.0, 1.0);
+}`;

@@ -1,10 +1,12 @@
 import { GpuTable, Program } from '../gl/gpu.ts';
 import type { Marks } from '../gl/marks.ts';
-import type { EdgeBending, Renderer, SceneData } from '../gl/renderer.ts';
-import { LINES_FS, QUADS_FS } from '../gl/shaders.ts';
-import { ABSENT } from '../scene/positions.ts';
-import { BENT_LINES_VS, BENT_QUADS_VS, SEGMENTS } from './bundle-shaders.ts';
+import type { EdgeBending, Place, Renderer, SceneData } from '../gl/renderer.ts';
+import { ARROWS_FS, LINES_FS, QUADS_FS } from '../gl/shaders.ts';
+import { ABSENT, isPlaced } from '../scene/positions.ts';
+import { BENT_ARROWS_VS, BENT_LINES_VS, BENT_QUADS_VS, SEGMENTS, STRENGTH } from './bundle-shaders.ts';
 import { NO_GROUP } from './groups.ts';
+
+type Kind = Parameters<EdgeBending['use']>[0];
 
 /** The texture unit of the middles; those below it are taken by what the shaders of edges read. */
 const UNIT = 9;
@@ -16,14 +18,16 @@ const UNIT = 9;
  */
 export class Bundle implements EdgeBending {
   readonly segments = SEGMENTS;
-  private made: { marks: Marks; lines: Program; quads: Program; hubs: GpuTable } | null = null;
+  private made: (Record<Kind, Program> & { marks: Marks; hubs: GpuTable }) | null = null;
   private hubs = new Float32Array(0);
+  private ends: Uint32Array = new Uint32Array(0);
   private stale = false;
 
   constructor(private readonly renderer: Renderer) {}
 
   /** Takes the middles of communities from where their nodes are. */
-  place(of: Uint16Array, { current: xy, nodeHidden }: SceneData): void {
+  place(of: Uint16Array, { current: xy, nodeHidden, ends }: SceneData): void {
+    this.ends = ends;
     const sums = new Float64Array(3 * (NO_GROUP + 1));
     for (let i = 0; i < of.length; i += 1) {
       if (nodeHidden?.[i] || !(xy[2 * i] < 1e30)) continue;
@@ -41,12 +45,26 @@ export class Bundle implements EdgeBending {
     this.stale = true;
   }
 
-  use(kind: 'lines' | 'quads'): Program {
+  /** The same way as the shader's. */
+  controls(edge: number, a: Place, b: Place): readonly [Place, Place] | null {
+    const [s, d] = this.ends.subarray(2 * edge, 2 * edge + 2);
+    const hub = (node: number): Place => [this.hubs[2 * node], this.hubs[2 * node + 1]];
+    const [h, k] = [hub(s), hub(d)];
+    if (!isPlaced(h[0]) || !isPlaced(k[0]) || (h[0] === k[0] && h[1] === k[1])) return null;
+    const led = (share: number, to: Place): Place => {
+      const axis = (c: 0 | 1): number => (a[c] + (b[c] - a[c]) * share) * (1 - STRENGTH) + to[c] * STRENGTH;
+      return [axis(0), axis(1)];
+    };
+    return [led(1 / 3, h), led(2 / 3, k)];
+  }
+
+  use(kind: Kind): Program {
     const { gl, marks } = this.renderer;
     if (this.made?.marks !== marks) {
       const lines = new Program(gl, BENT_LINES_VS, LINES_FS);
       const quads = new Program(gl, BENT_QUADS_VS, QUADS_FS);
-      this.made = { marks, lines, quads, hubs: new GpuTable(gl, 'rg32f') };
+      const arrows = new Program(gl, BENT_ARROWS_VS, ARROWS_FS);
+      this.made = { marks, lines, quads, arrows, hubs: new GpuTable(gl, 'rg32f') };
       this.stale = true;
     }
     const { made } = this;

@@ -97,12 +97,17 @@ export interface InkStep {
   arrows: boolean;
 }
 
+/** In stored coordinates. */
+export type Place = readonly [number, number];
+
 /** Draws edges as curves that something else knows. */
 export interface EdgeBending {
   /** Pieces of a line. */
   readonly segments: number;
   /** Its program in place of the renderer's, in use. */
-  use(kind: 'lines' | 'quads'): Program;
+  use(kind: 'lines' | 'quads' | 'arrows'): Program;
+  /** The inner control points of the curve from one place to another; null where the edge is straight. */
+  controls(edge: number, a: Place, b: Place): readonly [Place, Place] | null;
 }
 
 /** Strength of edges on a light background, on which lines of the same width look heavier. */
@@ -438,11 +443,10 @@ export class Renderer {
     const { bending } = this;
     const curved = bending !== null || list.curved || input.curvature > 0;
     const segments = curved ? (list.count > 5000 ? 8 : 14) : 1;
-    const both: [Program, number][] = [[this.programs.quads, 6 * segments]];
-    // A head would point along the straight line.
-    if (arrows && !bending) both.push([this.programs.arrows, 3]);
-    for (const [program, vertices] of both) {
-      const p = this.edgeUniforms(bending ? bending.use('quads') : program.use(), input);
+    const both: ['quads' | 'arrows', number][] = [['quads', 6 * segments]];
+    if (arrows) both.push(['arrows', 3]);
+    for (const [kind, vertices] of both) {
+      const p = this.edgeUniforms(bending ? bending.use(kind) : this.programs[kind].use(), input);
       table.bind(6);
       p.int('uList', 6).int('uSegments', segments).float('uCurvature', input.curvature);
       p.float('uWidth', width)

@@ -135,7 +135,7 @@ out vec4 oColor;
 void main() { oColor = vInk; }`;
 
 /** Shared by quads and arrows: the curve of an edge, in CSS pixels. */
-const CURVE = `${EDGE}
+export const CURVE = `${EDGE}
 uniform usampler2D uList;
 uniform int uSegments;
 uniform float uCurvature;

@@ -3,6 +3,7 @@
 export { watchAfar } from '../afar/watch.ts';
 export { listenKeys } from '../input/keyboard.ts';
 export { PointerInput } from '../input/pointer.ts';
+export { flight } from '../scene/flight.ts';
 export { isDirected } from '../scene/direction.ts';
 export * as pointing from '../scene/pointing.ts';
 export { RareEdges } from '../scene/rare-edges.ts';

@@ -1,4 +1,5 @@
-import { flight, panBy, zoomAt, type Size, type View } from '../scene/camera.ts';
+import { panBy, zoomAt, type Size, type View } from '../scene/camera.ts';
+import type { flight } from '../scene/flight.ts';
 
 /** Moves the camera over time and remembers whether the user has taken it. */
 
@@ -15,6 +16,8 @@ export class CameraControl {
   view: View = { cx: 0, cy: 0, scale: 1 };
   /** The camera keeps the layout in sight until the user touches it. */
   following = true;
+  /** The way between two views; without it, before the first picture, the camera jumps. */
+  flight: typeof flight | null = null;
   private placed = false;
   private target: View | null = null;
   private move: Move | null = null;
@@ -67,11 +70,11 @@ export class CameraControl {
   /** Glides to a view; far ones along a path that zooms out first. */
   fly(to: View, size: Size, now: number): void {
     this.target = null;
-    if (this.still || !this.placed) {
+    if (this.still || !this.placed || !this.flight) {
       this.set(to);
       return;
     }
-    const path = flight(this.view, to, size);
+    const path = this.flight(this.view, to, size);
     this.move = { at: path.at, start: now, ms: FLY_MS * Math.min(4, Math.max(1, path.length)) };
   }
 

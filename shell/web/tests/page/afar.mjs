@@ -268,3 +268,92 @@ test('bundled edges run together between communities, and go back to their strai
     assert.deepEqual(complaints, []);
   });
 });
+
+test('of bundled edges the pointer finds those that are drawn where it is', { skip: !isMock }, async () => {
+  const dataset = 'dataset=community-400-600&play=0&test=1';
+  const query = `${dataset}&showLabels=false&pointOpacity=0&edgeOpacity=1&showArrows=false`;
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    const straight = await pixels(page);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="true"]');
+    await page.mouse.move(1, 1);
+    await settle(page);
+    const bent = await pixels(page);
+    const back = straight.at(3, straight.h - 3);
+    // The background is lighter in its middle.
+    const isDark = (shot, x, y) => far(shot.at(x, y), back) < 18;
+    const within = (shot, x, y, reach, is) => {
+      for (let dx = -reach; dx <= reach; dx += 1) {
+        for (let dy = -reach; dy <= reach; dy += 1) if (!is(shot, x + dx, y + dy)) return false;
+      }
+      return true;
+    };
+    const isLit = (shot, x, y) => far(shot.at(x, y), back) > 40;
+    const [drawn, left] = [[], []];
+    for (let y = 80; y < bent.h - 60; y += 3) {
+      for (let x = 220; x < bent.w - 90; x += 3) {
+        if (isLit(bent, x, y) && within(straight, x, y, 6, isDark)) drawn.push([x, y]);
+        if (isLit(straight, x, y) && within(bent, x, y, 7, isDark)) left.push([x, y]);
+      }
+    }
+    const counts = `${drawn.length} places of curves, ${left.length} of lines`;
+    assert.ok(drawn.length > 5 && left.length > 5, counts);
+    const box = await page.locator('#surface').boundingBox();
+    const edgesAt = async ([x, y]) => {
+      await page.mouse.move(box.x + 3, box.y + 3);
+      await settle(page);
+      await page.mouse.move(box.x + x, box.y + y);
+      const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+      await frame().then(frame);
+      await settle(page);
+      return page.evaluate(() => {
+        const { doc, edgeLabels } = window.__viewer;
+        return doc.hovered >= 0 ? null : edgeLabels.length;
+      });
+    };
+    const spread = (list) => [0.1, 0.3, 0.5, 0.7, 0.9].map((t) => list[Math.floor(t * list.length)]);
+    const found = [];
+    for (const place of spread(drawn)) found.push(await edgesAt(place));
+    const gone = [];
+    for (const place of spread(left)) gone.push(await edgesAt(place));
+    const free = (list) => list.filter((count) => count !== null);
+    assert.ok(free(found).length >= 2 && free(found).every((count) => count > 0), `${found}`);
+    assert.ok(free(gone).length >= 2 && free(gone).every((count) => count === 0), `${gone}`);
+  });
+});
+
+test('heads of bundled edges lie on their curves', { skip: !isMock }, async () => {
+  const base = 'dataset=community-120-220&play=0&test=1&showLabels=false&edgeOpacity=1&theme=dark&pointSize=0.6';
+  const bundled = async (arrows) => {
+    let found = null;
+    await withPage(`${base}&showArrows=${arrows}`, {}, async (page, { complaints }) => {
+      await settle(page);
+      await page.click('#bundle');
+      await page.waitForSelector('#bundle[aria-pressed="true"]');
+      await page.mouse.move(1, 1);
+      await settle(page);
+      const nodes = await page.evaluate(() => {
+        const v = window.__viewer;
+        return Array.from({ length: v.counts.nodes }, (_, i) => ({ at: v.project(i), r: v.radius(i) }));
+      });
+      assert.deepEqual(complaints, []);
+      found = { shot: await pixels(page), nodes };
+    });
+    return found;
+  };
+  const [plain, headed] = [await bundled('false'), await bundled('true')];
+  const back = plain.shot.at(3, plain.shot.h - 3);
+  const isLit = (x, y) => far(plain.shot.at(x, y), back) > 14;
+  let [heads, onCurve] = [0, 0];
+  for (let y = 60; y < plain.shot.h - 60; y += 1) {
+    for (let x = 220; x < plain.shot.w - 60; x += 1) {
+      if (far(plain.shot.at(x, y), headed.shot.at(x, y)) < 60) continue;
+      heads += 1;
+      const near = [-3, -2, -1, 0, 1, 2, 3];
+      if (near.some((dx) => near.some((dy) => isLit(x + dx, y + dy)))) onCurve += 1;
+    }
+  }
+  assert.ok(heads > 150, `${heads} pixels of heads`);
+  assert.ok(onCurve > 0.99 * heads, `${onCurve} of ${heads} pixels of heads are beside a curve`);
+});

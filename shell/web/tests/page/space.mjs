@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { GRAPH, isMock, withPage } from './context.mjs';
-import { pixels, settle, until } from './document.mjs';
+import { GRAPH, isMock, newSession, withPage } from './context.mjs';
+import { pixels, settle, swipe, until } from './document.mjs';
 
 // The third dimension: a lattice whose layers, each of a colour, lie behind one another in the plane.
 
@@ -198,5 +198,66 @@ test('a third dimension that cannot be loaded is said, and the plane stays', { s
     assert.equal(await isOn(page), false);
     await page.unroute('**/depth.bin*');
     await turnSpace(page, true);
+  });
+});
+
+test('in 3D a layout that moves goes on, and the plane has its nodes where others see them', async () => {
+  const session = `session=${newSession()}`;
+  const query = `dataset=${LATTICE}&play=6000&test=1&theme=dark&edgeOpacity=0&showLabels=false&${session}`;
+  await withPage(query, {}, async (page) => {
+    const seq = (of) => of.evaluate(() => window.__viewer.seq);
+    await page.locator('#space').click();
+    await until(() => isOn(page));
+    const before = await seq(page);
+    await until(async () => (await seq(page)) > before + 4);
+    assert.ok(await isOn(page));
+    await page.waitForFunction(() => window.__viewer.doc.playing === false);
+    await settle(page);
+    // In space, its layers are apart.
+    const seen = await nodes(page);
+    assert.ok(Math.hypot(...[0, 1].map((k) => seen[5].at[k] - seen[5 + LAYERS ** 2].at[k])) > 8);
+    await turnSpace(page, false);
+    await page.keyboard.press('f');
+    await settle(page);
+    await withPage(query, {}, async (other) => {
+      await settle(other);
+      await other.keyboard.press('f');
+      await settle(other);
+      const [a, b] = [await nodes(page), await nodes(other)];
+      const off = Math.max(...a.map(({ at }, k) => far(at, b[k].at)));
+      assert.ok(off < 0.5, `${off} px away`);
+    });
+  });
+});
+
+test('in 3D nodes are shown in place of communities, and one finger turns', { skip: !isMock }, async () => {
+  const query = QUERY.replace(LATTICE, 'lattice-15');
+  await withPage(query, {}, async (page) => {
+    await settle(page);
+    const groups = () => page.evaluate(() => window.__viewer.groups.length);
+    // So far away that communities stand in place of nodes.
+    const leave = async () => {
+      await page.mouse.move(500, 300);
+      for (let k = 0; k < 6; k += 1) await page.mouse.wheel(0, 400);
+      await settle(page);
+    };
+    await leave();
+    assert.ok((await groups()) > 0);
+    await turnSpace(page, true);
+    assert.equal(await groups(), 0);
+    assert.ok(await page.locator('#groups').isDisabled());
+    await page.keyboard.press('f');
+    await settle(page);
+    const at = () => page.evaluate(() => [0, 3374].map((i) => window.__viewer.project(i)[0]));
+    const [a, b] = await at();
+    await swipe(page, Array.from({ length: 6 }, (_, k) => [80 + 20 * k, 300]));
+    const frame = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));
+    await frame().then(frame);
+    await settle(page);
+    const [c, d] = await at();
+    assert.ok(Math.abs(d - c - (b - a)) > 20, `${[a, b, c, d]}`);
+    await turnSpace(page, false);
+    await leave();
+    assert.ok((await groups()) > 0);
   });
 });

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { fitView } from '../../src/scene/fit.ts';
 import {
   fitBox,
-  flight,
   freeRect,
   givenBox,
   panBy,
@@ -12,6 +11,7 @@ import {
   toScreen,
   zoomAt,
 } from '../../src/scene/camera.ts';
+import { flight } from '../../src/scene/flight.ts';
 import { ALPHA_MAX, ALPHA_MIN, clippedLength, inkRule } from '../../src/scene/ink.ts';
 import {
   labelBudget,

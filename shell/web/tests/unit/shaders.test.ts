@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BENT_LINES_VS, BENT_QUADS_VS } from '../../src/afar/bundle-shaders.ts';
+import { BENT_ARROWS_VS, BENT_LINES_VS, BENT_QUADS_VS } from '../../src/afar/bundle-shaders.ts';
 import { ARROWS_VS, LINES_VS, QUADS_VS } from '../../src/gl/shaders.ts';
 
 /** How many texts between commas there are from `at` up to the bracket that closes. */
@@ -16,7 +16,7 @@ function argumentsAt(text: string, at: number): number {
 
 // A browser says nothing where a shader of a chunk that is loaded later cannot be compiled: nothing is drawn.
 test('functions of the edges are called with as many arguments as they take', () => {
-  const shaders = { LINES_VS, QUADS_VS, ARROWS_VS, BENT_LINES_VS, BENT_QUADS_VS };
+  const shaders = { LINES_VS, QUADS_VS, ARROWS_VS, BENT_LINES_VS, BENT_QUADS_VS, BENT_ARROWS_VS };
   for (const [shader, text] of Object.entries(shaders)) {
     for (const name of ['edgeColor', 'passing', 'fade', 'curveOf']) {
       const found = [...text.matchAll(new RegExp(`\\b${name}\\(`, 'g'))];
