@@ -36,6 +36,9 @@ pub struct Encodings {
     pub node_columns: Vec<NodeColumn>,
 }
 
+/// Channels of a document, and what clients call their encodings; any other is a size.
+const CHANNELS: [(&str, &str); 3] = [("color", "Color"), ("opacity", "Opacity"), ("icon", "Icon")];
+
 impl Encodings {
     /// Those of an upload.
     #[must_use]
@@ -56,12 +59,7 @@ impl Encodings {
                 _ => continue,
             };
             let (client, own, channel) = side;
-            let kind = match channel {
-                "color" => "Color",
-                "opacity" => "Opacity",
-                "icon" => "Icon",
-                _ => "Size",
-            };
+            let kind = CHANNELS.iter().find(|(name, _)| *name == channel).map_or("Size", |c| c.1);
             let key = format!("{client}{kind}Encoding");
             let is_simple =
                 ["colors", "mapping"].iter().all(|f| encoding.get(f).is_none_or(Value::is_null));
