@@ -3,8 +3,8 @@
 //!
 //! Every component is contracted until few nodes are left, these are placed by classical scaling of their
 //! distances (Torgerson 1952), and each finer level starts from the coarser one and runs a few iterations
-//! of ForceAtlas2. Components are packed in rings, the largest in the middle; what the forces would not
-//! hold together lies beside them ([`super::component_packing`]).
+//! of ForceAtlas2; trees start radially ([`super::radial_tree`]). Components are packed in rings, the largest in
+//! the middle; what the forces would not hold together lies beside them ([`super::component_packing`]).
 
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use super::arrange::lie_as_the_stage;
 use super::component_packing::ComponentPacking;
 use super::force_atlas2::{ForceAtlas2, Params};
+use super::radial_tree;
 use crate::AlgoError;
 use crate::component::weak;
 use crate::weighted_graph::WeightedGraph;
@@ -99,6 +100,12 @@ fn lay_out(
     seed: u64,
     cancel: &CancelToken,
 ) -> Result<Vec<[f32; 2]>, AlgoError> {
+    if net.num_nodes() > TINY
+        && let Some(mut points) = radial_tree::place(&net, seed)
+    {
+        fit(&net, &masses, &mut points);
+        return Ok(points);
+    }
     let finest = net.num_nodes() as f64 + net.ends.len() as f64;
     let mut levels = vec![Level { net, masses, group: Vec::new() }];
     loop {

@@ -19,6 +19,7 @@ pub(crate) mod overlap;
 pub(crate) mod packing;
 pub(crate) mod parts;
 pub(crate) mod point_grid;
+mod radial_tree;
 pub(crate) mod random;
 pub(crate) mod reingold_tilford;
 pub(crate) mod sphere;
