@@ -6,6 +6,7 @@
 use std::f64::consts::TAU;
 
 use graphlume_types::hash::unit_f64;
+use graphlume_types::stage::ASPECT;
 
 use crate::weighted_graph::WeightedGraph;
 
@@ -43,6 +44,8 @@ pub(super) fn place(net: &WeightedGraph, seed: u64) -> Option<Vec<[f32; 2]>> {
             r
         })
         .collect();
+    // Forces keep the shape that they begin with, and the stage is wider than high.
+    let wide = ASPECT.sqrt();
     let mut points = vec![[0.0f32; 2]; n];
     // Where the wedge of each node begins, and how much of it the children so far have taken.
     let (mut start, mut width) = (vec![0.0f64; n], vec![TAU; n]);
@@ -59,7 +62,7 @@ pub(super) fn place(net: &WeightedGraph, seed: u64) -> Option<Vec<[f32; 2]>> {
         // Nodes on one line would stay on it.
         let shake = |s| 0.1 * (unit_f64(seed, s, v as u64) - 0.5);
         let r = radius[depth[v]];
-        points[v] = [(r * cos + shake(40)) as f32, (r * sin + shake(41)) as f32];
+        points[v] = [(wide * r * cos + shake(40)) as f32, (r / wide * sin + shake(41)) as f32];
     }
     Some(points)
 }
