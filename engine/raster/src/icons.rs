@@ -1,6 +1,7 @@
 //! Icons and badges on discs and on the middles of lines (`shell/web/src/bound/icons.ts` and `pictures.ts`), as outlines:
-//! they are sharp at any size, and filters and blend modes, which act on plain colours, give plain colours. Pictures by
-//! address are left out: the server asks nobody for them.
+//! they are sharp at any size, and filters and blend modes, which act on plain colours, give plain colours. Entries with
+//! an `image` are not drawn: `https:` ones would make the server fetch what a dataset names, and `data:` ones need a
+//! decoder of pictures, which the server does not have.
 
 use std::f32::consts::{FRAC_1_SQRT_2, TAU};
 use std::sync::LazyLock;

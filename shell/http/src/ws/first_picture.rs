@@ -22,7 +22,7 @@ impl FirstPicture {
     }
 
     /// The page has been told of a graph of which it shows nothing.
-    pub(super) fn expect(&mut self) {
+    pub(super) fn begin_anew(&mut self) {
         self.expected = true;
         self.rest.clear();
     }

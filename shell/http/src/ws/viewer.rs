@@ -339,7 +339,7 @@ impl Link<'_> {
             // Frames of the graph before are not acknowledged any more.
             ViewerEvent::Graph(..) => {
                 self.credit.forgive();
-                self.first.expect();
+                self.first.begin_anew();
             }
             ViewerEvent::State(_) | ViewerEvent::Collections(_) | ViewerEvent::Closed(_) => {}
         }

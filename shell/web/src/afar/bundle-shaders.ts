@@ -1,4 +1,4 @@
-import { CURVE, EDGE, quads } from '../gl/shaders.ts';
+import { CURVE, EDGE, HEAD_CORNER, quads } from '../gl/shaders.ts';
 
 /** GLSL of bundled edges: as the shaders of straight ones, with another way from end to end. */
 
@@ -82,15 +82,5 @@ void main() {
     from = p;
   }
   vec2 dir = normalize(c.b - from);
-  vec2 tip = c.b - dir * radius;
-  float grow = len + 1.5;
-  vec2 side = vec2(-dir.y, dir.x);
-  float wing = (corner == 1 ? -0.5 : 0.5) * (grow + 1.5);
-  vec2 to = corner == 0 ? tip + dir * 1.5 : tip - dir * grow + side * wing;
-  vec2 d = to - tip;
-  vTip = vec3(-dot(d, dir), dot(d, side), len);
-  vec4 col = edgeColor(e, ends.y, true);
-  float w = col.a * fade(span) * uGain;
-  vInk = vec4(col.rgb * w, w);
-  gl_Position = vec4(unpixel(to), 0.0, 1.0);
+${HEAD_CORNER}
 }`;

@@ -223,6 +223,20 @@ void main() {
   oColor = vInk * clamp(vAcross.y + 0.5 - abs(vAcross.x), 0.0, 1.0);
 }`;
 
+/** A corner of the head of edge `e`, `len` long, that comes to `c.b` from `dir`; bundled edges have it, too. */
+export const HEAD_CORNER = `
+  vec2 tip = c.b - dir * radius;
+  float grow = len + 1.5;
+  vec2 side = vec2(-dir.y, dir.x);
+  float wing = (corner == 1 ? -0.5 : 0.5) * (grow + 1.5);
+  vec2 to = corner == 0 ? tip + dir * 1.5 : tip - dir * grow + side * wing;
+  vec2 d = to - tip;
+  vTip = vec3(-dot(d, dir), dot(d, side), len);
+  vec4 col = edgeColor(e, ends.y, true);
+  float w = col.a * fade(span) * uGain;
+  vInk = vec4(col.rgb * w, w);
+  gl_Position = vec4(unpixel(to), 0.0, 1.0);`;
+
 /** Arrow heads that touch the disc of the destination. */
 export const ARROWS_VS = `${CURVE}
 uniform float uArrow;
@@ -244,17 +258,7 @@ void main() {
   float len = min(uArrow, 3.0 + radius) + 1.5 * uWidth * edgeWidth(e) * swell(entry);
   if (span < radius + 2.2 * len) return;
   vec2 dir = normalize(c.b - mix(at(c, 1.0 - (radius + len) / span), c.m, 0.15));
-  vec2 tip = c.b - dir * radius;
-  float grow = len + 1.5;
-  vec2 side = vec2(-dir.y, dir.x);
-  float wing = (corner == 1 ? -0.5 : 0.5) * (grow + 1.5);
-  vec2 q = corner == 0 ? tip + dir * 1.5 : tip - dir * grow + side * wing;
-  vec2 d = q - tip;
-  vTip = vec3(-dot(d, dir), dot(d, side), len);
-  vec4 col = edgeColor(e, ends.y, true);
-  float w = col.a * fade(span) * uGain;
-  vInk = vec4(col.rgb * w, w);
-  gl_Position = vec4(unpixel(q), 0.0, 1.0);
+${HEAD_CORNER}
 }`;
 
 export const ARROWS_FS = `${HEAD}
