@@ -223,7 +223,7 @@ void main() {
   oColor = vInk * clamp(vAcross.y + 0.5 - abs(vAcross.x), 0.0, 1.0);
 }`;
 
-/** A corner of the head of edge `e`, `len` long, that comes to `c.b` from `dir`; bundled edges have it, too. */
+/** A corner of the head of edge `e`, `len` long, that comes to `c.b` from `dir`; also of bundled edges. */
 export const HEAD_CORNER = `
   vec2 tip = c.b - dir * radius;
   float grow = len + 1.5;
