@@ -3,7 +3,7 @@
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{Notice, note};
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
 use crate::far::tell_far;
@@ -30,10 +30,7 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
             continue;
         };
         let Some(source) = cx.column(side, name, &purpose) else { continue };
-        let found = match encoding.get("mapping").filter(|m| !m.is_null()) {
-            Some(mapping) => mapped(mapping, &source),
-            None => plain(&source).ok_or("its column holds no number"),
-        };
+        let found = encoded(encoding, &source);
         match found {
             Ok(measured) => return Some(measured),
             Err(why) => {
@@ -57,6 +54,17 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
         cx.tell(NO_NUMBERS, text);
     }
     measured
+}
+
+/// A complex encoding: what a `mapping` makes of a column, or the column's own numbers.
+pub(crate) fn encoded(
+    encoding: &Map<String, Value>,
+    source: &Source<'_>,
+) -> Result<Measured, &'static str> {
+    match encoding.get("mapping").filter(|m| !m.is_null()) {
+        Some(mapping) => mapped(mapping, source),
+        None => plain(source).ok_or("its column holds no number"),
+    }
 }
 
 /// The column's own numbers.
@@ -143,11 +151,16 @@ pub(crate) fn node_sizes(shares: &[f64], base: f64) -> Vec<u8> {
     shares.par_iter().with_min_len(1 << 12).map(size).collect()
 }
 
+/// Pixels of an edge's width by its share of the largest number.
+pub(crate) fn line_width(share: f64) -> f64 {
+    0.5 + 3.5 * share
+}
+
 /// Edge widths on the wire: half a pixel to four.
 pub(crate) fn edge_widths(measured: &Measured) -> Vec<u8> {
     let width = |share: &f64| {
         let share = if measured.mapped { *share } else { share.sqrt() };
-        ((0.5 + 3.5 * share) * EDGE_UNITS).round() as u8
+        (line_width(share) * EDGE_UNITS).round() as u8
     };
     measured.shares().par_iter().with_min_len(1 << 12).map(width).collect()
 }

@@ -9,15 +9,17 @@ use serde_json::{Map, Value, json};
 
 use crate::SceneError;
 use crate::axes;
-use crate::bind::{Cx, NOT_SHOWN, Side, Source};
+use crate::bind::{Cx, Side, Source};
 use crate::css::{self, Rgba, to_hex};
 use crate::depth;
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons::{self, IconLayer, Place};
 use crate::labels::{Labels, candidates, context, cut};
+use crate::legend;
 use crate::map;
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
+use crate::undrawn;
 use crate::wire::Axis;
 
 /// A column of the nodes by its name, one row a node.
@@ -108,7 +110,7 @@ pub struct Scene {
     /// Width of every edge by CSR position in sixteenths of a pixel; `None` means the page's default.
     pub edge_width: Option<Vec<u8>>,
     /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_opacity?, edge_opacity?,
-    /// node_icon?, edge_icon?}`.
+    /// node_icon?, edge_icon?, blocks?}`.
     /// A colour is `{title, kind: categorical|continuous|none, entries: [{label, color, count}], stops:
     /// [{at, color}], min?, max?, scale?, more?}`, a size `{title, kind, min, max, scale}`.
     pub legend: Value,
@@ -208,29 +210,31 @@ pub fn build(
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
 
-    let mut legend = json!({"node_color": painted.legend, "node_size": size_legend});
+    let mut explained = json!({"node_color": painted.legend, "node_size": size_legend});
     if let Some(edge) = &edge {
-        legend["edge_color"] = edge.legend.clone();
+        explained["edge_color"] = edge.legend.clone();
     }
     if let Some(width) = &width {
-        legend["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
+        explained["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
     }
     let icons = icons::layers(&mut cx);
-    explain(&mut legend, [opacity, edge_opacity], &icons);
+    explain(&mut explained, [opacity, edge_opacity], &icons);
+    let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
+    legend::extend(&mut cx, &mut explained, listed, &icons);
     let positions = measure::positions(&mut cx);
     let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
     let underlay = json!({
         "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
     });
-    tell_of_the_rest(&mut cx);
+    undrawn::tell(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,
         node_size,
         edge_rgba: edge.map(|e| e.rgba),
         edge_width,
-        legend,
+        legend: explained,
         icons,
         edges_named,
         underlay,
@@ -354,7 +358,7 @@ fn by_degree(degrees: &[f32]) -> Painted {
         "stops": RAMP.iter().enumerate().map(stop).collect::<Vec<_>>(),
         "min": 0, "max": most, "scale": "sqrt",
     });
-    Painted { rgba: degrees.par_iter().map(color).collect(), legend }
+    Painted { rgba: degrees.par_iter().map(color).collect(), legend, listed: None }
 }
 
 /// Communities that the legend lists.
@@ -398,7 +402,7 @@ fn by_community(
     });
     let color = |(v, c): (usize, &u32)| if hues::is_alone(t, v as u32) { OTHER } else { hue(*c) };
     let rgba = communities.par_iter().enumerate().with_min_len(1 << 13).map(color).collect();
-    Painted { rgba, legend }
+    Painted { rgba, legend, listed: None }
 }
 
 /// Multiplies the opacities in.
@@ -415,7 +419,7 @@ fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba], opacity: Option<&Measured>) 
         (Some(painted), _) => painted,
         (None, Some(_)) => {
             let legend = json!({"title": "ends", "kind": "none", "entries": [], "stops": []});
-            Painted { rgba: midway(cx.graph, node_rgba), legend }
+            Painted { rgba: midway(cx.graph, node_rgba), legend, listed: None }
         }
         (None, None) => return None,
     };
@@ -437,7 +441,8 @@ fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
     match (src, dst) {
         (Some(src), Some(dst)) => {
             let legend = both_ends(src.legend, &dst.legend);
-            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend })
+            // Entries of the sources come first, as they were.
+            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend, listed: src.listed })
         }
         (one, other) => one.or(other),
     }
@@ -475,25 +480,4 @@ fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {
     let of = |v: u32| node_rgba.get(v as usize).copied().unwrap_or(OTHER);
     let from = |v: u32| t.out_neighbors(v).iter().map(move |w| css::mix(of(v), of(*w), 0.5));
     (0..t.num_nodes()).into_par_iter().with_min_len(1 << 10).flat_map_iter(from).collect()
-}
-
-fn tell_of_the_rest(cx: &mut Cx<'_>) {
-    for key in [cx.node.not_drawn(), cx.edge.not_drawn()].concat() {
-        let instead = if key.contains("Kepler") {
-            "is kept with the dataset and not drawn: the page has a map of its own, with coast lines and borders, where \
-             nodes have a longitude and a latitude"
-        } else if key.contains("Legend") {
-            "is kept with the dataset and not drawn: the legend says what colours, sizes and opacities mean as they are \
-             drawn"
-        } else {
-            "is kept with the dataset and not drawn: this kind of encoding is unknown"
-        };
-        cx.tell(NOT_SHOWN, format!("{key} {instead}"));
-    }
-    let simple = [(cx.node, "node_weight")];
-    for (spec, name) in simple {
-        if spec.binding(name).is_some() {
-            cx.tell(NOT_SHOWN, format!("{name} is kept with the dataset but not drawn yet"));
-        }
-    }
 }

@@ -126,7 +126,8 @@ fn layer(cx: &mut Cx<'_>, side: Side, place: Place, kind: &str) -> Option<IconLa
     encoded(cx, side, place, &Map::new(), &source).ok()
 }
 
-fn encoded(
+/// What one encoding shows at a place.
+pub(crate) fn encoded(
     cx: &mut Cx<'_>,
     side: Side,
     place: Place,
