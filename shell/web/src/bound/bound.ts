@@ -21,6 +21,7 @@ import {
 } from './edge-labels.ts';
 import { PLACE, readIcons, type IconLayer } from './icon-frame.ts';
 import { Icons } from './icons.ts';
+import { LegendSign, arrivals, legendFiles } from './legend-sign.tsx';
 import { Files } from './pictures.ts';
 import { discsInView, linesInView } from './spots.ts';
 import { TurnedText } from './turned-text.ts';
@@ -47,7 +48,12 @@ export class Bound {
   private context: Marks;
 
   constructor(private readonly viewer: Viewer) {
-    this.files = new Files(() => viewer.refresh(), (what, why) => this.refused(what, why));
+    const arrived = (): void => {
+      arrivals.value += 1;
+      viewer.refresh();
+    };
+    this.files = new Files(arrived, (what, why) => this.refused(what, why));
+    legendFiles.value = this.files;
     this.edgeNames = new EdgeNames(viewer.api, () => viewer.refresh());
     [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.context = viewer.picture.renderer.marks;
@@ -132,6 +138,11 @@ export class Bound {
   /** What is written along lines, for whoever looks. */
   get edgeLabels(): readonly EdgeLabel[] {
     return this.written;
+  }
+
+  /** Draws the signs of the legend's rows. */
+  get LegendSign(): typeof LegendSign {
+    return LegendSign;
   }
 
   private hook(): void {

@@ -11,8 +11,8 @@ import { Sprites } from './sprites.ts';
 
 /** What of a highlighted picture is left of icons outside the highlight. */
 const DIMMED = 0.22;
-const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
-const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
+export const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
+export const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
 /**
  * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are
  * shown on discs of at least the radius `disc`.
@@ -21,7 +21,7 @@ const FILL = { icon: 0.78, badge: 0.8 } as const;
 const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
 /** Where badges lie, as shares of the radius, y down; by their places, clockwise from the top. */
 const HALF = Math.SQRT1_2;
-const SIDES: readonly (readonly [number, number])[] = [
+export const SIDES: readonly (readonly [number, number])[] = [
   [0, 0],
   [0, -1],
   [HALF, -HALF],
