@@ -133,6 +133,31 @@ fn item<'a>(
     })
 }
 
+/// A sign of the legend on a disc of a colour, or beside a line where it `is_edge`; `back` is what is behind the legend.
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    pub(crate) is_edge: bool,
+    pub(crate) at: [f32; 2],
+    pub(crate) radius: f32,
+    pub(crate) alpha: f32,
+    pub(crate) disc: [f32; 3],
+    pub(crate) back: [f32; 3],
+}
+
+impl Spot {
+    /// The marks of an icon, or of a badge at its side, of which `badge` is the radius.
+    pub(crate) fn draw(&self, marks: &mut Vec<Mark>, look: &Look, entry: &Entry, badge: f32) {
+        let side = side(self.place);
+        let is_badge = side != [0.0; 2];
+        let Self { is_edge, alpha, disc, back, .. } = *self;
+        let at = [0, 1].map(|c| self.at[c] + side[c] * self.radius * 0.92);
+        let r = if is_badge { badge } else { self.radius };
+        let item = Item { look, entry, is_edge, is_badge, at, r, alpha, disc, back };
+        item.back(marks);
+        item.front(marks);
+    }
+}
+
 fn rgb([r, g, b, _]: [f32; 4]) -> [f32; 3] {
     [r, g, b]
 }

@@ -55,7 +55,9 @@ impl Place {
         (Self::TopLeft, "BadgeTopLeft"),
     ];
 
-    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+    /// The place of a number on the wire; `None` for a number without one.
+    #[must_use]
+    pub fn of_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().map(|(place, _)| place).find(|place| *place as u8 == byte)
     }
 }
