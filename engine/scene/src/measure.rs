@@ -267,6 +267,41 @@ pub(crate) fn mercator(lon: f64, lat: f64) -> [f64; 2] {
     [lon, phi.tan().asinh().to_degrees()]
 }
 
+/// The least weight of a node as a share of the mean.
+const MASS_MIN: f64 = 0.01;
+
+/// What every node counts for in a layout by forces, as bound: (degree + 1) times its weight as a share of the mean of all, so that
+/// weights of any unit leave the picture its size. What has no weight has the mean; less than a hundredth of it counts as that.
+pub(crate) fn node_masses(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
+    let measured = bound(cx, Side::Node, "Weight", "node_weight")?;
+    let low = measured.values.iter().filter(|v| **v <= 0.0).count() as u64;
+    if low > 0 {
+        let text = format!(
+            "node weight column {:?} has {low} values of 0 and less, which no layout can use: they count as a hundredth of the \
+             mean",
+            measured.title
+        );
+        note(&mut cx.notices, Notice::new("negative-weights", text).about(low));
+    }
+    let known = || measured.values.iter().filter(|v| v.is_finite()).map(|v| v.max(0.0));
+    let (sum, count) = known().fold((0.0, 0u64), |(sum, count), v| (sum + v, count + 1));
+    let mean = sum / count.max(1) as f64;
+    if !(mean.is_finite() && mean > 0.0) {
+        let text = format!(
+            "node weight column {:?} has no mean above 0: the layout weighs nodes by their degree alone",
+            measured.title
+        );
+        cx.tell(NO_NUMBERS, text);
+        return None;
+    }
+    let t = &cx.graph.topology;
+    let mass = |(v, weight): (usize, &f64)| {
+        let share = if weight.is_finite() { (weight / mean).max(MASS_MIN) } else { 1.0 };
+        ((f64::from(t.degree(v as u32)) + 1.0) * share) as f32
+    };
+    Some(measured.values.iter().enumerate().map(mass).collect())
+}
+
 /// Bound edge weights by edge table row, and as they are bound. What has no weight weighs 1; a negative weight weighs 0.
 pub(crate) fn edge_weights(cx: &mut Cx<'_>) -> Option<(Vec<f32>, Measured)> {
     let measured = bound(cx, Side::Edge, "Weight", "edge_weight")?;

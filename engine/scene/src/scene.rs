@@ -129,6 +129,8 @@ pub struct Scene {
     pub depths: Option<Vec<f32>>,
     /// Bound edge weights by edge table row.
     pub edge_weights: Option<Vec<f32>>,
+    /// What every node counts for in a layout by forces; `None` where no weight of nodes is bound: its degree + 1.
+    pub node_masses: Option<Vec<f32>>,
     /// Importance of every node: the bound size, else the degree.
     pub importance: Vec<f32>,
     /// Whether communities would decide the colours of the nodes: nothing is bound and no column says
@@ -206,6 +208,7 @@ pub fn build(
     let edge_opacity = measure::bound(&mut cx, Side::Edge, "Opacity", "edge_opacity");
     let edge = edge_colors(&mut cx, &painted.rgba, edge_opacity.as_ref());
     let (edge_weights, weights) = measure::edge_weights(&mut cx).unzip();
+    let node_masses = measure::node_masses(&mut cx);
     // `edge_size` goes before `edge_weight`: only without it are edges as wide as their weights.
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
@@ -241,6 +244,7 @@ pub fn build(
         positions,
         depths,
         edge_weights,
+        node_masses,
         importance,
         colors_by_community,
         notices: cx.notices,

@@ -15,8 +15,4 @@ pub(crate) fn tell(cx: &mut Cx<'_>) {
         };
         cx.tell(NOT_SHOWN, format!("{key} is kept with the dataset and not drawn: {why}"));
     }
-    if cx.node.binding("node_weight").is_some() {
-        let text = "node_weight is kept with the dataset but not drawn yet".to_owned();
-        cx.tell(NOT_SHOWN, text);
-    }
 }

@@ -111,6 +111,11 @@ export function boundOf(id, n, m) {
     return { icons: icons({ list }, (i) => 1 + (i % 2)) };
   }
   if (word === 'badges') return { icons: badges(n) };
+  if (word === 'limited') {
+    const icons = badges(n).filter(({ place }) => place !== 0);
+    for (const { look } of icons) look.max = 6;
+    return { icons };
+  }
   if (word === 'lined') {
     const list = [{ glyph: '\uf188', bg: '#ff0000', color: '#ffffff' }];
     const look = { title: 'way', list };

@@ -94,6 +94,13 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
     await until(async () => (await legend()).includes('degree'));
     await until(() => frame.evaluate(() => document.querySelector('#panel-filters') !== null));
     await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') !== null));
+    const icon = () => frame.evaluate(() => window.__viewer.doc.shared.shared['encodings/node.icon']);
+    await does(outer, ['encodePointIcons', ['degree']]);
+    await until(async () => (await icon())?.attribute === 'degree');
+    // The legend names the glyphs, in rows of the column that has the colours, too.
+    await until(() => frame.evaluate(() => document.querySelectorAll('.legend .glyph').length > 1));
+    await does(outer, ['resetPointIcons']);
+    await until(async () => (await icon()) === undefined);
     await does(outer, ['toggleHistograms', false], ['togglePanel', 'filters', false], ['resetPointColor']);
     await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') === null));
     const zoom = () => frame.evaluate(() => window.__viewer.doc.view.scale / window.__viewer.doc.fitScale);

@@ -242,6 +242,7 @@ impl LoadJob {
             start,
             depths: scene.depths.map(Arc::new),
             edge_weights: scene.edge_weights,
+            node_masses: scene.node_masses,
             importance: scene.importance,
             scene: Arc::new(frames),
             order,

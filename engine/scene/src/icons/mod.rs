@@ -71,7 +71,7 @@ pub struct IconLayer {
     pub place: Place,
     /// Of every element the entry of the list that it shows, counted from 1; 0 for none.
     pub shown: Vec<u16>,
-    /// What all share and what is shown: `{title, shape?, blend?, border?, style?, list: [{glyph | flag | text | image,
+    /// What all share and what is shown: `{title, shape?, blend?, border?, max?, style?, list: [{glyph | flag | text | image,
     /// color?, bg?, bg_image?}]}`. A glyph is a character of Font Awesome 4.7, a flag a code, an image an address.
     pub look: Value,
 }

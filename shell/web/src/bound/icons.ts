@@ -110,14 +110,15 @@ export class Icons {
     const [sx, sy] = SIDES[layer.place] ?? SIDES[0];
     const isBadge = sx !== 0 || sy !== 0;
     if (isBadge && layer.axis === 'node' && spot.r < BADGE.disc) return null;
-    const badge = Math.min(BADGE.max, Math.max(BADGE.min, spot.r * BADGE.share));
+    const most = (layer.place === PLACE.ICON ? null : layer.look.max) ?? Infinity;
+    const badge = Math.min(BADGE.max, Math.max(BADGE.min, spot.r * BADGE.share), most / 2);
     // Beside the icon of an edge, which has no disc to sit on the rim of.
     const off = isEdge ? spot.r + badge : spot.r * 0.92;
     const bytes = data.nodeColor?.subarray(4 * spot.index, 4 * spot.index + 4);
     const disc = isEdge || !bytes ? backdrop.center : { r: bytes[0], g: bytes[1], b: bytes[2], a: 1 };
     const shown = isEdge || !bytes ? 1 : (bytes[3] / 255) * look.pointOpacity;
     const dim = lit && !isEdge && !lit.has(spot.index) ? DIMMED : 1;
-    const r = isBadge ? badge : spot.r;
+    const r = isBadge ? badge : Math.min(spot.r, most / 2);
     return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown * dim, disc };
   }
 

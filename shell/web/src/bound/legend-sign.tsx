@@ -132,7 +132,13 @@ export function LegendSign(props: { of: ColorKey; swatch: Swatch; color?: string
         />
       ))}
       {badges.map(({ look, entry }) => (
-        <OneSign key={look.place} look={look} entry={entry} r={BADGE} below={paint} />
+        <OneSign
+          key={look.place}
+          look={look}
+          entry={entry}
+          r={Math.min(BADGE, (look.max ?? Infinity) / 2)}
+          below={paint}
+        />
       ))}
     </span>
   );
