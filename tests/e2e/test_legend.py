@@ -1,5 +1,6 @@
-"""How the legend shows the values of a column as the unchanged Python client binds it: as told, and in the server's picture.
-What the page draws of it is held by `shell/web/tests/page/legend-signs.mjs`; here one row in the real page."""
+"""How the legend shows the values of a column as the unchanged Python client binds it: as told, and as drawn.
+
+What the page draws of it is held by `shell/web/tests/page/legend-signs.mjs`; here the rows in the real page."""
 
 import copy
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import requests
 from conftest import browser, unique
-from live import Viewer
+from live import Viewer, until_at_rest
 from test_bound import EDGES, NODES, STILL, g, told  # noqa: F401
 from test_client import dataset_of, plot
 from test_pictures_bound import count, picture
@@ -36,7 +37,7 @@ def by_value(kind, attribute, outcomes, graph="point", **more):
 @pytest.fixture
 def legends(g):  # noqa: F811
     return encoded(
-        g,
+        g.bind(point_color="id"),
         pointLegendTypeColorEncoding=by_value("legendtypecolor", "kind", {"DE": "#00ff00", "user": "#ff00ff"}),
         pointLegendTypeSizeEncoding=by_value("legendtypesize", "kind", {"DE": 10, "user": 5}),
         pointLegendTypeIconEncoding=by_value("legendtypeicon", "kind", {"DE": "DE", "user": "fa-user"}),
@@ -63,7 +64,7 @@ def test_the_message_has_the_rows_with_what_is_bound(server, g, legends):  # noq
     assert {e["label"]: e["look"] for e in way["entries"]} == {
         "bug": {"color": "#ff0000", "width": 1.38}, "car": {"color": "#00ffff", "width": 4.0}}
     # The nodes look as without.
-    plain, _ = told(server, plot(g))
+    plain, _ = told(server, plot(g.bind(point_color="id")))
     assert graph["legend"]["node_color"] == plain["legend"]["node_color"] and "blocks" not in plain["legend"]
 
 
@@ -117,7 +118,7 @@ def test_weights_of_nodes_are_masses_of_the_layout(server, client):
         query = {"dataset": dataset, "session": session, "play": 5000}
         requests.get(f"{server.url}/graph/graph.html", params=query)
         viewer = Viewer(server, dataset, session)
-        viewer.until(lambda: viewer.graph is not None and viewer.positions is not None and viewer.at_rest)
+        until_at_rest(viewer)
         names = requests.get(f"{server.url}/viz/{session}/names", params={
             "dataset": dataset, "nodes": ",".join(map(str, range(len(ids))))}).json()["names"]
         at = dict(zip(names, np.array(viewer.positions)))
