@@ -12,8 +12,9 @@ use crate::text::Face;
 /// How wide what stands before a name is where a row of its key is more than a swatch, and where one has badges.
 const WIDE: f32 = 18.0;
 const BADGED: f32 = 28.0;
-/// Radius of a disc without a size, of the smallest one, and of a badge.
+/// Radius of a disc without a size, of one that would hold a glyph that stands alone, of the smallest one, and of a badge.
 const DISC: f32 = 8.0;
+const FREE: f32 = 10.0;
 const DISC_MIN: f32 = 4.0;
 const BADGE: f32 = 5.0;
 /// Letters of a text that fit a disc, and the size of those that do not.
@@ -132,8 +133,12 @@ impl Sign {
             back: inks.plate,
         };
         for (place, look, entry) in icons {
-            spot(*place, disc.unwrap_or(DISC).max(DISC_MIN), ground)
-                .draw(marks, look, entry, BADGE);
+            // Without a disc around it there is more room for a glyph.
+            let is_free = disc.is_none() && entry.back.is_none() && !self.is_edge;
+            let is_glyph = matches!(entry.sign, Some(look::Sign::Glyph(_)));
+            let free = if is_free && is_glyph { FREE } else { DISC };
+            let radius = disc.unwrap_or(free).max(DISC_MIN);
+            spot(*place, radius, ground).draw(marks, look, entry, BADGE);
         }
         for (place, look, entry) in badges {
             spot(*place, DISC, color).draw(marks, look, entry, BADGE);

@@ -17,7 +17,7 @@ export const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
  * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are
  * shown on discs of at least the radius `disc`.
  */
-const FILL = { icon: 0.78, badge: 0.8 } as const;
+export const FILL = { icon: 0.78, badge: 0.8 } as const;
 const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
 /** Where badges lie, as shares of the radius, y down; by their places, clockwise from the top. */
 const HALF = Math.SQRT1_2;
@@ -217,7 +217,7 @@ export class Icons {
     const widths = entry.glyph ? this.glyphWidths : this.picture.widths;
     const box = this.boxOf(widths, text);
     const font = entry.glyph ? `"${ICON_FONT}"` : 'sans-serif';
-    return { text, font, color, size: this.sizeFor(box, 1, FILL.icon) };
+    return { text, font, color, size: sizeFor(box, 1, FILL.icon) };
   }
 
   /** The ink of a text, by the browser's own metrics. */
@@ -240,11 +240,6 @@ export class Icons {
     return box;
   }
 
-  /** The size in which a text's diagonal fills its share of a disc. */
-  private sizeFor(box: Box, r: number, share: number): number {
-    return Math.min((2 * share * r) / Math.hypot(box.w, box.h), 1.4 * r);
-  }
-
   private letters(item: Item): void {
     const { entry, layer, x, y, r, alpha } = item;
     const text = entry.glyph ?? entry.text;
@@ -252,7 +247,7 @@ export class Icons {
     const widths = entry.glyph ? this.glyphWidths : this.picture.widths;
     const isBadge = layer.place !== PLACE.ICON && layer.place !== PLACE.COVER;
     const box = this.boxOf(widths, text);
-    const size = this.sizeFor(box, r, isBadge ? FILL.badge : FILL.icon);
+    const size = sizeFor(box, r, isBadge ? FILL.badge : FILL.icon);
     if (!entry.glyph && size < TEXT_MIN) return;
     const color = this.ink(item);
     const css = this.cssOf(color);
@@ -260,6 +255,11 @@ export class Icons {
     const at = { text, x: x - box.x * size, y: y - box.y * size, size, weight: 400, opacity: alpha };
     (entry.glyph ? this.glyphs : this.texts).text(at, ink);
   }
+}
+
+/** The size in which a text's diagonal fills its share of a disc. */
+export function sizeFor({ w, h }: { w: number; h: number }, r: number, share: number): number {
+  return Math.min((2 * share * r) / Math.hypot(w, h), 1.4 * r);
 }
 
 /** Whether an item's letters are painted into a sprite, to be blended or filtered there. */

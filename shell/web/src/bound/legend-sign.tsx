@@ -4,8 +4,8 @@ import { css, luminance, parseColor } from '../scene/color.ts';
 import type { ColorKey, SignLook, Swatch } from '../state/legend.ts';
 import { PLACE, type Entry } from './icon-frame.ts';
 import * as store from '../state/store.ts';
-import { DARK_INK, LIGHT_INK, SIDES } from './icons.ts';
-import { filterOf, type Files } from './pictures.ts';
+import { DARK_INK, FILL, LIGHT_INK, SIDES, sizeFor } from './icons.ts';
+import { filterOf, ICON_FONT, type Files } from './pictures.ts';
 import './legend-sign.css';
 
 /** What stands before the names of the legend's rows, drawn as icons and badges are on discs. */
@@ -35,21 +35,48 @@ function Content({ entry, r, below }: { entry: Entry; r: number; below?: string 
   const { glyph, flag, text } = entry;
   const picture = entry.image ? files?.image(entry.image) : flag ? files?.flag(flag) : null;
   if (entry.image || flag) return picture ? <img src={picture.src} alt="" /> : null;
-  const color = entry.color ?? inkOn(entry.bg ?? below);
+  const color = entry.color ?? inkOn(entry.bg ?? below) ?? 'currentColor';
   if (glyph) {
     if (!files?.hasFont()) return null;
     // Without a disc around it there is more room.
-    const size = entry.bg || below ? 1.3 * r : 1.6 * r;
-    return (
-      <b class="glyph" style={{ color, fontSize: `${size}px` }}>
-        {glyph}
-      </b>
-    );
+    const share = entry.bg || below ? FILL.icon : 0.98;
+    return <Letters text={glyph} font={`"${ICON_FONT}"`} color={color} r={r} share={share} />;
   }
   if (!text) return null;
-  const letters = [...text].length;
-  const size = letters > FITTING ? 1.1 * r : (1.9 * r) / Math.max(1.7, letters);
-  return <b style={{ color, fontSize: `${size}px` }}>{text}</b>;
+  if ([...text].length > FITTING) return <b style={{ color, fontSize: `${1.1 * r}px` }}>{text}</b>;
+  const font = getComputedStyle(document.body).fontFamily;
+  return <Letters text={text} font={font} color={color} r={r} share={FILL.icon} />;
+}
+
+interface LettersProps {
+  text: string;
+  font: string;
+  color: string;
+  r: number;
+  /** Half the diagonal of the ink as a share of `r`. */
+  share: number;
+}
+
+let pen: CanvasRenderingContext2D | null = null;
+
+/** A glyph or a short text with the middle of its ink in the middle, as large as on a disc of the picture. */
+function Letters(props: LettersProps): JSX.Element {
+  const { text, font, color, r, share } = props;
+  const em = 64;
+  pen ??= document.createElement('canvas').getContext('2d');
+  if (pen) pen.font = `${em}px ${font}`;
+  const box = pen?.measureText(text);
+  const [left, right] = [box?.actualBoundingBoxLeft ?? 0, box?.actualBoundingBoxRight ?? em];
+  const [up, down] = [box?.actualBoundingBoxAscent ?? em, box?.actualBoundingBoxDescent ?? 0];
+  const size = sizeFor({ w: (left + right) / em, h: (up + down) / em }, r, share);
+  const [x, y] = [((left - right) / 2) * (size / em), ((up - down) / 2) * (size / em)];
+  return (
+    <svg class="glyph" viewBox={`${-r} ${-r} ${2 * r} ${2 * r}`}>
+      <text x={x} y={y} font-size={size} font-family={font} fill={color}>
+        {text}
+      </text>
+    </svg>
+  );
 }
 
 /** One icon or badge with its plate and border, filtered and blended as the layer says. */
