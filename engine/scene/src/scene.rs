@@ -191,16 +191,8 @@ pub fn build(
     let degrees: Vec<f32> = (0..t.num_nodes()).map(|v| t.degree(v) as f32).collect();
 
     let (node_size, importance, size_legend) = sizes(&mut cx, &degrees);
-    let type_column = type_column(&cx);
-    let (mut painted, colors_by_community) = match (paint::bound(&mut cx, Side::Node), type_column)
-    {
-        (Some(painted), _) => (painted, false),
-        (None, Some(painted)) => (painted, false),
-        (None, None) => match communities {
-            Some(c) => (by_community(graph, c, &labels, &importance), true),
-            None => (by_degree(&degrees), true),
-        },
-    };
+    let (mut painted, colors_by_community) =
+        node_colors(&mut cx, communities, &labels, [&degrees, &importance]);
     let opacity = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity");
     if let Some(opacity) = &opacity {
         fade(&mut painted.rgba, opacity);
@@ -249,6 +241,23 @@ pub fn build(
         colors_by_community,
         notices: cx.notices,
     })
+}
+
+/// Colours of nodes: as bound, by a column `type`, by communities, or, while these are not known, by degree; and whether
+/// communities decide. `by` has every node's degree and its importance.
+fn node_colors(
+    cx: &mut Cx<'_>,
+    communities: Option<&[u32]>,
+    labels: &Labels<'_>,
+    by: [&[f32]; 2],
+) -> (Painted, bool) {
+    let type_column = type_column(cx);
+    let [degrees, importance] = by;
+    match (paint::bound(cx, Side::Node).or(type_column), communities) {
+        (Some(painted), _) => (painted, false),
+        (None, Some(c)) => (by_community(cx.graph, c, labels, importance), true),
+        (None, None) => (by_degree(degrees), true),
+    }
 }
 
 /// Adds what opacities and icons stand for; `opacities` are those of nodes and of edges.

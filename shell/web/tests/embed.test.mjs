@@ -115,6 +115,22 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
   });
 });
 
+test('axes are drawn as a script sets them, until it takes them back', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    const shot = async () => {
+      await frame.evaluate(() => window.__viewer.settle());
+      return frame.locator('#surface').screenshot();
+    };
+    const before = await shot();
+    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }, { label: 'nowhere' }];
+    await does(outer, ['encodeAxis', rows]);
+    await until(async () => !before.equals(await shot()));
+    await does(outer, ['encodeAxis']);
+    await until(async () => before.equals(await shot()));
+  });
+});
+
 test('callbacks tell of selections, labels and the end of play', async () => {
   await embedding('js', async ({ outer, address }) => {
     const frame = await connect(outer, address);

@@ -9,7 +9,7 @@ import type { LayerInput } from '../scene/label-layer.ts';
 import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import type { AxisRow } from './axes.ts';
+import { readAxisRows, type AxisRow } from './axes.ts';
 import {
   EdgeNames,
   LABEL_PX as EDGE_LABEL_PX,
@@ -43,6 +43,8 @@ export class Bound {
   /** Whether somebody bound a label or a title of edges. */
   private edgesNamed = false;
   private hovered = -1;
+  /** What the dataset's nodes lie on. */
+  private given: { axes: AxisRow[]; map: MapPlace | null } = { axes: [], map: null };
   private written: EdgeLabel[] = [];
   /** The renderer's own marks: others stand for another context. */
   private context: Marks;
@@ -104,8 +106,16 @@ export class Bound {
     this.edgesNamed = message.edges_named === true;
     this.hovered = -1;
     const { axes, map } = (message.underlay ?? {}) as { axes?: AxisRow[]; map?: MapPlace | null };
-    this.underlay.set(axes ?? [], map ?? null);
+    this.given = { axes: axes ?? [], map: map ?? null };
+    this.setAxes(null);
+  }
+
+  /** Draws the axes that a client's script sets in place of the dataset's; null goes back to these. */
+  setAxes(rows: unknown): void {
+    this.underlay.set(rows === null ? this.given.axes : readAxisRows(rows), this.given.map);
     this.hook();
+    // The painter keeps a picture at rest as it is.
+    this.viewer.picture.change();
     this.viewer.refresh();
   }
 

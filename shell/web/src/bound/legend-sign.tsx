@@ -27,6 +27,12 @@ function inkOn(color: string | undefined): string | undefined {
   return rgb ? css(luminance(rgb) > 0.3 ? DARK_INK : LIGHT_INK) : undefined;
 }
 
+/** A picture that has come, from where it came. */
+function Picture({ of: { src, crossOrigin } }: { of: HTMLImageElement }): JSX.Element {
+  // Without it the browser would ask for the picture again.
+  return <img src={src} crossOrigin={crossOrigin === 'anonymous' ? crossOrigin : undefined} alt="" />;
+}
+
 /** A glyph, a flag, a text or a picture; `below` is the colour of the disc under it. */
 function Content({ entry, r, below }: { entry: Entry; r: number; below?: string }): JSX.Element | null {
   const files = legendFiles.value;
@@ -34,7 +40,7 @@ function Content({ entry, r, below }: { entry: Entry; r: number; below?: string 
   void arrivals.value;
   const { glyph, flag, text } = entry;
   const picture = entry.image ? files?.image(entry.image) : flag ? files?.flag(flag) : null;
-  if (entry.image || flag) return picture ? <img src={picture.src} alt="" /> : null;
+  if (entry.image || flag) return picture ? <Picture of={picture} /> : null;
   const color = entry.color ?? inkOn(entry.bg ?? below) ?? 'currentColor';
   if (glyph) {
     if (!files?.hasFont()) return null;
