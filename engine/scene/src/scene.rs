@@ -205,17 +205,17 @@ pub fn build(
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
 
-    let mut explained = json!({"node_color": painted.legend, "node_size": size_legend});
+    let mut legend = json!({"node_color": painted.legend, "node_size": size_legend});
     if let Some(edge) = &edge {
-        explained["edge_color"] = edge.legend.clone();
+        legend["edge_color"] = edge.legend.clone();
     }
     if let Some(width) = &width {
-        explained["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
+        legend["edge_size"] = size_entry(width, if width.mapped { "linear" } else { "sqrt" });
     }
     let icons = icons::layers(&mut cx);
-    explain(&mut explained, [opacity, edge_opacity], &icons);
+    explain(&mut legend, [opacity, edge_opacity], &icons);
     let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
-    legend::extend(&mut cx, &mut explained, listed, &icons);
+    legend::extend(&mut cx, &mut legend, listed, &icons);
     let positions = measure::positions(&mut cx);
     let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
@@ -229,7 +229,7 @@ pub fn build(
         node_size,
         edge_rgba: edge.map(|e| e.rgba),
         edge_width,
-        legend: explained,
+        legend,
         icons,
         edges_named,
         underlay,
