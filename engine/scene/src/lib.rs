@@ -15,6 +15,7 @@ mod far;
 mod hues;
 mod icons;
 mod labels;
+mod legend;
 mod map;
 mod mapping;
 mod measure;
@@ -23,6 +24,7 @@ mod paint;
 mod palettes;
 mod scene;
 mod search;
+mod undrawn;
 pub mod wire;
 
 pub use card::{edge_card, edge_names, node_card, node_names};
