@@ -165,6 +165,17 @@ fn collapsed(picture: &DrawnPicture<'_>, request: &PictureRequest) -> Vec<(Strin
     request.collapsed.iter().filter_map(members).collect()
 }
 
+/// The group of every node on each level; those of another epoch tell nothing of these nodes.
+fn levels_of(frame: Option<&[u8]>, epoch: u32) -> Vec<Vec<u16>> {
+    match frame.map(wire::decode) {
+        Some(Ok(frame)) if frame.header.epoch == epoch => match frame.payload {
+            Decoded::Groups(levels) => levels,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
 /// Draws what the frames say; on a reader, inside the CPU pool.
 fn drawn(
     lease: &Lease,
@@ -208,14 +219,7 @@ fn drawn(
             [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
         })
         .collect();
-    let groups = match groups.map(wire::decode) {
-        Some(Ok(frame)) => match frame.payload {
-            // Those of another epoch tell nothing of these nodes.
-            Decoded::Groups(levels) if frame.header.epoch == lease.facts.epoch => levels,
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    };
+    let groups = levels_of(groups, lease.facts.epoch);
     let size_title = scene.legend.pointer("/node_size/title").and_then(|title| title.as_str());
     let drawing = Drawing {
         positions: &positions,
