@@ -6,6 +6,7 @@ pub mod backdrop;
 mod bind;
 mod card;
 mod collection;
+mod crowding;
 mod css;
 mod depth;
 pub mod drawn;
@@ -23,6 +24,7 @@ mod paint;
 mod palettes;
 mod scene;
 mod search;
+mod sizes;
 pub mod wire;
 
 pub use card::{edge_card, edge_names, node_card, node_names};
@@ -34,8 +36,9 @@ pub use icons::{IconLayer, Place};
 pub use map::GEOGRAPHIC_COLUMNS;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
-pub use scene::{Encodings, NodeColumn, Scene, build, degree_sizes};
+pub use scene::{Encodings, NodeColumn, Scene, build};
 pub use search::{SearchHit, search};
+pub use sizes::degree_sizes;
 
 #[cfg(test)]
 mod tests;
