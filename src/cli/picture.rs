@@ -51,6 +51,12 @@ pub struct PictureArgs {
     /// Say what the colours mean
     #[arg(long)]
     pub legend: bool,
+    /// Let edges between communities run together
+    #[arg(long)]
+    pub bundle: bool,
+    /// Show all nodes where these are too many to be told apart, and no communities in their place
+    #[arg(long)]
+    pub no_communities: bool,
     /// Leave the names out
     #[arg(long)]
     pub no_names: bool,

@@ -69,6 +69,12 @@ fn query(args: &PictureArgs) -> String {
         ("wait", args.wait.to_string()),
         ("legend", args.legend.to_string()),
     ];
+    if args.bundle {
+        pairs.push(("bundle", "true".to_owned()));
+    }
+    if args.no_communities {
+        pairs.push(("superGraph", "false".to_owned()));
+    }
     if args.no_names {
         pairs.push(("names", "false".to_owned()));
     }

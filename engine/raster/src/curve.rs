@@ -1,6 +1,7 @@
 //! The way of a line between two nodes, and the ink that it has there (`CURVE` and `EDGE` of the page's shaders). Rows count
 //! from the top here, so that normals have the other sign.
 
+use crate::afar::bundle::Bundle;
 use crate::ink::passing_at;
 use crate::lines::Line;
 use crate::view::{View, is_placed};
@@ -28,6 +29,8 @@ pub(crate) struct Canvas<'a> {
     passing: f32,
     brightness: f32,
     curvature: f32,
+    /// What edges are bundled along.
+    pub(crate) bundle: Option<Bundle<'a>>,
 }
 
 impl<'a> Canvas<'a> {
@@ -44,14 +47,17 @@ impl<'a> Canvas<'a> {
             fade: fade as f32,
             passing: passing_at(view.zoom) as f32,
             curvature: 0.0,
+            bundle: None,
             drawing,
             view,
         }
     }
 
-    /// With edges that bend so far, 0 to 1.
-    pub(crate) fn bent(self, curvature: f64) -> Self {
-        Self { curvature: curvature as f32, ..self }
+    /// With edges that bend so far, 0 to 1, or that run together where they join communities.
+    pub(crate) fn bent(self, curvature: f64, bundle: bool) -> Self {
+        let along = self.drawing.groups.first().filter(|_| bundle);
+        let bundle = along.map(|of| Bundle::new(of, self.drawing, &self.view));
+        Self { curvature: curvature as f32, bundle, ..self }
     }
 
     pub(crate) fn diameter(&self, node: u32) -> f32 {
@@ -103,6 +109,7 @@ impl<'a> Canvas<'a> {
                 m: [a[0] + 0.5 * far, a[1] - 0.866 * far],
                 b,
                 circle: Some(size),
+                led: None,
             });
         }
         let run = if s < d { [b[0] - a[0], b[1] - a[1]] } else { [a[0] - b[0], a[1] - b[1]] };
@@ -112,11 +119,12 @@ impl<'a> Canvas<'a> {
             + line.rank.signum() as f32 * far.min(BEND_SHARE.min(BEND_PIXELS / span));
         let middle = [0, 1].map(|c| f32::midpoint(a[c], b[c]));
         let m = [middle[0] + run[1] * bend, middle[1] - run[0] * bend];
-        Some(Curve { a, m, b, circle: None })
+        let led = self.bundle.as_ref().and_then(|bundle| bundle.led([s, d], [a, b]));
+        Some(Curve { a, m, b, circle: None, led })
     }
 }
 
-/// A quadratic curve, or a circle.
+/// A quadratic curve, or a circle, or a cubic curve.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Curve {
     pub(crate) a: [f32; 2],
@@ -124,6 +132,8 @@ pub(crate) struct Curve {
     pub(crate) b: [f32; 2],
     /// The radius, where it is a circle around `m`.
     pub(crate) circle: Option<f32>,
+    /// The inner control points, where it is a cubic curve.
+    pub(crate) led: Option<[[f32; 2]; 2]>,
 }
 
 impl Curve {
@@ -133,6 +143,10 @@ impl Curve {
             return [self.m[0] + radius * sin, self.m[1] - radius * cos];
         }
         let u = 1.0 - t;
+        if let Some([p, q]) = self.led {
+            let [b0, b1, b2, b3] = [u * u * u, 3.0 * u * u * t, 3.0 * u * t * t, t * t * t];
+            return [0, 1].map(|c| b0 * self.a[c] + b1 * p[c] + b2 * q[c] + b3 * self.b[c]);
+        }
         [0, 1].map(|c| u * u * self.a[c] + 2.0 * u * t * self.m[c] + t * t * self.b[c])
     }
 
@@ -143,12 +157,17 @@ impl Curve {
 
     /// First and last row that it may touch when it is so wide.
     pub(crate) fn rows(&self, wide: f32) -> [f32; 2] {
-        let far = self.circle.unwrap_or(0.0) + wide;
-        let ys = [self.a[1], self.m[1], self.b[1]];
-        [
-            ys.into_iter().fold(f32::MAX, f32::min) - far,
-            ys.into_iter().fold(f32::MIN, f32::max) + far,
-        ]
+        let [low, high] = self.reach(1);
+        [low - wide, high + wide]
+    }
+
+    /// Least and greatest coordinate on an axis that it may have.
+    pub(crate) fn reach(&self, axis: usize) -> [f32; 2] {
+        let inner = self.led.unwrap_or([self.m; 2]);
+        let far = self.circle.unwrap_or(0.0);
+        let all = [self.a, inner[0], inner[1], self.b].map(|p| p[axis]);
+        let [low, high] = [all.map(|x| x - far), all.map(|x| x + far)];
+        [low.into_iter().fold(f32::MAX, f32::min), high.into_iter().fold(f32::MIN, f32::max)]
     }
 }
 

@@ -3,7 +3,9 @@
 use graphlume_types::CancelToken;
 use rayon::prelude::*;
 
+use crate::afar::bundle::SEGMENTS;
 use crate::band::{Band, Mode};
+use crate::curve::Curve;
 use crate::marks::stamps;
 use crate::png::Writer;
 use crate::sheet::{Arrow, Sheet, Stroke};
@@ -104,15 +106,26 @@ impl Sheet<'_> {
             let ends = [*s, *d].map(|v| canvas.at[v as usize]);
             let [a, b] = ends;
             let is_placed = a[0].is_finite() && b[0].is_finite();
-            if !is_placed
-                || !band.touches([a[1].min(b[1]), a[1].max(b[1])])
-                || !canvas.drawing.shows_edge(e)
-            {
+            let led = canvas.bundle.as_ref().and_then(|bundle| bundle.led([*s, *d], ends));
+            let curve = Curve { a, m: a, b, circle: None, led };
+            if !is_placed || !band.touches(curve.rows(0.0)) || !canvas.drawing.shows_edge(e) {
                 continue;
             }
             let faded = canvas.faded((b[0] - a[0]).hypot(b[1] - a[1])) * canvas.passing(ends);
             let weight = gain * faded * canvas.width(e);
-            band.thin(ends, [*s, *d].map(|v| inked(canvas.color(e, v), weight)));
+            let colors = [*s, *d].map(|v| canvas.color(e, v));
+            if led.is_none() {
+                band.thin(ends, colors.map(|color| inked(color, weight)));
+                continue;
+            }
+            for piece in 0..SEGMENTS {
+                let t = [piece, piece + 1].map(|k| k as f32 / SEGMENTS as f32);
+                let ink = |t: f32| {
+                    let [from, to] = colors;
+                    inked([0, 1, 2, 3].map(|c| from[c] + (to[c] - from[c]) * t), weight)
+                };
+                band.thin(t.map(|t| curve.at(t)), t.map(ink));
+            }
         }
         Ok(if drawn > 0 { all as f64 * self.ink.share / drawn as f64 } else { 1.0 })
     }

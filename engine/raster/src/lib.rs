@@ -4,6 +4,7 @@
 //! over it (`shell/web/src/gl/shaders.ts`). [`png()`] does the same on the processor, in bands of rows on all threads of
 //! the current pool, so that the memory does not grow with the height of the picture.
 
+mod afar;
 mod axes;
 mod band;
 mod curve;
@@ -42,6 +43,8 @@ mod world;
 use graphlume_scene::{Bits, IconLayer};
 use graphlume_types::CancelToken;
 
+pub use afar::MANY;
+pub use afar::collapsed::Collapsed;
 pub use edge_labels::EdgeNames;
 pub use encode::png;
 pub use error::RasterError;
@@ -90,6 +93,11 @@ pub struct Drawing<'a> {
     pub underlay: Option<&'a Underlay>,
     /// Icons and badges of nodes, by index, and of edges, in drawn order.
     pub icons: &'a [IconLayer],
+    /// What is collapsed; [`Collapsed::applied`] sets it with all that follows from it.
+    pub collapsed: Option<&'a Collapsed>,
+    /// The group of every node on each level, coarse levels first, as the wire has them: what is shown of more than
+    /// [`MANY`] nodes from afar, and what edges are bundled along.
+    pub groups: &'a [Vec<u16>],
 }
 
 /// What nodes are called.
@@ -139,6 +147,9 @@ impl Drawing<'_> {
         ];
         if let Some((what, given, expected)) = lengths.into_iter().find(|(_, a, b)| a != b) {
             return Err(RasterError::Length { what, given, expected });
+        }
+        if let Some(level) = self.groups.iter().find(|level| level.len() != n) {
+            return Err(RasterError::Length { what: "groups", given: level.len(), expected: n });
         }
         match self.ends.iter().flatten().find(|v| **v as usize >= n) {
             Some(node) => Err(RasterError::Node { node: *node, nodes: n }),
@@ -197,5 +208,7 @@ pub fn pixels(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_afar;
 #[cfg(test)]
 mod tests_icons;

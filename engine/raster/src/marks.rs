@@ -1,5 +1,6 @@
 //! What lies over the picture: names, plates, dots and scales of colours, in pixels of the page.
 
+use crate::afar::blobs::Blob;
 use crate::band::{Band, Mode};
 use crate::labels::Rect;
 use crate::path::Path;
@@ -15,6 +16,8 @@ pub(crate) enum Mark {
     Ramp { rect: Rect, colors: Vec<[f32; 3]> },
     /// A filled outline.
     Shape(Shape),
+    /// A soft disc or line of the view from afar.
+    Blob(Blob),
     /// A line of text.
     Text(Text),
 }
@@ -138,6 +141,7 @@ impl Stamp<'_> {
                 });
             }
             Self::Shape(Mark::Shape(shape)) => fill(band, shape),
+            Self::Shape(Mark::Blob(blob)) => blob.draw(band),
             Self::Shape(Mark::Text(_)) => {}
         }
     }

@@ -68,7 +68,8 @@ pub(crate) fn placed(sheet: &Sheet<'_>, names: &dyn Names, obstacles: &[Rect]) -
     let candidate = |(node, text, rank): (u32, String, usize)| {
         let canvas = &sheet.canvas;
         let at = *canvas.at.get(node as usize)?;
-        if !seen.insert(node) || !at[0].is_finite() || !canvas.drawing.shows_node(node) {
+        let is_out = !canvas.drawing.shows_node(node) || sheet.afar.covers(node);
+        if !seen.insert(node) || !at[0].is_finite() || is_out {
             return None;
         }
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

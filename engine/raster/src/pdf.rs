@@ -235,6 +235,9 @@ impl Pen for Writer {
                 let [p, q] = [near(a), near(b)];
                 self.content.move_to(a[0], a[1]).cubic_to(p[0], p[1], q[0], q[1], b[0], b[1]);
             }
+            Way::Cubic([a, p, q, b]) => {
+                self.content.move_to(a[0], a[1]).cubic_to(p[0], p[1], q[0], q[1], b[0], b[1]);
+            }
             Way::Circle(at, r) => self.circle(at, r),
         }
         self.content.stroke();

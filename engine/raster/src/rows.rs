@@ -181,6 +181,8 @@ mod tests {
             edge_names: None,
             underlay: None,
             icons: &[],
+            collapsed: None,
+            groups: &[],
         };
         let settings = Settings {
             width: 300,

@@ -110,6 +110,10 @@ pub struct Settings {
     pub look: Look,
     /// How names look.
     pub labels: Labels,
+    /// Whether communities are shown in place of nodes that are too many to be told apart.
+    pub super_graph: bool,
+    /// Whether edges between communities run together.
+    pub bundle: bool,
     /// What stands above the graph.
     pub title: Option<String>,
     /// What the colours mean, beside the graph.
@@ -128,6 +132,8 @@ impl Default for Settings {
             zoom: None,
             look: Look::default(),
             labels: Labels::default(),
+            super_graph: true,
+            bundle: false,
             title: None,
             legend: None,
         }

@@ -2,6 +2,8 @@
 
 use graphlume_types::CancelToken;
 
+use crate::afar::Afar;
+use crate::afar::bundle::SEGMENTS;
 use crate::curve::{Canvas, Curve, swell};
 use crate::ink::Ink;
 use crate::labels::{Disc, Taken};
@@ -38,6 +40,8 @@ pub(crate) struct Sheet<'a> {
     pub(crate) rare: Vec<Stroke>,
     pub(crate) rare_pieces: usize,
     pub(crate) rare_gain: f32,
+    /// Communities and collapsed nodes.
+    pub(crate) afar: Afar<'a>,
     /// The nodes, the smallest first.
     pub(crate) order: Vec<u32>,
     /// Colour of the background in its middle and in its corners.
@@ -94,11 +98,15 @@ impl<'a> Sheet<'a> {
         let drawn = drawn.map_or(1.0, |(edges, lines)| lines.all.len() as f64 / *edges as f64);
         let ink = Ink::of(drawing, &view, drawn);
         let curvature = settings.look.curvature;
-        let canvas = Canvas::new(drawing, view, settings.theme, ink.fade).bent(curvature);
+        let canvas =
+            Canvas::new(drawing, view, settings.theme, ink.fade).bent(curvature, settings.bundle);
+        let back = back(settings);
+        let afar = Afar::of(&canvas, settings, back[0]);
         let rare = rare_lines(drawing);
         let rare_gain = rare.as_ref().map_or(0.0, |(count, _)| rare::opacity(*count) - ink.alpha);
         let rare = rare.filter(|_| rare_gain > 0.0).map(|(_, lines)| lines);
-        let pieces = |lines: &Lines| match (lines.are_curved || curvature > 0.0, lines.all.len()) {
+        let bends = curvature > 0.0 || canvas.bundle.is_some();
+        let pieces = |lines: &Lines| match (lines.are_curved || bends, lines.all.len()) {
             (false, _) => 1,
             (true, count) if count > MANY => 8,
             (true, _) => 14,
@@ -111,9 +119,10 @@ impl<'a> Sheet<'a> {
             arrows: Vec::new(),
             rare: Vec::new(),
             rare_pieces: rare.as_ref().map_or(1, pieces),
-            rare_gain: (rare_gain * settings.look.edge_opacity) as f32,
+            rare_gain: (rare_gain * settings.look.edge_opacity * afar.left()) as f32,
+            afar,
             order: nodes::order(drawing.node_size),
-            back: back(settings),
+            back,
             under: Vec::new(),
             marks: Vec::new(),
             canvas,
@@ -152,6 +161,12 @@ impl<'a> Sheet<'a> {
             obstacles.extend(places);
         }
         self.marks.extend(icons::marks(self, drawing.icons));
+        self.marks.extend(self.afar.marks());
+        if let Some(names) = drawing.names {
+            let (marks, places) = self.afar.names(self, names, &obstacles);
+            self.marks.extend(marks);
+            obstacles.extend(places);
+        }
         let placed =
             drawing.names.map(|names| names::placed(self, names, &obstacles)).unwrap_or_default();
         if let Some(names) = drawing.edge_names {
@@ -174,14 +189,14 @@ impl<'a> Sheet<'a> {
             back: self.back,
             clear: self.settings.background == Background::Clear,
             scale: self.ink_scale(scale),
-            opacity: self.settings.look.edge_opacity as f32,
+            opacity: (self.settings.look.edge_opacity * self.afar.left()) as f32,
         }
     }
 
     pub(crate) fn dots(&self) -> Dots {
         Dots {
             back: self.back[0],
-            opacity: self.settings.look.point_opacity as f32,
+            opacity: (self.settings.look.point_opacity * self.afar.left()) as f32,
             stroke: self.settings.look.point_stroke as f32,
             scale: self.settings.scale as f32,
         }
@@ -222,13 +237,26 @@ impl<'a> Sheet<'a> {
         if s == d || span < radius + 2.2 * length {
             return None;
         }
-        let back = curve.at(1.0 - (radius + length) / span);
-        let run = [0, 1].map(|c| curve.b[c] - (back[c] + (curve.m[c] - back[c]) * 0.15));
+        let back = if self.canvas.bundle.is_some() {
+            before(&curve, radius + 0.6 * length)
+        } else {
+            let back = curve.at(1.0 - (radius + length) / span);
+            [0, 1].map(|c| back[c] + (curve.m[c] - back[c]) * 0.15)
+        };
+        let run = [0, 1].map(|c| curve.b[c] - back[c]);
         let far = run[0].hypot(run[1]).max(1e-6);
         let dir = run.map(|x| x / far);
         let tip = [0, 1].map(|c| curve.b[c] - dir[c] * radius);
         Some(Arrow { edge: line.edge, tip, dir, length, weight: self.canvas.faded(span) })
     }
+}
+
+/// The place on a curve from which it has so far left to go.
+fn before(curve: &Curve, far: f32) -> [f32; 2] {
+    let steps = 2 * SEGMENTS;
+    let places = (1..steps).map(|n| curve.at(n as f32 / steps as f32));
+    let apart = |p: &[f32; 2]| (curve.b[0] - p[0]).hypot(curve.b[1] - p[1]) >= far;
+    places.take_while(apart).last().unwrap_or(curve.a)
 }
 
 /// How many edges have rare colours, and their lines.

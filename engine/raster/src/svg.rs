@@ -169,6 +169,10 @@ impl Pen for Writer {
             Way::Curve([a, m, b]) => {
                 self.write(format_args!("<path d=\"M{}Q{} {}\"", at(a), at(m), at(b)));
             }
+            Way::Cubic([a, p, q, b]) => {
+                let [a, p, q, b] = [a, p, q, b].map(at);
+                self.write(format_args!("<path d=\"M{a}C{p} {q} {b}\""));
+            }
             Way::Circle([x, y], r) => {
                 self.write(format_args!(
                     "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"",

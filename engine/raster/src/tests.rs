@@ -38,6 +38,8 @@ impl Square {
             edge_names: None,
             underlay: None,
             icons: &[],
+            collapsed: None,
+            groups: &[],
         }
     }
 }

@@ -32,6 +32,8 @@ fn drawing<'a>(icons: &'a [IconLayer], positions: &'a [[f32; 2]]) -> Drawing<'a>
         edge_names: None,
         underlay: None,
         icons,
+        collapsed: None,
+        groups: &[],
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Way {
     Line([[f32; 2]; 2]),
     /// A quadratic curve: start, control point, end.
     Curve([[f32; 2]; 3]),
+    /// A cubic curve: start, control points, end.
+    Cubic([[f32; 2]; 4]),
     Circle([f32; 2], f32),
 }
 
@@ -131,6 +133,7 @@ pub(crate) fn draw(sheet: &Sheet<'_>, pen: &mut impl Pen) {
             }
             Mark::Ramp { rect, colors } => pen.ramp(*rect, colors),
             Mark::Shape(shape) => pen.shape(shape),
+            Mark::Blob(blob) => blob.shapes().iter().for_each(|shape| pen.shape(shape)),
             Mark::Text(text) => pen.text(text),
         }
     }
@@ -150,19 +153,17 @@ fn line(sheet: &Sheet<'_>, stroke: &Stroke, opacity: impl Fn(f32) -> f32, pen: &
 
 /// Whether a line may be in the picture.
 fn is_near(sheet: &Sheet<'_>, curve: &Curve, width: f32) -> bool {
-    let far = curve.circle.unwrap_or(0.0) + width;
     (0..2).all(|c| {
-        let all = [curve.a[c], curve.m[c], curve.b[c]];
-        let (low, high) = (
-            all.iter().copied().fold(f32::MAX, f32::min),
-            all.iter().copied().fold(f32::MIN, f32::max),
-        );
-        high + far >= 0.0 && low - far <= sheet.canvas.view.sides[c] as f32
+        let [low, high] = curve.reach(c);
+        high + width >= 0.0 && low - width <= sheet.canvas.view.sides[c] as f32
     })
 }
 
 fn way(curve: &Curve) -> Way {
-    let Curve { a, m, b, circle } = *curve;
+    let Curve { a, m, b, circle, led } = *curve;
+    if let Some([p, q]) = led {
+        return Way::Cubic([a, p, q, b]);
+    }
     if let Some(radius) = circle {
         return Way::Circle(m, radius);
     }

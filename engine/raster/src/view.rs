@@ -53,7 +53,10 @@ impl View {
     pub(crate) fn of(drawing: &Drawing<'_>, settings: &Settings, covered: &[Rect]) -> Self {
         let sides = [f64::from(settings.width), f64::from(settings.height)];
         let whole = fit(drawing, sides, covered, false);
-        let hides = drawing.visible.is_some();
+        let hides = match drawing.collapsed {
+            Some(collapsed) => collapsed.is_filtered(),
+            None => drawing.visible.is_some(),
+        };
         let (middle, scale) = match settings.window {
             Some(window) => shown(window, sides),
             None if hides => fit(drawing, sides, covered, true),
@@ -130,7 +133,9 @@ fn shown(window: Window, sides: [f64; 2]) -> ([f64; 2], f64) {
 
 /// Middle and scale of the view that shows the whole drawing, or what is visible of it, beside what is covered.
 fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) -> ([f64; 2], f64) {
-    let there = |v: usize| !visible || drawing.shows_node(v as u32);
+    // A disc is seen where what it stands for was gathered.
+    let seen = |v: u32| drawing.collapsed.map_or_else(|| drawing.shows_node(v), |c| c.leaves(v));
+    let there = |v: usize| !visible || seen(v as u32);
     let found = if drawing.is_given {
         given_box(drawing.positions, there)
     } else {

@@ -6,6 +6,7 @@ pub mod backdrop;
 mod bind;
 mod card;
 mod collection;
+mod crowding;
 mod css;
 mod depth;
 pub mod drawn;
@@ -24,6 +25,7 @@ mod paint;
 mod palettes;
 mod scene;
 mod search;
+mod sizes;
 mod undrawn;
 pub mod wire;
 
@@ -36,8 +38,9 @@ pub use icons::{IconLayer, Place};
 pub use map::GEOGRAPHIC_COLUMNS;
 pub use measure::POSITION_COLUMNS;
 pub use order::EdgeOrder;
-pub use scene::{Encodings, NodeColumn, Scene, build, degree_sizes};
+pub use scene::{Encodings, NodeColumn, Scene, build};
 pub use search::{SearchHit, search};
+pub use sizes::degree_sizes;
 
 #[cfg(test)]
 mod tests;

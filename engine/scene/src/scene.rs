@@ -19,6 +19,7 @@ use crate::legend;
 use crate::map;
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
+use crate::sizes::{Sized, size_entry, sizes};
 use crate::undrawn;
 use crate::wire::Axis;
 
@@ -190,9 +191,9 @@ pub fn build(
     let t = &graph.topology;
     let degrees: Vec<f32> = (0..t.num_nodes()).map(|v| t.degree(v) as f32).collect();
 
-    let (node_size, importance, size_legend) = sizes(&mut cx, &degrees);
+    let sized = sizes(&mut cx, &degrees);
     let (mut painted, colors_by_community) =
-        node_colors(&mut cx, communities, &labels, [&degrees, &importance]);
+        node_colors(&mut cx, communities, &labels, [&degrees, &sized.importance]);
     let opacity = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity");
     if let Some(opacity) = &opacity {
         fade(&mut painted.rgba, opacity);
@@ -205,7 +206,7 @@ pub fn build(
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
 
-    let mut legend = json!({"node_color": painted.legend, "node_size": size_legend});
+    let mut legend = json!({"node_color": painted.legend, "node_size": sized.legend});
     if let Some(edge) = &edge {
         legend["edge_color"] = edge.legend.clone();
     }
@@ -217,6 +218,7 @@ pub fn build(
     let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
     legend::extend(&mut cx, &mut legend, listed, &icons);
     let positions = measure::positions(&mut cx);
+    let Sized { wire, importance, .. } = sized.among(positions.as_deref());
     let depths = depth::depths(&mut cx);
     let edges_named = edges_named(&mut cx);
     let underlay = json!({
@@ -226,7 +228,7 @@ pub fn build(
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,
-        node_size,
+        node_size: wire,
         edge_rgba: edge.map(|e| e.rgba),
         edge_width,
         legend,
@@ -315,40 +317,6 @@ fn check(
         }),
         None => Ok(()),
     }
-}
-
-/// Sizes on the wire, importance, and the size legend.
-fn sizes(cx: &mut Cx<'_>, degrees: &[f32]) -> (Vec<u8>, Vec<f32>, Value) {
-    if let Some(bound) = measure::bound(cx, Side::Node, "Size", "node_size") {
-        let finite = |v: &f64| if v.is_finite() { *v as f32 } else { 0.0 };
-        let importance = bound.values.iter().map(finite).collect();
-        let mut shares = bound.shares();
-        // A mapping says outright how large nodes are to each other; a column is read as an area.
-        let (base, scale) = if bound.mapped { (0.0, "linear") } else { (2.0, "sqrt") };
-        if !bound.mapped {
-            shares.par_iter_mut().for_each(|s| *s = s.sqrt());
-        }
-        return (measure::node_sizes(&shares, base), importance, size_entry(&bound, scale));
-    }
-    let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
-    let least = degrees.iter().copied().fold(most, f32::min);
-    let legend = json!({
-        "title": "degree", "kind": "continuous", "min": least, "max": most, "scale": "sqrt",
-    });
-    (degree_sizes(degrees), degrees.to_vec(), legend)
-}
-
-/// Sizes on the wire of nodes by their degrees, as they are where nothing is bound.
-#[must_use]
-pub fn degree_sizes(degrees: &[f32]) -> Vec<u8> {
-    let most = degrees.iter().copied().fold(0.0, f32::max).max(1.0);
-    let shares: Vec<f64> = degrees.par_iter().map(|d| f64::from(d / most).sqrt()).collect();
-    measure::node_sizes(&shares, 2.0)
-}
-
-fn size_entry(measured: &Measured, scale: &str) -> Value {
-    let (min, max) = measured.range();
-    json!({"title": measured.title, "kind": "continuous", "min": min, "max": max, "scale": scale})
 }
 
 /// Values of a column called `type` that say what a node is: at least two, and few enough to read.

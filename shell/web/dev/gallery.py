@@ -2,8 +2,9 @@
 others that only pictures are compared by.
 
 Prints a JSON list of what there is: the name, the address of the page, the session that shows the graph, the theme it is
-meant for (null for that of its own background), and whether a filter hides some of it. Other scripts open these addresses
-(picture-difference.mjs, gallery-pictures.mjs, beauty.mjs).
+meant for (null for that of its own background), whether a filter hides some of it, how many discs stand for collapsed
+nodes, and how it is compared (nodes, groups or bundled). Other scripts open these addresses (picture-difference.mjs,
+gallery-pictures.mjs, beauty.mjs).
 
 Usage: gallery.py <address of the server> <account> <password> [name...]
 Needs graphistry, networkx, numpy, pandas, requests and websockets.
@@ -50,6 +51,13 @@ def marked():
     return plot.settings(url_params={"collections": json.dumps(marks)})
 
 
+def islands():
+    """Six communities of 60, of which two are collapsed."""
+    graph = nx.planted_partition_graph(6, 60, 0.16, 0.002, seed=SEED)
+    nodes = pd.DataFrame({"id": list(graph.nodes), "island": [v // 60 for v in graph.nodes]})
+    return graphistry.edges(edges_of(graph), "source", "destination").nodes(nodes, "id")
+
+
 def light():
     """Cliques in a ring, meant for the light theme, with colours of its edges."""
     graph = nx.connected_caveman_graph(16, 9)
@@ -67,10 +75,14 @@ GALLERY = {
 }
 OTHERS = {
     "tree5k": (tree5k, "dark"), "rmat12": (rmat12, "dark"), "marked": (marked, "dark"), "demo": (None, "dark"),
-    "light": (light, "light"),
+    "light": (light, "light"), "islands": (islands, "dark"),
 }
 # What is hidden in a graph once its session is open: a step of its document.
 FILTERS = {"marked": "risk > 0.1"}
+# What is collapsed in a graph: other steps of its document.
+COLLAPSED = {"islands": {"North": "island == 0", "South": "island == 3"}}
+# How a graph is compared where that is not node by node alone: as communities from afar, or with bundled edges.
+VIEWS = {"debian": ["nodes", "groups", "bundled"], "islands": ["nodes", "bundled"]}
 
 
 def session_of(address, headers):
@@ -80,13 +92,12 @@ def session_of(address, headers):
     return parse_qs(urlparse(r.url).query)["session"][0]
 
 
-def hide(server, session, headers, expression):
-    """Takes a filter into the document of a session, as a page that has it open does."""
+def change(server, session, headers, path, value):
+    """Takes an entry into the document of a session, as a page that has it open does."""
     address = f"{server.replace('http', 'ws', 1)}/viz/{session}/ws"
     with connect(address, subprotocols=["graph-viz.v1"], max_size=None, additional_headers=headers) as page:
         hello = json.loads(page.recv(timeout=60))
-        value = {"kind": "filter", "rule": {"expr": expression}}
-        step = {"label": "filter", "changes": [{"path": "filters/gallery", "value": value}]}
+        step = {"label": "gallery", "changes": [{"path": path, "value": value}]}
         where = f"{server}/viz/{session}/do?viewer={hello['viewer']}"
         r = requests.post(where, json=step, headers=headers, timeout=60)
     r.raise_for_status()
@@ -107,8 +118,12 @@ def main(server, account, password, *names):
             address = f"{where.scheme}:{address}" if address.startswith("//") else address
         session = session_of(address, headers)
         if name in FILTERS:
-            hide(server, session, headers, FILTERS[name])
-        shown.append({"name": name, "address": address, "session": session, "theme": theme, "filtered": name in FILTERS})
+            value = {"kind": "filter", "rule": {"expr": FILTERS[name]}}
+            change(server, session, headers, "filters/gallery", value)
+        for k, (disc, rule) in enumerate(COLLAPSED.get(name, {}).items()):
+            change(server, session, headers, f"collapsed/g{k}", {"name": disc, "order": k, "rule": {"expr": rule}})
+        shown.append({"name": name, "address": address, "session": session, "theme": theme, "filtered": name in FILTERS,
+                      "collapsed": len(COLLAPSED.get(name, {})), "views": VIEWS.get(name, ["nodes"])})
     print(json.dumps(shown, indent=1))
 
 

@@ -18,7 +18,7 @@ const [WIDTH, HEIGHT] = [1440, 900];
 const FAR = 24;
 /** Percent of the pixels that may differ. */
 const BAR = 2;
-const BARE = 'menu=false&info=false&showLabels=false&showPointsOfInterest=false&test=true&superGraph=false';
+const BARE = 'info=false&showLabels=false&showPointsOfInterest=false&test=true';
 /** As in the page's panels, whose pixels are no part of the picture. */
 const HIDE = 'body * { visibility: hidden } canvas { visibility: visible !important }';
 
@@ -36,13 +36,16 @@ function difference(a, b) {
   return { share: (400 * differ) / a.data.length, most };
 }
 
-async function compare(browser, { name, address, session, theme, filtered }) {
+async function compare(browser, { name, address, session, theme, filtered, collapsed, view: kind }) {
   const url = addressOf({ address, session });
   const themed = theme ? { theme } : {};
   // A background of the address is the page's own: the server is told of it.
   const backed = theme || !url.searchParams.has('bg') ? {} : { background: url.searchParams.get('bg') };
   if (theme) url.searchParams.delete('bg');
-  const query = `${url.searchParams}&${BARE}&${new URLSearchParams(themed)}`;
+  // Communities in place of nodes only where these are compared; the button of bundling is in the menu.
+  const asFar = kind === 'groups' ? {} : { superGraph: 'false' };
+  const asMenu = kind === 'bundled' ? {} : { menu: 'false' };
+  const query = `${url.searchParams}&${BARE}&${new URLSearchParams({ ...themed, ...asFar, ...asMenu })}`;
   const { page, context } = await open(browser, base, query, {
     width: WIDTH,
     height: HEIGHT,
@@ -59,17 +62,27 @@ async function compare(browser, { name, address, session, theme, filtered }) {
   await stopped(page);
   // What a filter leaves is told some time after the graph.
   if (filtered) await page.waitForFunction(() => window.__viewer.doc.shown !== null);
+  if (collapsed) await page.waitForFunction((n) => window.__viewer.groups.length === n, collapsed);
+  if (kind === 'bundled') {
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="true"]');
+  }
   await page.addStyleTag({ content: HIDE });
   await settle(page);
   const { view, size, fitScale, software } = await page.evaluate(() => window.__viewer.doc);
   if (software) throw new Error('the page draws as on a software device');
-  const shown = decodePng(await page.screenshot());
+  // A menu leaves the picture less room.
+  const clip = await page.locator('#picture').boundingBox();
+  const file = await page.screenshot({ clip });
+  const shown = decodePng(file);
   const half = [size.w / 2 / view.scale, size.h / 2 / view.scale];
   const asked = new URLSearchParams({
     width: size.w,
     height: size.h,
     ...themed,
     ...backed,
+    ...asFar,
+    bundle: kind === 'bundled',
     names: false,
     left: view.cx - half[0],
     right: view.cx + half[0],
@@ -84,19 +97,21 @@ async function compare(browser, { name, address, session, theme, filtered }) {
   const drawn = decodePng(bytes);
   if (folder) {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, `${name}-page.png`), await page.screenshot());
-    writeFileSync(join(folder, `${name}-server.png`), bytes);
+    writeFileSync(join(folder, `${name}-${kind}-page.png`), file);
+    writeFileSync(join(folder, `${name}-${kind}-server.png`), bytes);
   }
   const { nodes, edges } = await page.evaluate(() => window.__viewer.counts);
   await context.close();
-  return { name, nodes, edges, theme, kb: bytes.length / 1024, ...difference(shown, drawn) };
+  const title = kind === 'nodes' ? name : `${name}, ${kind}`;
+  return { name: title, nodes, edges, theme, kb: bytes.length / 1024, ...difference(shown, drawn) };
 }
 
 const browser = await launch();
 try {
   console.log('| graph | nodes | edges | theme | pixels that differ, % | greatest difference | PNG of the server, KB |');
   console.log('|---|---:|---:|---|---:|---:|---:|');
-  for (const graph of gallery) {
+  const views = gallery.flatMap((graph) => (graph.views ?? ['nodes']).map((view) => ({ ...graph, view })));
+  for (const graph of views) {
     const { name, nodes, edges, theme, share, most, kb } = await compare(browser, graph);
     const cells = [name, nodes, edges, theme ?? 'its own', share.toFixed(3), most, kb.toFixed(0)];
     console.log(`| ${cells.join(' | ')} |`);

@@ -5,10 +5,12 @@ mod legend;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use graphlume_facets::{FilterSet, Filtered};
-use graphlume_raster::{Background, Drawing, EdgeNames, Format, Names, Settings, Theme, Underlay};
+use graphlume_facets::{FilterSet, Filtered, Rule};
+use graphlume_raster::{
+    Background, Collapsed, Drawing, EdgeNames, Format, Names, Settings, Theme, Underlay,
+};
 use graphlume_scene::wire::{self, Decoded, colors_of, has_some_colors, sizes_of};
-use graphlume_scene::{IconLayer, backdrop};
+use graphlume_scene::{Bits, IconLayer, backdrop};
 use graphlume_types::CancelToken;
 
 use crate::cmd::facets::of_engine;
@@ -21,9 +23,9 @@ use crate::residency::Lease;
 use crate::session::drawn_picture::DrawnPicture;
 use crate::target::Target;
 
-/// Bytes of working memory for each node, each edge and each pixel: positions, places, colours and the drawing order; ends
-/// and colours; the compressed file, which is seldom a quarter of it.
-const NODE_BYTES: u64 = 52;
+/// Bytes of working memory for each node, each edge and each pixel: positions, places, colours, the drawing order, groups
+/// and where collapsed nodes were gathered; ends and colours; the compressed file, which is seldom a quarter of it.
+const NODE_BYTES: u64 = 66;
 const EDGE_BYTES: u64 = 16;
 const PIXEL_BYTES: u64 = 4;
 
@@ -36,8 +38,12 @@ pub struct PictureRequest {
     pub follows_dataset: bool,
     /// What is hidden.
     pub filters: Arc<FilterSet>,
+    /// What is collapsed: the name of each disc and the nodes that it stands for, the first of two on a node before the other.
+    pub collapsed: Arc<Vec<(String, Arc<Rule>)>>,
     /// What kind of file it is.
     pub format: Format,
+    /// The frame of the groups, as [`EngineHandle::groups_of_picture`](crate::EngineHandle::groups_of_picture) finds it.
+    pub groups: Option<Bytes>,
     /// Whether nodes are named.
     pub names: bool,
     /// Whether it says what the colours mean.
@@ -102,13 +108,19 @@ impl Apply for Picture {
                     check_epoch(epoch, lease.facts.epoch)?;
                     check_epoch(epoch, scene.epoch)?;
                     let counted = cancel.with_memory(memory.share());
+                    let picture = DrawnPicture { lease, ctx: &ctx, cancel: &counted };
                     let visible = if request.filters.hides() {
-                        let picture = DrawnPicture { lease, ctx: &ctx, cancel: &counted };
                         Some(of_engine(picture.filter(&request.filters))?)
                     } else {
                         None
                     };
-                    let shown = Shown { scene: &scene, underlay: &underlay, positions: &positions };
+                    let shown = Shown {
+                        scene: &scene,
+                        underlay: &underlay,
+                        positions: &positions,
+                        groups: request.groups.as_deref(),
+                        collapsed: &collapsed(&picture, &request),
+                    };
                     drawn(lease, shown, visible.as_ref(), &request, &counted)
                 })
             }
@@ -137,12 +149,37 @@ struct Shown<'a> {
     underlay: &'a Underlay,
     /// An exact frame.
     positions: &'a [u8],
+    /// The frame of the groups.
+    groups: Option<&'a [u8]>,
+    /// Names of discs, and the nodes that each stands for.
+    collapsed: &'a [(String, Bits)],
+}
+
+/// The members of what is collapsed; what cannot be found in this graph is not collapsed there, as in the page.
+fn collapsed(picture: &DrawnPicture<'_>, request: &PictureRequest) -> Vec<(String, Bits)> {
+    let members = |(name, rule): &(String, Arc<Rule>)| {
+        let found = picture.members(rule);
+        let found = found.inspect_err(|error| tracing::info!(%error, name, "not collapsed"));
+        found.ok().map(|members| (name.clone(), members.nodes))
+    };
+    request.collapsed.iter().filter_map(members).collect()
+}
+
+/// The group of every node on each level; those of another epoch tell nothing of these nodes.
+fn levels_of(frame: Option<&[u8]>, epoch: u32) -> Vec<Vec<u16>> {
+    match frame.map(wire::decode) {
+        Some(Ok(frame)) if frame.header.epoch == epoch => match frame.payload {
+            Decoded::Groups(levels) => levels,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// Draws what the frames say; on a reader, inside the CPU pool.
 fn drawn(
     lease: &Lease,
-    Shown { scene, underlay, positions }: Shown<'_>,
+    Shown { scene, underlay, positions, groups, collapsed }: Shown<'_>,
     visible: Option<&Filtered>,
     request: &PictureRequest,
     cancel: &CancelToken,
@@ -182,6 +219,7 @@ fn drawn(
             [u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])]
         })
         .collect();
+    let groups = levels_of(groups, lease.facts.epoch);
     let size_title = scene.legend.pointer("/node_size/title").and_then(|title| title.as_str());
     let drawing = Drawing {
         positions: &positions,
@@ -197,9 +235,13 @@ fn drawn(
         edge_names: (request.names && scene.edges_named).then_some(&named as &dyn EdgeNames),
         underlay: Some(underlay),
         icons: &icons,
+        collapsed: None,
+        groups: &groups,
         // A legend of sizes that names the degree is that of a dataset that binds none.
         sizes_bound: !scene.legend["node_size"].is_null() && size_title != Some("degree"),
     };
+    let collapsed = (!collapsed.is_empty()).then(|| Collapsed::of(collapsed, &drawing));
+    let drawing = collapsed.as_ref().map_or(drawing, |collapsed| collapsed.applied(drawing));
     let file = request.format.draw(&drawing, &settings, cancel);
     Ok(file.map_err(|e| EngineError::from_coded(&e))?.into())
 }

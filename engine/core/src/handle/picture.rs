@@ -1,11 +1,15 @@
 //! Pictures of sessions, and waiting for a layout that is worth one.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use graphlume_raster::Settings;
 
 use super::EngineHandle;
 use crate::cmd;
 use crate::cmd::picture::PictureRequest;
 use crate::error::EngineError;
+use crate::residency::GraphFacts;
 use crate::session::events::{Phase, ViewerEvent};
 use crate::target::Target;
 
@@ -63,19 +67,45 @@ impl EngineHandle {
     ) -> Result<Bytes, EngineError> {
         request.settings.check().map_err(|e| EngineError::from_coded(&e))?;
         let target = target.into();
+        let epoch = self.loaded(&target).await?.epoch;
+        let positions = self.positions(target.clone(), epoch).await?;
+        let request = Box::new(request);
+        self.call(cmd::picture::Picture { target, epoch, positions, request }).await
+    }
+
+    /// What is known of a session's graph, which is loaded first if need be.
+    async fn loaded(&self, target: &Target) -> Result<Arc<GraphFacts>, EngineError> {
         let broadcast = self.call(cmd::follow::Follow { session: target.session.clone() }).await?;
         // A caller who does not wait for the layout waits for the graph all the same.
         let is_loaded =
             || broadcast.has_ended_loading() || broadcast.state().state == Phase::Waiting;
-        self.look_until(&target, is_loaded).await?;
+        self.look_until(target, is_loaded).await?;
         if broadcast.graph().is_none() {
             // Says why where the graph cannot be loaded.
             self.names(target.clone(), Vec::new(), Vec::new()).await?;
         }
         let missing = || EngineError::NotLoaded(target.session.clone());
-        let epoch = broadcast.graph().ok_or_else(missing)?.epoch;
-        let positions = self.positions(target.clone(), epoch).await?;
-        let request = Box::new(request);
-        self.call(cmd::picture::Picture { target, epoch, positions, request }).await
+        broadcast.graph().ok_or_else(missing)
+    }
+
+    /// The frame of the groups that such a picture may show from afar, or bundle edges along, for its `groups`; none where
+    /// it needs none. The search, which is made once for a graph, may take two minutes and goes on when the caller does
+    /// not wait.
+    ///
+    /// # Errors
+    /// As [`Self::groups`].
+    pub async fn groups_of_picture(
+        &self,
+        target: impl Into<Target>,
+        request: &PictureRequest,
+    ) -> Result<Option<Bytes>, EngineError> {
+        let target = target.into();
+        let Settings { super_graph, bundle, .. } = request.settings;
+        let graph = self.loaded(&target).await?;
+        let is_many = graph.node_count as usize > graphlume_raster::MANY;
+        if bundle || super_graph && is_many {
+            return self.groups(target, graph.epoch).await.map(Some);
+        }
+        Ok(None)
     }
 }

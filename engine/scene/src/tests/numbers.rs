@@ -144,6 +144,27 @@ fn bound_positions_are_taken_as_they_are_and_gaps_are_nan() {
 }
 
 #[test]
+fn discs_that_given_positions_crowd_are_smaller_unless_somebody_bound_their_sizes() {
+    let columns =
+        |x: &[f64]| [("id", ints(&[1, 2, 3, 4])), ("x", floats(x)), ("y", floats(&[0.0; 4]))];
+    let case = |x: &[f64], node: Value| {
+        Case::new((&[1, 2, 3], &[2, 3, 4]), &[], &columns(x)).bind(node, json!({})).scene()
+    };
+    let at = json!({"node_x": "x", "node_y": "y"});
+    let [roomy, crowded] = [[0.0, 300.0, 600.0, 900.0], [0.0, 2.0, 600.0, 900.0]];
+    let (free, tight) = (case(&roomy, at.clone()).node_size, case(&crowded, at.clone()).node_size);
+    assert_eq!(free, crate::degree_sizes(&[1.0, 2.0, 2.0, 1.0]));
+    // Two of them 1.6 pixels apart: of a half of their diameters, which is less than the least, nothing else is left.
+    for v in 0..2 {
+        let least = (f64::from(free[v]) * 0.6).round() as u8;
+        assert!((least..free[v] - 8).contains(&tight[v]), "{free:?} {tight:?}");
+    }
+    assert_eq!(free[2..], tight[2..]);
+    let bound = json!({"node_x": "x", "node_y": "y", "node_size": "id"});
+    assert_eq!(case(&roomy, bound.clone()).node_size, case(&crowded, bound).node_size);
+}
+
+#[test]
 fn columns_x_and_y_are_positions_where_none_are_bound() {
     let columns = |y: ArrayRef| [("id", ints(&[1, 2])), ("x", floats(&[1.5, -2.0])), ("y", y)];
     let case = |y: ArrayRef| Case::new((&[1, 2], &[2, 9]), &[], &columns(y));

@@ -87,6 +87,18 @@ const PARAMETERS: &[Parameter] = &[
         Bool,
         "Whether nodes are named; when absent, as the visualization says, else they are.",
     ),
+    parameter(
+        "superGraph",
+        Bool,
+        "Whether communities are shown in place of nodes that are too many to be told apart, as in the page; true when \
+         absent.",
+    ),
+    parameter(
+        "bundle",
+        Bool,
+        "Whether edges between communities run together; false when absent. The communities of a large graph may take \
+         two minutes to find, once.",
+    ),
     parameter("legend", Bool, "Whether it says what the colours mean; false when absent."),
     parameter("title", Text, "What stands above the graph, at most 200 letters."),
     parameter("wait", Number, "Seconds to wait for a layout that runs, 0 to 60; 10 when absent."),
@@ -239,6 +251,8 @@ fn asked(pairs: &[(String, String)]) -> Result<PictureAsked, ApiError> {
         look,
         format: PictureFormat::Png,
         names: given.flag("names")?,
+        super_graph: given.flag("superGraph")?,
+        bundle: given.flag("bundle")?.unwrap_or(false),
         legend: given.flag("legend")?.unwrap_or(false),
         title: given.title()?,
         viewer: given.text("viewer").map(str::to_owned),
@@ -265,6 +279,8 @@ mod tests {
         let window = PictureWindow { left: -1.0, right: 1.0, top: 2.0, bottom: -2.0 };
         assert_eq!(found.window, Some(window));
         assert_eq!(found.wait, Some(Duration::from_millis(500)));
+        let found = of("bundle=true&superGraph=0").unwrap();
+        assert_eq!((found.bundle, found.super_graph), (true, Some(false)));
         assert_eq!(of("background=None").unwrap(), PictureAsked::default());
         for (raw, name, legal) in [
             ("width=wide", "width", "16 to 8192"),
@@ -279,6 +295,8 @@ mod tests {
             ("pointSize=11", "pointSize", "0.1 to 10"),
             ("wait=61", "wait", "0 to 60"),
             ("legend=maybe", "legend", "true or false"),
+            ("bundle=2", "bundle", "true or false"),
+            ("superGraph=far", "superGraph", "true or false"),
             (&format!("title={}", "t".repeat(201)), "title", "200 letters"),
         ] {
             let text = format!("{:?}", of(raw).unwrap_err());

@@ -214,6 +214,19 @@ pub(super) fn filter_set(shared: &Document, own: Option<&Document>) -> FilterSet
     FilterSet { filters, prune_orphans: prunes(shared) || own.is_some_and(prunes) }
 }
 
+/// What a document collapses: the name of each disc and the rule of its nodes, in the document's order.
+pub(super) fn collapsed_of(document: &Document) -> Vec<(String, Arc<Rule>)> {
+    let order = |value: &Value| value.get("order").and_then(Value::as_f64).unwrap_or(0.0);
+    let mut entries: Vec<(&str, &Value)> = document.below("collapsed/").collect();
+    entries.sort_by(|(a, x), (b, y)| order(x).total_cmp(&order(y)).then(a.cmp(b)));
+    let entry = |(id, value): (&str, &Value)| {
+        let filter = filter_of(id, value).filter(|filter| filter.on)?;
+        let name = value.get("name").and_then(Value::as_str).unwrap_or_default();
+        Some((name.to_owned(), filter.rule))
+    };
+    entries.into_iter().filter_map(entry).collect()
+}
+
 /// A filter of a document; what could be read when it was set can be read now.
 fn filter_of(id: &str, value: &Value) -> Option<Filter> {
     let rule = Rule::of_json(value.get("rule")?);

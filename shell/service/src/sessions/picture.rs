@@ -14,7 +14,7 @@ use graphlume_types::SessionId;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::filtering::filter_set;
+use super::filtering::{collapsed_of, filter_set};
 use super::{Sessions, ViewerGrant, no_session};
 use crate::document::Document;
 use crate::error::ServiceError;
@@ -23,6 +23,9 @@ use crate::error::ServiceError;
 const DRAWN_AT_ONCE_MAX: usize = 4;
 /// How long a picture waits for a layout that runs, unless its caller says.
 const WAIT: Duration = Duration::from_secs(10);
+/// How long a picture waits for the communities of a large graph, which are looked for once. The search goes on without
+/// it, so that a later picture finds them.
+const GROUPS_WAIT: Duration = Duration::from_secs(20);
 
 /// What a caller wants of a picture; what is left out follows the session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -49,6 +52,10 @@ pub struct PictureAsked {
     pub names: Option<bool>,
     /// Whether it says what the colours mean.
     pub legend: bool,
+    /// Whether communities are shown in place of nodes that are too many to be told apart; where absent, they are.
+    pub super_graph: Option<bool>,
+    /// Whether edges between communities run together.
+    pub bundle: bool,
     /// What stands above the graph.
     pub title: Option<String>,
     /// The seat of a page whose own filters count, too.
@@ -181,7 +188,7 @@ impl Sessions {
         grant: &ViewerGrant,
         asked: PictureAsked,
     ) -> Result<Bytes, ServiceError> {
-        let request = self.picture_request(grant, &asked)?;
+        let mut request = self.picture_request(grant, &asked)?;
         request.settings.check().map_err(|e| refused(&e))?;
         let place = self.drawing.ask(&grant.session)?;
         let wait = asked.wait.unwrap_or(WAIT);
@@ -190,6 +197,13 @@ impl Sessions {
         {
             at_rest?;
         }
+        let groups = self.ctx.engine.groups_of_picture(grant.target(), &request);
+        request.groups = if asked.bundle {
+            groups.await?
+        } else {
+            // Without them all nodes are shown, as the page does.
+            tokio::time::timeout(GROUPS_WAIT, groups).await.ok().and_then(Result::ok).flatten()
+        };
         let _drawn = place.draw()?;
         Ok(self.ctx.engine.picture(grant.target(), request).await?)
     }
@@ -222,7 +236,17 @@ impl Sessions {
         let filters = Arc::new(filter_set(&shared, own.as_deref()));
         let (format, legend) = (asked.format, asked.legend);
         let names = asked.names.unwrap_or(has_names);
-        Ok(PictureRequest { settings, follows_dataset, filters, format, names, legend })
+        let collapsed = Arc::new(collapsed_of(&shared));
+        Ok(PictureRequest {
+            settings,
+            follows_dataset,
+            filters,
+            collapsed,
+            format,
+            groups: None,
+            names,
+            legend,
+        })
     }
 }
 
@@ -274,6 +298,8 @@ fn settings(asked: &PictureAsked, look: LookAsked, bound: Option<[u8; 3]>) -> Pi
         zoom: asked.zoom,
         look: asked.look.or(look).look(),
         title: asked.title.clone(),
+        super_graph: asked.super_graph.unwrap_or(usual.super_graph),
+        bundle: asked.bundle,
         ..usual
     }
 }

@@ -9,7 +9,7 @@ import type { LayerInput } from '../scene/label-layer.ts';
 import { shorten } from '../scene/labels.ts';
 import { bundled, groupsShown } from '../state/afar.ts';
 import { inSpace } from '../state/space.ts';
-import { announcement, notice } from '../state/store.ts';
+import { announcement, notice, params } from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
 import { Blobs, type Color, type Place } from './blobs.ts';
 import { Bundle } from './bundle.ts';
@@ -268,6 +268,7 @@ export class Afar {
     this.groups.sort((a, b) => b.count - a.count);
     // Names of the last frame are no obstacle for themselves.
     const obstacles = input.obstacles.filter((rect) => !before.has(rect));
+    if (!params.showLabels) return;
     this.addNames(marks, { ...input, obstacles });
     this.ask();
   }

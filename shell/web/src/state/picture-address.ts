@@ -1,5 +1,6 @@
 import { viewBox } from '../scene/camera.ts';
 import { css } from '../scene/color.ts';
+import { bundled, groupsShown } from './afar.ts';
 import * as store from './store.ts';
 import type { Viewer } from './viewer.ts';
 
@@ -53,6 +54,8 @@ export function addressOf(viewer: Viewer, wish: Wish): URL {
     edgeOpacity: look.edgeOpacity,
     edgeCurvature: look.curvature,
     showArrows: look.arrows,
+    superGraph: groupsShown.value === true,
+    bundle: bundled.value,
     names: wish.names,
     legend: wish.legend,
     title: wish.title.trim() || null,

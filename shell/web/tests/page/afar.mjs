@@ -94,6 +94,19 @@ test('groups are named by their largest node, in letters on the picture, and the
   });
 });
 
+test('without labels communities have no letters', async () => {
+  await withPage(`${QUERY}&showLabels=false`, {}, async (page) => {
+    await settle(page);
+    const [largest] = await groupsOf(page);
+    const shot = await pixels(page);
+    const columns = Array.from({ length: 61 }, (_, i) => i - 30);
+    const rows = Array.from({ length: 29 }, (_, k) => columns.map((dx) => [dx, k - 14]));
+    const places = rows.flat().map(([dx, dy]) => shot.at(largest.x + dx, largest.y + dy));
+    assert.equal(places.filter((c) => Math.min(...c) > 200).length, 0, 'pixels of letters');
+    assert.ok(far(mean(places), wanted(largest.color, shot.at(4, 4))) < 45);
+  });
+});
+
 test('zoomed in, groups open, and each node has its own colour again', async () => {
   await withPage(`${QUERY}&edgeOpacity=0&showLabels=false`, {}, async (page) => {
     await settle(page);

@@ -28,7 +28,8 @@ pub(super) static TOOL: Tool = Tool {
                   colours, filters and collections, the names of the most important nodes, and a legend. Use it to see \
                   clusters, outliers and the effect of collections; use query_graph for numbers and names, which a picture \
                   gives only in part. It shows all that is visible, whatever part people look at. A layout that runs is waited \
-                  for, 8 seconds at most. width and height are 200 to 1600 pixels.",
+                  for, 8 seconds at most. Where nodes are too many to be told apart, communities are discs with the name of \
+                  their largest node and how many nodes they have; so is what people have collapsed. width and height are 200 to 1600 pixels.",
     access: ToolAccess::Read,
     idempotent: true,
     destructive: false,
@@ -43,6 +44,8 @@ struct Arguments {
     width: Option<u32>,
     height: Option<u32>,
     theme: Option<Theme>,
+    #[serde(default)]
+    bundle: bool,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -67,6 +70,10 @@ fn schema() -> Value {
         json!({
             "session_id": session_id(), "width": side(WIDTH, "Width"), "height": side(HEIGHT, "Height"),
             "theme": theme,
+            "bundle": {
+                "type": "boolean", "default": false,
+                "description": "Whether edges between communities run together, which shows who is linked with whom.",
+            },
         }),
         &["session_id"],
     )
@@ -94,6 +101,7 @@ fn run(mut call: Call) -> BoxFuture<'static, Result<Outcome, ToolError>> {
                 Theme::Light => PictureTheme::Light,
             }),
             legend: true,
+            bundle: a.bundle,
             wait: Some(WAIT),
             ..PictureAsked::default()
         };

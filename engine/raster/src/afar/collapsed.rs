@@ -1,0 +1,114 @@
+//! Nodes that one disc stands for (`shell/web/src/afar/collapsed.ts`): hidden, with the edges among them, and gathered at
+//! their middle, so that all other edges end at the disc that stands there.
+
+use graphlume_scene::Bits;
+use graphlume_scene::wire::NO_GROUP;
+
+use super::groups::{Elements, groups_of};
+use crate::view::is_placed;
+use crate::{Drawing, Theme};
+
+/// What is collapsed in a drawing.
+#[derive(Debug)]
+pub struct Collapsed {
+    /// The entry of every node; [`NO_GROUP`] for one that is not collapsed.
+    of: Vec<u16>,
+    names: Vec<String>,
+    /// The middle of each entry; none where no member has a place.
+    middles: Vec<Option<[f64; 2]>>,
+    positions: Vec<[f32; 2]>,
+    visible: [Bits; 2],
+    /// The nodes that filters leave; none where these hide nothing.
+    left: Option<Bits>,
+}
+
+/// A disc that stands for collapsed nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CollapsedDisc {
+    pub(crate) name: String,
+    /// Visible members.
+    pub(crate) count: u32,
+    pub(crate) at: [f64; 2],
+    pub(crate) color: [f32; 3],
+}
+
+/// The set bits of a list of flags.
+fn bits(flags: impl ExactSizeIterator<Item = bool>) -> Bits {
+    let bound = flags.len() as u32;
+    let mut words = vec![0u64; flags.len().div_ceil(64)];
+    for (i, flag) in flags.enumerate() {
+        words[i / 64] |= u64::from(flag) << (i % 64);
+    }
+    Bits::of_words(bound, words)
+}
+
+impl Collapsed {
+    /// What the entries, each a name and the nodes it stands for, collapse in a drawing; a node of two is in the first.
+    /// At most 65,535 entries count.
+    #[must_use]
+    pub fn of(entries: &[(String, Bits)], drawing: &Drawing<'_>) -> Self {
+        let entries = &entries[..entries.len().min(usize::from(NO_GROUP))];
+        let mut of = vec![NO_GROUP; drawing.positions.len()];
+        for (k, (_, members)) in (0u16..).zip(entries) {
+            for v in members.iter() {
+                if let Some(entry) = of.get_mut(v as usize).filter(|entry| **entry == NO_GROUP) {
+                    *entry = k;
+                }
+            }
+        }
+        let mut sums = vec![[0.0f64; 3]; entries.len()];
+        for (at, k) in drawing.positions.iter().zip(&of) {
+            if let Some(sum) = sums.get_mut(usize::from(*k)).filter(|_| is_placed(*at)) {
+                *sum = [sum[0] + 1.0, sum[1] + f64::from(at[0]), sum[2] + f64::from(at[1])];
+            }
+        }
+        let middle = |[n, x, y]: [f64; 3]| (n > 0.0).then(|| [x / n, y / n]);
+        let middles: Vec<Option<[f64; 2]>> = sums.into_iter().map(middle).collect();
+        let gathered = |(at, k): (&[f32; 2], &u16)| {
+            let middle = middles.get(usize::from(*k)).copied().flatten();
+            middle.filter(|_| is_placed(*at)).map_or(*at, |m| m.map(|x| x as f32))
+        };
+        let positions = drawing.positions.iter().zip(&of).map(gathered).collect();
+        let nodes = bits(
+            of.iter().enumerate().map(|(v, k)| *k == NO_GROUP && drawing.shows_node(v as u32)),
+        );
+        let is_outer = |(e, [s, d]): (usize, &[u32; 2])| {
+            let [a, b] = [*s, *d].map(|v| of.get(v as usize).copied().unwrap_or(NO_GROUP));
+            (a == NO_GROUP || a != b) && drawing.shows_edge(e as u32)
+        };
+        let edges = bits(drawing.ends.iter().enumerate().map(is_outer));
+        let left = drawing.visible.map(|[nodes, _]| nodes.clone());
+        let names = entries.iter().map(|(name, _)| name.clone()).collect();
+        Self { of, names, middles, positions, visible: [nodes, edges], left }
+    }
+
+    /// The drawing with discs in place of what is collapsed.
+    #[must_use]
+    pub fn applied<'a>(&'a self, drawing: Drawing<'a>) -> Drawing<'a> {
+        let [nodes, edges] = &self.visible;
+        let visible = Some([nodes, edges]);
+        Drawing { positions: &self.positions, visible, collapsed: Some(self), ..drawing }
+    }
+
+    /// Whether filters hide nodes, and leave this one.
+    pub(crate) fn leaves(&self, node: u32) -> bool {
+        self.left.as_ref().is_none_or(|left| left.contains(node))
+    }
+
+    /// Whether filters hide nodes.
+    pub(crate) const fn is_filtered(&self) -> bool {
+        self.left.is_some()
+    }
+
+    /// The discs, the largest first.
+    pub(crate) fn discs(&self, drawing: &Drawing<'_>, theme: Theme) -> Vec<CollapsedDisc> {
+        let shows = |v: u32| self.leaves(v);
+        let elements = Elements { drawing, theme, shows: &shows };
+        let disc = |group: super::groups::Group| {
+            let k = usize::from(group.id);
+            let (at, name) = (self.middles[k]?, self.names[k].clone());
+            Some(CollapsedDisc { name, count: group.count, at, color: group.color })
+        };
+        groups_of(&self.of, elements, self.names.len()).into_iter().filter_map(disc).collect()
+    }
+}
