@@ -3,6 +3,7 @@
 What the page draws of it is held by `shell/web/tests/page/legend-signs.mjs`; here the rows in the real page."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from test_bound import EDGES, NODES, STILL, g, told  # noqa: F401
 from test_client import dataset_of, plot
 from test_pictures_bound import count, picture
 
-LIME, PINK, AQUA = [0, 255, 0], [255, 0, 255], [0, 255, 255]
+LIME, PINK, AQUA, RED = [0, 255, 0], [255, 0, 255], [0, 255, 255], [255, 0, 0]
 
 
 def encoded(g, **encodings):  # noqa: F811
@@ -76,6 +77,14 @@ def test_the_servers_picture_has_the_rows(server, g, legends):  # noqa: F811
     text = picture(server, plot(legends), "svg", legend="true", height=700)
     assert all(f">{label}</text>" in text for label in ("kind", "way", "risk", "≥ 4", "nobody"))
     assert 'fill="#d80027"' in text, "the flag"
+
+
+def test_the_real_page_draws_the_rows(legends):
+    found = browser("legend-real.mjs", plot(legends), json.dumps([PINK, AQUA, RED]))
+    assert found["complaints"] == [] and found["glyphs"] == 1 and found["pictures"] == 1, found
+    pink, aqua, red = found["counts"]
+    # A disc of 8 pixels less its glyph, a line of 4 by 18 pixels, and what is red of a line of 1.4 and of the flag.
+    assert 12 < pink < 60 and 60 < aqua < 90 and 36 < red < 140, found
 
 
 def test_icons_that_are_drawn_have_glyphs_in_the_legend(server, g):  # noqa: F811

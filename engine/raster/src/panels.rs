@@ -245,55 +245,76 @@ fn lines(legend: &Legend, settings: &Settings) -> Vec<Line> {
     };
     // What a low picture has no room for is counted with the values beyond.
     let room = ((settings.height as f32 * 0.6 / LINE) as usize / legend.keys.len().max(1)).max(3);
-    let mut lines = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
+    let height = |lines: &[Line]| lines.iter().map(Line::height).sum::<f32>();
+    // Besides its rims a legend ends with what it leaves out and what else is bound.
+    let scales = legend.scales.len().min(SCALES_MAX) as f32;
+    let free = settings.height as f32 - 2.0 * (RIM + PAD) - LINE * (1.0 + scales);
+    let mut left_out = 0;
     for key in &legend.keys {
+        let own = key_lines(key, room, &themed);
+        if !lines.is_empty() && height(&lines) + 8.0 + height(&own) > free {
+            left_out += 1;
+            continue;
+        }
         if !lines.is_empty() {
             lines.push(Line::Gap);
         }
-        let of = if key.edges { "edges" } else { "nodes" };
-        lines.push(Line::Title(shorten(&key.title, LETTERS_MAX), of.to_owned()));
-        if let Some((colors, low, high)) = &key.ramp {
-            lines.push(Line::Ramp(colors.iter().map(|c| themed(*c)).collect()));
-            let cut = |text: &str| shorten(text, LETTERS_MAX / 2);
-            lines.push(Line::Ends(cut(low), cut(high)));
-        }
-        let shown = key.entries.len().min(ENTRIES_MAX).min(room);
-        let looks: Vec<(Place, Look)> =
-            key.signs.iter().map(|(place, look)| (*place, Look::read(look))).collect();
-        let is_plain = key.entries.iter().all(Row::is_plain);
-        let sign = |row: &Row| {
-            let color = row.color.map(themed);
-            let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
-                let entry = look.entries.get(usize::from(*at).checked_sub(1)?)?;
-                Some((*place, look.clone(), entry.clone()))
-            });
-            let has_badges = looks.iter().any(|(place, _)| rows::is_badge(*place));
-            rows::Sign {
-                row: row.clone(),
-                color,
-                is_edge: key.edges,
-                is_plain,
-                has_badges,
-                signs: own.collect(),
-            }
-        };
-        lines.extend(key.entries[..shown].iter().map(|row| Line::Entry {
-            name: shorten(&row.name, LETTERS_MAX),
-            count: row.count.map_or_else(String::new, thousands),
-            sign: sign(row),
-        }));
-        let more = key.more + (key.entries.len() - shown) as u64;
-        if more > 0 {
-            lines.push(Line::Quiet(format!("{} more", thousands(more))));
-        }
-        let texts = key.lines.iter().take(ENTRIES_MAX);
-        lines.extend(texts.map(|text| Line::Quiet(shorten(text, LETTERS_MAX))));
+        lines.extend(own);
+    }
+    if left_out > 0 {
+        let columns = if left_out == 1 { "column" } else { "columns" };
+        lines.push(Line::Quiet(format!("{left_out} more {columns}")));
     }
     if !lines.is_empty() && !legend.scales.is_empty() {
         lines.push(Line::Gap);
         let scales = legend.scales.iter().take(SCALES_MAX);
         lines.extend(scales.map(|scale| Line::Quiet(shorten(scale, LETTERS_MAX))));
     }
+    lines
+}
+
+/// The lines of one key, of which `room` may be rows.
+fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let of = if key.edges { "edges" } else { "nodes" };
+    lines.push(Line::Title(shorten(&key.title, LETTERS_MAX), of.to_owned()));
+    if let Some((colors, low, high)) = &key.ramp {
+        lines.push(Line::Ramp(colors.iter().map(|c| themed(*c)).collect()));
+        let cut = |text: &str| shorten(text, LETTERS_MAX / 2);
+        lines.push(Line::Ends(cut(low), cut(high)));
+    }
+    let shown = key.entries.len().min(ENTRIES_MAX).min(room);
+    let looks: Vec<(Place, Look)> =
+        key.signs.iter().map(|(place, look)| (*place, Look::read(look))).collect();
+    let is_plain = key.entries.iter().all(Row::is_plain);
+    let sign = |row: &Row| {
+        let color = row.color.map(themed);
+        let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
+            let entry = look.entries.get(usize::from(*at).checked_sub(1)?)?;
+            Some((*place, look.clone(), entry.clone()))
+        });
+        let has_badges = looks.iter().any(|(place, _)| rows::is_badge(*place));
+        rows::Sign {
+            row: row.clone(),
+            color,
+            is_edge: key.edges,
+            is_plain,
+            has_badges,
+            signs: own.collect(),
+        }
+    };
+    lines.extend(key.entries[..shown].iter().map(|row| Line::Entry {
+        name: shorten(&row.name, LETTERS_MAX),
+        count: row.count.map_or_else(String::new, thousands),
+        sign: sign(row),
+    }));
+    let more = key.more + (key.entries.len() - shown) as u64;
+    if more > 0 {
+        lines.push(Line::Quiet(format!("{} more", thousands(more))));
+    }
+    let texts = key.lines.iter().take(ENTRIES_MAX);
+    lines.extend(texts.map(|text| Line::Quiet(shorten(text, LETTERS_MAX))));
     lines
 }
 
@@ -347,6 +368,31 @@ mod tests {
             assert!(texts.contains(&"Size: degree") && texts.contains(&"1,000"));
             let [_, top, _, high] = panels.covered[0];
             assert!(top >= -1.0 && (height < 900 || top + high < 900.0), "{top} {high}");
+        }
+    }
+
+    #[test]
+    fn columns_for_which_a_picture_is_too_low_are_counted() {
+        let key = |k: u8| {
+            let row =
+                |v: u8| Row { name: format!("{k} {v}"), color: Some([v, 0, 0]), ..Row::default() };
+            Key {
+                title: format!("column {k}"),
+                entries: (0..9).map(row).collect(),
+                ..Key::default()
+            }
+        };
+        let legend = Some(Legend { keys: (0..12).map(key).collect(), scales: Vec::new() });
+        for (height, more) in [(300, 10), (4_000, 0)] {
+            let settings = Settings { height, legend: legend.clone(), ..Settings::default() };
+            let panels = Panels::of(&settings);
+            let has = |text: &str| {
+                panels.marks.iter().any(|m| matches!(m, Mark::Text(t) if t.text == text))
+            };
+            assert_eq!(has(&format!("{more} more columns")), more > 0, "{height}");
+            assert!(has("column 0") && has("column 11") == (more == 0));
+            let [_, top, _, high] = panels.covered[0];
+            assert!(top > 0.0 && top + high <= height as f32, "{top} {high}");
         }
     }
 

@@ -1,9 +1,10 @@
-// Opens an address and prints the rows of its legend, and how many glyphs and pictures stand before them:
-// node legend-real.mjs ADDRESS
+// Opens an address and prints the rows of its legend, how many glyphs and pictures stand before them, and how
+// many of its pixels are near each of some colours: node legend-real.mjs ADDRESS [[r,g,b],…]
 
-import { launch, open, settle, until } from './page/browser.mjs';
+import { launch, open, pixels, settle, until } from './page/browser.mjs';
 
-const { origin, search } = new URL(process.argv[2]);
+const [address, wanted] = process.argv.slice(2);
+const { origin, search } = new URL(address);
 const browser = await launch();
 try {
   const query = `${search.slice(1)}&test=1&splashAfter=False`;
@@ -18,7 +19,16 @@ try {
   const glyphs = await page.locator('.legend .mark .glyph').count();
   const pictures = await page.locator('.legend .mark img').count();
   const names = await rows.locator('.name').allInnerTexts();
-  console.log(JSON.stringify({ rows: names.sort(), glyphs, pictures, complaints }));
+  const { data } = await pixels(page, '.legend');
+  const near = (color) => {
+    let count = 0;
+    for (let k = 0; k < data.length; k += 4) {
+      if (color.every((channel, c) => Math.abs(channel - data[k + c]) <= 40)) count += 1;
+    }
+    return count;
+  };
+  const counts = JSON.parse(wanted ?? '[]').map(near);
+  console.log(JSON.stringify({ rows: names.sort(), glyphs, pictures, counts, complaints }));
 } finally {
   await browser.close();
 }

@@ -137,7 +137,11 @@ function colorKey(of: ColorKey['of'], side: Json | null, isBlock = false): Color
     more: count(color.more ?? color.more_count) ?? 0,
     ramp: scale,
   };
-  if (Array.isArray(color.signs)) key.signs = color.signs as SignLook[];
+  const signs: unknown[] = Array.isArray(color.signs) ? color.signs : [];
+  // One that cannot be read keeps its place, by which rows name it.
+  const none = { place: 0, title: '', list: [] };
+  const read = signs.map((look) => (Array.isArray(object(look)?.list) ? look : none));
+  if (read.length > 0) key.signs = read as SignLook[];
   if (lines.length > 0) key.lines = lines;
   return key;
 }

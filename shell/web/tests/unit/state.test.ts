@@ -169,6 +169,9 @@ test('what encodings of the legend and icons add to rows is read, and other colu
   assert.deepEqual([bins.of, bins.swatches.length, bins.swatches[0].color], ['edges', 1, '']);
   assert.deepEqual(bins.swatches[0].range, [null, 3]);
   assert.deepEqual([lines.title, lines.lines], ['degree', ['opacity 1–5']]);
+  const entries = [{ label: 'a', signs: [1] }];
+  const odd = readLegend({ node_color: { title: 'k', entries, signs: [null, 3] } });
+  assert.deepEqual(odd?.keys[0].signs?.map(({ list }) => list), [[], []]);
   // A row of colours that has neither a colour nor a look says nothing.
   assert.equal(readLegend({ node_color: { title: 'k', entries: [{ label: 'a' }] } }), null);
 });
