@@ -50,8 +50,9 @@ impl<W: Weight> Tally<W> {
     /// Calls `f(label, sum)` for every label in the order of first appearance, and clears.
     #[inline(always)]
     pub(crate) fn drain(&mut self, mut f: impl FnMut(u32, W)) {
-        for l in &self.touched[..self.len] {
-            f(*l, std::mem::take(&mut self.of[*l as usize]));
+        let (of, touched) = (self.of.as_mut_slice(), &self.touched[..self.len]);
+        for l in touched {
+            f(*l, std::mem::take(&mut of[*l as usize]));
         }
         self.len = 0;
     }
@@ -60,12 +61,17 @@ impl<W: Weight> Tally<W> {
 /// A tally for every thread of the pool and one for a caller from outside.
 pub(crate) struct Tallies<W> {
     labels: usize,
-    slots: Vec<Mutex<Option<Tally<W>>>>,
+    slots: Vec<Apart<W>>,
 }
+
+/// The tally of one thread, on cache lines of its own: threads write to theirs all the time.
+#[repr(align(128))]
+struct Apart<W>(Mutex<Option<Tally<W>>>);
 
 impl<W: Weight> Tallies<W> {
     pub(crate) fn new(labels: usize) -> Self {
-        let slots = (0..rayon::current_num_threads() + 1).map(|_| Mutex::new(None)).collect();
+        let slots =
+            (0..rayon::current_num_threads() + 1).map(|_| Apart(Mutex::new(None))).collect();
         Self { labels, slots }
     }
 
@@ -73,7 +79,7 @@ impl<W: Weight> Tallies<W> {
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Tally<W>) -> R) -> R {
         let slot = rayon::current_thread_index().map_or(0, |i| i + 1).min(self.slots.len() - 1);
         // Only this thread takes this lock, so it is always free.
-        let mut tally = self.slots[slot].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tally = self.slots[slot].0.lock().unwrap_or_else(PoisonError::into_inner);
         f(tally.get_or_insert_with(|| Tally::new(self.labels)))
     }
 }

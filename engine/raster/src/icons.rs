@@ -110,7 +110,8 @@ fn item<'a>(
     if is_badge && !is_edge && spot.radius < BADGE_DISC_MIN {
         return None;
     }
-    let badge = (spot.radius * BADGE).clamp(BADGE_MIN, BADGE_MAX);
+    let bounded = |r: f32| look.bounded(layer.place, r);
+    let badge = bounded((spot.radius * BADGE).clamp(BADGE_MIN, BADGE_MAX));
     // Beside the icon of an edge, which has no disc to sit on the rim of.
     let off = if is_edge { spot.radius + badge } else { spot.radius * 0.92 };
     let back = sheet.back[0];
@@ -126,11 +127,36 @@ fn item<'a>(
         is_edge,
         is_badge,
         at: [0, 1].map(|c| spot.at[c] + side[c] * off),
-        r: if is_badge { badge } else { spot.radius },
+        r: if is_badge { badge } else { bounded(spot.radius) },
         alpha,
         disc,
         back,
     })
+}
+
+/// A sign of the legend on a disc of a colour, or beside a line where it `is_edge`; `back` is what is behind the legend.
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    pub(crate) is_edge: bool,
+    pub(crate) at: [f32; 2],
+    pub(crate) radius: f32,
+    pub(crate) alpha: f32,
+    pub(crate) disc: [f32; 3],
+    pub(crate) back: [f32; 3],
+}
+
+impl Spot {
+    /// The marks of an icon, or of a badge at its side, of which `badge` is the radius.
+    pub(crate) fn draw(&self, marks: &mut Vec<Mark>, look: &Look, entry: &Entry, badge: f32) {
+        let side = side(self.place);
+        let is_badge = side != [0.0; 2];
+        let Self { is_edge, alpha, disc, back, .. } = *self;
+        let at = [0, 1].map(|c| self.at[c] + side[c] * self.radius * 0.92);
+        let r = look.bounded(self.place, if is_badge { badge } else { self.radius });
+        let item = Item { look, entry, is_edge, is_badge, at, r, alpha, disc, back };
+        item.back(marks);
+        item.front(marks);
+    }
 }
 
 fn rgb([r, g, b, _]: [f32; 4]) -> [f32; 3] {
@@ -142,6 +168,13 @@ fn ink_on(color: [f32; 3]) -> [f32; 4] {
     let bytes = color.map(|c| (c * 255.0).round() as u8);
     let [r, g, b] = if backdrop::is_light(bytes) { DARK } else { LIGHT };
     [r, g, b, 1.0]
+}
+
+impl Look {
+    /// A radius, no larger than the encoding lets a badge be.
+    fn bounded(&self, place: Place, r: f32) -> f32 {
+        self.radius_max.filter(|_| place != Place::Icon).map_or(r, |most| r.min(most))
+    }
 }
 
 impl Item<'_> {

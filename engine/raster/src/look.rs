@@ -29,6 +29,8 @@ pub(crate) struct Look {
     /// Whether it is cut to a disc.
     pub(crate) is_round: bool,
     pub(crate) blend: Option<String>,
+    /// The radius of a badge at most, in pixels.
+    pub(crate) radius_max: Option<f32>,
     /// Width in pixels, and its stroke.
     pub(crate) border: Option<(f32, String)>,
     pub(crate) style: Filters,
@@ -80,6 +82,7 @@ impl Look {
         Self {
             entries: look["list"].as_array().into_iter().flatten().map(entry).collect(),
             is_round: look["shape"].as_str() != Some("none"),
+            radius_max: look["max"].as_f64().map(|px| px as f32 / 2.0),
             blend: look["blend"].as_str().map(str::to_owned),
             border,
             style: filters("style"),

@@ -1,7 +1,12 @@
 //! Title and legend of a picture.
 
+use graphlume_scene::Place;
+use serde_json::Value;
+
 use crate::labels::{Rect, shorten};
+use crate::look::Look;
 use crate::marks::{Halo, Mark, Text};
+use crate::rows;
 use crate::text::Face;
 use crate::{Background, Settings, Theme};
 
@@ -14,19 +19,44 @@ pub struct Legend {
     pub scales: Vec<String>,
 }
 
-/// What the colours of one side mean.
+/// What the colours of one side mean, or what the legend says of another column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Key {
     /// The column.
     pub title: String,
     /// Whether it is about edges.
     pub edges: bool,
-    /// Values with their colour and how many have them, when that is known.
-    pub entries: Vec<(String, [u8; 3], Option<u64>)>,
+    /// Its values.
+    pub entries: Vec<Row>,
     /// Values beyond those.
     pub more: u64,
     /// Colours from the least to the greatest value, and these.
     pub ramp: Option<(Vec<[u8; 3]>, String, String)>,
+    /// Icons and badges of the rows by their places, as layers of the picture have them ([`IconLayer::look`]).
+    ///
+    /// [`IconLayer::look`]: graphlume_scene::IconLayer::look
+    pub signs: Vec<(Place, Value)>,
+    /// Texts below the rows.
+    pub lines: Vec<String>,
+}
+
+/// A value in a legend.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    /// What the value is called.
+    pub name: String,
+    /// Its colour; none where the row shows none.
+    pub color: Option<[u8; 3]>,
+    /// How many elements have it, when that is known.
+    pub count: Option<u64>,
+    /// Opacity of what stands before the name, 0 to 1.
+    pub opacity: Option<f32>,
+    /// Diameter of a disc in pixels of the page.
+    pub size: Option<f32>,
+    /// Width of a line in pixels of the page.
+    pub width: Option<f32>,
+    /// For each of the key's signs the entry of its list, counted from 1; 0 for none.
+    pub signs: Vec<u16>,
 }
 
 /// Entries of a key that are shown.
@@ -34,11 +64,11 @@ const ENTRIES_MAX: usize = 12;
 /// Lines of what else is bound.
 const SCALES_MAX: usize = 6;
 /// Sizes of letters, heights of lines and distances in pixels of the page.
-const SIZE: f32 = 11.0;
+pub(crate) const SIZE: f32 = 11.0;
 const LINE: f32 = 18.0;
 const PAD: f32 = 10.0;
 const RIM: f32 = 12.0;
-const SWATCH: f32 = 10.0;
+pub(crate) const SWATCH: f32 = 10.0;
 const TITLE_SIZE: f32 = 18.0;
 const WIDTH_MIN: f32 = 96.0;
 /// Letters of a line, beyond which it is cut in its middle.
@@ -53,10 +83,10 @@ pub(crate) struct Panels {
 }
 
 /// The colours of panels.
-struct Inks {
-    text: [f32; 3],
-    quiet: [f32; 3],
-    plate: [f32; 3],
+pub(crate) struct Inks {
+    pub(crate) text: [f32; 3],
+    pub(crate) quiet: [f32; 3],
+    pub(crate) plate: [f32; 3],
 }
 
 /// Colour of names and of other texts on a background.
@@ -142,7 +172,7 @@ impl Panels {
 /// A line of a legend.
 enum Line {
     Title(String, String),
-    Entry { name: String, count: String, color: [f32; 3], thin: bool },
+    Entry { name: String, count: String, sign: rows::Sign },
     Ramp(Vec<[f32; 3]>),
     Ends(String, String),
     Quiet(String),
@@ -159,6 +189,7 @@ impl Line {
         match self {
             Self::Ramp(_) => 12.0,
             Self::Gap => 8.0,
+            Self::Entry { sign, .. } => sign.height().max(LINE),
             _ => LINE,
         }
     }
@@ -166,8 +197,8 @@ impl Line {
     fn width(&self) -> f32 {
         match self {
             Self::Title(a, b) => width(a, true) + 12.0 + width(b, false),
-            Self::Entry { name, count, .. } => {
-                SWATCH + 8.0 + width(name, false) + 14.0 + width(count, false)
+            Self::Entry { name, count, sign } => {
+                sign.width() + 8.0 + width(name, false) + 14.0 + width(count, false)
             }
             Self::Ends(a, b) => width(a, false) + 20.0 + width(b, false),
             Self::Quiet(text) => width(text, false),
@@ -188,13 +219,10 @@ impl Line {
                 write(a, x, true, inks.text);
                 write(b, right(b), false, inks.quiet);
             }
-            Self::Entry { name, count, color, thin } => {
-                write(name, x + SWATCH + 8.0, false, inks.text);
+            Self::Entry { name, count, sign } => {
+                write(name, x + sign.width() + 8.0, false, inks.text);
                 write(count, right(count), false, inks.quiet);
-                let high = if *thin { 3.0 } else { SWATCH };
-                let rect = [x, y - high / 2.0, SWATCH, high];
-                let radius = if *thin { 1.5 } else { 3.0 };
-                marks.push(Mark::Plate { rect, radius, color: *color, opacity: 1.0 });
+                sign.draw(marks, [x, y], inks);
             }
             Self::Ramp(colors) => {
                 let rect = [x, y - 4.0, wide, 8.0];
@@ -230,16 +258,36 @@ fn lines(legend: &Legend, settings: &Settings) -> Vec<Line> {
             lines.push(Line::Ends(cut(low), cut(high)));
         }
         let shown = key.entries.len().min(ENTRIES_MAX).min(room);
-        lines.extend(key.entries[..shown].iter().map(|(name, color, count)| Line::Entry {
-            name: shorten(name, LETTERS_MAX),
-            count: count.map_or_else(String::new, thousands),
-            color: themed(*color),
-            thin: key.edges,
+        let looks: Vec<(Place, Look)> =
+            key.signs.iter().map(|(place, look)| (*place, Look::read(look))).collect();
+        let is_plain = key.entries.iter().all(Row::is_plain);
+        let sign = |row: &Row| {
+            let color = row.color.map(themed);
+            let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
+                let entry = look.entries.get(usize::from(*at).checked_sub(1)?)?;
+                Some((*place, look.clone(), entry.clone()))
+            });
+            let has_badges = looks.iter().any(|(place, _)| rows::is_badge(*place));
+            rows::Sign {
+                row: row.clone(),
+                color,
+                is_edge: key.edges,
+                is_plain,
+                has_badges,
+                signs: own.collect(),
+            }
+        };
+        lines.extend(key.entries[..shown].iter().map(|row| Line::Entry {
+            name: shorten(&row.name, LETTERS_MAX),
+            count: row.count.map_or_else(String::new, thousands),
+            sign: sign(row),
         }));
         let more = key.more + (key.entries.len() - shown) as u64;
         if more > 0 {
             lines.push(Line::Quiet(format!("{} more", thousands(more))));
         }
+        let texts = key.lines.iter().take(ENTRIES_MAX);
+        lines.extend(texts.map(|text| Line::Quiet(shorten(text, LETTERS_MAX))));
     }
     if !lines.is_empty() && !legend.scales.is_empty() {
         lines.push(Line::Gap);
@@ -277,7 +325,13 @@ mod tests {
 
     #[test]
     fn a_legend_says_what_it_leaves_out_and_fits_the_picture() {
-        let entries = (0..40).map(|k| (format!("value {k}"), [k, 0, 0], Some(1_000))).collect();
+        let row = |k| Row {
+            name: format!("value {k}"),
+            color: Some([k, 0, 0]),
+            count: Some(1_000),
+            ..Row::default()
+        };
+        let entries = (0..40).map(row).collect();
         let key = Key { title: "kind".to_owned(), entries, more: 5, ..Key::default() };
         let legend = Some(Legend { keys: vec![key], scales: vec!["Size: degree".to_owned()] });
         for height in [100, 900] {

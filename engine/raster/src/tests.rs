@@ -338,7 +338,12 @@ fn names_stand_beside_their_nodes_and_title_and_legend_beside_the_graph() {
     // A legend on the left, and the graph on its right.
     let key = Key {
         title: "kind".to_owned(),
-        entries: vec![("blue".to_owned(), [0, 255, 0], Some(2))],
+        entries: vec![Row {
+            name: "blue".to_owned(),
+            color: Some([0, 255, 0]),
+            count: Some(2),
+            ..Row::default()
+        }],
         ..Key::default()
     };
     let legend = Some(Legend { keys: vec![key], scales: Vec::new() });

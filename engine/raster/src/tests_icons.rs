@@ -173,3 +173,23 @@ fn icons_are_outlines_in_files_of_shapes_and_the_same_in_any_bands() {
     let [few, many] = [&one, &two].map(|p| count(p, [216, 0, 39]) as f32);
     assert!((many / few - 4.0).abs() < 0.5, "{few} {many}");
 }
+
+#[test]
+fn a_badge_is_no_larger_than_its_dimensions_say() {
+    let badge = |max: Option<f32>| {
+        let look = json!({"title": "k", "max": max, "list": [{"bg": "#ff0000"}]});
+        let of = |place| {
+            count(&drawn(&[layer(Axis::Node, place, vec![1, 0], look.clone())]), [255, 0, 0])
+        };
+        [of(Place::Top), of(Place::Cover), of(Place::Icon)]
+    };
+    let disc = |r: f32| (std::f32::consts::PI * r * r) as usize;
+    let [free, cover, icon] = badge(None);
+    assert!(free > disc(10.0) && cover > disc(22.0), "{free} {cover}");
+    let [bounded, covered, own] = badge(Some(10.0));
+    // Red pixels are whole ones, not those at the rim.
+    for count in [bounded, covered] {
+        assert!(count > disc(4.0) && count < disc(5.3), "{count}");
+    }
+    assert_eq!(own, icon, "an icon has its disc");
+}

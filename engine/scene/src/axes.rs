@@ -22,30 +22,37 @@ const WIDTH_MAX: f64 = 40.0;
 pub(crate) fn rows(cx: &mut Cx<'_>) -> Vec<Value> {
     let spec = cx.spec(Side::Node);
     for encoding in spec.complex("Axis") {
-        let Some(rows) = encoding.get("rows").and_then(Value::as_array) else {
-            let text = "the axis encoding has no list of rows: ignored".to_owned();
-            cx.tell(ENCODING_IGNORED, text);
-            continue;
-        };
-        let found: Vec<Option<Value>> = rows.iter().take(ROWS_MAX).map(row).collect();
-        let unread: Vec<usize> =
-            found.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(at, _)| at).collect();
-        if let Some(first) = unread.first() {
-            let text = format!(
-                "{} of {} axis rows are not drawn: row {first} is {}, which has no number in r, x or y; give it one",
-                unread.len(),
-                rows.len(),
-                value_word(&rows[*first]),
-            );
-            cx.tell(NOT_SHOWN, text);
+        if let Some(rows) = encoded(cx, encoding) {
+            return rows;
         }
-        if rows.len() > ROWS_MAX {
-            let text = format!("of {} axis rows the first {ROWS_MAX} are drawn", rows.len());
-            cx.tell(NOT_SHOWN, text);
-        }
-        return found.into_iter().flatten().collect();
     }
     Vec::new()
+}
+
+/// The rows of one encoding; a notice and `None` where it has no list of rows.
+pub(crate) fn encoded(cx: &mut Cx<'_>, encoding: &Map<String, Value>) -> Option<Vec<Value>> {
+    let Some(rows) = encoding.get("rows").and_then(Value::as_array) else {
+        let text = "the axis encoding has no list of rows: ignored".to_owned();
+        cx.tell(ENCODING_IGNORED, text);
+        return None;
+    };
+    let found: Vec<Option<Value>> = rows.iter().take(ROWS_MAX).map(row).collect();
+    let unread: Vec<usize> =
+        found.iter().enumerate().filter(|(_, r)| r.is_none()).map(|(at, _)| at).collect();
+    if let Some(first) = unread.first() {
+        let text = format!(
+            "{} of {} axis rows are not drawn: row {first} is {}, which has no number in r, x or y; give it one",
+            unread.len(),
+            rows.len(),
+            value_word(&rows[*first]),
+        );
+        cx.tell(NOT_SHOWN, text);
+    }
+    if rows.len() > ROWS_MAX {
+        let text = format!("of {} axis rows the first {ROWS_MAX} are drawn", rows.len());
+        cx.tell(NOT_SHOWN, text);
+    }
+    Some(found.into_iter().flatten().collect())
 }
 
 /// A number with all the digits that arithmetic left of it, as layouts of clients label their rings, with four of them.

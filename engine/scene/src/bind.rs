@@ -9,7 +9,9 @@ use graphlume_types::{Notice, note};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::icons::Place;
 use crate::scene::NodeColumn;
+use crate::wire::Axis;
 
 /// Nodes or edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,14 @@ impl Side {
         match self {
             Self::Node => "point",
             Self::Edge => "edge",
+        }
+    }
+
+    /// The elements on the wire.
+    pub(crate) const fn axis(self) -> Axis {
+        match self {
+            Self::Node => Axis::Node,
+            Self::Edge => Axis::Edge,
         }
     }
 
@@ -44,9 +54,6 @@ pub(crate) struct Spec<'a> {
     /// What shows now, and what "reset" goes back to.
     complex: [Option<&'a Map<String, Value>>; 2],
 }
-
-/// Kinds of complex encodings that are kept and not drawn.
-const NOT_DRAWN: [&str; 2] = ["Kepler", "Legend"];
 
 impl<'a> Spec<'a> {
     /// Reads `{bindings, complex?}`.
@@ -73,19 +80,24 @@ impl<'a> Spec<'a> {
             .filter(usable)
     }
 
-    /// Keys of complex encodings that have no effect on the picture.
+    /// Keys of complex encodings of which nothing is drawn.
     pub(crate) fn not_drawn(&self) -> Vec<&'a str> {
         let keys = self.complex.into_iter().flatten().flat_map(Map::keys);
-        let prefix = self.side.key();
-        let ours = |k: &&String| {
-            let rest = k.strip_prefix(prefix);
-            rest.is_none_or(|r| NOT_DRAWN.iter().any(|kind| r.starts_with(kind)))
+        let unknown = |k: &&String| {
+            let rest = k.strip_prefix(self.side.key()).and_then(|k| k.strip_suffix("Encoding"));
+            !rest.is_some_and(|rest| is_drawn(crate::legend::kind_of(rest)))
         };
-        let mut found: Vec<&str> = keys.filter(ours).map(String::as_str).collect();
+        let mut found: Vec<&str> = keys.filter(unknown).map(String::as_str).collect();
         found.sort_unstable();
         found.dedup();
         found
     }
+}
+
+/// Whether a kind of encoding, such as `Color`, changes the picture or the legend.
+fn is_drawn(kind: &str) -> bool {
+    let is_place = || Place::ALL.iter().any(|(_, name)| *name == kind);
+    ["Axis", "Color", "Opacity", "Size", "Weight"].contains(&kind) || is_place()
 }
 
 /// Which row of a column belongs to an element.
@@ -169,10 +181,7 @@ impl<'a> Cx<'a> {
 
     /// The column of this name on this side; a warning and `None` when there is none.
     pub(crate) fn column(&mut self, side: Side, name: &str, purpose: &str) -> Option<Source<'a>> {
-        let found = match side {
-            Side::Node => self.node_column(name),
-            Side::Edge => self.edge_column(name),
-        };
+        let found = self.find(side, name);
         if found.is_none() {
             let side = side.word();
             let text = format!(
@@ -182,6 +191,14 @@ impl<'a> Cx<'a> {
             self.tell(COLUMN_MISSING, text);
         }
         found
+    }
+
+    /// The column of this name on this side.
+    pub(crate) fn find(&self, side: Side, name: &str) -> Option<Source<'a>> {
+        match side {
+            Side::Node => self.node_column(name),
+            Side::Edge => self.edge_column(name),
+        }
     }
 
     pub(crate) fn node_column(&self, name: &str) -> Option<Source<'a>> {

@@ -16,6 +16,7 @@ mod far;
 mod hues;
 mod icons;
 mod labels;
+mod legend;
 mod map;
 mod mapping;
 mod measure;
@@ -25,6 +26,7 @@ mod palettes;
 mod scene;
 mod search;
 mod sizes;
+mod undrawn;
 pub mod wire;
 
 pub use card::{edge_card, edge_names, node_card, node_names};

@@ -3,7 +3,7 @@
 use graphlume_table::{Table, to_f64};
 use graphlume_types::{Notice, note};
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::bind::{Cx, ENCODING_IGNORED, NO_NUMBERS, Side, Source};
 use crate::far::tell_far;
@@ -30,10 +30,7 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
             continue;
         };
         let Some(source) = cx.column(side, name, &purpose) else { continue };
-        let found = match encoding.get("mapping").filter(|m| !m.is_null()) {
-            Some(mapping) => mapped(mapping, &source),
-            None => plain(&source).ok_or("its column holds no number"),
-        };
+        let found = encoded(encoding, &source);
         match found {
             Ok(measured) => return Some(measured),
             Err(why) => {
@@ -57,6 +54,17 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side, kind: &str, binding: &str) -> O
         cx.tell(NO_NUMBERS, text);
     }
     measured
+}
+
+/// A complex encoding: what a `mapping` makes of a column, or the column's own numbers.
+pub(crate) fn encoded(
+    encoding: &Map<String, Value>,
+    source: &Source<'_>,
+) -> Result<Measured, &'static str> {
+    match encoding.get("mapping").filter(|m| !m.is_null()) {
+        Some(mapping) => mapped(mapping, source),
+        None => plain(source).ok_or("its column holds no number"),
+    }
 }
 
 /// The column's own numbers.
@@ -143,11 +151,16 @@ pub(crate) fn node_sizes(shares: &[f64], base: f64) -> Vec<u8> {
     shares.par_iter().with_min_len(1 << 12).map(size).collect()
 }
 
+/// Pixels of an edge's width by its share of the largest number.
+pub(crate) fn line_width(share: f64) -> f64 {
+    0.5 + 3.5 * share
+}
+
 /// Edge widths on the wire: half a pixel to four.
 pub(crate) fn edge_widths(measured: &Measured) -> Vec<u8> {
     let width = |share: &f64| {
         let share = if measured.mapped { *share } else { share.sqrt() };
-        ((0.5 + 3.5 * share) * EDGE_UNITS).round() as u8
+        (line_width(share) * EDGE_UNITS).round() as u8
     };
     measured.shares().par_iter().with_min_len(1 << 12).map(width).collect()
 }
@@ -252,6 +265,41 @@ pub(crate) fn mercator(lon: f64, lat: f64) -> [f64; 2] {
     const LATITUDE_MAX: f64 = 85.051_128_779_806_6;
     let phi = lat.clamp(-LATITUDE_MAX, LATITUDE_MAX).to_radians();
     [lon, phi.tan().asinh().to_degrees()]
+}
+
+/// The least weight of a node as a share of the mean.
+const MASS_MIN: f64 = 0.01;
+
+/// What every node counts for in a layout by forces, as bound: (degree + 1) times its weight as a share of the mean of all, so that
+/// weights of any unit leave the picture its size. What has no weight has the mean; less than a hundredth of it counts as that.
+pub(crate) fn node_masses(cx: &mut Cx<'_>) -> Option<Vec<f32>> {
+    let measured = bound(cx, Side::Node, "Weight", "node_weight")?;
+    let low = measured.values.iter().filter(|v| **v <= 0.0).count() as u64;
+    if low > 0 {
+        let text = format!(
+            "node weight column {:?} has {low} values of 0 and less, which no layout can use: they count as a hundredth of the \
+             mean",
+            measured.title
+        );
+        note(&mut cx.notices, Notice::new("negative-weights", text).about(low));
+    }
+    let known = || measured.values.iter().filter(|v| v.is_finite()).map(|v| v.max(0.0));
+    let (sum, count) = known().fold((0.0, 0u64), |(sum, count), v| (sum + v, count + 1));
+    let mean = sum / count.max(1) as f64;
+    if !(mean.is_finite() && mean > 0.0) {
+        let text = format!(
+            "node weight column {:?} has no mean above 0: the layout weighs nodes by their degree alone",
+            measured.title
+        );
+        cx.tell(NO_NUMBERS, text);
+        return None;
+    }
+    let t = &cx.graph.topology;
+    let mass = |(v, weight): (usize, &f64)| {
+        let share = if weight.is_finite() { (weight / mean).max(MASS_MIN) } else { 1.0 };
+        ((f64::from(t.degree(v as u32)) + 1.0) * share) as f32
+    };
+    Some(measured.values.iter().enumerate().map(mass).collect())
 }
 
 /// Bound edge weights by edge table row, and as they are bound. What has no weight weighs 1; a negative weight weighs 0.

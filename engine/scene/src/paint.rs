@@ -21,6 +21,36 @@ use crate::palettes;
 pub(crate) struct Painted {
     pub(crate) rgba: Vec<Rgba>,
     pub(crate) legend: Value,
+    /// Which entry of the legend each element has, where the legend lists values of a column.
+    pub(crate) listed: Option<Listed>,
+}
+
+/// The classes of elements, and which of them a legend lists.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Listed {
+    /// Per element its class, or [`NONE`].
+    codes: Vec<u32>,
+    /// The classes of the entries, in their order.
+    pub(crate) classes: Vec<u32>,
+    /// The entry of all classes that are not listed, and that of elements without a class; [`NONE`] where there is none.
+    rest: [u32; 2],
+}
+
+impl Listed {
+    /// Per element its entry, or [`NONE`].
+    pub(crate) fn entries(&self) -> Vec<u32> {
+        let [other, without] = self.rest;
+        let known =
+            self.codes.iter().copied().filter(|c| *c != NONE).max().map_or(0, |c| c as usize + 1);
+        let mut entry = vec![other; known];
+        for (at, class) in self.classes.iter().enumerate() {
+            if let Some(entry) = entry.get_mut(*class as usize) {
+                *entry = at as u32;
+            }
+        }
+        let of = |c: &u32| entry.get(*c as usize).copied().unwrap_or(without);
+        self.codes.par_iter().with_min_len(1 << 13).map(of).collect()
+    }
 }
 
 /// Rows of a column in classes of one colour each.
@@ -94,7 +124,10 @@ pub(crate) fn bound(cx: &mut Cx<'_>, side: Side) -> Option<Painted> {
 }
 
 /// A complex encoding: `colors` with a variation, or a `mapping`.
-fn encoded(encoding: &Map<String, Value>, source: &Source<'_>) -> Result<Painted, &'static str> {
+pub(crate) fn encoded(
+    encoding: &Map<String, Value>,
+    source: &Source<'_>,
+) -> Result<Painted, &'static str> {
     if let Some(mapping) = encoding.get("mapping").filter(|m| !m.is_null()) {
         return mapped(mapping, source);
     }
@@ -222,6 +255,19 @@ fn literal(source: &Source<'_>) -> Option<Painted> {
     Some(classes.paint(source))
 }
 
+/// The distinct values as a legend lists them, without colours; `None` where there is no value.
+pub(crate) fn values(source: &Source<'_>) -> Option<Painted> {
+    by_value(source, |_| OTHER, |word, _| word).filter(|p| p.legend["entries"][0].is_object())
+}
+
+/// The outcomes of a mapping as a legend lists them, without colours; `None` where bins meet a column without numbers.
+pub(crate) fn outcomes(rule: &Mapping, source: &Source<'_>) -> Option<Painted> {
+    let mapped = rule.apply(&source.array)?;
+    let colors = vec![OTHER; mapped.outcomes.len()];
+    let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
+    Some(Classes { codes: mapped.codes, colors, words, lumped: false, named: None }.paint(source))
+}
+
 /// One class for every distinct value, coloured by `color` of a row that has it.
 fn by_value(
     source: &Source<'_>,
@@ -333,17 +379,20 @@ impl Classes {
             .collect();
         let named: u32 = listed.iter().map(|c| counts[*c as usize]).sum();
         let rest = counts.iter().sum::<u32>() - named;
-        if self.lumped && rest > 0 {
-            entries.push(entry("other", OTHER, rest));
-        }
-        if without > 0 {
-            entries.push(entry("no value", OTHER, without));
+        let mut rests = [NONE; 2];
+        let rest = if self.lumped { rest } else { 0 };
+        for (at, (label, count)) in [("other", rest), ("no value", without)].into_iter().enumerate()
+        {
+            if count > 0 {
+                rests[at] = entries.len() as u32;
+                entries.push(entry(label, OTHER, count));
+            }
         }
         let more = if self.lumped { 0 } else { all - listed.len() };
         let legend = json!({
             "title": source.name, "kind": "categorical", "entries": entries, "stops": [], "more": more,
         });
-        Painted { rgba, legend }
+        Painted { rgba, legend, listed: Some(Listed { codes, classes: listed, rest: rests }) }
     }
 }
 
@@ -380,7 +429,7 @@ pub(crate) fn ramp(source: &Source<'_>, stops: &[Rgba], free: bool) -> Option<Pa
         "stops": stops.iter().enumerate().map(stop).collect::<Vec<_>>(),
         "min": shown(low), "max": shown(high), "scale": if log { "log" } else { "linear" },
     });
-    Some(Painted { rgba, legend })
+    Some(Painted { rgba, legend, listed: None })
 }
 
 fn is_temporal(dtype: &DataType) -> bool {

@@ -9,16 +9,18 @@ use serde_json::{Map, Value, json};
 
 use crate::SceneError;
 use crate::axes;
-use crate::bind::{Cx, NOT_SHOWN, Side, Source};
+use crate::bind::{Cx, Side, Source};
 use crate::css::{self, Rgba, to_hex};
 use crate::depth;
 use crate::hues::{self, HUES, OTHER, RAMP};
 use crate::icons::{self, IconLayer, Place};
 use crate::labels::{Labels, candidates, context, cut};
+use crate::legend;
 use crate::map;
 use crate::measure::{self, Measured};
 use crate::paint::{self, Painted};
 use crate::sizes::{Sized, size_entry, sizes};
+use crate::undrawn;
 use crate::wire::Axis;
 
 /// A column of the nodes by its name, one row a node.
@@ -109,7 +111,7 @@ pub struct Scene {
     /// Width of every edge by CSR position in sixteenths of a pixel; `None` means the page's default.
     pub edge_width: Option<Vec<u8>>,
     /// What the colours and sizes mean: `{node_color, node_size, edge_color?, edge_size?, node_opacity?, edge_opacity?,
-    /// node_icon?, edge_icon?}`.
+    /// node_icon?, edge_icon?, blocks?}`.
     /// A colour is `{title, kind: categorical|continuous|none, entries: [{label, color, count}], stops:
     /// [{at, color}], min?, max?, scale?, more?}`, a size `{title, kind, min, max, scale}`.
     pub legend: Value,
@@ -128,6 +130,8 @@ pub struct Scene {
     pub depths: Option<Vec<f32>>,
     /// Bound edge weights by edge table row.
     pub edge_weights: Option<Vec<f32>>,
+    /// What every node counts for in a layout by forces; `None` where no weight of nodes is bound: its degree + 1.
+    pub node_masses: Option<Vec<f32>>,
     /// Importance of every node: the bound size, else the degree.
     pub importance: Vec<f32>,
     /// Whether communities would decide the colours of the nodes: nothing is bound and no column says
@@ -188,16 +192,8 @@ pub fn build(
     let degrees: Vec<f32> = (0..t.num_nodes()).map(|v| t.degree(v) as f32).collect();
 
     let sized = sizes(&mut cx, &degrees);
-    let type_column = type_column(&cx);
-    let (mut painted, colors_by_community) = match (paint::bound(&mut cx, Side::Node), type_column)
-    {
-        (Some(painted), _) => (painted, false),
-        (None, Some(painted)) => (painted, false),
-        (None, None) => match communities {
-            Some(c) => (by_community(graph, c, &labels, &sized.importance), true),
-            None => (by_degree(&degrees), true),
-        },
-    };
+    let (mut painted, colors_by_community) =
+        node_colors(&mut cx, communities, &labels, [&degrees, &sized.importance]);
     let opacity = measure::bound(&mut cx, Side::Node, "Opacity", "node_opacity");
     if let Some(opacity) = &opacity {
         fade(&mut painted.rgba, opacity);
@@ -205,6 +201,7 @@ pub fn build(
     let edge_opacity = measure::bound(&mut cx, Side::Edge, "Opacity", "edge_opacity");
     let edge = edge_colors(&mut cx, &painted.rgba, edge_opacity.as_ref());
     let (edge_weights, weights) = measure::edge_weights(&mut cx).unzip();
+    let node_masses = measure::node_masses(&mut cx);
     // `edge_size` goes before `edge_weight`: only without it are edges as wide as their weights.
     let width = measure::bound(&mut cx, Side::Edge, "Size", "edge_size").or(weights);
     let edge_width = width.as_ref().map(measure::edge_widths);
@@ -218,6 +215,8 @@ pub fn build(
     }
     let icons = icons::layers(&mut cx);
     explain(&mut legend, [opacity, edge_opacity], &icons);
+    let listed = [painted.listed.as_ref(), edge.as_ref().and_then(|e| e.listed.as_ref())];
+    legend::extend(&mut cx, &mut legend, listed, &icons);
     let positions = measure::positions(&mut cx);
     let Sized { wire, importance, .. } = sized.among(positions.as_deref());
     let depths = depth::depths(&mut cx);
@@ -225,7 +224,7 @@ pub fn build(
     let underlay = json!({
         "axes": axes::rows(&mut cx), "map": map::map_of(&cx, positions.as_ref()),
     });
-    tell_of_the_rest(&mut cx);
+    undrawn::tell(&mut cx);
     Ok(Scene {
         label_candidates: candidates(&labels, &importance),
         node_rgba: painted.rgba,
@@ -239,10 +238,28 @@ pub fn build(
         positions,
         depths,
         edge_weights,
+        node_masses,
         importance,
         colors_by_community,
         notices: cx.notices,
     })
+}
+
+/// Colours of nodes: as bound, by a column `type`, by communities, or, while these are not known, by degree; and whether
+/// communities decide. `by` has every node's degree and its importance.
+fn node_colors(
+    cx: &mut Cx<'_>,
+    communities: Option<&[u32]>,
+    labels: &Labels<'_>,
+    by: [&[f32]; 2],
+) -> (Painted, bool) {
+    let type_column = type_column(cx);
+    let [degrees, importance] = by;
+    match (paint::bound(cx, Side::Node).or(type_column), communities) {
+        (Some(painted), _) => (painted, false),
+        (None, Some(c)) => (by_community(cx.graph, c, labels, importance), true),
+        (None, None) => (by_degree(degrees), true),
+    }
 }
 
 /// Adds what opacities and icons stand for; `opacities` are those of nodes and of edges.
@@ -322,7 +339,7 @@ fn by_degree(degrees: &[f32]) -> Painted {
         "stops": RAMP.iter().enumerate().map(stop).collect::<Vec<_>>(),
         "min": 0, "max": most, "scale": "sqrt",
     });
-    Painted { rgba: degrees.par_iter().map(color).collect(), legend }
+    Painted { rgba: degrees.par_iter().map(color).collect(), legend, listed: None }
 }
 
 /// Communities that the legend lists.
@@ -366,7 +383,7 @@ fn by_community(
     });
     let color = |(v, c): (usize, &u32)| if hues::is_alone(t, v as u32) { OTHER } else { hue(*c) };
     let rgba = communities.par_iter().enumerate().with_min_len(1 << 13).map(color).collect();
-    Painted { rgba, legend }
+    Painted { rgba, legend, listed: None }
 }
 
 /// Multiplies the opacities in.
@@ -383,7 +400,7 @@ fn edge_colors(cx: &mut Cx<'_>, node_rgba: &[Rgba], opacity: Option<&Measured>) 
         (Some(painted), _) => painted,
         (None, Some(_)) => {
             let legend = json!({"title": "ends", "kind": "none", "entries": [], "stops": []});
-            Painted { rgba: midway(cx.graph, node_rgba), legend }
+            Painted { rgba: midway(cx.graph, node_rgba), legend, listed: None }
         }
         (None, None) => return None,
     };
@@ -405,7 +422,8 @@ fn end_colors(cx: &mut Cx<'_>) -> Option<Painted> {
     match (src, dst) {
         (Some(src), Some(dst)) => {
             let legend = both_ends(src.legend, &dst.legend);
-            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend })
+            // Entries of the sources come first, as they were.
+            Some(Painted { rgba: [src.rgba, dst.rgba].concat(), legend, listed: src.listed })
         }
         (one, other) => one.or(other),
     }
@@ -443,25 +461,4 @@ fn midway(graph: &Graph, node_rgba: &[Rgba]) -> Vec<Rgba> {
     let of = |v: u32| node_rgba.get(v as usize).copied().unwrap_or(OTHER);
     let from = |v: u32| t.out_neighbors(v).iter().map(move |w| css::mix(of(v), of(*w), 0.5));
     (0..t.num_nodes()).into_par_iter().with_min_len(1 << 10).flat_map_iter(from).collect()
-}
-
-fn tell_of_the_rest(cx: &mut Cx<'_>) {
-    for key in [cx.node.not_drawn(), cx.edge.not_drawn()].concat() {
-        let instead = if key.contains("Kepler") {
-            "is kept with the dataset and not drawn: the page has a map of its own, with coast lines and borders, where \
-             nodes have a longitude and a latitude"
-        } else if key.contains("Legend") {
-            "is kept with the dataset and not drawn: the legend says what colours, sizes and opacities mean as they are \
-             drawn"
-        } else {
-            "is kept with the dataset and not drawn: this kind of encoding is unknown"
-        };
-        cx.tell(NOT_SHOWN, format!("{key} {instead}"));
-    }
-    let simple = [(cx.node, "node_weight")];
-    for (spec, name) in simple {
-        if spec.binding(name).is_some() {
-            cx.tell(NOT_SHOWN, format!("{name} is kept with the dataset but not drawn yet"));
-        }
-    }
 }

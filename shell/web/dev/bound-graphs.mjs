@@ -1,5 +1,5 @@
 // What graphs of the mock server bind beyond colours and sizes, by the word at the end of their names:
-// `star-40-icons`, `path-12-badges`, `tree-60-rings`, `tree-60-lines`, `path-9-map`.
+// `star-40-icons`, `path-12-badges`, `tree-60-rings`, `tree-60-lines`, `path-9-map`, `tree-30-explained`.
 
 /** Font Awesome's user, bug, car; a flag, a text, and a picture of one colour. */
 const RED =
@@ -36,6 +36,63 @@ function badges(n) {
   return [...layers, layer('node', 0, n, { title: 'kind', list: ENTRIES }, (i) => (i % 2) * 1)];
 }
 
+/** A legend as its encodings say: of nodes in drawn colours, of edges whose colours nobody drew. */
+function explained() {
+  const row = (label, count, look, signs, more = {}) => ({ label, count, look, signs, ...more });
+  const list = [{ glyph: '\uf188' }, { flag: 'de' }, { text: 'VIP account' }, { image: RED }];
+  const icons = { place: 0, list };
+  const marked = [{ text: '7', bg: '#fdd141' }, { glyph: '\uf0f3', bg: '#2ca02c' }];
+  const badges = { place: 2, list: marked };
+  const big = { color: '#00ff00', size: 16, opacity: 1 };
+  const small = { color: '#ff00ff', size: 8, opacity: 0.5 };
+  const bin = (range) => ({ range });
+  return {
+    node_color: {
+      kind: 'categorical',
+      title: 'type',
+      entries: [
+        row('person', 20, big, [1, 1], { color: '#6db9fc' }),
+        row('account', 10, small, [0, 2], { color: '#ca5d2f' }),
+      ],
+      signs: [icons, badges],
+      lines: ['inner ring', 'outer ring'],
+    },
+    node_icon: { title: 'city', kind: 'categorical' },
+    blocks: [
+      {
+        side: 'edge',
+        title: 'kind',
+        kind: 'categorical',
+        entries: [
+          row('call', 10, { color: '#ff0000', width: 4 }, [0]),
+          row('mail', 10, { color: '#ffff00', width: 0.5 }, [0]),
+          row('visit', 9, { color: '#00ffff', width: 2 }, [1]),
+        ],
+        signs: [{ place: 0, list: [{ glyph: '\uf1b9' }] }],
+      },
+      {
+        side: 'node',
+        title: 'city',
+        kind: 'categorical',
+        entries: [1, 2, 3, 4].map((at) => row(`city ${(at - 1) ** 2}`, 1, undefined, [at])),
+        signs: [icons],
+      },
+      {
+        side: 'node',
+        title: 'degree',
+        kind: 'continuous',
+        entries: [
+          row('\u2265 3', 4, { size: 16 }, [], bin([3, null])),
+          row('< 3', 26, { size: 8 }, [], bin([null, 2.9999999999999996])),
+        ],
+        stops: [{ at: 0, color: '#000000' }, { at: 1, color: '#ff8000' }],
+        min: 1,
+        max: 9,
+      },
+    ],
+  };
+}
+
 /** Icons, badges, axes and maps of a graph by its id; null for those without. */
 export function boundOf(id, n, m) {
   const word = id.split('-').at(-1);
@@ -54,6 +111,11 @@ export function boundOf(id, n, m) {
     return { icons: icons({ list }, (i) => 1 + (i % 2)) };
   }
   if (word === 'badges') return { icons: badges(n) };
+  if (word === 'limited') {
+    const icons = badges(n).filter(({ place }) => place !== 0);
+    for (const { look } of icons) look.max = 6;
+    return { icons };
+  }
   if (word === 'lined') {
     const list = [{ glyph: '\uf188', bg: '#ff0000', color: '#ffffff' }];
     const look = { title: 'way', list };
@@ -92,6 +154,7 @@ export function boundOf(id, n, m) {
     const edgeColors = [255, 0, 0, 255, 0, 255, 0, 255];
     return { colors: [255, 255, 255, 255, 255, 255, 255, 255], edgeColors, widths: [128] };
   }
+  if (word === 'explained') return { legend: explained() };
   if (word === 'called') return { edgesNamed: true };
   if (word === 'map') return { underlay: { axes: [], map: { scale: 0.1, x: 0, y: 0 } } };
   return null;

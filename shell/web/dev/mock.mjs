@@ -191,7 +191,7 @@ class Session {
       edge_count: graph.m,
       node_columns: [],
       edge_columns: [],
-      legend: graph.legend,
+      legend: this.bound?.legend ?? graph.legend,
       metadata: this.bound?.metadata ?? graph.metadata ?? {},
       underlay: this.bound?.underlay,
       edges_named: this.bound?.edgesNamed === true,

@@ -94,6 +94,13 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
     await until(async () => (await legend()).includes('degree'));
     await until(() => frame.evaluate(() => document.querySelector('#panel-filters') !== null));
     await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') !== null));
+    const icon = () => frame.evaluate(() => window.__viewer.doc.shared.shared['encodings/node.icon']);
+    await does(outer, ['encodePointIcons', ['degree']]);
+    await until(async () => (await icon())?.attribute === 'degree');
+    // The legend names the glyphs, in rows of the column that has the colours, too.
+    await until(() => frame.evaluate(() => document.querySelectorAll('.legend .glyph').length > 1));
+    await does(outer, ['resetPointIcons']);
+    await until(async () => (await icon()) === undefined);
     await does(outer, ['toggleHistograms', false], ['togglePanel', 'filters', false], ['resetPointColor']);
     await until(() => frame.evaluate(() => document.querySelector('#panel-histograms') === null));
     const zoom = () => frame.evaluate(() => window.__viewer.doc.view.scale / window.__viewer.doc.fitScale);
@@ -105,6 +112,22 @@ test('encodings, panels, camera, play and the workbook answer', async () => {
     await does(outer, ['saveWorkbook']).catch((error) => assert.match(String(error), /toJSON/));
     assert.equal(typeof (await outer.evaluate(() => window.read('id'))), 'string');
     await does(outer, ['toggleTimebars', true], ['toggleInspector', false]);
+  });
+});
+
+test('axes are drawn as a script sets them, until it takes them back', async () => {
+  await embedding('js', async ({ outer, address }) => {
+    const frame = await connect(outer, address);
+    const shot = async () => {
+      await frame.evaluate(() => window.__viewer.settle());
+      return frame.locator('#surface').screenshot();
+    };
+    const before = await shot();
+    const rows = [{ y: 0, label: 'middle', external: true, width: 6 }, { label: 'nowhere' }];
+    await does(outer, ['encodeAxis', rows]);
+    await until(async () => !before.equals(await shot()));
+    await does(outer, ['encodeAxis']);
+    await until(async () => before.equals(await shot()));
   });
 });
 

@@ -101,6 +101,7 @@ fn votes(net: &Network, options: &Options, cancel: &CancelToken) -> Result<Vec<u
             gain_min: GAIN_MIN * total / 2.0,
             rounds: ROUNDS_MAX,
             all_move: true,
+            thorough: true,
         };
         Ok(settle(net, (0..n as u32).collect(), rule, cancel)?.0)
     };
@@ -152,6 +153,7 @@ fn louvain(
             gain_min: options.threshold * total / 2.0,
             rounds: ROUNDS_MAX,
             all_move: true,
+            thorough: true,
         };
         let (mut groups, _) = settle(&net, (0..sizes.len() as u32).collect(), rule, cancel)?;
         let k = renumber(&mut groups, sizes.len());

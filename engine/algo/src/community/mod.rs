@@ -18,5 +18,6 @@ mod searches;
 pub mod specs;
 pub mod spectral;
 pub mod spinglass;
+mod team;
 mod walks;
 pub mod walktrap;

@@ -217,16 +217,13 @@ impl LoadJob {
             is_laid_out: loaded.compute.iter().any(ComputeRequest::is_layout),
             notices,
         };
+        let key = (self.dataset, self.epoch);
         Ok(Resident {
             accelerator: self.accelerator(&graph),
-            tables: [false, true]
-                .map(|drawn| ResidentTables::of(&self.ctx, (self.dataset, self.epoch), drawn)),
-            tallies: [false, true]
-                .map(|drawn| ResidentTallies::of(&self.ctx, (self.dataset, self.epoch), drawn)),
-            chains: [false, true].map(|drawn| {
-                let key = (self.dataset, self.epoch);
-                ResidentChains::of(&self.ctx, key, &graph.topology, drawn)
-            }),
+            tables: [false, true].map(|drawn| ResidentTables::of(&self.ctx, key, drawn)),
+            tallies: [false, true].map(|drawn| ResidentTallies::of(&self.ctx, key, drawn)),
+            chains: [false, true]
+                .map(|drawn| ResidentChains::of(&self.ctx, key, &graph.topology, drawn)),
             dataset: self.dataset,
             facts: Arc::new(facts),
             wants_communities: scene.colors_by_community && m > 0,
@@ -242,6 +239,7 @@ impl LoadJob {
             start,
             depths: scene.depths.map(Arc::new),
             edge_weights: scene.edge_weights,
+            node_masses: scene.node_masses,
             importance: scene.importance,
             scene: Arc::new(frames),
             order,

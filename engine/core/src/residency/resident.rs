@@ -89,6 +89,8 @@ pub(crate) struct Resident {
     pub(crate) depths: Option<Arc<Vec<f32>>>,
     /// Edge weights by edge table row.
     pub(crate) edge_weights: Option<Vec<f32>>,
+    /// What every node counts for in a layout by forces, where weights of nodes are bound.
+    pub(crate) node_masses: Option<Vec<f32>>,
     pub(crate) importance: Vec<f32>,
     /// The scene before communities are known.
     pub(crate) scene: Arc<SceneFrames>,

@@ -23,8 +23,10 @@ const BATCH_MAX: u64 = 64;
 pub(crate) fn on_cpu(input: &LayoutInput<'_>) -> Result<Box<dyn LiveLayout>, AlgoError> {
     let topology = &input.lease.graph.topology;
     let weights = input.lease.edge_weights.as_deref();
+    let masses = input.lease.node_masses.as_deref();
     let (params, mobility) = (input.params.clone(), input.mobility);
-    let made = ForceAtlas2::new(topology, weights, params, input.positions, None, None, mobility)?;
+    let made =
+        ForceAtlas2::new(topology, weights, params, input.positions, None, masses, mobility)?;
     Ok(Box::new(OnCpu(made)))
 }
 
@@ -39,11 +41,12 @@ pub(crate) fn on_device(
 ) -> Result<Box<dyn LiveLayout>, AlgoError> {
     let topology = &input.lease.graph.topology;
     let weights = input.lease.edge_weights.as_deref();
+    let masses = input.lease.node_masses.as_deref();
     let graph = gpu.graph(input.lease.key(), topology)?;
     let forces = gpu.with_room(|| {
         let (params, at) = (input.params.clone(), input.positions);
         let mobility = input.mobility;
-        GpuForceAtlas2::new(&gpu.gpu, &graph, topology, weights, params, at, None, None, mobility)
+        GpuForceAtlas2::new(&gpu.gpu, &graph, topology, weights, params, at, None, masses, mobility)
     })?;
     Ok(Box::new(OnDevice { forces, frames: None, gpu: gpu.clone() }))
 }

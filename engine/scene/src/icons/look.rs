@@ -6,7 +6,7 @@ use super::{flags, names};
 use crate::bind::{Cx, Side, Source};
 use crate::css;
 use crate::labels::cut;
-use crate::mapping::{Mapping, NONE};
+use crate::mapping::{Mapping, NONE, number};
 
 /// Icons that stand for values which name none; each is told from the others by its outline alone.
 pub(super) const SHAPE_NAMES: [&str; 12] = [
@@ -172,7 +172,8 @@ const BLENDS: [&str; 14] = [
 /// Strokes of a border that a line has; the others of CSS are drawn as a solid one.
 const STROKES: [&str; 4] = ["dotted", "dashed", "double", "none"];
 
-/// What all entries share: `{shape?, blend?, border?, style?, bg_style?, fg_style?}`, of which only what can be read.
+/// What all entries share: `{shape?, blend?, border?, max?, style?, bg_style?, fg_style?}`, of which only what can be read;
+/// `max` is the diameter of a badge at most, in pixels.
 pub(super) fn shared(encoding: &Map<String, Value>) -> Map<String, Value> {
     let mut out = Map::new();
     let mut put = |key: &str, value: Value| drop(out.insert(key.to_owned(), value));
@@ -188,14 +189,20 @@ pub(super) fn shared(encoding: &Map<String, Value>) -> Map<String, Value> {
         ("bg_style", encoding.get("bg").and_then(|bg| bg.get("style"))),
         ("fg_style", encoding.get("fg").and_then(|fg| fg.get("style"))),
     ] {
-        let number = |name: &&str| {
+        let filter = |name: &&str| {
             let value = style?.get(*name)?.as_f64().filter(|v| v.is_finite())?;
             Some(((*name).to_owned(), json!(value)))
         };
-        let numbers: Map<String, Value> = FILTERS.iter().filter_map(number).collect();
+        let numbers: Map<String, Value> = FILTERS.iter().filter_map(filter).collect();
         if !numbers.is_empty() {
             put(key, Value::Object(numbers));
         }
+    }
+    // A badge is round, so that the lesser side bounds it.
+    let side = |name: &str| encoding.get("dimensions").and_then(|d| d.get(name)).and_then(number);
+    let sides = ["maxWidth", "maxHeight"].into_iter().filter_map(side).filter(|px| *px > 0.0);
+    if let Some(max) = sides.reduce(f64::min) {
+        put("max", json!(max));
     }
     if let Some(border) = encoding.get("border").and_then(Value::as_object) {
         let width = border.get("width").and_then(Value::as_f64).unwrap_or(1.0).clamp(0.0, 20.0);

@@ -55,7 +55,9 @@ impl Place {
         (Self::TopLeft, "BadgeTopLeft"),
     ];
 
-    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+    /// The place of a number on the wire; `None` for a number without one.
+    #[must_use]
+    pub fn of_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().map(|(place, _)| place).find(|place| *place as u8 == byte)
     }
 }
@@ -69,7 +71,7 @@ pub struct IconLayer {
     pub place: Place,
     /// Of every element the entry of the list that it shows, counted from 1; 0 for none.
     pub shown: Vec<u16>,
-    /// What all share and what is shown: `{title, shape?, blend?, border?, style?, list: [{glyph | flag | text | image,
+    /// What all share and what is shown: `{title, shape?, blend?, border?, max?, style?, list: [{glyph | flag | text | image,
     /// color?, bg?, bg_image?}]}`. A glyph is a character of Font Awesome 4.7, a flag a code, an image an address.
     pub look: Value,
 }
@@ -126,7 +128,8 @@ fn layer(cx: &mut Cx<'_>, side: Side, place: Place, kind: &str) -> Option<IconLa
     encoded(cx, side, place, &Map::new(), &source).ok()
 }
 
-fn encoded(
+/// What one encoding shows at a place.
+pub(crate) fn encoded(
     cx: &mut Cx<'_>,
     side: Side,
     place: Place,

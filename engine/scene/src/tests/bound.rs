@@ -179,6 +179,21 @@ fn badges_have_a_side_and_colours_of_another_column() {
 }
 
 #[test]
+fn the_lesser_dimension_bounds_a_badge_and_nonsense_is_left_out() {
+    let max = |dimensions: Value| {
+        let badge = json!({"attribute": "k", "dimensions": dimensions,
+            "mapping": {"categorical": {"fixed": {"a": "user"}}}});
+        let case = Case::path(("k", texts(&["a"; 4]))).encode("pointBadgeTopEncoding", badge);
+        case.scene().icons[0].look.get("max").cloned()
+    };
+    assert_eq!(max(json!({"maxHeight": 12, "maxWidth": 8})), Some(json!(8.0)));
+    assert_eq!(max(json!({"maxHeight": 12})), Some(json!(12.0)));
+    for nonsense in [json!(null), json!(3), json!({"maxWidth": "wide", "maxHeight": -4})] {
+        assert_eq!(max(nonsense), None);
+    }
+}
+
+#[test]
 fn every_place_of_a_badge_is_read_and_the_cover_is_drawn_first() {
     let mut case = Case::path(("k", texts(&["bug"; 4])));
     let places = [

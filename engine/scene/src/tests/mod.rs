@@ -4,6 +4,7 @@
 mod bound;
 mod colors;
 mod defaults;
+mod legend;
 mod numbers;
 mod reading;
 

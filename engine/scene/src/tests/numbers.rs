@@ -86,6 +86,35 @@ fn edges_have_widths_weights_and_opacities() {
 }
 
 #[test]
+fn weights_of_nodes_are_masses_in_shares_of_their_mean() {
+    let path = |weights: &[f64]| Case::path(("w", floats(weights)));
+    let masses = |case: &Case| case.scene().node_masses;
+    let bound = |weights: &[f64]| path(weights).bind(json!({"node_weight": "w"}), json!({}));
+    assert_eq!(masses(&path(&[1.0; 4])), None, "nothing is bound");
+    // Degrees of 1, 2, 2, 1, and weights of a mean of 200; what has none has the mean.
+    let case = bound(&[100.0, 200.0, 300.0, f64::NAN]);
+    assert_eq!(masses(&case), Some(vec![1.0, 3.0, 4.5, 2.0]));
+    assert!(case.scene().notices.is_empty(), "{:?}", case.scene().notices);
+    // Another unit is the same picture.
+    assert_eq!(masses(&bound(&[1e-7, 2e-7, 3e-7, f64::NAN])), masses(&case));
+    let case = bound(&[-5.0, 0.0, 4.0, 4.0]);
+    assert_eq!(masses(&case), Some(vec![0.02, 0.03, 6.0, 4.0]));
+    assert!(case.scene().notices[0].text.contains("\"w\" has 2 values of 0 and less"));
+    for useless in [[0.0; 4], [-1.0; 4]] {
+        let scene = bound(&useless).scene();
+        assert_eq!(scene.node_masses, None);
+        assert!(scene.notices.iter().any(|n| n.text.contains("by their degree alone")));
+    }
+    let text = Case::path(("w", texts(&["a"; 4]))).bind(json!({"node_weight": "w"}), json!({}));
+    assert!(text.scene().notices[0].text.contains("holds no number"), "{:?}", text.scene().notices);
+    let mapped = path(&[1.0, 1.0, 2.0, 2.0]).encode(
+        "pointWeightEncoding",
+        json!({"attribute": "w", "mapping": {"fixed": {"1": 1, "2": 3}}}),
+    );
+    assert_eq!(masses(&mapped), Some(vec![1.0, 1.5, 4.5, 3.0]));
+}
+
+#[test]
 fn weights_can_be_mapped_and_negative_ones_count_as_nothing() {
     let edges: (&[i64], &[i64]) = (&[1, 2], &[2, 3]);
     let case =

@@ -9,7 +9,7 @@ import type { LayerInput } from '../scene/label-layer.ts';
 import { inSpace } from '../state/space.ts';
 import * as store from '../state/store.ts';
 import type { Viewer } from '../state/viewer.ts';
-import type { AxisRow } from './axes.ts';
+import { readAxisRows, type AxisRow } from './axes.ts';
 import {
   EdgeNames,
   LABEL_PX as EDGE_LABEL_PX,
@@ -21,6 +21,7 @@ import {
 } from './edge-labels.ts';
 import { PLACE, readIcons, type IconLayer } from './icon-frame.ts';
 import { Icons } from './icons.ts';
+import { LegendSign, arrivals, legendFiles } from './legend-sign.tsx';
 import { Files } from './pictures.ts';
 import { discsInView, linesInView } from './spots.ts';
 import { TurnedText } from './turned-text.ts';
@@ -42,12 +43,19 @@ export class Bound {
   /** Whether somebody bound a label or a title of edges. */
   private edgesNamed = false;
   private hovered = -1;
+  /** What the dataset's nodes lie on. */
+  private given: { axes: AxisRow[]; map: MapPlace | null } = { axes: [], map: null };
   private written: EdgeLabel[] = [];
   /** The renderer's own marks: others stand for another context. */
   private context: Marks;
 
   constructor(private readonly viewer: Viewer) {
-    this.files = new Files(() => viewer.refresh(), (what, why) => this.refused(what, why));
+    const arrived = (): void => {
+      arrivals.value += 1;
+      viewer.refresh();
+    };
+    this.files = new Files(arrived, (what, why) => this.refused(what, why));
+    legendFiles.value = this.files;
     this.edgeNames = new EdgeNames(viewer.api, () => viewer.refresh());
     [this.icons, this.underlay, this.texts, this.turned] = this.make();
     this.context = viewer.picture.renderer.marks;
@@ -98,8 +106,16 @@ export class Bound {
     this.edgesNamed = message.edges_named === true;
     this.hovered = -1;
     const { axes, map } = (message.underlay ?? {}) as { axes?: AxisRow[]; map?: MapPlace | null };
-    this.underlay.set(axes ?? [], map ?? null);
+    this.given = { axes: axes ?? [], map: map ?? null };
+    this.setAxes(null);
+  }
+
+  /** Draws the axes that a client's script sets in place of the dataset's; null goes back to these. */
+  setAxes(rows: unknown): void {
+    this.underlay.set(rows === null ? this.given.axes : readAxisRows(rows), this.given.map);
     this.hook();
+    // The painter keeps a picture at rest as it is.
+    this.viewer.picture.change();
     this.viewer.refresh();
   }
 
@@ -132,6 +148,11 @@ export class Bound {
   /** What is written along lines, for whoever looks. */
   get edgeLabels(): readonly EdgeLabel[] {
     return this.written;
+  }
+
+  /** Draws the signs of the legend's rows. */
+  get LegendSign(): typeof LegendSign {
+    return LegendSign;
   }
 
   private hook(): void {

@@ -26,6 +26,8 @@ export interface LayerLook {
   shape?: 'circle' | 'none';
   /** A CSS blend mode. */
   blend?: string;
+  /** The diameter of a badge at most, in pixels. */
+  max?: number;
   border?: { width: number; stroke: 'solid' | 'dotted' | 'dashed' | 'double' | 'none' };
   style?: Filters;
   bg_style?: Filters;

@@ -11,17 +11,17 @@ import { Sprites } from './sprites.ts';
 
 /** What of a highlighted picture is left of icons outside the highlight. */
 const DIMMED = 0.22;
-const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
-const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
+export const DARK_INK: Rgb = { r: 16, g: 19, b: 26, a: 1 };
+export const LIGHT_INK: Rgb = { r: 255, g: 255, b: 255, a: 1 };
 /**
  * Half the diagonal that a glyph or a text may have, as a share of its disc's radius; and badges, which are
  * shown on discs of at least the radius `disc`.
  */
-const FILL = { icon: 0.78, badge: 0.8 } as const;
+export const FILL = { icon: 0.78, badge: 0.8 } as const;
 const BADGE = { share: 0.46, min: 4, max: 15, disc: 7 } as const;
 /** Where badges lie, as shares of the radius, y down; by their places, clockwise from the top. */
 const HALF = Math.SQRT1_2;
-const SIDES: readonly (readonly [number, number])[] = [
+export const SIDES: readonly (readonly [number, number])[] = [
   [0, 0],
   [0, -1],
   [HALF, -HALF],
@@ -110,14 +110,15 @@ export class Icons {
     const [sx, sy] = SIDES[layer.place] ?? SIDES[0];
     const isBadge = sx !== 0 || sy !== 0;
     if (isBadge && layer.axis === 'node' && spot.r < BADGE.disc) return null;
-    const badge = Math.min(BADGE.max, Math.max(BADGE.min, spot.r * BADGE.share));
+    const most = (layer.place === PLACE.ICON ? null : layer.look.max) ?? Infinity;
+    const badge = Math.min(BADGE.max, Math.max(BADGE.min, spot.r * BADGE.share), most / 2);
     // Beside the icon of an edge, which has no disc to sit on the rim of.
     const off = isEdge ? spot.r + badge : spot.r * 0.92;
     const bytes = data.nodeColor?.subarray(4 * spot.index, 4 * spot.index + 4);
     const disc = isEdge || !bytes ? backdrop.center : { r: bytes[0], g: bytes[1], b: bytes[2], a: 1 };
     const shown = isEdge || !bytes ? 1 : (bytes[3] / 255) * look.pointOpacity;
     const dim = lit && !isEdge && !lit.has(spot.index) ? DIMMED : 1;
-    const r = isBadge ? badge : spot.r;
+    const r = isBadge ? badge : Math.min(spot.r, most / 2);
     return { layer, entry, x: spot.x + sx * off, y: spot.y + sy * off, r, alpha: shown * dim, disc };
   }
 
@@ -216,7 +217,7 @@ export class Icons {
     const widths = entry.glyph ? this.glyphWidths : this.picture.widths;
     const box = this.boxOf(widths, text);
     const font = entry.glyph ? `"${ICON_FONT}"` : 'sans-serif';
-    return { text, font, color, size: this.sizeFor(box, 1, FILL.icon) };
+    return { text, font, color, size: sizeFor(box, 1, FILL.icon) };
   }
 
   /** The ink of a text, by the browser's own metrics. */
@@ -239,11 +240,6 @@ export class Icons {
     return box;
   }
 
-  /** The size in which a text's diagonal fills its share of a disc. */
-  private sizeFor(box: Box, r: number, share: number): number {
-    return Math.min((2 * share * r) / Math.hypot(box.w, box.h), 1.4 * r);
-  }
-
   private letters(item: Item): void {
     const { entry, layer, x, y, r, alpha } = item;
     const text = entry.glyph ?? entry.text;
@@ -251,7 +247,7 @@ export class Icons {
     const widths = entry.glyph ? this.glyphWidths : this.picture.widths;
     const isBadge = layer.place !== PLACE.ICON && layer.place !== PLACE.COVER;
     const box = this.boxOf(widths, text);
-    const size = this.sizeFor(box, r, isBadge ? FILL.badge : FILL.icon);
+    const size = sizeFor(box, r, isBadge ? FILL.badge : FILL.icon);
     if (!entry.glyph && size < TEXT_MIN) return;
     const color = this.ink(item);
     const css = this.cssOf(color);
@@ -259,6 +255,11 @@ export class Icons {
     const at = { text, x: x - box.x * size, y: y - box.y * size, size, weight: 400, opacity: alpha };
     (entry.glyph ? this.glyphs : this.texts).text(at, ink);
   }
+}
+
+/** The size in which a text's diagonal fills its share of a disc. */
+export function sizeFor({ w, h }: { w: number; h: number }, r: number, share: number): number {
+  return Math.min((2 * share * r) / Math.hypot(w, h), 1.4 * r);
 }
 
 /** Whether an item's letters are painted into a sprite, to be blended or filtered there. */

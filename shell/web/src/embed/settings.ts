@@ -42,16 +42,15 @@ export const SETTINGS: Readonly<Record<string, string>> = {
   ),
 };
 
-const ENCODINGS: Readonly<Record<string, string>> = {
-  'encodings.point.color': 'encodings/node.color',
-  'encodings.point.size': 'encodings/node.size',
-  'encodings.edge.color': 'encodings/edge.color',
-  'encodings.edge.size': 'encodings/edge.size',
-  'encodings.defaults.point.color': 'encodings/node.color',
-  'encodings.defaults.point.size': 'encodings/node.size',
-  'encodings.defaults.edge.color': 'encodings/edge.color',
-  'encodings.defaults.edge.size': 'encodings/edge.size',
-};
+const CHANNELS = ['color', 'size', 'icon'];
+const ENCODINGS: Readonly<Record<string, string>> = Object.fromEntries(
+  CHANNELS.flatMap((channel) =>
+    ['encodings', 'encodings.defaults'].flatMap((path) => [
+      [`${path}.point.${channel}`, `encodings/node.${channel}`],
+      [`${path}.edge.${channel}`, `encodings/edge.${channel}`],
+    ]),
+  ),
+);
 
 function object(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

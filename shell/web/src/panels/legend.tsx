@@ -1,14 +1,28 @@
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { LegendSign } from '../bound/legend-sign.tsx';
 import { cssForLight, parseColor } from '../scene/color.ts';
 import * as act from '../state/actions.ts';
-import { readLegend, type ColorKey } from '../state/legend.ts';
+import { withBound } from '../state/bound.ts';
+import { readLegend, type ColorKey, type Swatch } from '../state/legend.ts';
 import * as store from '../state/store.ts';
 import { named } from '../state/theme.ts';
 import { Chevron } from './control-icons.tsx';
 import * as icons from './icons.tsx';
 
 const SHOWN = 6;
+
+/** Draws what encodings of the legend and icons add to rows; it comes with what draws icons. */
+const signs = signal<typeof LegendSign | null>(null);
+
+function wantSigns(): void {
+  const viewer = act.theViewer();
+  if (signs.peek() || !viewer) return;
+  withBound(viewer, (bound) => {
+    signs.value = bound.LegendSign;
+  });
+}
 
 function color(text: string): string {
   const themed = store.theme.value === 'light' ? cssForLight(text) : text;
@@ -31,7 +45,17 @@ function Ramp({ ramp }: { ramp: { colors: string[]; low: string; high: string } 
   );
 }
 
-/** The meaning of one side's colours; each can be folded and unfolded by itself. */
+/** What stands before the name in a row. */
+function Sign({ of, swatch }: { of: ColorKey; swatch: Swatch }): JSX.Element {
+  const Drawn = signs.value;
+  const own = swatch.shown?.color ?? swatch.color;
+  const background = own === '' ? undefined : color(own);
+  const isRich = of.swatches.some((other) => other.shown);
+  if (Drawn && isRich) return <Drawn of={of} swatch={swatch} color={background} />;
+  return <i class={of.of === 'edges' ? 'line' : undefined} style={{ background }} />;
+}
+
+/** The meaning of one side's colours, or of another column; each can be folded and unfolded by itself. */
 function Key({ of }: { of: ColorKey }): JSX.Element {
   const edges = of.of === 'edges';
   // On a phone the picture comes first.
@@ -67,7 +91,7 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
                   title={`${swatch.label}: click selects, Alt click hides`}
                   onClick={(event) => act.useLegend(of, swatch, event.altKey)}
                 >
-                  <i class={edges ? 'line' : undefined} style={{ background: color(swatch.color) }} />
+                  <Sign of={of} swatch={swatch} />
                   <span class="name">{swatch.label}</span>
                   {swatch.count !== null && <span class="count">{swatch.count.toLocaleString('en')}</span>}
                 </button>
@@ -99,6 +123,11 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
           {rest > 0 && (isWhole.value || of.swatches.length <= SHOWN) && (
             <div class="more">+ {rest.toLocaleString('en')} more</div>
           )}
+          {of.lines?.map((line) => (
+            <div class="quiet lines" key={line}>
+              {line}
+            </div>
+          ))}
         </>
       )}
     </div>
@@ -108,12 +137,16 @@ function Key({ of }: { of: ColorKey }): JSX.Element {
 /** What the colours of nodes and edges mean. */
 export function LegendPanel(): JSX.Element | null {
   const legend = readLegend(store.legendHere.value);
+  const isRich = legend?.keys.some((key) => key.swatches.some((swatch) => swatch.shown)) === true;
+  useEffect(() => {
+    if (isRich) wantSigns();
+  }, [isRich]);
   if (!legend || store.tiny.value || !store.params.info) return null;
   const titles = legend.keys.map((key) => key.title).join(', ');
   return (
     <section class="legend panel" data-over aria-label={`Legend: ${titles}`}>
       {legend.keys.map((key) => (
-        <Key key={key.of} of={key} />
+        <Key key={`${key.of} ${key.title}`} of={key} />
       ))}
       {legend.scales.map(({ of, title, low, high }) => (
         <div class="size-note" key={of}>

@@ -38,6 +38,11 @@ function byColor({ picture }: Viewer, of: ColorKey, swatch: Swatch): Uint8Array 
 async function brushOf(api: DocumentApi, column: Column, swatch: Swatch): Promise<Brush | null> {
   const { axis, name } = column;
   const { label, community } = swatch;
+  const { range } = swatch;
+  if (range) {
+    const most = Number.MAX_VALUE;
+    return { axis, column: name, range: [range[0] ?? -most, range[1] ?? most] };
+  }
   if (community !== null) return { axis, column: name, values: [community] };
   if (column.kind === 'number') return { axis, column: name, range: [Number(label), Number(label)] };
   const { histograms } = await api.bins([columnKey(column)], { search: label });
@@ -69,6 +74,10 @@ export async function useLegend(
 ): Promise<void> {
   try {
     const value = await byValue(of, swatch).catch(() => null);
+    if (!value && swatch.color === '') {
+      store.notice.value = `No ${of.of} can be told by "${swatch.label}" in the legend: it is no value of ${of.title}.`;
+      return;
+    }
     if (!hides) {
       const { numNodes } = viewer.picture.data;
       const marks = value ? await fromBits64(value.nodes, numNodes) : byColor(viewer, of, swatch);

@@ -1,16 +1,38 @@
-/** The legend as the panel shows it, read leniently from the server's JSON. */
+/** The legend as the panel shows it, read leniently from the server's JSON (`engine/scene/src/legend.rs`). */
 
+import type { LayerLook } from '../bound/icon-frame.ts';
 import { scaleNumber } from './numbers.ts';
 
 export interface Swatch {
   label: string;
+  /** Empty where the row shows no colour. */
   color: string;
   count: number | null;
   /** The community that it names; null where the label is the value. */
   community: number | null;
+  /** What encodings of the legend and icons add to it. */
+  shown?: Shown;
+  /** The least and the greatest number of a bin; null where it has no end. */
+  range?: [number | null, number | null];
 }
 
-/** What the colours of the nodes or of the edges mean. */
+/** How a row looks, whatever elements look like. */
+export interface Shown {
+  color?: string;
+  /** 0 to 1. */
+  opacity?: number;
+  /** Diameter of a disc, in pixels. */
+  size?: number;
+  /** Width of a line, in pixels. */
+  width?: number;
+  /** For each of the key's signs the entry of its list, counted from 1; 0 for none. */
+  signs: number[];
+}
+
+/** Icons or badges of one place, as layers of the picture have them. */
+export type SignLook = LayerLook & { place: number };
+
+/** What the colours of the nodes or of the edges mean, or what the legend says of another column. */
 export interface ColorKey {
   of: 'nodes' | 'edges';
   title: string;
@@ -19,6 +41,9 @@ export interface ColorKey {
   more: number;
   /** A continuous ramp instead of swatches. */
   ramp: { colors: string[]; low: string; high: string } | null;
+  signs?: SignLook[];
+  /** Texts below the rows. */
+  lines?: string[];
 }
 
 export interface Legend {
@@ -55,14 +80,33 @@ function short(value: unknown): string {
   return typeof value === 'number' ? scaleNumber(value) : (text(value) ?? '');
 }
 
-function swatches(list: unknown): Swatch[] {
+function shown(entry: Json): Shown | undefined {
+  const look = object(entry.look);
+  const list = Array.isArray(entry.signs) ? entry.signs : [];
+  const signs = list.map((at: unknown) => count(at) ?? 0);
+  if (!look && !signs.some((at) => at > 0)) return undefined;
+  const color = text(look?.color);
+  const numbers = (['opacity', 'size', 'width'] as const).flatMap((name) => {
+    const value = count(look?.[name]);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { ...(color === null ? {} : { color }), ...Object.fromEntries(numbers), signs };
+}
+
+function swatches(list: unknown, isBlock: boolean): Swatch[] {
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown) => {
     const o = object(entry);
-    const color = text(o?.color);
-    if (!o || color === null) return [];
+    if (!o) return [];
+    const look = shown(o);
+    const color = text(o.color);
+    if (color === null && !isBlock && !look) return [];
     const label = text(o.label ?? o.value ?? o.name) ?? '';
-    return [{ label, color, count: count(o.count ?? o.size), community: count(o.community) }];
+    const [many, community] = [count(o.count ?? o.size), count(o.community)];
+    const swatch: Swatch = { label, color: color ?? '', count: many, community };
+    if (look) swatch.shown = look;
+    if (Array.isArray(o.range)) swatch.range = [count(o.range[0]), count(o.range[1])];
+    return [swatch];
   });
 }
 
@@ -79,19 +123,23 @@ function ramp(o: Json): ColorKey['ramp'] {
     : { colors, low: short(o.min ?? o.low), high: short(o.max ?? o.high) };
 }
 
-function colorKey(of: ColorKey['of'], side: Json | null): ColorKey | null {
+function colorKey(of: ColorKey['of'], side: Json | null, isBlock = false): ColorKey | null {
   const color = object(side?.color) ?? side;
   if (!color) return null;
-  const list = swatches(color.entries ?? color.categories ?? color.items ?? color.swatches);
-  const scale = list.length === 0 ? ramp(color) : null;
-  if (list.length === 0 && !scale) return null;
-  return {
+  const list = swatches(color.entries ?? color.categories ?? color.items ?? color.swatches, isBlock);
+  const scale = list.every((swatch) => swatch.color === '') ? ramp(color) : null;
+  const lines = Array.isArray(color.lines) ? color.lines.flatMap((line) => text(line) ?? []) : [];
+  if (list.length === 0 && !scale && lines.length === 0) return null;
+  const key: ColorKey = {
     of,
     title: text(color.title ?? color.column ?? color.attribute ?? color.name) ?? 'colour',
     swatches: list,
     more: count(color.more ?? color.more_count) ?? 0,
     ramp: scale,
   };
+  if (Array.isArray(color.signs)) key.signs = color.signs as SignLook[];
+  if (lines.length > 0) key.lines = lines;
+  return key;
 }
 
 const SCALES = [
@@ -105,7 +153,8 @@ const SCALES = [
 
 function scaleKey(of: ScaleKey['of'], side: Json | null): ScaleKey[] {
   const title = text(side?.title);
-  if (!side || title === null) return [];
+  // Icons that have rows need no line.
+  if (!side || title === null || side.kind === 'categorical') return [];
   const [low, high] = [short(side.min), short(side.max)];
   const ranged = low !== '' && high !== '';
   return [{ of, title, low: ranged ? low : null, high: ranged ? high : null }];
@@ -117,7 +166,11 @@ export function readLegend(value: unknown): Legend | null {
   if (!root) return null;
   const node = object(root.node_color) ?? object(root.node) ?? root;
   const both = [colorKey('nodes', node), colorKey('edges', object(root.edge_color))];
-  const keys = both.filter((key): key is ColorKey => key !== null);
+  const blocks = (Array.isArray(root.blocks) ? root.blocks : []).map((block: unknown) => {
+    const own = object(block);
+    return colorKey(own?.side === 'edge' ? 'edges' : 'nodes', own, true);
+  });
+  const keys = [...both, ...blocks].filter((key): key is ColorKey => key !== null);
   const scales = SCALES.flatMap(([member, of]) => scaleKey(of, object(root[member])));
   return keys.length === 0 && scales.length === 0 ? null : { keys, scales };
 }

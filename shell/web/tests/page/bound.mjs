@@ -141,6 +141,24 @@ test('badges lie on the nine places of a disc', ON_MOCK, async () => {
   });
 });
 
+test('badges are no larger than their dimensions say, at their place', ON_MOCK, async () => {
+  await look('path-9-limited', ({ nodes, shot }) => {
+    // A green badge at the top, and a lighter green cover.
+    for (const [at, [sx, sy], color] of [[0, [0, -1], [44, 160, 44]], [8, [0, 0], [0, 255, 0]]]) {
+      const { x, y, r } = nodes[at];
+      assert.ok(0.46 * r > 4.6, `a badge would be larger on a disc of ${r}`);
+      const middle = { x: x + 0.92 * sx * r, y: y + 0.92 * sy * r };
+      const inside = within(shot, { ...middle, r: 3 }, 0.8);
+      assert.ok(share(inside, color) > 0.3, `badge ${at + 1}: ${share(inside, color)}`);
+      const around = Array.from({ length: 60 }, (_, k) => {
+        const angle = (k / 30) * Math.PI;
+        return shot.at(middle.x - 0.5 + 4.4 * Math.cos(angle), middle.y - 0.5 + 4.4 * Math.sin(angle));
+      });
+      assert.equal(share(around, color), 0, `badge ${at + 1} is wider than 6 pixels`);
+    }
+  });
+});
+
 test('edges have icons and badges at their middle', ON_MOCK, async () => {
   await look('two-1-lined', ({ nodes: [a, b], shot }) => {
     const middle = { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, r: 8 };

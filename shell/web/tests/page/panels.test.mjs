@@ -5,6 +5,7 @@ import './histograms.mjs';
 import './acts.mjs';
 import './collections.mjs';
 import './legend.mjs';
+import './legend-signs.mjs';
 import './lost.mjs';
 import './axe.mjs';
 import './afar.mjs';

@@ -144,6 +144,35 @@ test('legends of both kinds are read, and nothing is made of nothing', () => {
     assert.equal(readLegend(value), null);
 });
 
+test('what encodings of the legend and icons add to rows is read, and other columns have blocks', () => {
+  const signs = [{ place: 0, title: '', list: [{ glyph: 'x' }] }];
+  const legend = readLegend({
+    node_color: {
+      title: 'type',
+      entries: [{ label: 'a', color: '#fff', look: { color: '#f00', size: 16, opacity: 'x' }, signs: [1] }],
+      signs,
+      lines: ['inner', 3, null],
+    },
+    node_icon: { title: 'type', kind: 'categorical' },
+    blocks: [
+      { side: 'edge', title: 'n', entries: [{ label: '< 3', count: 2, range: [null, 3], look: {} }, 7] },
+      { side: 'node', title: 'degree', entries: [], lines: ['opacity 1–5'] },
+      { side: 'node', title: 'nothing', entries: [] },
+      null,
+    ],
+  });
+  assert.deepEqual(legend?.scales, [], 'icons that have rows need no line');
+  const [type, bins, lines, ...rest] = legend?.keys ?? [];
+  assert.equal(rest.length, 0);
+  assert.deepEqual(type.swatches[0].shown, { color: '#f00', size: 16, signs: [1] });
+  assert.deepEqual([type.signs, type.lines], [signs, ['inner', '3']]);
+  assert.deepEqual([bins.of, bins.swatches.length, bins.swatches[0].color], ['edges', 1, '']);
+  assert.deepEqual(bins.swatches[0].range, [null, 3]);
+  assert.deepEqual([lines.title, lines.lines], ['degree', ['opacity 1–5']]);
+  // A row of colours that has neither a colour nor a look says nothing.
+  assert.equal(readLegend({ node_color: { title: 'k', entries: [{ label: 'a' }] } }), null);
+});
+
 test('collections keep their order, and an unknown count is not zero', () => {
   const read = readCollections({
     collections: [

@@ -305,6 +305,7 @@ impl<S: Size> Search<'_, S> {
                 gain_min: self.gain_min(GAIN_MIN / 10f64.powi((level + iteration).min(300) as i32)),
                 rounds: ROUNDS_MAX,
                 all_move: iteration + level == 0 && self.options.initial_membership.is_none(),
+                thorough: whole || self.is_thorough(),
             };
             let gain;
             (present, gain) = moving::settle(net, present, rule, cancel)?;

@@ -1,14 +1,15 @@
 //! The legend of a scene as the picture shows it, read as leniently as by the page (`shell/web/src/state/legend.ts`).
 
-use graphlume_raster::{Key, Legend};
-use graphlume_scene::backdrop;
+use graphlume_raster::{Key, Legend, Row};
+use graphlume_scene::{Place, backdrop};
 use serde_json::Value;
 
 /// What the colours mean; `None` where there is nothing to explain.
 pub(super) fn read(legend: &Value) -> Option<Legend> {
     let sides = [("node_color", false), ("edge_color", true)];
-    let keys: Vec<Key> =
-        sides.into_iter().filter_map(|(side, edges)| key(&legend[side], edges)).collect();
+    let drawn = sides.into_iter().filter_map(|(side, edges)| key(&legend[side], edges));
+    let blocks = list(&legend["blocks"]).iter().filter_map(|b| key(b, b["side"] == "edge"));
+    let keys: Vec<Key> = drawn.chain(blocks).collect();
     let scales = SCALES.iter().filter_map(|(side, of)| scale(&legend[side], of)).collect();
     (!keys.is_empty()).then_some(Legend { keys, scales })
 }
@@ -25,7 +26,8 @@ const SCALES: [(&str, &str); 6] = [
 
 /// The line of one of these: its column, and the ends of its range where it has one.
 fn scale(side: &Value, of: &str) -> Option<String> {
-    let title = side["title"].as_str()?;
+    // Icons that have rows need no line.
+    let title = side["title"].as_str().filter(|_| side["kind"] != "categorical")?;
     let [low, high] = ["min", "max"].map(|end| text(&side[end]));
     let is_ranged = !low.is_empty() && !high.is_empty() && title != "degree";
     let range = if is_ranged { format!(" {low}–{high}") } else { String::new() };
@@ -34,15 +36,37 @@ fn scale(side: &Value, of: &str) -> Option<String> {
 
 fn key(color: &Value, edges: bool) -> Option<Key> {
     let title = color["title"].as_str()?.to_owned();
-    let entry = |entry: &Value| {
-        let color = backdrop::color(entry["color"].as_str()?)?;
-        Some((text(&entry["label"]), color, entry["count"].as_u64()))
-    };
-    let entries: Vec<_> = list(&color["entries"]).iter().filter_map(entry).collect();
+    let entries: Vec<Row> = list(&color["entries"]).iter().filter_map(row).collect();
     let more = color["more"].as_u64().unwrap_or(0);
-    let ramp = if entries.is_empty() { ramp(color) } else { None };
-    let is_empty = entries.is_empty() && ramp.is_none();
-    (!is_empty).then_some(Key { title, edges, entries, more, ramp })
+    let is_uncolored = entries.iter().all(|row| row.color.is_none());
+    let ramp = if is_uncolored { ramp(color) } else { None };
+    let sign = |look: &Value| {
+        let place = look["place"].as_u64().and_then(|p| Place::of_byte(u8::try_from(p).ok()?))?;
+        Some((place, look.clone()))
+    };
+    let signs = list(&color["signs"]).iter().filter_map(sign).collect();
+    let lines: Vec<String> = list(&color["lines"]).iter().map(text).collect();
+    let is_empty = entries.is_empty() && ramp.is_none() && lines.is_empty();
+    (!is_empty).then_some(Key { title, edges, entries, more, ramp, signs, lines })
+}
+
+/// A row, with the colour of its encoding of the legend, if it has one, before that of the elements.
+fn row(entry: &Value) -> Option<Row> {
+    let look = &entry["look"];
+    let colors = [&look["color"], &entry["color"]];
+    let color = colors.iter().find_map(|c| backdrop::color(c.as_str()?));
+    let number = |name: &str| look[name].as_f64().map(|v| v as f32);
+    // A colour that nobody can read says nothing.
+    let is_lost = color.is_none() && colors.iter().any(|c| c.is_string());
+    (entry["label"] != Value::Null && !is_lost).then(|| Row {
+        name: text(&entry["label"]),
+        color,
+        count: entry["count"].as_u64(),
+        opacity: number("opacity").map(|o| o.clamp(0.0, 1.0)),
+        size: number("size"),
+        width: number("width"),
+        signs: list(&entry["signs"]).iter().map(|s| s.as_u64().unwrap_or(0) as u16).collect(),
+    })
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -88,6 +112,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_legend_encodings_say_is_read_with_its_signs_and_lines() {
+        let legend = json!({
+            "node_color": {"title": "kind", "entries": [
+                {"label": "a", "color": "#ff0000", "look": {"color": "#00ff00", "size": 16, "opacity": 0.5}, "signs": [1]}],
+                "signs": [{"place": 2, "list": [{"glyph": "x"}]}, {"place": 77}], "lines": ["inner"]},
+            "node_icon": {"title": "kind", "kind": "categorical"},
+            "blocks": [{"side": "edge", "title": "way", "entries": [{"label": "b", "count": 3, "look": {"width": 4}}]}],
+        });
+        let found = read(&legend).unwrap_or_default();
+        let [kind, way] = &found.keys[..] else { panic!("{found:?}") };
+        let row = &kind.entries[0];
+        assert_eq!((row.color, row.size, row.opacity), (Some([0, 255, 0]), Some(16.0), Some(0.5)));
+        assert_eq!((&row.signs, &kind.lines), (&vec![1], &vec!["inner".to_owned()]));
+        assert_eq!((kind.signs.len(), kind.signs[0].0), (1, Place::TopRight));
+        assert!(way.edges && !kind.edges && way.entries[0].color.is_none());
+        assert_eq!((way.entries[0].width, way.entries[0].count), (Some(4.0), Some(3)));
+        assert!(found.scales.is_empty(), "the icon has rows: {:?}", found.scales);
+    }
+
+    #[test]
     fn categories_and_scales_are_read_and_the_rest_is_passed_over() {
         let legend = json!({
             "node_color": {"title": "kind", "entries": [
@@ -98,8 +142,13 @@ mod tests {
             "node_icon": {"title": "kind", "kind": "none"},
         });
         let found = read(&legend).unwrap_or_default();
-        let entries =
-            vec![("a".to_owned(), [255, 0, 0], Some(7)), ("4".to_owned(), [0, 0, 128], None)];
+        let row = |name: &str, color, count| Row {
+            name: name.to_owned(),
+            color: Some(color),
+            count,
+            ..Row::default()
+        };
+        let entries = vec![row("a", [255, 0, 0], Some(7)), row("4", [0, 0, 128], None)];
         assert_eq!(
             (&found.keys[0].entries, found.keys[0].more, found.keys[0].edges),
             (&entries, 2, false)
