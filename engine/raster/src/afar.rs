@@ -17,7 +17,7 @@ use crate::marks::{Halo, Mark, Text};
 use crate::panels::text_color;
 use crate::sheet::Sheet;
 use crate::text::Face;
-use crate::{Names, Settings, Theme};
+use crate::{Drawing, Names, Settings, Theme};
 
 /// Nodes above which a picture cannot show each of them apart.
 pub const MANY: usize = 3_000;
@@ -29,6 +29,8 @@ const MOST: [usize; 2] = [140, 600];
 const CONTEXT: f64 = 0.4;
 /// Least radius in pixels of a disc that stands for collapsed nodes.
 const DISC_MIN: f64 = 11.0;
+/// How far its second rim is from the first.
+const RIM: f64 = 4.0;
 /// How near to the background the inside of a disc is, so that names can be read on it.
 const INSIDE: f32 = 0.45;
 const FILL: f32 = 0.86;
@@ -153,17 +155,15 @@ impl<'a> Afar<'a> {
     fn add_collapsed(&mut self, canvas: &Canvas<'_>, theme: Theme, back: [f32; 3]) {
         let (drawing, view) = (canvas.drawing, &canvas.view);
         for disc in drawing.collapsed.map(|c| c.discs(drawing, theme)).unwrap_or_default() {
-            let share = f64::from(disc.count) / drawing.positions.len().max(1) as f64;
-            let area = AREA * view.sides[0] * view.sides[1] * share;
             let grown = view.zoom.max(1.0).powf(0.55);
-            let r = ((area / std::f64::consts::PI).sqrt().max(DISC_MIN) * grown) as f32;
+            let r = (radius(disc.count, drawing.positions.len(), view.sides) * grown) as f32;
             let at = view.pixel64(disc.at).map(|x| x as f32);
             let color = disc.color;
             // A second rim tells it from a community.
             let around = color;
             self.blobs.push(Blob::Disc {
                 at,
-                r: r + 4.0,
+                r: r + RIM as f32,
                 inside: back,
                 around,
                 fill: 1.0,
@@ -241,6 +241,20 @@ impl<'a> Afar<'a> {
         }
         (marks, places)
     }
+}
+
+/// Radius in pixels, where all is in view, of a disc that stands for `count` of so many nodes.
+fn radius(count: u32, nodes: usize, sides: [f64; 2]) -> f64 {
+    let area = AREA * sides[0] * sides[1] * f64::from(count) / nodes.max(1) as f64;
+    (area / std::f64::consts::PI).sqrt().max(DISC_MIN)
+}
+
+/// The middles of the discs of collapsed nodes, and how far in pixels each reaches with its rims where all is in view.
+pub(crate) fn reaches(drawing: &Drawing<'_>, sides: [f64; 2]) -> Vec<([f64; 2], f64)> {
+    // The theme changes colours only.
+    let discs = drawing.collapsed.map(|c| c.discs(drawing, Theme::Dark)).unwrap_or_default();
+    let nodes = drawing.positions.len();
+    discs.iter().map(|disc| (disc.at, radius(disc.count, nodes, sides) + RIM)).collect()
 }
 
 /// What groups are called, in their order.

@@ -218,6 +218,14 @@ fn a_collapsed_disc_has_its_name_and_the_number_of_members_that_filters_leave() 
     let shown = drawn(&collapsed.applied(plain), &fitted);
     let blue = shown.iter().filter(|p| is_near(first(**p), inside(BLUE), 12)).count();
     assert!(blue > 400, "{blue}");
+    // And wholly: nothing of a second rim, four pixels from the first, is on the rows and columns at its border.
+    let column = |k: usize| shown.iter().skip(k).step_by(SIDE as usize);
+    let border = shown[..400]
+        .iter()
+        .chain(&shown[SIDE as usize * 399..])
+        .chain(column(0))
+        .chain(column(399));
+    assert!(border.clone().count() == 1600 && border.clone().all(|p| is_near(first(*p), BACK, 2)));
 }
 
 #[test]

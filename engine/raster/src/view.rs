@@ -4,12 +4,14 @@
 use graphlume_scene::drawn::screen_scale;
 
 use crate::labels::Rect;
-use crate::{Drawing, Settings, Window};
+use crate::{Drawing, Settings, Window, afar};
 
 /// Positions that are looked at.
 const SAMPLE_MAX: usize = 20_000;
 /// How many times as wide as most of the nodes a box of given positions may be for the sake of all of them.
 const WHOLE_MAX: f32 = 10.0;
+/// How often the room that discs take is found anew: each time what is missing is a small part of what was.
+const DISC_TURNS: usize = 4;
 /// Coordinates from here on are those of nodes without a place.
 const FAR: f32 = 1e30;
 /// Diameters: the least and the greatest one, and from where they approach the latter.
@@ -141,15 +143,33 @@ fn fit(drawing: &Drawing<'_>, sides: [f64; 2], covered: &[Rect], visible: bool) 
     } else {
         percentile_box(drawing.positions, there)
     };
-    let Some([x, y]) = found.map(|b| b.map(|s| s.map(f64::from))) else {
+    let Some(found) = found.map(|b| b.map(|s| s.map(f64::from))) else {
         return ([0.0; 2], 1.0);
     };
+    // A few nodes look lost at the rims of the picture; they are kept together in its middle.
+    let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
+    let mut view = fit_box(found, sides, covered, part);
+    // Discs of collapsed nodes reach by pixels beyond their places, which takes the more room the smaller the scale.
+    let reaches = afar::reaches(drawing, sides);
+    for _ in 0..if reaches.is_empty() { 0 } else { DISC_TURNS } {
+        let mut all = found;
+        for (at, r) in &reaches {
+            all = [0, 1].map(|c| {
+                let far = r / view.1;
+                [all[c][0].min(at[c] - far), all[c][1].max(at[c] + far)]
+            });
+        }
+        view = fit_box(all, sides, covered, part);
+    }
+    view
+}
+
+/// Middle and scale of the view that shows a box beside what is covered, by a part of what is free.
+fn fit_box([x, y]: [[f64; 2]; 2], sides: [f64; 2], covered: &[Rect], part: f64) -> ([f64; 2], f64) {
     let (w, h) = (x[1] - x[0], y[1] - y[0]);
     let scale_in = |free: [f64; 4]| (free[2] / w.max(1e-9)).min(free[3] / h.max(1e-9));
     let margin = (sides[0].min(sides[1]) * 0.036).clamp(12.0, 32.0);
     let free = free_rect(sides, covered, margin, scale_in);
-    // A few nodes look lost at the rims of the picture; they are kept together in its middle.
-    let part = (0.36 + 0.1 * (drawing.positions.len() as f64).sqrt()).min(1.0);
     let scale = scale_in(free) * part;
     let scale = if w <= 0.0 && h <= 0.0 { 1.0 } else { scale.clamp(1e-12, 1e12) };
     let off = [0, 1].map(|c| (free[c] + free[c + 2] / 2.0 - sides[c] / 2.0) / scale);

@@ -46,9 +46,9 @@ fn part(bodies: &mut [Body], i: usize, j: usize) -> bool {
     }
     let push = (wanted - span.min(wanted)) / span;
     let share = b.r * b.r / (a.r * a.r + b.r * b.r).max(1e-300);
-    for c in 0..2 {
-        bodies[i].at[c] -= run[c] * push * share;
-        bodies[j].at[c] += run[c] * push * (1.0 - share);
+    for (c, way) in run.into_iter().enumerate() {
+        bodies[i].at[c] -= way * push * share;
+        bodies[j].at[c] += way * push * (1.0 - share);
     }
     true
 }

@@ -99,9 +99,8 @@ test('without labels communities have no letters', async () => {
     await settle(page);
     const [largest] = await groupsOf(page);
     const shot = await pixels(page);
-    const columns = Array.from({ length: 61 }, (_, i) => i - 30);
-    const rows = Array.from({ length: 29 }, (_, k) => columns.map((dx) => [dx, k - 14]));
-    const places = rows.flat().map(([dx, dy]) => shot.at(largest.x + dx, largest.y + dy));
+    const steps = (most) => Array.from({ length: 2 * most + 1 }, (_, k) => k - most);
+    const places = steps(14).flatMap((dy) => steps(30).map((dx) => shot.at(largest.x + dx, largest.y + dy)));
     assert.equal(places.filter((c) => Math.min(...c) > 200).length, 0, 'pixels of letters');
     assert.ok(far(mean(places), wanted(largest.color, shot.at(4, 4))) < 45);
   });

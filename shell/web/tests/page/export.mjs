@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pixels, settle } from './browser.mjs';
-import { SPARSE, withPage } from './context.mjs';
+import { SPARSE, isMock, withPage } from './context.mjs';
 
 const STILL = 'play=0&test=1';
 
@@ -46,11 +46,34 @@ test('the picture is saved as SVG with title and legend, as it is shown', async 
     assert.equal(given.title, 'A & B');
     assert.deepEqual([given.legend, given.names, given.background], ['true', 'true', 'none']);
     assert.deepEqual([given.theme, given.pointSize, given.wait], [theme, '2', '0']);
+    assert.deepEqual([given.superGraph, given.bundle], ['false', 'false']);
     assert.deepEqual([Number(given.width), Number(given.height)], [size.w, size.h]);
     const wide = size.w / view.scale;
     assert.ok(Math.abs(Number(given.right) - Number(given.left) - wide) < 1e-6 * wide);
     assert.ok(Math.abs(Number(given.zoom) - view.scale / fitScale) < 1e-9);
     assert.equal(given.viewer !== undefined, true, 'filters of its own count');
+  });
+});
+
+test('communities and bundled edges are asked for where they are on the screen', { skip: !isMock }, async () => {
+  await withPage(`dataset=community-20000-60000&${STILL}`, {}, async (page) => {
+    await settle(page);
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="true"]');
+    const asked = await answering(page, { contentType: 'image/svg+xml', body: '<svg/>' });
+    const save = async () => {
+      await page.click('#export');
+      await page.selectOption('#export-format', 'svg');
+      await saved(page);
+      await page.waitForFunction(() => !document.querySelector('#export-dialog'));
+      const { searchParams } = asked.at(-1);
+      return ['superGraph', 'bundle'].map((name) => searchParams.get(name));
+    };
+    assert.deepEqual(await save(), ['true', 'true']);
+    await page.click('#groups');
+    await page.click('#bundle');
+    await page.waitForSelector('#bundle[aria-pressed="false"]');
+    assert.deepEqual(await save(), ['false', 'false']);
   });
 });
 
