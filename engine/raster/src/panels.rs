@@ -288,6 +288,8 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
     let looks: Vec<(Place, Look)> =
         key.signs.iter().map(|(place, look)| (*place, Look::read(look))).collect();
     let is_plain = key.entries.iter().all(Row::is_plain);
+    let has_lines = key.entries.iter().any(|row| row.color.is_some() || row.width.is_some());
+    let has_icons = looks.iter().any(|(place, _)| !rows::is_badge(*place));
     let sign = |row: &Row| {
         let color = row.color.map(themed);
         let own = row.signs.iter().zip(&looks).filter_map(|(at, (place, look))| {
@@ -301,6 +303,7 @@ fn key_lines(key: &Key, room: usize, themed: &dyn Fn([u8; 3]) -> [f32; 3]) -> Ve
             is_edge: key.edges,
             is_plain,
             has_badges,
+            is_beside: key.edges && has_lines && has_icons,
             signs: own.collect(),
         }
     };

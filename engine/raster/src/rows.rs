@@ -12,6 +12,9 @@ use crate::text::Face;
 /// How wide what stands before a name is where a row of its key is more than a swatch, and where one has badges.
 const WIDE: f32 = 18.0;
 const BADGED: f32 = 28.0;
+/// The same where icons of edges stand beside their lines, and from there to the middle of an icon.
+const BESIDE: f32 = 40.0;
+const ICON_AT: f32 = 31.0;
 /// Radius of a disc without a size, of one that would hold a glyph that stands alone, of the smallest one, and of a badge.
 const DISC: f32 = 8.0;
 const FREE: f32 = 10.0;
@@ -44,6 +47,8 @@ pub(crate) struct Sign {
     pub(crate) is_plain: bool,
     /// Whether a row of the key has badges.
     pub(crate) has_badges: bool,
+    /// Whether the key has icons of edges and lines, which would hide each other.
+    pub(crate) is_beside: bool,
     pub(crate) signs: Vec<(Place, Look, Entry)>,
 }
 
@@ -63,6 +68,7 @@ impl Sign {
     fn base(&self) -> f32 {
         match (self.is_plain, self.has_badges) {
             (true, _) => SWATCH,
+            (false, _) if self.is_beside => BESIDE,
             (false, false) => WIDE,
             (false, true) => BADGED,
         }
@@ -81,10 +87,11 @@ impl Sign {
     pub(crate) fn draw(&self, marks: &mut Vec<Mark>, [x, y]: [f32; 2], inks: &Inks) {
         let Row { opacity, size, width, .. } = self.row;
         let opacity = opacity.unwrap_or(1.0);
-        let at = [x + self.width() / 2.0, y];
+        let at = [x + if self.is_beside { ICON_AT } else { self.width() / 2.0 }, y];
         let color = self.color.unwrap_or(inks.quiet);
         let mut plate = |[wide, high]: [f32; 2], radius| {
-            let rect = [at[0] - wide / 2.0, at[1] - high / 2.0, wide, high];
+            let middle = if self.is_beside { x + WIDE / 2.0 } else { at[0] };
+            let rect = [middle - wide / 2.0, at[1] - high / 2.0, wide, high];
             marks.push(Mark::Plate { rect, radius, color, opacity });
         };
         let mut icons: Vec<_> = self.signs.iter().filter(|s| !is_badge(s.0)).collect();

@@ -3,7 +3,7 @@
 //! Clients send them as complex encodings whose keys have `Legend`, `LegendType` (the legend of the column `type`) or
 //! `LegendPivot` (that of the column `pivot`) before the kind, such as `pointLegendTypeColorEncoding`. All of them on one
 //! column, and the icons that are drawn by it, share rows: those of the colours where these are drawn by that column, or else
-//! the column's distinct values, the most frequent first, or the bins of a mapping.
+//! the column's distinct values, the most frequent first, or the bins of a mapping in their order.
 //!
 //! What they add to a scene's legend, to its colours or as one of its `blocks`:
 //! `{side: node|edge, title, kind, entries: [{label, count, color?, look?: {color?, opacity?, size?, width?}, signs?,

@@ -63,6 +63,8 @@ struct Classes {
     lumped: bool,
     /// Classes that are listed by name, or all up to [`ENTRIES_MAX`].
     named: Option<Vec<u32>>,
+    /// Whether the legend lists classes by their numbers, and not the most frequent first.
+    in_order: bool,
 }
 
 /// The names of classes.
@@ -158,6 +160,11 @@ pub(crate) fn encoded(
     }
 }
 
+/// Whether the outcomes of a mapping are bins, which a legend lists in their order.
+const fn is_bins(rule: &Mapping) -> bool {
+    matches!(rule, Mapping::Continuous { .. })
+}
+
 fn mapped(mapping: &Value, source: &Source<'_>) -> Result<Painted, &'static str> {
     let rule = Mapping::parse(mapping).ok_or("its mapping has neither fixed values nor bins")?;
     let mapped = rule.apply(&source.array).ok_or("bins need a column of numbers")?;
@@ -172,7 +179,9 @@ fn mapped(mapping: &Value, source: &Source<'_>) -> Result<Painted, &'static str>
     let colors: Option<Vec<Rgba>> = mapped.outcomes.iter().map(|(_, v)| color(v)).collect();
     let colors = colors.ok_or("one of its outcomes is no CSS colour")?;
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
-    let classes = Classes { codes: mapped.codes, colors, words, lumped: false, named: None };
+    let in_order = is_bins(&rule);
+    let classes =
+        Classes { codes: mapped.codes, colors, words, lumped: false, named: None, in_order };
     Ok(classes.paint(source))
 }
 
@@ -250,8 +259,14 @@ fn literal(source: &Source<'_>) -> Option<Painted> {
     let color = |row: &u32| css::parse(texts.get(*row as usize)?);
     let colors: Option<Vec<Rgba>> = found.first_rows.iter().map(color).collect();
     let words = Words::Values(ArrayRef::clone(&source.array), found.first_rows);
-    let classes =
-        Classes { codes: found.codes, colors: colors?, words, lumped: false, named: None };
+    let classes = Classes {
+        codes: found.codes,
+        colors: colors?,
+        words,
+        lumped: false,
+        named: None,
+        in_order: false,
+    };
     Some(classes.paint(source))
 }
 
@@ -265,7 +280,11 @@ pub(crate) fn outcomes(rule: &Mapping, source: &Source<'_>) -> Option<Painted> {
     let mapped = rule.apply(&source.array)?;
     let colors = vec![OTHER; mapped.outcomes.len()];
     let words = Words::Texts(mapped.outcomes.into_iter().map(|(w, _)| w).collect());
-    Some(Classes { codes: mapped.codes, colors, words, lumped: false, named: None }.paint(source))
+    let in_order = is_bins(rule);
+    Some(
+        Classes { codes: mapped.codes, colors, words, lumped: false, named: None, in_order }
+            .paint(source),
+    )
 }
 
 /// One class for every distinct value, coloured by `color` of a row that has it.
@@ -282,7 +301,8 @@ fn by_value(
     } else {
         values
     };
-    let classes = Classes { codes: found.codes, colors, words, lumped: false, named: None };
+    let classes =
+        Classes { codes: found.codes, colors, words, lumped: false, named: None, in_order: false };
     Some(classes.paint(source))
 }
 
@@ -318,7 +338,9 @@ fn round_robin(source: &Source<'_>, stops: &[Rgba]) -> Option<Painted> {
     for (turn, class) in ordered(&words, found).into_iter().enumerate() {
         colors[class as usize] = stops[turn % stops.len()];
     }
-    Some(Classes { codes, colors, words, lumped: false, named: None }.paint(source))
+    Some(
+        Classes { codes, colors, words, lumped: false, named: None, in_order: false }.paint(source),
+    )
 }
 
 /// The twelve hues; with more values than that, eleven for the most frequent and a neutral for the rest.
@@ -344,7 +366,7 @@ pub(crate) fn categorical(source: &Source<'_>) -> Option<Painted> {
     for (class, hue) in rank.iter().zip(HUES) {
         colors[*class as usize] = hue;
     }
-    Some(Classes { codes, colors, words, lumped, named: Some(rank) }.paint(source))
+    Some(Classes { codes, colors, words, lumped, named: Some(rank), in_order: false }.paint(source))
 }
 
 impl Classes {
@@ -368,6 +390,9 @@ impl Classes {
         listed.sort_by_key(|c| Reverse(counts[*c as usize]));
         let all = listed.len();
         listed.truncate(ENTRIES_MAX);
+        if self.in_order {
+            listed.sort_unstable();
+        }
         let entry = |label: &str, color: Rgba, count: u32| {
             let color = to_hex(color);
             json!({"label": label, "color": color, "count": count})

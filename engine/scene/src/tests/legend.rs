@@ -73,10 +73,10 @@ fn bins_are_rows_with_their_ranges_and_gradients_are_ramps() {
         {"bins": [[3, 4], [null, 8]], "comparator": "<"}}});
     let scene = case().encode("pointLegendTypeSizeEncoding", bins).scene();
     let block = &scene.legend["blocks"][0];
-    assert_eq!(entries(block), [("≥ 3".to_owned(), 3), ("< 3".to_owned(), 2)]);
-    assert_eq!(looks(block), [json!({"size": 16.0}), json!({"size": 8.0})]);
+    assert_eq!(entries(block), [("< 3".to_owned(), 2), ("≥ 3".to_owned(), 3)], "in their order");
+    assert_eq!(looks(block), [json!({"size": 8.0}), json!({"size": 16.0})]);
     let range = |at: usize| block["entries"][at]["range"].clone();
-    assert_eq!((range(0), range(1)), (json!([3.0, null]), json!([null, 3.0f64.next_down()])));
+    assert_eq!((range(0), range(1)), (json!([null, 3.0f64.next_down()]), json!([3.0, null])));
 
     let ramp = json!({"attribute": "n", "variation": "continuous", "colors": ["black", "white"]});
     let scene = case().encode("pointLegendPivotColorEncoding", ramp).scene();

@@ -145,8 +145,13 @@ export function LegendSign(props: { of: ColorKey; swatch: Swatch; color?: string
   const paint = color ?? (store.theme.value === 'light' ? '#8b95a7' : '#9aa4b5');
   const plain = !hasDisc && width === undefined && (icons.length === 0 || !isNode);
   const edge = icons.length > 0 || badges.length > 0 ? undefined : 'line';
+  // An icon on a line as short as here would hide its colour.
+  const isLine = ({ color, shown }: Swatch): boolean => Boolean(color || shown?.color || shown?.width);
+  const hasLines = of.swatches.some(isLine);
+  const isBeside = !isNode && hasLines && of.signs?.some((look) => !isBadge(look)) === true;
+  const layout = `sign${hasBadges ? ' badged' : ''}${isBeside ? ' beside' : ''}`;
   return (
-    <span class={hasBadges ? 'sign badged' : 'sign'} style={{ opacity }} aria-hidden="true">
+    <span class={layout} style={{ opacity }} aria-hidden="true">
       {width !== undefined && <i class="stroke" style={{ height: `${width}px`, background: paint }} />}
       {hasDisc && (
         <i class="disc" style={{ width: `${disc}px`, height: `${disc}px`, background: paint }} />

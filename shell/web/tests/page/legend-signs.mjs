@@ -118,10 +118,13 @@ test('glyphs have the ink that contrasts with their disc, and badges lie at thei
     assert.ok(yellow > 0.5 * inside.length, `${yellow} of ${inside.length} pixels of the badge`);
     const outside = person.filter(({ x, y }) => Math.hypot(x - at, y + at) > 6.5);
     assert.equal(count(outside, [253, 209, 65], 30), 0);
-    // The icon of an edge keeps its line off, and is not on a disc.
+    // The icon of an edge stands beside its line, which shows its colour whole, and is not on a disc.
     const visit = await sign(page, 'kind', 2);
-    assert.equal(count(visit.filter(({ x }) => Math.abs(x) < 6), [0, 255, 255]), 0);
-    assert.ok(count(visit, [231, 235, 243], 60) > 30, 'the glyph of an edge');
+    const [line, icon] = [visit.filter(({ x }) => x < -1), visit.filter(({ x }) => x > 1)];
+    assert.ok(count(line, [0, 255, 255]) >= 18, 'the line of an edge');
+    assert.equal(count(icon, [0, 255, 255]), 0);
+    assert.ok(count(icon, [231, 235, 243], 60) > 30, 'the glyph of an edge');
+    assert.equal(count(line, [231, 235, 243], 60), 0);
   });
 });
 
