@@ -65,13 +65,39 @@ fn planted_communities_are_found_at_any_number_of_threads() {
     assert!(one.quality > modularity(&view(&t), &truth, 1.0) - 1e-9);
 }
 
-#[test]
-fn iterations_go_on_behind_one_that_changes_nothing() {
-    // Sparse and without structure: there is always a better partition to be found.
+/// A sparse graph without structure: there is always a better partition to be found.
+fn sparse() -> std::sync::Arc<Topology> {
     let edges: Vec<(u32, u32)> = (0..20_000u64)
         .map(|i| (h64(5, 1, i) as u32 % 3_000, h64(5, 2, i) as u32 % 3_000))
         .collect();
-    let t = testkit::from_edges(3_000, &edges);
+    testkit::from_edges(3_000, &edges)
+}
+
+#[test]
+fn communities_of_a_large_graph_are_connected_after_any_number_of_iterations() {
+    let t = sparse();
+    let net = Network::new(&view(&t));
+    let mut before = 0.0;
+    for n_iterations in 1..5 {
+        let found = find(&t, &by_modularity(n_iterations));
+        assert_eq!(connected(&net, &found.labels), found.labels);
+        assert!(found.quality > before, "{} after {before}", found.quality);
+        before = found.quality;
+    }
+}
+
+#[test]
+fn parts_of_communities_are_connected_and_know_their_community() {
+    let t = testkit::from_edges(6, &[(0, 1), (2, 3), (3, 4), (1, 5)]);
+    let net = Network::new(&view(&t));
+    // The first community is in two parts.
+    let (parts, above) = connected_within(&net, &[0, 0, 1, 0, 0, 1]);
+    assert_eq!((parts, above), (vec![0, 0, 1, 2, 2, 3], vec![0, 1, 0, 1]));
+}
+
+#[test]
+fn iterations_go_on_behind_one_that_changes_nothing() {
+    let t = sparse();
     let few = find(&t, &by_modularity(4));
     let many = find(&t, &by_modularity(100));
     assert!(many.iterations > 20, "{}", many.iterations);
