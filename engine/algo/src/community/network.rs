@@ -12,8 +12,9 @@ use crate::view::GraphView;
 pub(super) use crate::weighted_graph::members_of;
 use crate::weighted_graph::{Weight, among, by_arcs};
 
-/// Groups that a contraction looks at before it decides whether to add up edges.
+/// Groups that a contraction looks at before it decides whether to add up edges, and their arcs, at most.
 const SAMPLED_GROUPS: usize = 64;
+const SAMPLED_ARCS: usize = 1 << 14;
 /// Share of edges that double another one up to which they stay apart.
 const COPIES_MAX: f64 = 0.5;
 
@@ -241,6 +242,9 @@ impl Network {
                 copies += usize::from(*last == k as u32);
                 *last = k as u32;
                 all += 1;
+            }
+            if all > SAMPLED_ARCS {
+                break;
             }
         }
         copies as f64 / all.max(1) as f64

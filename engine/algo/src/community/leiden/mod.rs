@@ -380,33 +380,45 @@ impl<S: Size> Search<'_, S> {
 
 /// The connected parts of the communities, numbered by first appearance.
 fn connected(net: &Network, labels: &[u32]) -> Vec<u32> {
-    let mut parts = vec![u32::MAX; labels.len()];
-    let (mut next, mut queue) = (0, Vec::new());
-    // Members of each community that are in no part yet: once there are none, no list of it needs to be read.
-    let mut left = vec![0u32; labels.len()];
-    labels.iter().for_each(|l| left[*l as usize] += 1);
-    for v in 0..labels.len() {
-        if parts[v] != u32::MAX {
-            continue;
+    let n = labels.len();
+    let (mut parts, mut next) = (vec![u32::MAX; n], 0);
+    // Members of each community that are in no part yet: once there are none, no list of it needs to be read. The member
+    // with most neighbours comes first, as it reaches most of them.
+    let (mut left, mut first) = (vec![0u32; n], vec![u32::MAX; n]);
+    for (v, own) in labels.iter().enumerate() {
+        left[*own as usize] += 1;
+        let first = &mut first[*own as usize];
+        if *first == u32::MAX || net.degree(v) > net.degree(*first as usize) {
+            *first = v as u32;
         }
-        let own = labels[v];
-        let left = &mut left[own as usize];
-        parts[v] = next;
-        *left -= 1;
-        queue.push(v);
-        while let Some(u) = queue.pop().filter(|_| *left > 0) {
-            for w in &net.ends[net.range(u)] {
-                let w = *w as usize;
-                if labels[w] == own && parts[w] == u32::MAX {
-                    parts[w] = next;
-                    *left -= 1;
-                    queue.push(w);
-                }
-            }
-        }
-        queue.clear();
-        next += 1;
     }
+    let mut queue = Vec::new();
+    for v in 0..n {
+        let own = labels[v] as usize;
+        for from in [first[own] as usize, v] {
+            if parts[v] != u32::MAX || parts[from] != u32::MAX {
+                continue;
+            }
+            queue.clear();
+            queue.push(from);
+            parts[from] = next;
+            left[own] -= 1;
+            let mut at = 0;
+            while at < queue.len() && left[own] > 0 {
+                for w in &net.ends[net.range(queue[at])] {
+                    let w = *w as usize;
+                    if labels[w] as usize == own && parts[w] == u32::MAX {
+                        parts[w] = next;
+                        left[own] -= 1;
+                        queue.push(w);
+                    }
+                }
+                at += 1;
+            }
+            next += 1;
+        }
+    }
+    renumber(&mut parts, next as usize);
     parts
 }
 
