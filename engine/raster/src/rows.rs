@@ -164,6 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tests::NOTHING;
     use crate::{Background, Drawing, Key, Legend, Settings};
 
     const WIDE: usize = 300;
@@ -177,19 +178,9 @@ mod tests {
             positions: &[[0.0, 0.0], [1.0, 0.0]],
             node_rgba: &[[90, 90, 90, 255]; 2],
             node_size: &[8, 8],
-            ends: &[],
-            edge_rgba: None,
-            edge_rgba_some: false,
-            edge_width: None,
-            visible: None,
             is_given: true,
             sizes_bound: true,
-            names: None,
-            edge_names: None,
-            underlay: None,
-            icons: &[],
-            collapsed: None,
-            groups: &[],
+            ..NOTHING
         };
         let settings = Settings {
             width: 300,

@@ -7,6 +7,7 @@ use graphlume_scene::wire::NO_GROUP;
 use graphlume_types::CancelToken;
 
 use super::*;
+use crate::tests::NOTHING;
 
 const BLUE: [u8; 4] = [109, 185, 252, 255];
 const RED: [u8; 4] = [202, 93, 47, 255];
@@ -48,18 +49,10 @@ impl Two {
             node_rgba: &self.rgba,
             node_size: &self.sizes,
             ends: &self.ends,
-            edge_rgba: None,
-            edge_rgba_some: false,
-            edge_width: None,
-            visible: None,
             is_given: true,
             sizes_bound: true,
-            names: None,
-            edge_names: None,
-            underlay: None,
-            icons: &[],
-            collapsed: None,
             groups: &self.groups,
+            ..NOTHING
         }
     }
 }

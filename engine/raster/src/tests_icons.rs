@@ -6,6 +6,7 @@ use graphlume_types::CancelToken;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::tests::NOTHING;
 
 const BLUE: [u8; 4] = [109, 185, 252, 255];
 /// One node of 60 pixels across in the middle of 200, joined to one far on its right.
@@ -22,18 +23,10 @@ fn drawing<'a>(icons: &'a [IconLayer], positions: &'a [[f32; 2]]) -> Drawing<'a>
         node_rgba: &[BLUE, BLUE],
         node_size: &[240, 240],
         ends: &[[0, 1]],
-        edge_rgba: None,
-        edge_rgba_some: false,
-        edge_width: None,
-        visible: None,
         is_given: true,
         sizes_bound: true,
-        names: None,
-        edge_names: None,
-        underlay: None,
         icons,
-        collapsed: None,
-        groups: &[],
+        ..NOTHING
     }
 }
 

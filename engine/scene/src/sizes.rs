@@ -13,7 +13,8 @@ pub(crate) struct Sized {
     pub(crate) wire: Vec<u8>,
     pub(crate) importance: Vec<f32>,
     pub(crate) legend: Value,
-    /// Whether somebody bound them.
+    /// Whether they come from a size that a client bound (`node_size` or `pointSizeEncoding`) and not from degrees;
+    /// [`Self::among`] leaves these as they are.
     are_bound: bool,
 }
 

@@ -56,7 +56,8 @@ fn row(entry: &Value) -> Option<Row> {
     let colors = [&look["color"], &entry["color"]];
     let color = colors.iter().find_map(|c| backdrop::color(c.as_str()?));
     let number = |name: &str| look[name].as_f64().map(|v| v as f32);
-    // A colour that nobody can read says nothing.
+    // A row whose colours are all no CSS colours (a client's own text in `look.color`, say) is left out: its swatch would be
+    // grey, which would claim that its elements are.
     let is_lost = color.is_none() && colors.iter().any(|c| c.is_string());
     (entry["label"] != Value::Null && !is_lost).then(|| Row {
         name: text(&entry["label"]),
