@@ -10,6 +10,8 @@
 #define TALLY_BEFORE_ONE 8u
 #define TALLY_BEFORE_MARKS 16u
 #define TALLY_NEXT 32u   // Loops are taken out of the counts of nodes instead of the total.
+#define TALLY_FLOATS 64u // Cells are floats of 64 bits, all of them whole numbers, instead of integers.
+#define TALLY_VALID 128u // Only the nodes in `valid` have a cell.
 
 // Words of `state`.
 #define TALLY_TOTAL 0u
@@ -331,6 +333,57 @@ GL_KERNEL void GL_BOUNDS(256)
       if (take && at < room) {
         list[2 * at] = v;
         list[2 * at + 1] = count;
+      }
+    }
+  }
+}
+
+// The numbers of a column in the form of paths: to each node the number of its cell above `least`, and none to nodes without a
+// cell or outside `to`; and the nodes that have one, as a mask. Bytes: 16 a node, and three bits. Whole warps, any grid.
+//@ to: *, valid: *, cells: n, values: n, valued: div_up(n, 32)
+GL_KERNEL void GL_BOUNDS(256)
+    tally_values(u32 n, u32 flags, u64 least, const u32* GL_RESTRICT to,
+                 const u32* GL_RESTRICT valid, const u64* GL_RESTRICT cells,
+                 u64* GL_RESTRICT values, u32* GL_RESTRICT valued) {
+  for (u64 base = gl_first() - gl_lane(); base < n; base += gl_step()) {
+    const u64 v = base + gl_lane();
+    const bool has = v < n && (!(flags & TALLY_TO) || graph_bit(to, (u32)v)) &&
+                     (!(flags & TALLY_VALID) || graph_bit(valid, (u32)v));
+    u64 value = 0;
+    if (has) {
+      const u64 cell = cells[v];
+      value = ((flags & TALLY_FLOATS) ? (u64)(i64)__longlong_as_double((i64)cell) : cell) - least;
+    }
+    if (v < n) values[v] = value;
+    const u32 word = __ballot_sync(GL_FULL, has);
+    if (gl_lane() == 0) valued[base / 32] = word;
+  }
+}
+
+// The nodes with paths from which a further step leads to any row, each as four words: the node, its paths, the rows with the
+// number of those with a value in the low half, and the sum of what these are above the least; in any order. Their count is
+// state[TALLY_FOUND], of which the first `room` are written. Bytes: 32 a node, 32 written for each of them. 256 threads a block,
+// any number of blocks.
+//@ from: *, paths: *, rows: n, values: n, sums: n, list: 4 * room, state: 8
+GL_KERNEL void GL_BOUNDS(256)
+    tally_sums(u32 n, u32 room, u32 flags, const u32* GL_RESTRICT from,
+               const u64* GL_RESTRICT paths, const u64* GL_RESTRICT rows, const u64* GL_RESTRICT values,
+               const u64* GL_RESTRICT sums, u64* GL_RESTRICT list, u64* state) {
+  for (u64 base = gl_first() - gl_lane(); base < n; base += gl_step()) {
+    const u64 v = base + gl_lane();
+    const u64 all = v < n ? rows[v] : 0ull;
+    const u64 count =
+        all != 0 ? tally_at(flags & TALLY_ONE, flags & TALLY_MARKS, from, paths, (u32)v) : 0ull;
+    const u32 takers = __ballot_sync(GL_FULL, count != 0);
+    if (takers != 0) {
+      u64 at = 0;
+      if (gl_lane() == 0) at = atomicAdd(state + TALLY_FOUND, (u64)__popc(takers));
+      at = __shfl_sync(GL_FULL, at, 0) + (u64)__popc(takers & ((1u << gl_lane()) - 1u));
+      if (count != 0 && at < room) {
+        list[4 * at] = v;
+        list[4 * at + 1] = count;
+        list[4 * at + 2] = all << 32 | values[v];
+        list[4 * at + 3] = sums[v];
       }
     }
   }

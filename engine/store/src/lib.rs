@@ -42,7 +42,7 @@ pub use chain_job::{
 };
 pub use property_graph::{Bindings, CallOp, PositionColumns, PropertyGraph};
 pub use tally_job::{
-    TallyAnswer, TallyBranch, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyStep,
-    TallyWanted,
+    TallyAnswer, TallyBranch, TallyDevice, TallyFold, TallyJob, TallyMarks, TallyRelation,
+    TallyStep, TallySums, TallyWanted,
 };
 pub use tuning::{Tuning, tuning};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use graphlume_expr::TableJob;
+use graphlume_expr::{NamedColumn, TableJob};
 use graphlume_graph::Topology;
 use graphlume_types::CancelToken;
 
@@ -68,6 +68,17 @@ pub enum TallyWanted {
     First(u32),
 }
 
+/// What is added up over the nodes that one more step leads to, for each node that paths lead to.
+#[derive(Debug)]
+pub struct TallyFold<'t> {
+    /// The step, with the condition on the nodes that it leads to. Its relationships need not differ from others.
+    pub step: TallyStep,
+    /// Numbers of all nodes, integers or floats without a fraction.
+    pub column: NamedColumn<'t>,
+    /// No number is less, and none is so much more that with all relationships of the step the product left 53 bits.
+    pub least: i64,
+}
+
 /// A count of paths for a device.
 #[derive(Debug)]
 pub struct TallyJob<'t> {
@@ -85,6 +96,8 @@ pub struct TallyJob<'t> {
     pub steps: Vec<TallyStep>,
     /// What is wanted.
     pub wanted: TallyWanted,
+    /// What is added up where the number of each end is wanted; then there may be no step.
+    pub fold: Option<TallyFold<'t>>,
 }
 
 /// What a device has counted.
@@ -94,6 +107,23 @@ pub enum TallyAnswer {
     Total(u64),
     /// Nodes in ascending order, each with the number of paths that lead to it, which is not zero and no more than 2^63 - 1.
     Each(Vec<(u32, u64)>),
+    /// Nodes in ascending order, each with what was added up.
+    Sums(Vec<TallySums>),
+}
+
+/// What a step leads to from a node that paths lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TallySums {
+    /// The node.
+    pub node: u32,
+    /// Paths that lead to it, not zero and no more than 2^63 - 1.
+    pub paths: u64,
+    /// Nodes that the step leads to, as often as it does so; not zero.
+    pub rows: u32,
+    /// Those that have a number.
+    pub values: u32,
+    /// The sum of their numbers.
+    pub sum: i64,
 }
 
 /// Another device than the CPU, which keeps copies of relations and of columns.

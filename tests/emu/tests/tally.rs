@@ -95,7 +95,7 @@ fn check(gpu: &Gpu, t: &Topology, name: &str) {
             assert_eq!(got, Counted::Total(total as u64), "{name} way {way} step {taken}");
             let mut count = Count::new(gpu, n, n as usize).unwrap();
             let counts = count.pull(&step, paths).unwrap();
-            let marks = gpu.read(count.marks(&counts).unwrap().view()).unwrap();
+            let marks = gpu.read(count.marks(counts.view()).unwrap().view()).unwrap();
             let met: Vec<u32> = (0..n).filter(|v| bit(&marks, *v)).collect();
             let some: Vec<u32> = listed(&found).into_iter().map(|node| node.0).collect();
             assert_eq!(met, some, "{name} way {way} step {taken}");

@@ -19,5 +19,6 @@ pub mod pagerank;
 pub mod relation;
 pub mod sssp;
 pub mod tally;
+pub mod tally_sums;
 
 pub use graph::GpuGraph;

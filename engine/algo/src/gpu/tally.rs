@@ -11,7 +11,9 @@ const ROWS_OF_WARP: usize = 4;
 /// Buckets by which numbers of paths are told apart.
 const BUCKETS: usize = 2_048;
 /// Words before the list of nodes, as the kernels have them.
-const STATE: usize = 8;
+pub(super) const STATE: usize = 8;
+/// Words of a node with its number.
+const PAIR: usize = 2;
 const TOTAL: usize = 0;
 const LOOPED: usize = 1;
 const BEYOND: usize = 2;
@@ -20,7 +22,7 @@ const FOUND: usize = 4;
 pub const AT_ONCE: usize = 1_024;
 
 /// Bits of the kernels' `flags`.
-const TO: u32 = 1;
+pub(super) const TO: u32 = 1;
 const ONE: u32 = 2;
 const MARKS: u32 = 4;
 const BEFORE_SHIFT: u32 = 2;
@@ -39,7 +41,7 @@ pub enum Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    const fn flags(self) -> u32 {
+    pub(super) const fn flags(self) -> u32 {
         match self {
             Self::One => ONE,
             Self::Marks(_) => MARKS,
@@ -89,13 +91,13 @@ pub enum Counted {
 
 /// What stands in for arrays that a kernel does not look at.
 #[derive(Debug)]
-struct Unused {
-    words: Buf<u32>,
+pub(super) struct Unused {
+    pub(super) words: Buf<u32>,
     paths: Buf<u64>,
 }
 
 impl Unused {
-    fn views<'v>(&'v self, paths: Paths<'v>) -> (View<'v, u32>, View<'v, u64>) {
+    pub(super) fn views<'v>(&'v self, paths: Paths<'v>) -> (View<'v, u32>, View<'v, u64>) {
         match paths {
             Paths::One => (self.words.view(), self.paths.view()),
             Paths::Marks(marks) => (marks, self.paths.view()),
@@ -107,12 +109,13 @@ impl Unused {
 /// A count of paths in progress, with the words and the list that the kernels write to.
 #[derive(Debug)]
 pub struct Count<'g> {
-    gpu: &'g Gpu,
-    num_nodes: u32,
-    out: Buf<u64>,
-    /// Nodes that the list has room for.
-    room: usize,
-    unused: Unused,
+    pub(super) gpu: &'g Gpu,
+    pub(super) num_nodes: u32,
+    pub(super) out: Buf<u64>,
+    /// Nodes that the list has room for, and the words of each.
+    pub(super) room: usize,
+    width: usize,
+    pub(super) unused: Unused,
 }
 
 impl<'g> Count<'g> {
@@ -121,11 +124,20 @@ impl<'g> Count<'g> {
     /// # Errors
     /// Those of an allocation.
     pub fn new(gpu: &'g Gpu, num_nodes: u32, room: usize) -> Result<Self, DeviceError> {
+        Self::with_width(gpu, num_nodes, room, PAIR)
+    }
+
+    pub(super) fn with_width(
+        gpu: &'g Gpu,
+        num_nodes: u32,
+        room: usize,
+        width: usize,
+    ) -> Result<Self, DeviceError> {
         let room = room.min(num_nodes as usize);
-        let mut out = gpu.alloc("a count of paths", STATE + 2 * room)?;
+        let mut out = gpu.alloc("a count of paths", STATE + width * room)?;
         gpu.zero(out.slice_mut(..STATE))?;
         let unused = Unused { words: gpu.alloc("no marks", 0)?, paths: gpu.alloc("no paths", 0)? };
-        Ok(Self { gpu, num_nodes, out, room, unused })
+        Ok(Self { gpu, num_nodes, out, room, width, unused })
     }
 
     /// Upper bound of the device bytes that a count takes: the list, what marks, and the numbers of three steps.
@@ -310,12 +322,12 @@ impl<'g> Count<'g> {
     ///
     /// # Errors
     /// [`AlgoError::Length`] when `counts` are not those of all nodes, [`AlgoError::Device`].
-    pub fn marks(&self, counts: &Buf<u64>) -> Result<Buf<u32>, AlgoError> {
+    pub fn marks(&self, counts: View<'_, u64>) -> Result<Buf<u32>, AlgoError> {
         let n = self.num_nodes;
         AlgoError::check_len("counts", counts.len(), n as usize, "nodes")?;
         let mut marks = self.gpu.alloc("nodes that paths lead to", mask_words(n))?;
         let grid = Grid::cover(self.gpu, n as usize, THREADS);
-        kernels::tally_marks(self.gpu, grid, n, counts.view(), marks.view_mut())?;
+        kernels::tally_marks(self.gpu, grid, n, counts, marks.view_mut())?;
         Ok(marks)
     }
 
@@ -338,19 +350,29 @@ impl<'g> Count<'g> {
         let (state, list) = self.out.view_mut().split_at(STATE);
         let grid = Grid::cover(gpu, n as usize, THREADS);
         kernels::tally_list(gpu, grid, n, self.room as u32, counts.view(), list, state)?;
+        let Some(words) = self.listed()? else { return Ok(Counted::Beyond) };
+        let pairs = words.chunks_exact(PAIR);
+        let mut nodes: Vec<(u32, u64)> = pairs.map(|pair| (pair[0] as u32, pair[1])).collect();
+        nodes.sort_unstable();
+        Ok(Counted::Each(nodes))
+    }
+
+    /// The words of the nodes in the list; `None` where a number has left 63 bits. Waits.
+    pub(super) fn listed(&self) -> Result<Option<Vec<u64>>, AlgoError> {
+        let (gpu, width) = (self.gpu, self.width);
         let first = self.room.min(AT_ONCE);
-        let mut words = gpu.read(self.out.slice(..STATE + 2 * first))?;
+        let mut words = gpu.read(self.out.slice(..STATE + width * first))?;
         if words[BEYOND] != 0 {
-            return Ok(Counted::Beyond);
+            return Ok(None);
         }
         let found = words[FOUND] as usize;
         AlgoError::check_len("the list", self.room.max(found), self.room, "nodes")?;
         if found > first {
-            words.extend(gpu.read(self.out.slice(STATE + 2 * first..STATE + 2 * found))?);
+            let rest = STATE + width * first..STATE + width * found;
+            words.extend(gpu.read(self.out.slice(rest))?);
         }
-        let pairs = words[STATE..].chunks_exact(2).take(found);
-        let mut nodes: Vec<(u32, u64)> = pairs.map(|pair| (pair[0] as u32, pair[1])).collect();
-        nodes.sort_unstable();
-        Ok(Counted::Each(nodes))
+        words.truncate(STATE + width * found);
+        words.drain(..STATE);
+        Ok(Some(words))
     }
 }

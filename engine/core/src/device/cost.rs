@@ -98,6 +98,14 @@ pub(crate) fn cpu_paths_us(
     cpu_cells_us(cells, threads) + steps / 1e6
 }
 
+/// Microseconds of one thread for a million relationships whose ends' numbers are added up.
+const CPU_FOLD_US: f64 = 25_000.0;
+
+/// Microseconds of a CPU for so many relationships whose ends' numbers are added up, node by node.
+pub(crate) fn cpu_folds_us(arcs: f64) -> f64 {
+    arcs * CPU_FOLD_US / 1e6
+}
+
 /// What is said of a job that the CPU does sooner.
 pub(crate) fn slower(cpu: f64, own: f64) -> String {
     format!("the CPU takes {cpu:.0} microseconds and the GPU {own:.0} by estimate")

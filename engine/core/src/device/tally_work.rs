@@ -2,10 +2,13 @@
 
 use graphlume_algo::gpu::relation::CHUNK;
 use graphlume_algo::gpu::tally::AT_ONCE;
+use graphlume_algo::gpu::tally_sums::SUMS_AT_ONCE;
 use graphlume_expr::JobTest;
-use graphlume_store::{TallyBranch, TallyJob, TallyMarks, TallyRelation, TallyStep, TallyWanted};
+use graphlume_store::{
+    TallyBranch, TallyFold, TallyJob, TallyMarks, TallyRelation, TallyStep, TallyWanted,
+};
 
-use super::cost::{COUNT_BYTES, Effort, cpu_paths_us};
+use super::cost::{COUNT_BYTES, Effort, cpu_folds_us, cpu_paths_us};
 
 /// Bytes that a relationship costs whose end is looked up: its place in the list, and a part of a sector that is cached; of a
 /// mask, or of the numbers of paths, which are cached less well.
@@ -35,6 +38,8 @@ pub(crate) struct TallyWork {
     ends: f64,
     /// Rows that it makes.
     rows: f64,
+    /// Relationships whose ends' numbers it adds up.
+    folded: f64,
 }
 
 impl TallyWork {
@@ -64,13 +69,18 @@ impl TallyWork {
             }
             met = counting.cpu_step((i == 0, is_total), step, met);
         }
-        counting.end(met);
+        match &job.fold {
+            Some(fold) => counting.fold(source, fold, met),
+            None => counting.end(met),
+        }
         counting.work
     }
 
     /// Microseconds on this many threads.
     pub(crate) fn cpu_us(&self, threads: usize) -> f64 {
-        cpu_paths_us(self.cells, (self.nodes, self.arcs), (self.ends, self.rows), threads)
+        let paths =
+            cpu_paths_us(self.cells, (self.nodes, self.arcs), (self.ends, self.rows), threads);
+        paths + cpu_folds_us(self.folded)
     }
 }
 
@@ -226,6 +236,31 @@ impl Counting<'_> {
         arcs.min(far_places)
     }
 
+    /// What is added up from so many ends.
+    fn fold(&mut self, source: Source, fold: &TallyFold<'_>, met: f64) {
+        let near = 1 - Self::far(&fold.step);
+        let places = fold.step.relation.places[near];
+        let part = (met / f64::from(places).max(1.0)).min(1.0);
+        self.work.folded = arcs(&fold.step.relation) as f64 * part;
+        if source == Source::Each {
+            self.launch(8 * self.nodes());
+        }
+        self.launch(24 * self.nodes());
+        let back = TallyStep { forward: !fold.step.forward, apart: false, ..fold.step.clone() };
+        self.pull(Source::Each, &back);
+        self.pull(Source::Marks, &back);
+        if fold.column.cells.has_nulls() {
+            self.pull(if fold.step.to.is_some() { Source::Marks } else { Source::One }, &back);
+        }
+        self.launch(32 * self.nodes());
+        let (at_once, bytes) = SUMS_AT_ONCE;
+        self.result(STATE_BYTES + bytes * at_once.min(places as usize));
+        let more = (met.min(places.into()) as usize).saturating_sub(at_once);
+        if more > 0 {
+            self.result(bytes * more);
+        }
+    }
+
     /// What comes back of so many ends.
     fn end(&mut self, met: f64) {
         let Some(last) = self.job.steps.last() else { return };
@@ -295,7 +330,8 @@ mod tests {
             || TallyStep { relation: relation.clone(), forward: true, to: Some(0), apart: false };
         let steps = vec![step(), step()];
         let (marks, from, branches) = (vec![TallyMarks::Table(marks)], Some(0), vec![]);
-        let job = TallyJob { num_nodes, marks, from, branches, starts, steps, wanted };
+        let fold = None;
+        let job = TallyJob { num_nodes, marks, from, branches, starts, steps, wanted, fold };
         let work = TallyWork::of(&job, missing);
         work.effort.gpu_us(H200) < work.cpu_us(threads)
     }

@@ -70,13 +70,20 @@ impl ResidentTables {
         device: &Device,
         job: &TableJob<'_>,
     ) -> Result<Vec<Arc<DeviceColumn>>, PrimError> {
-        let columns = job.columns.iter().map(|column| {
-            gpu.column(self.column_key(column), || {
-                let valid = column.cells.valid();
-                upload(device, &column.cells.values(), valid.as_deref())
-            })
-        });
-        columns.collect()
+        job.columns.iter().map(|column| self.copy(gpu, device, column)).collect()
+    }
+
+    /// The copy of a column.
+    pub(super) fn copy(
+        &self,
+        gpu: &GpuDevice,
+        device: &Device,
+        column: &NamedColumn<'_>,
+    ) -> Result<Arc<DeviceColumn>, PrimError> {
+        gpu.column(self.column_key(column), || {
+            let valid = column.cells.valid();
+            upload(device, &column.cells.values(), valid.as_deref())
+        })
     }
 
     fn answer(

@@ -55,8 +55,8 @@ impl ResidentTallies {
     fn bytes(&self, gpu: &GpuDevice, job: &TallyJob<'_>) -> (u64, u64) {
         let nodes = u64::from(job.num_nodes);
         let room = match job.wanted {
-            TallyWanted::Starts | TallyWanted::Total => 0,
-            TallyWanted::Each | TallyWanted::First(_) => nodes,
+            TallyWanted::Each | TallyWanted::First(_) if job.fold.is_none() => nodes,
+            _ => 0,
         };
         let marks = job.marks.len() as u64 * nodes.div_ceil(8);
         let (mut all, mut missing) = (Count::footprint(nodes, room) + marks, 0);
@@ -73,8 +73,12 @@ impl ResidentTallies {
                 add(Relation::footprint(nodes, edges, relation.loops.len() as u64), is_there);
             }
         }
+        if let Some(fold) = &job.fold {
+            add(Count::sums_footprint(nodes, tally_run::fold_room(fold) as u64), true);
+        }
         let mut seen = HashSet::new();
-        for column in tables(job).flat_map(|marks| &marks.columns) {
+        let numbers = job.fold.iter().map(|fold| &fold.column);
+        for column in tables(job).flat_map(|marks| &marks.columns).chain(numbers) {
             let key = self.tables.column_key(column);
             let is_there = gpu.has_column(&key);
             if seen.insert(key) {
@@ -98,6 +102,8 @@ impl ResidentTallies {
             TallyMarks::Nodes(_) => Ok(Vec::new()),
         };
         let columns = job.marks.iter().map(columns).collect::<Result<_, _>>()?;
+        let fold = job.fold.as_ref();
+        let numbers = fold.map(|fold| self.tables.copy(gpu, &device, &fold.column)).transpose()?;
         cancel.check()?;
         let relations = relations(job).map(|relation| {
             gpu.relation(self.relation_key(relation), |gpu| {
@@ -106,7 +112,7 @@ impl ResidentTallies {
         });
         let relations = relations.collect::<Result<_, _>>()?;
         cancel.check()?;
-        let copies = Copies { columns, relations };
+        let copies = Copies { columns, relations, numbers };
         gpu.with_room(|| tally_run::run((&stream, &device), job, &copies, cancel))
     }
 }
@@ -119,10 +125,11 @@ fn tables<'j, 't>(job: &'j TallyJob<'t>) -> impl Iterator<Item = &'j TableJob<'t
     })
 }
 
-/// The relations of all steps, those of branches first.
+/// The relations of all steps, those of branches first and that of the fold last.
 fn relations<'j>(job: &'j TallyJob<'_>) -> impl Iterator<Item = &'j TallyRelation> {
     let branches = job.branches.iter().flat_map(|branch| &branch.steps);
-    branches.chain(&job.steps).map(|step| &step.relation)
+    let fold = job.fold.iter().map(|fold| &fold.step);
+    branches.chain(&job.steps).chain(fold).map(|step| &step.relation)
 }
 
 impl TallyDevice for ResidentTallies {

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use graphlume_algo::gpu::relation::Relation;
 use graphlume_algo::gpu::tally::{Count, Counted, Paths, Step};
+use graphlume_algo::gpu::tally_sums::{Cells as NumberCells, Numbers};
 use graphlume_device::cuda::{Buf, Gpu, View};
-use graphlume_device::prim::{Cells, Device, DeviceColumn, Mask};
-use graphlume_store::{TallyAnswer, TallyBranch, TallyJob, TallyMarks, TallyWanted};
+use graphlume_device::prim::{Cells, DType, Device, DeviceColumn, Mask};
+use graphlume_store::{
+    TallyAnswer, TallyBranch, TallyFold, TallyJob, TallyMarks, TallySums, TallyWanted,
+};
 use graphlume_types::CancelToken;
 
 use super::chain_sets::ChainError;
@@ -16,8 +19,10 @@ use super::tables::predicate;
 pub(super) struct Copies {
     /// Of each condition.
     pub(super) columns: Vec<Vec<Arc<DeviceColumn>>>,
-    /// Of each step, those of branches first.
+    /// Of each step, those of branches first and that of the fold last.
     pub(super) relations: Vec<Arc<Relation>>,
+    /// The numbers that the fold adds up.
+    pub(super) numbers: Option<Arc<DeviceColumn>>,
 }
 
 /// The job, over copies on this device; `None` where a number leaves 63 bits.
@@ -46,7 +51,7 @@ pub(super) fn run(
     }
     let first = met.as_ref().map(Buf::view).or(marks.of(job.from)?);
     let first = first.map_or(Paths::One, Paths::Marks);
-    counted(gpu, job, relations, (&marks, first), cancel)
+    counted(gpu, job, (relations, copies.numbers.as_deref()), (&marks, first), cancel)
 }
 
 /// The nodes that meet the conditions, by their places.
@@ -81,7 +86,7 @@ fn led_to<'c>(
         let from = met.as_ref().map_or(first, |words| Paths::Marks(words.view()));
         let taken = Step { relation, forward: step.forward, to, before: None };
         let counts = count.pull(&taken, from)?;
-        met = Some(count.marks(&counts)?);
+        met = Some(count.marks(counts.view())?);
     }
     met.ok_or_else(|| ChainError::Program("a pattern without a step".to_owned()))
 }
@@ -90,18 +95,19 @@ fn led_to<'c>(
 fn counted<'c>(
     gpu: &Gpu,
     job: &TallyJob<'_>,
-    relations: impl Iterator<Item = &'c Arc<Relation>>,
+    (mut relations, numbers): (impl Iterator<Item = &'c Arc<Relation>>, Option<&DeviceColumn>),
     (marks, first): (&Marks<'_>, Paths<'_>),
     cancel: &CancelToken,
 ) -> Result<Option<TallyAnswer>, ChainError> {
     fn paths<'v>(held: Option<&'v Buf<u64>>, first: Paths<'v>) -> Paths<'v> {
         held.map_or(first, |counts| Paths::Each(counts.view()))
     }
-    let room = if job.wanted == TallyWanted::Total { 0 } else { job.num_nodes as usize };
+    let is_listed = job.wanted != TallyWanted::Total && job.fold.is_none();
+    let room = if is_listed { job.num_nodes as usize } else { 0 };
     let mut count = Count::new(gpu, job.num_nodes, room)?;
     // The numbers after the last step, and after the one before it; none where paths begin.
     let (mut now, mut before): (Option<Buf<u64>>, Option<Buf<u64>>) = (None, None);
-    for (i, (step, relation)) in job.steps.iter().zip(relations).enumerate() {
+    for (i, (step, relation)) in job.steps.iter().zip(relations.by_ref()).enumerate() {
         cancel.check()?;
         let earlier = step.apart.then(|| paths(before.as_ref(), first));
         let (forward, to) = (step.forward, marks.of(step.to)?);
@@ -113,14 +119,65 @@ fn counted<'c>(
         let next = count.pull(&taken, from)?;
         before = now.replace(next);
     }
+    cancel.check()?;
+    if let Some(fold) = &job.fold {
+        let copies = (relations.next(), numbers);
+        return summed(gpu, (job, fold), copies, (marks, paths(now.as_ref(), first)));
+    }
     let no_step = || ChainError::Program("a count of paths without a step".to_owned());
     let counts = now.ok_or_else(no_step)?;
-    cancel.check()?;
     let wanted = match job.wanted {
         TallyWanted::First(wanted) => Some(wanted),
         _ => None,
     };
     Ok(answer(count.list(&counts, wanted)?))
+}
+
+/// What the fold adds up for each node that paths lead to.
+fn summed(
+    gpu: &Gpu,
+    (job, fold): (&TallyJob<'_>, &TallyFold<'_>),
+    (relation, numbers): (Option<&Arc<Relation>>, Option<&DeviceColumn>),
+    (marks, paths): (&Marks<'_>, Paths<'_>),
+) -> Result<Option<TallyAnswer>, ChainError> {
+    let missing = || ChainError::Program("numbers or relationships are not on the GPU".to_owned());
+    let (relation, numbers) = relation.zip(numbers).ok_or_else(missing)?;
+    let words = numbers.words().ok_or_else(missing)?;
+    let cells = match numbers.dtype() {
+        DType::I64 => NumberCells::Ints(words.cast()),
+        DType::F64 => NumberCells::Floats(words.cast()),
+        _ => return Err(ChainError::Program("a fold adds up numbers".to_owned())),
+    };
+    let valid = numbers.valid().map(|mask| mask.words().ok_or_else(missing)).transpose()?;
+    let count = Count::of_sums(gpu, job.num_nodes, fold_room(fold))?;
+    // Nodes without a path are not looked at.
+    let reached = match paths {
+        Paths::Each(each) => Some(count.marks(each)?),
+        Paths::One | Paths::Marks(_) => None,
+    };
+    let to = match paths {
+        Paths::Marks(marks) => Some(marks),
+        Paths::One | Paths::Each(_) => reached.as_ref().map(Buf::view),
+    };
+    let step = Step { relation, forward: !fold.step.forward, to, before: None };
+    let numbers = Numbers { cells, valid, least: fold.least };
+    let Some(sums) = count.sums(&step, marks.of(fold.step.to)?, numbers, paths)? else {
+        return Ok(None);
+    };
+    let sums = sums.into_iter().map(|of| TallySums {
+        node: of.node,
+        paths: of.paths,
+        rows: of.rows,
+        values: of.values,
+        sum: (of.above as i64).wrapping_add(fold.least.wrapping_mul(of.values.into())),
+    });
+    Ok(Some(TallyAnswer::Sums(sums.collect())))
+}
+
+/// From how many nodes at most the step of a fold leads on.
+pub(super) fn fold_room(fold: &TallyFold<'_>) -> usize {
+    let near = if fold.step.forward { 0 } else { 1 };
+    fold.step.relation.places[near] as usize
 }
 
 fn answer(counted: Counted) -> Option<TallyAnswer> {

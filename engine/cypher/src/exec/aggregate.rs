@@ -111,7 +111,7 @@ pub(super) struct Grouper<'p> {
 }
 
 impl<'p> Grouper<'p> {
-    fn new(
+    pub(super) fn new(
         exec: &Exec<'_>,
         keys: &'p [(Slot, Ex)],
         numbers: Option<&Numbers>,
@@ -229,6 +229,9 @@ impl Exec<'_> {
         }
         if let Some(number) = self.nodes_on_device((id, input), keys, aggs) {
             return Ok(Grouped { keys, aggs, groups: Held::Number(number) });
+        }
+        if let Some(groups) = self.summed_on_device((id, input), keys, aggs, row)? {
+            return Ok(Grouped { keys, aggs, groups: Held::Values(groups) });
         }
         if let Some(groups) = self.folded((id, input), keys, aggs, row)? {
             self.record(|r| r.took(Some(id), Way::Columns));

@@ -190,6 +190,13 @@ impl Walk<'_, '_> {
                 }
             }
         }
+        if let Some(side) = self.exec.sums_side(input, keys, aggs) {
+            let is_gpu = side.is_ok();
+            self.on_gpu.insert(id, side);
+            if is_gpu {
+                return;
+            }
+        }
         self.selected(input);
         self.operator(input);
     }

@@ -72,9 +72,26 @@ pub(super) struct Cell {
 pub(super) enum State {
     Empty,
     Value(Value),
-    Moments { mean: f64, spread: f64 },
+    /// What an average adds up: whole numbers, whose sum is exact in whichever order.
+    Whole(f64),
+    Moments {
+        mean: f64,
+        spread: f64,
+    },
     List(Vec<Value>),
-    Sample { list: Vec<Value>, at: f64 },
+    Sample {
+        list: Vec<Value>,
+        at: f64,
+    },
+}
+
+/// Sums of whole numbers up to here are exact in a float of 64 bits.
+pub(super) const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// A sum of whole numbers and one more number; `None` where it may not be exact.
+fn whole_sum(sum: f64, more: f64) -> Option<f64> {
+    let next = sum + more;
+    (more == more.trunc() && next.abs() <= EXACT_MAX).then_some(next)
 }
 
 impl Cell {
@@ -144,11 +161,15 @@ impl Cell {
         values: impl Iterator<Item = f64>,
     ) -> Res<()> {
         match (kind, &mut self.state) {
-            (AggKind::Avg, State::Empty | State::Moments { .. }) => {
-                let (mut mean, mut spread) = match self.state {
-                    State::Moments { mean, spread } => (mean, spread),
-                    _ => (0.0, 0.0),
-                };
+            (AggKind::Avg, State::Empty | State::Whole(_) | State::Moments { .. }) => {
+                let mut values = values.peekable();
+                if !matches!(self.state, State::Moments { .. }) {
+                    self.take_whole(&mut values);
+                }
+                if values.peek().is_none() {
+                    return Ok(());
+                }
+                let (mut mean, mut spread) = self.moments(self.count);
                 let before = self.count;
                 for v in values {
                     self.count += 1;
@@ -175,6 +196,32 @@ impl Cell {
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// Takes up numbers for an average for as long as they are whole and their sum is exact.
+    fn take_whole(&mut self, values: &mut std::iter::Peekable<impl Iterator<Item = f64>>) {
+        let mut sum = match self.state {
+            State::Whole(sum) => sum,
+            _ => 0.0,
+        };
+        let before = self.count;
+        while let Some(next) = values.peek().and_then(|v| whole_sum(sum, *v)) {
+            values.next();
+            sum = next;
+            self.count += 1;
+        }
+        if self.count > before {
+            self.state = State::Whole(sum);
+        }
+    }
+
+    /// The mean of so many numbers, and the sum of the squares of what they are off it where that was kept.
+    fn moments(&self, count: i64) -> (f64, f64) {
+        match self.state {
+            State::Moments { mean, spread } => (mean, spread),
+            State::Whole(sum) if count > 0 => (sum / count as f64, 0.0),
+            _ => (0.0, 0.0),
         }
     }
 
@@ -220,15 +267,22 @@ impl Cell {
                 list.push(value);
             }
             (AggKind::Collect, state) => *state = State::List(vec![value]),
-            (AggKind::Avg | AggKind::StDev | AggKind::StDevP, state) => {
+            (AggKind::Avg | AggKind::StDev | AggKind::StDevP, _) => {
                 let v = number(&value)?;
-                let (mean, spread) = match state {
-                    State::Moments { mean, spread } => (*mean, *spread),
-                    _ => (0.0, 0.0),
+                let sum = match self.state {
+                    State::Empty => Some(0.0),
+                    State::Whole(sum) => Some(sum),
+                    _ => None,
                 };
+                let whole = sum.filter(|_| kind == AggKind::Avg).and_then(|s| whole_sum(s, v));
+                if let Some(sum) = whole {
+                    self.state = State::Whole(sum);
+                    return Ok(());
+                }
+                let (mean, spread) = self.moments(self.count - 1);
                 let off = v - mean;
                 let mean = mean + off / self.count as f64;
-                *state = State::Moments { mean, spread: spread + off * (v - mean) };
+                self.state = State::Moments { mean, spread: spread + off * (v - mean) };
             }
             (AggKind::PercentileCont | AggKind::PercentileDisc, State::Sample { list, .. }) => {
                 number(&value)?;
@@ -259,17 +313,18 @@ impl Cell {
             (_, State::Empty) => {}
             (AggKind::Sum | AggKind::Avg, State::Value(v)) => self.add(exec, v)?,
             (kind, State::Value(v)) => self.take(exec, kind, v)?,
-            (_, State::Moments { mean: b, spread: s }) => {
-                let (mean, spread) = match &self.state {
-                    State::Moments { mean, spread } => (*mean, *spread),
-                    _ => (0.0, 0.0),
+            (_, State::Whole(more)) => {
+                let sum = match self.state {
+                    State::Empty => Some(0.0),
+                    State::Whole(sum) => Some(sum),
+                    _ => None,
                 };
-                let (n, m) = (n as f64, m as f64);
-                let off = b - mean;
-                let all = (n + m).max(1.0);
-                let spread = spread + s + off * off * n * m / all;
-                self.state = State::Moments { mean: mean + off * m / all, spread };
+                match sum.and_then(|sum| whole_sum(sum, more)) {
+                    Some(sum) => self.state = State::Whole(sum),
+                    None => self.merge_moments((n, m), (more / m.max(1) as f64, 0.0)),
+                }
             }
+            (_, State::Moments { mean, spread }) => self.merge_moments((n, m), (mean, spread)),
             (_, State::List(more)) => {
                 exec.hold(0, more.len())?;
                 match &mut self.state {
@@ -288,6 +343,16 @@ impl Cell {
         Ok(())
     }
 
+    /// Takes up the mean of `m` numbers into that of `n`.
+    fn merge_moments(&mut self, (n, m): (i64, i64), (b, s): (f64, f64)) {
+        let (mean, spread) = self.moments(n);
+        let (n, m) = (n as f64, m as f64);
+        let off = b - mean;
+        let all = (n + m).max(1.0);
+        let spread = spread + s + off * off * n * m / all;
+        self.state = State::Moments { mean: mean + off * m / all, spread };
+    }
+
     /// The result.
     pub(super) fn result(&self, agg: &Agg) -> Res<Value> {
         let count = self.count as f64;
@@ -296,6 +361,7 @@ impl Cell {
             (AggKind::Avg, State::Value(Value::Duration(d))) => {
                 d.divided(count).map_or(Value::NULL, |d| Value::Duration(d.into()))
             }
+            (AggKind::Avg, State::Whole(sum)) => Value::float(sum / count),
             (AggKind::Avg, State::Moments { mean, .. }) => Value::float(*mean),
             (_, State::Value(v)) => v.clone(),
             (AggKind::Sum, _) => Value::int(0),

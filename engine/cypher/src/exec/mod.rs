@@ -28,6 +28,7 @@ mod relation;
 mod scan;
 mod shortest;
 mod statistics;
+mod sums;
 mod tally;
 
 use std::borrow::Cow;

@@ -136,3 +136,28 @@ fn more_paths_than_numbers_are_refused() {
     let e = ask(20).unwrap_err().to_string();
     assert!(e.contains("more than 9223372036854775807 matches"), "{e}");
 }
+
+#[test]
+fn the_average_of_whole_numbers_is_that_of_their_sum() {
+    // One by one the mean of these is 3.0000000000000004 and the like, in some orders.
+    for seed in 0..40_u64 {
+        let numbers: Vec<i64> = (0..200)
+            .map(|i: u64| ((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50) as i64 - 8_000)
+            .collect();
+        let sum: i64 = numbers.iter().sum();
+        let floats: Vec<f64> = numbers.iter().map(|v| *v as f64).collect();
+        for list in [json!(numbers), json!(floats)] {
+            assert_eq!(
+                value(&format!("UNWIND {list} AS x RETURN avg(x)")),
+                json!(sum as f64 / 200.0)
+            );
+        }
+    }
+    let of = |list: &str| value(&format!("UNWIND {list} AS x RETURN avg(x)")).as_f64();
+    assert_eq!(of("[1, 2, 0.5]"), Some(3.5 / 3.0));
+    assert_eq!(of("[0.5, 1, 2]"), Some(3.5 / 3.0));
+    // Beyond 53 bits a sum is not exact, and the mean alone is kept.
+    let large = of("[9007199254740992, 9007199254740994, 9007199254740990]").unwrap();
+    assert!((large - 9_007_199_254_740_992.0).abs() <= 2.0, "{large}");
+    assert_eq!(of("[]"), None);
+}

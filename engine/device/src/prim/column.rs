@@ -2,7 +2,7 @@
 
 use super::store::{GpuWords, HostWords, Store};
 use super::{Device, Mask, PrimError};
-use crate::cuda::Buf;
+use crate::cuda::{Buf, View};
 
 /// The dtypes of columns on a device. Text is a [`DType::Codes`] column over a dictionary on the
 /// host; timestamps and other integers are [`DType::I64`].
@@ -164,6 +164,12 @@ impl DeviceColumn {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// The words of its cells on the GPU, if it lives there.
+    #[must_use]
+    pub fn words(&self) -> Option<View<'_, u32>> {
+        self.cells.cuda()
     }
 
     /// The rows that hold a value; `None` when all do. NaN cells are nulls besides.

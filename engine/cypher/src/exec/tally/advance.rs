@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use graphlume_types::MemoryReservation;
 
+use super::first;
 use crate::exec::edges::EdgeTest;
 use crate::exec::relation::Relation;
 use crate::exec::{Exec, Flow};
@@ -74,6 +75,23 @@ impl Paths {
         match self {
             Self::One(marks, _) => Some(marks),
             _ => None,
+        }
+    }
+
+    /// The nodes that may be the first so many by their paths, ties with the last of them included, in ascending order.
+    pub(super) fn into_first(self, wanted: u32) -> Vec<(u32, u64)> {
+        let least = match &self {
+            Self::One(..) => 1,
+            Self::Few(nodes) => first::least(nodes.iter().map(|n| n.1), wanted),
+            Self::All(all, _) => first::least(all.iter().copied(), wanted),
+        };
+        match self {
+            Self::One(..) => self.into_nodes(),
+            Self::Few(mut nodes) => {
+                nodes.retain(|n| n.1 >= least);
+                nodes
+            }
+            Self::All(all, _) => (0..).zip(all).filter(|(_, paths)| *paths >= least).collect(),
         }
     }
 

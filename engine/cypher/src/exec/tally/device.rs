@@ -5,16 +5,18 @@ use std::sync::Arc;
 use graphlume_expr::TableJob;
 use graphlume_graph::Direction;
 use graphlume_store::{
-    TallyAnswer, TallyBranch, TallyDevice, TallyJob, TallyMarks, TallyRelation, TallyStep,
+    TallyAnswer, TallyBranch, TallyDevice, TallyFold, TallyJob, TallyMarks, TallyRelation,
+    TallyStep, TallySums,
 };
 
 use super::within::{Branch, Place, Within};
 use super::{Counted, Tally, scanned};
-use crate::bind::{Given, Statistics, Wanted};
+use crate::bind::{Given, Statistics, Wanted, seek_of};
 use crate::exec::Exec;
 use crate::exec::eval::set;
 use crate::exec::recorder::Way;
 use crate::exec::statistics::Known;
+use crate::exec::sums::Summing;
 use crate::plan::{Agg, AggKind, Ex, Op, OpId, Slot, Step, Tallied};
 use crate::value::Value;
 
@@ -116,6 +118,15 @@ impl<'e> Making<'e> {
         }
         Ok(TallyBranch { from, starts, steps })
     }
+
+    fn fold(&mut self, of: &Summing<'e>) -> Result<TallyFold<'e>, Why> {
+        let step = of.step;
+        let to = self.condition(&Place::new(step.to, &step.labels, of.tests.clone()))?;
+        let forward = step.direction == Direction::Forward;
+        let relation = self.exec.device_relation(step)?;
+        let step = TallyStep { relation, forward, to, apart: false };
+        Ok(TallyFold { step, column: of.column, least: of.range.least })
+    }
 }
 
 impl Exec<'_> {
@@ -141,6 +152,7 @@ impl Exec<'_> {
         let found = match device.run(&job, self.cancel)? {
             TallyAnswer::Total(paths) => Counted::Total(paths),
             TallyAnswer::Each(nodes) => Counted::Each(nodes),
+            TallyAnswer::Sums(_) => return None,
         };
         self.record(|r| {
             r.took(Some(of.id), Way::Gpu);
@@ -148,6 +160,23 @@ impl Exec<'_> {
             r.below(of.input, Self::masked_by_device(of.input));
         });
         Some(found)
+    }
+
+    /// What a last step leads to from the nodes that paths lead to, added up; `None` where the CPU has to do it.
+    pub(in crate::exec) fn sums_on_device(&self, of: &Summing<'_>) -> Option<Vec<TallySums>> {
+        let (device, job) = self.sums_job(of)?.ok()?;
+        if device.declines(&job).is_some() {
+            return None;
+        }
+        match device.run(&job, self.cancel)? {
+            TallyAnswer::Sums(nodes) => Some(nodes),
+            TallyAnswer::Total(_) | TallyAnswer::Each(_) => None,
+        }
+    }
+
+    /// What [`Self::sums_on_device`] takes the GPU, or why that would not do it; `None` where there is none.
+    pub(in crate::exec) fn side_of_sums(&self, of: &Summing<'_>) -> Option<Result<String, String>> {
+        Some(side(self.sums_job(of)?))
     }
 
     /// Whether paths begin at the nodes of a scan, which the GPU tests by columns.
@@ -160,10 +189,7 @@ impl Exec<'_> {
         &self,
         of: &Tally<'_>,
     ) -> Option<Result<String, String>> {
-        Some(match self.tally_job(of)? {
-            Err(why) => Err(why.to_owned()),
-            Ok((device, job)) => device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err),
-        })
+        Some(side(self.tally_job(of)?))
     }
 
     /// How many of the first groups are wanted, where they come in descending order of the number of paths and that is all that is
@@ -180,18 +206,24 @@ impl Exec<'_> {
 
     fn tally_job<'e>(&'e self, of: &Tally<'e>) -> Option<Result<Job<'e>, Why>> {
         let device = self.view.graph().tally_device().filter(|_| self.by_columns)?;
-        Some(self.job_of(of, device).map(|job| (device, job)))
+        Some(self.job_of((of, None), device).map(|job| (device, job)))
+    }
+
+    fn sums_job<'e>(&'e self, of: &Summing<'e>) -> Option<Result<Job<'e>, Why>> {
+        let device = self.view.graph().tally_device().filter(|_| self.by_columns)?;
+        Some(self.job_of((&of.paths, Some(of)), device).map(|job| (device, job)))
     }
 
     fn job_of<'e>(
         &'e self,
-        of: &Tally<'e>,
+        (of, sums): (&Tally<'e>, Option<&Summing<'e>>),
         device: &'e dyn TallyDevice,
     ) -> Result<TallyJob<'e>, Why> {
         let begin = begin(of).ok_or("paths begin at nodes that are looked up")?;
         let num_nodes = self.view.num_nodes();
         let starts = self.expected_starts(&begin);
-        if !device.may_pay(num_nodes, starts) {
+        let added = sums.map_or(0.0, |sums| self.related(sums.step));
+        if !device.may_pay(num_nodes, starts.max(added)) {
             return Err("paths begin at few nodes");
         }
         let mut making = Making { exec: self, below: of.input, conditions: Conditions::default() };
@@ -207,8 +239,9 @@ impl Exec<'_> {
             steps.push(self.device_step(tallied, steps.last(), to)?);
         }
         let (starts, wanted) = (making.expected(&begin.place, from), of.wanted);
+        let fold = sums.map(|sums| making.fold(sums)).transpose()?;
         let marks = making.conditions.all;
-        Ok(TallyJob { num_nodes, marks, from, branches, starts, steps, wanted })
+        Ok(TallyJob { num_nodes, marks, from, branches, starts, steps, wanted, fold })
     }
 
     /// About how many nodes paths begin at, or how many ways lead to them.
@@ -255,17 +288,15 @@ impl Exec<'_> {
         known.nodes(&names.collect::<Vec<_>>(), wanted)
     }
 
-    /// The nodes that meet what is asked of a place, looked at one by one, where only few have its label.
+    /// The nodes that meet what is asked of a place, looked at one by one, where only few have its label, or a value that an
+    /// index knows.
     fn few_nodes(&self, place: &Place<'_>) -> Option<Vec<u32>> {
-        let (first, others) = place.labels.split_first()?;
-        if self.labelled_as(place) > FEW_NODES as f64 {
-            return None;
-        }
-        self.prepare_labels(place.labels);
-        let bits = self.view.bits_of(self.labels.get(*first)?)?;
-        let mut nodes = listed(bits, FEW_NODES)?;
-        nodes.retain(|v| self.has_labels(*v, others));
         let mut row = vec![Value::NULL; place.slot + 1];
+        let mut nodes = match self.named_nodes(place, &mut row) {
+            Some(nodes) => nodes,
+            None => self.few_labelled(place)?,
+        };
+        nodes.retain(|v| self.has_labels(*v, place.labels));
         for test in &place.tests {
             let mut passed = Vec::with_capacity(nodes.len());
             for v in nodes {
@@ -277,6 +308,24 @@ impl Exec<'_> {
             nodes = passed;
         }
         Some(nodes)
+    }
+
+    /// The nodes with the label of a place.
+    fn few_labelled(&self, place: &Place<'_>) -> Option<Vec<u32>> {
+        let first = place.labels.first()?;
+        if self.labelled_as(place) > FEW_NODES as f64 {
+            return None;
+        }
+        self.prepare_labels(place.labels);
+        listed(self.view.bits_of(self.labels.get(*first)?)?, FEW_NODES)
+    }
+
+    /// Few nodes among which are all with a value that a condition names, by an index.
+    fn named_nodes(&self, place: &Place<'_>, row: &mut [Value]) -> Option<Vec<u32>> {
+        let seeks = place.tests.iter().filter_map(|test| seek_of(test));
+        let named = seeks.filter(|(slot, seek)| *slot == place.slot && seek.key.is_some());
+        let seeks: Vec<_> = named.map(|(_, seek)| seek).collect();
+        self.looked_up(&seeks, row).ok()?.filter(|nodes| nodes.len() <= FEW_NODES)
     }
 
     fn related(&self, step: &Step) -> f64 {
@@ -321,6 +370,12 @@ impl Exec<'_> {
             false => Ok(TallyStep { relation, forward, to, apart }),
         }
     }
+}
+
+/// What a job takes the GPU, or why that would not do it.
+fn side(job: Result<Job<'_>, Why>) -> Result<String, String> {
+    let (device, job) = job.map_err(str::to_owned)?;
+    device.declines(&job).map_or_else(|| Ok(device.effort(&job)), Err)
 }
 
 /// The numbers of the bits that are set; `None` where there are more than so many.

@@ -2,6 +2,7 @@
 
 mod advance;
 mod device;
+mod first;
 mod within;
 
 use std::collections::HashMap;
@@ -48,6 +49,16 @@ impl<'p> Tally<'p> {
     /// The nodes of a slot, each once, that the operators below `id` lead to.
     pub(super) const fn starts(id: OpId, input: &'p Op, from: Slot) -> Self {
         Self { id, input, from, steps: &[], wanted: TallyWanted::Starts }
+    }
+
+    /// The nodes of a slot that a scan gives, before any step.
+    pub(super) const fn from(id: OpId, input: &'p Op, from: Slot) -> Self {
+        Self { id, input, from, steps: &[], wanted: TallyWanted::Each }
+    }
+
+    /// The slot of the nodes that are counted.
+    pub(super) fn ends_at(&self) -> Slot {
+        self.steps.last().map_or(self.from, |tallied| tallied.step.to)
     }
 
     /// For an operator that counts paths, of which the first so many ends by their number are wanted, or all.
@@ -140,7 +151,10 @@ impl Exec<'_> {
             before = std::mem::replace(&mut paths, next);
             last = Some(step);
         }
-        let nodes = paths.into_nodes();
+        let nodes = match wanted {
+            TallyWanted::First(wanted) => paths.into_first(wanted),
+            _ => paths.into_nodes(),
+        };
         if ends {
             return Ok(Counted::Each(nodes));
         }

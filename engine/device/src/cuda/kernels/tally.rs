@@ -19,6 +19,8 @@ pub(super) static KERNELS: &[&Kernel] = &[
     &TALLY_HISTOGRAM,
     &TALLY_LEAST,
     &TALLY_LIST,
+    &TALLY_VALUES,
+    &TALLY_SUMS,
 ];
 
 /// A stated length as the launch takes it: one below zero asks for nothing, one beyond 64 bits is never met.
@@ -361,6 +363,82 @@ pub fn tally_list(
         .scalar(room)
         .input("counts", counts, Some(items(i128::from(n))))
         .output("list", list, Some(items(2_i128.saturating_mul(i128::from(room)))))
+        .output("state", state, Some(8));
+    // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
+    // source states.
+    unsafe { launch.run(gpu, grid) }
+}
+
+static TALLY_VALUES: Kernel = Kernel::new("tally", "tally_values", 256);
+
+/// The numbers of a column in the form of paths: to each node the number of its cell above `least`, and none to nodes without a
+/// cell or outside `to`; and the nodes that have one, as a mask. Bytes: 16 a node, and three bits. Whole warps, any grid.
+///
+/// # Errors
+/// A length or a grid that the kernel does not allow, a lost device, or what the driver answers.
+pub fn tally_values(
+    gpu: &Gpu,
+    grid: Grid,
+    n: u32,
+    flags: u32,
+    least: u64,
+    to: View<'_, u32>,
+    valid: View<'_, u32>,
+    cells: View<'_, u64>,
+    values: ViewMut<'_, u64>,
+    valued: ViewMut<'_, u32>,
+) -> Result<(), DeviceError> {
+    let launch = Launch::<8>::new(&TALLY_VALUES)
+        .scalar(n)
+        .scalar(flags)
+        .scalar(least)
+        .input("to", to, None)
+        .input("valid", valid, None)
+        .input("cells", cells, Some(items(i128::from(n))))
+        .output("values", values, Some(items(i128::from(n))))
+        .output(
+            "valued",
+            valued,
+            Some(items(quotient(i128::from(n).saturating_add(32_i128).saturating_sub(1), 32_i128))),
+        );
+    // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
+    // source states.
+    unsafe { launch.run(gpu, grid) }
+}
+
+static TALLY_SUMS: Kernel = Kernel::new("tally", "tally_sums", 256);
+
+/// The nodes with paths from which a further step leads to any row, each as four words: the node, its paths, the rows with the
+/// number of those with a value in the low half, and the sum of what these are above the least; in any order. Their count is
+/// state\[TALLY_FOUND\], of which the first `room` are written. Bytes: 32 a node, 32 written for each of them. 256 threads a block,
+/// any number of blocks.
+///
+/// # Errors
+/// A length or a grid that the kernel does not allow, a lost device, or what the driver answers.
+pub fn tally_sums(
+    gpu: &Gpu,
+    grid: Grid,
+    n: u32,
+    room: u32,
+    flags: u32,
+    from: View<'_, u32>,
+    paths: View<'_, u64>,
+    rows: View<'_, u64>,
+    values: View<'_, u64>,
+    sums: View<'_, u64>,
+    list: ViewMut<'_, u64>,
+    state: ViewMut<'_, u64>,
+) -> Result<(), DeviceError> {
+    let launch = Launch::<10>::new(&TALLY_SUMS)
+        .scalar(n)
+        .scalar(room)
+        .scalar(flags)
+        .input("from", from, None)
+        .input("paths", paths, None)
+        .input("rows", rows, Some(items(i128::from(n))))
+        .input("values", values, Some(items(i128::from(n))))
+        .input("sums", sums, Some(items(i128::from(n))))
+        .output("list", list, Some(items(4_i128.saturating_mul(i128::from(room)))))
         .output("state", state, Some(8));
     // SAFETY: these are the kernel's parameters in their order, and every array has the length that its
     // source states.

@@ -4,7 +4,7 @@
 pub(super) const CAPABILITIES: [(u32, u32); 5] = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)];
 
 /// How many blocks of its greatest size a multiprocessor of each of them holds at once, by kernel.
-pub(super) static RESIDENT: [(&str, [u8; 5]); 160] = [
+pub(super) static RESIDENT: [(&str, [u8; 5]); 162] = [
     ("bfs_close", [4, 8, 8, 8, 6]),
     ("bfs_narrow", [4, 8, 8, 8, 6]),
     ("bfs_pull", [4, 8, 8, 8, 6]),
@@ -163,6 +163,8 @@ pub(super) static RESIDENT: [(&str, [u8; 5]); 160] = [
     ("tally_marks", [4, 8, 8, 8, 6]),
     ("tally_pull", [4, 8, 8, 8, 6]),
     ("tally_pull_chunks", [4, 8, 8, 8, 6]),
+    ("tally_sums", [4, 8, 8, 8, 6]),
     ("tally_total", [4, 8, 8, 8, 6]),
     ("tally_total_chunks", [4, 8, 8, 8, 6]),
+    ("tally_values", [4, 8, 8, 8, 6]),
 ];
